@@ -1,0 +1,47 @@
+"""The one table of symbols: every input and answer with its symbol in the paper and its meaning in words."""
+
+from __future__ import annotations
+
+_TABLE = {
+    # inputs
+    "eta": (r"\tilde\eta", "learning rate of the step, divided by d"),
+    "alpha0": (r"\alpha_0", "samples in the gradient step, divided by d"),
+    "alpha": (r"\alpha", "samples for the readout, divided by d"),
+    "beta": (r"\beta", "width, divided by d"),
+    "lam": (r"\lambda", "ridge penalty of the readout"),
+    "r": (r"r", "spike strength"),
+    "gamma": (r"\gamma", "alignment of the spike with the target"),
+    "c": (r"c", "bulk variance: mean squared row norm without the spike"),
+    "noise": (r"\Delta", "standard deviation of the label noise"),
+    "d": (r"d", "input dimension"),
+    "letter": (r"\ell", "initial readout weight of a group of neurons, times √p"),
+    "trial": ("", "independent repetition"),
+    # answers
+    "test_error": (r"\epsilon_g", "mean squared test error against the noiseless target"),
+    "train_error": (r"\epsilon_t", "mean squared training error against the labels"),
+    "train_loss": (r"\bar\ell_t", "mean training loss (half the squared error for the square loss)"),
+    "test_error_01": (r"P_g", "share of wrong signs on clean test labels"),
+    "train_error_01": (r"P_t", "share of wrong signs on the training labels"),
+    "m": (r"m", "readout along the all-ones direction, 1·a/√p"),
+    "zeta": (r"\zeta", "readout along the bulk's image of the spike, a·Wv/√(dp)"),
+    "psi": (r"\psi", "readout along the bulk's image of the rest of the target, a·Wt/√(dp)"),
+    "chi": (r"\chi", "readout along the fluctuation of the row norms"),
+    "q1": (r"q_1", "squared norm of the fitted linear map across the spike, a·WΠWᵀa/p"),
+    "q2": (r"q_2", "squared norm of the readout, |a|²/p"),
+    "V1": (r"V_1", "response of the linear features"),
+    "V2": (r"V_2", "response of the noise-like features"),
+    "overlap": (r"\overline{w\cdot\hat\theta}", "mean overlap of the trained rows with the target direction"),
+    # diagnostics
+    "residual": ("", "largest relative residual of the self-consistent equations"),
+    "quadrature_error": ("", "estimated relative error of test_error from numerical integration"),
+    "converged": ("", "whether residual and quadrature error are within tolerance"),
+    "status": ("", "what happened at this point, in words"),
+}
+
+
+def describe(name: str) -> dict[str, str]:
+    """The attributes `symbol` (LaTeX) and `long_name` of a quantity; empty for names outside the table."""
+    if name not in _TABLE:
+        return {}
+    symbol, words = _TABLE[name]
+    return {"symbol": symbol, "long_name": words} if symbol else {"long_name": words}
