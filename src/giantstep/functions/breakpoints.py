@@ -1,0 +1,148 @@
+"""Where a tree is not smooth: kinks and jumps, found to machine precision, and points where it is not finite.
+
+Every part of a tree that can break (a comparison a < b, max(a, b), abs(a), 1/a, ...) does so at the zeros of
+some difference g of its arguments. These zeros are sought for |x| <= RANGE: beyond 40 standard deviations
+(or 8, for a pre-activation of standard deviation 5) a Gaussian average does not feel a kink in double
+precision. The scan looks at the sign of g on a grid that contains all inner breakpoints, and at the sign of
+g', which betrays two zeros between neighbours of the grid, or a zero that is only touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from ..errors import ParameterError
+from . import tree
+from .calculus import derivative
+from .elementary import ELEMENTARY
+from .program import Program
+from .tree import Node, postorder
+
+RANGE = 40.0
+SPACING = 0.01
+MAX_BREAKPOINTS = 64
+MODERATE = 9.0  # a function must be finite this far out
+
+_MERGE = 1e-12  # zeros closer than this, relative to max(1, |x|), are one: rounding separates them
+_BISECTIONS = 70  # SPACING/2**70 is below the resolution of double precision everywhere but next to 0
+_TOUCHED = 1e-12  # an extremum of g this near to zero counts as a zero; too many are harmless
+
+
+@lru_cache(maxsize=1)
+def _grid() -> np.ndarray:
+    half = np.arange(1, round(RANGE / SPACING) + 1) * SPACING
+    return np.concatenate([-half[::-1], [0.0], half])
+
+
+def breakpoints(root: Node) -> tuple[float, ...]:
+    """All x in [-RANGE, RANGE] where the tree or its derivative may jump, sorted."""
+    points = np.empty(0)
+    for node in postorder(root):
+        difference = _difference(node)
+        if difference is None:
+            continue
+        points = _merged(np.concatenate([points, zeros(difference, points)]))
+        if points.size > MAX_BREAKPOINTS:
+            raise ParameterError(
+                f"the function has more than {MAX_BREAKPOINTS} kinks or jumps for |x| <= {RANGE:g}; "
+                "use a smooth function, or one that breaks less often"
+            )
+    return tuple(float(point) for point in points)
+
+
+def _difference(node: Node) -> Node | None:
+    """The quantity at whose zeros this node may break; None for operations that are smooth throughout."""
+    if node.op in ("less", "max", "min"):
+        return tree.sub(*node.args)
+    if node.op == "div":
+        return node.args[1]
+    if node.op == "power" and (node.value < 0 or not float(node.value).is_integer()):
+        return node.args[0]
+    if node.op in ELEMENTARY and (edge := ELEMENTARY[node.op].edge) is not None:
+        return tree.sub(node.args[0], tree.const(edge))
+    return None
+
+
+def zeros(root: Node, inner: np.ndarray) -> np.ndarray:
+    """Zeros and sign changes of a tree whose own breakpoints are `inner`."""
+    if tree.is_const(root):
+        return np.empty(0)
+    value, slope = Program(root), Program(derivative(root))
+    x = np.union1d(_grid(), inner)
+    left, right = x[:-1], x[1:]
+    sign = np.sign(value(x))
+    found = _bisect(value, left, right, sign[:-1] != sign[1:])
+    # cells without a change of sign but with an extremum inside: g may touch zero or cross it twice there
+    inward = RANGE * 1e-15
+    turning = np.sign(slope(left + inward)) * np.sign(slope(right - inward)) < 0
+    extrema = _bisect(slope, left + inward, right - inward, turning & (sign[:-1] == sign[1:]))
+    at = np.abs(value(extrema))
+    cell = np.clip(np.searchsorted(x, extrema), 1, x.size - 1)
+    crossing = np.sign(value(extrema)) != sign[cell]
+    touched = extrema[at <= _TOUCHED * (1.0 + np.abs(value(x[cell])))]
+    pairs = [
+        _bisect(value, lo, hi, crossing)
+        for lo, hi in ((x[cell - 1], extrema), (extrema, x[cell]))
+        if extrema.size
+    ]
+    return np.concatenate([found, touched, *pairs])
+
+
+def _bisect(
+    function: Callable[[np.ndarray], np.ndarray], left: np.ndarray, right: np.ndarray, cells: np.ndarray
+) -> np.ndarray:
+    """In each of the chosen cells the point where the sign of `function` stops being that of the left end."""
+    left, right = left[cells], right[cells]
+    sign = np.sign(function(left))
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (left + right)
+        same = np.sign(function(middle)) == sign
+        left, right = np.where(same, middle, left), np.where(same, right, middle)
+    return np.where(np.abs(function(left)) < np.abs(function(right)), left, right)
+
+
+def _merged(points: np.ndarray) -> np.ndarray:
+    points = np.sort(points)
+    apart = np.diff(points, prepend=-np.inf) > _MERGE * np.maximum(1.0, np.abs(points))
+    return points[apart]
+
+
+def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
+    """Those of the breakpoints at which the function itself jumps.
+
+    A continuous function obeys f(b+h) - f(b-h) = h (f'(b+h) + f'(b-h)) up to terms that vanish with h; a
+    jump leaves a mismatch that stays when h is made ten thousand times smaller.
+    """
+    if not points:
+        return []
+    value, slope = Program(root), Program(derivative(root))
+    b = np.asarray(points)
+    scale = np.abs(value(b + np.linspace(-1.0, 1.0, 41)[:, None])).max(axis=0)
+    gap = np.diff(b, prepend=-np.inf, append=np.inf)
+    wide = np.minimum(1e-5 * np.maximum(1.0, np.abs(b)), 0.25 * np.minimum(gap[:-1], gap[1:]))
+
+    def mismatch(h: np.ndarray) -> np.ndarray:
+        return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
+
+    narrow = mismatch(1e-4 * wide)
+    return b[(narrow > 1e-11 * scale) & (narrow > 0.5 * mismatch(wide))].tolist()
+
+
+def refused(root: Node, points: tuple[float, ...]) -> str | None:
+    """Why a function cannot be averaged over a Gaussian: a point where it is not finite. None if it is fine."""
+    value = Program(root)
+    x = np.round(np.linspace(-MODERATE, MODERATE, 1801), 2)
+    x = np.sort(np.concatenate([x, [point for point in points if abs(point) <= MODERATE]]))
+    bad = x[~np.isfinite(value(x))]
+    if bad.size:
+        return f"the function is not finite at x = {bad[np.argmin(np.abs(bad))]:g}; it must be for |x| <= {MODERATE:g}"
+    b = np.asarray(points)[:, None] * np.ones(2)
+    h = np.maximum(1.0, np.abs(b)) * [-1.0, 1.0]
+    near, far = np.abs(value(b + 1e-9 * h)), np.abs(value(b + 1e-5 * h))
+    growing = np.isfinite(far) & ~(near <= 1.5 * np.maximum(far, 1.0))
+    if growing.any():
+        return f"the function is unbounded near x = {b[growing][0]:g}; it must be finite"
+    return None

@@ -1,0 +1,89 @@
+"""The elementary functions: how to evaluate each on any array library, its derivative, its parity.
+
+The derivative is written in the expression language itself, so that the chain rule needs no second table.
+`edge` is the argument at which the function has a kink, a jump, or the end of its domain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Parity = Literal["odd", "even"]
+Implementation = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Elementary:
+    """One function of one argument; `build` makes its implementation for an array namespace."""
+
+    build: Callable[[Any], Implementation]
+    derivative: str
+    parity: Parity | None = None
+    edge: float | None = None
+
+
+def _standard(name: str) -> Callable[[Any], Implementation]:
+    """A function that the array API standard provides under `name`."""
+    return lambda xp: getattr(xp, name)
+
+
+def _special(name: str) -> Callable[[Any], Implementation]:
+    """erf or erfc, which the standard lacks: from scipy or torch, else by way of numpy."""
+
+    def build(xp: Any) -> Implementation:
+        if "torch" in xp.__name__:
+            import torch
+
+            return getattr(torch.special, name)
+        import scipy.special
+
+        function = getattr(scipy.special, name)
+        if xp.__name__ == "numpy":
+            return function
+        import numpy as np
+
+        return lambda a: xp.asarray(function(np.asarray(a)), dtype=a.dtype)
+
+    return build
+
+
+def _normal_cdf(xp: Any) -> Implementation:
+    erfc = _special("erfc")(xp)  # of -x: relative accuracy in the left tail, where 1 + erf cancels
+    return lambda a: 0.5 * erfc(a * -math.sqrt(0.5))
+
+
+def _sigmoid(xp: Any) -> Implementation:
+    def sigmoid(a: Any) -> Any:
+        small = xp.exp(-xp.abs(a))  # never overflows
+        return xp.where(a >= 0, xp.ones_like(small), small) / (1.0 + small)
+
+    return sigmoid
+
+
+def _softplus(xp: Any) -> Implementation:
+    return lambda a: xp.log1p(xp.exp(-xp.abs(a))) + 0.5 * (a + xp.abs(a))
+
+
+ELEMENTARY: dict[str, Elementary] = {
+    "abs": Elementary(_standard("abs"), "sign(x)", "even", edge=0.0),
+    "sign": Elementary(_standard("sign"), "0", "odd", edge=0.0),
+    "exp": Elementary(_standard("exp"), "exp(x)"),
+    "expm1": Elementary(_standard("expm1"), "exp(x)"),
+    "log": Elementary(_standard("log"), "1/x", edge=0.0),
+    "log1p": Elementary(_standard("log1p"), "1/(1 + x)", edge=-1.0),
+    "sqrt": Elementary(_standard("sqrt"), "0.5/sqrt(x)", edge=0.0),
+    "sin": Elementary(_standard("sin"), "cos(x)", "odd"),
+    "cos": Elementary(_standard("cos"), "-sin(x)", "even"),
+    "arctan": Elementary(_standard("atan"), "1/(1 + x**2)", "odd"),
+    "sinh": Elementary(_standard("sinh"), "cosh(x)", "odd"),
+    "cosh": Elementary(_standard("cosh"), "sinh(x)", "even"),
+    "tanh": Elementary(_standard("tanh"), "1 - tanh(x)**2", "odd"),
+    "arcsinh": Elementary(_standard("asinh"), "1/sqrt(1 + x**2)", "odd"),
+    "erf": Elementary(_special("erf"), "2/sqrt(pi)*exp(-x**2)", "odd"),
+    "normal_cdf": Elementary(_normal_cdf, "exp(-x**2/2)/sqrt(2*pi)"),
+    "sigmoid": Elementary(_sigmoid, "sigmoid(x)*sigmoid(-x)"),
+    "softplus": Elementary(_softplus, "sigmoid(x)"),
+}

@@ -1,0 +1,72 @@
+"""`Formula`: a Function known as a tree, from which derivative, breakpoints and parity follow."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from ..errors import ParameterError
+from . import breakpoints as broken
+from . import calculus
+from .elementary import Parity
+from .function import Function
+from .parity import observed_parity
+from .program import Program
+from .tree import Node
+
+DERIVATIVE_PREFIX = "d/dx "
+
+
+class Formula(Function):
+    """A named function or an expression; made by `as_function`, equal when their `spec` is."""
+
+    def __init__(self, tree: Node, spec: str, name: str):
+        program = Program(tree)
+        self.__dict__.update(_tree=tree, _program=program, _spec=spec, name=name)
+
+    def __call__(self, x: Any) -> Any:
+        """The function at x: a number, or an array of numpy, torch or another array API library."""
+        return self._program(x)
+
+    @cached_property
+    def breakpoints(self) -> tuple[float, ...]:  # type: ignore[override]
+        """Where the function or its derivative jumps, for |x| <= 40, sorted."""
+        return broken.breakpoints(self._tree)
+
+    @cached_property
+    def parity(self) -> Parity | None:
+        """Whether the function is "odd", "even", or None of both."""
+        return calculus.proven_parity(self._tree) or observed_parity(self, self.breakpoints)
+
+    @cached_property
+    def _jumps(self) -> list[float]:
+        return broken.jumps(self._tree, self.breakpoints)
+
+    @property
+    def has_derivative(self) -> bool:
+        """Whether the function is continuous, so that its derivative is a function."""
+        return not self._jumps
+
+    @cached_property
+    def derivative(self) -> Function:
+        """The derivative, itself a Function; ParameterError when the function jumps."""
+        if self._jumps:
+            raise ParameterError(
+                f"{self.name!r} jumps at x = {self._jumps[0]:g}, so its derivative is not a function and a "
+                "gradient step cannot use it; use SpikedRF, which needs no derivative, or a continuous activation"
+            )
+        return Formula(calculus.derivative(self._tree), DERIVATIVE_PREFIX + self.spec, f"{self.name}'")
+
+    @property
+    def spec(self) -> str:
+        """Text from which `as_function` makes this function again."""
+        return self._spec
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return (self._spec,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .catalogue import as_function
+
+        return as_function, (self.spec,)

@@ -1,0 +1,128 @@
+"""`Function`: an activation or a target with what integration and training need to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import FrozenInstanceError
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from .elementary import Parity
+from .parity import observed_parity
+
+
+class Function:
+    """A function of one variable, wrapped around a user's own callable.
+
+    `function` takes an array and returns one of the same shape, element by element. `derivative` (a callable
+    or a Function) is needed by a `Network`, whose gradient step differentiates the activation. `breakpoints`
+    are the points where the function or its derivative jumps: integrals are split there, and lose accuracy
+    at those not named. `parity` ("odd" or "even") is observed on a fine grid when it is not given.
+    """
+
+    name: str
+    breakpoints: tuple[float, ...]
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        derivative: Callable[[Any], Any] | None = None,
+        breakpoints: Iterable[float] = (),
+        name: str | None = None,
+        parity: Parity | None = None,
+    ):
+        for argument, given in (("function", function), ("derivative", derivative)):
+            if not callable(given) and (argument == "function" or given is not None):
+                raise ParameterError(
+                    f"{argument} = {given!r} is not callable; for a name or an expression use as_function({given!r})"
+                )
+        if parity not in ("odd", "even", None):
+            raise ParameterError(f"parity = {parity!r} is unknown; use 'odd', 'even' or None")
+        points = np.unique(np.asarray(list(breakpoints), dtype=float))
+        if not np.isfinite(points).all():
+            raise ParameterError(
+                f"breakpoints = {points.tolist()} must be finite numbers; leave out the others"
+            )
+        self.__dict__.update(
+            _function=function,
+            _derivative=derivative,
+            _parity=parity,
+            breakpoints=tuple(points.tolist()),
+            name=name or getattr(function, "__name__", type(function).__name__),
+        )
+
+    def __call__(self, x: Any) -> Any:
+        """The function at x: a number, or an array of numpy, torch or another array API library."""
+        if isinstance(x, (np.ndarray, np.generic, int, float)):
+            return self._checked(x, self._function(x))
+        from array_api_compat import array_namespace, device
+
+        xp = array_namespace(x)
+        try:
+            result = self._function(x)
+            if array_namespace(result) is xp:
+                return self._checked(x, result)
+        except (TypeError, RuntimeError, AttributeError):
+            pass  # a callable made of numpy functions refuses other arrays: give it what it understands
+        host = np.from_dlpack(x) if device(x) == "cpu" else np.asarray(x.cpu())
+        return xp.asarray(self._checked(host, self._function(host)), dtype=x.dtype, device=device(x))
+
+    def _checked(self, x: Any, result: Any) -> Any:
+        if np.ndim(x) == 0 or getattr(result, "shape", ()) == x.shape:
+            return result
+        if getattr(result, "shape", ()) == ():  # a constant function written as lambda x: 1.0
+            return result + 0.0 * x
+        raise ParameterError(
+            f"{self.name!r} turned an array of shape {tuple(x.shape)} into one of shape {tuple(result.shape)}; "
+            "it must act element by element"
+        )
+
+    @property
+    def has_derivative(self) -> bool:
+        """Whether `derivative` is there to be used."""
+        return self._derivative is not None
+
+    @cached_property
+    def derivative(self) -> Function:
+        """The derivative, itself a Function; ParameterError when there is none."""
+        if self._derivative is None:
+            raise ParameterError(
+                f"the derivative of {self.name!r} is needed and not known; pass Function(f, derivative=...)"
+            )
+        if isinstance(self._derivative, Function):
+            return self._derivative
+        return Function(self._derivative, breakpoints=self.breakpoints, name=f"{self.name}'")
+
+    @cached_property
+    def parity(self) -> Parity | None:
+        """Whether the function is "odd", "even", or None of both."""
+        return self._parity or observed_parity(self, self.breakpoints)
+
+    @property
+    def spec(self) -> str:
+        """Text from which `as_function` makes this function again; a user's callable has none."""
+        raise ParameterError(
+            f"{self.name!r} is a Python callable and cannot be written as text; "
+            "use a name of the catalogue or an expression in x to store or share it"
+        )
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return (id(self._function), id(self._derivative), self.breakpoints, self._parity)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Function):
+            return NotImplemented
+        return type(self) is type(other) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        return f"<Function {self.name}>"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"a Function cannot be changed; make a new one to give it another {name}")

@@ -1,0 +1,104 @@
+"""The names that stand for functions, each defined in the expression language, and how names are found.
+
+Names are found whatever their case, hyphens, underscores and spaces; an unknown one gets a suggestion.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+
+from ..errors import ParameterError
+from .elementary import ELEMENTARY
+
+MAX_HERMITE = 10
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function of x as text; `parameters` are further names in that text, with their default values."""
+
+    text: str
+    parameters: tuple[tuple[str, float], ...] = ()
+
+
+def hermite(degree: int) -> tuple[float, ...]:
+    """Coefficients c0, c1, ... of the probabilists' Hermite polynomial: He_n+1 = x He_n - n He_n-1."""
+    before, now = [0.0], [1.0]
+    for n in range(degree):
+        following = [0.0, *now]
+        for k, coefficient in enumerate(before):
+            following[k] -= n * coefficient
+        before, now = now, following
+    return tuple(now)
+
+
+def _polynomial_text(coefficients: tuple[float, ...]) -> str:
+    terms = [f"{c:+.0f}*x**{k}" for k, c in enumerate(coefficients) if c]
+    return " ".join(reversed(terms)).removeprefix("+1*").removeprefix("+").replace("*x**0", "")
+
+
+DEFINITIONS: dict[str, Definition] = {
+    "identity": Definition("x"),
+    **{name: Definition(f"{name}(x)") for name in ("tanh", "erf", "sin", "cos", "arctan", "arcsinh")},
+    "sigmoid": Definition("sigmoid(x)"),
+    "hard_tanh": Definition("clip(x, -1, 1)"),
+    "relu": Definition("max(x, 0)"),
+    "leaky_relu": Definition("where(x > 0, x, a*x)", (("a", 0.01),)),
+    "elu": Definition("where(x > 0, x, a*expm1(x))", (("a", 1.0),)),
+    "softplus": Definition("softplus(x)"),
+    "gelu": Definition("x*normal_cdf(x)"),
+    "silu": Definition("x*sigmoid(x)"),
+    "abs": Definition("abs(x)"),
+    "sign": Definition("sign(x)"),
+    "heaviside": Definition("x > 0"),
+    **{f"He{n}": Definition(_polynomial_text(hermite(n))) for n in range(1, MAX_HERMITE + 1)},
+}
+ALIASES = {"linear": "identity", "swish": "silu", "step": "heaviside", "atan": "arctan", "asinh": "arcsinh"}
+
+
+def canonical(name: str) -> str | None:
+    """The table's spelling of a name of DEFINITIONS or ELEMENTARY; None when there is none such."""
+    return _SPELLINGS.get(_plain(name))
+
+
+def unknown(name: str, *, also: tuple[str, ...] = ()) -> str:
+    """What to say about a name that is not in the tables: the nearest that is, or where to look."""
+    known = {_plain(candidate): candidate for candidate in (*DEFINITIONS, *also)}
+    known |= {_plain(alias): alias for alias in ALIASES}
+    near = difflib.get_close_matches(_plain(name), known, n=1)
+    hint = f"did you mean {known[near[0]]!r}?" if near else "giantstep.functions.catalogue() lists the names"
+    return f"no function is called {name[:40]!r}; {hint}"
+
+
+def parameter_values(name: str, texts: list[str]) -> tuple[float, ...]:
+    """The parameters of a named function from their texts, defaults for those not given."""
+    parameters = DEFINITIONS[name].parameters
+    if len(texts) > len(parameters):
+        allowed = ", ".join(parameter for parameter, _ in parameters) or "none"
+        raise ParameterError(f"{name} got {len(texts)} parameters; it takes: {allowed}")
+    return numbers(name, texts) + tuple(default for _, default in parameters[len(texts) :])
+
+
+def numbers(name: str, texts: list[str]) -> tuple[float, ...]:
+    """Finite numbers from their texts."""
+    values = []
+    for text in texts:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ParameterError(f"{name}: the parameter {text.strip()[:40]!r} is not a finite number")
+        values.append(value)
+    return tuple(values)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_\s]", "", name).lower()
+
+
+_SPELLINGS = {_plain(name): name for name in (*ELEMENTARY, *DEFINITIONS)}
+_SPELLINGS |= ALIASES

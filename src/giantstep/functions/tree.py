@@ -1,0 +1,180 @@
+"""Expression trees in one variable, with the simplifications that keep derivatives cheap to evaluate.
+
+A node is an operation on other nodes. Nodes are compared by identity and shared freely, so a tree is in
+general a directed acyclic graph; every pass over it walks `postorder`, which visits each node once.
+
+Real operations: x, const, add, sub, mul, div, neg, power, max, min, select and the names of
+`elementary.ELEMENTARY`. Conditions, which are true or false: less, and, not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+CONDITIONS = frozenset({"less", "and", "not"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """One operation; `value` is the number of a `const` and the exponent of a `power`."""
+
+    op: str
+    args: tuple[Node, ...] = ()
+    value: float = 0.0
+
+
+X = Node("x")
+ZERO = Node("const", value=0.0)
+ONE = Node("const", value=1.0)
+
+
+def postorder(root: Node) -> list[Node]:
+    """Every node below `root` once, arguments before the operations that use them."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    stack = [(root, False)]
+    while stack:
+        node, arguments_done = stack.pop()
+        if arguments_done:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(node.args))
+    return order
+
+
+def const(value: float) -> Node:
+    return ZERO if value == 0 else ONE if value == 1 else Node("const", value=float(value))
+
+
+def is_const(node: Node, value: float | None = None) -> bool:
+    return node.op == "const" and (value is None or node.value == value)
+
+
+def add(a: Node, b: Node) -> Node:
+    if is_const(a) and is_const(b):
+        return const(a.value + b.value)
+    if is_const(a, 0):
+        return b
+    if is_const(b, 0):
+        return a
+    if b.op == "neg":
+        return sub(a, b.args[0])
+    return Node("add", (a, b))
+
+
+def sub(a: Node, b: Node) -> Node:
+    if is_const(a) and is_const(b):
+        return const(a.value - b.value)
+    if is_const(b, 0):
+        return a
+    if is_const(a, 0):
+        return neg(b)
+    return Node("sub", (a, b))
+
+
+def neg(a: Node) -> Node:
+    if is_const(a):
+        return const(-a.value)
+    if a.op == "neg":
+        return a.args[0]
+    return Node("neg", (a,))
+
+
+def mul(a: Node, b: Node) -> Node:
+    if is_const(b):
+        a, b = b, a  # numbers first, so that products of numbers meet and fold
+    if is_const(a):
+        if is_const(b):
+            return const(a.value * b.value)
+        if a.value == 0:
+            return ZERO
+        if a.value == 1:
+            return b
+        if a.value == -1:
+            return neg(b)
+        if b.op == "mul" and is_const(b.args[0]):
+            return mul(const(a.value * b.args[0].value), b.args[1])
+    return Node("mul", (a, b))
+
+
+def div(a: Node, b: Node) -> Node:
+    """a/b; a quotient of numbers by zero raises ZeroDivisionError."""
+    if is_const(b):
+        if is_const(a):
+            return const(a.value / b.value)
+        if b.value == 0:
+            raise ZeroDivisionError
+        if b.value == 1:
+            return a
+    if is_const(a, 0):
+        return ZERO
+    return Node("div", (a, b))
+
+
+def power(base: Node, exponent: float) -> Node:
+    """base**exponent for a fixed exponent."""
+    if exponent == 0:
+        return ONE
+    if exponent == 1:
+        return base
+    if is_const(base):
+        return const(math.pow(base.value, exponent))
+    if exponent == 0.5:
+        return Node("sqrt", (base,))
+    return Node("power", (base,), exponent)
+
+
+def larger(a: Node, b: Node) -> Node:
+    return const(max(a.value, b.value)) if is_const(a) and is_const(b) else Node("max", (a, b))
+
+
+def smaller(a: Node, b: Node) -> Node:
+    return const(min(a.value, b.value)) if is_const(a) and is_const(b) else Node("min", (a, b))
+
+
+def less(a: Node, b: Node) -> Node:
+    """The condition a < b; between numbers it is the number 1 or 0."""
+    return const(a.value < b.value) if is_const(a) and is_const(b) else Node("less", (a, b))
+
+
+def both(a: Node, b: Node) -> Node:
+    if is_const(a):
+        return b if a.value else ZERO
+    if is_const(b):
+        return a if b.value else ZERO
+    return Node("and", (a, b))
+
+
+def either(a: Node, b: Node) -> Node:
+    return opposite(both(opposite(a), opposite(b)))
+
+
+def opposite(a: Node) -> Node:
+    if is_const(a):
+        return const(not a.value)
+    return a.args[0] if a.op == "not" else Node("not", (a,))
+
+
+def select(condition: Node, a: Node, b: Node) -> Node:
+    """a where the condition holds, b elsewhere."""
+    if is_const(condition):
+        return a if condition.value else b
+    if a is b or (is_const(a) and is_const(b, a.value)):
+        return a
+    return Node("select", (condition, a, b))
+
+
+def number(condition: Node) -> Node:
+    """1 where the condition holds and 0 elsewhere; what is a real number already stays as it is."""
+    return select(condition, ONE, ZERO) if condition.op in CONDITIONS else condition
+
+
+def horner(coefficients: tuple[float, ...], argument: Node) -> Node:
+    """The polynomial c0 + c1 x + c2 x² + ... of a node, by Horner's rule."""
+    result = ZERO
+    for coefficient in reversed(coefficients):
+        result = add(const(coefficient), mul(argument, result))
+    return result
