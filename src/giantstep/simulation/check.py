@@ -1,0 +1,138 @@
+"""Refuse what cannot work before anything is drawn or allocated, with a sentence that says the way out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..model import Network, SpikedRF, Target
+from ..model import parameter as checked_parameter
+from .backend import Backend
+from .layer import width
+from .readout import FITTERS
+from .trial import Task
+
+
+def check_choices(model: Network | SpikedRF, features: str | None, loss: str, method: str) -> str:
+    """The features to use; errors for names that do not exist and for choices that contradict the model."""
+    losses, methods = sorted({name for name, _ in FITTERS}), sorted({name for _, name in FITTERS})
+    if loss not in losses:
+        raise ParameterError(f"loss = {loss!r} cannot be simulated; available: {losses}")
+    if method not in methods:
+        raise ParameterError(f"method = {method!r} is unknown; use one of {methods}")
+    if features not in (None, "network", "gaussian"):
+        raise ParameterError(f"features = {features!r} is unknown; use 'network' or 'gaussian'")
+    if features == "gaussian" and isinstance(model, Network):
+        raise ParameterError(
+            "features = 'gaussian' needs a SpikedRF, whose equivalent Gaussian features are known; "
+            "for a network simulate net.equivalent(target)"
+        )
+    if isinstance(model, Network):
+        _check_step(model)
+    return features or "network"
+
+
+def _check_step(model: Network) -> None:
+    if np.isinf(np.asarray(model.alpha0)).any():
+        raise ParameterError(
+            "alpha0 = inf is a step on infinitely many samples, which cannot be drawn; simulate a large finite "
+            "alpha0, or the spiked features model net.equivalent(target)"
+        )
+    if model.step_loss != "square":
+        raise ParameterError(f"step_loss = {model.step_loss!r} cannot be simulated; available: 'square'")
+    if (
+        np.any(np.asarray(model.eta) > 0)
+        and np.any(np.asarray(model.alpha0) > 0)
+        and not model.activation.has_derivative
+    ):
+        raise ParameterError(
+            f"activation = {model.activation.name!r} has no derivative, so a Network cannot take a gradient step "
+            "with it; use a SpikedRF, or eta=0 for plain random features"
+        )
+
+
+def check_readout_parameters(alpha: Any, lam: Any) -> tuple[Any, Any]:
+    """alpha and lam as numbers, arrays or DataArrays within their ranges."""
+    for name, value in (("alpha", alpha), ("lam", lam)):
+        if _any_infinite(value):
+            why = "infinitely many samples cannot be drawn" if name == "alpha" else "the readout is then zero"
+            raise ParameterError(f"{name} = inf cannot be simulated: {why}; use a large finite value")
+    return checked_parameter("alpha", alpha, low=0.0, strict=True), checked_parameter("lam", lam, low=0.0)
+
+
+def _any_infinite(value: Any) -> bool:
+    try:
+        return bool(np.isposinf(np.asarray(value, dtype=float)).any())
+    except (TypeError, ValueError):
+        return False  # not numbers at all: the range check says so
+
+
+def check_count(name: str, value: Any, low: int) -> int:
+    """A whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise ParameterError(f"{name} = {value!r} is not allowed: it must be a whole number, at least {low}")
+    return int(value)
+
+
+def trial_numbers(trials: int | Sequence[int]) -> list[int]:
+    """The trials to run: 0 to trials-1, or exactly the numbers given."""
+    if isinstance(trials, (int, np.integer)):
+        return list(range(check_count("trials", trials, 1)))
+    numbers = [check_count("trials", trial, 0) for trial in trials]
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ParameterError(f"trials = {trials!r} must be a count or a list of different trial numbers")
+    return numbers
+
+
+def check_sizes(model: Network | SpikedRF, alpha: Iterable[float], d: int) -> None:
+    """No ratio may round to nothing at this d."""
+    ratios = {"beta": float(model.beta)} | {"alpha": min(alpha)}  # type: ignore[arg-type]
+    if isinstance(model, Network) and float(model.alpha0) > 0:  # type: ignore[arg-type]
+        ratios["alpha0"] = float(model.alpha0)  # type: ignore[arg-type]
+    for name, ratio in ratios.items():
+        if round(ratio * d) == 0:
+            what = {"beta": "neurons", "alpha": "training samples", "alpha0": "samples in the step"}[name]
+            raise ParameterError(
+                f"d = {d} is too small: {name} = {ratio:g} leaves no {what}; use d of at least {math.ceil(1 / ratio)}"
+            )
+    letters, p = model.readout, width(model, d)
+    if p < len(letters.values):
+        raise ParameterError(
+            f"d = {d} is too small: {p} neurons for {len(letters.values)} letters; raise d or beta"
+        )
+
+
+def needed_bytes(task: Task, backend: Backend) -> int:
+    """Peak memory of a trial: rows and their step, Gram matrix and its factorisation, blocks of samples."""
+    d, p = task.d, width(task.model, task.d)
+    few = max((n for n, _ in task.points if n < p), default=0)
+    many = any(n >= p for n, _ in task.points)
+    rows = 3 * p * d if isinstance(task.model, Network) else 2 * p * d
+    solves = 4 if any(lam == 0 for _, lam in task.points) else 3
+    matrices = (p * p if many else 0) + few * (p + few) + (solves - 1) * max(p * many, few) ** 2
+    blocks = backend.block_rows * (2 * d + 3 * p) + 4 * len(task.points) * (p + d + backend.block_rows)
+    if task.method == "plain":
+        matrices += 4 * (max(n for n, _ in task.points) + p) * p
+    return backend.itemsize * (max(rows, p * d + matrices) + blocks)
+
+
+def check_memory(tasks: Iterable[Task], backend: Backend, workers: int) -> None:
+    """The largest trial must fit, once per worker."""
+    needed = workers * max(needed_bytes(task, backend) for task in tasks)
+    free = backend.free_bytes()
+    if free is not None and needed > free:
+        raise ParameterError(
+            f"d = {max(task.d for task in tasks)} with these ratios needs about {needed / 2**30:.1f} GiB on "
+            f"{backend.device} for {workers} trial(s) at once, and {free / 2**30:.1f} GiB are free; "
+            "use a smaller d, fewer workers or dtype='float32'"
+        )
+
+
+def check_target(target: Target) -> None:
+    """Labels must be drawable."""
+    if target.binary and np.any(np.asarray(target.noise) > 0):
+        raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")

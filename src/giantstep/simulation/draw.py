@@ -1,0 +1,113 @@
+"""Random numbers that depend on what they are for, and on nothing else.
+
+Each number is a pure function of (seed, trial, batch, kind, row): a counter-based generator (Philox) is keyed
+by seed and trial, and batch, kind and chunk of rows are words of its counter, so no two streams ever overlap.
+Hence a trial draws the same numbers in whatever order, process or grid it runs; more samples or more neurons
+only append rows; and all settings of a grid share theirs (common random numbers), which makes differences
+between settings far less noisy than the settings themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from .backend import Backend
+
+CHUNK_ROWS = 256
+"""Rows that share one counter. Part of the format of the random numbers: changing it changes every result."""
+
+
+class Batch(IntEnum):
+    """What a sample is for. The numbers are part of the format: append, never renumber."""
+
+    START = 0
+    STEP = 1
+    TRAIN = 2
+    TEST = 3
+
+
+class Kind(IntEnum):
+    """What a random number is for, within its batch. Append, never renumber."""
+
+    INPUTS = 0
+    NOISE = 1
+    COIN = 2
+    FEATURE_NOISE = 3
+    WEIGHTS = 4
+    DIRECTIONS = 5
+    FLIPS = 6
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The random numbers of one trial, as arrays of `backend`.
+
+    On the CPU they come from numpy whatever the array library, so that all libraries see the same numbers. On
+    a GPU they come from that device's own generator, seeded from the same words: the same guarantees hold,
+    but the numbers differ from the CPU's.
+    """
+
+    seed: int
+    trial: int
+    backend: Backend
+
+    def normal(self, batch: Batch, kind: Kind, start: int, stop: int, width: int) -> Any:
+        """Rows `start` to `stop` of an endless standard normal matrix with `width` columns."""
+        return self._rows(batch, kind, start, stop, width, normal=True)
+
+    def uniform(self, batch: Batch, kind: Kind, start: int, stop: int) -> Any:
+        """Entries `start` to `stop` of an endless vector, uniform on [0, 1)."""
+        return self._rows(batch, kind, start, stop, 1, normal=False)[:, 0]
+
+    def _rows(self, batch: Batch, kind: Kind, start: int, stop: int, width: int, *, normal: bool) -> Any:
+        first, last = start // CHUNK_ROWS, -(-stop // CHUNK_ROWS)
+        words = [(self.seed, self.trial, int(batch), int(kind), chunk) for chunk in range(first, last)]
+        rows = stop - first * CHUNK_ROWS
+        if self.backend.draws_natively:
+            block = self.backend.draw(words, (CHUNK_ROWS, width), normal)[:rows]
+        else:
+            block = self.backend.asarray(_draw_numpy(words, rows, width, normal))
+        return block[start - first * CHUNK_ROWS :]
+
+
+def _draw_numpy(words: list[tuple[int, ...]], rows: int, width: int, normal: bool) -> np.ndarray:
+    """Chunks side by side in as many threads as the process may use; numpy draws without holding the lock."""
+    block = np.empty((rows, width))
+
+    def fill(index: int) -> None:
+        generator = _philox(*words[index])
+        part = block[index * CHUNK_ROWS : (index + 1) * CHUNK_ROWS]
+        if normal:
+            generator.standard_normal(out=part)
+        else:
+            generator.random(out=part)
+
+    threads = min(len(words), draw_threads())
+    if threads < 2 or block.size < 1 << 16:
+        for index in range(len(words)):
+            fill(index)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(fill, range(len(words))))
+    return block
+
+
+def _philox(seed: int, trial: int, batch: int, kind: int, chunk: int) -> np.random.Generator:
+    """Key (seed, trial); counter (position, chunk, kind, batch): the position alone moves while drawing."""
+    counter = np.array([0, chunk, kind, batch], dtype=np.uint64)
+    return np.random.Generator(
+        np.random.Philox(counter=counter, key=np.array([seed, trial], dtype=np.uint64))
+    )
+
+
+def draw_threads() -> int:
+    """As many threads as the linear algebra may use: OMP_NUM_THREADS if set, else the process's cores."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(int(limit), cores) if limit.isdigit() and int(limit) > 0 else cores

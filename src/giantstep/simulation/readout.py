@@ -1,0 +1,123 @@
+"""Fit the readout: a fitter per loss, each giving the readouts of all sample sizes and penalties of a trial.
+
+A fitter takes the training samples as a function (so that it decides how often to pass over them) and
+`problems`, {n: lams}; it returns {n: Fit}. To add a loss, write its fitter and enter it in `FITTERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .backend import Backend
+
+Rows = Callable[[int], Iterator[tuple[Any, Any]]]
+"""n -> the first n training samples in blocks: features [rows, p] and labels [rows]."""
+
+Problems = Mapping[int, Sequence[float]]
+
+
+class Fit(NamedTuple):
+    """Readouts for one sample size."""
+
+    readouts: Any  # [p, lams]
+    train_error: np.ndarray  # [lams], mean squared
+    train_loss: np.ndarray  # [lams], mean loss
+
+
+class Fitter(Protocol):
+    def __call__(self, rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]: ...
+
+
+def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]:
+    """Minimise ½ Σ (y - a·φ/√p)² + lam/2 |a|² in one pass over nested data.
+
+    Sizes n ≥ p share a p×p Gram matrix that grows with the samples; sizes n < p share the n×n matrix of
+    kernels between samples. Memory therefore does not grow with n.
+    """
+    few = max((n for n in problems if n < p), default=0)
+    many = [n for n in problems if n >= p]
+    fits, gram, correlation, power = {}, backend.zeros(p, p) if many else None, backend.zeros(p), 0.0
+    kept, kept_labels = _empty_rows(few, p, backend), backend.zeros(few)
+    start = 0
+    for features, labels in rows(max(problems)):
+        features /= p**0.5
+        stop = start + features.shape[0]
+        if start < few:
+            inside = min(stop, few)
+            kept[start:inside, :] = features[: inside - start, :]
+            kept_labels[start:inside] = labels[: inside - start]
+        if many:
+            cuts = [start, *sorted(n for n in many if start < n < stop), stop]
+            for left, right in zip(cuts, cuts[1:], strict=False):
+                part, targets = (
+                    features[left - start : right - start, :],
+                    labels[left - start : right - start],
+                )
+                gram = backend.add_gram(gram, part)
+                correlation = correlation + backend.matmul(targets, part)
+                power += float(targets @ targets)
+                if right in problems:
+                    fits[right] = _primal(gram, correlation, power, right, problems[right], backend)
+        start = stop
+    return fits | _dual(kept, kept_labels, {n: lams for n, lams in problems.items() if n < p}, backend)
+
+
+def _primal(
+    gram: Any, correlation: Any, power: float, n: int, lams: Sequence[float], backend: Backend
+) -> Fit:
+    """n ≥ p: (ΦᵀΦ + lam) a = Φᵀy; the training error follows from the same p×p moments."""
+    readouts = backend.solve_shifted(gram, correlation, lams)
+    fitted = backend.symmetric_product(gram, readouts)
+    cross = backend.numpy(backend.matmul(correlation, readouts))
+    square = backend.numpy(backend.xp.sum(readouts * fitted, axis=0))
+    return _square_fit(readouts, np.maximum(power - 2 * cross + square, 0.0) / n)
+
+
+def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> dict[int, Fit]:
+    """n < p: a = Φᵀk with (ΦΦᵀ + lam) k = y, whose residuals are lam·k."""
+    fits = {}
+    if not problems:
+        return fits
+    kernel = backend.add_gram(backend.zeros(len(labels), len(labels)), features.T)
+    for n, lams in problems.items():
+        part, targets = kernel[:n, :n], labels[:n]
+        dual = backend.solve_shifted(part, targets, lams)
+        residuals = backend.asarray(np.asarray(lams))[None, :] * dual
+        if min(lams) == 0:
+            residuals = targets[:, None] - backend.symmetric_product(part, dual)
+        error = backend.numpy(backend.xp.sum(residuals * residuals, axis=0)) / n
+        fits[n] = _square_fit(backend.matmul(features[:n, :].T, dual), error)
+    return fits
+
+
+def ridge_plain(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]:
+    """The same minimisers, each from its own data matrix by least squares (SVD): slow, simple, for checking."""
+    fits = {}
+    for n, lams in problems.items():
+        blocks = [(backend.numpy(features), backend.numpy(labels)) for features, labels in rows(n)]
+        features = np.concatenate([block[0] for block in blocks]) / np.sqrt(p)
+        labels = np.concatenate([block[1] for block in blocks])
+        columns = []
+        for lam in lams:
+            penalty = np.sqrt(lam) * np.eye(p) if lam else np.empty((0, p))
+            stacked, right = np.vstack([features, penalty]), np.append(labels, np.zeros(len(penalty)))
+            columns.append(np.linalg.lstsq(stacked, right, rcond=None)[0])
+        readouts = np.stack(columns, axis=1)
+        error = ((labels[:, None] - features @ readouts) ** 2).mean(axis=0)
+        fits[n] = _square_fit(backend.asarray(readouts), error)
+    return fits
+
+
+def _square_fit(readouts: Any, error: np.ndarray) -> Fit:
+    return Fit(readouts, error, error / 2)
+
+
+def _empty_rows(n: int, p: int, backend: Backend) -> Any:
+    return backend.zeros(p, n).T  # row-major where the library lets us choose
+
+
+FITTERS: dict[tuple[str, str], Fitter] = {("square", "auto"): ridge, ("square", "plain"): ridge_plain}
+"""By loss and method."""
