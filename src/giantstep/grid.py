@@ -47,6 +47,9 @@ class Grid:
     def shape(self) -> tuple[int, ...]:
         return tuple(self.sizes.values())
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
     def dims_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """The dimensions along which any of these parameters varies, in the grid's order."""
         varying = {dim for name in names if name in self._dims for dim in self._dims[name]}

@@ -81,7 +81,9 @@ def as_letters(spec: str | Letters) -> Letters:
         return spec
     if spec in _NAMED_LETTERS:
         return Letters(*_NAMED_LETTERS[spec])
-    raise ParameterError(f"readout = {spec!r} is unknown; use a Letters(...) or one of {sorted(_NAMED_LETTERS)}")
+    raise ParameterError(
+        f"readout = {spec!r} is unknown; use a Letters(...) or one of {sorted(_NAMED_LETTERS)}"
+    )
 
 
 class _Description:
@@ -104,7 +106,9 @@ class _Description:
         known = {f.name for f in fields(kind)}
         unknown = set(data) - known - {"kind"}
         if unknown:
-            raise ParameterError(f"{kind.__name__} has no parameter {sorted(unknown)}; it has {sorted(known)}")
+            raise ParameterError(
+                f"{kind.__name__} has no parameter {sorted(unknown)}; it has {sorted(known)}"
+            )
         values = {name: value for name, value in data.items() if name != "kind"}
         if isinstance(values.get("readout"), dict):
             values["readout"] = Letters.from_dict(values["readout"])
@@ -147,7 +151,9 @@ class Network(_Description):
         set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
         set_(self, "readout", as_letters(self.readout))
         if self.readout.c is not None:
-            raise ParameterError("Letters.c belongs to a SpikedRF; a Network's row norms follow from its step")
+            raise ParameterError(
+                "Letters.c belongs to a SpikedRF; a Network's row norms follow from its step"
+            )
 
     def equivalent(self, target: Target | FunctionLike) -> SpikedRF:
         """Result 1: the spiked random features model that the trained first layer resembles."""
@@ -275,7 +281,9 @@ def parameter(
     allowed &= np.isfinite(values) | (infinite & (values == math.inf))
     if not allowed.all():
         offender = float(values[~allowed].flat[0])
-        raise ParameterError(f"{name} = {offender:g} is not allowed: it must be {_range(low, high, strict, infinite)}")
+        raise ParameterError(
+            f"{name} = {offender:g} is not allowed: it must be {_range(low, high, strict, infinite)}"
+        )
     return checked
 
 

@@ -1,0 +1,62 @@
+"""giantstep: what a two-layer network learns from one giant gradient step, and how well it will generalise."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Network": "model",
+    "SpikedRF": "model",
+    "Letters": "model",
+    "Target": "model",
+    "Function": "functions",
+    "predict": "prediction",
+    "simulate": "simulation",
+    "coefficients": "theory.basis",
+    "linear_error": "theory.mapping",
+    "plot": "plotting",
+    "save": "files",
+    "load": "files",
+    "ConvergenceError": "errors",
+    "ExpressionError": "errors",
+    "GiantstepError": "errors",
+    "GiantstepWarning": "errors",
+    "ParameterError": "errors",
+}
+
+__all__ = [*sorted(_HOME), "__version__"]
+
+if TYPE_CHECKING:
+    from .errors import ConvergenceError as ConvergenceError
+    from .errors import ExpressionError as ExpressionError
+    from .errors import GiantstepError as GiantstepError
+    from .errors import GiantstepWarning as GiantstepWarning
+    from .errors import ParameterError as ParameterError
+    from .files import load as load
+    from .files import save as save
+    from .functions import Function as Function
+    from .model import Letters as Letters
+    from .model import Network as Network
+    from .model import SpikedRF as SpikedRF
+    from .model import Target as Target
+    from .plotting import plot as plot
+    from .prediction import predict as predict
+    from .simulation import simulate as simulate
+    from .theory.basis import coefficients as coefficients
+    from .theory.mapping import linear_error as linear_error
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `import giantstep` alone stays fast."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'giantstep' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,7 @@
+"""Bulks: the random-matrix part of the theory. A bulk knows the covariances of the first layer's rows, never
+the samples, the labels or the loss."""
+
+from .base import Bulk, Resolvent
+from .isotropic import Isotropic
+
+__all__ = ["Bulk", "Isotropic", "Resolvent"]

@@ -1,0 +1,55 @@
+"""What every bulk answers: one K×K resolvent, its derivative, and quadratic forms on a few vectors.
+
+Groups s = 1..K of neurons with row covariances C_s/d; C = diag(C_s). All of the random-matrix theory depends
+on one symmetric K×K matrix Ṽ = τ^½ V̂1 τ^½, τ = βV2, through
+
+    T̂(Ṽ) = (1/d) tr (C⁻¹ + Ṽ)⁻¹        (blockwise trace: K×K),
+
+its derivative, and the resolvent's quadratic forms Ĝ on the *modes* W_s v̂, W_s ê (and, for bulks whose row
+norms fluctuate, δ_s): the few directions of neuron space that carry signal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ..symmetric import product
+
+
+class Resolvent(ABC):
+    """A bulk at one Ṽ per grid point: arrays are [U, A, ...], U first layers × A readout settings each."""
+
+    T: np.ndarray  # T̂, [U, A, K, K]
+    Vt: np.ndarray  # Ṽ, same shape
+
+    @abstractmethod
+    def tangent(self, dVt: np.ndarray) -> np.ndarray:
+        """𝒯[dṼ] = -dT̂ for a stack of perturbations [U, A, S, K, K]."""
+
+    def leak(self, dVt: np.ndarray) -> np.ndarray:
+        """Derivative of diag(T̂Ṽ), [U, A, S, K], for a stack of perturbations."""
+        change = product(self.T[:, :, None], dVt) - product(self.tangent(dVt), self.Vt[:, :, None])
+        return np.diagonal(change, axis1=-2, axis2=-1)
+
+    @abstractmethod
+    def forms(self) -> np.ndarray:
+        """Ĝ, [U, A, modes, K, modes, K]."""
+
+    @abstractmethod
+    def cotangent(self, u: np.ndarray) -> np.ndarray:
+        """Gradient of uᵀĜu with respect to Ṽ, [U, A, K, K], at fixed u [U, A, modes, K]."""
+
+
+class Bulk(ABC):
+    """The bulk of U first layers. `take(index)` selects some of them."""
+
+    weights: np.ndarray  # fraction of neurons in each group, [K]
+    modes: int  # 2: W v̂ and W ê; 3: also the fluctuation δ of the row norms
+
+    @abstractmethod
+    def resolvent(self, Vt: np.ndarray) -> Resolvent: ...
+
+    @abstractmethod
+    def take(self, index: np.ndarray | slice) -> Bulk: ...

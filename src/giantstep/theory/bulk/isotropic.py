@@ -1,0 +1,60 @@
+"""The isotropic bulk of spiked random features: C_s = c_s I, everything in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..symmetric import product
+from .base import Bulk, Resolvent
+
+
+@dataclass
+class Isotropic(Bulk):
+    """Rows of group s uniform on the sphere of squared radius c_s: no direction is special, no norm varies."""
+
+    c: np.ndarray  # [U, K]
+    weights: np.ndarray  # [K]
+    modes = 2
+
+    def resolvent(self, Vt: np.ndarray) -> IsotropicResolvent:
+        return IsotropicResolvent(self.c, Vt)
+
+    def take(self, index: np.ndarray | slice) -> Isotropic:
+        return Isotropic(self.c[index], self.weights)
+
+
+class IsotropicResolvent(Resolvent):
+    """T̂ = (C⁻¹ + Ṽ)⁻¹ with C = diag(c): for one group the Marchenko-Pastur law in disguise."""
+
+    def __init__(self, c: np.ndarray, Vt: np.ndarray):
+        self.Vt = Vt
+        C = c[:, None, :, None]
+        if Vt.shape[-1] == 1:
+            self._damped = 1.0 / (1.0 + C * Vt)
+            self.T = C * self._damped
+        else:
+            root = np.sqrt(C)
+            rootT = np.swapaxes(root, -1, -2)
+            inner = np.linalg.inv(np.eye(c.shape[-1]) + root * Vt * rootT)
+            self.T = root * inner * rootT
+            self._damped = root * inner / rootT  # (1 + CṼ)⁻¹ = 1 - T̂Ṽ, free of cancellation
+
+    def tangent(self, dVt: np.ndarray) -> np.ndarray:
+        T = self.T[:, :, None]
+        return product(product(T, dVt), T)
+
+    def leak(self, dVt: np.ndarray) -> np.ndarray:
+        change = product(product(self.T[:, :, None], dVt), self._damped[:, :, None])
+        return np.diagonal(change, axis1=-2, axis2=-1)
+
+    def forms(self) -> np.ndarray:
+        U, A, K, _ = self.T.shape
+        G = np.zeros((U, A, 2, K, 2, K), self.T.dtype)
+        G[:, :, 0, :, 0, :] = G[:, :, 1, :, 1, :] = self.T
+        return G
+
+    def cotangent(self, u: np.ndarray) -> np.ndarray:
+        Tu = product(u, self.T)  # T̂ is symmetric
+        return -np.einsum("uams,uamt->uast", Tu, Tu)

@@ -1,0 +1,143 @@
+"""Result 2: given the projection κ on the spike, features are Gaussian with coefficients μ0, μ1, μ2(κ).
+
+Both sides of the regression become functions of one variable, tabulated here on the nodes of a rule in κ:
+the features through μ0, μ1, μ2², and the target through its moments given κ.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..functions import Function
+from ..gaussian import (
+    STRIDES,
+    Moments,
+    Samples,
+    line_rule,
+    nested,
+    piecewise_rule,
+    points_needed,
+    sample,
+    tail_reach,
+)
+
+_INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
+_SHARP = 0.5  # width in κ below which a smoothed jump of the target is cut out rather than resolved
+_LAYER = 6.0  # half-width, in standard deviations, of what is cut out
+
+
+class Features(NamedTuple):
+    """Coefficients of U models × K groups on N nodes in κ: σ ≃ μ0 1 + μ1 Wx + μ2 ξ, and ∂μ0/∂c."""
+
+    kappa: np.ndarray  # [U or 1, N]
+    weights: np.ndarray  # [U or 1, N], Gaussian weights of the nodes
+    mu0: np.ndarray  # [U, K, N]
+    mu1: np.ndarray
+    mu2sq: np.ndarray
+    dmu0: np.ndarray
+
+
+class Label(NamedTuple):
+    """Moments of the noiseless target T given κ, over y = θ⊥·x: E T, E[yT], E T²; all [U, N]."""
+
+    t0: np.ndarray
+    t1: np.ndarray
+    t2: np.ndarray
+
+
+def coefficient_moments(moments: Moments, c: np.ndarray) -> tuple[np.ndarray, ...]:
+    """(μ0, μ1, μ2², ∂μ0/∂c) from the Gaussian moments of σ(rκ + √c z)."""
+    return moments.mean, moments.first / np.sqrt(c), moments.remainder, moments.second / (2.0 * c)
+
+
+class Table:
+    """Features and label on three nested rules in κ, from one set of function evaluations.
+
+    `points` is the number of κ intervals (per piece, where the target's jumps are cut out), and `farther`
+    stretches the range of κ. Refining the rule in κ is the solver's business, since only its answer tells
+    what is needed; the inner averages over z and y are resolved here, to `_INNER_TOLERANCE`.
+    """
+
+    def __init__(
+        self,
+        activation: Function,
+        target: Function,
+        r: np.ndarray,
+        c: np.ndarray,
+        biases: np.ndarray,
+        gamma: np.ndarray,
+        points: int,
+        farther: float = 1.0,
+    ):
+        total = float(np.sqrt(c + r**2).max())
+        reach = max(tail_reach(activation, _round_up(total)), tail_reach(target, 1.0))
+        rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
+        if is_sharp(target, gamma).any():
+            cuts = _target_cuts(target, gamma, rho)
+            self._kappa, self._weights = piecewise_rule(cuts, points, farther * reach)
+        else:
+            line, weights = line_rule(2 * points, farther * reach)
+            self._kappa, self._weights = line[None, None], tuple(w[None, None] for w in weights)
+        kappa = self._kappa[:, None]  # [U or 1, K, pieces, n-1]
+        self._c = c[:, :, None]
+        self._features = _samples(
+            activation, r[:, :, None, None] * kappa + biases[:, None, None], np.sqrt(c), reach
+        )
+        self._label = _samples(target, gamma[:, None, None, None] * kappa, rho[:, None], reach)
+
+    def at(self, stride: int) -> tuple[Features, Label]:
+        """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
+        rows = (slice(None), slice(None), slice(None), nested(stride))
+        kappa = self._kappa[..., nested(stride)]
+        flat = (*kappa.shape[:1], -1)
+        weights = self._weights[STRIDES.index(stride)]
+
+        def tabulated(samples: Samples) -> Moments:
+            moments = samples.moments(stride, rows)
+            return Moments(*(m.reshape(*m.shape[:2], -1) for m in moments))
+
+        label = tabulated(self._label)
+        return (
+            Features(
+                kappa.reshape(flat),
+                weights.reshape(flat),
+                *coefficient_moments(tabulated(self._features), self._c),
+            ),
+            Label(label.mean[:, 0], label.first[:, 0], label.square[:, 0]),
+        )
+
+
+def is_sharp(target: Function, gamma: np.ndarray) -> np.ndarray:
+    """Where the target's jumps or kinks, smoothed over y, remain too steep in κ for a smooth rule."""
+    if not target.breakpoints:
+        return np.zeros(np.shape(gamma), bool)
+    return np.sqrt(np.maximum(0.0, 1.0 - gamma**2)) < _SHARP * np.abs(gamma)
+
+
+def evaluations_per_model(activation: Function, target: Function, points: int) -> int:
+    """Function values that one model needs per group, to size blocks of work."""
+    inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 64
+    outer = (3 * len(target.breakpoints) + 3) if target.breakpoints else 2
+    return inner * outer * points
+
+
+def _samples(f: Function, shift: np.ndarray, scale: np.ndarray, reach: float) -> Samples:
+    widest = _round_up(float(scale.max()))
+    n = points_needed(f, widest, reach, _round_up(float(np.abs(shift).max())), _INNER_TOLERANCE)
+    return sample(f, shift, scale[:, :, None, None], n, reach)
+
+
+def _target_cuts(target: Function, gamma: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    """Where γκ + ρy crosses a breakpoint for typical y: the layer's centre and its two rims, [U, cuts]."""
+    layer = np.array([-_LAYER, 0.0, _LAYER])
+    slope = np.where(gamma == 0.0, 1.0, gamma)[:, None, None]
+    cuts = (np.asarray(target.breakpoints)[:, None] + layer * rho[:, None, None]) / slope
+    return cuts.reshape(len(gamma), -1)
+
+
+def _round_up(value: float) -> float:
+    """The next quarter power of two, so that caches keyed on a scale are hit."""
+    return 0.0 if value == 0.0 else 2.0 ** (math.ceil(4.0 * math.log2(value)) / 4.0)

@@ -1,0 +1,116 @@
+"""How the responses (V1, V2) follow from their conjugates (V̂1, V̂2): the bulk as a relation with derivatives.
+
+With τ = βV2 and Ṽ = τ^½ V̂1 τ^½ every bulk gives
+
+    V1 = τ^½ T̂(Ṽ) τ^½ / β,        V2_s = n_s / (λ + V̂2_s + (T̂Ṽ)_ss / τ_s).
+
+The right-hand sides still contain V2, so this is one more fixed-point relation rather than a function: the
+solver closes it together with its own, and needs no inner loop. Both sides increase with (V1, V2) and are
+concave, which makes Newton's method from above monotone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bulk import Bulk, Resolvent
+from .symmetric import Packing, packing, product
+
+
+@dataclass
+class Response:
+    """The relation at one point: its value, and its derivatives on packed vectors of length P.
+
+    dV = by_V · dV_in - by_hat · dV̂, where an off-diagonal entry of dV̂ moves together with its mirror image.
+    """
+
+    V: np.ndarray  # [U, A, P]
+    by_V: np.ndarray  # [U, A, P, P]; only the columns of V2 are not zero
+    by_hat: np.ndarray  # [U, A, P, P]
+    resolvent: Resolvent
+    root: np.ndarray  # τ^½, [U, A, K]
+
+
+def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
+    """Evaluate the relation at packed V and V̂ [U, A, P], with β and λ [U, A]."""
+    pack = packing(len(bulk.weights))
+    hat1, hat2 = pack.matrix(hat), pack.vector(hat)
+    tau = beta[..., None] * pack.vector(V)
+    root = np.sqrt(tau)
+    Vt = root[..., :, None] * hat1 * root[..., None, :]
+    resolvent = bulk.resolvent(Vt)
+    scale = root[..., :, None] * root[..., None, :] / beta[..., None, None]
+    V1 = scale * resolvent.T
+    inverse_tau = 1.0 / np.where(tau == 0.0, 1.0, tau)
+    pull = np.diagonal(product(resolvent.T, Vt), axis1=-2, axis2=-1) * inverse_tau
+    V2 = bulk.weights / (lam[..., None] + hat2 + pull)
+    by_V, by_hat = _derivatives(pack, bulk.weights, resolvent, V, V1, V2, pull, root, scale, inverse_tau)
+    return Response(pack.pack(V1, V2), by_V, by_hat, resolvent, root)
+
+
+def _derivatives(
+    pack: Packing,
+    weights: np.ndarray,
+    resolvent: Resolvent,
+    V: np.ndarray,
+    V1: np.ndarray,
+    V2: np.ndarray,
+    pull: np.ndarray,
+    root: np.ndarray,
+    scale: np.ndarray,
+    inverse_tau: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    K, pairs = pack.groups, pack.pairs
+    group = np.arange(K)
+    stiffness = V2**2 / weights  # -∂V2_s / ∂(λ + V̂2_s + pull_s)
+    by_hat = np.zeros((*V.shape, pack.size), V.dtype)
+    by_V = np.zeros_like(by_hat)
+
+    # a unit change of each V̂1 entry, at fixed τ
+    moved = (root[..., :, None] * root[..., None, :])[:, :, None] * pack.units
+    dV1 = scale[:, :, None] * resolvent.tangent(moved)
+    dpull = resolvent.leak(moved) * inverse_tau[:, :, None]
+    by_hat[..., :pairs, :pairs] = np.swapaxes(dV1[..., pack.rows, pack.cols], -1, -2)
+    by_hat[..., pairs:, :pairs] = stiffness[..., :, None] * np.swapaxes(dpull, -1, -2)
+    by_hat[..., pairs + group, pairs + group] = stiffness
+
+    # a unit change of each ln τ: it scales rows and columns of Ṽ and V1
+    share = np.zeros((K, K, K))
+    share[group, group, :] += 0.5
+    share[group, :, group] += 0.5
+    moved = share * resolvent.Vt[:, :, None]
+    dV1 = share * V1[:, :, None] - scale[:, :, None] * resolvent.tangent(moved)
+    dpull = resolvent.leak(moved) * inverse_tau[:, :, None] - np.eye(K) * pull[:, :, None]
+    per_V2 = 1.0 / np.where(pack.vector(V) == 0.0, 1.0, pack.vector(V))
+    by_V[..., :pairs, pairs:] = np.swapaxes(dV1[..., pack.rows, pack.cols], -1, -2) * per_V2[..., None, :]
+    by_V[..., pairs:, pairs:] = -stiffness[..., :, None] * np.swapaxes(dpull, -1, -2) * per_V2[..., None, :]
+    return by_V, by_hat
+
+
+def total_tangent(response: Response) -> np.ndarray:
+    """-∂V/∂V̂ with the relation closed, [U, A, P, P]."""
+    eye = np.eye(response.V.shape[-1])
+    return np.linalg.solve(eye - response.by_V, response.by_hat)
+
+
+def signal_energy_gradient(
+    response: Response, tangent: np.ndarray, u: np.ndarray, stiff: np.ndarray
+) -> np.ndarray:
+    """Minus the total derivative of uᵀGu + Σ_s stiff_s with respect to (V̂1, V̂2): the signal's share of (q1, q2).
+
+    u [U, A, modes, K] drives the modes; stiff [U, A, K] is βd V2 um², the energy of the all-ones directions,
+    proportional to τ. G = τ^½ Ĝ τ^½ moves with Ṽ and with τ, and τ with both conjugates.
+    """
+    pack = packing(response.root.shape[-1])
+    resolvent, root = response.resolvent, response.root
+    driven = root[:, :, None, :] * u
+    by_Vt = resolvent.cotangent(driven)
+    Gu = np.einsum("uasktl,uatl->uask", resolvent.forms(), driven)
+    by_log_tau = (driven * Gu).sum(axis=2) + stiff + (by_Vt * resolvent.Vt).sum(axis=-1)
+    direct = by_Vt * root[..., :, None] * root[..., None, :]
+    V2 = pack.vector(response.V)
+    per_V2 = by_log_tau / np.where(V2 == 0.0, 1.0, V2)
+    through_tau = np.einsum("uak,uakp->uap", per_V2, tangent[..., pack.pairs :, :]) / pack.counts
+    return through_tau - pack.pack(direct, np.zeros_like(V2))

@@ -1,0 +1,52 @@
+"""Symmetric K×K matrices and K-vectors packed side by side into vectors of length P = K(K+1)/2 + K.
+
+The order parameters of the linear features are symmetric matrices over the groups of neurons (V1, q1), those
+of the noise-like features vectors (V2, q2). Packed, a pair of them is one vector, and every average over κ
+that the solver needs is one matrix product.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+
+class Packing:
+    """Index book-keeping for K groups."""
+
+    def __init__(self, groups: int):
+        self.groups = groups
+        self.rows, self.cols = np.triu_indices(groups)
+        self.pairs = len(self.rows)
+        self.size = self.pairs + groups
+        # how often an entry stands in the full matrix: off-diagonal pairs twice
+        self.counts = np.concatenate([np.where(self.rows == self.cols, 1.0, 2.0), np.ones(groups)])
+        # one symmetric unit perturbation per pair
+        self.units = np.zeros((self.pairs, groups, groups))
+        index = np.arange(self.pairs)
+        self.units[index, self.rows, self.cols] = self.units[index, self.cols, self.rows] = 1.0
+
+    def pack(self, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        return np.concatenate([matrix[..., self.rows, self.cols], vector], axis=-1)
+
+    def matrix(self, packed: np.ndarray) -> np.ndarray:
+        full = np.empty((*packed.shape[:-1], self.groups, self.groups), packed.dtype)
+        entries = packed[..., : self.pairs]
+        full[..., self.rows, self.cols] = entries
+        full[..., self.cols, self.rows] = entries
+        return full
+
+    def vector(self, packed: np.ndarray) -> np.ndarray:
+        return packed[..., self.pairs :]
+
+
+@lru_cache(maxsize=32)
+def packing(groups: int) -> Packing:
+    """The packing for that many groups."""
+    return Packing(groups)
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Stacked matrix product; a plain product for 1×1 matrices, where BLAS calls would cost more than they do."""
+    return a * b if a.shape[-1] == 1 and b.shape[-2:] == (1, 1) else a @ b
