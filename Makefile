@@ -1,0 +1,46 @@
+# Two commands for a fresh machine: `make demo` and `make test`. Both set up .venv on first use.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint agreement bench clean
+
+help:
+	@echo "make demo       theory against simulation: prints a table, draws demo/learning_curves.png"
+	@echo "make test       linters, type check and tests"
+	@echo "make lint       linters and type check alone"
+	@echo "make agreement  theory against simulation at length (minutes)"
+	@echo "make bench      speed of theory and simulation on this machine"
+	@echo "make clean      remove .venv, caches and the demo's output"
+
+demo: $(INSTALLED)
+	@$(BIN)/giantstep demo
+
+test: lint
+	$(BIN)/pytest -n 2
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright
+
+agreement: $(INSTALLED)
+	$(BIN)/pytest -n 2 -m "slow or not slow" tests/agreement
+
+bench: $(INSTALLED)
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis demo
+
+# The stamp is newer than pyproject.toml once everything it names is installed.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "giantstep needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version 2>&1 || true);" \
+	       "name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing giantstep and its tools into .venv (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
