@@ -7,7 +7,7 @@ tridiagonal reduction, random numbers drawn on the device.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,12 @@ import numpy as np
 from ..errors import ParameterError
 
 DTYPES = ("float64", "float32")
+_CACHE_ELEMENTS = 1 << 16  # elementwise functions work on pieces that stay in a core's cache
 _SMALL = 64  # matrices for which no reduction is worth its overhead
 
 
 class Backend:
-    """Linear algebra of a trial in the array API. Symmetric matrices are read in their lower triangle only."""
+    """Linear algebra of a trial in the array API. Of symmetric matrices the lower triangle alone counts."""
 
     block_rows = 1024  # samples whose features are in memory at once; a multiple of draw.CHUNK_ROWS
     many_lams = 8  # from this many lams on, one reduction that serves all beats one factorisation per lam
@@ -40,6 +41,10 @@ class Backend:
 
     def zeros(self, *shape: int) -> Any:
         return self.asarray(np.zeros(shape))
+
+    def apply(self, function: Callable[[Any], Any], values: Any) -> Any:
+        """An elementwise function of a large array, which it may overwrite."""
+        return function(values)
 
     def matmul(self, a: Any, b: Any) -> Any:
         return a @ b
@@ -121,6 +126,12 @@ class NumpyBackend(Backend):
 
     def asarray(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(values, dtype=self.dtype)
+
+    def apply(self, function: Callable[[Any], Any], values: np.ndarray) -> np.ndarray:
+        step = max(1, _CACHE_ELEMENTS // values.shape[1])
+        for start in range(0, len(values), step):
+            values[start : start + step] = function(values[start : start + step])
+        return values
 
     def _blas(self, name: str) -> Any:
         from scipy.linalg import get_blas_funcs

@@ -70,10 +70,10 @@ class Draws:
         words = [(self.seed, self.trial, int(batch), int(kind), chunk) for chunk in range(first, last)]
         rows = stop - first * CHUNK_ROWS
         if self.backend.draws_natively:
-            block = self.backend.draw(words, (CHUNK_ROWS, width), normal)[:rows]
+            block = self.backend.draw(words, (CHUNK_ROWS, width), normal)[:rows, :]
         else:
             block = self.backend.asarray(_draw_numpy(words, rows, width, normal))
-        return block[start - first * CHUNK_ROWS :]
+        return block[start - first * CHUNK_ROWS :, :]
 
 
 def _draw_numpy(words: list[tuple[int, ...]], rows: int, width: int, normal: bool) -> np.ndarray:

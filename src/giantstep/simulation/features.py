@@ -1,4 +1,4 @@
-"""What the readout sees of a sample: the true features σ(Fx + b), or their Gaussian equivalents (Result 2)."""
+"""What the readout sees of a sample: the features σ(Fx + b), or their Gaussian equivalents (Result 2)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from .backend import Backend
 from .data import Block
 from .draw import Batch, Draws, Kind
 from .layer import Layer, preactivations
-
-_CACHE_ELEMENTS = 1 << 16  # activations are evaluated in pieces that stay in a core's cache
 
 Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """From kappa [rows] to mu0, mu1, mu2, each [letters, rows]."""
@@ -38,19 +36,14 @@ class NetworkFeatures:
 
     def __call__(self, block: Block, batch: Batch) -> Any:
         fields = preactivations(self.layer.rows, self.layer.biases, block.inputs, self.backend)
-        if self.backend.device != "cpu":
-            return self.activation(fields)
-        step = max(1, _CACHE_ELEMENTS // fields.shape[1])
-        for start in range(0, fields.shape[0], step):
-            fields[start : start + step, :] = self.activation(fields[start : start + step, :])
-        return fields
+        return self.backend.apply(self.activation, fields)
 
 
 @dataclass(frozen=True)
 class GaussianFeatures:
-    """φ = μ0(κ) 1 + μ1(κ) Wx + μ2(κ) ξ letter by letter, κ = v·x, fresh ξ ~ N(0, I_p): the equivalent of Result 2.
+    """The equivalent of Result 2: φ = μ0(κ) 1 + μ1(κ) Wx + μ2(κ) ξ letter by letter, fresh ξ ~ N(0, I_p).
 
-    Wx includes the part along v: W x = κ Wv + W x⊥.
+    κ = v·x, and Wx includes the part along v: W x = κ Wv + W x⊥.
     """
 
     layer: Layer

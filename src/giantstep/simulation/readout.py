@@ -7,6 +7,7 @@ A fitter takes the training samples as a function (so that it decides how often 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -51,7 +52,7 @@ def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int,
             kept_labels[start:inside] = labels[: inside - start]
         if many:
             cuts = [start, *sorted(n for n in many if start < n < stop), stop]
-            for left, right in zip(cuts, cuts[1:], strict=False):
+            for left, right in pairwise(cuts):
                 part, targets = (
                     features[left - start : right - start, :],
                     labels[left - start : right - start],
@@ -81,7 +82,7 @@ def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> d
     fits = {}
     if not problems:
         return fits
-    kernel = backend.add_gram(backend.zeros(len(labels), len(labels)), features.T)
+    kernel = backend.add_gram(backend.zeros(features.shape[0], features.shape[0]), features.T)
     for n, lams in problems.items():
         part, targets = kernel[:n, :n], labels[:n]
         dual = backend.solve_shifted(part, targets, lams)
@@ -94,7 +95,7 @@ def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> d
 
 
 def ridge_plain(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]:
-    """The same minimisers, each from its own data matrix by least squares (SVD): slow, simple, for checking."""
+    """The same minimisers, each from its own data matrix by least squares (SVD): slow and simple, a check."""
     fits = {}
     for n, lams in problems.items():
         blocks = [(backend.numpy(features), backend.numpy(labels)) for features, labels in rows(n)]

@@ -1,16 +1,143 @@
-"""Run tasks one after another or side by side, and keep what is finished."""
+"""Run trials one after another or side by side, and keep what is finished when somebody presses Ctrl-C."""
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from ..errors import GiantstepError, GiantstepWarning, ParameterError
+from .draw import draw_threads
+from .progress import Progress
 from .trial import Task, run_trial
 
+Results = dict[int, dict[str, np.ndarray]]
 
-def run_tasks(
-    tasks: list[Task], workers: int, executor: Any, progress: bool | None
-) -> tuple[dict[int, dict[str, np.ndarray]], bool]:
-    results = {index: run_trial(task) for index, task in enumerate(tasks)}
+
+class TrialError(GiantstepError, RuntimeError):
+    """A trial failed; the message says which one and how to run it again alone."""
+
+
+def attempt(task: Task) -> dict[str, np.ndarray]:
+    """`run_trial`, with an error that says how to repeat the failure."""
+    try:
+        return run_trial(task)
+    except Exception as error:
+        setting = ", ".join(
+            f"{f.name}={getattr(task.model, f.name)}"
+            for f in fields(task.model)
+            if isinstance(getattr(task.model, f.name), float)
+        )
+        raise TrialError(
+            f"trial {task.trial} of seed {task.seed} failed at {setting}, d={task.d}: "
+            f"{type(error).__name__}: {error}; run it alone with simulate(..., seed={task.seed}, "
+            f"trials=[{task.trial}])"
+        ) from error
+
+
+def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | None) -> tuple[Results, bool]:
+    """Results by position in `tasks`, and whether the run was interrupted before all were there."""
+    results: Results = {}
+    with Progress(len(tasks), progress) as shown, _futures(tasks, workers, executor) as futures:
+        try:
+            for index, future in enumerate(futures):
+                results[index] = future.result()
+                shown.advance()
+        except KeyboardInterrupt:
+            for index, future in enumerate(futures):
+                if (
+                    future.done()
+                    and index not in results
+                    and not future.cancelled()
+                    and not future.exception()
+                ):
+                    results[index] = future.result()
+            if not results:
+                raise
+            warnings.warn(
+                f"interrupted: {len(results)} of {len(tasks)} parts of the simulation are done; "
+                "the result has the trials that are complete",
+                GiantstepWarning,
+                stacklevel=3,
+            )
+            return results, True
     return results, False
+
+
+class _Deferred:
+    """A future that computes when its result is asked for: one process, in order."""
+
+    def __init__(self, task: Task):
+        self.task = task
+
+    def result(self) -> dict[str, np.ndarray]:
+        return attempt(self.task)
+
+    def done(self) -> bool:
+        return False
+
+    def cancel(self) -> None:
+        """Nothing has begun."""
+
+
+@contextmanager
+def _futures(tasks: list[Task], workers: int, executor: Any) -> Iterator[list[Any]]:
+    """One future per task; those that nobody waits for any more are cancelled at the end."""
+    if executor is None and workers == 1:
+        yield [_Deferred(task) for task in tasks]
+        return
+    _check_picklable(tasks[0], workers, executor)
+    if executor is not None:
+        futures = [executor.submit(attempt, task) for task in tasks]
+        try:
+            yield futures
+        finally:
+            for future in futures:
+                future.cancel()
+        return
+    from multiprocessing import get_context
+
+    threads = max(1, draw_threads() // workers)
+    pool = ProcessPoolExecutor(
+        min(workers, len(tasks)),
+        mp_context=get_context("spawn"),
+        initializer=cap_threads,
+        initargs=(threads,),
+    )
+    try:
+        yield [pool.submit(attempt, task) for task in tasks]
+        pool.shutdown()
+    finally:
+        processes = list((getattr(pool, "_processes", None) or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:  # only after an error or Ctrl-C are there any left at work
+            process.terminate()
+
+
+def cap_threads(threads: int) -> None:
+    """In a worker: linear algebra and draws share the cores with the other workers; Ctrl-C ends it quietly."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import scipy.linalg  # noqa: F401  (its own BLAS must be loaded before it can be capped)
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(threads)
+
+
+def _check_picklable(task: Task, workers: int, executor: Any) -> None:
+    try:
+        pickle.dumps(task)
+    except Exception as error:
+        how = f"workers = {workers}" if executor is None else f"executor = {executor!r}"
+        raise ParameterError(
+            f"{how} sends trials to other processes, but the model or target cannot be sent ({error}); "
+            "use a name or an expression for its functions, or one defined at the top of a module"
+        ) from None
