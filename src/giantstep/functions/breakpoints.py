@@ -9,7 +9,6 @@ g', which betrays two zeros between neighbours of the grid, or a zero that is on
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -72,36 +71,36 @@ def zeros(root: Node, inner: np.ndarray) -> np.ndarray:
         return np.empty(0)
     value, slope = Program(root), Program(derivative(root))
     x = np.union1d(_grid(), inner)
-    left, right = x[:-1], x[1:]
-    sign = np.sign(value(x))
-    found = _bisect(value, left, right, sign[:-1] != sign[1:])
+    sign = _sign(value(x))
+    changes = sign[:-1] != sign[1:]
+    crossings = _bisect(value, x[:-1][changes], x[1:][changes])
     # cells without a change of sign but with an extremum inside: g may touch zero or cross it twice there
-    inward = RANGE * 1e-15
-    turning = np.sign(slope(left + inward)) * np.sign(slope(right - inward)) < 0
-    extrema = _bisect(slope, left + inward, right - inward, turning & (sign[:-1] == sign[1:]))
-    at = np.abs(value(extrema))
-    cell = np.clip(np.searchsorted(x, extrema), 1, x.size - 1)
-    crossing = np.sign(value(extrema)) != sign[cell]
-    touched = extrema[at <= _TOUCHED * (1.0 + np.abs(value(x[cell])))]
-    pairs = [
-        _bisect(value, lo, hi, crossing)
-        for lo, hi in ((x[cell - 1], extrema), (extrema, x[cell]))
-        if extrema.size
-    ]
-    return np.concatenate([found, touched, *pairs])
+    inward = np.where(np.isin(x, inner), RANGE * 1e-15, 0.0)  # at a kink the slope is taken inside the cell
+    first, last = x[:-1] + inward[:-1], x[1:] - inward[1:]
+    slope_first, slope_last = _sign(slope(first)), _sign(slope(last))
+    turning = ~changes & (sign[:-1] != 0) & (slope_first != 0) & (slope_first != slope_last)
+    left, right, sign = first[turning], last[turning], sign[:-1][turning]
+    extrema = _bisect(slope, left, right)
+    touched = np.abs(value(extrema)) <= _TOUCHED * (1.0 + np.abs(value(left)))
+    crossed = _sign(value(extrema)) != sign
+    left, right, middle = left[crossed], right[crossed], extrema[crossed]
+    pairs = _bisect(value, np.concatenate([left, middle]), np.concatenate([middle, right]))
+    return np.concatenate([crossings, extrema[touched], pairs])
 
 
-def _bisect(
-    function: Callable[[np.ndarray], np.ndarray], left: np.ndarray, right: np.ndarray, cells: np.ndarray
-) -> np.ndarray:
-    """In each of the chosen cells the point where the sign of `function` stops being that of the left end."""
-    left, right = left[cells], right[cells]
-    sign = np.sign(function(left))
-    for _ in range(_BISECTIONS):
+def _bisect(function: Program, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """In each cell the point where the sign of `function` stops being that of the left end."""
+    sign = _sign(function(left))
+    for _ in range(_BISECTIONS if left.size else 0):
         middle = 0.5 * (left + right)
-        same = np.sign(function(middle)) == sign
+        same = _sign(function(middle)) == sign
         left, right = np.where(same, middle, left), np.where(same, right, middle)
     return np.where(np.abs(function(left)) < np.abs(function(right)), left, right)
+
+
+def _sign(values: np.ndarray) -> np.ndarray:
+    """-1, 0 or 1, and 2 where there is no value: the end of a domain is a change of sign like any other."""
+    return np.nan_to_num(np.sign(values), nan=2.0)
 
 
 def _merged(points: np.ndarray) -> np.ndarray:
@@ -127,18 +126,19 @@ def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
     def mismatch(h: np.ndarray) -> np.ndarray:
         return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
 
-    narrow = mismatch(1e-4 * wide)
+    narrow = mismatch(np.maximum(1e-4 * wide, 2e-15 * np.maximum(1.0, np.abs(b))))
     return b[(narrow > 1e-11 * scale) & (narrow > 0.5 * mismatch(wide))].tolist()
 
 
 def refused(root: Node, points: tuple[float, ...]) -> str | None:
-    """Why a function cannot be averaged over a Gaussian: a point where it is not finite. None if it is fine."""
+    """Why a function cannot be averaged over a Gaussian, a point where it is not finite; None if it can."""
     value = Program(root)
     x = np.round(np.linspace(-MODERATE, MODERATE, 1801), 2)
     x = np.sort(np.concatenate([x, [point for point in points if abs(point) <= MODERATE]]))
     bad = x[~np.isfinite(value(x))]
     if bad.size:
-        return f"the function is not finite at x = {bad[np.argmin(np.abs(bad))]:g}; it must be for |x| <= {MODERATE:g}"
+        nearest = bad[np.argmin(np.abs(bad))]
+        return f"the function is not finite at x = {nearest:g}; it must be for |x| <= {MODERATE:g}"
     b = np.asarray(points)[:, None] * np.ones(2)
     h = np.maximum(1.0, np.abs(b)) * [-1.0, 1.0]
     near, far = np.abs(value(b + 1e-9 * h)), np.abs(value(b + 1e-5 * h))

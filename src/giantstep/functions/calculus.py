@@ -22,7 +22,7 @@ def _slope(node: Node, slopes: list[Node]) -> Node:
     match node.op:
         case "x":
             return tree.ONE
-        case "const" | "less" | "and" | "not":
+        case "const" | "number" | "less" | "and" | "not":
             return tree.ZERO
         case "add":
             return tree.add(*slopes)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ..errors import ExpressionError, ParameterError
 from . import breakpoints as broken
-from .expression import MAX_EXPONENT, MAX_LENGTH, expand, normalised, parse
+from .expression import MAX_EXPONENT, compact, expand, parse
 from .formula import DERIVATIVE_PREFIX, Formula
 from .function import Function
-from .names import DEFINITIONS, canonical, numbers, parameter_values, unknown
+from .names import DEFINITIONS, canonical, unknown
 from .tree import X, horner
+
+MAX_ORDER = 4  # of a derivative written as text
+MAX_PARAMETERS_LENGTH = 32 * (MAX_EXPONENT + 1)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ -]*")
 _SHORT = 40
@@ -22,23 +28,27 @@ _SHORT = 40
 def as_function(given: str | Function | Callable[[Any], Any]) -> Function:
     """The Function that is meant by a name, an expression in x, a polynomial or a callable.
 
-    ==============================  =======================================================
+    ==============================  ==========================================================
     ``"tanh"``, ``"Leaky ReLU"``    a name of the catalogue, in any spelling
     ``"leaky_relu:0.1"``            a name with its parameter
     ``"tanh(2*x) + 0.3*x**3"``      an expression in x
     ``"poly:0,1,0.5"``              the polynomial x + x²/2
+    ``"d/dx gelu"``                 the derivative of any of these
     ``numpy.polynomial`` objects    the polynomial that they stand for, in whatever basis
-    a callable                      wrapped as ``Function(f)``; no derivative, no breakpoints
-    ==============================  =======================================================
+    ``numpy.tanh`` and the like     the function of that name
+    any other callable              ``Function(f)``, with neither derivative nor breakpoints
+    ==============================  ==========================================================
     """
     if isinstance(given, Function):
         return given
     if isinstance(given, str):
         return _from_text(given)
+    if isinstance(given, np.poly1d):
+        return _polynomial(given.coeffs[::-1])
     if hasattr(given, "convert") and hasattr(given, "coef"):
-        import numpy as np
-
-        return _polynomial(tuple(float(c) for c in given.convert(kind=np.polynomial.Polynomial).coef))
+        return _polynomial(given.convert(kind=np.polynomial.Polynomial).coef)  # type: ignore[union-attr]
+    if isinstance(given, np.ufunc) and given.nin == 1 and canonical(given.__name__) in DEFINITIONS:
+        return _from_text(given.__name__)
     if callable(given):
         return Function(given)
     raise ParameterError(f"{given!r} is not a function; give a name, an expression in x, or a callable")
@@ -53,40 +63,68 @@ def catalogue() -> dict[str, Function]:
 def _from_text(text: str) -> Function:
     stripped = text.strip(" ")
     if stripped.startswith(DERIVATIVE_PREFIX):
+        if stripped.count(DERIVATIVE_PREFIX) > MAX_ORDER:
+            raise ExpressionError(f"at most {MAX_ORDER} derivatives are taken", text)
         return as_function(stripped.removeprefix(DERIVATIVE_PREFIX)).derivative
     name, colon, parameters = stripped.partition(":")
-    if colon and _NAME.fullmatch(name) and len(text) <= MAX_LENGTH:
-        return _with_parameters(name, parameters.split(","))
-    if _NAME.fullmatch(stripped):
-        if canonical(stripped) in DEFINITIONS:
-            return _with_parameters(stripped, [])
-        if not {"x", "pi", "e"} & set(re.findall(r"\w+", stripped)):
-            raise ParameterError(unknown(stripped))
+    if _NAME.fullmatch(name) and not {"x", "pi", "e"} & set(re.findall(r"\w+", name)):
+        return _named(text, name, parameters.split(",") if colon else [])
     return _expression(text)
 
 
-def _with_parameters(name: str, texts: list[str]) -> Function:
-    if name.strip().lower() in ("poly", "polynomial"):
-        return _polynomial(numbers("poly", texts))
-    known = canonical(name)
-    if known not in DEFINITIONS:
-        raise ParameterError(unknown(name, also=("poly",)))
+def _named(text: str, name: str, texts: list[str]) -> Function:
+    """A function of the catalogue, or a polynomial, with the texts of its parameters."""
+    known = "poly" if name.lower() in ("poly", "polynomial") else canonical(name)
+    if known != "poly" and known not in DEFINITIONS:
+        raise ExpressionError(unknown(name, also=("poly",)), text)
+    values = _numbers(text, texts)
+    if known == "poly":
+        return _polynomial(values)
     definition = DEFINITIONS[known]
-    values = parameter_values(known, texts)
-    named = dict(zip((parameter for parameter, _ in definition.parameters), values, strict=True))
-    spec = known if named == dict(definition.parameters) else f"{known}:{','.join(map(repr, values))}"
+    if len(values) > len(definition.parameters):
+        takes = ", ".join(f"{parameter}={value:g}" for parameter, value in definition.parameters)
+        reason = f"{known} takes {f'the parameter {takes}' if takes else 'no parameter'}, not {len(values)} of them"
+        raise ExpressionError(reason, text, text.index(":"))
+    named = dict(definition.parameters)
+    named |= zip(named, values, strict=False)
+    spec = known
+    if named != dict(definition.parameters):
+        spec += ":" + ",".join(map(_number_text, named.values()))
     return Formula(expand(definition.text, X, named), spec, spec)
 
 
-def _polynomial(coefficients: tuple[float, ...]) -> Function:
-    while len(coefficients) > 1 and coefficients[-1] == 0:
-        coefficients = coefficients[:-1]
-    if len(coefficients) > MAX_EXPONENT + 1:
+def _numbers(text: str, texts: list[str]) -> list[float]:
+    """Finite numbers from their texts, which end the whole text."""
+    if len(text) > MAX_PARAMETERS_LENGTH:
+        raise ExpressionError("there are too many parameters", text, MAX_PARAMETERS_LENGTH)
+    values, column = [], text.find(":") + 1
+    for part in texts:
+        try:
+            value = float(part) if part.isascii() else math.nan
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ExpressionError(f"the parameter {part[:40]!a} is not a finite number", text, column)
+        values.append(value)
+        column += len(part) + 1
+    return values
+
+
+def _polynomial(given: Iterable[Any]) -> Function:
+    """The polynomial c0 + c1 x + ..."""
+    try:
+        coefficients = [float(coefficient) for coefficient in given]
+    except TypeError:
+        raise ParameterError("the coefficients of a polynomial must be real numbers") from None
+    while coefficients and coefficients[-1] == 0:
+        coefficients.pop()
+    if not all(map(math.isfinite, coefficients)) or len(coefficients) > MAX_EXPONENT + 1:
         raise ParameterError(
-            f"a polynomial of degree {len(coefficients) - 1} was given; at most {MAX_EXPONENT} is allowed"
+            f"a polynomial of degree {len(coefficients) - 1} was given; its coefficients must be finite numbers "
+            f"and its degree at most {MAX_EXPONENT}"
         )
-    spec = "poly:" + ",".join(f"{c!r}".removesuffix(".0") for c in coefficients)
-    return Formula(horner(coefficients, X), spec, _shortened(spec))
+    spec = "poly:" + (",".join(map(_number_text, coefficients)) or "0")
+    return Formula(horner(tuple(coefficients), X), spec, _shortened(spec))
 
 
 def _expression(text: str) -> Function:
@@ -97,8 +135,12 @@ def _expression(text: str) -> Function:
         reason = str(error)
     if reason:
         raise ExpressionError(reason, text)
-    spec = normalised(text)
+    spec = compact(text)
     return Formula(tree, spec, _shortened(spec))
+
+
+def _number_text(value: float) -> str:
+    return repr(value).removesuffix(".0")
 
 
 def _shortened(text: str) -> str:

@@ -45,7 +45,7 @@ def _special(name: str) -> Callable[[Any], Implementation]:
             return function
         import numpy as np
 
-        return lambda a: xp.asarray(function(np.asarray(a)), dtype=a.dtype)
+        return lambda a: xp.asarray(function(np.asarray(a)), dtype=a.dtype, device=a.device)
 
     return build
 
@@ -56,11 +56,7 @@ def _normal_cdf(xp: Any) -> Implementation:
 
 
 def _sigmoid(xp: Any) -> Implementation:
-    def sigmoid(a: Any) -> Any:
-        small = xp.exp(-xp.abs(a))  # never overflows
-        return xp.where(a >= 0, xp.ones_like(small), small) / (1.0 + small)
-
-    return sigmoid
+    return lambda a: 1.0 / (1.0 + xp.exp(-a))  # right in both tails: an overflow gives 1/inf = 0
 
 
 def _softplus(xp: Any) -> Implementation:

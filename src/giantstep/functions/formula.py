@@ -20,6 +20,10 @@ DERIVATIVE_PREFIX = "d/dx "
 class Formula(Function):
     """A named function or an expression; made by `as_function`, equal when their `spec` is."""
 
+    _tree: Node
+    _program: Program
+    _spec: str
+
     def __init__(self, tree: Node, spec: str, name: str):
         program = Program(tree)
         self.__dict__.update(_tree=tree, _program=program, _spec=spec, name=name)
@@ -29,13 +33,13 @@ class Formula(Function):
         return self._program(x)
 
     @cached_property
-    def breakpoints(self) -> tuple[float, ...]:  # type: ignore[override]
+    def breakpoints(self) -> tuple[float, ...]:
         """Where the function or its derivative jumps, for |x| <= 40, sorted."""
         return broken.breakpoints(self._tree)
 
     @cached_property
     def parity(self) -> Parity | None:
-        """Whether the function is "odd", "even", or None of both."""
+        """Whether the function is "odd" or "even"; None if it is neither."""
         return calculus.proven_parity(self._tree) or observed_parity(self, self.breakpoints)
 
     @cached_property

@@ -24,7 +24,10 @@ class Function:
     """
 
     name: str
-    breakpoints: tuple[float, ...]
+    _function: Callable[[Any], Any]
+    _derivative: Callable[[Any], Any] | None
+    _breakpoints: tuple[float, ...]
+    _parity: Parity | None
 
     def __init__(
         self,
@@ -37,48 +40,63 @@ class Function:
         for argument, given in (("function", function), ("derivative", derivative)):
             if not callable(given) and (argument == "function" or given is not None):
                 raise ParameterError(
-                    f"{argument} = {given!r} is not callable; for a name or an expression use as_function({given!r})"
+                    f"{argument} = {given!r} is not callable; as_function(...) makes a Function of a text"
                 )
         if parity not in ("odd", "even", None):
             raise ParameterError(f"parity = {parity!r} is unknown; use 'odd', 'even' or None")
         points = np.unique(np.asarray(list(breakpoints), dtype=float))
         if not np.isfinite(points).all():
-            raise ParameterError(
-                f"breakpoints = {points.tolist()} must be finite numbers; leave out the others"
-            )
+            raise ParameterError(f"breakpoints = {points.tolist()} must be finite; leave out the others")
         self.__dict__.update(
             _function=function,
             _derivative=derivative,
+            _breakpoints=tuple(points.tolist()),
             _parity=parity,
-            breakpoints=tuple(points.tolist()),
             name=name or getattr(function, "__name__", type(function).__name__),
         )
 
     def __call__(self, x: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
         if isinstance(x, (np.ndarray, np.generic, int, float)):
-            return self._checked(x, self._function(x))
-        from array_api_compat import array_namespace, device
+            return self._on_numpy(x)
+        from array_api_compat import array_namespace, device, is_torch_array
 
         xp = array_namespace(x)
         try:
             result = self._function(x)
             if array_namespace(result) is xp:
-                return self._checked(x, result)
+                return self._of_same_shape(result, x)
         except (TypeError, RuntimeError, AttributeError):
             pass  # a callable made of numpy functions refuses other arrays: give it what it understands
-        host = np.from_dlpack(x) if device(x) == "cpu" else np.asarray(x.cpu())
-        return xp.asarray(self._checked(host, self._function(host)), dtype=x.dtype, device=device(x))
+        host = x.detach().cpu().numpy() if is_torch_array(x) else np.asarray(x)
+        return xp.asarray(self._on_numpy(host), dtype=x.dtype, device=device(x))
 
-    def _checked(self, x: Any, result: Any) -> Any:
-        if np.ndim(x) == 0 or getattr(result, "shape", ()) == x.shape:
+    def _on_numpy(self, x: Any) -> Any:
+        try:
+            return self._of_same_shape(self._function(x), x)
+        except TypeError as error:
+            if np.ndim(x) == 0:
+                raise
+            raise ParameterError(
+                f"{self.name!r} does not accept an array ({error}); write it with numpy's functions, "
+                "or wrap it in numpy.vectorize"
+            ) from error
+
+    def _of_same_shape(self, result: Any, x: Any) -> Any:
+        shape, given = getattr(result, "shape", ()), getattr(x, "shape", ())
+        if shape == given:
             return result
-        if getattr(result, "shape", ()) == ():  # a constant function written as lambda x: 1.0
-            return result + 0.0 * x
+        if shape == ():  # a constant, written as lambda x: 1.0
+            return 0.0 * x + result
         raise ParameterError(
-            f"{self.name!r} turned an array of shape {tuple(x.shape)} into one of shape {tuple(result.shape)}; "
+            f"{self.name!r} turned an array of shape {tuple(given)} into one of shape {tuple(shape)}; "
             "it must act element by element"
         )
+
+    @cached_property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Where the function or its derivative jumps, sorted."""
+        return self._breakpoints
 
     @property
     def has_derivative(self) -> bool:
@@ -98,7 +116,7 @@ class Function:
 
     @cached_property
     def parity(self) -> Parity | None:
-        """Whether the function is "odd", "even", or None of both."""
+        """Whether the function is "odd" or "even"; None if it is neither."""
         return self._parity or observed_parity(self, self.breakpoints)
 
     @property
@@ -111,7 +129,7 @@ class Function:
 
     @property
     def _identity(self) -> tuple[Any, ...]:
-        return (id(self._function), id(self._derivative), self.breakpoints, self._parity)
+        return (id(self._function), id(self._derivative), self._breakpoints, self._parity)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Function):

@@ -6,11 +6,9 @@ Names are found whatever their case, hyphens, underscores and spaces; an unknown
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from dataclasses import dataclass
 
-from ..errors import ParameterError
 from .elementary import ELEMENTARY
 
 MAX_HERMITE = 10
@@ -46,8 +44,8 @@ DEFINITIONS: dict[str, Definition] = {
     "sigmoid": Definition("sigmoid(x)"),
     "hard_tanh": Definition("clip(x, -1, 1)"),
     "relu": Definition("max(x, 0)"),
-    "leaky_relu": Definition("where(x > 0, x, a*x)", (("a", 0.01),)),
-    "elu": Definition("where(x > 0, x, a*expm1(x))", (("a", 1.0),)),
+    "leaky_relu": Definition("max(x, 0) + a*min(x, 0)", (("a", 0.01),)),
+    "elu": Definition("max(x, 0) + a*expm1(min(x, 0))", (("a", 1.0),)),
     "softplus": Definition("softplus(x)"),
     "gelu": Definition("x*normal_cdf(x)"),
     "silu": Definition("x*sigmoid(x)"),
@@ -71,29 +69,6 @@ def unknown(name: str, *, also: tuple[str, ...] = ()) -> str:
     near = difflib.get_close_matches(_plain(name), known, n=1)
     hint = f"did you mean {known[near[0]]!r}?" if near else "giantstep.functions.catalogue() lists the names"
     return f"no function is called {name[:40]!r}; {hint}"
-
-
-def parameter_values(name: str, texts: list[str]) -> tuple[float, ...]:
-    """The parameters of a named function from their texts, defaults for those not given."""
-    parameters = DEFINITIONS[name].parameters
-    if len(texts) > len(parameters):
-        allowed = ", ".join(parameter for parameter, _ in parameters) or "none"
-        raise ParameterError(f"{name} got {len(texts)} parameters; it takes: {allowed}")
-    return numbers(name, texts) + tuple(default for _, default in parameters[len(texts) :])
-
-
-def numbers(name: str, texts: list[str]) -> tuple[float, ...]:
-    """Finite numbers from their texts."""
-    values = []
-    for text in texts:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise ParameterError(f"{name}: the parameter {text.strip()[:40]!r} is not a finite number")
-        values.append(value)
-    return tuple(values)
 
 
 def _plain(name: str) -> str:

@@ -26,10 +26,10 @@ def observed_parity(function: Callable[[Any], Any], breakpoints: tuple[float, ..
     x = np.concatenate([pieces, np.arange(0.0037, _REACH, 0.01)])
     with np.errstate(all="ignore"):
         right, left = np.asarray(function(x)), np.asarray(function(-x))
-    usual = np.abs(right[x < 1]).max()
-    allowed = _ROUNDING * (usual + np.maximum(np.abs(right), np.abs(left)))
-    if np.array_equal(right, left) or np.all(np.abs(right - left) <= allowed):
-        return "even"
-    if np.array_equal(right, -left) or np.all(np.abs(right + left) <= allowed):
-        return "odd"
+        usual = np.abs(right[x < 1]).max()
+        allowed = _ROUNDING * (usual + np.maximum(np.abs(right), np.abs(left)))
+        if np.all((right == left) | (np.abs(right - left) <= allowed)):
+            return "even"
+        if np.all((right == -left) | (np.abs(right + left) <= allowed)):
+            return "odd"
     return None

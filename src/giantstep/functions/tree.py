@@ -3,8 +3,8 @@
 A node is an operation on other nodes. Nodes are compared by identity and shared freely, so a tree is in
 general a directed acyclic graph; every pass over it walks `postorder`, which visits each node once.
 
-Real operations: x, const, add, sub, mul, div, neg, power, max, min, select and the names of
-`elementary.ELEMENTARY`. Conditions, which are true or false: less, and, not.
+Real operations: x, const, add, sub, mul, div, neg, power, max, min, select, number and the names of
+`elementary.ELEMENTARY`. Conditions, which are true or false: less, and, not; `number` makes one 1 or 0.
 """
 
 from __future__ import annotations
@@ -164,12 +164,16 @@ def select(condition: Node, a: Node, b: Node) -> Node:
         return a if condition.value else b
     if a is b or (is_const(a) and is_const(b, a.value)):
         return a
+    if is_const(b, 0) and is_const(a, 1):
+        return number(condition)
+    if is_const(b, 0) and a.op == "number":
+        return number(both(condition, a.args[0]))
     return Node("select", (condition, a, b))
 
 
 def number(condition: Node) -> Node:
     """1 where the condition holds and 0 elsewhere; what is a real number already stays as it is."""
-    return select(condition, ONE, ZERO) if condition.op in CONDITIONS else condition
+    return Node("number", (condition, ONE)) if condition.op in CONDITIONS else condition
 
 
 def horner(coefficients: tuple[float, ...], argument: Node) -> Node:
