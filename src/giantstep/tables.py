@@ -1,0 +1,99 @@
+"""A Dataset as a flat table: one row per grid point, one column per quantity; as text for people, or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_GROUPS = ("letter", "letter_")  # a quantity of one group of neurons: a column each, not a row each
+_INSPECTED = 1000  # distinct numbers that decide on a column's format
+
+
+def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+    """Flat columns, one row per grid point: dimensions first, then other coordinates, then answers.
+
+    A quantity with letters becomes a column per letter, `m[-1]`, `m[1]`, or per pair of them, `q1[-1,1]`.
+    `names` selects and orders; the default is everything.
+    """
+    grid = [dim for dim in map(str, dataset.sizes) if dim not in _GROUPS]
+    shape = [dataset.sizes[dim] for dim in grid]
+    if names is None:
+        inputs = [name for name in map(str, dataset.coords) if name not in (*grid, *_GROUPS)]
+        names = [*grid, *inputs, *map(str, dataset.data_vars)]
+    flat: dict[str, np.ndarray] = {}
+    for name in names:
+        for label, values in _by_letter(dataset[name]):
+            own = [dim for dim in grid if dim in values.dims]
+            sizes = [dataset.sizes[dim] if dim in own else 1 for dim in grid]
+            expanded = values.transpose(*own).values.reshape(sizes)
+            flat[label] = np.broadcast_to(expanded, shape).reshape(-1)
+    return flat
+
+
+def _by_letter(values: xr.DataArray) -> Iterable[tuple[str, xr.DataArray]]:
+    dims = [dim for dim in _GROUPS if dim in values.dims]
+    if not dims:
+        yield str(values.name), values
+    for index in product(*(range(values.sizes[dim]) for dim in dims)) if dims else ():
+        part = values.isel(dict(zip(dims, index, strict=True)))
+        letters = ",".join(f"{float(part[dim]):g}" for dim in dims)
+        yield f"{values.name}[{letters}]", part
+
+
+def write_csv(dataset: xr.Dataset, file: IO[str]) -> None:
+    """Every input and answer, one row per grid point; numbers with all their digits."""
+    flat = columns(dataset)
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(flat)
+    writer.writerows(zip(*(values.tolist() for values in flat.values()), strict=True))
+
+
+def aligned(flat: Mapping[str, np.ndarray], digits: int = 5) -> str:
+    """An aligned table with a header: numbers with `digits` significant digits, to the right; words to the left."""
+    cells = {name: _cells(np.asarray(values), digits) for name, values in flat.items()}
+    lines = [[] for _ in range(1 + max(map(len, cells.values()), default=0))]
+    for name, texts in cells.items():
+        column = [name, *texts]
+        width = max(map(display_width, column))
+        left = np.asarray(flat[name]).dtype.kind in "OUS"
+        for line, text in zip(lines, column, strict=True):
+            space = " " * (width - display_width(text))
+            line.append(text + space if left else space + text)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def _cells(values: np.ndarray, digits: int) -> list[str]:
+    """One format for a whole column: fixed point where the sizes allow it, so that decimals line up."""
+    if values.dtype.kind not in "fc":
+        return [str(value) for value in values.tolist()]
+    sizes = np.unique(np.abs(values[np.isfinite(values) & (values != 0.0)]))
+    if not sizes.size:
+        return [f"{value:g}" for value in values]
+    typed = np.array([float(f"{size:.{digits}g}") for size in sizes[:_INSPECTED]])
+    if np.allclose(typed, sizes[:_INSPECTED], rtol=1e-12, atol=0.0) and sizes[-1] < 1e6:
+        decimals = max(
+            len(np.format_float_positional(number, trim="-").partition(".")[2]) for number in typed
+        )
+        if decimals <= digits:  # short numbers, such as a person types: as they are
+            return [f"{value:.{decimals}f}" for value in values]
+    if 1e-4 <= sizes[0] and sizes[-1] < 1e5:
+        decimals = digits - 1 - math.floor(math.log10(sizes[0]))
+        return [f"{value:.{max(0, min(decimals, digits + 1))}f}" for value in values]
+    return [f"{value:.{digits - 1}e}" for value in values]
+
+
+def display_width(text: str) -> int:
+    """Columns that a text takes in a terminal: wide characters count twice, combining ones not at all."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
