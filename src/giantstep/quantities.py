@@ -16,6 +16,7 @@ _TABLE = {
     "d": (r"d", "input dimension"),
     "letter": (r"\ell", "initial readout weight of a group of neurons, times √p"),
     "trial": ("", "independent repetition"),
+    "kappa": (r"\kappa", "projection of the input on the spike"),
     # answers
     "test_error": (r"\epsilon_g", "mean squared test error against the noiseless target"),
     "train_error": (r"\epsilon_t", "mean squared training error against the labels"),
@@ -31,6 +32,10 @@ _TABLE = {
     "V1": (r"V_1", "response of the linear features"),
     "V2": (r"V_2", "response of the noise-like features"),
     "overlap": (r"\overline{w\cdot\hat\theta}", "mean overlap of the trained rows with the target direction"),
+    "mu0": (r"\mu_0", "mean of the features given κ"),
+    "mu1": (r"\mu_1", "slope of the features across the spike, given κ"),
+    "mu2": (r"\mu_2", "size of the features' nonlinear rest, given κ"),
+    "dmu0": (r"\partial_c\mu_0", "derivative of μ0 with respect to the squared row norm"),
     # diagnostics
     "residual": ("", "largest relative residual of the self-consistent equations"),
     "quadrature_error": ("", "estimated relative error of test_error from numerical integration"),

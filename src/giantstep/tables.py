@@ -85,7 +85,7 @@ def _cells(values: np.ndarray, digits: int) -> list[str]:
         )
         if decimals <= digits:  # short numbers, such as a person types: as they are
             return [f"{value:.{decimals}f}" for value in values]
-    if 1e-4 <= sizes[0] and sizes[-1] < 1e5:
+    if sizes[0] >= 1e-4 and sizes[-1] < 1e5:
         decimals = digits - 1 - math.floor(math.log10(sizes[0]))
         return [f"{value:.{max(0, min(decimals, digits + 1))}f}" for value in values]
     return [f"{value:.{digits - 1}e}" for value in values]

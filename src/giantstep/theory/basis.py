@@ -1,0 +1,103 @@
+"""The basis in which a readout works: Result 2's coefficients as curves in κ, and Hermite coefficients."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import GiantstepWarning, ParameterError
+from ..gaussian import moments
+from ..grid import Grid
+from ..model import Network, SpikedRF, parameter
+from .features import coefficient_moments
+from .mapping import activation_moments
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..functions import Function
+    from ..model import Parameter
+
+_BLOCK = 2048  # averages done together: bounds the memory, whatever the grid
+_WORRYING = 1e-8  # error, relative to √E σ², that a user should hear about
+
+
+def coefficients(model: SpikedRF, kappa: Parameter) -> xr.Dataset:
+    r"""The conditional Gaussian equivalent of the features as functions of κ (Result 2).
+
+    Given the projection κ of the input on the spike, features behave as
+    :math:`\mu_0(\kappa) + \mu_1(\kappa)\,w\cdot x + \mu_2(\kappa)\,\xi` with ξ standard normal, where for
+    z ~ N(0, c)
+
+    .. math:: \mu_0 = E\,\sigma(z + r\kappa), \quad c\,\mu_1 = E\,z\,\sigma(z + r\kappa), \quad
+              \mu_2^2 = E\,\sigma^2(z + r\kappa) - \mu_0^2 - c\,\mu_1^2 .
+
+    The fitted function is a combination of μ0(κ), κμ1(κ) and μ1(κ) times the rest of the target: these
+    curves are the vocabulary of a spiked layer. Without a spike they are constants.
+
+    Returns a Dataset with `mu0`, `mu1`, `mu2`, `dmu0` (∂μ0/∂c, which matters when row norms fluctuate) and
+    `quadrature_error` (relative to √E σ²) over `kappa`, the dimensions of the model's `r` and `c`, and
+    `letter` if there are several. A letter's spike is r times its value.
+    """
+    if isinstance(model, Network):
+        raise ParameterError(
+            "model = Network(...) has coefficients only together with a target; give net.equivalent(target)"
+        )
+    grid = Grid({"r": model.r, "c": model.c, "kappa": parameter("kappa", kappa)})
+    letters = model.readout
+    values = np.asarray(letters.values)
+    shape = (*grid.shape, len(values))
+    c = np.broadcast_to(grid.over("c", grid.dims)[..., None] if letters.c is None else letters.c, shape)
+    spike = grid.over("r", grid.dims)[..., None] * values
+    shift = spike * grid.over("kappa", grid.dims)[..., None] + (letters.biases or 0.0)
+    mu0, mu1, mu2sq, dmu0, error = _in_blocks(model.activation, shift.reshape(-1), c.reshape(-1))
+    if error.max() > _WORRYING:
+        warnings.warn(
+            f"the coefficients of {model.activation.name} are known to {error.max():.0e} of its size only;"
+            " name its breakpoints, if it has any",
+            GiantstepWarning,
+            stacklevel=2,
+        )
+    answers = {"mu0": mu0, "mu1": mu1, "mu2": np.sqrt(mu2sq), "dmu0": dmu0, "quadrature_error": error}
+    one = len(values) == 1
+    dims, sizes = (grid.dims, grid.shape) if one else ((*grid.dims, "letter"), shape)
+    return grid.dataset(
+        {name: (dims, flat.reshape(sizes)) for name, flat in answers.items()},
+        _provenance(model),
+        {} if one else {"letter": list(values)},
+    )
+
+
+class Hermite(NamedTuple):
+    """What the theory needs to know of a function of a standard normal variable z."""
+
+    h0: float  # E f
+    h1: float  # E z f
+    h2: float  # E (z² - 1) f
+    square: float  # E f² = h0² + h1² + h2²/2 + ...
+    spread: float | None  # E f'² - (E f')², which inflates the rows in a step; None without a derivative
+
+
+def hermite(function: Function) -> Hermite:
+    """Hermite coefficients of an activation or a target; an error if its variance is infinite."""
+    found, _ = moments(function)
+    spread = activation_moments(function).spread if function.has_derivative else None
+    return Hermite(float(found.mean), float(found.first), float(found.second), float(found.square), spread)
+
+
+def _in_blocks(activation: Function, shift: np.ndarray, c: np.ndarray) -> list[np.ndarray]:
+    blocks = []
+    for start in range(0, len(shift), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        found, error = moments(activation, shift[part], np.sqrt(c[part]))
+        blocks.append((*coefficient_moments(found, c[part]), error))
+    return [np.concatenate(column) for column in zip(*blocks, strict=True)]
+
+
+def _provenance(model: SpikedRF) -> dict[str, Any]:
+    from .. import __version__
+    from ..prediction import description
+
+    return {"command": "coefficients", "giantstep_version": __version__, "model": description(model)}
