@@ -109,6 +109,15 @@ def _merged(points: np.ndarray) -> np.ndarray:
     return points[apart]
 
 
+def _vicinity(points: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """A wide and a narrow distance (10⁴ times smaller) from each breakpoint, short of its neighbours."""
+    b = np.asarray(points)
+    size = np.maximum(1.0, np.abs(b))
+    gap = np.diff(b, prepend=-np.inf, append=np.inf)
+    wide = np.minimum(1e-5 * size, 0.25 * np.minimum(gap[:-1], gap[1:]))
+    return wide, np.maximum(1e-4 * wide, 2e-15 * size)
+
+
 def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
     """Those of the breakpoints at which the function itself jumps.
 
@@ -119,30 +128,27 @@ def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
         return []
     value, slope = Program(root), Program(derivative(root))
     b = np.asarray(points)
-    scale = np.abs(value(b + np.linspace(-1.0, 1.0, 41)[:, None])).max(axis=0)
-    gap = np.diff(b, prepend=-np.inf, append=np.inf)
-    wide = np.minimum(1e-5 * np.maximum(1.0, np.abs(b)), 0.25 * np.minimum(gap[:-1], gap[1:]))
 
     def mismatch(h: np.ndarray) -> np.ndarray:
         return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
 
-    narrow = mismatch(np.maximum(1e-4 * wide, 2e-15 * np.maximum(1.0, np.abs(b))))
-    return b[(narrow > 1e-11 * scale) & (narrow > 0.5 * mismatch(wide))].tolist()
+    wide, narrow = map(mismatch, _vicinity(points))
+    rounding = 1e-11 * np.abs(value(b + np.linspace(-1.0, 1.0, 41)[:, None])).max(axis=0)
+    return b[(narrow > rounding) & (narrow > 0.5 * wide)].tolist()
 
 
 def refused(root: Node, points: tuple[float, ...]) -> str | None:
     """Why a function cannot be averaged over a Gaussian, a point where it is not finite; None if it can."""
-    value = Program(root)
-    x = np.round(np.linspace(-MODERATE, MODERATE, 1801), 2)
-    x = np.sort(np.concatenate([x, [point for point in points if abs(point) <= MODERATE]]))
+    value, b = Program(root), np.asarray(points)
+    x = np.concatenate([np.round(np.linspace(-MODERATE, MODERATE, 1801), 2), b[np.abs(b) <= MODERATE]])
     bad = x[~np.isfinite(value(x))]
     if bad.size:
         nearest = bad[np.argmin(np.abs(bad))]
         return f"the function is not finite at x = {nearest:g}; it must be for |x| <= {MODERATE:g}"
-    b = np.asarray(points)[:, None] * np.ones(2)
-    h = np.maximum(1.0, np.abs(b)) * [-1.0, 1.0]
-    near, far = np.abs(value(b + 1e-9 * h)), np.abs(value(b + 1e-5 * h))
-    growing = np.isfinite(far) & ~(near <= 1.5 * np.maximum(far, 1.0))
-    if growing.any():
-        return f"the function is unbounded near x = {b[growing][0]:g}; it must be finite"
+    wide, narrow = _vicinity(points)
+    for side in (-1.0, 1.0):
+        far, near = np.abs(value(b + side * wide)), np.abs(value(b + side * narrow))
+        growing = np.isfinite(far) & ~(near <= 1.5 * np.maximum(far, 1.0))  # log x grows by 1.8, 1/x by 10⁴
+        if growing.any():
+            return f"the function is unbounded near x = {b[growing][0]:g}; it must be finite"
     return None

@@ -110,12 +110,11 @@ def _numbers(text: str, texts: list[str]) -> list[float]:
     return values
 
 
-def _polynomial(given: Iterable[Any]) -> Function:
+def _polynomial(given: Iterable[float]) -> Function:
     """The polynomial c0 + c1 x + ..."""
-    try:
-        coefficients = [float(coefficient) for coefficient in given]
-    except TypeError:
-        raise ParameterError("the coefficients of a polynomial must be real numbers") from None
+    if np.iscomplexobj(given):
+        raise ParameterError(f"the polynomial's coefficients {given} must be real numbers")
+    coefficients = [float(coefficient) for coefficient in given]
     while coefficients and coefficients[-1] == 0:
         coefficients.pop()
     if not all(map(math.isfinite, coefficients)) or len(coefficients) > MAX_EXPONENT + 1:

@@ -54,7 +54,14 @@ DEFINITIONS: dict[str, Definition] = {
     "heaviside": Definition("x > 0"),
     **{f"He{n}": Definition(_polynomial_text(hermite(n))) for n in range(1, MAX_HERMITE + 1)},
 }
-ALIASES = {"linear": "identity", "swish": "silu", "step": "heaviside", "atan": "arctan", "asinh": "arcsinh"}
+ALIASES = {
+    "linear": "identity",
+    "swish": "silu",
+    "step": "heaviside",
+    "absolute": "abs",
+    "atan": "arctan",
+    "asinh": "arcsinh",
+}
 
 
 def canonical(name: str) -> str | None:

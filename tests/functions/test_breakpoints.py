@@ -1,0 +1,107 @@
+"""Breakpoints: none may be missed, and each is known to machine precision."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from giantstep.errors import ParameterError
+from giantstep.functions import Function, as_function
+from giantstep.functions.breakpoints import RANGE
+
+ROUNDING = 4 * np.finfo(float).eps
+
+
+def nearest(points, wanted):
+    return min((abs(point - wanted) for point in points), default=np.inf)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tanh", ()),
+        ("softplus", ()),
+        ("He4", ()),
+        ("poly:1,2,3", ()),
+        ("relu", (0.0,)),
+        ("abs", (0.0,)),
+        ("sign", (0.0,)),
+        ("heaviside", (0.0,)),
+        ("hard_tanh", (-1.0, 1.0)),
+        ("leaky_relu:0.2", (0.0,)),
+        ("d/dx relu", (0.0,)),
+        ("d/dx hard_tanh", (-1.0, 1.0)),
+        ("where(x > 1, x, 0)", (1.0,)),
+        ("0.1 < x <= 0.3", (0.1, 0.3)),
+        ("relu(3*x - 1)", (1 / 3,)),
+        ("relu(relu(x) - 1)", (0.0, 1.0)),
+        ("abs(abs(x) - 2)", (-2.0, 0.0, 2.0)),
+        ("max(x, x**2)", (0.0, 1.0)),
+        ("max(x, 0, 1 - x)", (0.0, 0.5)),
+        ("abs(x**2 - 2)", (-np.sqrt(2), np.sqrt(2))),
+        ("sqrt(x**2)", (0.0,)),
+        ("sqrt((x - 0.29)**2)", (0.29,)),
+        ("((x - 0.123)**2)**0.5", (0.123,)),
+        ("abs(x - 39.5)", (39.5,)),
+        ("sign(tanh(x) - 0.5)", (np.arctanh(0.5),)),
+        ("abs(sin(x))", tuple(np.pi * k for k in range(-12, 13))),
+        ("abs(log(abs(x) + 1) - 1)", (1 - np.e, 0.0, np.e - 1)),
+        ("abs(max(x, 0))", (0.0,)),
+        ("abs((x - 0.3)**2 - 1e-10)", (0.29999, 0.30001)),  # both between neighbours of the grid
+        ("sign(cos(x/10) - 1 + 1e-9)", (-np.sqrt(2e-7), np.sqrt(2e-7))),
+        ("x > 1e-300", (0.0,)),
+    ],
+)
+def test_breakpoints_are_the_known_ones(text, expected):
+    points = as_function(text).breakpoints
+    assert len(points) == len(expected)
+    assert list(points) == sorted(points)
+    # cos(x/10) - 1 + 1e-9 has its zero known to rounding/slope only: 1e-16 / 5e-6
+    allowed = 1e-10 if "cos" in text else ROUNDING * max(1.0, RANGE)
+    np.testing.assert_allclose(points, expected, rtol=0, atol=allowed)
+
+
+place = st.floats(-20, 20).map(lambda x: round(x, 6))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(place, min_size=1, max_size=6, unique=True), st.floats(1e-5, 0.02), st.floats(0.3, 3.0))
+def test_no_kink_of_a_known_sum_is_missed(places, half, scale):
+    forms = [
+        ("abs(x - ({0}))*sin(x)", lambda a: [a]),
+        ("tanh(max({1}*x, {1}*({0})))", lambda a: [a]),
+        ("where((x - ({0}))**2 < {2}**2, 1, cos(x))", lambda a: [a - half, a + half]),
+        ("abs(tanh(x) - tanh({0}))" if max(map(abs, places)) < 3 else "relu(({0}) - x)", lambda a: [a]),
+        ("sqrt((x - ({0}))**2)", lambda a: [a]),
+        ("min(exp(x/10), exp(({0})/10))", lambda a: [a]),
+    ]
+    chosen = [(form, kinks(a), a) for (form, kinks), a in zip(forms, places, strict=False)]
+    function = as_function(" + ".join(form.format(repr(a), repr(scale), repr(half)) for form, _, a in chosen))
+    for form, kinks, _ in chosen:
+        for kink in kinks:
+            # a zero is known to the rounding of the terms, 1e-14 at most, over the slope, 1e-2 at least
+            assert nearest(function.breakpoints, kink) <= 1e-12, form
+
+
+def test_a_function_with_too_many_breakpoints_is_refused():
+    with pytest.raises(ParameterError, match="more than 64 kinks"):
+        as_function("abs(sin(3*x))")
+    assert len(as_function("abs(sin(2*x))").breakpoints) == 51
+
+
+def test_the_derivative_is_smooth_between_breakpoints():
+    function = as_function("max(tanh(x), x/2, 0.1) + clip(x**3 - x, -0.2, 0.2)")
+    edges = np.array([-5.0, *(p for p in function.breakpoints if abs(p) < 5), 5.0])
+    for low, high in itertools.pairwise(edges):
+        x = np.linspace(low, high, 4001)[1:-1]
+        step = x[1] - x[0]
+        # a jump of f' would be of order 1; |f''| <= 8 on this interval except for x³, where it is 6x
+        assert np.abs(np.diff(function.derivative(x))).max() <= 31 * step
+
+
+def test_users_breakpoints_are_sorted_and_checked():
+    assert Function(np.abs, breakpoints=[2, 0, 0]).breakpoints == (0.0, 2.0)
+    with pytest.raises(ParameterError, match="finite"):
+        Function(np.abs, breakpoints=[np.inf])

@@ -1,0 +1,85 @@
+"""A user's own callable: wrapped, checked, never guessed about."""
+
+import math
+import pickle
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from giantstep.errors import ParameterError
+from giantstep.functions import Function, as_function
+
+
+def cubic(x):
+    return x**3
+
+
+def cubic_slope(x):
+    return 3 * x**2
+
+
+def test_a_plain_callable_is_wrapped_without_a_derivative():
+    function = as_function(cubic)
+    assert function.name == "cubic"
+    assert function.breakpoints == ()
+    assert function(2.0) == 8.0
+    assert not function.has_derivative
+    with pytest.raises(ParameterError, match=r"Function\(f, derivative=\.\.\.\)"):
+        _ = function.derivative
+
+
+def test_a_given_derivative_is_a_function_with_the_same_breakpoints():
+    function = Function(cubic, derivative=cubic_slope, breakpoints=[1], name="c")
+    assert function.has_derivative
+    assert function.derivative(2.0) == 12.0
+    assert (function.derivative.name, function.derivative.breakpoints) == ("c'", (1.0,))
+    given = Function(cubic_slope)
+    assert Function(cubic, derivative=given).derivative is given
+
+
+def test_a_callable_has_no_text():
+    with pytest.raises(ParameterError, match="cannot be written as text"):
+        _ = as_function(cubic).spec
+
+
+def test_identity_is_that_of_the_callable_and_what_is_said_of_it():
+    assert as_function(cubic) == as_function(cubic)
+    assert hash(as_function(cubic)) == hash(as_function(cubic))
+    assert as_function(cubic) != as_function(cubic_slope)
+    assert Function(cubic) != Function(cubic, breakpoints=[1])
+    observed = Function(cubic)
+    assert observed.parity == "odd"
+    assert observed == Function(cubic)  # having looked at its parity does not change it
+
+
+def test_a_callable_pickles_if_it_can_itself():
+    function = Function(cubic, derivative=cubic_slope, breakpoints=[0.5])
+    again = pickle.loads(pickle.dumps(function))
+    assert again == function
+    assert again.derivative(1.0) == 3.0
+
+
+def test_functions_cannot_be_changed():
+    for function in (as_function(cubic), as_function("tanh")):
+        with pytest.raises(FrozenInstanceError):
+            function.name = "other"
+
+
+def test_what_is_not_callable_is_refused():
+    with pytest.raises(ParameterError, match="as_function"):
+        Function("tanh")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="derivative = 3"):
+        Function(cubic, derivative=3)  # type: ignore[arg-type]
+
+
+def test_callables_that_do_not_act_element_by_element_are_refused():
+    x = np.ones(3)
+    with pytest.raises(ParameterError, match=r"numpy\.vectorize"):
+        Function(math.erf)(x)
+    with pytest.raises(ParameterError, match="element by element"):
+        Function(lambda a: a[:2])(x)
+
+
+def test_a_constant_callable_is_spread_over_the_array():
+    np.testing.assert_array_equal(Function(lambda x: 2.0)(np.ones((2, 2))), np.full((2, 2), 2.0))

@@ -1,0 +1,226 @@
+"""The expression language: what it means, and what it refuses and where."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from giantstep.errors import ExpressionError
+from giantstep.functions import as_function
+from giantstep.functions.expression import MAX_DEPTH, MAX_EXPONENT, MAX_LENGTH
+
+X = np.array([-2.5, -1.0, -0.25, 0.5, 1.5, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tanh(2*x) + 0.3*x**3", np.tanh(2 * X) + 0.3 * X**3),
+        ("max(x, 0)", np.maximum(X, 0)),
+        ("max(x, 0, 2)", np.maximum(X, 2)),
+        ("min(x, -x, 1)", -np.abs(X)),
+        ("where(x > 1, x, 0)", np.where(X > 1, X, 0)),
+        ("clip(x, -1, 2)", np.clip(X, -1, 2)),
+        ("-1 <= x < 1.5", (X >= -1) & (X < 1.5)),
+        ("x > 1 or x < -1 and not x < -2", (X > 1) | ((X < -1) & (X >= -2))),
+        ("(x > 0)*x", np.where(X > 0, X, 0)),
+        ("-x**2", -(X**2)),
+        ("2**-x", 2.0**-X),
+        ("e**x - exp(x)", 0 * X),
+        ("x**0", X**0),
+        ("(1 + x**2)**-1", 1 / (1 + X**2)),
+        ("(1 + x**2)**1.5", (1 + X**2) ** 1.5),
+        ("He3(x)/6", (X**3 - 3 * X) / 6),
+        ("ReLU(x - 1) + leaky_relu(x, 0.5)", np.maximum(X - 1, 0) + np.where(X > 0, X, X / 2)),
+        ("arctan(x) + sinh(x) - cosh(x)", np.arctan(X) + np.sinh(X) - np.cosh(X)),
+        ("sqrt(2)*pi + 0*x", np.full(6, np.sqrt(2) * np.pi)),
+        ("x - -x", 2 * X),
+        ("1_000*x", 1000 * X),
+        ("   x", X),
+        ("where(1 > 2, x, -x)", -X),
+        ("max(x, 0) <= 0", X <= 0),
+    ],
+)
+def test_expressions_mean_what_they_say(text, expected):
+    np.testing.assert_allclose(as_function(text)(X), expected, rtol=1e-14, atol=1e-14)  # some ten roundings
+
+
+HOSTILE = {
+    # text: column of the refusal (None: wherever Python's parser stopped)
+    "__import__('os').system('true')": 11,
+    "__import__(x)": 0,
+    "eval(x)": 0,
+    "exec(x)": 0,
+    "open(x)": 0,
+    "print(x)": 0,
+    "x.__class__": 0,
+    "x.__class__.__bases__": 0,
+    "().__class__": 0,
+    "np.tanh(x)": 0,
+    "1 + os": 4,
+    "y + 1": 0,
+    "2*x + tan(x)": 6,
+    "lambda x: x": 8,
+    "lambda: x": 0,
+    "(lambda: x)()": 7,
+    "[x]": 0,
+    "{x}": 0,
+    "x[0]": 1,
+    "[x for x in x]": 0,
+    "(x for x in x)": 0,
+    "(x := 3)": 3,
+    "x = 3": None,
+    "x == 1": 0,
+    "x != 1": 2,
+    "x is x": 0,
+    "x in x": 0,
+    "'tanh'": 0,
+    '"x"': 0,
+    "f'{x}'": 1,
+    "b'x'": 1,
+    "tanh(x=1)": 7,
+    "tanh(*x)": 5,
+    "tanh(**x)": 7,
+    "tanh(x)(x)": 0,
+    "tanh()": 0,
+    "tanh(x, x)": 0,
+    "where(x, 1, 2)": 6,
+    "where(x > 1, 2)": 0,
+    "max(x)": 0,
+    "clip(x, 1)": 0,
+    "1 if x > 0 else 2": 0,
+    "x and x": 0,
+    "not x": 4,
+    "x, x": 0,
+    "x; x": 1,
+    "x\nx": 1,
+    "x\x00": 1,
+    "x\t+1": 1,
+    "x # comment": 2,
+    "9**9**9**9": 6,
+    "x**65": 3,
+    "x**-65": 3,
+    "x**1e300": 3,
+    "x**x": 3,
+    "(-2)**x": 6,
+    "1e999": 0,
+    "x + 1e999": 4,
+    "1e308*10*x": 0,
+    "nan": 0,
+    "inf*x": 0,
+    "x + nan": 4,
+    "1/0": 0,
+    "x/0": 0,
+    "0/0*x": 0,
+    "log(0)*x": 0,
+    "log(-1)*x": 0,
+    "(-8)**0.5*x": 0,
+    "10.0**64*10.0**64*10.0**64*10.0**64*10.0**64*x": 0,
+    "1j*x": 0,
+    "True*x": 0,
+    "None": 0,
+    "...": 0,
+    "x // 2": 0,
+    "x % 2": 2,
+    "x @ x": 2,
+    "x & 1": 2,
+    "~x": 0,
+    "x^2": 1,
+    "x²": 1,
+    "х": 0,  # Cyrillic
+    "ｘ": 0,  # full width
+    "σ(x)": 0,
+    "x\u200b": 1,
+    "√x": 0,
+    "": 0,
+    "   ": 0,
+    "(": None,
+    "x +": None,
+    "x x": None,
+    "0777*x": None,
+    "1" * (MAX_LENGTH - 2) + "*x": 0,
+    "x+" * MAX_LENGTH + "x": MAX_LENGTH,
+    "(" * 300 + "x" + ")" * 300: None,
+    "-" * 900 + "x": MAX_DEPTH + 1,
+    "tanh(" * 150 + "x" + ")" * 150: (MAX_DEPTH + 1) * 5,
+    "x**(" * 120 + "1" + ")" * 120: None,
+    "await x": None,
+    "yield x": None,
+    "import os": 0,
+    "leaky_relu(x, x)": 14,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_everything_outside_the_language_is_refused_at_its_column(text):
+    with pytest.raises(ExpressionError) as caught:
+        as_function(text)
+    assert caught.value.text == text
+    assert 0 <= caught.value.position <= len(text)
+    assert caught.value.reason
+    if HOSTILE[text] is not None:
+        assert caught.value.position == HOSTILE[text]
+
+
+def test_the_caret_of_the_message_stands_under_the_offence():
+    with pytest.raises(ExpressionError) as caught:
+        as_function("2*x + foo(x)")
+    _, shown, caret = str(caught.value).split("\n")
+    assert shown[caret.index("^") :].startswith("foo")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("log(x)", "not finite at x = 0"),
+        ("1/x", "not finite at x = 0"),
+        ("sqrt(x)", "not finite at x = -0.01"),
+        ("x**-2", "not finite at x = 0"),
+        ("x**0.3", "not finite"),
+        ("sin(x)/x", "not finite at x = 0"),
+        ("1/(x - 0.123456789)", "0.123457"),
+        ("1/(x**2 - 1e-9)", "not finite"),
+        ("1/((x - 0.003)*(x - 0.004))", "0.003"),
+        ("where(x > 0, 1/x, 0)", "unbounded near x = 0"),
+        ("where(x > 0, log(x), 0)", "unbounded near x = 0"),
+        ("1/(x - 20)", "unbounded near x = 20"),
+        ("exp(exp(x))", "not finite"),
+        ("((x**64)**64)**64", "not finite"),
+        ("1e308*(1e308*x)", "not finite"),
+        ("abs(sin(5*x))", "more than 64"),
+        ("sign(sin(1000*x))", "more than 64"),
+    ],
+)
+def test_functions_that_no_gaussian_average_can_use_are_refused(text, words):
+    with pytest.raises(ExpressionError) as caught:
+        as_function(text)
+    assert words in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "text", ["exp(x)", "exp(x**2/5)", "x**20", "cosh(x)", "where(x > 0, sqrt(x), 0)", "1/(1+x**2)"]
+)
+def test_growth_and_guarded_domains_are_accepted(text):
+    assert np.isfinite(as_function(text)(np.linspace(-9, 9, 33))).all()
+
+
+def test_branches_that_are_not_taken_do_not_warn():
+    function = as_function("where(x > 0, x*exp(-1/x), 0)/(1 + exp(-1000*x))")  # warnings are errors here
+    assert function(np.array([-1.0, 0.0, 1.0])) == pytest.approx([0.0, 0.0, np.exp(-1.0)], rel=1e-14)
+
+
+def test_the_largest_exponent_is_allowed():
+    assert as_function(f"(x/9)**{MAX_EXPONENT}")(9.0) == 1.0
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text(alphabet="x0123.e+-*/() <>=,aminwhertnspoglqukd_'\"[]{}:;\\\n\x00π", max_size=40))
+def test_any_text_is_a_function_or_an_expression_error(text):
+    try:
+        function = as_function(text)
+    except ExpressionError as refusal:
+        position = refusal.position
+    else:
+        position = 0
+        assert as_function(function.spec) == function
+    assert 0 <= position <= len(text)
