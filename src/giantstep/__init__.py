@@ -17,6 +17,8 @@ _HOME = {
     "simulate": "simulation",
     "coefficients": "theory.basis",
     "linear_error": "theory.mapping",
+    "compare": "comparison",
+    "summary": "comparison",
     "plot": "plotting",
     "save": "files",
     "load": "files",
@@ -30,6 +32,8 @@ _HOME = {
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
+    from .comparison import compare as compare
+    from .comparison import summary as summary
     from .errors import ConvergenceError as ConvergenceError
     from .errors import ExpressionError as ExpressionError
     from .errors import GiantstepError as GiantstepError

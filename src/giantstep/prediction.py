@@ -181,7 +181,7 @@ def _dataset(
         del answers["chi"]
     for name, values in answers.items():
         extra = ("letter", "letter_")[: groups.get(name, 0)]
-        shaped = values.reshape(*sizes, *values.shape[2:])
+        shaped = values.reshape((*sizes, *values.shape[2:]))
         if name not in ("residual", "quadrature_error"):
             shaped[failed] = np.nan
         if one:

@@ -14,24 +14,32 @@ import numpy as np
 if TYPE_CHECKING:
     import xarray as xr
 
-_GROUPS = ("letter", "letter_")  # a quantity of one group of neurons: a column each, not a row each
+_GROUPS = ("letter", "letter_", "part")  # neurons of one letter, parts of a comparison: columns, not rows
 _INSPECTED = 1000  # distinct numbers that decide on a column's format
 
 
 def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
     """Flat columns, one row per grid point: dimensions first, then other coordinates, then answers.
 
-    A quantity with letters becomes a column per letter, `m[-1]`, `m[1]`, or per pair of them, `q1[-1,1]`.
+    A quantity with letters becomes a column per letter, `m[-1]`, `m[1]`, or per pair of them, `q1[-1,1]`;
+    one of a comparison a column per part, `test_error[z]`.
     `names` selects and orders; the default is everything.
     """
-    grid = [dim for dim in map(str, dataset.sizes) if dim not in _GROUPS]
+    largest = max(
+        dataset.data_vars.values(), key=lambda values: values.ndim
+    )  # its order of dimensions counts
+    grid = [
+        dim
+        for dim in dict.fromkeys([*map(str, largest.dims), *map(str, dataset.sizes)])
+        if dim not in _GROUPS
+    ]
     shape = [dataset.sizes[dim] for dim in grid]
     if names is None:
         inputs = [name for name in map(str, dataset.coords) if name not in (*grid, *_GROUPS)]
         names = [*grid, *inputs, *map(str, dataset.data_vars)]
     flat: dict[str, np.ndarray] = {}
     for name in names:
-        for label, values in _by_letter(dataset[name]):
+        for label, values in _by_group(dataset[name]):
             own = [dim for dim in grid if dim in values.dims]
             sizes = [dataset.sizes[dim] if dim in own else 1 for dim in grid]
             expanded = values.transpose(*own).values.reshape(sizes)
@@ -39,14 +47,15 @@ def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> dict[str
     return flat
 
 
-def _by_letter(values: xr.DataArray) -> Iterable[tuple[str, xr.DataArray]]:
+def _by_group(values: xr.DataArray) -> Iterable[tuple[str, xr.DataArray]]:
     dims = [dim for dim in _GROUPS if dim in values.dims]
     if not dims:
         yield str(values.name), values
     for index in product(*(range(values.sizes[dim]) for dim in dims)) if dims else ():
         part = values.isel(dict(zip(dims, index, strict=True)))
-        letters = ",".join(f"{float(part[dim]):g}" for dim in dims)
-        yield f"{values.name}[{letters}]", part
+        labels = (part[dim].item() for dim in dims)
+        texts = (label if isinstance(label, str) else f"{label:g}" for label in labels)
+        yield f"{values.name}[{','.join(texts)}]", part
 
 
 def write_csv(dataset: xr.Dataset, file: IO[str]) -> None:

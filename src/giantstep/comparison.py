@@ -1,0 +1,171 @@
+"""Theory against simulation: the same quantities on the same points, and their difference in standard errors."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import GiantstepWarning, ParameterError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PARTS = ("theory", "simulation", "standard_error", "difference", "z")
+_DIAGNOSTICS = ("residual", "quadrature_error", "converged", "status")
+_SAME = 1e-9  # relative distance of coordinates that count as equal (0.1·3 is not quite 0.3)
+_ROUNDING = 1e-10  # relative difference that rounding explains: such a point tests nothing
+
+
+def compare(theory: xr.Dataset, simulation: xr.Dataset) -> xr.Dataset:
+    """How far the simulated means lie from the theory, in standard errors over the trials.
+
+    Both Datasets are cut down to the points that they share; a parameter that is a dimension in one and a
+    number in the other is selected there. Every statistic of both becomes a variable with the dimension
+    `part`: "theory", "simulation" (mean over trials), "standard_error" (of that mean), "difference"
+    (simulation - theory) and "z" (difference over standard error). Where both agree to rounding, without
+    scatter to measure it by, z is NaN.
+
+    >>> comparison = compare(theory, simulation)
+    >>> comparison["test_error"].sel(part="z")
+    >>> print(summary(comparison))
+    """
+    import xarray as xr
+
+    trials = simulation.sizes.get("trial", 0)
+    if "trial" in theory.dims or not trials:
+        raise ParameterError("compare takes a theory (from predict) and then a simulation (from simulate)")
+    if trials < 2:
+        raise ParameterError("the simulation has 1 trial, and scatter needs at least 2; simulate more trials")
+    _warn_if_different(theory, simulation)
+    theory, simulation = _aligned(theory, simulation)
+    shared = [
+        name
+        for name in map(str, theory.data_vars)
+        if name in simulation.data_vars and name not in _DIAGNOSTICS
+    ]
+    if not shared:
+        raise ParameterError("theory and simulation have no statistic in common; nothing can be compared")
+    part = xr.DataArray(np.array(PARTS, dtype=object), dims="part")
+    compared = {name: _parts(theory[name], simulation[name], part) for name in shared}
+    kept = {**simulation.attrs, **{k: v for k, v in theory.attrs.items() if k in ("model", "target", "bulk")}}
+    size = float(theory["d"]) if "d" in theory.coords else np.inf
+    attrs = {**kept, "command": "compare", "trials": trials, "theory_d": size}
+    return xr.Dataset(compared, attrs=attrs)
+
+
+def summary(comparison: xr.Dataset) -> str:
+    """Worst and root-mean-square z and the share beyond 3 for each statistic, as a short table.
+
+    If the theory is right, z follows Student's distribution with trials - 1 degrees of freedom: the last line
+    says what to expect. Points along `alpha` and `lam` share their trials, so their z move together.
+    """
+    from scipy.stats import t as student
+
+    from .tables import aligned
+
+    rows: dict[str, list[Any]] = {
+        "statistic": [],
+        "points": [],
+        "rms z": [],
+        "worst z": [],
+        "|z| > 3": [],
+        "worst at": [],
+    }
+    for name, values in comparison.data_vars.items():
+        z = values.sel(part="z", drop=True)
+        tested = z.values[~np.isnan(z.values)]
+        if not tested.size:
+            continue
+        at = np.unravel_index(np.nanargmax(np.abs(z.values)), z.shape)
+        worst = z.isel(dict(zip(z.dims, at, strict=True)))
+        place = ", ".join(f"{dim} = {float(worst[dim]):g}" for dim in z.dims if dim in worst.coords)
+        cells = (name, tested.size, f"{np.sqrt(np.mean(tested**2)):.2f}", f"{worst.item():+.2f}")
+        share = f"{100 * np.mean(np.abs(tested) > 3):.0f} %"
+        for column, cell in zip(rows.values(), (*cells, share, place), strict=True):
+            column.append(cell)
+    trials = comparison.attrs["trials"]
+    expected = f"{np.sqrt((trials - 1) / (trials - 3)):.2f}" if trials > 3 else "not defined"
+    beyond = 100 * 2 * student.sf(3, trials - 1)
+    table = aligned({name: np.array(column, dtype=object) for name, column in rows.items()})
+    return (
+        f"{table}\nexpected for {trials} trials if the theory holds: rms z {expected}, |z| > 3 {beyond:.1f} %"
+    )
+
+
+def _parts(theory: xr.DataArray, trials: xr.DataArray, part: xr.DataArray) -> xr.DataArray:
+    import xarray as xr
+
+    mean = trials.mean("trial")
+    error = trials.std("trial", ddof=1) / np.sqrt(trials.sizes["trial"])
+    theory = theory.drop_vars([name for name in theory.coords if name not in mean.coords])
+    theory, mean, error = xr.broadcast(theory, mean, error)
+    difference = mean - theory
+    rounding = _ROUNDING * np.maximum(np.abs(theory), np.abs(mean))
+    tested = (error > rounding) | (np.abs(difference) > rounding)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (difference / error).where(tested)
+    joined = xr.concat([theory, mean, error, difference, z], dim="part", coords="minimal", compat="override")
+    joined = joined.assign_coords(part=part).transpose(..., "part")
+    joined.attrs = dict(trials.attrs)
+    return joined
+
+
+def _aligned(theory: xr.Dataset, simulation: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Both on the points that they share; an error that names the parameter when there are none."""
+    if "d" in theory.coords:
+        simulation = simulation.assign_coords(d=float(simulation.attrs.get("d", np.nan)))
+    for name in sorted(set(map(str, theory.coords)) & set(map(str, simulation.coords)) - {"trial"}):
+        if name == "d" and np.isinf(theory["d"]).all():
+            continue  # the limit is meant to be compared with any size
+        if all(data[name].dims in ((), (name,)) for data in (theory, simulation)):
+            theory, simulation = _aligned_along(name, theory, simulation)
+    for dim in set(theory.dims) & set(simulation.dims):
+        if theory.sizes[dim] != simulation.sizes[dim]:
+            raise ParameterError(
+                f"theory has {theory.sizes[dim]} points along {dim}, the simulation {simulation.sizes[dim]}, and no"
+                " labels tell which belong together; use the same points in both"
+            )
+    return theory, simulation
+
+
+def _aligned_along(name: str, theory: xr.Dataset, simulation: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    here, there = np.atleast_1d(theory[name].values), np.atleast_1d(simulation[name].values)
+    close = np.isclose(there[:, None], here[None, :], rtol=_SAME, atol=0.0)
+    keep = np.flatnonzero(close.any(axis=1))
+    if not keep.size:
+        raise ParameterError(
+            f"theory and simulation share no value of {name}: {_span(here)} against {_span(there)};"
+            f" predict with the simulation's {name}"
+        )
+    match = close[keep].argmax(axis=1)
+    if theory[name].ndim and simulation[name].ndim:
+        simulation = simulation.isel({name: keep})
+        theory = theory.isel({name: match}).assign_coords({name: simulation[name].variable})  # rounding gone
+    elif theory[name].ndim:
+        theory = theory.isel({name: int(match[0])})
+    elif simulation[name].ndim:
+        simulation = simulation.isel({name: int(keep[0])})
+    return theory, simulation
+
+
+def _span(values: np.ndarray) -> str:
+    if len(values) == 1:
+        return f"{values[0]:g}"
+    return f"{len(values)} values from {values.min():g} to {values.max():g}"
+
+
+def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:
+    for owner, key in (("model", "activation"), ("model", "readout"), ("target", "function")):
+        try:
+            ours, theirs = (json.loads(data.attrs[owner])[key] for data in (theory, simulation))
+        except (KeyError, ValueError):
+            continue  # a Python callable leaves no text to compare
+        if ours != theirs:
+            warnings.warn(
+                f"the {key} of the theory is {ours}, that of the simulation {theirs}",
+                GiantstepWarning,
+                stacklevel=3,
+            )
