@@ -23,6 +23,7 @@ class Backend:
     """Linear algebra of a trial in the array API. Of symmetric matrices the lower triangle alone counts."""
 
     block_rows = 1024  # samples whose features are in memory at once; a multiple of draw.CHUNK_ROWS
+    panel_columns = 128  # columns of a p×p matrix worked on at once: what stays in cache
     many_lams = 8  # from this many lams on, one reduction that serves all beats one factorisation per lam
     draws_natively = False
 
@@ -57,6 +58,9 @@ class Backend:
     def add_gram(self, total: Any, rows: Any) -> Any:
         """total + rowsᵀ·rows, in the memory of `total` where the library can."""
         return self.add_product(total, rows.T, rows)
+
+    def diagonal(self, matrix: Any) -> Any:
+        return self.xp.linalg.diagonal(matrix)
 
     def symmetric_product(self, matrix: Any, columns: Any) -> Any:
         """matrix·columns for a symmetric matrix."""
@@ -215,7 +219,8 @@ class TorchBackend(Backend):
         super().__init__(xp, "torch", dtype, device)
         self.torch = torch
         self.draws_natively = device != "cpu"
-        self.block_rows = 1024 if device == "cpu" else 8192
+        if device != "cpu":
+            self.block_rows, self.panel_columns = 8192, 2048
 
     def asarray(self, values: np.ndarray) -> Any:
         return self.torch.as_tensor(values, dtype=self.dtype, device=self.device)

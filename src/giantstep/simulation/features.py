@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from .. import gaussian
 from ..functions import Function
-from ..model import SpikedRF
+from ..model import SpikedRF, Target
 from .backend import Backend
 from .data import Block
 from .draw import Batch, Draws, Kind
 from .layer import Layer, preactivations
-
-Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""From kappa [rows] to mu0, mu1, mu2, each [letters, rows]."""
+from .population import Coefficients, exact_gaussian_test_error, exact_test_error
 
 
 class Features(Protocol):
-    """A map from a block of samples to features [rows, p]."""
+    """A map from a block of samples to features [rows, p], which may know its test error without sampling."""
 
     def __call__(self, block: Block, batch: Batch) -> Any: ...
+
+    def test_error(
+        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
+    ) -> np.ndarray | None: ...
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,12 @@ class NetworkFeatures:
     def __call__(self, block: Block, batch: Batch) -> Any:
         fields = preactivations(self.layer.rows, self.layer.biases, block.inputs, self.backend)
         return self.backend.apply(self.activation, fields)
+
+    def test_error(
+        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
+    ) -> np.ndarray | None:
+        clean = _clean_function(target)
+        return clean and exact_test_error(self.layer, self.activation, clean, readouts, self.backend)
 
 
 @dataclass(frozen=True)
@@ -63,23 +73,46 @@ class GaussianFeatures:
             features[:, group] = mu0 + mu1 * features[:, group] + mu2 * noise[:, group]
         return features
 
+    def test_error(
+        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
+    ) -> np.ndarray | None:
+        clean = _clean_function(target)
+        return clean and exact_gaussian_test_error(self.layer, self.coefficients, clean, statistics)
+
+
+def _clean_function(target: Target) -> Function | None:
+    """The noiseless target as one function; None for the sign of something whose zeros are not known."""
+    return target.function if not target.binary or target.function.name == "sign" else None
+
 
 @dataclass(frozen=True)
 class ResultTwo:
     """The coefficients of Result 2 for spiked random features: averages over z ~ N(0, c_s) at fixed κ.
 
-    μ0 = E σ(z + u_s κ + b_s), μ1 = E[z σ]/c_s, μ2² = E σ² - μ0² - c_s μ1².
+    μ0 = E σ(z + u_s κ + b_s), μ1 = E[z σ]/c_s, μ2² = E σ² - μ0² - c_s μ1². They are smooth functions of κ, smoothed
+    on the scale √c_s/u_s: averaged on Chebyshev points of |κ| ≤ 9 once, and interpolated from there.
     """
 
     model: SpikedRF
 
     def __call__(self, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        letters, r = self.model.readout, float(self.model.r)  # type: ignore[arg-type]
-        count = len(letters.values)
-        scale = np.sqrt(np.asarray(letters.c or (self.model.c,) * count, dtype=float))[:, None]
-        shift = (
-            r * np.asarray(letters.values)[:, None] * kappa
-            + np.asarray(letters.biases or (0.0,) * count)[:, None]
-        )
-        averages, _ = gaussian.moments(self.model.activation, shift, np.broadcast_to(scale, shift.shape))
-        return averages.mean, averages.first / scale, np.sqrt(averages.remainder)
+        x = np.clip(kappa / gaussian.REACH, -1.0, 1.0)
+        mu0, mu1, mu2_squared = (chebyshev.chebval(x, rows) for rows in self._table)
+        return mu0, mu1, np.sqrt(np.maximum(mu2_squared, 0.0))
+
+    @cached_property
+    def _table(self) -> np.ndarray:
+        """Chebyshev coefficients of mu0, mu1, mu2²: [3, degree, letters]."""
+        letters = self.model.readout
+        values = float(self.model.r) * np.asarray(letters.values)  # type: ignore[arg-type]
+        biases = np.asarray(letters.biases or np.zeros(len(values)))
+        scales = np.sqrt(np.asarray(letters.c or np.full(len(values), self.model.c), dtype=float))
+        degree = 24 + math.ceil(
+            gaussian.REACH * 9 * float(np.abs(values / scales).max())
+        )  # as for a Gaussian blur
+        nodes = gaussian.REACH * chebyshev.chebpts1(degree + 1)[:, None]
+        averages, _ = gaussian.moments(self.model.activation, values * nodes + biases, scales)
+        sampled = np.stack([averages.mean, averages.first / scales, averages.remainder])
+        to_coefficients = chebyshev.chebvander(nodes[:, 0] / gaussian.REACH, degree).T * (2 / (degree + 1))
+        to_coefficients[0] /= 2
+        return np.einsum("ij,qjs->qis", to_coefficients, sampled)

@@ -18,13 +18,14 @@ from .draw import Batch, Draws, Kind
 class Layer:
     """Weights F = W + u vᵀ of p neurons, and the directions that matter. All direction vectors are unit.
 
-    `rows` is F [p, d]; `spike` is u [p]; `theta` = gamma v + √(1-gamma²) t. Neurons of one letter are
-    consecutive: `groups` are their slices. `measured` is what a trained layer turned out to be (c and overlap
-    per letter, r, gamma).
+    `rows` is F [p, d]; `spike` is u [p]; `radii` are the norms of the rows of W; `theta` = gamma v + √(1-gamma²) t.
+    Neurons of one letter are consecutive: `groups` are their slices. `measured` is what a trained layer turned
+    out to be (c and overlap per letter, r, gamma).
     """
 
     rows: Any
     spike: np.ndarray
+    radii: np.ndarray
     v: Any
     t: Any
     theta: Any
@@ -69,7 +70,7 @@ def _spiked(model: SpikedRF, d: int, draws: Draws) -> Layer:
     if r:
         rows = rows + backend.asarray(spike)[:, None] * v[None, :]
     theta = gamma * v + float(np.sqrt(1 - gamma**2)) * t
-    return Layer(rows, spike, v, t, theta, groups, _biases(letters, groups, backend))
+    return Layer(rows, spike, radius, v, t, theta, groups, _biases(letters, groups, backend))
 
 
 def _trained(model: Network, target: Target, d: int, draws: Draws) -> Layer:
@@ -154,7 +155,7 @@ def _measure(
         "r": np.array(r),
         "gamma": np.array(gamma),
     }
-    return Layer(rows, spike, v, _unit(rest), theta, groups, biases, measured)
+    return Layer(rows, spike, np.sqrt(bulk), v, _unit(rest), theta, groups, biases, measured)
 
 
 def unit_rows(p: int, d: int, draws: Draws) -> Any:

@@ -50,7 +50,7 @@ def simulate(
     alpha, lam = check.check_readout_parameters(alpha, lam)
     d, numbers = check.check_count("d", d, 2), check.trial_numbers(trials)
     workers, seed = check.check_count("workers", workers, 1), check.check_count("seed", seed, 0)
-    n_test = 4 * d if n_test is None else check.check_count("n_test", n_test, 1)
+    n_test = n_test if n_test is None else check.check_count("n_test", n_test, 1)
     library = make_backend(backend, device, dtype)
 
     plan = _Plan(model, target, alpha, lam)
@@ -69,7 +69,7 @@ def simulate(
         "loss": loss,
         "d": d,
         "seed": seed,
-        "n_test": n_test,
+        "n_test": n_test or "exact",
         "device": device,
         "dtype": dtype,
         "backend": library.name,

@@ -1,0 +1,271 @@
+"""The test error without test samples: the exact average over x ~ N(0, I_d), given the trained network.
+
+The error e(x) = Σ_i a_i σ_i(x) is a sum of ridge functions: the neurons σ(F_i·x + b_i) with weights a_i/√p, and
+the target σ*(θ·x) with weight -1. Split x = κ v + x⊥ along the spike. At fixed κ, neuron i sees a Gaussian
+field of mean φ_i κ + b_i (φ_i = F_i·v) and standard deviation s_i, and two neurons' fields have correlation
+ρ_ij, small because the common direction v is out. Expand each in Hermite polynomials (Mehler's formula):
+
+    E[σ_i σ_j] = Σ_k ρ_ij^k E_κ[S_k,i(κ) S_k,j(κ)],    S_k,i(κ) = E_z[σ(φ_i κ + b_i + s_i z) he_k(z)],
+
+he_k orthonormal. The series is cut at the k where its rest, at most Σ_ij b_i b_j |ρ_ij|^k with b_i = |a_i| √E σ_i²,
+falls below `TOLERANCE` times E σ*²; pairs i = i are exact. The result has no sampling noise, for the price of a
+few passes over a p×p matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from .. import gaussian
+from ..functions import Function
+from .backend import Backend
+from .layer import Layer
+
+Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""From kappa [nodes] to mu0, mu1, mu2 of Result 2, each [letters, nodes]."""
+
+TOLERANCE = 1e-9
+"""Bound on what the cut series leaves out of a test error, relative to the target's mean square."""
+
+MOST_TERMS = 80
+"""Beyond this many Hermite terms (rows nearly parallel: d of a few dozen) test samples are cheaper."""
+
+_KAPPA_REACH = 7.5  # the normal density is 2e-13 there
+_REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
+
+
+def exact_test_error(
+    layer: Layer, activation: Function, target: Function, readouts: Any, backend: Backend
+) -> np.ndarray | None:
+    """E (σ*(θ·x) - a·σ(Fx + b)/√p)² for each column of `readouts`; None where the series is too long."""
+    rows = backend.xp.concat([layer.rows, layer.theta[None, :]], axis=0)
+    weights = np.vstack(
+        [backend.numpy(readouts) / math.sqrt(layer.rows.shape[0]), -np.ones(readouts.shape[1])]
+    )
+    along = backend.numpy(backend.matmul(rows, layer.v))
+    gram = backend.add_gram(backend.zeros(rows.shape[0], rows.shape[0]), rows.T)
+    norms = np.sqrt(backend.numpy(backend.diagonal(gram)))
+    across = np.sqrt(np.maximum(norms**2 - along**2, 0.0))
+    biases = np.zeros(len(norms)) if layer.biases is None else np.append(backend.numpy(layer.biases), 0.0)
+
+    functions = [(group, activation) for group in layer.groups] + [(slice(len(norms) - 1, None), target)]
+    squares = np.concatenate([gaussian.moments(f, biases[g], norms[g])[0].square for g, f in functions])
+    sizes = np.abs(weights).max(axis=1) * np.sqrt(squares)
+    terms = _terms_needed(gram, along, across, sizes, TOLERANCE * float(squares[-1]), backend)
+    if terms > MOST_TERMS:
+        return None
+    kappa, kappa_weights = _kappa_rule(along, across, target)
+    moments = np.concatenate(
+        [_hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions], axis=1
+    )
+    pairs = _pair_sums(gram, along, across, moments, kappa_weights, weights, backend)
+    return (weights**2).T @ squares + 2 * pairs
+
+
+def exact_gaussian_test_error(
+    layer: Layer, coefficients: Coefficients, target: Function, statistics: dict[str, np.ndarray]
+) -> np.ndarray:
+    """E (σ*(θ·x) - a·φ/√p)² for Gaussian features: given κ all is Gaussian, and the statistics settle it.
+
+    With M = μ0·m + κ μ1·zeta and the target's moments t0, t1, t2 at fixed κ, it is the average over κ of
+    t2 - 2 M t0 + M² - 2 (μ1·psi) t1 + μ1ᵀ q1 μ1 + Σ_s μ2_s² q2_s.
+    """
+    gamma = float(layer.v @ layer.theta)
+    along, across = (
+        np.array([*layer.spike, gamma]),
+        np.array([*layer.radii, math.sqrt(max(1 - gamma**2, 0.0))]),
+    )
+    kappa, weights = _kappa_rule(along, across, target)
+    mu0, mu1, mu2 = coefficients(kappa)  # [letters, kappa]
+    t, _ = gaussian.moments(target, gamma * kappa, across[-1])
+    letters = len(mu0)
+    m, zeta, psi, q2 = (statistics[name].reshape(letters, -1) for name in ("m", "zeta", "psi", "q2"))
+    q1 = statistics["q1"].reshape(letters, letters, -1)
+    mean = mu0.T @ m + kappa[:, None] * (mu1.T @ zeta)  # [kappa, columns]
+    bulk = np.einsum("sk,stc,tk->kc", mu1, q1, mu1) + (mu2**2).T @ q2
+    square = mean**2 - 2 * mean * t.mean[:, None] - 2 * (mu1.T @ psi) * t.first[:, None] + bulk
+    return weights @ (square + t.square[:, None])
+
+
+def _panels(size: int, backend: Backend) -> list[tuple[int, int]]:
+    step = backend.panel_columns
+    return [(start, min(start + step, size)) for start in range(0, size, step)]
+
+
+def _correlations(gram: Any, along: Any, inverse: Any, start: int, stop: int) -> Any:
+    """ρ_ij for columns start to stop and rows from `start` on."""
+    panel = gram[start:, start:stop] - along[start:, None] * along[None, start:stop]
+    panel *= inverse[start:, None]
+    panel *= inverse[None, start:stop]
+    return panel
+
+
+def _below_diagonal(panel: Any, backend: Backend) -> Any:
+    """The panel with zeros on and above the matrix's diagonal, where each pair would be counted again."""
+    columns = panel.shape[1]
+    panel[:columns, :] = backend.xp.tril(panel[:columns, :], k=-1)
+    return panel
+
+
+def _inverse(across: np.ndarray) -> np.ndarray:
+    """1/s_i, and 0 for a row that lies along v (the target at gamma = 1), which correlates with nothing."""
+    tiny = 1e-7 * max(float(across.max()), 1e-300)
+    return np.where(across > tiny, 1 / np.maximum(across, tiny), 0.0)
+
+
+def _terms_needed(
+    gram: Any, along: np.ndarray, across: np.ndarray, sizes: np.ndarray, allowed: float, backend: Backend
+) -> int:
+    """The first k with Σ_ij b_i b_j |ρ_ij|^k ≤ allowed.
+
+    The sums are taken at k = 4 and 8 and bounded beyond: their logarithms are convex in k up to there, and
+    further on each step gains at least the largest |ρ_ij|.
+    """
+    shift, inverse, b = (backend.asarray(x) for x in (along, _inverse(across), sizes))
+    largest, fourth, eighth = 0.0, 0.0, 0.0
+    for start, stop in _panels(len(along), backend):
+        power = _below_diagonal(_correlations(gram, shift, inverse, start, stop), backend)
+        power *= power
+        largest = max(largest, float(backend.xp.max(power)) ** 0.5)
+        power *= power
+        fourth += 2 * float(backend.matmul(b[start:], backend.matmul(power, b[start:stop])))
+        power *= power
+        eighth += 2 * float(backend.matmul(b[start:], backend.matmul(power, b[start:stop])))
+    if eighth <= allowed:
+        return 8 if fourth > allowed else 4
+    gain = -math.log(largest) if largest < 1 else 0.0
+    return 8 + math.ceil(min(math.log(eighth / allowed) / max(gain, 1e-300), MOST_TERMS))
+
+
+def _pair_sums(
+    gram: Any,
+    along: np.ndarray,
+    across: np.ndarray,
+    moments: np.ndarray,
+    kappa_weights: np.ndarray,
+    weights: np.ndarray,
+    backend: Backend,
+) -> np.ndarray:
+    """Σ_{i>j} a_i a_j Σ_k ρ_ij^k E_κ[S_k,i S_k,j], for every column of `weights`."""
+    shift, inverse, a = (backend.asarray(x) for x in (along, _inverse(across), weights))
+    left, right = backend.asarray(moments), backend.asarray(moments * kappa_weights)
+    total = np.zeros(weights.shape[1])
+    for start, stop in _panels(len(along), backend):
+        rho = _correlations(gram, shift, inverse, start, stop)
+        kernel = backend.matmul(left[0, start:, :], right[0, start:stop, :].T)
+        power = rho
+        for k in range(1, moments.shape[0]):
+            term = backend.matmul(left[k, start:, :], right[k, start:stop, :].T)
+            term *= power
+            kernel += term
+            power = power * rho
+        _below_diagonal(kernel, backend)
+        image = backend.matmul(kernel, a[start:stop, :])
+        total += backend.numpy(backend.xp.sum(a[start:, :] * image, axis=0))
+    return total
+
+
+def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights for E over κ ~ N(0, 1) that resolve every neuron and the target, on |κ| ≤ 7.5.
+
+    As a function of κ a neuron is smoothed on the scale s_i/φ_i; the trapezoidal rule with a step of half the
+    smallest scale is exact to rounding. A kinked target nearly along v is smoothed too little for that: then
+    the line is cut where its kinks are.
+    """
+    scales = across[:-1] / np.maximum(np.abs(along[:-1]), 1e-300)
+    target_scale = across[-1] / max(abs(along[-1]), 1e-300)
+    scale, smooth = min(0.4, float(scales.min())), not target.breakpoints
+    if smooth or target_scale > 0.1:
+        scale = scale if smooth else min(scale, target_scale)
+        nodes, weights = gaussian.line_rule(_even(4 * _KAPPA_REACH / scale), _KAPPA_REACH)
+    else:
+        cuts = np.asarray(target.breakpoints) / along[-1]
+        nodes, weights = gaussian.piecewise_rule(cuts, _even(max(64.0, 40 / scale)), _KAPPA_REACH)
+    return nodes.ravel(), weights[0].ravel()
+
+
+def _even(count: float) -> int:
+    return 4 * math.ceil(count / 4)
+
+
+def _hermite_moments(
+    function: Function,
+    along: np.ndarray,
+    biases: np.ndarray,
+    across: np.ndarray,
+    kappa: np.ndarray,
+    terms: int,
+) -> np.ndarray:
+    """S_k(m, s) = E[f(m + s z) he_k(z)] at m = φ_i κ + b_i and s = s_i: [terms, rows, kappa].
+
+    A smooth function of the two numbers m and s: interpolated from a Chebyshev grid where there are many rows.
+    """
+    shifts = along[:, None] * kappa + biases[:, None]
+    if len(along) == 1 or across.min() < 0.05 * across.max():
+        scales = np.broadcast_to(across[:, None], shifts.shape)
+        return np.moveaxis(_moments_at(function, shifts, scales, terms), -1, 0)
+    return _interpolated(function, shifts, across, terms)
+
+
+def _interpolated(function: Function, shifts: np.ndarray, across: np.ndarray, terms: int) -> np.ndarray:
+    """Tensor Chebyshev interpolation in (m, s).
+
+    In m the moments are smoothed on the scale s: their Fourier transform is below 1e-14 beyond the wave number
+    (8 + √terms)/s, which sets the degree. In s they are analytic away from 0: the degree follows from the ratio
+    of the interval to its distance from there.
+    """
+    m_grid = _Grid(shifts, (8 + math.sqrt(terms)) / across.min(), extra=24)
+    s_grid = _Grid(across, 0.0, extra=0)
+    ellipse = s_grid.half / (s_grid.middle + math.sqrt(max(s_grid.middle**2 - s_grid.half**2, 0.0)))
+    s_grid.count = 3 + math.ceil((25 + math.sqrt(terms)) / -math.log(max(ellipse, 1e-8)))
+    nodes_m, nodes_s = np.meshgrid(m_grid.nodes(), s_grid.nodes(), indexing="ij")
+    table = _moments_at(function, nodes_m, nodes_s, terms)  # [m, s, terms]
+    table = np.tensordot(s_grid.transform(), np.tensordot(table, m_grid.transform(), (0, 1)), (1, 0))
+    answers = np.empty((terms, *shifts.shape))
+    step = max(1, (1 << 18) // (shifts.shape[1] * m_grid.count))
+    for start in range(0, len(shifts), step):
+        part = slice(start, start + step)
+        own = np.tensordot(s_grid.basis(across[part]), table, (1, 0))  # [rows, terms, m]: s is settled
+        answers[:, part] = np.moveaxis(own @ np.moveaxis(m_grid.basis(shifts[part]), -1, -2), 1, 0)
+    return answers
+
+
+class _Grid:
+    """Chebyshev points on the range of some values."""
+
+    def __init__(self, values: np.ndarray, wave_number: float, extra: int):
+        low, high = float(values.min()), float(values.max())
+        self.middle, self.half = (high + low) / 2, max((high - low) / 2, 1e-9 * max(abs(high), 1.0))
+        self.count = extra + math.ceil(wave_number * self.half)
+
+    def nodes(self) -> np.ndarray:
+        return self.middle + self.half * chebyshev.chebpts1(self.count)
+
+    def transform(self) -> np.ndarray:
+        """From values at the nodes to Chebyshev coefficients."""
+        vander = chebyshev.chebvander(chebyshev.chebpts1(self.count), self.count - 1)
+        vander[:, 0] /= 2
+        return vander.T * (2 / self.count)
+
+    def basis(self, values: np.ndarray) -> np.ndarray:
+        return chebyshev.chebvander((values - self.middle) / self.half, self.count - 1)
+
+
+def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, terms: int) -> np.ndarray:
+    """E[f(m + s z) he_k(z)] by quadrature, split at the function's breakpoints: [..., terms]."""
+    wide = float(np.abs(shifts).max())
+    reach = max(_REACH, *(gaussian.tail_reach(function, float(scales.max()), m) for m in (-wide, wide)))
+    samples = gaussian.sample(function, shifts, scales, 256 if not function.breakpoints else 96, reach)
+    z, weighted = samples.z, samples.values * samples.weights[0]
+    before, hermite, moments = np.zeros_like(z), np.ones_like(z), np.empty((*shifts.shape, terms))
+    for k in range(terms):
+        moments[..., k] = (
+            weighted @ hermite if z.ndim == 1 else np.einsum("...pz,...pz->...", weighted, hermite)
+        )
+        before, hermite = hermite, (z * hermite - math.sqrt(k) * before) / math.sqrt(k + 1)
+    return moments
