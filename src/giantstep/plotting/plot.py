@@ -1,0 +1,186 @@
+"""The verb `plot`: curves of a Dataset along one of its dimensions, one for each combination of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from . import style
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+_PREFERRED = ("alpha", "lam", "alpha0", "eta", "beta", "kappa")  # for x, among dimensions of equal length
+_NOT_CURVES = ("trial", "part")
+_MOST_CURVES = 40
+
+
+class Curve(NamedTuple):
+    """Values along x of one quantity at one combination of the other dimensions."""
+
+    label: str
+    values: xr.DataArray
+
+
+def plot(
+    dataset: xr.Dataset,
+    x: str | None = None,
+    y: str | Sequence[str] | None = None,
+    *,
+    theory: xr.Dataset | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw `y` against the dimension `x`, one curve for each combination of the other dimensions.
+
+    ==================  ===================================================================================
+    from `predict`      lines
+    from `simulate`     points, the mean over trials, with bars of one standard error
+    from `compare`      both, and below them the differences in standard errors
+    from `coefficients` μ0, μ1 and μ2 against κ
+    ==================  ===================================================================================
+
+    `x` is the longest dimension unless named; `y` is "test_error" (for coefficients, all of them); several
+    names share one picture. `theory` adds lines from another Dataset, so that points lie on smooth curves.
+    The figure is `ax.figure`: it belongs to no window, and `ax.figure.savefig(...)` writes it.
+    """
+    names = _quantities(dataset, y)
+    x = _abscissa(dataset, names, x)
+    curves = list(_curves(dataset, names, x))
+    if len(curves) > _MOST_CURVES:
+        raise ParameterError(
+            f"{len(curves)} curves are too many for one picture (at most {_MOST_CURVES}); select some first,"
+            " with dataset.isel(...) or dataset.sel(...)"
+        )
+    lines = curves if theory is None else list(_curves(theory, names, x))
+    if len(lines) != len(curves):
+        raise ParameterError(
+            f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
+        )
+    compared = "part" in dataset.dims
+    with style.styled():
+        axes, below = _axes(ax, compared)
+        for index, (curve, line) in enumerate(zip(curves, lines, strict=True)):
+            _draw(axes, curve, line.values if theory is not None else None, x, style.look(index, len(curves)))
+            if below is not None:
+                _draw_residuals(below, curve, x, style.look(index, len(curves)))
+        _decorate(axes, below, dataset, names, x, curves)
+    return axes
+
+
+def _quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
+    if y is None:
+        y = ["mu0", "mu1", "mu2"] if "mu0" in dataset else "test_error"
+    names = [y] if isinstance(y, str) else list(y)
+    drawable = [str(name) for name, values in dataset.data_vars.items() if values.dtype.kind == "f"]
+    if unknown := [name for name in names if name not in drawable]:
+        raise ParameterError(f"y = {unknown[0]!r} is not in this dataset; it has {', '.join(drawable)}")
+    return names
+
+
+def _abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
+    sizes = {str(dim): n for name in names for dim, n in dataset[name].sizes.items()}
+    sizes = {dim: n for dim, n in sizes.items() if dim not in _NOT_CURVES}
+    if x is not None and x not in sizes:
+        raise ParameterError(
+            f"x = {x!r} is not a dimension of {names[0]}; it has {', '.join(sizes) or 'none'}"
+        )
+    if not sizes:
+        raise ParameterError(
+            f"{names[0]} is a single number here; give some parameter a range to draw a curve"
+        )
+    rank = {name: place for place, name in enumerate(_PREFERRED)}
+    return x or min(sizes, key=lambda dim: (-sizes[dim], rank.get(dim, len(rank))))
+
+
+def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
+    for name in names:
+        values = dataset[name]
+        others = [str(dim) for dim in values.dims if dim not in (x, *_NOT_CURVES)]
+        for index in product(*(range(values.sizes[dim]) for dim in others)):
+            chosen = values.isel(dict(zip(others, index, strict=True)))
+            words = [style.symbol(values)] if len(names) > 1 else []
+            for dim, place in zip(others, index, strict=True):
+                known = dim in values.coords
+                words.append(style.setting(values[dim], float(chosen[dim])) if known else f"{dim} {place}")
+            yield Curve(", ".join(words), chosen)
+
+
+def _axes(ax: Axes | None, compared: bool) -> tuple[Axes, Axes | None]:
+    if ax is not None:
+        return ax, None
+    if not compared:
+        return style.new_figure().add_subplot(), None
+    above, below = style.new_figure(5.0, 4.6).subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    return above, below
+
+
+def _abscissae(values: xr.DataArray, x: str) -> np.ndarray:
+    return values[x].values if x in values.coords else np.arange(values.sizes[x])
+
+
+def _draw(axes: Axes, curve: Curve, theory: xr.DataArray | None, x: str, look: style.Look) -> None:
+    """A line for what is exact, points with bars for what was measured; one entry in the legend for both."""
+    values = curve.values
+    line, points, bars = values, None, None
+    if "part" in values.dims:
+        line, points, bars = (values.sel(part=p) for p in ("theory", "simulation", "standard_error"))
+    elif "trial" in values.dims:
+        line, points = None, values.mean("trial")
+        bars = values.std("trial", ddof=min(1, values.sizes["trial"] - 1)) / np.sqrt(values.sizes["trial"])
+    line = theory if theory is not None else line
+    label: str | None = curve.label
+    if line is not None:
+        style_ = {"color": look.color, "linestyle": look.linestyle}
+        axes.plot(_abscissae(line, x), _drawn(line, x), label=label, **style_)
+        label = None
+    if points is not None and bars is not None:
+        face = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.1}
+        axes.errorbar(
+            _abscissae(points, x),
+            _drawn(points, x),
+            yerr=_drawn(bars, x),
+            label=label,
+            color=look.color,
+            linestyle="none",
+            marker=look.marker,
+            zorder=3,
+            **face,
+        )
+
+
+def _drawn(values: xr.DataArray, x: str) -> np.ndarray:
+    """Values along x; infinite ones (the interpolation peak) leave a gap."""
+    flat = values.transpose(x).values.astype(float)
+    return np.where(np.isfinite(flat), flat, np.nan)
+
+
+def _draw_residuals(axes: Axes, curve: Curve, x: str, look: style.Look) -> None:
+    z = curve.values.sel(part="z")
+    options: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.1}
+    axes.plot(_abscissae(z, x), _drawn(z, x), look.marker, color=look.color, **options)
+
+
+def _decorate(
+    axes: Axes, below: Axes | None, dataset: xr.Dataset, names: list[str], x: str, curves: list[Curve]
+) -> None:
+    along = dataset[x] if x in dataset.coords else None
+    drawn = [np.concatenate([np.ravel(line.get_ydata()) for line in axes.get_lines()])]  # type: ignore[arg-type]
+    style.choose_scales(axes, _abscissae(curves[0].values, x), drawn)
+    lowest = below or axes
+    lowest.set_xlabel(x if along is None else style.axis_label(along))
+    axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else "")
+    axes.set_title(style.title(dataset), loc="left")
+    if len(curves) > 1:
+        axes.legend(ncols=1 + (len(curves) - 1) // 8)
+    if below is not None:
+        below.axhspan(-1, 1, color="0.93", zorder=0)
+        below.axhline(0.0, color="0.5", linewidth=0.8)
+        below.set_ylabel("z, in standard\nerrors")
+        reach = max(3.3, 1.1 * max(abs(edge) for edge in below.get_ylim()))
+        below.set_ylim(-reach, reach)
+        below.grid(visible=False)

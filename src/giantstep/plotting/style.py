@@ -1,0 +1,149 @@
+"""One look for every picture: colours, line styles, words on axes; readable in greyscale and without a display."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..files import replacing
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_RC: Any = {  # keyed by matplotlib's own names
+    "font.size": 9.0,
+    "axes.titlesize": 9.0,
+    "axes.labelsize": 9.0,
+    "legend.fontsize": 8.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "0.92",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "errorbar.capsize": 2.0,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "mathtext.fontset": "dejavusans",
+    "figure.dpi": 150.0,
+    "savefig.dpi": 200.0,
+    "svg.fonttype": "none",
+}
+# Okabe and Ito's colours, which the colour-blind tell apart, ordered so that neighbours differ in lightness too.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#000000", "#CC79A7")
+_DASHES = ("-", (0, (6, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.4, 1.2, 1.4)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_ENDINGS = ("png", "pdf", "svg")
+_LONGEST_LABEL = 45
+LOG_RATIO = 30.0  # quantities that span more than this are drawn on a logarithmic axis
+BASELINE: Mapping[str, Any] = {"color": "0.45", "linestyle": (0, (3, 3)), "linewidth": 1.0, "zorder": 1.5}
+
+
+class Look(NamedTuple):
+    """How one curve, and the points that belong to it, are drawn."""
+
+    color: Any
+    linestyle: Any
+    marker: str
+
+
+def look(index: int, count: int) -> Look:
+    """The look of curve `index` of `count`: distinct colours for a few, shades in order for many."""
+    if count <= len(_COLOURS):
+        color = _COLOURS[index]
+    else:
+        from matplotlib import colormaps
+
+        color = colormaps["viridis"](0.92 * index / (count - 1))
+    return Look(color, _DASHES[index % len(_DASHES)], _MARKERS[index % len(_MARKERS)])
+
+
+def styled() -> Any:
+    """A context in which new figures and axes take the look."""
+    from matplotlib import rc_context
+
+    return rc_context(_RC)
+
+
+def new_figure(width: float = 5.0, height: float = 3.6) -> Figure:
+    """An empty figure that no window and no global state knows of."""
+    from matplotlib.figure import Figure
+
+    with styled():
+        return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a .png, .pdf or .svg file, whole or not at all."""
+    ending = Path(path).suffix.lower().lstrip(".")
+    if ending not in _ENDINGS:
+        raise ParameterError(
+            f"path = {str(path)!r} has the unknown ending {ending!r}; a picture is saved as {', '.join(_ENDINGS)}"
+        )
+    with replacing(path) as temporary, styled():
+        figure.savefig(temporary, format=ending)
+
+
+def symbol(values: xr.DataArray) -> str:
+    """The quantity's symbol, ready for matplotlib; its name where it has none."""
+    tex = values.attrs.get("symbol")
+    return f"${tex}$" if tex else str(values.name)
+
+
+def axis_label(values: xr.DataArray) -> str:
+    """Words first, then the symbol: the long name, or the short one where that would not fit."""
+    words = values.attrs.get("long_name", "")
+    if len(words) > _LONGEST_LABEL:
+        words = str(values.name).replace("_", " ")
+    return ", ".join(filter(None, [words, symbol(values)]))
+
+
+def setting(values: xr.DataArray, number: float) -> str:
+    """One parameter's value, as in `α = 0.5`, in symbols."""
+    shown = r"\infty" if np.isposinf(number) else f"{number:g}"
+    tex = values.attrs.get("symbol")
+    return f"${tex} = {shown}$" if tex else f"{values.name} = {number:g}"
+
+
+def title(dataset: xr.Dataset) -> str:
+    """What is common to all curves: model, target, and the parameters that do not vary."""
+    words = []
+    for key in ("model", "target"):
+        try:
+            data = json.loads(dataset.attrs[key])
+        except (KeyError, ValueError):
+            continue  # coefficients have no target, a Python callable no text
+        kind = {"Network": "network", "SpikedRF": "spiked features", "Target": "target"}[data["kind"]]
+        words.append(f"{data.get('activation') or data.get('function')} {kind}")
+    fixed = [
+        setting(values, float(values))
+        for name, values in dataset.coords.items()
+        if values.ndim == 0 and values.dtype.kind in "fi" and not (name == "noise" and float(values) == 0.0)
+    ]
+    if "d" not in dataset.coords and "d" in dataset.attrs:
+        fixed.append(f"$d = {dataset.attrs['d']}$")
+    return "; ".join(filter(None, [", ".join(words), ", ".join(fixed)]))
+
+
+def choose_scales(axes: Axes, x: np.ndarray, y: list[np.ndarray]) -> None:
+    """Logarithmic axes for positive quantities that span decades."""
+    if _spans_decades(x):
+        axes.set_xscale("log")
+    if y and _spans_decades(np.concatenate([np.ravel(values) for values in y])):
+        axes.set_yscale("log")
+
+
+def _spans_decades(values: np.ndarray) -> bool:
+    finite = values[np.isfinite(values)]
+    return bool(finite.size and finite.min() > 0 and finite.max() / finite.min() > LOG_RATIO)
