@@ -65,6 +65,15 @@ class Grid:
         expanded = self._values[name].transpose(order).reshape(sizes)
         return np.broadcast_to(expanded, [self.sizes[dim] for dim in dims])
 
+    def labelled(self, values: np.ndarray) -> Any:
+        """Values on the whole grid, flattened, as a DataArray; a plain number if the grid is a single point."""
+        if not self.sizes:
+            return float(values.reshape(()))
+        import xarray as xr
+
+        coords = {dim: (dim, self._values[dim]) for dim in self.sizes if self._dims.get(dim) == (dim,)}
+        return xr.DataArray(values.reshape(self.shape), dims=self.dims, coords={**self._coords, **coords})
+
     def dataset(
         self,
         variables: Mapping[str, tuple[tuple[str, ...], np.ndarray]],

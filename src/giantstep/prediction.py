@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from .model import FunctionLike, Parameter
+    from .theory.problem import Posed
 
 TOLERANCE = 1e-9
 
@@ -57,8 +58,9 @@ def predict(
         (each opens a dimension of its name) or DataArrays (those that share a dimension are zipped); the same
         goes for every parameter of the model and for the noise.
     bulk
-        Model of the first layer's bulk. "isotropic": spiked random features with matched row norms, the
-        paper's model of a network.
+        The first layer's bulk. "exact" (the default for a Network): the trained network itself, whose rows
+        carry the imprint of the first batch. "isotropic" (that of a SpikedRF): the paper's model of a
+        network, spiked random features with the same spike, alignment and row norms.
     throw
         Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
         put NaN into its answers.
@@ -72,18 +74,18 @@ def predict(
     -------
     xarray.Dataset
         Inputs as coordinates; `test_error` (against the noiseless target), `train_error` (against the
-        labels), `train_loss`, `m`, `zeta`, `psi`, `q1`, `q2`, `V1`, `V2`; for a Network also `c`, `r`,
-        `gamma`; per point `residual`, `quadrature_error`, `converged` and `status`.
+        labels), `train_loss`, `m`, `zeta`, `psi`, `q1`, `q2`, `V1`, `V2` (with the exact bulk also `chi`);
+        for a Network also `c`, `r`, `gamma`; per point `residual`, `quadrature_error`, `converged` and `status`.
     """
     from .theory import engine
+    from .theory.problem import pose
 
     target = as_target(target)
     _check_supported(target, loss)
     grid = Grid(_parameters(model, target, alpha, lam, d))
-    problem, layer_dims, name = _problem(model, target, grid, bulk)
-    answers = engine.solve(problem, tolerance, progress)
-    dataset = _dataset(model, target, grid, problem, layer_dims, answers, loss, name)
-    return _checked(dataset, throw)
+    posed = pose(model, target, grid, bulk)
+    answers = engine.solve(posed.problem, tolerance, progress)
+    return _checked(_dataset(model, target, grid, posed, answers, loss), throw)
 
 
 def _check_supported(target: Target, loss: str) -> None:
@@ -106,116 +108,67 @@ def _parameters(model: Network | SpikedRF, target: Target, alpha: Any, lam: Any,
     return parameters
 
 
-def _problem(
-    model: Network | SpikedRF, target: Target, grid: Grid, bulk: str | None
-) -> tuple[Any, tuple[str, ...], str]:
-    """The engine's problem: first layers along the dimensions that shape them, readout settings along the rest."""
-    from .theory.bulk import Isotropic
-    from .theory.engine import Problem
-    from .theory.mapping import FirstLayer, first_layer, warn_if_poor
-
-    if bulk not in (None, "isotropic"):
-        raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic'")
-    letters = model.readout
-    shaping = ("eta", "alpha0", "beta", "noise") if isinstance(model, Network) else ("r", "gamma", "c")
-    layer_dims = grid.dims_of(shaping)
-    dims = layer_dims + tuple(dim for dim in grid.dims if dim not in layer_dims)
-    values = {name: grid.over(name, layer_dims).reshape(-1) for name in shaping}
-    if isinstance(model, Network):
-        layer = first_layer(model, target, **values)
-        if bulk is None:
-            warn_if_poor(model, target, layer, values["eta"], values["beta"])
-    else:
-        c = values["c"][:, None] * np.ones(len(letters.values))
-        if letters.c is not None:
-            c = np.broadcast_to(np.asarray(letters.c), c.shape)
-        layer = FirstLayer(values["r"], values["gamma"], c)
-    U = len(layer.r)
-
-    def setting(name: str, default: float = 0.0) -> np.ndarray:
-        if name not in grid:
-            return np.full((U, int(np.prod(grid.shape)) // U), default)
-        return grid.over(name, dims).reshape(U, -1)
-
-    weights = np.asarray(letters.weights)
-    problem = Problem(
-        activation=model.activation,
-        target=target.function,
-        weights=weights,
-        biases=np.zeros(len(weights)) if letters.biases is None else np.asarray(letters.biases),
-        r=layer.r[:, None] * np.asarray(letters.values),
-        c=layer.c,
-        gamma=layer.gamma,
-        bulk=Isotropic(layer.c, weights),
-        alpha=setting("alpha"),
-        beta=setting("beta"),
-        lam=setting("lam"),
-        noise=setting("noise"),
-        d=setting("d", np.inf),
-    )
-    return problem, layer_dims, "isotropic"
-
-
 def _dataset(
     model: Network | SpikedRF,
     target: Target,
     grid: Grid,
-    problem: Any,
-    layer_dims: tuple[str, ...],
+    posed: Posed,
     answers: dict[str, np.ndarray],
     loss: str,
-    bulk: str,
 ) -> xr.Dataset:
     from . import __version__
     from .theory.engine import FAILED, STATUS
+    from .theory.groups import expand
 
-    one = len(problem.weights) == 1
-    inner = tuple(dim for dim in grid.dims if dim not in layer_dims)
-    sizes = tuple(grid.sizes[dim] for dim in layer_dims + inner)
+    one = len(model.readout.values) == 1
+    letter = () if one else ("letter",)
+    groups = {"m": 1, "zeta": 1, "psi": 1, "chi": 1, "q2": 1, "V2": 1, "q1": 2, "V1": 2}
+    dims = posed.layer_dims + posed.setting_dims
+    sizes = tuple(grid.sizes[dim] for dim in dims)
+    answers = expand(answers, posed.merging, posed.layer.c)
+    answers["train_loss"] = 0.5 * answers["train_error"]
     code = answers.pop("code").reshape(sizes)
     failed = np.isin(code, FAILED)
-    groups = {"m": 1, "zeta": 1, "psi": 1, "chi": 1, "q2": 1, "V2": 1, "q1": 2, "V1": 2}
-    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
-    answers["train_loss"] = 0.5 * answers["train_error"]
-    if problem.bulk.modes < 3:
+    if posed.bulk != "exact":
         del answers["chi"]
+    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
     for name, values in answers.items():
-        extra = ("letter", "letter_")[: groups.get(name, 0)]
-        shaped = values.reshape((*sizes, *values.shape[2:]))
+        extra = () if one else ("letter", "letter_")[: groups.get(name, 0)]
+        shaped = values.reshape(*sizes, *(() if one else values.shape[2:]))
         if name not in ("residual", "quadrature_error"):
             shaped[failed] = np.nan
-        if one:
-            extra, shaped = (), shaped.reshape(sizes)
-        variables[name] = (layer_dims + inner + extra, shaped)
-    variables["converged"] = (layer_dims + inner, ~failed)
-    variables["status"] = (layer_dims + inner, np.array(STATUS, dtype=object)[code])
+        variables[name] = (dims + extra, shaped)
+    variables["converged"] = (dims, ~failed)
+    variables["status"] = (dims, np.array(STATUS, dtype=object)[code])
     if isinstance(model, Network):
-        shape = tuple(grid.sizes[dim] for dim in layer_dims)
-        values = np.asarray(problem.c)
-        variables["c"] = (
-            (layer_dims, values.reshape(shape))
-            if one
-            else ((*layer_dims, "letter"), values.reshape(*shape, -1))
-        )
-        unit = _unit_spike(problem.r, np.asarray(model.readout.values))
-        variables["r"] = (layer_dims, unit.reshape(shape))
-        variables["gamma"] = (layer_dims, np.asarray(problem.gamma).reshape(shape))
-    coords = {} if one else {"letter": list(model.readout.values), "letter_": list(model.readout.values)}
+        variables |= _first_layer_variables(model, grid, posed, letter)
+    values = list(model.readout.values)
+    coords = {} if one else {"letter": values, "letter_": values}
     attrs = {
         "command": "predict",
         "giantstep_version": __version__,
         "model": description(model),
         "target": description(target),
         "loss": loss,
-        "bulk": bulk,
+        "bulk": posed.bulk,
     }
-    order = [*grid.dims, *coords]
-    return grid.dataset(variables, attrs, coords).transpose(*order, missing_dims="ignore")
+    return grid.dataset(variables, attrs, coords).transpose(*grid.dims, *coords, missing_dims="ignore")
 
 
-def _unit_spike(r: np.ndarray, letters: np.ndarray) -> np.ndarray:
-    largest = int(np.abs(letters).argmax())
-    return r[:, largest] / (letters[largest] or 1.0)
+def _first_layer_variables(
+    model: Network, grid: Grid, posed: Posed, letter: tuple[str, ...]
+) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """The equivalent c, r, γ of a network: c per letter, and r too if biases make it differ between letters."""
+    dims, layer, group = posed.layer_dims, posed.layer, posed.merging.group
+    shape = tuple(grid.sizes[dim] for dim in dims)
+    per_letter = (*shape, *(len(group),) * len(letter))
+    by_letter = letter if model.readout.biases is not None else ()
+    r = layer.r[:, group] if by_letter else layer.r[:, 0]
+    return {
+        "c": (dims + letter, layer.c[:, group].reshape(per_letter)),
+        "r": (dims + by_letter, r.reshape(per_letter if by_letter else shape)),
+        "gamma": (dims, layer.gamma.reshape(shape)),
+    }
 
 
 def description(thing: Any) -> str:

@@ -40,6 +40,11 @@ STATUS = (
 FAILED = (1, 2, 4)
 
 
+# bulks(chunk, refinement) gives the bulk of some first layers on three nested rules, finest first; the rules
+# that a bulk may have inside (over the first batch) have 2^refinement times their usual number of nodes
+Bulks = Callable[[np.ndarray, int], tuple[Bulk, Bulk, Bulk]]
+
+
 @dataclass
 class Problem:
     """What `predict` asks: K groups; first layers [U, K] or [U]; readout settings [U, A]."""
@@ -51,12 +56,13 @@ class Problem:
     r: np.ndarray  # [U, K]
     c: np.ndarray  # [U, K]
     gamma: np.ndarray  # [U]
-    bulk: Bulk
+    bulks: Bulks
     alpha: np.ndarray  # [U, A]
     beta: np.ndarray
     lam: np.ndarray
     noise: np.ndarray
     d: np.ndarray
+    width: int = 64  # array elements in flight per grid point
 
 
 def solve(
@@ -68,7 +74,7 @@ def solve(
     order = np.argsort(_first_points(problem), kind="stable")
     done = 0
     for chunk in _first_layer_blocks(problem, order):
-        for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * 64 // _BLOCK))):
+        for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * problem.width // _BLOCK))):
             points = int(_first_points(problem)[chunk].max())
             found = _solve_rectangle(problem, chunk, block, points, tolerance)
             for name, values in found.items():
@@ -96,7 +102,7 @@ def _first_layer_blocks(problem: Problem, order: np.ndarray) -> list[np.ndarray]
     for value in np.unique(points):
         members = order[points == value]
         cost = evaluations_per_model(problem.activation, problem.target, int(value)) * problem.r.shape[1]
-        size = max(1, _BLOCK // cost)
+        size = max(1, min(_BLOCK // cost, _BLOCK // problem.width))
         blocks += np.split(members, range(size, len(members), size))
     return blocks
 
@@ -107,6 +113,7 @@ def _solve_rectangle(
     block: np.ndarray,
     points: int,
     tolerance: float,
+    refinement: int = 0,
     farther: float = 1.0,
 ) -> dict[str, np.ndarray]:
     points -= points % 2
@@ -123,10 +130,11 @@ def _solve_rectangle(
     rules = [table.at(stride) for stride in reversed(STRIDES)]
     limits = _Limits(problem, chunk, block, *rules[-1])
     solutions: list[Solution] = []
+    bulks = problem.bulks(chunk, refinement)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for features, label in rules:
+        for (features, label), bulk in zip(rules, reversed(bulks), strict=True):
             start = solutions[-1].V if solutions else None
-            solutions.append(square.solve(features, label, problem.bulk.take(chunk), limits.setting, start))
+            solutions.append(square.solve(features, label, bulk, limits.setting, start))
     error = _quadrature_error(solutions, rules[-1])
     answers = limits.apply(_answers(solutions[-1], error))
     unresolved = ~(answers["quadrature_error"] <= tolerance) & ~limits.diverging
@@ -134,7 +142,7 @@ def _solve_rectangle(
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         if (solutions[-1].tail[unresolved] > tolerance).any():
             farther = min(_FARTHEST, farther * 4.0 / 3.0)
-        better = _solve_rectangle(problem, chunk[u], block[a], 2 * points, tolerance, farther)
+        better = _solve_rectangle(problem, chunk[u], block[a], 2 * points, tolerance, refinement + 1, farther)
         for name, values in better.items():
             answers[name][np.ix_(u, a)] = values
     else:

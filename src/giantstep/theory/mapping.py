@@ -13,7 +13,7 @@ from ..gaussian import expectation, tail_reach
 
 if TYPE_CHECKING:
     from ..functions import Function
-    from ..model import Network, SpikedRF, Target
+    from ..model import FunctionLike, Letters, Network, SpikedRF, Target
 
 
 _POOR = 0.1  # excess or stretch of the bulk beyond which the isotropic model is off by several per cent
@@ -38,7 +38,7 @@ class TargetMoments(NamedTuple):
 
 
 class FirstLayer(NamedTuple):
-    """Spike strength r per unit letter [U], alignment γ [U], squared row norms c of each letter [U, K]."""
+    """Alignment γ [U]; for each letter its spike strength r per unit letter, and squared row norm c, [U, K]."""
 
     r: np.ndarray
     gamma: np.ndarray
@@ -46,16 +46,16 @@ class FirstLayer(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def activation_moments(f: Function) -> ActivationMoments:
-    """Hermite coefficients of an activation; it must have a derivative, because the step goes through it."""
+def activation_moments(f: Function, bias: float = 0.0) -> ActivationMoments:
+    """Hermite coefficients of σ(z + bias); σ must have a derivative, because the step goes through it."""
     slope = f.derivative
     tail_reach(f, 1.0)
 
     def integrand(z: np.ndarray) -> np.ndarray:
-        value, rate = f(z), slope(z)
+        value, rate = f(z + bias), slope(z + bias)
         return np.stack([value, z * value, z * rate, rate * rate])
 
-    mean, h1, h2, square = expectation(integrand, f.breakpoints)
+    mean, h1, h2, square = expectation(integrand, tuple(b - bias for b in f.breakpoints))
     return ActivationMoments(float(mean), float(h1), float(h2), float(square - h1**2))
 
 
@@ -71,14 +71,30 @@ def target_moments(f: Function) -> TargetMoments:
     return TargetMoments(*map(float, expectation(integrand, f.breakpoints)))
 
 
-def linear_error(target: Target) -> float:
+def linear_error(target: Target | FunctionLike) -> float:
     """Smallest error of any linear (kernel) method in this regime: what is left of σ* beyond degree one."""
-    moments = target_moments(target.function)
+    from ..model import as_target
+
+    moments = target_moments(as_target(target).function)
     return moments.square - moments.first**2 - moments.mean**2
 
 
+def initial_output(activation: Function, letters: Letters) -> float:
+    """The network's mean output before the step, f0 = ℓ̄ E σ(z + bias)."""
+    if letters.biases is None:
+        return float(np.dot(letters.values, letters.weights)) * activation_moments(activation).mean
+    means = [activation_moments(activation, bias).mean for bias in letters.biases]
+    return float(np.dot(np.multiply(letters.values, letters.weights), means))
+
+
 def first_layer(
-    net: Network, target: Target, eta: np.ndarray, alpha0: np.ndarray, beta: np.ndarray, noise: np.ndarray
+    activation: Function,
+    letters: Letters,
+    target: Target,
+    eta: np.ndarray,
+    alpha0: np.ndarray,
+    beta: np.ndarray,
+    noise: np.ndarray,
 ) -> FirstLayer:
     """Result 1 for arrays [U] of parameters and any letters; without a step (η = 0 or α0 = 0), r = 0 and c = 1.
 
@@ -86,43 +102,55 @@ def first_layer(
     component along the rows, h2·E[e], rescales them; its sampling noise inflates them by E[e²]/α0; its
     correlation with the input is the spike. For odd activations f0 = h2 = 0 and this is the paper's mapping.
     """
-    sigma, star = activation_moments(net.activation), target_moments(target.function)
-    letters, weights = np.asarray(net.readout.values), np.asarray(net.readout.weights)
-    f0 = float(letters @ weights) * sigma.mean
+    star, f0 = target_moments(target.function), initial_output(activation, letters)
     mean_e = star.mean - f0
     square_e = star.square - 2.0 * f0 * star.mean + f0**2 + noise**2
     stepped = (eta > 0) & (alpha0 > 0)
     per_sample = 1.0 / np.where(stepped, alpha0, np.inf)  # 1/α0; 0 at α0 = ∞
-    rate = np.where(stepped, eta / beta, 0.0)
+    rate = np.where(stepped, eta / beta, 0.0)[:, None]
     length = np.sqrt(square_e * per_sample + star.first**2)  # norm of the gradient's direction
     gamma = np.where(stepped & (length > 0), star.first / np.where(length > 0, length, 1.0), 0.0)
-    k = rate[:, None] * letters
-    c = (1.0 + k * sigma.h2 * mean_e) ** 2 + k**2 * sigma.spread * (square_e * per_sample)[:, None]
-    return FirstLayer(rate * sigma.h1 * length, gamma, c)
+    h1, h2, spread = (np.array(values) for values in zip(*_letter_moments(activation, letters), strict=True))
+    k = rate * np.asarray(letters.values)
+    c = (1.0 + k * h2 * mean_e) ** 2 + k**2 * spread * (square_e * per_sample)[:, None]
+    return FirstLayer(rate * h1 * length[:, None], gamma, c)
 
 
-def warn_if_poor(net: Network, target: Target, layer: FirstLayer, eta: np.ndarray, beta: np.ndarray) -> None:
+def _letter_moments(activation: Function, letters: Letters) -> list[tuple[float, float, float]]:
+    """(h1, h2, spread) of each letter, at its bias."""
+    biases = letters.biases or (0.0,) * len(letters.values)
+    return [activation_moments(activation, bias)[1:] for bias in biases]
+
+
+def warn_if_poor(
+    activation: Function,
+    letters: Letters,
+    target: Target,
+    layer: FirstLayer,
+    eta: np.ndarray,
+    beta: np.ndarray,
+) -> None:
     """Warn once where an isotropic bulk is a poor model of a network whose activation is not odd.
 
     Two numbers decide: how much the rows' squared norms exceed their common rescaling, and how strongly the
     step stretches the rows along the target (through the second Hermite coefficients of both functions).
     """
-    if net.activation.parity == "odd":
+    if activation.parity == "odd":
         return
-    sigma, star = activation_moments(net.activation), target_moments(target.function)
-    letters, weights = np.asarray(net.readout.values), np.asarray(net.readout.weights)
-    k = (eta / beta)[:, None] * letters * (layer.r != 0.0)[:, None]
-    shrink = 1.0 + k * sigma.h2 * (star.mean - float(letters @ weights) * sigma.mean)
+    star = target_moments(target.function)
+    h2 = np.array([moments[1] for moments in _letter_moments(activation, letters)])
+    k = (eta / beta)[:, None] * np.asarray(letters.values) * (layer.r != 0.0)
+    shrink = 1.0 + k * h2 * (star.mean - initial_output(activation, letters))
     with np.errstate(divide="ignore", invalid="ignore"):
         excess = np.nanmax(layer.c / shrink**2 - 1.0)
-        stretch = np.nanmax(np.abs(k * sigma.h2 * star.second / shrink))
+        stretch = np.nanmax(np.abs(k * h2 * star.second / shrink))
     if max(excess, stretch) > _POOR:
         warnings.warn(
-            f"the isotropic model of this {net.activation.name} network is rough here: its rows are inflated by"
+            f"the isotropic model of this {activation.name} network is rough here: its rows are inflated by"
             f" {excess:.2g} and stretched along the target by {stretch:.2g} (both should be well below 0.1);"
             " name bulk='isotropic' to use the paper's model without this warning",
             GiantstepWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -131,26 +159,21 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
     from ..grid import Grid
     from ..model import Letters, SpikedRF
 
+    names = ("eta", "alpha0", "beta", "noise")
     grid = Grid({"eta": net.eta, "alpha0": net.alpha0, "beta": net.beta, "noise": target.noise})
-    dims, shape = grid.dims, grid.shape
-    flat = (grid.over(name, dims).reshape(-1) for name in ("eta", "alpha0", "beta", "noise"))
-    layer = first_layer(net, target, *flat)
-    letters, c = net.readout, layer.c[:, 0]
-    if not letters.uniform:
-        if dims:
-            raise ParameterError(
-                "equivalent() of a network with letters takes one setting: give numbers, not arrays"
-            )
-        letters = Letters(letters.values, letters.weights, letters.biases, tuple(layer.c[0]))
-
-    def labelled(values: np.ndarray) -> object:
-        if not dims:
-            return float(values[0])
-        import xarray as xr
-
-        coords = {d: getattr(net, d, None) for d in dims}
-        coords = {d: v for d, v in coords.items() if isinstance(v, np.ndarray)}
-        return xr.DataArray(values.reshape(shape), dims=dims, coords=coords)
-
-    r, gamma, c = labelled(layer.r), labelled(layer.gamma), labelled(c)
-    return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta, readout=letters)  # type: ignore[arg-type]
+    dims = grid.dims
+    letters = net.readout
+    flat = (grid.over(name, dims).reshape(-1) for name in names)
+    layer = first_layer(net.activation, letters, target, *flat)
+    if letters.uniform:
+        r, gamma, c = (grid.labelled(values) for values in (layer.r[:, 0], layer.gamma, layer.c[:, 0]))
+        return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta)
+    if dims:
+        raise ParameterError(
+            "equivalent() of a network with letters takes one setting: give numbers, not arrays"
+        )
+    # biases change the slope that each letter's spike goes through: carry that in the letters' values
+    unit = float(np.abs(layer.r[0]).max()) or 1.0
+    values = layer.r[0] / unit * np.asarray(letters.values)
+    spikes = Letters(tuple(values), letters.weights, letters.biases, tuple(layer.c[0]))
+    return SpikedRF(net.activation, r=unit, gamma=float(layer.gamma[0]), beta=net.beta, readout=spikes)

@@ -65,7 +65,7 @@ class _Averages:
         self.phi = np.concatenate([quadratic, features.mu2sq], axis=1)  # [U, P, N]
         means = [features.mu0, features.kappa[:, None, :] * features.mu1, features.dmu0][:modes]
         self.means = np.concatenate(means, axis=1)  # [U, modes·K, N]
-        self.mu1, self.label = features.mu1, label
+        self.mu1, self.dmu0, self.label = features.mu1, features.dmu0, label
         self._w_phi = _last(w * self.phi)
         self._w = features.weights[:, :, None]
         P, F = self.phi.shape[1], self.means.shape[1]
@@ -95,6 +95,11 @@ class _Averages:
         both, rest = np.split(f @ self._w_linear, [len(self._mean_pairs[0])], axis=-1)
         return _symmetric(both, self._mean_pairs, F), rest[..., :F], rest[..., F:]
 
+    def tilts(self, f: np.ndarray) -> np.ndarray:
+        """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
+        weighted = self._w[:, :, 0][:, None] * self.dmu0
+        return np.einsum("usn,utn,uan->uast", weighted, self.dmu0, f, optimize=True)
+
     def tail(self, f: np.ndarray) -> np.ndarray:
         """Size of f φ at the outermost nodes, for a typical φ of the features, over E[f φ]."""
         typical = f * self.phi.sum(axis=1)[:, None, :]
@@ -119,6 +124,10 @@ def solve(
     t0, t1, t2 = (t[:, None, :] for t in label)
     base = t2 - 2.0 * M * t0 + M * M - 2.0 * _expand(psi, averages.mu1) * t1
     base += (setting.noise**2)[..., None]
+    wobble = _wobble(bulk, setting)
+    if wobble is not None:
+        tilt = means[:, :, 0, :, None] * averages.dmu0[:, None]
+        base += np.einsum("uast,uasn,uatn->uan", wobble, tilt, tilt, optimize=True)
 
     pack = packing(len(bulk.weights))
     tangent = total_tangent(response)
@@ -209,6 +218,9 @@ def _means(
     ratio = (setting.alpha / setting.beta)[..., None]
     both, with_t0, with_t1 = averages.linear(gain)
     both, r, r_psi = ratio[..., None] * both, ratio * with_t0, ratio * with_t1
+    wobble = _wobble(bulk, setting)
+    if wobble is not None:
+        both[..., :K, :K] += wobble * ratio[..., None] * averages.tilts(gain)
     root = response.root
     G = response.resolvent.forms() * root[:, :, None, :, None, None] * root[:, :, None, None, None, :]
     hat1 = pack.matrix(ratio * averages.hats(gain))
@@ -238,6 +250,14 @@ def _means(
     with np.errstate(divide="ignore", invalid="ignore"):
         stiff = np.where(V2 > 0, m**2 / (setting.beta * setting.d)[..., None] / V2, 0.0)
     return means, _Drive(u, psi), stiff
+
+
+def _wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
+    """Covariance of the variances xᵀC_s x/d that the groups see, [U, A, K, K]: an effect of order 1/d."""
+    if np.all(np.isinf(setting.d)):
+        return None
+    overlap = bulk.norm_overlap()
+    return None if overlap is None else 2.0 / setting.d[..., None, None] * overlap[:, None]
 
 
 def _softness(A00: np.ndarray, setting: Setting, V2: np.ndarray, size: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 the samples, the labels or the loss."""
 
 from .base import Bulk, Resolvent
+from .exact import Exact
 from .isotropic import Isotropic
 
-__all__ = ["Bulk", "Isotropic", "Resolvent"]
+__all__ = ["Bulk", "Exact", "Isotropic", "Resolvent"]

@@ -43,7 +43,7 @@ class Resolvent(ABC):
 
 
 class Bulk(ABC):
-    """The bulk of U first layers. `take(index)` selects some of them."""
+    """The bulk of U first layers."""
 
     weights: np.ndarray  # fraction of neurons in each group, [K]
     modes: int  # 2: W v̂ and W ê; 3: also the fluctuation δ of the row norms
@@ -51,5 +51,6 @@ class Bulk(ABC):
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...
 
-    @abstractmethod
-    def take(self, index: np.ndarray | slice) -> Bulk: ...
+    def norm_overlap(self) -> np.ndarray | None:
+        """(1/d) tr C_s C_t [U, K, K], where the input's own fluctuation Var(xᵀC_s x/d) = 2 tr C_s²/d² counts."""
+        return None

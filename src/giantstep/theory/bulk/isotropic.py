@@ -21,9 +21,6 @@ class Isotropic(Bulk):
     def resolvent(self, Vt: np.ndarray) -> IsotropicResolvent:
         return IsotropicResolvent(self.c, Vt)
 
-    def take(self, index: np.ndarray | slice) -> Isotropic:
-        return Isotropic(self.c[index], self.weights)
-
 
 class IsotropicResolvent(Resolvent):
     """T̂ = (C⁻¹ + Ṽ)⁻¹ with C = diag(c): for one group the Marchenko-Pastur law in disguise."""

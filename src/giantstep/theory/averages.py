@@ -1,0 +1,119 @@
+"""Averages over κ against products of the features' coefficients: what every channel is seen through.
+
+All arrays are [U, A, ...]: U first layers, each with A settings of the readout; N nodes in κ come last. A
+function of κ meets the features as one matrix product with a table made once per rule.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from .features import Features
+from .symmetric import packing
+
+
+class Averages:
+    """The features' quadratic basis φ = (μ1μ1ᵀ, μ2²) and mean modes g = (μ0, κμ1, ∂μ0/∂c), and averages over them."""
+
+    def __init__(self, features: Features, modes: int):
+        pack = packing(features.mu0.shape[1])
+        self._weights = features.weights[:, None, :]
+        quadratic = features.mu1[:, pack.rows] * features.mu1[:, pack.cols]
+        self.phi = np.concatenate([quadratic, features.mu2sq], axis=1)  # [U, P, N]
+        means = [features.mu0, features.kappa[:, None, :] * features.mu1, features.dmu0][:modes]
+        self.means = np.concatenate(means, axis=1)  # [U, modes·K, N]
+        self.mu1, self.dmu0 = features.mu1, features.dmu0
+        size = features.mu0**2 + features.mu1**2 + features.mu2sq
+        self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
+        self._end_density = np.exp(-0.5 * features.kappa[:, [0, -1]] ** 2)[:, None, :]
+
+    def table(self, functions: np.ndarray) -> np.ndarray:
+        """Weighted functions of κ [U, X, N] as the right factor of a matrix product, [U, N, X]."""
+        return np.ascontiguousarray(np.swapaxes(self._weights * functions, -1, -2))
+
+    @cached_property
+    def _mean(self) -> np.ndarray:
+        return self._weights[:, 0, :, None]
+
+    @cached_property
+    def _phi(self) -> np.ndarray:
+        return self.table(self.phi)
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        return self.table(self.means)
+
+    @cached_property
+    def _mu1(self) -> np.ndarray:
+        return self.table(self.mu1)
+
+    @cached_property
+    def _phi_pairs(self) -> np.ndarray:
+        rows, cols = np.triu_indices(self.phi.shape[1])
+        return self.table(self.phi[:, rows] * self.phi[:, cols])
+
+    @cached_property
+    def mean_products(self) -> np.ndarray:
+        """The products of mean modes, upper triangle, [U, F(F+1)/2, N]."""
+        rows, cols = np.triu_indices(self.means.shape[1])
+        return self.means[:, rows] * self.means[:, cols]
+
+    @cached_property
+    def _mean_pairs(self) -> np.ndarray:
+        return self.table(self.mean_products)
+
+    def mean(self, f: np.ndarray) -> np.ndarray:
+        """E[f], [U, A]."""
+        return (f @ self._mean)[..., 0]
+
+    def hats(self, f: np.ndarray) -> np.ndarray:
+        """E[φ f], [U, A, P]."""
+        return f @ self._phi
+
+    def squares(self, f: np.ndarray) -> np.ndarray:
+        """E[φ φᵀ f], [U, A, P, P]."""
+        return symmetric(f @ self._phi_pairs, self.phi.shape[1])
+
+    def on_means(self, f: np.ndarray) -> np.ndarray:
+        """E[g f], [U, A, modes·K]."""
+        return f @ self._means
+
+    def on_mu1(self, f: np.ndarray) -> np.ndarray:
+        """E[μ1 f], [U, A, K]."""
+        return f @ self._mu1
+
+    def mean_pairs(self, f: np.ndarray) -> np.ndarray:
+        """E[g gᵀ f], [U, A, modes·K, modes·K]."""
+        return symmetric(f @ self._mean_pairs, self.means.shape[1])
+
+    def tilts(self, f: np.ndarray) -> np.ndarray:
+        """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
+        weighted = self._weights * self.dmu0
+        return np.einsum("usn,utn,uan->uast", weighted, self.dmu0, f, optimize=True)
+
+    def tail(self, f: np.ndarray) -> np.ndarray:
+        """Size of f φ at the outermost nodes, for a typical φ of the features, over E[f φ]."""
+        typical = f * self.phi.sum(axis=1)[:, None, :]
+        ends = (np.abs(typical[..., [0, -1]]) * self._end_density).max(axis=-1)
+        return ends / (self.mean(np.abs(typical)) + 1e-300)
+
+
+def expand(x: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Σ_p x_p basis_p(κ): [U, A, P] with [U, P, N] to [U, A, N]."""
+    return x @ basis
+
+
+def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Stacked matrix times vector."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def symmetric(entries: np.ndarray, size: int) -> np.ndarray:
+    """Full symmetric matrices from their upper triangles."""
+    full = np.empty((*entries.shape[:-1], size, size), entries.dtype)
+    rows, cols = np.triu_indices(size)
+    full[..., rows, cols] = entries
+    full[..., cols, rows] = entries
+    return full

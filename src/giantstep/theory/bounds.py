@@ -1,0 +1,201 @@
+"""What can be learned at all: bounds on the test error that no number of samples and no penalty can beat.
+
+Given κ, whatever readout is fitted is a combination of μ0(κ), κμ1(κ) and yμ1(κ) (and ∂μ0/∂c, where row norms
+fluctuate) plus terms that only add error. Distances from the target to the spans of these functions are
+therefore bounds, and the closest points are the best functions that the first layer allows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..grid import Grid
+from ..model import Network, SpikedRF, Target, as_target
+from .features import Features, Label
+from .mapping import linear_error
+from .problem import Posed, pose
+from .tabulated import averaged
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..model import FunctionLike
+
+TOLERANCE = 1e-11
+_DEPENDENT = 1e-9  # share of a function outside the span of others that cannot be told from its own error
+
+
+class Best(NamedTuple):
+    """Squared distances [U], and the coefficients of the closest point on each function [U, functions]."""
+
+    distance: np.ndarray
+    coefficients: np.ndarray
+
+
+def bounds(
+    model: Network | SpikedRF,
+    target: Target | FunctionLike,
+    *,
+    over: str | None = None,
+    bulk: str | None = None,
+) -> xr.Dataset:
+    r"""Upper and lower bounds on the test error of a readout fitted on any number of samples.
+
+    ==============  =====================================================================================
+    ``upper``       :math:`E\,T^2 - \|P_{\mu_0} t_0\|^2`: what an infinite penalty reaches, so the best
+                    penalty does at least as well, for every alpha
+    ``lower``       :math:`\inf_b E(T - b_1\mu_0 - b_2\kappa\mu_1 - b_3\mu_1 y)^2`: no readout does better,
+                    whatever alpha, lam and beta
+    ``lower_beta``  the same at this beta: the error for infinitely many samples (one letter, isotropic bulk)
+    ``linear``      the best linear predictor's (and, in this regime, any kernel's) error
+    ==============  =====================================================================================
+
+    T is the noiseless target, a function of the projection κ on the spike and of y, the projection on the
+    rest of θ; :math:`t_0 = E_y T`. Letters and biases add their own μ0, μ1 to the spans, the exact bulk of a
+    Network adds ∂μ0/∂c. Where γ < 1 the lower bound may exceed the linear error.
+
+    over="eta" optimises each bound over the learning rate of a Network (whose own `eta` is then ignored):
+    `eta_upper`, `eta_lower`, `eta_lower_beta` are where, and a bound of zero means that the target can be
+    learned perfectly. Learning rates are searched over spikes r from 0.01 to 100.
+
+    Returns a Dataset on the grid of the model's parameters and the noise.
+    """
+    target = checked_target(target)
+    if over is not None:
+        from .bounds_over import bounds_over
+
+        return bounds_over(model, target, over, bulk)
+    grid = model_grid(model, target)
+    posed = pose(model, target, grid, bulk)
+    found = evaluate(posed)
+    variables = {name: (grid.dims, _on_grid(values, posed, grid)) for name, values in found.items()}
+    variables["linear"] = ((), np.asarray(linear_error(target)))
+    return grid.dataset(variables, provenance("bounds", model, target, posed.bulk))
+
+
+def evaluate(posed: Posed) -> dict[str, np.ndarray]:
+    """The bounds of every first layer (and setting of β), arrays [U, A]."""
+    problem = posed.problem
+    exact = posed.bulk == "exact"
+    beta = problem.beta
+    one = problem.r.shape[1] == 1 and not exact
+
+    def compute(features: Features, label: Label, chunk: np.ndarray) -> np.ndarray:
+        rest = np.maximum(mean(features, label.t2 - label.t0**2), 0.0)
+        upper = project(features, features.mu0, label.t0).distance + rest
+        lower = lowest(features, label, exact)[0]
+        columns = [upper[:, None], lower[:, None]]
+        if one:
+            columns.append(infinite_samples(features, label, problem.c[chunk], beta[chunk]))
+        return np.concatenate(columns, axis=1)
+
+    values, _ = averaged(problem, compute, TOLERANCE)
+    found = {"upper": values[:, :1], "lower": values[:, 1:2]} | ({"lower_beta": values[:, 2:]} if one else {})
+    return {name: np.broadcast_to(bound, beta.shape) for name, bound in found.items()}
+
+
+def lowest(features: Features, label: Label, exact: bool) -> tuple[np.ndarray, Best, Best]:
+    """The lower bound [U], and the best functions of κ and of κ times y that make it up."""
+    along = project(features, mean_functions(features, exact), label.t0)
+    across = project(features, features.mu1, label.t1)
+    beyond = mean(features, np.maximum(label.t2 - label.t0**2 - label.t1**2, 0.0))
+    return along.distance + across.distance + beyond, along, across
+
+
+def mean_functions(features: Features, exact: bool) -> np.ndarray:
+    """The functions of κ that a readout combines: μ0, κμ1 and, if row norms fluctuate, ∂μ0/∂c; [U, F, N]."""
+    functions = [features.mu0, features.kappa[:, None] * features.mu1] + [features.dmu0] * exact
+    return np.concatenate(functions, axis=1)
+
+
+def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """Error of the best readout of p = βd isotropic features on the population, [U, A] for β [U, A].
+
+    The linear features across the spike are a Marchenko-Pastur problem of their own: with infinitely many
+    samples their noise E μ2² acts as a ridge penalty on the signal E μ1².
+    """
+    mu0, mu1 = features.mu0, features.mu1
+    start = project(features, mu0, label.t0)
+    drift = features.kappa[:, None] * mu1
+    left = drift - project_rows(features, mu0, drift[:, 0])[:, None]
+    rest = np.maximum(mean(features, label.t2 - label.t0**2), 0.0)
+    upper, h = start.distance + rest, mean(features, left[:, 0] * label.t0)
+    S0, slope = mean(features, left[:, 0] ** 2), mean(features, mu1[:, 0] ** 2)
+    across = mean(features, mu1[:, 0] * label.t1)
+    columns = (upper, h, S0, slope, across, mean(features, features.mu2sq[:, 0]))
+    upper, h, S0, slope, across, noise = (column[:, None] for column in columns)
+    present = slope > 1e-28 * (noise + mean(features, mu0[:, 0] ** 2)[:, None])
+    X = noise / np.where(present, slope, 1.0)
+    half = X + c - c * beta
+    root = np.sqrt(half**2 + 4.0 * c * beta * X)
+    stiffness = np.where(half >= 0, 0.5 * (half + root), 2.0 * c * beta * X / (root - half + 1e-300))
+    along = h**2 / (stiffness * slope / (c * beta) + S0 + 1e-300)
+    sideways = beta * c / (stiffness + c * beta) * across**2 / np.where(present, slope, 1.0)
+    return np.where(present, upper - along - sideways, upper)
+
+
+def project(features: Features, functions: np.ndarray, t: np.ndarray) -> Best:
+    """The point of the span of `functions` [U, F, N] closest to t [U, N] in Gaussian L².
+
+    By singular values, because letters make functions nearly dependent; the distance is that of the residual
+    itself, free of cancellation, so that a perfect fit shows as zero.
+    """
+    root = np.sqrt(features.weights)
+    A = functions * root[:, None]
+    size = np.sqrt((A**2).sum(axis=-1))
+    scale = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
+    left, values, right = np.linalg.svd(np.swapaxes(A * scale[..., None], -1, -2), full_matrices=False)
+    kept = values > _DEPENDENT * values[:, :1].clip(min=1e-300)
+    b = t * root
+    along = (np.swapaxes(left, -1, -2) @ b[..., None])[..., 0] * kept
+    residual = b - (left @ along[..., None])[..., 0]
+    inverse = kept / np.where(kept, values, 1.0)
+    coefficients = (np.swapaxes(right, -1, -2) @ (inverse * along)[..., None])[..., 0] * scale
+    return Best((residual**2).sum(axis=-1), coefficients)
+
+
+def project_rows(features: Features, functions: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """The closest point itself, as a function on the nodes [U, N]."""
+    found = project(features, functions, t)
+    return (found.coefficients[:, None] @ functions)[:, 0]
+
+
+def mean(features: Features, f: np.ndarray) -> np.ndarray:
+    """E over κ of f [U, N]."""
+    return (features.weights * f).sum(axis=-1)
+
+
+def model_grid(model: Network | SpikedRF, target: Target, **more: object) -> Grid:
+    """The grid of a model's own parameters, the target's noise, and `more`."""
+    if not isinstance(model, Network | SpikedRF):
+        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF")
+    names = ("eta", "alpha0", "beta") if isinstance(model, Network) else ("r", "gamma", "c", "beta")
+    return Grid({name: getattr(model, name) for name in names} | {"noise": target.noise} | more)
+
+
+def checked_target(target: Target | FunctionLike) -> Target:
+    target = as_target(target)
+    if target.binary:
+        raise ParameterError(
+            "bounds are for real labels; for ±1 labels with noise of their own use the noiseless Target('sign')"
+        )
+    return target
+
+
+def provenance(command: str, model: Network | SpikedRF, target: Target | None, bulk: str) -> dict[str, str]:
+    """Attributes that say where a Dataset comes from."""
+    from .. import __version__
+    from ..prediction import description
+
+    about = {"command": command, "giantstep_version": __version__, "model": description(model), "bulk": bulk}
+    return about | ({} if target is None else {"target": description(target)})
+
+
+def _on_grid(values: np.ndarray, posed: Posed, grid: Grid) -> np.ndarray:
+    """[U, A] to the grid's own order of dimensions."""
+    order = posed.layer_dims + posed.setting_dims
+    sized = values.reshape([grid.sizes[dim] for dim in order])
+    return sized.transpose([order.index(dim) for dim in grid.dims])

@@ -1,0 +1,123 @@
+"""How the readout's means follow from what drives them: m (all-ones), ζ, ψ and χ (the modes of the bulk).
+
+The residual of the fit drives each mode, the modes answer through the resolvent's forms G, and their answer
+changes the residual. To first order that is a linear system, exact for the square loss and one Newton-like
+step for any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .averages import apply
+from .bulk import Bulk
+from .response import Response
+from .symmetric import packing
+
+_NULL = 1e-13  # relative size under which a direction of the all-ones modes counts as absent
+_NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
+
+
+@dataclass
+class Setting:
+    """The readout's parameters, each [U, A]; `unit` is 1, or 0 for a ridgeless readout that interpolates."""
+
+    alpha: np.ndarray
+    beta: np.ndarray
+    lam: np.ndarray
+    noise: np.ndarray
+    d: np.ndarray
+    unit: np.ndarray
+
+    @property
+    def ratio(self) -> np.ndarray:
+        """Samples per neuron, [U, A, 1]."""
+        return (self.alpha / self.beta)[..., None]
+
+
+@dataclass
+class Means:
+    """The solved means, what drives the modes, and the energy of the all-ones directions."""
+
+    values: np.ndarray  # m, ζ and, with three modes, χ: [U, A, 2 or 3, K]
+    psi: np.ndarray  # [U, A, K]
+    u: np.ndarray  # [U, A, modes, K]
+    stiff: np.ndarray  # βd V2 um², [U, A, K]
+
+
+def solve_means(
+    bulk: Bulk,
+    setting: Setting,
+    response: Response,
+    hat1: np.ndarray,
+    pairs: np.ndarray,
+    r: np.ndarray,
+    r_psi: np.ndarray,
+    size: np.ndarray,
+) -> Means:
+    """Means under a score that is linear in them, E[g F1] = r - pairs·means over the mean modes g.
+
+    `r` [U, A, modes·K] and `r_psi` [U, A, K] already carry α/β, as do `pairs` and `hat1` (V̂1, which the
+    resolvent contains). The all-ones directions m are infinitely soft at d = ∞ (the residual is orthogonal to
+    μ0) and have stiffness 1/(βd V2) at finite d. `size` [U, A] is the features' power, against which a
+    vanishing μ0 is recognised.
+    """
+    K = len(bulk.weights)
+    U, A = setting.alpha.shape
+    root = response.root
+    G = response.resolvent.forms() * root[:, :, None, :, None, None] * root[:, :, None, None, None, :]
+    V2 = packing(K).vector(response.V)
+    softness = _softness(pairs[..., :K, :K], setting, V2, size)
+    # eliminate m, then solve for the modes c = (ζ, χ)
+    others = [0, 2] if bulk.modes == 3 else [0]
+    C = len(others) * K
+    Gcc = G[:, :, others][:, :, :, :, others].reshape(U, A, C, C)
+    Gcp = G[:, :, others][:, :, :, :, 1].reshape(U, A, C, K)
+    A0c, Acc = pairs[..., :K, K:], pairs[..., K:, K:].copy()
+    Acc[..., :K, :K] -= hat1  # the resolvent already contains this part of ζ's own response
+    Pr, PA = apply(softness, r[..., :K]), softness @ A0c
+    reduced = Acc - np.swapaxes(A0c, -1, -2) @ PA
+    left = np.eye(C) + Gcc @ reduced
+    right = apply(Gcc, r[..., K:] - apply(np.swapaxes(A0c, -1, -2), Pr)) + apply(Gcp, r_psi)
+    c = np.linalg.solve(left, right[..., None])[..., 0]
+    m = Pr - apply(PA, c)
+
+    u = np.zeros((U, A, bulk.modes, K))
+    u_c = r[..., K:] - apply(np.swapaxes(A0c, -1, -2), m) - apply(Acc, c)
+    u[:, :, others] = u_c.reshape(U, A, len(others), K)
+    u[:, :, 1] = r_psi
+    psi = np.einsum("uasktl,uatl->uask", G, u)[:, :, 1]
+    values = np.concatenate([m[:, :, None], c.reshape(U, A, len(others), K)], axis=2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        stiff = np.where(V2 > 0, m**2 / (setting.beta * setting.d)[..., None] / V2, 0.0)
+    return Means(values, psi, u, stiff)
+
+
+def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
+    """Covariance of the variances xᵀC_s x/d that the groups see, [U, A, K, K]: an effect of order 1/d."""
+    if np.all(np.isinf(setting.d)):
+        return None
+    overlap = bulk.norm_overlap()
+    return None if overlap is None else 2.0 / setting.d[..., None, None] * overlap[:, None]
+
+
+def _softness(A00: np.ndarray, setting: Setting, V2: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """(A00 + stiffness)⁻¹, [U, A, K, K]: a pseudo-inverse where the stiffness vanishes (d = ∞)."""
+    with np.errstate(divide="ignore"):
+        stiffness = np.where(np.isinf(setting.d), 0.0, 1.0 / (setting.beta * setting.d))[
+            ..., None
+        ] / np.where(V2 > 0, V2, 1e-300)
+    K = A00.shape[-1]
+    if K == 1:
+        total = A00[..., 0, 0] + stiffness[..., 0]
+        present = total > _NO_MEAN * size
+        return np.where(present, 1.0 / np.where(present, total, 1.0), 0.0)[..., None, None]
+    matrix = A00 + stiffness[..., None] * np.eye(K)
+    # balance first: a large stiffness on one group must not hide another's direction
+    balance = 1.0 / np.sqrt(np.maximum(np.diagonal(matrix, axis1=-2, axis2=-1), _NO_MEAN * size[..., None]))
+    values, vectors = np.linalg.eigh(matrix * balance[..., :, None] * balance[..., None, :])
+    kept = np.where(values > _NULL, 1.0 / np.where(values > _NULL, values, 1.0), 0.0)
+    inverse = (vectors * kept[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return inverse * balance[..., :, None] * balance[..., None, :]
