@@ -52,6 +52,8 @@ def nearest(points, wanted):
         ("abs((x - 0.3)**2 - 1e-10)", (0.29999, 0.30001)),  # both between neighbours of the grid
         ("sign(cos(x/10) - 1 + 1e-9)", (-np.sqrt(2e-7), np.sqrt(2e-7))),
         ("x > 1e-300", (0.0,)),
+        ("where((x - 1e-5)**2 < 1e-10, 1, 0) + abs(x)", (0.0, 2e-5)),
+        ("abs((x - 0.301)*(x - 0.303)*(x - 0.306))", (0.301, 0.303, 0.306)),
     ],
 )
 def test_breakpoints_are_the_known_ones(text, expected):

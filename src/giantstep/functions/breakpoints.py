@@ -3,8 +3,7 @@
 Every part of a tree that can break (a comparison a < b, max(a, b), abs(a), 1/a, ...) does so at the zeros of
 some difference g of its arguments. These zeros are sought for |x| <= RANGE: beyond 40 standard deviations
 (or 8, for a pre-activation of standard deviation 5) a Gaussian average does not feel a kink in double
-precision. The scan looks at the sign of g on a grid that contains all inner breakpoints, and at the sign of
-g', which betrays two zeros between neighbours of the grid, or a zero that is only touched.
+precision.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ MODERATE = 9.0  # a function must be finite this far out
 
 _MERGE = 1e-12  # zeros closer than this, relative to max(1, |x|), are one: rounding separates them
 _BISECTIONS = 70  # SPACING/2**70 is below the resolution of double precision everywhere but next to 0
-_TOUCHED = 1e-12  # an extremum of g this near to zero counts as a zero; too many are harmless
+_TOUCHED = 1e-9  # |g| this small relative to both neighbours is a zero that rounding hides
 
 
 @lru_cache(maxsize=1)
@@ -66,26 +65,31 @@ def _difference(node: Node) -> Node | None:
 
 
 def zeros(root: Node, inner: np.ndarray) -> np.ndarray:
-    """Zeros and sign changes of a tree whose own breakpoints are `inner`."""
+    """Zeros and sign changes of a tree g whose own breakpoints are `inner`.
+
+    Zeros of g that lie between neighbours of the grid do not show in its signs there. But g is monotone
+    between zeros of g', and g' between those of g'' (Rolle): these are found first and join the grid, so that
+    up to three zeros within SPACING of each other are told apart, and a zero that is only touched is found.
+    """
     if tree.is_const(root):
         return np.empty(0)
-    value, slope = Program(root), Program(derivative(root))
+    slope = derivative(root)
     x = np.union1d(_grid(), inner)
-    sign = _sign(value(x))
-    changes = sign[:-1] != sign[1:]
-    crossings = _bisect(value, x[:-1][changes], x[1:][changes])
-    # cells without a change of sign but with an extremum inside: g may touch zero or cross it twice there
-    inward = np.where(np.isin(x, inner), RANGE * 1e-15, 0.0)  # at a kink the slope is taken inside the cell
-    first, last = x[:-1] + inward[:-1], x[1:] - inward[1:]
-    slope_first, slope_last = _sign(slope(first)), _sign(slope(last))
-    turning = ~changes & (sign[:-1] != 0) & (slope_first != 0) & (slope_first != slope_last)
-    left, right, sign = first[turning], last[turning], sign[:-1][turning]
-    extrema = _bisect(slope, left, right)
-    touched = np.abs(value(extrema)) <= _TOUCHED * (1.0 + np.abs(value(left)))
-    crossed = _sign(value(extrema)) != sign
-    left, right, middle = left[crossed], right[crossed], extrema[crossed]
-    pairs = _bisect(value, np.concatenate([left, middle]), np.concatenate([middle, right]))
-    return np.concatenate([crossings, extrema[touched], pairs])
+    for level in (derivative(slope), slope):
+        if not tree.is_const(level):
+            x = np.union1d(x, _sign_changes(Program(level), x, inner))
+    value = Program(root)
+    at = np.abs(value(x))
+    touched = x[1:-1][at[1:-1] < _TOUCHED * np.minimum(at[:-2], at[2:])]
+    return np.concatenate([_sign_changes(value, x, np.empty(0)), touched])
+
+
+def _sign_changes(function: Program, x: np.ndarray, kinks: np.ndarray) -> np.ndarray:
+    """Where the sign of `function` changes between neighbours in x; at a kink it is taken inside the cell."""
+    inward = np.where(np.isin(x, kinks), RANGE * 1e-15, 0.0)
+    left, right = x[:-1] + inward[:-1], x[1:] - inward[1:]
+    changes = _sign(function(left)) != _sign(function(right))
+    return _bisect(function, left[changes], right[changes])
 
 
 def _bisect(function: Program, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -104,9 +108,11 @@ def _sign(values: np.ndarray) -> np.ndarray:
 
 
 def _merged(points: np.ndarray) -> np.ndarray:
-    points = np.sort(points)
-    apart = np.diff(points, prepend=-np.inf) > _MERGE * np.maximum(1.0, np.abs(points))
-    return points[apart]
+    """Sorted, with those that only rounding tells apart as one: the one found first, from the simpler part."""
+    points = np.where(np.abs(points) < 1e-15, 0.0, points)
+    order = np.argsort(points, kind="stable")
+    apart = np.diff(points[order], prepend=-np.inf) > _MERGE * np.maximum(1.0, np.abs(points[order]))
+    return points[np.minimum.reduceat(order, np.flatnonzero(apart))] if points.size else points
 
 
 def _vicinity(points: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -133,7 +139,8 @@ def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
         return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
 
     wide, narrow = map(mismatch, _vicinity(points))
-    rounding = 1e-11 * np.abs(value(b + np.linspace(-1.0, 1.0, 41)[:, None])).max(axis=0)
+    around = np.linspace(-1.0, 1.0, 41)
+    rounding = 1e-11 * np.abs(value(b + around[:, None])).max(axis=0) + 1e-13 * np.abs(value(around)).max()
     return b[(narrow > rounding) & (narrow > 0.5 * wide)].tolist()
 
 

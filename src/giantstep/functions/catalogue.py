@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -110,7 +110,7 @@ def _numbers(text: str, texts: list[str]) -> list[float]:
     return values
 
 
-def _polynomial(given: Iterable[float]) -> Function:
+def _polynomial(given: Sequence[float] | np.ndarray) -> Function:
     """The polynomial c0 + c1 x + ..."""
     if np.iscomplexobj(given):
         raise ParameterError(f"the polynomial's coefficients {given} must be real numbers")
