@@ -21,6 +21,9 @@ class ExpressionError(ParameterError):
         super().__init__(f"{reason}\n  {shown}\n  {' ' * at}^")
         self.reason, self.text, self.position = reason, text, position
 
+    def __reduce__(self) -> tuple[Any, ...]:  # so that it crosses from a worker process
+        return ExpressionError, (self.reason, self.text, self.position)
+
 
 class ConvergenceError(GiantstepError, RuntimeError):
     """Some grid points were not solved; `partial` is the Dataset with what was computed."""
@@ -28,6 +31,9 @@ class ConvergenceError(GiantstepError, RuntimeError):
     def __init__(self, message: str, partial: Any):
         super().__init__(message)
         self.partial = partial
+
+    def __reduce__(self) -> tuple[Any, ...]:  # so that it crosses from a worker process
+        return ConvergenceError, (self.args[0], self.partial)
 
 
 class GiantstepWarning(UserWarning):

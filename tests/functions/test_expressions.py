@@ -1,5 +1,7 @@
 """The expression language: what it means, and what it refuses and where."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -167,6 +169,13 @@ def test_the_caret_of_the_message_stands_under_the_offence():
         as_function("2*x + foo(x)")
     _, shown, caret = str(caught.value).split("\n")
     assert shown[caret.index("^") :].startswith("foo")
+
+
+def test_a_refusal_crosses_from_a_worker_process_whole():
+    with pytest.raises(ExpressionError) as caught:
+        as_function("2*x + foo(x)")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.position) == (str(caught.value), 6)
 
 
 @pytest.mark.parametrize(
