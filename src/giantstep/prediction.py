@@ -134,7 +134,7 @@ def _dataset(
     variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
     for name, values in answers.items():
         extra = () if one else ("letter", "letter_")[: groups.get(name, 0)]
-        shaped = values.reshape(*sizes, *(() if one else values.shape[2:]))
+        shaped = values.reshape((*sizes, *(() if one else values.shape[2:])))
         if name not in ("residual", "quadrature_error"):
             shaped[failed] = np.nan
         variables[name] = (dims + extra, shaped)
