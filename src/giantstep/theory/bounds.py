@@ -59,7 +59,7 @@ def bounds(
 
     over="eta" optimises each bound over the learning rate of a Network (whose own `eta` is then ignored):
     `eta_upper`, `eta_lower`, `eta_lower_beta` are where, and a bound of zero means that the target can be
-    learned perfectly. Learning rates are searched over spikes r from 0.01 to 100.
+    learned perfectly. Learning rates are searched over spikes r from 0.01 to 30.
 
     Returns a Dataset on the grid of the model's parameters and the noise.
     """
@@ -76,7 +76,7 @@ def bounds(
     return grid.dataset(variables, provenance("bounds", model, target, posed.bulk))
 
 
-def evaluate(posed: Posed) -> dict[str, np.ndarray]:
+def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray]:
     """The bounds of every first layer (and setting of β), arrays [U, A]."""
     problem = posed.problem
     exact = posed.bulk == "exact"
@@ -92,7 +92,7 @@ def evaluate(posed: Posed) -> dict[str, np.ndarray]:
             columns.append(infinite_samples(features, label, problem.c[chunk], beta[chunk]))
         return np.concatenate(columns, axis=1)
 
-    values, _ = averaged(problem, compute, TOLERANCE)
+    values, _ = averaged(problem, compute, tolerance)
     found = {"upper": values[:, :1], "lower": values[:, 1:2]} | ({"lower_beta": values[:, 2:]} if one else {})
     return {name: np.broadcast_to(bound, beta.shape) for name, bound in found.items()}
 
@@ -131,7 +131,8 @@ def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.n
     X = noise / np.where(present, slope, 1.0)
     half = X + c - c * beta
     root = np.sqrt(half**2 + 4.0 * c * beta * X)
-    stiffness = np.where(half >= 0, 0.5 * (half + root), 2.0 * c * beta * X / (root - half + 1e-300))
+    other = np.where(half >= 0, 1.0, root - half)
+    stiffness = np.where(half >= 0, 0.5 * (half + root), 2.0 * c * beta * X / other)
     along = h**2 / (stiffness * slope / (c * beta) + S0 + 1e-300)
     sideways = beta * c / (stiffness + c * beta) * across**2 / np.where(present, slope, 1.0)
     return np.where(present, upper - along - sideways, upper)

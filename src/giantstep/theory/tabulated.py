@@ -41,16 +41,15 @@ def _on_three_rules(
     problem: Problem, compute: Compute, chunk: np.ndarray, points: int
 ) -> tuple[np.ndarray, np.ndarray]:
     table = tabulate(problem, chunk, points)
-    found, size = [], np.ones(len(chunk))
-    for stride in STRIDES:
-        features, label = table.at(stride)
-        found.append(compute(features, label, chunk).reshape(len(chunk), -1))
-        if stride == 1:
-            shape = compute(features, label, chunk).shape
-            size = (features.weights * label.t2).sum(axis=-1)[:, None] + 1e-300
-    fine, middle, coarse = found
-    off = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
-    return fine.reshape(shape), np.nan_to_num(off, nan=np.inf).max(axis=1)
+    rules = [table.at(stride) for stride in STRIDES]
+    fine, middle, coarse = (compute(*rule, chunk) for rule in rules)
+    features, label = rules[0]
+    size = (features.weights * label.t2).sum(axis=-1) + 1e-300
+    last, previous = (
+        np.abs(a - b).reshape(len(chunk), -1) / size[:, None] for a, b in ((fine, middle), (middle, coarse))
+    )
+    off = extrapolated_error(last, previous)
+    return fine, np.nan_to_num(off, nan=np.inf).max(axis=1)
 
 
 def tabulate(problem: Problem, chunk: np.ndarray, points: int) -> Table:
@@ -67,11 +66,15 @@ def tabulate(problem: Problem, chunk: np.ndarray, points: int) -> Table:
 
 
 def _blocks(problem: Problem) -> list[tuple[np.ndarray, int]]:
-    """First layers that can share a rule: those with sharp targets apart, and not too many at a time."""
+    """First layers that can share a rule, and the rule to begin with: few enough at a time to bound the memory."""
     sharp = is_sharp(problem.target, problem.gamma)
-    cost = evaluations_per_model(problem.activation, problem.target, _COARSEST) * problem.r.shape[1]
-    size = max(1, _BLOCK // cost)
+    steepness = (np.abs(problem.r) / np.sqrt(problem.c)).max(axis=1)  # features vary on the scale √c/r
+    doublings = np.minimum(np.ceil(np.log2(np.maximum(steepness / 2.0, 1.0))), 4).astype(int)
     blocks = []
-    for members in (np.flatnonzero(sharp), np.flatnonzero(~sharp)):
-        blocks += [(members[i : i + size], _COARSEST) for i in range(0, len(members), size)]
+    for kind, doubled in sorted(set(zip(sharp.tolist(), doublings.tolist(), strict=True))):
+        members = np.flatnonzero((sharp == kind) & (doublings == doubled))
+        points = _COARSEST << doubled
+        cost = evaluations_per_model(problem.activation, problem.target, points) * problem.r.shape[1]
+        size = max(1, _BLOCK // cost)
+        blocks += [(members[i : i + size], points) for i in range(0, len(members), size)]
     return blocks
