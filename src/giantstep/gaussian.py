@@ -115,10 +115,11 @@ def piecewise_rule(
 
 def sample(f: Function, shift: np.ndarray, scale: np.ndarray, n: int, reach: float = REACH) -> Samples:
     """Values of f(shift + scale·z) on the finest of three nested rules, split at f's breakpoints."""
-    shift, scale = np.broadcast_arrays(np.asarray(shift, float), np.asarray(scale, float))
+    shift, scale = np.asarray(shift, float), np.asarray(scale, float)
     if not f.breakpoints:
         z, weights = line_rule(n, reach)
         return Samples(f(shift[..., None] + scale[..., None] * z), z, weights)
+    shift, scale = np.broadcast_arrays(shift, scale)
     safe = np.where(scale == 0.0, 1.0, scale)[..., None]  # a vanishing scale has no breakpoints to meet
     z, weights = piecewise_rule((np.asarray(f.breakpoints) - shift[..., None]) / safe, n, reach)
     return Samples(f(shift[..., None, None] + scale[..., None, None] * z), z, weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,23 @@ def hermite(function: Function) -> Hermite:
     found, _ = moments(function)
     spread = activation_moments(function).spread if function.has_derivative else None
     return Hermite(float(found.mean), float(found.first), float(found.second), float(found.square), spread)
+
+
+def hermite_table(functions: Mapping[str, Function]) -> xr.Dataset:
+    """Parity, number of breakpoints and Hermite coefficients of several functions, along `function`."""
+    import xarray as xr
+
+    rows = [hermite(function) for function in functions.values()]
+    answers: dict[str, Any] = {
+        "parity": np.array([f.parity or "" for f in functions.values()], dtype=object),
+        "breaks": np.array([len(f.breakpoints) for f in functions.values()]),
+    }
+    for name in Hermite._fields:
+        column = np.array([np.nan if (value := getattr(row, name)) is None else value for row in rows])
+        size = np.sqrt([row.square for row in rows])
+        answers[name] = np.where(np.abs(column) < 1e-14 * size, 0.0, column)  # zero by symmetry
+    coords = {"function": np.array(list(functions), dtype=object)}
+    return xr.Dataset({name: ("function", values) for name, values in answers.items()}, coords)
 
 
 def _in_blocks(activation: Function, shift: np.ndarray, c: np.ndarray) -> list[np.ndarray]:

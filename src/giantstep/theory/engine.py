@@ -25,7 +25,7 @@ RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
 _FARTHEST = 2.0  # how much the range of κ may grow
 _FINEST = 2048  # κ intervals per piece at which refinement gives up
-_BLOCK = 1 << 19  # array elements in flight: a few megabytes, so that passes stay in cache
+_BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
 _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
 

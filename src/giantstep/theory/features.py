@@ -15,7 +15,6 @@ from ..functions import Function
 from ..gaussian import (
     STRIDES,
     Moments,
-    Samples,
     line_rule,
     nested,
     piecewise_rule,
@@ -75,39 +74,66 @@ class Table:
         total = float(np.sqrt(c + r**2).max())
         reach = max(tail_reach(activation, _round_up(total)), tail_reach(target, 1.0))
         rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
-        if is_sharp(target, gamma).any():
+        sharp = bool(is_sharp(target, gamma).any())
+        if sharp:
             cuts = _target_cuts(target, gamma, rho)
             self._kappa, self._weights = piecewise_rule(cuts, points, farther * reach)
         else:
             line, weights = line_rule(2 * points, farther * reach)
             self._kappa, self._weights = line[None, None], tuple(w[None, None] for w in weights)
-        kappa = self._kappa[:, None]  # [U or 1, K, pieces, n-1]
         self._c = c[:, :, None]
-        self._features = _samples(
-            activation, r[:, :, None, None] * kappa + biases[:, None, None], np.sqrt(c), reach
+        self._features = _Column(activation, r, biases, np.sqrt(c), self._kappa, reach, symmetric=not sharp)
+        self._label = _Column(
+            target, gamma[:, None], np.zeros(1), rho[:, None], self._kappa, reach, symmetric=not sharp
         )
-        self._label = _samples(target, gamma[:, None, None, None] * kappa, rho[:, None], reach)
 
     def at(self, stride: int) -> tuple[Features, Label]:
         """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
-        rows = (slice(None), slice(None), slice(None), nested(stride))
         kappa = self._kappa[..., nested(stride)]
         flat = (*kappa.shape[:1], -1)
         weights = self._weights[STRIDES.index(stride)]
-
-        def tabulated(samples: Samples) -> Moments:
-            moments = samples.moments(stride, rows)
-            return Moments(*(m.reshape(*m.shape[:2], -1) for m in moments))
-
-        label = tabulated(self._label)
+        coefficients = coefficient_moments(self._features.moments(stride), self._c)
+        label = self._label.moments(stride)
         return (
-            Features(
-                kappa.reshape(flat),
-                weights.reshape(flat),
-                *coefficient_moments(tabulated(self._features), self._c),
-            ),
+            Features(kappa.reshape(flat), weights.reshape(flat), *coefficients),
             Label(label.mean[:, 0], label.first[:, 0], label.square[:, 0]),
         )
+
+
+class _Column:
+    """Moments of f(slope·κ + shift + scale·z) along κ; for an f with parity only κ ≥ 0 is evaluated."""
+
+    def __init__(
+        self,
+        f: Function,
+        slope: np.ndarray,
+        shift: np.ndarray,
+        scale: np.ndarray,
+        kappa: np.ndarray,
+        reach: float,
+        symmetric: bool,
+    ):
+        self._parity = f.parity if symmetric and not shift.any() else None
+        if self._parity:
+            kappa = kappa[..., kappa.shape[-1] // 2 :]
+        argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]
+        span, widest = _round_up(float(np.abs(argument).max())), _round_up(float(scale.max()))
+        n = points_needed(f, widest, reach, span, _INNER_TOLERANCE)
+        self._samples = sample(f, argument, scale[:, :, None, None], n, reach)
+
+    def moments(self, stride: int) -> Moments:
+        """The moments [U, K, N] on the rule with every `stride`-th node."""
+        take = slice(None, None, stride) if self._parity else nested(stride)
+        found = self._samples.moments(stride, (slice(None), slice(None), slice(None), take))
+        if self._parity:
+            sign = 1.0 if self._parity == "even" else -1.0
+            found = Moments(
+                *(
+                    np.concatenate([flip * half[..., :0:-1], half], axis=-1)
+                    for half, flip in zip(found, (sign, -sign, sign, 1.0, 1.0), strict=True)
+                )
+            )
+        return Moments(*(m.reshape(*m.shape[:2], -1) for m in found))
 
 
 def is_sharp(target: Function, gamma: np.ndarray) -> np.ndarray:
@@ -122,12 +148,6 @@ def evaluations_per_model(activation: Function, target: Function, points: int) -
     inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 64
     outer = (3 * len(target.breakpoints) + 3) if target.breakpoints else 2
     return inner * outer * points
-
-
-def _samples(f: Function, shift: np.ndarray, scale: np.ndarray, reach: float) -> Samples:
-    widest = _round_up(float(scale.max()))
-    n = points_needed(f, widest, reach, _round_up(float(np.abs(shift).max())), _INNER_TOLERANCE)
-    return sample(f, shift, scale[:, :, None, None], n, reach)
 
 
 def _target_cuts(target: Function, gamma: np.ndarray, rho: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .bulk import Bulk, Resolvent
-from .symmetric import Packing, packing, product
+from .symmetric import Packing, packing, product, solve_small
 
 
 @dataclass
@@ -91,8 +91,11 @@ def _derivatives(
 
 def total_tangent(response: Response) -> np.ndarray:
     """-∂V/∂V̂ with the relation closed, [U, A, P, P]."""
-    eye = np.eye(response.V.shape[-1])
-    return np.linalg.solve(eye - response.by_V, response.by_hat)
+    P = response.V.shape[-1]
+    left = np.eye(P) - response.by_V
+    if P > 2:
+        return np.linalg.solve(left, response.by_hat)
+    return np.stack([solve_small(left, response.by_hat[..., j]) for j in range(P)], axis=-1)
 
 
 def signal_energy_gradient(

@@ -17,7 +17,7 @@ import numpy as np
 from .bulk import Bulk
 from .features import Features, Label
 from .response import Response, respond, signal_energy_gradient, total_tangent
-from .symmetric import packing
+from .symmetric import packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
@@ -79,7 +79,7 @@ class _Averages:
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
         self.size = (w * size).sum(axis=(1, 2))[:, None]  # [U, 1]
         ends = features.kappa[:, [0, -1]]
-        self._end_density = np.exp(-0.5 * ends**2)[:, None, :]
+        self._end_size = (np.exp(-0.5 * ends**2) * self.phi.sum(axis=1)[:, [0, -1]])[:, None, :]
 
     def hats(self, f: np.ndarray) -> np.ndarray:
         """E[φ f], [U, A, P]."""
@@ -102,9 +102,8 @@ class _Averages:
 
     def tail(self, f: np.ndarray) -> np.ndarray:
         """Size of f φ at the outermost nodes, for a typical φ of the features, over E[f φ]."""
-        typical = f * self.phi.sum(axis=1)[:, None, :]
-        ends = (np.abs(typical[..., [0, -1]]) * self._end_density).max(axis=-1)
-        return ends / (self.mean(np.abs(typical)) + 1e-300)
+        ends = np.abs(f[..., [0, -1]]) * self._end_size
+        return ends.max(axis=-1) / (np.abs(self.hats(f).sum(axis=-1)) + 1e-300)
 
     def mean(self, f: np.ndarray) -> np.ndarray:
         """E[f], [U, A]."""
@@ -122,7 +121,10 @@ def solve(
     M = _expand(means.reshape(*means.shape[:2], -1)[..., : averages.means.shape[1]], averages.means)
     psi = drive.psi
     t0, t1, t2 = (t[:, None, :] for t in label)
-    base = t2 - 2.0 * M * t0 + M * M - 2.0 * _expand(psi, averages.mu1) * t1
+    base = M - 2.0 * t0
+    base *= M
+    base -= _expand(2.0 * psi, averages.mu1) * t1
+    base += t2
     base += (setting.noise**2)[..., None]
     wobble = _wobble(bulk, setting)
     if wobble is not None:
@@ -134,13 +136,17 @@ def solve(
     signal = signal_energy_gradient(response, tangent, drive.u, stiff)
     zeta = means[:, :, 1]
     signal -= pack.pack(zeta[..., :, None] * zeta[..., None, :], np.zeros_like(zeta))
-    source = ratio * averages.hats(base * gain**2)
+    squared = gain * gain
+    source = ratio * averages.hats(base * squared)
     eye = np.eye(pack.size)
     right = _apply(response.by_hat, source) + _apply(eye - response.by_V, signal)
-    q = np.linalg.solve(Jacobian, right[..., None])[..., 0]
+    q = solve_small(Jacobian, right)
 
-    R = base + _expand(q * pack.counts, averages.phi)
-    shrink = setting.unit[..., None] * gain  # 1/(1+V): zero where the readout interpolates
+    R = base
+    R += _expand(q * pack.counts, averages.phi)
+    left_over = (
+        R * squared
+    )  # squared distance to the label after the fit: zero where the readout interpolates
     chi = means[:, :, 2] if bulk.modes == 3 else np.zeros_like(zeta)
     return Solution(
         V=V,
@@ -150,9 +156,9 @@ def solve(
         psi=psi,
         chi=chi,
         test_error=averages.mean(R) - setting.noise**2,
-        train_error=averages.mean(R * shrink**2),
+        train_error=averages.mean(left_over) * setting.unit**2,
         residual=residual,
-        tail=averages.tail(R * gain**2),
+        tail=averages.tail(left_over),
     )
 
 
@@ -174,13 +180,13 @@ def _responses(
         response = respond(bulk, V, ratio * averages.hats(gain), setting.beta, setting.lam)
         gap = response.V - V
         residual = np.max(np.abs(gap) / _scale(V, pack), axis=-1)
-        slope = ratio[..., None] * averages.squares(gain**2) * pack.counts
+        slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
         if step == _NEWTON_STEPS or np.all((residual <= _ROUND_OFF) | stalled):
             return V, residual, response, gain, Jacobian
         best = np.minimum(best, residual)
-        newton = V + np.linalg.solve(Jacobian, gap[..., None])[..., 0]
+        newton = V + solve_small(Jacobian, gap)
         positive = np.all(pack.vector(newton) >= 0.0, axis=-1) & np.all(
             newton[..., _diagonal(pack)] >= 0, axis=-1
         )
@@ -238,7 +244,7 @@ def _means(
     reduced = Acc - np.swapaxes(A0c, -1, -2) @ PA
     left = np.eye(C) + Gcc @ reduced
     right = _apply(Gcc, r[..., K:] - _apply(np.swapaxes(A0c, -1, -2), Pr)) + _apply(Gcp, r_psi)
-    c = np.linalg.solve(left, right[..., None])[..., 0]
+    c = solve_small(left, right)
     m = Pr - _apply(PA, c)
 
     u = np.zeros((U, A, bulk.modes, K))

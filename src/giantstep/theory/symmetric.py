@@ -50,3 +50,15 @@ def packing(groups: int) -> Packing:
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Stacked matrix product; a plain product for 1×1 matrices, where BLAS calls would cost more than they do."""
     return a * b if a.shape[-1] == 1 and b.shape[-2:] == (1, 1) else a @ b
+
+
+def solve_small(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve stacked systems matrix [..., n, n] · x = right [..., n]; by hand for n ≤ 2, where LAPACK calls dominate."""
+    n = matrix.shape[-1]
+    if n == 1:
+        return right / matrix[..., 0]
+    if n == 2:
+        a, b, c, d = matrix[..., 0, 0], matrix[..., 0, 1], matrix[..., 1, 0], matrix[..., 1, 1]
+        x, y = right[..., 0], right[..., 1]
+        return np.stack([d * x - b * y, a * y - c * x], axis=-1) / (a * d - b * c)[..., None]
+    return np.linalg.solve(matrix, right[..., None])[..., 0]
