@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -50,19 +50,35 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
         raise ParameterError(f"path = {str(path)!r} cannot be read: {reason}") from None
 
 
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary neighbour of `path` to write to, which takes its place if all goes well and vanishes if not."""
+def check_dataset_path(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that `save` would refuse, before the work whose result should go there."""
+    _ending(path, _WRITERS, "saved")
+    check_place(path)
+
+
+def check_place(path: str | os.PathLike[str]) -> Path:
+    """The real path of a file that can be written or replaced here; an error otherwise."""
     final = Path(os.path.realpath(path))
     folder = final.parent
     if not folder.is_dir():
         raise ParameterError(
             f"path = {str(path)!r}: the folder {str(folder)!r} does not exist; create it first"
         )
+    if not os.access(folder, os.W_OK):
+        raise ParameterError(
+            f"path = {str(path)!r}: the folder {str(folder)!r} is not writable; choose another"
+        )
     if final.exists() and not (final.is_file() and os.access(final, os.W_OK)):
         kind = "not writable" if final.is_file() else "not a plain file"
         raise ParameterError(f"path = {str(path)!r} exists and is {kind}; choose another name")
-    temporary = folder / f".{final.stem}.{os.getpid()}{final.suffix}"
+    return final
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary neighbour of `path` to write to, which takes its place if all goes well and vanishes if not."""
+    final = check_place(path)
+    temporary = final.parent / f".{final.stem}.{os.getpid()}{final.suffix}"
     try:
         temporary.touch()  # the system's own words, should this folder not take files
         yield temporary
@@ -72,7 +88,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             f"path = {str(path)!r} cannot be written: {error.strerror or error}; choose another place"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def write_json(dataset: xr.Dataset, file: IO[str]) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _GROUPS = ("letter", "letter_", "part")  # neurons of one letter, parts of a comparison: columns, not rows
+_NOTHING = 1e-15  # of a column's largest number: rounding, shown as 0
 _INSPECTED = 1000  # distinct numbers that decide on a column's format
 
 
@@ -84,6 +85,8 @@ def _cells(values: np.ndarray, digits: int) -> list[str]:
     """One format for a whole column: fixed point where the sizes allow it, so that decimals line up."""
     if values.dtype.kind not in "fc":
         return [str(value) for value in values.tolist()]
+    finite = np.abs(values[np.isfinite(values)])
+    values = np.where(np.abs(values) < _NOTHING * finite.max(initial=0.0), 0.0, values)
     sizes = np.unique(np.abs(values[np.isfinite(values) & (values != 0.0)]))
     if not sizes.size:
         return [f"{value:g}" for value in values]
@@ -97,7 +100,7 @@ def _cells(values: np.ndarray, digits: int) -> list[str]:
     if sizes[0] >= 1e-4 and sizes[-1] < 1e5:
         decimals = digits - 1 - math.floor(math.log10(sizes[0]))
         return [f"{value:.{max(0, min(decimals, digits + 1))}f}" for value in values]
-    return [f"{value:.{digits - 1}e}" for value in values]
+    return [f"{value:.{digits}g}" for value in values]
 
 
 def display_width(text: str) -> int:

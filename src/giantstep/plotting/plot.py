@@ -49,7 +49,7 @@ def plot(
     The figure is `ax.figure`: it belongs to no window, and `ax.figure.savefig(...)` writes it.
     """
     names = _quantities(dataset, y)
-    x = _abscissa(dataset, names, x)
+    x = abscissa(dataset, names, x)
     curves = list(_curves(dataset, names, x))
     if len(curves) > _MOST_CURVES:
         raise ParameterError(
@@ -82,7 +82,8 @@ def _quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]
     return names
 
 
-def _abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
+def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
+    """The dimension along the horizontal axis: the one asked for, or the longest."""
     sizes = {str(dim): n for name in names for dim, n in dataset[name].sizes.items()}
     sizes = {dim: n for dim, n in sizes.items() if dim not in _NOT_CURVES}
     if x is not None and x not in sizes:

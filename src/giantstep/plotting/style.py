@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import ParameterError
-from ..files import replacing
+from ..files import check_place, replacing
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,13 +86,20 @@ def new_figure(width: float = 5.0, height: float = 3.6) -> Figure:
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a .png, .pdf or .svg file, whole or not at all."""
+    ending = check_picture_path(path)
+    with replacing(path) as temporary, styled():
+        figure.savefig(temporary, format=ending)
+
+
+def check_picture_path(path: str | os.PathLike[str]) -> str:
+    """The ending of a path that `save_figure` can write to; an error otherwise."""
     ending = Path(path).suffix.lower().lstrip(".")
     if ending not in _ENDINGS:
         raise ParameterError(
             f"path = {str(path)!r} has the unknown ending {ending!r}; a picture is saved as {', '.join(_ENDINGS)}"
         )
-    with replacing(path) as temporary, styled():
-        figure.savefig(temporary, format=ending)
+    check_place(path)
+    return ending
 
 
 def symbol(values: xr.DataArray) -> str:

@@ -1,0 +1,96 @@
+"""The command `giantstep`: data on standard output, everything else on standard error, errors as one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cyclopts import App
+
+_HELP = """What does a two-layer network learn from one giant gradient step,
+and how well will it generalise? Exact theory (predict), the real thing at
+finite size (simulate), and one against the other (compare)."""
+
+_EPILOGUE = """Symbols are the paper's; counts are divided by the input dimension d:
+  eta      learning rate of the step     alpha0   samples in the step
+  alpha    samples for the readout       beta     width
+  lam      ridge penalty                 noise    of the labels (standard dev.)
+  r        strength of the spike that the step leaves in the first layer
+  gamma    its alignment with the target
+  c        squared norm of the rows without it
+
+Start here:
+  giantstep predict --eta 3 --alpha0 20 --alpha 0.2:3:5 --lam 0.1
+  giantstep compare --eta 1 --alpha0 0.5 --alpha 0.5:3:6 --lam 0.1 --d 300
+  giantstep predict --help
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 when all is well, 2 for anything refused, 130 after Ctrl-C."""
+    from ..errors import ExpressionError, GiantstepError
+
+    warnings.showwarning = _show_warning
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+    except ExpressionError as error:
+        status = _refuse(f"{error.reason} (column {error.position + 1} of {error.text[:80]!r})")
+    except GiantstepError as error:
+        status = _refuse(str(error))
+    except KeyboardInterrupt:
+        print("interrupted: nothing more was computed or written", file=sys.stderr)
+        status = 130
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 141
+    sys.exit(status)
+
+
+def make_app() -> App:
+    """The commands, ready to parse."""
+    from cyclopts import App
+
+    from .. import __version__
+    from . import commands
+    from .help import PlainHelp
+
+    app = App(
+        name="giantstep",
+        help=_HELP,
+        help_epilogue=_EPILOGUE,
+        help_format="plaintext",
+        help_formatter=PlainHelp(),
+        version=f"giantstep {__version__}",
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
+    verbs = (commands.predict, commands.simulate, commands.compare)
+    for place, verb in enumerate((*verbs, commands.coefficients, commands.functions, commands.demo)):
+        app.command(verb, sort_key=place, help_epilogue="")
+    return app
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from cyclopts import CycloptsError
+
+    try:
+        return make_app()(arguments, exit_on_error=False, print_error=False) or 0
+    except CycloptsError as error:
+        return _refuse(f"{' '.join(str(error).split())} (giantstep --help lists what there is)")
+
+
+def _refuse(message: str) -> int:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return 2
+
+
+def _show_warning(
+    message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
+    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)

@@ -1,0 +1,276 @@
+"""The commands: thin layers over the library's verbs. What they say in --help is in their docstrings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from cyclopts import Group, Parameter
+
+from . import output as out
+from .options import Layer, Output, Picture, option
+from .ranges import numbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_READOUT = Group("The readout", sort_key=4)
+_RUN = Group("The simulation", sort_key=4.5)
+_ERRORS = ("test_error", "train_error")
+
+_Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
+_Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
+_Loss = Annotated[str, option("loss of the readout", _READOUT, "NAME")]
+_Bulk = Annotated[str | None, option("model of the first layer's bulk: isotropic or exact", _READOUT, "NAME")]
+_NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Run:
+    """How to simulate."""
+
+    trials: Annotated[int, Parameter(help="independent repetitions", group=_RUN)] = 10
+    seed: Annotated[int, Parameter(help="the same seed gives the same draws", group=_RUN)] = 0
+    workers: Annotated[int, Parameter(help="processes side by side", group=_RUN)] = 1
+    device: Annotated[str, Parameter(help="cpu or cuda", group=_RUN)] = "cpu"
+    dtype: Annotated[str, Parameter(help="float64 or float32", group=_RUN)] = "float64"
+
+
+_DEFAULT_RUN = Run()
+
+
+def predict(
+    *,
+    alpha: _Alpha,
+    lam: _Lam,
+    loss: _Loss = "square",
+    bulk: _Bulk = None,
+    d: Annotated[str | None, option("input dimension, for the finite-size correction", _READOUT)] = None,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """Exact test and training error, for many dimensions (or d of them).
+
+    Every RANGE is a number, start:stop:count, start:stop:count:log, a comma
+    list of these, or inf. Several ranges make a grid.
+
+    A learning curve of a network after one step:
+      giantstep predict --activation tanh --target sin --eta 3 --alpha0 20 \\
+        --alpha 0.2:3:5 --lam 0.1
+
+    Random features (alpha0 = 0) beside steps on more samples, as a picture:
+      giantstep predict --eta 1 --alpha0 0,0.5,2 --alpha 0.1:5:60 --lam 0.1 \\
+        --plot curves.png
+
+    Spiked random features with a ReLU, on a grid that goes to a file:
+      giantstep predict --activation relu --r 1 --gamma 0:1:11 --alpha 2 \\
+        --lam 0.001:10:30:log --out grid.nc
+    """
+    from ..prediction import predict as verb
+
+    out.check(output)
+    dataset = verb(
+        layer.model(),
+        layer.goal(),
+        alpha=numbers("alpha", alpha),
+        lam=numbers("lam", lam),
+        loss=loss,
+        bulk=bulk,
+        d=None if d is None else numbers("d", d),
+        throw=False,
+    )
+    converged = bool(dataset["converged"].all())
+    names = out.shown(dataset, output, [*_ERRORS, *([] if converged else ["status"])])
+    out.deliver(dataset, output, out.table(dataset, names))
+    out.draw(dataset, output, names[:1])
+    return 0 if converged else 2
+
+
+def simulate(
+    *,
+    alpha: _Alpha,
+    lam: _Lam,
+    d: Annotated[int, Parameter(help="input dimension", group=_RUN)],
+    loss: _Loss = "square",
+    features: Annotated[
+        str | None, option("network, or gaussian: Result 2's equivalent features", _RUN, "KIND")
+    ] = None,
+    run: Run = _DEFAULT_RUN,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """Train the real thing at finite size, several times, and measure.
+
+    The table has means over the trials and their standard errors (±); csv,
+    json and files have every trial. Ctrl-C keeps the trials that are finished.
+
+      giantstep simulate --eta 1 --alpha0 0.5 --alpha 0.5:3:6 --lam 0.1 \\
+        --d 400 --trials 20 --workers 2
+    """
+    out.check(output)
+    dataset = _simulated(layer, alpha, lam, d, loss, run, features=features)
+    names = out.shown(dataset, output, _ERRORS)
+    mean = dataset.mean("trial", keep_attrs=True)
+    error = dataset.std("trial", ddof=1 if dataset.sizes["trial"] > 1 else 0) / np.sqrt(
+        dataset.sizes["trial"]
+    )
+    with_errors = mean.assign({f"± {name}": error[name] for name in names})
+    columns = [column for name in names for column in (name, f"± {name}")]
+    out.deliver(dataset, output, out.table(with_errors, columns))
+    out.draw(dataset, output, names[:1])
+    return _status(dataset)
+
+
+def compare(
+    *,
+    alpha: _Alpha,
+    lam: _Lam,
+    d: Annotated[int, Parameter(help="input dimension", group=_RUN)],
+    loss: _Loss = "square",
+    bulk: _Bulk = None,
+    limit: Annotated[bool, Parameter(help="compare with d = inf", group=_READOUT, negative="")] = False,
+    run: Run = _DEFAULT_RUN,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """Theory against simulation, in standard errors.
+
+    Predicts (with the finite-size correction for d, unless --limit),
+    simulates, and shows how far apart the two are: z is the difference over
+    the standard error of the simulated mean.
+
+      giantstep compare --eta 1 --alpha0 0.5 --alpha 0.5:3:6 --lam 0.1 \\
+        --d 400 --trials 20 --plot compare.png
+    """
+    from ..comparison import compare as verb
+    from ..comparison import summary
+    from ..prediction import predict as theory_of
+
+    out.check(output)
+    given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
+    size: dict[str, Any] = {} if limit else {"d": d}
+
+    def theory(**values: Any) -> xr.Dataset:
+        readout = {name: values.pop(name, given[name]) for name in given}
+        return theory_of(layer.model(**values), layer.goal(**values), **readout, loss=loss, bulk=bulk, **size)
+
+    exact = theory()
+    dataset = _simulated(layer, alpha, lam, d, loss, run)
+    compared = verb(exact, dataset)
+    names = out.shown(compared, output, ["test_error"])
+    out.deliver(compared, output, f"{_side_by_side(compared, names)}\n\n{summary(compared)}")
+    if output.plot:
+        out.draw(compared, output, names[:1], _smooth(theory, compared, names[0], output.x))
+    return _status(dataset)
+
+
+def functions(
+    *names: Annotated[str, Parameter(help="names or expressions; default: the whole catalogue", metavar="F")],
+    output: Output = _NO_OUTPUT,
+) -> int:
+    """Activations and targets by name, with their Hermite coefficients.
+
+    For z standard normal: h0 = E f, h1 = E[z f], h2 = E[(z² - 1) f],
+    square = E f², and spread = E f'² - h1², which is how much a step inflates
+    the rows of a network (nan: no derivative, so no step). The best linear fit
+    of a target leaves the error square - h0² - h1².
+
+      giantstep functions
+      giantstep functions relu "tanh(2*x) + 0.3*x**3" leaky_relu:0.1
+    """
+    from ..functions import as_function, catalogue
+    from ..tables import aligned, columns
+    from ..theory.basis import hermite_table
+
+    out.check(output)
+    chosen = {name: as_function(name) for name in names} if names else catalogue()
+    dataset = hermite_table(chosen)
+    shown = ["function", *out.shown(dataset, output, list(map(str, dataset.data_vars)))]
+    out.deliver(dataset, output, aligned(columns(dataset, shown)))
+    return 0
+
+
+def coefficients(
+    *,
+    kappa: Annotated[str, option("projection of the input on the spike", _READOUT)] = "-4:4:9",
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """Spiked features as conditional Gaussians: mu0, mu1, mu2 (Result 2).
+
+    Given the projection kappa of the input on the spike, features behave as
+    mu0 + mu1 w·x + mu2 ξ. A network is first mapped to its spiked features,
+    which takes its target into account.
+
+      giantstep coefficients --activation relu --r 0.5,2 --gamma 1 \\
+        --kappa -3:3:61 --plot mu.png
+      giantstep coefficients --activation tanh --target sin --eta 3 --alpha0 20
+    """
+    from ..model import Network
+    from ..theory.basis import coefficients as verb
+
+    out.check(output)
+    model = layer.model()
+    if isinstance(model, Network):
+        model = model.equivalent(layer.goal())
+    dataset = verb(model, numbers("kappa", kappa))
+    names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
+    out.deliver(dataset, output, out.table(dataset, names))
+    out.draw(dataset, output, names)
+    return 0
+
+
+def demo(
+    *,
+    d: Annotated[int, Parameter(help="input dimension of the simulations")] = 400,
+    trials: Annotated[int, Parameter(help="independent repetitions")] = 10,
+    out: Annotated[str, Parameter(help="folder for the picture; it is created", metavar="FOLDER")] = "demo",
+) -> int:
+    """Learning curves, theory against simulation, in about a minute."""
+    from ..demo import main
+
+    main(d=d, trials=trials, folder=out)
+    return 0
+
+
+def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, **more: Any) -> xr.Dataset:
+    from ..simulation import simulate as verb
+
+    model, target = layer.model(), layer.goal()
+    ratios = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
+    options = {name: getattr(run, name) for name in ("trials", "seed", "workers", "device", "dtype")}
+    return verb(model, target, **ratios, loss=loss, d=d, **options, **more)
+
+
+def _side_by_side(compared: xr.Dataset, names: list[str]) -> str:
+    """A table of theory, simulation, standard error and z of the named quantities."""
+    columns: dict[str, xr.DataArray] = {}
+    for name in names:
+        of = f" {name}" if len(names) > 1 else ""
+        theory, mean, error, z = (
+            compared[name].sel(part=p, drop=True) for p in ("theory", "simulation", "standard_error", "z")
+        )
+        columns |= {name: theory, f"simulated{of}": mean, f"±{of}": error, f"z{of}": z.round(2)}
+    return out.table(compared[names].drop_vars([*names, "part"]).assign(columns), list(columns))
+
+
+def _status(simulation: xr.Dataset) -> int:
+    """130, as after any Ctrl-C, when the simulation was cut short: what is shown are the finished trials."""
+    if not simulation.attrs.get("interrupted"):
+        return 0
+    out.note(f"interrupted: only {simulation.sizes['trial']} trials were finished")
+    return 130
+
+
+def _smooth(theory: Any, compared: xr.Dataset, name: str, x: str | None) -> xr.Dataset:
+    """The theory on a fine grid along the plot's x, so that the points lie on curves rather than on polygons."""
+    from ..plotting.plot import abscissa
+
+    x = abscissa(compared, [name], x)
+    ends = compared[x].values.min(), compared[x].values.max()
+    steps = np.diff(compared[x].values)
+    even = np.allclose(steps, steps[0] if len(steps) else 0.0)
+    fine = np.linspace(*ends, 101) if even or ends[0] <= 0 else np.geomspace(*ends, 101)
+    return theory(**{x: fine})

@@ -1,0 +1,145 @@
+"""The options that commands share, and how they make a model, a target and a grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from cyclopts import Group, Parameter
+
+from ..errors import ParameterError
+from ..model import Letters, Network, SpikedRF, Target, as_letters
+from .ranges import numbers
+
+_NETWORK = Group("A network: one gradient step", sort_key=1)
+_FEATURES = Group("Or spiked random features, given directly", sort_key=2)
+_COMMON = Group("Both", sort_key=3)
+_OUTPUT = Group("Output", sort_key=5)
+
+NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0"), ("r", "gamma", "c")
+
+
+def option(help: str, group: Group, metavar: str = "RANGE") -> Any:
+    """A text option whose value may begin with a minus sign."""
+    return Parameter(help=help, group=group, metavar=metavar, allow_leading_hyphen=True)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Layer:
+    """The first layer and what it has learned from."""
+
+    eta: Annotated[str | None, option("learning rate of the step, divided by d", _NETWORK)] = None
+    alpha0: Annotated[
+        str | None, option("samples in the step, divided by d; 0: random features, inf: population", _NETWORK)
+    ] = None
+    r: Annotated[str | None, option("strength of the spike", _FEATURES)] = None
+    gamma: Annotated[str | None, option("alignment of the spike with the target, -1 to 1", _FEATURES)] = None
+    c: Annotated[str | None, option("squared norm of the rows without the spike (default 1)", _FEATURES)] = (
+        None
+    )
+    activation: Annotated[
+        str, option("a name (see giantstep functions) or an expression, such as 'tanh(2*x)'", _COMMON, "F")
+    ] = "tanh"
+    target: Annotated[str, option("likewise, of the input's projection on one direction", _COMMON, "F")] = (
+        "sin"
+    )
+    noise: Annotated[str, option("standard deviation of the noise on the labels", _COMMON)] = "0"
+    beta: Annotated[str, option("width, divided by d", _COMMON)] = "1"
+    readout: Annotated[
+        str,
+        option(
+            "initial readout: uniform, rademacher, ternary, or value:weight pairs, as in -1:0.5,1:0.5",
+            _COMMON,
+            "LETTERS",
+        ),
+    ] = "uniform"
+
+    @cached_property
+    def values(self) -> dict[str, float | np.ndarray]:
+        """The numeric parameters that were given, or that have defaults."""
+        names = (*NETWORK_ONLY, *FEATURES_ONLY, "noise", "beta")
+        given = {name: getattr(self, name) for name in names}
+        return {name: numbers(name, text) for name, text in given.items() if text is not None}
+
+    def model(self, **changed: Any) -> Network | SpikedRF:
+        """The model that was described; `changed` replaces some of its numbers."""
+        values = self.values | changed
+        common = {"activation": self.activation, "beta": values["beta"], "readout": letters(self.readout)}
+        network, features = (
+            {n: values[n] for n in names if n in values} for names in (NETWORK_ONLY, FEATURES_ONLY)
+        )
+        if network and features:
+            raise ParameterError(
+                f"{_flags(network)} describe a network and {_flags(features)} spiked random features; give one kind"
+            )
+        if set(network) == set(NETWORK_ONLY):
+            return Network(**network, **common)
+        if {"r", "gamma"} <= set(features):
+            return SpikedRF(**features, **common)
+        missing = (
+            "--alpha0"
+            if "eta" in network
+            else "--eta"
+            if network
+            else "--gamma"
+            if "r" in features
+            else "--r"
+        )
+        if network or features:
+            raise ParameterError(
+                f"{missing} is missing: {_flags(network or features)} alone does not make a model"
+            )
+        raise ParameterError(
+            "no model: give --eta and --alpha0 for a network, or --r and --gamma for spiked random features"
+        )
+
+    def goal(self, **changed: Any) -> Target:
+        """The target that was described."""
+        return Target(self.target, noise=(self.values | changed)["noise"])
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Output:
+    """Where the answer goes."""
+
+    show: Annotated[
+        str | None,
+        option("quantities to show, as in test_error,m (a plot has the first)", _OUTPUT, "NAMES"),
+    ] = None
+    format: Annotated[
+        Literal["table", "csv", "json"], Parameter(help="on standard output", group=_OUTPUT)
+    ] = "table"
+    out: Annotated[
+        str | None, option("also write everything to a .nc, .json or .csv file", _OUTPUT, "FILE")
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Picture(Output):
+    """Where the answer goes, and a picture of it."""
+
+    plot: Annotated[str | None, option("also draw a .png, .pdf or .svg file", _OUTPUT, "FILE")] = None
+    x: Annotated[str | None, option("parameter along the plot's horizontal axis", _OUTPUT, "NAME")] = None
+
+
+def letters(text: str) -> Letters:
+    """The initial readout: a name, or letters as value:weight pairs."""
+    if ":" not in text:
+        return as_letters(text)
+    try:
+        pairs = [tuple(map(float, pair.split(":"))) for pair in text.split(",")]
+        values, weights = zip(*((value, weight) for value, weight in pairs), strict=True)
+    except ValueError:
+        raise ParameterError(
+            f"--readout {text}: not a list of value:weight pairs; write it like -1:0.25,0:0.5,1:0.25"
+        ) from None
+    return Letters(values, weights)
+
+
+def _flags(names: Any) -> str:
+    return " and ".join(f"--{name}" for name in names)

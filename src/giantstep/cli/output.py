@@ -1,0 +1,123 @@
+"""What commands print and write: tables for people, CSV and JSON for programs, files and pictures on request."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from .options import Output, Picture
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
+
+
+def check(output: Output) -> None:
+    """Refuse a file that cannot be written before anything is computed."""
+    from ..files import check_dataset_path
+
+    if output.out:
+        check_dataset_path(output.out)
+    if isinstance(output, Picture) and output.plot:
+        from ..plotting.style import check_picture_path
+
+        check_picture_path(output.plot)
+
+
+def deliver(dataset: xr.Dataset, output: Output, table: str) -> None:
+    """The answer on standard output in the form that was asked for, and in a file if one was named."""
+    from ..files import save, write_json
+    from ..tables import write_csv
+
+    if output.out:
+        save(dataset, output.out)
+    if output.format == "csv":
+        write_csv(dataset, sys.stdout)
+    elif output.format == "json":
+        write_json(dataset, sys.stdout)
+    else:
+        print(table)
+    if output.out:
+        note(f"wrote {output.out}")
+
+
+def draw(
+    dataset: xr.Dataset, output: Picture, names: Sequence[str] | None, theory: xr.Dataset | None = None
+) -> None:
+    """The picture, if one was asked for."""
+    if not output.plot:
+        return
+    from ..plotting import plot, save_figure
+
+    axes = plot(dataset, output.x, names, theory=theory)
+    save_figure(axes.figure, output.plot)  # type: ignore[arg-type]
+    note(f"drew {output.plot}")
+
+
+def shown(dataset: xr.Dataset, output: Output, default: Sequence[str]) -> list[str]:
+    """The quantities to show: those asked for, which must exist, or the default ones."""
+    if output.show is None:
+        return [name for name in default if name in dataset]
+    names = output.show.split(",")
+    if unknown := [name for name in names if name not in dataset.data_vars]:
+        known = ", ".join(map(str, dataset.data_vars))
+        raise ParameterError(f"--show {output.show}: there is no {unknown[0]!r} here; there are {known}")
+    return names
+
+
+def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
+    """A line with what does not vary, then a row per point with the dimensions and the named quantities."""
+    from ..tables import aligned, columns
+
+    fixed = [
+        name for name, values in dataset.coords.items() if values.ndim == 0 and values.dtype.kind in "fi"
+    ]
+    layer = [name for name in ("r", "gamma", "c") if name in dataset.data_vars and name not in names]
+    numbers = [name for name in (*fixed, *layer) if dataset[name].ndim == 0]
+    numbers = [name for name in numbers if not (name == "noise" and float(dataset[name]) == 0.0)]
+    along = [name for name in layer if name not in numbers and "part" not in dataset[name].dims]
+    coords = [
+        dim
+        for dim in dict.fromkeys(str(d) for name in names for d in dataset[name].dims)
+        if dim in dataset.coords
+    ]
+    coords = [dim for dim in coords if dim not in ("letter", "letter_", "part")]
+    flat = columns(dataset[[*names, *along]], [*coords, *along, *names])
+    heading = "; ".join(
+        filter(None, [_subject(dataset), ", ".join(f"{n} = {float(dataset[n]):.6g}" for n in numbers)])
+    )
+    lines = aligned(flat, digits).split("\n")
+    if sys.stdout.isatty() and len(lines) > _LONGEST:
+        left_out = len(lines) - _LONGEST
+        half = _LONGEST // 2
+        lines[half:-half] = [f"... {left_out} rows left out here; --format csv or --out FILE gives all ..."]
+    return "\n".join([f"# {heading}"] * bool(heading) + lines)
+
+
+def note(text: str) -> None:
+    """A remark, beside the data."""
+    print(text, file=sys.stderr)
+
+
+def _subject(dataset: xr.Dataset) -> str:
+    words = []
+    for key, noun in (("model", "activation"), ("target", "function")):
+        try:
+            data: dict[str, Any] = json.loads(dataset.attrs[key])
+        except (KeyError, ValueError):
+            continue
+        kind = {"Network": "network", "SpikedRF": "spiked features"}.get(data["kind"], "target")
+        words.append(f"{data[noun]} {kind}")
+    if "bulk" in dataset.attrs:
+        words.append(f"{dataset.attrs['bulk']} bulk")
+    if "d" in dataset.attrs and "d" not in dataset.coords:
+        words.append(f"d = {dataset.attrs['d']}")
+    if "theory_d" in dataset.attrs and np.isinf(dataset.attrs["theory_d"]):
+        words.append("theory at d = inf")
+    return ", ".join(words)
