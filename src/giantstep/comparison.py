@@ -95,6 +95,17 @@ def summary(comparison: xr.Dataset) -> str:
     )
 
 
+def side_by_side(comparison: xr.Dataset, names: list[str]) -> xr.Dataset:
+    """Theory, simulation, standard error and z of the named statistics as variables of their own, for tables."""
+    columns: dict[str, xr.DataArray] = {}
+    for name in names:
+        of = f" {name}" if len(names) > 1 else ""
+        values = {part: comparison[name].sel(part=part, drop=True) for part in PARTS}
+        columns[name], columns[f"simulated{of}"] = values["theory"], values["simulation"]
+        columns[f"±{of}"], columns[f"z{of}"] = values["standard_error"], values["z"].round(2)
+    return comparison.drop_vars([*comparison.data_vars, "part"]).assign(columns)
+
+
 def _parts(theory: xr.DataArray, trials: xr.DataArray, part: xr.DataArray) -> xr.DataArray:
     import xarray as xr
 

@@ -48,6 +48,14 @@ def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> dict[str
     return flat
 
 
+def points(dataset: xr.Dataset, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """The columns of the named quantities, after those of the dimensions along which they vary."""
+    names = list(names)
+    dims = dict.fromkeys(str(dim) for name in names for dim in dataset[name].dims)
+    labels = [dim for dim in dims if dim in dataset.coords and dim not in (*_GROUPS, *names)]
+    return columns(dataset[names], [*labels, *names])
+
+
 def _by_group(values: xr.DataArray) -> Iterable[tuple[str, xr.DataArray]]:
     dims = [dim for dim in _GROUPS if dim in values.dims]
     if not dims:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Group, Parameter
 
+from ..errors import ParameterError
 from . import output as out
 from .options import Layer, Output, Picture, option
 from .ranges import numbers
@@ -145,10 +146,12 @@ def compare(
         --d 400 --trials 20 --plot compare.png
     """
     from ..comparison import compare as verb
-    from ..comparison import summary
+    from ..comparison import side_by_side, summary
     from ..prediction import predict as theory_of
 
     out.check(output)
+    if run.trials == 1:
+        raise ParameterError("--trials 1: standard errors need at least 2 trials")
     given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     size: dict[str, Any] = {} if limit else {"d": d}
 
@@ -160,7 +163,8 @@ def compare(
     dataset = _simulated(layer, alpha, lam, d, loss, run)
     compared = verb(exact, dataset)
     names = out.shown(compared, output, ["test_error"])
-    out.deliver(compared, output, f"{_side_by_side(compared, names)}\n\n{summary(compared)}")
+    columns = side_by_side(compared, names)
+    out.deliver(compared, output, f"{out.table(columns, list(map(str, columns)))}\n\n{summary(compared)}")
     if output.plot:
         out.draw(compared, output, names[:1], _smooth(theory, compared, names[0], output.x))
     return _status(dataset)
@@ -181,14 +185,14 @@ def functions(
       giantstep functions relu "tanh(2*x) + 0.3*x**3" leaky_relu:0.1
     """
     from ..functions import as_function, catalogue
-    from ..tables import aligned, columns
+    from ..tables import aligned, points
     from ..theory.basis import hermite_table
 
     out.check(output)
     chosen = {name: as_function(name) for name in names} if names else catalogue()
     dataset = hermite_table(chosen)
-    shown = ["function", *out.shown(dataset, output, list(map(str, dataset.data_vars)))]
-    out.deliver(dataset, output, aligned(columns(dataset, shown)))
+    shown = out.shown(dataset, output, list(map(str, dataset.data_vars)))
+    out.deliver(dataset, output, aligned(points(dataset, shown)))
     return 0
 
 
@@ -242,18 +246,6 @@ def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, 
     ratios = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     options = {name: getattr(run, name) for name in ("trials", "seed", "workers", "device", "dtype")}
     return verb(model, target, **ratios, loss=loss, d=d, **options, **more)
-
-
-def _side_by_side(compared: xr.Dataset, names: list[str]) -> str:
-    """A table of theory, simulation, standard error and z of the named quantities."""
-    columns: dict[str, xr.DataArray] = {}
-    for name in names:
-        of = f" {name}" if len(names) > 1 else ""
-        theory, mean, error, z = (
-            compared[name].sel(part=p, drop=True) for p in ("theory", "simulation", "standard_error", "z")
-        )
-        columns |= {name: theory, f"simulated{of}": mean, f"±{of}": error, f"z{of}": z.round(2)}
-    return out.table(compared[names].drop_vars([*names, "part"]).assign(columns), list(columns))
 
 
 def _status(simulation: xr.Dataset) -> int:

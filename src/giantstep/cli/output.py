@@ -73,7 +73,7 @@ def shown(dataset: xr.Dataset, output: Output, default: Sequence[str]) -> list[s
 
 def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
     """A line with what does not vary, then a row per point with the dimensions and the named quantities."""
-    from ..tables import aligned, columns
+    from ..tables import aligned, points
 
     fixed = [
         name for name, values in dataset.coords.items() if values.ndim == 0 and values.dtype.kind in "fi"
@@ -82,13 +82,7 @@ def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
     numbers = [name for name in (*fixed, *layer) if dataset[name].ndim == 0]
     numbers = [name for name in numbers if not (name == "noise" and float(dataset[name]) == 0.0)]
     along = [name for name in layer if name not in numbers and "part" not in dataset[name].dims]
-    coords = [
-        dim
-        for dim in dict.fromkeys(str(d) for name in names for d in dataset[name].dims)
-        if dim in dataset.coords
-    ]
-    coords = [dim for dim in coords if dim not in ("letter", "letter_", "part")]
-    flat = columns(dataset[[*names, *along]], [*coords, *along, *names])
+    flat = points(dataset, [*along, *names])
     heading = "; ".join(
         filter(None, [_subject(dataset), ", ".join(f"{n} = {float(dataset[n]):.6g}" for n in numbers)])
     )
