@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ TOLERANCE = 1e-9
 MOST_TERMS = 80
 """Beyond this many Hermite terms (rows nearly parallel: d of a few dozen) test samples are cheaper."""
 
-_KAPPA_REACH = 7.5  # the normal density is 2e-13 there
+_KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
 _REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
 
 
@@ -171,7 +172,7 @@ def _pair_sums(
 
 
 def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights for E over κ ~ N(0, 1) that resolve every neuron and the target, on |κ| ≤ 7.5.
+    """Nodes and weights for E over κ ~ N(0, 1) that resolve every neuron and the target, on |κ| ≤ 8.5.
 
     As a function of κ a neuron is smoothed on the scale s_i/φ_i; the trapezoidal rule with a step of half the
     smallest scale is exact to rounding. A kinked target nearly along v is smoothed too little for that: then
@@ -203,7 +204,7 @@ def _hermite_moments(
 ) -> np.ndarray:
     """S_k(m, s) = E[f(m + s z) he_k(z)] at m = φ_i κ + b_i and s = s_i: [terms, rows, kappa].
 
-    A smooth function of the two numbers m and s: interpolated from a Chebyshev grid where there are many rows.
+    A smooth function of the two numbers m and s: interpolated from Chebyshev points where there are many rows.
     """
     shifts = along[:, None] * kappa + biases[:, None]
     if len(along) == 1 or across.min() < 0.05 * across.max():
@@ -213,47 +214,60 @@ def _hermite_moments(
 
 
 def _interpolated(function: Function, shifts: np.ndarray, across: np.ndarray, terms: int) -> np.ndarray:
-    """Tensor Chebyshev interpolation in (m, s).
+    """The moments from a table that trials of one model share: its ranges are rounded outwards."""
+    unit = 2.0 ** math.floor(math.log2(across.min()))
+    m_range, s_range = _rounded(shifts, 2 * unit), _rounded(across, unit / 16)
+    m_points, s_points, table = _table(function, m_range, s_range, 4 * math.ceil(terms / 4))
+    answers = np.empty((terms, *shifts.shape))
+    step = max(1, (1 << 18) // (shifts.shape[1] * m_points.count))
+    for start in range(0, len(shifts), step):
+        part = slice(start, start + step)
+        own = np.tensordot(s_points.basis(across[part]), table[:, :terms], (1, 0))  # [rows, terms, m]
+        answers[:, part] = np.moveaxis(own @ np.moveaxis(m_points.basis(shifts[part]), -1, -2), 1, 0)
+    return answers
+
+
+def _rounded(values: np.ndarray, unit: float) -> tuple[float, float]:
+    return unit * math.floor(values.min() / unit), unit * math.ceil(values.max() / unit + 1e-9)
+
+
+@lru_cache(maxsize=32)
+def _table(
+    function: Function, m_range: tuple[float, float], s_range: tuple[float, float], terms: int
+) -> tuple[_Chebyshev, _Chebyshev, np.ndarray]:
+    """Chebyshev coefficients of S_k(m, s): [s, terms, m].
 
     In m the moments are smoothed on the scale s: their Fourier transform is below 1e-14 beyond the wave number
     (8 + √terms)/s, which sets the degree. In s they are analytic away from 0: the degree follows from the ratio
     of the interval to its distance from there.
     """
-    m_grid = _Grid(shifts, (8 + math.sqrt(terms)) / across.min(), extra=24)
-    s_grid = _Grid(across, 0.0, extra=0)
-    ellipse = s_grid.half / (s_grid.middle + math.sqrt(max(s_grid.middle**2 - s_grid.half**2, 0.0)))
-    s_grid.count = 3 + math.ceil((25 + math.sqrt(terms)) / -math.log(max(ellipse, 1e-8)))
-    nodes_m, nodes_s = np.meshgrid(m_grid.nodes(), s_grid.nodes(), indexing="ij")
-    table = _moments_at(function, nodes_m, nodes_s, terms)  # [m, s, terms]
-    table = np.tensordot(s_grid.transform(), np.tensordot(table, m_grid.transform(), (0, 1)), (1, 0))
-    answers = np.empty((terms, *shifts.shape))
-    step = max(1, (1 << 18) // (shifts.shape[1] * m_grid.count))
-    for start in range(0, len(shifts), step):
-        part = slice(start, start + step)
-        own = np.tensordot(s_grid.basis(across[part]), table, (1, 0))  # [rows, terms, m]: s is settled
-        answers[:, part] = np.moveaxis(own @ np.moveaxis(m_grid.basis(shifts[part]), -1, -2), 1, 0)
-    return answers
+    half, middle = (s_range[1] - s_range[0]) / 2, (s_range[1] + s_range[0]) / 2
+    ellipse = half / (middle + math.sqrt(middle**2 - half**2))
+    wave_number = (8 + math.sqrt(terms)) / s_range[0]
+    m_points = _Chebyshev(*m_range, 24 + math.ceil(wave_number * (m_range[1] - m_range[0]) / 2))
+    s_points = _Chebyshev(*s_range, 3 + math.ceil((25 + math.sqrt(terms)) / -math.log(ellipse)))
+    nodes = np.meshgrid(m_points.nodes, s_points.nodes, indexing="ij")
+    moments = _moments_at(function, *nodes, terms)  # [m, s, terms]
+    moments = np.tensordot(moments, m_points.to_coefficients(), (0, 1))
+    return m_points, s_points, np.tensordot(s_points.to_coefficients(), moments, (1, 0))
 
 
-class _Grid:
-    """Chebyshev points on the range of some values."""
+class _Chebyshev:
+    """Interpolation from Chebyshev points of an interval."""
 
-    def __init__(self, values: np.ndarray, wave_number: float, extra: int):
-        low, high = float(values.min()), float(values.max())
-        self.middle, self.half = (high + low) / 2, max((high - low) / 2, 1e-9 * max(abs(high), 1.0))
-        self.count = extra + math.ceil(wave_number * self.half)
-
-    def nodes(self) -> np.ndarray:
-        return self.middle + self.half * chebyshev.chebpts1(self.count)
-
-    def transform(self) -> np.ndarray:
-        """From values at the nodes to Chebyshev coefficients."""
-        vander = chebyshev.chebvander(chebyshev.chebpts1(self.count), self.count - 1)
-        vander[:, 0] /= 2
-        return vander.T * (2 / self.count)
+    def __init__(self, low: float, high: float, count: int):
+        self.middle, self.half, self.count = (high + low) / 2, (high - low) / 2, count
+        self.nodes = self.middle + self.half * chebyshev.chebpts1(count)
 
     def basis(self, values: np.ndarray) -> np.ndarray:
+        """Chebyshev polynomials at the values: [..., count]."""
         return chebyshev.chebvander((values - self.middle) / self.half, self.count - 1)
+
+    def to_coefficients(self) -> np.ndarray:
+        """From values at the nodes to Chebyshev coefficients: [count, nodes]."""
+        matrix = self.basis(self.nodes).T * (2 / self.count)
+        matrix[0] /= 2
+        return matrix
 
 
 def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, terms: int) -> np.ndarray:

@@ -1,0 +1,123 @@
+"""First layers: drawn with their exact geometry, or moved by one true gradient step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from giantstep.model import Letters, Network, SpikedRF, Target, as_target
+from giantstep.simulation.backend import make_backend
+from giantstep.simulation.data import Data
+from giantstep.simulation.draw import Batch, Draws
+from giantstep.simulation.layer import first_layer, group_slices, unit_rows
+
+BACKEND = make_backend()
+LETTERS = Letters((1.0, -0.5, 0.0), (0.3, 0.45, 0.25), biases=(0.2, 0.0, -0.4))
+
+
+def layer_of(model, target="sin", d=40, trial=0):
+    return first_layer(model, as_target(target), d, Draws(1, trial, BACKEND))
+
+
+@given(
+    weights=st.lists(st.floats(0.01, 1.0), min_size=1, max_size=6),
+    p=st.integers(6, 500),
+)
+def test_group_sizes_sum_to_p_and_stay_within_one_of_their_share(weights, p):
+    shares = np.array(weights) / sum(weights)
+    letters = Letters(tuple(range(len(shares))), tuple(shares / shares.sum()))
+    groups = group_slices(letters, p)
+    sizes = np.array([group.stop - group.start for group in groups])
+    assert sizes.sum() == p
+    assert (np.abs(sizes - shares * p) < 1 + 1e-9).all()
+    assert [group.start for group in groups[1:]] == [group.stop for group in groups[:-1]]
+
+
+def test_largest_remainders_get_the_neurons_that_are_left():
+    groups = group_slices(Letters((0, 1, 2), (0.25, 0.5, 0.25)), 6)  # exact shares 1.5, 3, 1.5
+    assert [group.stop - group.start for group in groups] == [2, 3, 1]
+
+
+def test_initial_rows_have_unit_norm():
+    rows = unit_rows(30, 20, Draws(0, 0, BACKEND))
+    np.testing.assert_allclose((rows**2).sum(axis=1), 1, rtol=1e-14)
+
+
+@pytest.mark.parametrize("gamma", [-1.0, -0.3, 0.0, 0.8, 1.0])
+def test_spiked_rows_have_exact_alignment_norms_and_spikes(gamma):
+    letters = Letters((1.0, -0.5), (0.4, 0.6), c=(0.7, 2.0))
+    layer = layer_of(SpikedRF("tanh", r=0.9, gamma=gamma, beta=1.5, readout=letters))
+    assert layer.v @ layer.theta == pytest.approx(gamma, abs=1e-14)
+    assert layer.theta @ layer.theta == pytest.approx(1, abs=1e-14)
+    assert layer.t @ layer.v == pytest.approx(0, abs=1e-14)
+    np.testing.assert_allclose(gamma * layer.v + np.sqrt(1 - gamma**2) * layer.t, layer.theta, atol=1e-14)
+    bulk = layer.rows - np.outer(layer.spike, layer.v)
+    sizes = [group.stop - group.start for group in layer.groups]
+    np.testing.assert_allclose((bulk**2).sum(axis=1), np.repeat([0.7, 2.0], sizes), rtol=1e-13)
+    np.testing.assert_allclose(layer.spike, np.repeat([0.9, -0.45], sizes))
+
+
+@pytest.mark.parametrize("target", ["sin", Target("sign", flips=0.1), Target("tanh", noise=0.3)])
+def test_the_step_descends_the_loss_of_its_samples(target):
+    """Finite differences of (1/2n0) Σ (y-f)² give the step, letter by letter and with biases."""
+    d, eta, alpha0 = 12, 0.7, 2.0
+    model = Network("tanh", eta=eta, alpha0=alpha0, beta=1.5, readout=LETTERS)
+    draws = Draws(5, 2, BACKEND)
+    before = first_layer(Network("tanh", 0.0, alpha0, 1.5, LETTERS), as_target(target), d, draws)
+    after = first_layer(model, as_target(target), d, draws)
+    p, n0 = before.rows.shape[0], round(alpha0 * d)
+    block = Data(Batch.STEP, as_target(target), before.theta, draws).block(0, n0)
+    sizes = [group.stop - group.start for group in before.groups]
+    readout, biases = np.repeat(LETTERS.values, sizes) / np.sqrt(p), np.repeat(LETTERS.biases or (), sizes)
+
+    def loss(rows):
+        outputs = np.tanh(block.inputs @ rows.T + biases) @ readout / np.sqrt(p)
+        return ((block.labels - outputs) ** 2).sum() / (2 * n0)
+
+    gradient, h = np.empty((p, d)), 1e-5
+    for i, j in np.ndindex(p, d):
+        shift = np.zeros((p, d))
+        shift[i, j] = h
+        gradient[i, j] = (loss(before.rows + shift) - loss(before.rows - shift)) / (2 * h)
+    # central differences: error h² f'''/6 ~ 1e-10 of the gradient's size, plus rounding 1e-16/h = 1e-11
+    np.testing.assert_allclose(after.rows - before.rows, -eta * d * gradient, atol=1e-8)
+
+
+def test_the_step_does_not_depend_on_the_size_of_its_blocks():
+    model, small = Network("tanh", 2.0, 40.0), make_backend()
+    small.block_rows = 256
+    one = layer_of(model)
+    other = first_layer(model, as_target("sin"), 40, Draws(1, 0, small))
+    np.testing.assert_allclose(other.rows, one.rows, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("change", [{"eta": 0.0}, {"alpha0": 0.0}])
+def test_without_a_step_the_layer_is_random_features(change):
+    layer = layer_of(Network("tanh", **({"eta": 1.0, "alpha0": 1.0} | change)))
+    np.testing.assert_array_equal(layer.rows, unit_rows(40, 40, Draws(1, 0, BACKEND)))
+    assert layer.measured["r"] == layer.measured["gamma"] == 0
+    assert layer.v @ layer.theta == pytest.approx(0, abs=1e-14)
+    assert layer.measured["c"] == pytest.approx(1, abs=1e-14)
+
+
+def test_measured_quantities_are_those_of_the_trained_rows():
+    layer = layer_of(Network("tanh", 2.0, 3.0), d=60)
+    r, c = layer.measured["r"], layer.measured["c"][0]
+    assert r == pytest.approx((layer.rows @ layer.v).mean(), rel=1e-13)
+    assert c == pytest.approx(((layer.rows - r * layer.v) ** 2).sum(axis=1).mean(), rel=1e-13)
+    assert layer.measured["gamma"] == pytest.approx(layer.v @ layer.theta, rel=1e-13)
+    assert layer.measured["overlap"][0] == pytest.approx((layer.rows @ layer.theta).mean(), rel=1e-13)
+    gamma = float(layer.measured["gamma"])
+    np.testing.assert_allclose(gamma * layer.v + np.sqrt(1 - gamma**2) * layer.t, layer.theta, atol=1e-13)
+
+
+def test_odd_activations_do_not_see_the_sign_of_a_letter():
+    """Turning over (letter, row) leaves the spike's strength, c and gamma unchanged in distribution."""
+    signed = [layer_of(Network("tanh", 2.0, 3.0, readout="rademacher"), d=100, trial=t) for t in range(12)]
+    uniform = [layer_of(Network("tanh", 2.0, 3.0), d=100, trial=t) for t in range(12)]
+    for name in ("r", "gamma"):
+        a, b = (np.array([layer.measured[name] for layer in layers]) for layers in (signed, uniform))
+        error = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 12)
+        assert abs(a.mean() - b.mean()) < 4 * error

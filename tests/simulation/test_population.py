@@ -1,0 +1,131 @@
+"""The exact average over inputs: against closed forms, and against sampling."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from giantstep.functions import as_function
+from giantstep.model import Letters, Network, SpikedRF, as_target
+from giantstep.simulation import population
+from giantstep.simulation.backend import make_backend
+from giantstep.simulation.data import Data
+from giantstep.simulation.draw import Batch, Draws
+from giantstep.simulation.evaluate import sampled_errors
+from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
+from giantstep.simulation.layer import first_layer
+from giantstep.simulation.statistics import summary_statistics
+
+BACKEND = make_backend()
+LETTERS = Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3), c=(1.0, 2.0))
+
+
+def layer_and_readouts(model, target="sin", d=60, trial=0):
+    draws = Draws(7, trial, BACKEND)
+    layer = first_layer(model, as_target(target), d, draws)
+    rng = np.random.default_rng(trial)
+    p = layer.rows.shape[0]
+    return draws, layer, np.stack([rng.standard_normal(p), rng.random(p), np.ones(p) / np.sqrt(p)], axis=1)
+
+
+def cosines_of(gram):
+    size = np.sqrt(np.diag(gram))
+    cosine = gram / np.outer(size, size)
+    np.fill_diagonal(cosine, 1.0)  # arcsin and arccos turn a rounding error there into its square root
+    return np.clip(cosine, -1, 1), size
+
+
+def arcsine(gram):  # E sign(u) sign(v)
+    return 2 / math.pi * np.arcsin(cosines_of(gram)[0])
+
+
+def erf_kernel(gram):  # E erf(u) erf(v)
+    size = np.sqrt(1 + 2 * np.diag(gram))
+    return 2 / math.pi * np.arcsin(2 * gram / np.outer(size, size))
+
+
+def arccosine(gram):  # E relu(u) relu(v)
+    cosine, size = cosines_of(gram)
+    angle = np.arccos(cosine)
+    return np.outer(size, size) * (np.sin(angle) + (math.pi - angle) * cosine) / (2 * math.pi)
+
+
+def sine(gram):  # E sin(u) sin(v)
+    size = np.diag(gram)
+    return np.exp(-(size[:, None] + size) / 2) * np.sinh(gram)
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"), [("erf", erf_kernel), ("sign", arcsine), ("relu", arccosine), ("sin", sine)]
+)
+@pytest.mark.parametrize("gamma", [0.0, 0.7, 0.999, 1.0])
+@pytest.mark.parametrize("r", [0.0, 0.8, 3.0])
+def test_the_exact_error_is_that_of_the_closed_form_kernels(name, kernel, gamma, r):
+    """Activation and target from one family whose covariance is known in closed form."""
+    _, layer, readouts = layer_and_readouts(SpikedRF(name, r=r, gamma=gamma, c=1.2, beta=0.8))
+    rows = np.vstack([layer.rows, layer.theta])
+    weights = np.vstack([readouts / np.sqrt(len(layer.rows)), -np.ones(readouts.shape[1])])
+    expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
+    function = as_function(name)
+    error = population.exact_test_error(layer, function, function, readouts, BACKEND)
+    assert error is not None
+    np.testing.assert_allclose(error, expected, rtol=population.TOLERANCE)
+
+
+SAMPLED = [
+    (SpikedRF("tanh", r=0.9, gamma=0.8, readout=LETTERS), "sign"),
+    (SpikedRF("relu", r=1.5, gamma=0.99, readout=LETTERS), "tanh"),
+    (Network("tanh", 3.0, 0.5), "sin"),
+    (Network("relu", 1.0, 1.0, readout=Letters((1.0, -1.0), (0.5, 0.5), biases=(0.5, -0.2))), "abs"),
+    (Network("softplus", 0.0, 0.0), "He2"),
+]
+
+
+@pytest.mark.parametrize(("model", "target"), SAMPLED)
+def test_the_exact_error_is_the_mean_over_samples(model, target):
+    draws, layer, readouts = layer_and_readouts(model, target)
+    target = as_target(target)
+    features = NetworkFeatures(layer, model.activation, BACKEND)
+    exact = features.test_error(target, readouts, {})
+    assert exact is not None
+    data, runs = Data(Batch.TEST, target, layer.theta, draws), []
+    for block in data.blocks(60_000):
+        errors = (features(block, Batch.TEST) @ readouts / np.sqrt(len(readouts)) - block.clean[:, None]) ** 2
+        runs.append(errors)
+    errors = np.concatenate(runs)
+    z = (exact - errors.mean(axis=0)) / (errors.std(axis=0) / np.sqrt(len(errors)))
+    assert np.abs(z).max() < 4.5
+    np.testing.assert_allclose(
+        sampled_errors(features, data, 60_000, readouts, BACKEND)["test_error"],
+        errors.mean(axis=0),
+        rtol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("target", ["sin", "sign"])
+@pytest.mark.parametrize("gamma", [0.5, 1.0])
+def test_the_exact_error_of_gaussian_features_is_the_mean_over_samples(target, gamma):
+    model = SpikedRF("tanh", r=0.9, gamma=gamma, readout=LETTERS)
+    draws, layer, readouts = layer_and_readouts(model, target)
+    target = as_target(target)
+    features = GaussianFeatures(layer, ResultTwo(model), draws)
+    exact = features.test_error(target, readouts, summary_statistics(layer, readouts, BACKEND))
+    assert exact is not None
+    data = Data(Batch.TEST, target, layer.theta, draws)
+    errors = np.concatenate(
+        [
+            (features(block, Batch.TEST) @ readouts / np.sqrt(len(readouts)) - block.clean[:, None]) ** 2
+            for block in data.blocks(60_000)
+        ]
+    )
+    z = (exact - errors.mean(axis=0)) / (errors.std(axis=0) / np.sqrt(len(errors)))
+    assert np.abs(z).max() < 4.5
+
+
+def test_rows_that_are_nearly_parallel_are_left_to_sampling():
+    _, layer, readouts = layer_and_readouts(SpikedRF("tanh", r=0.5, gamma=0.5, beta=20.0), d=3)
+    assert (
+        population.exact_test_error(layer, as_function("tanh"), as_function("sin"), readouts, BACKEND) is None
+    )

@@ -1,0 +1,106 @@
+"""Ridge readouts: every route to the minimiser agrees, and with the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from giantstep.simulation.backend import NumpyBackend, make_backend
+from giantstep.simulation.readout import ridge, ridge_plain
+
+RNG = np.random.default_rng(0)
+P = 90
+
+
+def problem(p=P, n=220, rank=None):
+    features = RNG.standard_normal((n, p)) + 0.5
+    if rank:
+        features = RNG.standard_normal((n, rank)) @ RNG.standard_normal((rank, p))
+    labels = RNG.standard_normal(n) + features[:, 0]
+
+    def rows(count, size=64):
+        for start in range(0, count, size):
+            stop = min(start + size, count)
+            yield features[start:stop].copy(), labels[start:stop]
+
+    return features, labels, rows
+
+
+@pytest.mark.parametrize("lams", [(0.1,), (0.01, 1.0), (0.0, 0.3), tuple(np.logspace(-3, 1, 12))])
+def test_nested_gram_matrices_give_what_each_data_matrix_gives_alone(lams):
+    _, _, rows = problem()
+    problems = {n: list(lams) for n in (1, 20, 89, 90, 128, 200, 220)}
+    if 0.0 in lams:
+        del problems[90]  # n = p: the condition number of a square random matrix is unbounded
+    fast, plain = (fit(rows, P, problems, NumpyBackend()) for fit in (ridge, ridge_plain))
+    for n in problems:
+        np.testing.assert_allclose(fast[n].readouts, plain[n].readouts, atol=1e-10)
+        np.testing.assert_allclose(fast[n].train_error, plain[n].train_error, atol=1e-12)
+        np.testing.assert_allclose(fast[n].train_loss, plain[n].train_error / 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [40, 150])
+def test_the_gradient_of_the_penalised_sum_of_losses_vanishes(n):
+    features, labels, rows = problem()
+    fit = ridge(rows, P, {n: [0.2]}, NumpyBackend())[n]
+    phi, a = features[:n] / np.sqrt(P), fit.readouts[:, 0]
+    np.testing.assert_allclose(phi.T @ (phi @ a - labels[:n]) + 0.2 * a, 0, atol=1e-11)
+
+
+def test_both_sides_of_the_gram_matrix_give_one_solution():
+    """n×n kernels with n < p, and p×p moments with the same n: padding features with zeros changes sides."""
+    _, _, rows = problem(p=50, n=60)
+
+    def padded(count):
+        for phi, y in rows(count):
+            yield np.hstack([phi, np.zeros((len(phi), 40))]) * np.sqrt(90 / 50), y
+
+    wide = ridge(rows, 50, {60: [0.1]}, NumpyBackend())[60]
+    tall = ridge(padded, 90, {60: [0.1]}, NumpyBackend())[60]
+    np.testing.assert_allclose(tall.readouts[:50], wide.readouts, atol=1e-12)
+    np.testing.assert_allclose(tall.readouts[50:], 0, atol=1e-13)
+    np.testing.assert_allclose(tall.train_error, wide.train_error, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "rank"), [(30, None), (150, None), (30, 12), (150, 12)])
+def test_without_penalty_the_solution_is_that_of_minimum_norm(n, rank):
+    features, labels, rows = problem(rank=rank)
+    expected = np.linalg.lstsq(features[:n] / np.sqrt(P), labels[:n], rcond=None)[0]
+    fit = ridge(rows, P, {n: [0.0]}, NumpyBackend())[n]
+    # a Gram matrix squares the condition number (below 100 here): 1e-16 × 1e4 × size
+    np.testing.assert_allclose(fit.readouts[:, 0], expected, atol=1e-10)
+
+
+def test_minimum_norm_is_the_limit_of_a_vanishing_penalty():
+    _, _, rows = problem()
+    fit = ridge(rows, P, {30: [0.0, 1e-9]}, NumpyBackend())[30]
+    np.testing.assert_allclose(fit.readouts[:, 0], fit.readouts[:, 1], atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_cholesky_tridiagonal_and_eigenvalue_routes_agree(dtype):
+    backend = NumpyBackend(dtype)
+    rows = RNG.standard_normal((300, 150)).astype(dtype)
+    gram = backend.add_gram(backend.zeros(150, 150), rows)
+    right, lams = RNG.standard_normal(150).astype(dtype), [0.5, 2.0, 30.0]
+    exact = np.stack([np.linalg.solve(rows.T @ rows + lam * np.eye(150), right) for lam in lams], axis=1)
+    tolerance = 1e3 * backend.eps  # condition number 1e2, times some
+    for route in (backend._by_reduction, backend._by_eigenvalues):
+        np.testing.assert_allclose(route(gram, right, lams), exact, atol=tolerance)
+    for lam, column in zip(lams, exact.T, strict=True):
+        np.testing.assert_allclose(backend._by_cholesky(gram, right, lam), column, atol=tolerance)
+
+
+def test_in_place_products_accept_either_memory_order():
+    backend = make_backend()
+    a, b = RNG.standard_normal((7, 5)), RNG.standard_normal((5, 6))
+    for order in "CF":
+        for left in (a, np.asfortranarray(a)):
+            for right in (b, np.asfortranarray(b)):
+                total = np.ones((7, 6), order=order)
+                result = backend.add_product(total, left, right)
+                np.testing.assert_allclose(result, 1 + a @ b, rtol=1e-13)
+                assert np.shares_memory(result, total)
+    for rows in (a, np.asfortranarray(a)):
+        gram = backend.add_gram(backend.zeros(5, 5), rows)
+        np.testing.assert_allclose(np.tril(gram), np.tril(a.T @ a), rtol=1e-13)

@@ -1,0 +1,232 @@
+"""The verb: what comes back, and that it depends on what it should and on nothing else."""
+
+from __future__ import annotations
+
+import json
+import signal
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from giantstep.errors import GiantstepWarning
+from giantstep.functions import Function
+from giantstep.model import Letters, Network, SpikedRF, Target
+from giantstep.simulation import schedule, simulate
+from giantstep.simulation.trial import run_trial
+
+NET = Network("tanh", eta=1.5, alpha0=2.0)
+SRF = SpikedRF("tanh", r=0.9, gamma=0.8, c=1.1, beta=1.3)
+SMALL = {"alpha": [0.5, 1.0, 2.0], "lam": [0.01, 0.1], "d": 40, "trials": 3}
+AGREE = 1e-10  # what is promised where the arithmetic is ordered differently
+
+
+def assert_close(one: xr.Dataset, other: xr.Dataset, tolerance: float = AGREE) -> None:
+    assert set(one) == set(other)
+    for name in one:
+        np.testing.assert_allclose(one[name], other[name], rtol=tolerance, atol=tolerance, err_msg=str(name))
+
+
+@pytest.mark.parametrize("model", [NET, SRF])
+def test_answers_have_the_dimensions_of_the_grid_and_trials(model):
+    result = simulate(model, "sin", **SMALL)
+    for name in ("test_error", "train_error", "train_loss", "m", "zeta", "psi", "q1", "q2"):
+        assert result[name].dims == ("trial", "alpha", "lam")
+        assert result[name].attrs["long_name"]
+        assert np.isfinite(result[name]).all()
+    for name in ("c", "r", "gamma", "overlap"):
+        assert (name in result.data_vars) == isinstance(model, Network)
+        if isinstance(model, Network):
+            assert result[name].dims == ("trial",)
+    assert list(result.trial) == [0, 1, 2]
+    assert json.loads(result.attrs["model"])["kind"] == type(model).__name__
+    assert (result.attrs["d"], result.attrs["seed"], result.attrs["loss"]) == (40, 0, "square")
+    np.testing.assert_array_equal(result.train_loss, result.train_error / 2)
+
+
+def test_several_letters_have_dimensions_of_their_own():
+    letters = Letters((-1.0, 0.0, 1.0), (0.25, 0.5, 0.25))
+    result = simulate(Network("tanh", 1.0, 1.0, readout=letters), "sin", **SMALL)
+    assert result.m.dims == ("trial", "alpha", "lam", "letter")
+    assert result.q1.dims == ("trial", "alpha", "lam", "letter", "letter_")
+    assert result.c.dims == ("trial", "letter")
+    assert list(result.letter) == [-1, 0, 1]
+    np.testing.assert_allclose(result.q1, result.q1.transpose(..., "letter_", "letter"), rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [NET, SRF])
+def test_splitting_a_letter_in_two_equal_ones_changes_nothing(model):
+    split = Letters((1.0, 1.0), (0.5, 0.5))
+    one = simulate(model, "sin", **SMALL)
+    fields = {name: getattr(model, name) for name in model.__dataclass_fields__} | {"readout": split}
+    two = simulate(type(model)(**fields), "sin", **SMALL)
+    np.testing.assert_allclose(two.test_error, one.test_error, rtol=AGREE)
+    for name in ("m", "zeta", "psi", "q2"):
+        np.testing.assert_allclose(two[name].sum("letter"), one[name], rtol=1e-9, atol=AGREE)
+    np.testing.assert_allclose(two.q1.sum(("letter", "letter_")), one.q1, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", [NET, SRF])
+def test_a_trial_is_the_same_alone_or_among_others_bit_for_bit(model):
+    every = simulate(model, "sin", **SMALL | {"trials": 4})
+    xr.testing.assert_identical(simulate(model, "sin", **SMALL | {"trials": [2]}), every.sel(trial=[2]))
+    backwards = simulate(model, "sin", **SMALL | {"trials": [3, 0]})
+    xr.testing.assert_identical(backwards, every.sel(trial=[3, 0]))
+
+
+def test_a_setting_is_the_same_alone_or_in_a_grid_bit_for_bit():
+    grid = simulate(
+        Network("tanh", eta=[0.5, 1.5], alpha0=[1.0, 2.0]), Target("sin", noise=[0.0, 0.2]), **SMALL
+    )
+    alone = simulate(NET, "sin", **SMALL)
+    part = grid.sel(eta=1.5, alpha0=2.0, noise=0.0)
+    for name in alone:
+        np.testing.assert_array_equal(part[name], alone[name])
+
+
+@pytest.mark.parametrize("model", [NET, SRF])
+def test_a_point_agrees_whatever_alphas_and_lams_are_asked_for_together(model):
+    grid = simulate(model, "sin", **SMALL | {"lam": np.logspace(-2, 1, 9)})
+    point = simulate(model, "sin", **SMALL | {"alpha": 1.0, "lam": 0.01})
+    assert_close(point, grid.isel(lam=0).sel(alpha=1.0))
+
+
+@pytest.mark.parametrize("features", ["network", "gaussian"])
+@pytest.mark.parametrize("lam", [0.0, 0.1])
+def test_the_plain_path_agrees(features, lam):
+    arguments = SMALL | {"lam": lam, "features": features, "alpha": [0.4, 1.0, 2.0]}
+    fast = simulate(SRF, "sin", **arguments)
+    assert_close(fast, simulate(SRF, "sin", method="plain", **arguments), 1e-9)
+
+
+def test_settings_that_share_a_dimension_are_zipped():
+    eta, alpha = xr.DataArray([0.5, 1.5], dims="run"), xr.DataArray([1.0, 2.0], dims="run")
+    zipped = simulate(Network("tanh", eta=eta, alpha0=2.0), "sin", **SMALL | {"alpha": alpha})
+    assert zipped.test_error.dims == ("trial", "run", "lam")
+    assert zipped.r.dims == ("trial", "run")
+    alone = simulate(NET, "sin", **SMALL | {"alpha": 2.0})
+    np.testing.assert_allclose(zipped.test_error[:, 1], alone.test_error, rtol=AGREE)
+
+
+def test_workers_and_executors_give_the_same_bits(monkeypatch):
+    from threadpoolctl import threadpool_limits
+
+    monkeypatch.setattr(schedule, "draw_threads", lambda: 2)  # two workers: one thread each
+    with threadpool_limits(1):
+        alone = simulate(NET, "sin", **SMALL)
+        with ThreadPoolExecutor(2) as executor:
+            xr.testing.assert_identical(simulate(NET, "sin", executor=executor, **SMALL), alone)
+    xr.testing.assert_identical(simulate(NET, "sin", workers=2, **SMALL), alone)
+
+
+@pytest.mark.parametrize(
+    "target", [Target("sign", flips=0.1, latent_noise=0.2), Target("logistic", scale=2.0)]
+)
+def test_binary_targets_add_shares_of_wrong_signs(target):
+    result = simulate(SRF, target, **SMALL)
+    for name in ("test_error_01", "train_error_01"):
+        assert (result[name] >= 0).all()
+        assert (result[name] < 0.5).all()
+    interpolating = simulate(SRF, target, **SMALL | {"alpha": 0.5, "lam": 0.0})
+    assert (interpolating.train_error_01 == 0).all()
+
+
+def test_labels_have_the_noise_that_was_asked_for():
+    """Random features cannot fit in a flat direction: the labels' mean square shows up where the readout is 0."""
+    large = {"alpha": 400.0, "lam": 1e12, "d": 20, "trials": 4}
+    clean = simulate(SRF, "sin", **large)
+    noisy = simulate(SRF, Target("sin", noise=0.5), **large)
+    error = np.sqrt(2 * 0.25**2 + 4 * 0.25 * 0.43) / np.sqrt(4 * 8000)  # of the mean of 2 sin·ε + ε²
+    assert abs(float((noisy.train_error - clean.train_error).mean()) - 0.25) < 4.5 * error
+    np.testing.assert_allclose(clean.test_error, (1 - np.exp(-2)) / 2, rtol=1e-6)
+
+
+def test_sampled_test_errors_scatter_around_the_exact_ones():
+    exact = simulate(NET, "sin", **SMALL)
+    sampled = simulate(NET, "sin", n_test=20_000, **SMALL)
+    spread = (sampled.test_error / exact.test_error - 1).values
+    assert np.abs(spread).max() < 5 * np.sqrt(4 / 20_000)  # e² of kurtosis up to 5 has relative variance 4
+    assert np.abs(spread).max() > 1e-5
+
+
+def test_measured_statistics_make_up_the_outputs_of_linear_networks():
+    """For σ(x) = x the learned function is x·(Wᵀa + u·a v)/√p: errors follow from m, zeta, psi, q1 alone."""
+    model = SpikedRF("x", r=0.7, gamma=0.6)
+    result = simulate(model, "x", **SMALL)
+    spike = 0.7 * result.m + result.zeta
+    expected = (spike - 0.6) ** 2 + result.q1 - 2 * result.psi * 0.8 + 0.64
+    np.testing.assert_allclose(result.test_error, expected, rtol=1e-9)
+
+
+def test_ctrl_c_returns_the_trials_that_are_complete(monkeypatch):
+    calls = []
+
+    def interrupted(task):
+        calls.append(task)
+        if len(calls) == 6:  # two settings per trial: trial 2 is left half done
+            signal.raise_signal(signal.SIGINT)
+        return run_trial(task)
+
+    monkeypatch.setattr(schedule, "run_trial", interrupted)
+    with pytest.warns(GiantstepWarning, match="interrupted"):
+        result = simulate(Network("tanh", [1.0, 2.0], 1.0), "sin", **SMALL | {"trials": 5})
+    assert list(result.trial) == [0, 1]
+    assert result.attrs["interrupted"] == 1
+
+
+def test_ctrl_c_before_the_first_trial_is_done_stays_an_interruption(monkeypatch):
+    def interrupted(task):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(schedule, "run_trial", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(NET, "sin", **SMALL)
+
+
+class Interrupting:
+    """An executor whose third future is interrupted while waited for; the fourth is already done."""
+
+    def __init__(self):
+        self.cancelled = 0
+        self.count = 0
+
+    def submit(self, function, task):
+        future, executor = Future(), self
+        self.count += 1
+        if self.count != 3:
+            future.set_result(function(task))
+        else:
+
+            class Waiting(Future):
+                def result(self, timeout=None):
+                    raise KeyboardInterrupt
+
+                def cancel(self):
+                    executor.cancelled += 1
+                    return super().cancel()
+
+            future = Waiting()
+        return future
+
+
+def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
+    executor = Interrupting()
+    with pytest.warns(GiantstepWarning, match="3 of 4"):
+        result = simulate(NET, "sin", executor=executor, **SMALL | {"trials": 4})
+    assert list(result.trial) == [0, 1, 3]
+    assert executor.cancelled == 1
+
+
+def failing(x):
+    if np.ndim(x) == 2:
+        raise ArithmeticError("no good")
+    return np.tanh(x)
+
+
+def test_a_failed_trial_says_how_to_run_it_again():
+    model = SpikedRF(Function(failing), r=0.5, gamma=0.5)
+    with pytest.raises(
+        schedule.TrialError, match=r"trial 7 of seed 3 failed at r=0.5.*no good.*seed=3, trials=\[7\]"
+    ):
+        simulate(model, "sin", seed=3, **SMALL | {"trials": [7]})
