@@ -60,7 +60,9 @@ def predict(
     bulk
         The first layer's bulk. "exact" (the default for a Network): the trained network itself, whose rows
         carry the imprint of the first batch. "isotropic" (that of a SpikedRF): the paper's model of a
-        network, spiked random features with the same spike, alignment and row norms.
+        network, spiked random features with the same spike, alignment and row norms. "orthogonal": the
+        special SpikedRF with W = Π⊥. "sampled" (or "sampled:D:SEED"): an independent check of "exact", for
+        which a first batch is drawn at dimension D (1000) and its covariance diagonalised.
     throw
         Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
         put NaN into its answers.
@@ -129,7 +131,7 @@ def _dataset(
     answers["train_loss"] = 0.5 * answers["train_error"]
     code = answers.pop("code").reshape(sizes)
     failed = np.isin(code, FAILED)
-    if posed.bulk != "exact":
+    if posed.bulk in ("isotropic", "orthogonal"):
         del answers["chi"]
     variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
     for name, values in answers.items():

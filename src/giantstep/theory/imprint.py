@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..errors import ParameterError
 from ..gaussian import expectation
 from .batch import Batch, first_batch, stacked, unused_batch
-from .bulk.exact import Exact
+from .bulk import Exact, Spectral
 from .mapping import activation_moments, initial_output
 
 if TYPE_CHECKING:
@@ -84,32 +85,36 @@ def exact_bulk(
     return bulk(0), bulk(1), bulk(2)
 
 
-def _exact(
-    activation: Function,
-    weights: np.ndarray,
-    batch: Batch,
-    per_sample: np.ndarray,
-    k: np.ndarray,
-    gamma: np.ndarray,
-) -> Exact:
+class _Rows(NamedTuple):
+    """How the step moves rows of each letter: coefficients [U, K], and the norm's functions of e [U, K, n].
+
+    C_s = M_s² + g_s A with M_s = 1 + b_s B; δ_s correlates with the row through X0ᵀf_a/n0 + M_s X0ᵀf_b/n0, and
+    has the variance `direct` besides what f_b carries.
+    """
+
+    b: np.ndarray
+    g: np.ndarray
+    fa: np.ndarray
+    fb: np.ndarray
+    direct: np.ndarray
+
+
+def _rows(activation: Function, batch: Batch, per_sample: np.ndarray, k: np.ndarray) -> _Rows:
     N = remainder_moments(activation)
     h2 = 0.0 if activation.parity == "odd" else activation_moments(activation).h2
     a = per_sample[:, None]  # 1/α0
     e = batch.e[:, None]  # [U, 1, n]
-    mean, square = batch.mean(batch.e)[:, None], batch.mean(batch.e**2)[:, None]
-    cube, fourth = batch.mean(batch.e**3)[:, None], batch.mean(batch.e**4)[:, None]
+    E = batch.mean
+    mean, square, cube, fourth = (E(batch.e**power)[:, None] for power in (1, 2, 3, 4))
     shrink = 1.0 + k * h2 * mean  # m̄
     row = shrink[..., None] + (a * k * h2)[..., None] * e  # m(e)
-    k_, a_ = k[..., None], a[..., None]
     excess = row**2 - shrink[..., None] ** 2
+    k_, a_ = k[..., None], a[..., None]
     fb = 2.0 * k_ * N.b2 * e * row + k_**2 * a_ * N.n21 * e**2
     fa = k_ * N.b2 * e * excess + 2.0 * k_**2 * a_ * N.n21 * e**2 * row + k_**3 * a_**2 * N.n3 * e**3
-
-    # variance of the row norms beyond what f_b carries
     nu = k**2 * h2**2 * square * a
     fourth_trace = (k * h2) ** 4 * fourth * a**3 + 4.0 * (k * h2) ** 3 * cube * a**2 * shrink
-    fourth_trace = fourth_trace + 2.0 * nu**2 + 6.0 * nu * shrink**2 + shrink**4
-    E = batch.mean
+    fourth_trace = fourth_trace + 2.0 * nu**2 + 6.0 * nu * shrink**2 + shrink**4  # (1/d) tr M⁴
     direct = (
         2.0 * (fourth_trace - (shrink**2 + nu) ** 2)
         + 4.0 * k**2 * a * (E(e**2 * row**2) * (N.n22 - N.b2**2) + square * N.n2 * nu)
@@ -119,33 +124,106 @@ def _exact(
         + 2.0 * k**2 * a * (N.n22 - N.n2) * E(e**2 * excess)
         + 4.0 * k**3 * a**2 * E(e**3 * row) * (N.n31 - N.b2 * N.n21)
     )
+    return _Rows(k * h2, k**2 * N.n2 * a, fa, fb, direct)
+
+
+def _exact(
+    activation: Function,
+    weights: np.ndarray,
+    batch: Batch,
+    per_sample: np.ndarray,
+    k: np.ndarray,
+    gamma: np.ndarray,
+) -> Exact:
+    rows = _rows(activation, batch, per_sample, k)
     U, K, n = len(k), len(weights), batch.e.shape[-1]
-    simple = h2 == 0.0
+    simple = activation.parity == "odd"
     rank = K if simple else 2 * K
     sources, along = np.zeros((U, rank + K, 3 * K, n)), np.zeros((U, rank + K, 3 * K))
     s = np.arange(K)
-    overlap = E(batch.e, 1)
-    length = np.sqrt(square[:, 0] * per_sample + overlap**2)  # |v̌|
-    length = np.where(length > 0.0, length, np.inf)  # no gradient, no spike: its mode is never driven either
+    length = np.sqrt(batch.mean(batch.e**2) * per_sample + batch.mean(batch.e, 1) ** 2)  # |v̌|
+    length = np.where(length > 0.0, length, np.inf)  # no gradient, no spike: its mode is never driven
     across = np.maximum(0.0, 1.0 - gamma**2)
-    rho = np.sqrt(np.where(across > _ALIGNED, across, np.inf))  # no ê mode when γ = ±1: it is never driven
+    rho = np.sqrt(np.where(across > _ALIGNED, across, np.inf))  # nor is ê's when γ = ±1
     sources[:, rank + s, s] = -(batch.e / length[:, None])[:, None]
     sources[:, rank + s, K + s] = (gamma / (rho * length))[:, None, None] * batch.e[:, None]
     along[:, rank + s, K + s] = -1.0 / rho[:, None]
-    if simple:  # eliminate the pencil's middle block: f_b joins f_a, and its norm joins the variance
-        sources[:, s, 2 * K + s] = fa + fb
-        direct = direct + a * E(fb**2) + E(fb, 1) ** 2
+    direct = rows.direct
+    if simple:  # M = 1: eliminate the pencil's middle block; f_b joins f_a, and its norm joins the variance
+        sources[:, s, 2 * K + s] = rows.fa + rows.fb
+        direct = direct + _squared_norm(batch, per_sample, rows.fb)
     else:
-        sources[:, s, 2 * K + s] = fa
-        sources[:, K + s, 2 * K + s] = fb
-    return Exact(
-        weights,
-        batch,
-        per_sample,
-        m=np.ones((U, K)),
-        b=k * h2,
-        g=k**2 * N.n2 * a,
-        sources=sources,
-        target=along,
-        direct=direct,
-    )
+        sources[:, s, 2 * K + s] = rows.fa
+        sources[:, K + s, 2 * K + s] = rows.fb
+    m = np.ones((U, K))
+    return Exact(weights, batch, per_sample, m, rows.b, rows.g, sources, along, direct)
+
+
+def _squared_norm(batch: Batch, per_sample: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """|X0ᵀf/n0|² for f [U, K, n]."""
+    return per_sample[:, None] * batch.mean(f**2) + batch.mean(f, 1) ** 2
+
+
+def sampled_bulk(
+    activation: Function,
+    letters: Letters,
+    target: Target,
+    *,
+    eta: np.ndarray,
+    alpha0: np.ndarray,
+    beta: np.ndarray,
+    noise: np.ndarray,
+    d: int,
+    seed: int,
+) -> Spectral:
+    """The same networks' bulk with the first batch drawn at finite d and its covariance diagonalised."""
+    if len(letters.values) > 1 and activation.parity != "odd":
+        raise ParameterError(
+            "bulk = 'sampled' needs row covariances with common eigenvectors: one letter, or an odd activation"
+        )
+    one = [
+        _sampled(activation, letters, target, *setting, d=d, seed=seed)
+        for setting in zip(eta, alpha0, beta, noise, strict=True)
+    ]
+    parts = (np.stack(values) for values in zip(*one, strict=True))
+    return Spectral(np.asarray(letters.weights), *parts)
+
+
+def _sampled(
+    activation: Function,
+    letters: Letters,
+    target: Target,
+    eta: float,
+    alpha0: float,
+    beta: float,
+    noise: float,
+    d: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues [K, d], mode vectors [3, K, d] in the eigenbasis, and leftover norm variance [K]."""
+    stepped = eta > 0 and alpha0 > 0
+    rng = np.random.default_rng([seed, d])
+    n0 = max(1, round(alpha0 * d)) if stepped else d
+    X = rng.standard_normal((n0, d))  # the target is along the first axis, without loss of generality
+    e = target.function(X[:, 0]) + noise * rng.standard_normal(n0) - initial_output(activation, letters)
+    k = (eta / beta if stepped else 0.0) * np.asarray(letters.values)
+    per_sample = np.array([d / n0])
+    # the batch that was drawn, as a law: averages of e are sample means, those with z belong to the limit
+    z = X[:, 0]
+    law = Batch(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0)
+    rows = _rows(activation, law, per_sample, k[None])
+    A, B = (X.T * e**2) @ X / n0, (X.T * e) @ X / n0
+    M = np.eye(d) + rows.b[0, 0] * B
+    base, basis = np.linalg.eigh(A if activation.parity == "odd" else M @ M + rows.g[0, 0] * A)
+    C = 1.0 + rows.g[0][:, None] * base if activation.parity == "odd" else base[None]
+    v = X.T @ e
+    v /= np.linalg.norm(v) or 1.0
+    across = np.eye(d)[0] - v[0] * v
+    across /= np.linalg.norm(across) or 1.0
+    pull = X.T @ rows.fa[0].T / n0 + M @ (X.T @ rows.fb[0].T / n0)  # dE[δ w], [d, K]
+    K = len(k)
+    vectors = np.stack([np.repeat(v[:, None], K, 1), np.repeat(across[:, None], K, 1), pull], axis=0)
+    y = np.einsum("ij,mik->mkj", basis, vectors)
+    y[2] /= C
+    total = rows.direct[0] + _squared_norm(law, per_sample, rows.fb)[0]
+    return C, y, np.maximum(0.0, total - (y[2] ** 2 * C).sum(axis=-1))

@@ -10,12 +10,12 @@ import numpy as np
 from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Letters, Network, SpikedRF, Target
-from .bulk import Bulk, Isotropic
+from .bulk import Bulk, Isotropic, Orthogonal
 from .engine import Bulks, Problem
 from .groups import Merging, merge
 from .mapping import FirstLayer, first_layer, warn_if_poor
 
-BULKS = ("isotropic", "exact")
+BULKS = ("isotropic", "exact", "sampled", "orthogonal")
 
 
 class Posed(NamedTuple):
@@ -79,37 +79,85 @@ def _bulks(
     values: dict[str, np.ndarray],
     bulk: str | None,
 ) -> tuple[str, Bulks, int]:
-    if bulk not in (None, *BULKS):
-        raise ParameterError(f"bulk = {bulk!r} is unknown; use one of {list(BULKS)}, or leave it out")
+    """The bulk's name, its maker, and how many array elements a grid point takes."""
+    name = _named(model, letters, bulk)
     weights = np.asarray(letters.weights)
-    if isinstance(model, SpikedRF):
-        if bulk == "exact":
-            raise ParameterError(
-                "bulk = 'exact' is the bulk of a trained Network; a SpikedRF has the isotropic one"
-            )
-        bulk = "isotropic"
-    elif bulk is None:
-        bulk = "exact" if letters.biases is None else "isotropic"
-        if bulk == "isotropic":
+    if name == "isotropic":
+        if bulk is None and isinstance(model, Network):
             warn_if_poor(model.activation, letters, target, layer, values["eta"], values["beta"])
-    if bulk == "isotropic":
-
-        def isotropic(chunk: np.ndarray, _: int) -> tuple[Bulk, Bulk, Bulk]:
-            one = Isotropic(layer.c[chunk], weights)
-            return one, one, one
-
-        return bulk, isotropic, 64
-    if letters.biases is not None:
-        raise ParameterError(
-            "bulk = 'exact' does not cover biases in the gradient step; name bulk='isotropic', or leave biases out"
-        )
-    from .imprint import POINTS, exact_bulk
-
-    def exact(chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
-        chosen = {name: array[chunk] for name, array in values.items()}
-        return exact_bulk(
-            model.activation, letters, target, layer.gamma[chunk], **chosen, points=POINTS * 2**refinement
-        )
+        return name, lambda chunk, _: _thrice(Isotropic(layer.c[chunk], weights)), 64
+    if name == "orthogonal":
+        _check_orthogonal(model)
+        return name, lambda chunk, _: _thrice(Orthogonal(weights)), 64
+    from .imprint import POINTS, exact_bulk, sampled_bulk
 
     rank = len(weights) * (1 if model.activation.parity == "odd" else 2)
-    return bulk, exact, POINTS * rank**2
+    if name == "exact":
+
+        def exact(chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
+            chosen = {key: array[chunk] for key, array in values.items()}
+            points = POINTS * 2**refinement
+            return exact_bulk(model.activation, letters, target, layer.gamma[chunk], **chosen, points=points)
+
+        return name, exact, POINTS * rank**2
+    d, seed = _sample_size(name)
+
+    def sampled(chunk: np.ndarray, _: int) -> tuple[Bulk, Bulk, Bulk]:
+        chosen = {key: array[chunk] for key, array in values.items()}
+        return _thrice(sampled_bulk(model.activation, letters, target, **chosen, d=d, seed=seed))
+
+    return name, sampled, d * rank**2
+
+
+def _named(model: Network | SpikedRF, letters: Letters, bulk: str | None) -> str:
+    """Which bulk to use, or a sentence why the one asked for does not fit."""
+    network, biased = isinstance(model, Network), letters.biases is not None
+    if bulk is None:
+        return "exact" if network and not biased else "isotropic"
+    kind = bulk.split(":")[0]
+    if kind not in BULKS:
+        raise ParameterError(f"bulk = {bulk!r} is unknown; use one of {list(BULKS)}, or leave it out")
+    if kind in ("exact", "sampled"):
+        if not network:
+            raise ParameterError(
+                f"bulk = {bulk!r} is that of a trained Network; a SpikedRF has the isotropic one"
+            )
+        if biased:
+            raise ParameterError(
+                f"bulk = {bulk!r} does not cover biases in the gradient step; use bulk='isotropic', or no biases"
+            )
+    if kind == "orthogonal" and network:
+        raise ParameterError(
+            "bulk = 'orthogonal' is a special SpikedRF, W = Π⊥; a Network's rows are not orthogonal"
+        )
+    return bulk
+
+
+def _check_orthogonal(model: Network | SpikedRF) -> None:
+    assert isinstance(model, SpikedRF)
+    if (
+        np.any(np.asarray(model.beta) != 1.0)
+        or np.any(np.asarray(model.c) != 1.0)
+        or model.readout.c is not None
+    ):
+        raise ParameterError(
+            "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions: beta = 1 and c = 1"
+        )
+
+
+def _sample_size(name: str) -> tuple[int, int]:
+    """Dimension and seed from 'sampled', 'sampled:D' or 'sampled:D:SEED'."""
+    try:
+        d, seed = (*(int(part) for part in name.split(":")[1:]), *(1000, 0)[name.count(":") :])
+    except ValueError:
+        raise ParameterError(
+            f"bulk = {name!r}: write 'sampled', 'sampled:1000' or 'sampled:1000:7' (d, seed)"
+        ) from None
+    if d < 10:
+        raise ParameterError(f"bulk = {name!r}: a sampled batch needs d of at least 10")
+    return d, seed
+
+
+def _thrice(bulk: Bulk) -> tuple[Bulk, Bulk, Bulk]:
+    """A bulk with no rule inside is the same on all three."""
+    return bulk, bulk, bulk

@@ -4,5 +4,7 @@ the samples, the labels or the loss."""
 from .base import Bulk, Resolvent
 from .exact import Exact
 from .isotropic import Isotropic
+from .orthogonal import Orthogonal
+from .spectral import Spectral
 
-__all__ = ["Bulk", "Exact", "Isotropic", "Resolvent"]
+__all__ = ["Bulk", "Exact", "Isotropic", "Orthogonal", "Resolvent", "Spectral"]
