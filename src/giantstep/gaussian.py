@@ -196,11 +196,14 @@ def tail_reach(f: Function, scale: float, shift: float = 0.0) -> float:
 def extrapolated_error(last: np.ndarray, previous: np.ndarray) -> np.ndarray:
     """Error of the finest of three nested rules from the two differences between them.
 
-    The last difference is the error of the *middle* rule; the finest is better by at least the ratio already
-    seen, be the convergence algebraic (ratio 1/4, say) or geometric (ratio falling at each step).
+    Geometric convergence squares the difference at each step (allow the power 3/2, for prefactors): then the
+    finest rule is better than the middle one by at least the ratio seen. Otherwise there is an undeclared kink
+    or jump, whose errors depend erratically on where it falls between two nodes, and two rules may agree by
+    accident. But not three: for a single one, max(last, previous/4) bounds the trapezoidal rule's error.
     """
+    geometric = last <= np.maximum(previous**1.5, 1e-15)
     gain = np.minimum(1.0, last / np.maximum(previous, 1e-300))
-    return last * gain + 4e-16
+    return np.where(geometric, last * gain, np.maximum(last, 0.25 * previous)) + 4e-16
 
 
 def _distance(a: Moments, b: Moments) -> np.ndarray:
