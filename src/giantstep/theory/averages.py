@@ -27,7 +27,8 @@ class Averages:
         self.mu1, self.dmu0 = features.mu1, features.dmu0
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
         self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
-        self._end_density = np.exp(-0.5 * features.kappa[:, [0, -1]] ** 2)[:, None, :]
+        density = np.exp(-0.5 * features.kappa[:, [0, -1]] ** 2)
+        self._end_size = (density * self.phi.sum(axis=1)[:, [0, -1]])[:, None, :]
 
     def table(self, functions: np.ndarray) -> np.ndarray:
         """Weighted functions of κ [U, X, N] as the right factor of a matrix product, [U, N, X]."""
@@ -95,9 +96,8 @@ class Averages:
 
     def tail(self, f: np.ndarray) -> np.ndarray:
         """Size of f φ at the outermost nodes, for a typical φ of the features, over E[f φ]."""
-        typical = f * self.phi.sum(axis=1)[:, None, :]
-        ends = (np.abs(typical[..., [0, -1]]) * self._end_density).max(axis=-1)
-        return ends / (self.mean(np.abs(typical)) + 1e-300)
+        ends = np.abs(f[..., [0, -1]]) * self._end_size
+        return ends.max(axis=-1) / (np.abs(self.hats(f).sum(axis=-1)) + 1e-300)
 
 
 def expand(x: np.ndarray, basis: np.ndarray) -> np.ndarray:

@@ -15,19 +15,28 @@ import numpy as np
 
 from ..functions import Function
 from ..gaussian import STRIDES, extrapolated_error
-from . import square
+from ..losses import Loss
+from ..losses import square as square_loss
+from . import convex, square
 from .bulk import Bulk
+from .channel import Channel, make_channel
 from .features import Features, Label, Table, evaluations_per_model, is_sharp
-from .square import Setting, Solution
+from .labels import BinaryLaw
+from .means import Setting
+from .solution import Solution
 from .symmetric import packing
 
 RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
 _FARTHEST = 2.0  # how much the range of κ may grow
-_FINEST = 2048  # κ intervals per piece at which refinement gives up
+_FINEST = 2048  # κ intervals per piece at which refinement gives up,
+_FINEST_CONVEX = 256  # and for losses that need rules in two dimensions or more
 _BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
 _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
+_HARDLY_EVER = (
+    1e-2  # share of samples; also the training loss, over E σ*², under which its error counts as absolute
+)
 
 STATUS = (
     "converged",
@@ -36,8 +45,10 @@ STATUS = (
     "ridgeless at the interpolation threshold: the error diverges",
     "ridgeless interpolation is decided here by rare inputs far out along the spike, where the activation"
     " saturates: the limit is infinite or out of reach; use a small positive lam",
+    "the labels are all but separable along the spike alone, where the ridge does not act at d = infinity, and a"
+    " margin loss then drives m to infinity: give a finite d, or labels with flips or latent_noise, or another gamma",
 )
-FAILED = (1, 2, 4)
+FAILED = (1, 2, 4, 5)
 
 
 # bulks(chunk, refinement) gives the bulk of some first layers on three nested rules, finest first; the rules
@@ -63,6 +74,8 @@ class Problem:
     noise: np.ndarray
     d: np.ndarray
     width: int = 64  # array elements in flight per grid point
+    loss: Loss = square_loss
+    law: BinaryLaw | None = None  # of labels ±1, whose clean version is `target`
 
 
 def solve(
@@ -126,19 +139,21 @@ def _solve_rectangle(
         problem.gamma[chunk],
         points,
         farther,
+        problem.law,
     )
     rules = [table.at(stride) for stride in reversed(STRIDES)]
     limits = _Limits(problem, chunk, block, *rules[-1])
-    solutions: list[Solution] = []
     bulks = problem.bulks(chunk, refinement)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for (features, label), bulk in zip(rules, reversed(bulks), strict=True):
-            start = solutions[-1].V if solutions else None
-            solutions.append(square.solve(features, label, bulk, limits.setting, start))
+        solutions = _on_rules(problem, chunk, rules, bulks, limits.setting, points)
     error = _quadrature_error(solutions, rules[-1])
     answers = limits.apply(_answers(solutions[-1], error))
+    if problem.loss.margin:
+        answers["code"][(answers["code"] == 1) & _separable(solutions[-1], *rules[-1], limits.setting)] = 5
     unresolved = ~(answers["quadrature_error"] <= tolerance) & ~limits.diverging
-    if unresolved.any() and 2 * points <= _FINEST:
+    unresolved &= answers["code"] != 5
+    finest = _FINEST if problem.loss == square_loss else _FINEST_CONVEX
+    if unresolved.any() and 2 * points <= finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         if (solutions[-1].tail[unresolved] > tolerance).any():
             farther = min(_FARTHEST, farther * 4.0 / 3.0)
@@ -152,22 +167,63 @@ def _solve_rectangle(
     return answers
 
 
+def _on_rules(
+    problem: Problem,
+    chunk: np.ndarray,
+    rules: list[tuple[Features, Label]],
+    bulks: tuple[Bulk, Bulk, Bulk],
+    setting: Setting,
+    points: int,
+) -> list[Solution]:
+    """Solutions on the three rules, coarse to fine, each starting from the last."""
+    solutions: list[Solution] = []
+    for (features, label), bulk, stride in zip(rules, reversed(bulks), reversed(STRIDES), strict=True):
+        start = solutions[-1].start if solutions else None
+        finest = stride == 1
+
+        def channel(kappa: np.ndarray = features.kappa, stride: int = stride) -> Channel:
+            return make_channel(
+                problem.loss, problem.law, problem.target, kappa, problem.gamma[chunk], points // stride
+            )
+
+        if problem.loss == square_loss:
+            found = square.solve(features, label, bulk, setting, start)
+            if finest and problem.law is not None:
+                convex.count_wrong_signs(found, features, bulk, channel(), setting)
+        else:
+            found = convex.solve(features, label, bulk, channel(), setting, finest, start)
+        solutions.append(found)
+    return solutions
+
+
+def _separable(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
+    """Where the sign of the all-ones field alone, Σ μ0 m, is the right label for almost every κ, at d = ∞."""
+    field = solution.m @ features.mu0
+    wrong = 0.5 * (1.0 - np.sign(field) * label.t0[:, None])
+    return np.isinf(setting.d) & ((wrong * features.weights[:, None]).sum(axis=-1) < _HARDLY_EVER)
+
+
 def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label]) -> np.ndarray:
+    """Relative error of the test error and of the training loss, whichever is larger."""
     features, label = finest
-    coarse, middle, fine = (s.test_error for s in solutions)
     power = (features.weights * label.t2).sum(axis=-1)[:, None]
-    size = np.maximum(np.abs(fine), _NEARLY_ZERO * power) + 1e-300
-    error = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
-    error += solutions[-1].tail
+    error = solutions[-1].tail.copy()
+    for name, least in (("test_error", _NEARLY_ZERO), ("train_loss", _HARDLY_EVER)):
+        coarse, middle, fine = (getattr(s, name) for s in solutions)
+        size = np.maximum(np.abs(fine), least * power) + 1e-300
+        found = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
+        error = np.maximum(error, found + solutions[-1].tail)
     return np.where(np.isfinite(error), error, np.inf)
 
 
 def _answers(solution: Solution, error: np.ndarray) -> dict[str, np.ndarray]:
     pack = packing(solution.m.shape[-1])
     failed = ~(solution.residual <= RESIDUAL_TOLERANCE)
-    return {
+    signs = {name: getattr(solution, name) for name in ("test_error_01", "train_error_01")}
+    return {name: values for name, values in signs.items() if values is not None} | {
         "test_error": solution.test_error,
         "train_error": solution.train_error,
+        "train_loss": solution.train_loss,
         "m": solution.m,
         "zeta": solution.zeta,
         "psi": solution.psi,
@@ -217,9 +273,12 @@ class _Limits:
         answers["V2"][self._interpolates | self._idle] = np.inf
         for name in ("test_error", "q1", "q2", "V1", "V2"):
             answers[name][self.diverging] = np.inf
-        for name in ("m", "zeta", "psi", "chi"):
-            answers[name][self.diverging] = np.nan
-        answers["train_error"][self.diverging] = 0.0
+        for name in ("m", "zeta", "psi", "chi", "test_error_01"):
+            if name in answers:
+                answers[name][self.diverging] = np.nan
+        for name in ("train_error", "train_loss", "train_error_01"):
+            if name in answers:
+                answers[name][self.diverging] = 0.0
         answers["quadrature_error"][self.diverging] = 0.0
         answers["code"][self.diverging] = 3
         return answers

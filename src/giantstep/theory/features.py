@@ -22,6 +22,7 @@ from ..gaussian import (
     sample,
     tail_reach,
 )
+from .labels import BinaryLaw
 
 _INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
 _SHARP = 0.5  # width in κ below which a smoothed jump of the target is cut out rather than resolved
@@ -40,11 +41,16 @@ class Features(NamedTuple):
 
 
 class Label(NamedTuple):
-    """Moments of the noiseless target T given κ, over y = θ⊥·x: E T, E[yT], E T²; all [U, N]."""
+    """Moments of the labels Y given κ, over y = θ⊥·x and the labels' own law: E Y, E[yY], E Y²; all [U, N].
+
+    Additive noise is not included: it only adds its variance to the last. `clean` are the moments of the
+    noiseless target where those differ (binary labels with flips and the like).
+    """
 
     t0: np.ndarray
     t1: np.ndarray
     t2: np.ndarray
+    clean: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 def coefficient_moments(moments: Moments, c: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -57,7 +63,8 @@ class Table:
 
     `points` is the number of κ intervals (per piece, where the target's jumps are cut out), and `farther`
     stretches the range of κ. Refining the rule in κ is the solver's business, since only its answer tells
-    what is needed; the inner averages over z and y are resolved here, to `_INNER_TOLERANCE`.
+    what is needed; the inner averages over z and y are resolved here, to `_INNER_TOLERANCE`. Binary labels
+    have a `law`, of which `target` is the clean version; their moments are closed forms.
     """
 
     def __init__(
@@ -70,6 +77,7 @@ class Table:
         gamma: np.ndarray,
         points: int,
         farther: float = 1.0,
+        law: BinaryLaw | None = None,
     ):
         total = float(np.sqrt(c + r**2).max())
         reach = max(tail_reach(activation, _round_up(total)), tail_reach(target, 1.0))
@@ -83,9 +91,11 @@ class Table:
             self._kappa, self._weights = line[None, None], tuple(w[None, None] for w in weights)
         self._c = c[:, :, None]
         self._features = _Column(activation, r, biases, np.sqrt(c), self._kappa, reach, symmetric=not sharp)
-        self._label = _Column(
-            target, gamma[:, None], np.zeros(1), rho[:, None], self._kappa, reach, symmetric=not sharp
-        )
+        self._law, self._gamma = law, gamma
+        if law is None:
+            self._label = _Column(
+                target, gamma[:, None], np.zeros(1), rho[:, None], self._kappa, reach, symmetric=not sharp
+            )
 
     def at(self, stride: int) -> tuple[Features, Label]:
         """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
@@ -93,11 +103,16 @@ class Table:
         flat = (*kappa.shape[:1], -1)
         weights = self._weights[STRIDES.index(stride)]
         coefficients = coefficient_moments(self._features.moments(stride), self._c)
-        label = self._label.moments(stride)
-        return (
-            Features(kappa.reshape(flat), weights.reshape(flat), *coefficients),
-            Label(label.mean[:, 0], label.first[:, 0], label.square[:, 0]),
-        )
+        features = Features(kappa.reshape(flat), weights.reshape(flat), *coefficients)
+        return features, self._label_at(features.kappa, stride)
+
+    def _label_at(self, kappa: np.ndarray, stride: int) -> Label:
+        law = self._law
+        if law is None:
+            label = self._label.moments(stride)
+            return Label(label.mean[:, 0], label.first[:, 0], label.square[:, 0])
+        clean = None if law == law.clean else law.clean.moments(self._gamma, kappa)
+        return Label(*law.moments(self._gamma, kappa), clean)
 
 
 class _Column:

@@ -14,7 +14,7 @@ import numpy as np
 from .averages import apply
 from .bulk import Bulk
 from .response import Response
-from .symmetric import packing
+from .symmetric import packing, solve_small
 
 _NULL = 1e-13  # relative size under which a direction of the all-ones modes counts as absent
 _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
@@ -81,7 +81,7 @@ def solve_means(
     reduced = Acc - np.swapaxes(A0c, -1, -2) @ PA
     left = np.eye(C) + Gcc @ reduced
     right = apply(Gcc, r[..., K:] - apply(np.swapaxes(A0c, -1, -2), Pr)) + apply(Gcp, r_psi)
-    c = np.linalg.solve(left, right[..., None])[..., 0]
+    c = solve_small(left, right)
     m = Pr - apply(PA, c)
 
     u = np.zeros((U, A, bulk.modes, K))

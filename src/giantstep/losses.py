@@ -1,0 +1,342 @@
+"""Convex losses ℓ(y, z) of a label y and an output z: values and slopes for training, proximal scores for theory.
+
+Theory sees a loss through its proximal point z* = argmin_z (z - ω)²/2V + ℓ(y, z), the output that a training
+sample ends up with when the rest of the data alone would give it ω, and through
+
+    score  f = (z* - ω)/V = -ℓ'(y, z*),        slope  g = -∂f/∂ω = ℓ''(z*)/(1 + Vℓ''(z*)).
+
+Scores hold for V from 1e-9 to 1e8: nothing is divided by V that was not multiplied by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from .errors import ParameterError
+from .prox import increasing_root
+
+_EXP_LIMIT = 700.0  # exp() of more overflows
+_SOFT_KNEE = 2.5  # where the logistic loss bends most, to either side of 0
+
+
+class Score(NamedTuple):
+    """Proximal score f and its slope g = -∂f/∂ω."""
+
+    f: np.ndarray
+    g: np.ndarray
+
+
+class Loss:
+    """A convex loss of one's own: `value(y, z)` and `derivative(y, z)` (in z), both element by element.
+
+    `second_derivative` makes it faster and more exact; without it slopes come from differences. `kinks` are
+    the places where the derivative or its slope jumps, in y - z for a function of that difference and in y·z
+    otherwise: averages are split there, and lose accuracy at those not named. Convexity is checked on a grid.
+    """
+
+    name: str
+    margin: bool = False  # for labels ±1 only
+    residual: bool = False  # a function of y - z alone
+
+    def __init__(
+        self,
+        value: Callable[[Any, Any], Any],
+        derivative: Callable[[Any, Any], Any],
+        second_derivative: Callable[[Any, Any], Any] | None = None,
+        *,
+        kinks: Iterable[float] = (),
+        name: str | None = None,
+    ):
+        for argument, given in (("value", value), ("derivative", derivative)):
+            if not callable(given):
+                raise ParameterError(
+                    f"Loss {argument} = {given!r} is not callable; give a function of (y, z)"
+                )
+        self._value, self._derivative, self._second = value, derivative, second_derivative
+        self.kinks = tuple(float(k) for k in kinks)
+        self.name = name or getattr(value, "__name__", "own")
+        _check_convex(self)
+        self.residual = _depends_on_difference(value)
+
+    def value(self, y: Any, z: Any) -> Any:
+        """ℓ(y, z), on arrays of any array API library."""
+        return self._value(y, z)
+
+    def derivative(self, y: Any, z: Any) -> Any:
+        """∂ℓ/∂z."""
+        return self._derivative(y, z)
+
+    def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
+        """f and g at the proximal point, found inside a bracket that convexity guarantees."""
+        y, omega, V = np.broadcast_arrays(*(np.asarray(a, float) for a in (y, omega, V)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = increasing_root(lambda z: z - omega + V * self._derivative(y, z), omega)
+            f = -np.asarray(self._derivative(y, z), float)
+            shift = (z - omega) / V
+            # at a jump of the derivative the force is what holds z there, not either one-sided slope
+            step = 4.0 * np.spacing(np.abs(z) + np.abs(omega))
+            ends = (-self._derivative(y, z + step), -self._derivative(y, z - step))
+            f = np.clip(
+                np.where(np.abs(f - shift) * V > step, shift, f), np.minimum(*ends), np.maximum(*ends)
+            )
+            curvature = self._curvature(y, z)
+            slope = np.where(np.isinf(curvature), 1.0 / V, curvature / (1.0 + V * curvature))
+        return Score(f, slope)
+
+    def _curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """ℓ''; infinite where the derivative jumps."""
+        step = 1e-5 * (1.0 + np.abs(z))
+        right, left = self._derivative(y, z + step), self._derivative(y, z - step)
+        tiny = 64.0 * np.spacing(1.0 + np.abs(z))
+        jump = np.abs(np.asarray(self._derivative(y, z + tiny)) - self._derivative(y, z - tiny))
+        jumps = jump > 0.3 * np.abs(right - left) + 1e-9
+        inside = (right - left) / (2.0 * step) if self._second is None else self._second(y, z)
+        return np.where(jumps, np.inf, np.maximum(inside, 0.0))
+
+    def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Where the score bends as a function of ω, [..., k]: the images of the kinks, from either side."""
+        y = np.asarray(y, float)
+        found = []
+        for kink in self.kinks:
+            z = y - kink if self.residual else kink / y
+            step = 64.0 * np.spacing(1.0 + np.abs(z))
+            found += [z + V * self._derivative(y, z + side * step) for side in (-1.0, 1.0)]
+        return _stacked(found, np.broadcast_shapes(y.shape, V.shape))
+
+    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """A slope that a solver may lean on where the true one vanishes (a field of variance q)."""
+        return 0.1 / (1.0 + V + np.sqrt(q))
+
+    @property
+    def spec(self) -> str:
+        """Text from which `as_loss` makes this loss again; one's own has none."""
+        raise ParameterError(f"loss {self.name!r} is made of Python callables and cannot be written as text")
+
+    def __repr__(self) -> str:
+        return f"<Loss {self.name}>"
+
+
+class _Named(Loss):
+    """A loss of the catalogue, which text can name."""
+
+    @property
+    def spec(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, repr=False)
+class Clipped(_Named):
+    """Losses whose score is a clipped straight line, f = clip(s/(a + V), low, high), s = y - ω or 1 - yω.
+
+    ℓ = max over low ≤ p ≤ high of p s - a p²/2: square (a = 1, no bounds), Huber (a = 1, ±δ), absolute
+    (a = 0, ±1), pinball (a = 0, τ - 1 and τ); with `margin`, where f points along y: hinge (a = 0, 0 and 1)
+    and squared hinge (a = 1, 0 and no bound).
+    """
+
+    name: str
+    a: float
+    low: float
+    high: float
+    margin: bool = False
+
+    @property
+    def residual(self) -> bool:  # type: ignore[override]
+        return not self.margin
+
+    def value(self, y: Any, z: Any) -> Any:
+        s = 1 - y * z if self.margin else y - z
+        force = self._force(s)
+        return force * s - 0.5 * self.a * force * force
+
+    def derivative(self, y: Any, z: Any) -> Any:
+        return -y * self._force(1 - y * z) if self.margin else -self._force(y - z)
+
+    def _force(self, s: Any) -> Any:
+        """dℓ/ds; where it jumps, at s = 0, the value nearest to 0."""
+        xp = array_namespace(s)
+        if self.a > 0:
+            return xp.clip(s / self.a, self.low, self.high)
+        rest = min(max(0.0, self.low), self.high)
+        flat = 0.0 * s
+        return xp.where(s > 0, flat + self.high, xp.where(s < 0, flat + self.low, flat + rest))
+
+    def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
+        along = (1.0 - y * omega if self.margin else y - omega) / (self.a + V)
+        force = np.clip(along, self.low, self.high)
+        slope = np.where((along > self.low) & (along < self.high), 1.0 / (self.a + V), 0.0)
+        return Score(y * force if self.margin else force, slope)
+
+    def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
+        y = np.asarray(y, float)
+        direction = y if self.margin else np.ones_like(y)
+        bounds = [bound for bound in (self.low, self.high) if math.isfinite(bound)]
+        found = [y - direction * bound * (self.a + V) for bound in bounds]
+        return _stacked(found, np.broadcast_shapes(y.shape, V.shape))
+
+    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return 0.2 / (self.a + V) if self.a > 0 else 0.1 / (V + np.sqrt(q))
+
+
+@dataclass(frozen=True, repr=False)
+class Logistic(_Named):
+    """ln(1 + exp(-yz))."""
+
+    name: str = "logistic"
+    margin = True
+
+    def value(self, y: Any, z: Any) -> Any:
+        xp = array_namespace(z)
+        return xp.logaddexp(xp.zeros_like(z), -y * z)
+
+    def derivative(self, y: Any, z: Any) -> Any:
+        xp = array_namespace(z)
+        return -y * xp.exp(-xp.logaddexp(xp.zeros_like(z), y * z))
+
+    def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
+        u = y * np.asarray(omega, float)
+        V = np.broadcast_to(V, u.shape)
+        x = np.where(u + 0.5 * V > 0.0, np.maximum(u, 0.0), np.minimum(u + V, 0.0))
+        # x - V h(x) - u is concave right of 0 and convex left of it: Newton's steps from there are monotone
+        for _ in range(100):
+            growth = np.exp(np.minimum(x, _EXP_LIMIT))
+            h = 1.0 / (1.0 + growth)
+            curvature = h * (growth * h)
+            change = (u + V * h - x) / (1.0 + V * curvature)
+            x = x + change
+            if np.max(np.abs(change), initial=0.0) < 1e-8:  # the next one is below its square
+                break
+        growth = np.exp(np.minimum(x, _EXP_LIMIT))
+        h = 1.0 / (1.0 + growth)
+        curvature = h * (growth * h)
+        return Score(y * h, curvature / (1.0 + V * curvature))
+
+    def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
+        """No true ones; but for large V the score bends sharply around z* = ±2.5."""
+        y = np.asarray(y, float)
+        found = [y * (x - V / (1.0 + math.exp(x))) for x in (-_SOFT_KNEE, _SOFT_KNEE)]
+        return _stacked(found, np.broadcast_shapes(y.shape, V.shape))
+
+    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return 0.2 / (4.0 + V)
+
+
+@dataclass(frozen=True, repr=False)
+class Exponential(_Named):
+    """exp(-yz), the loss of boosting."""
+
+    name: str = "exponential"
+    margin = True
+
+    def value(self, y: Any, z: Any) -> Any:
+        return array_namespace(z).exp(-y * z)
+
+    def derivative(self, y: Any, z: Any) -> Any:
+        return -y * array_namespace(z).exp(-y * z)
+
+    def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
+        from scipy.special import wrightomega
+
+        u = y * np.asarray(omega, float)
+        pull = wrightomega(np.log(V) - u)  # w = V h solves w + ln w = ln V - u
+        return Score(y * pull / V, pull / V / (1.0 + pull))
+
+    def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
+        """No true ones; the score bends from a straight line to an exponential where V h = 1."""
+        y = np.asarray(y, float)
+        return _stacked([y * (np.log(V) - 1.0)], np.broadcast_shapes(y.shape, V.shape))
+
+    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return 0.2 / (1.0 + V)
+
+
+square = Clipped("square", 1.0, -math.inf, math.inf)
+absolute = Clipped("absolute", 0.0, -1.0, 1.0)
+hinge = Clipped("hinge", 0.0, 0.0, 1.0, margin=True)
+squared_hinge = Clipped("squared_hinge", 1.0, 0.0, math.inf, margin=True)
+logistic = Logistic()
+exponential = Exponential()
+
+
+def huber(delta: float = 1.0) -> Loss:
+    """Half the square of y - z up to |y - z| = delta, linear beyond."""
+    if not 0.0 < delta < math.inf:
+        raise ParameterError(f"huber: delta = {delta:g} must be a positive, finite number")
+    return Clipped(f"huber:{delta:.15g}", 1.0, -delta, delta)
+
+
+def pinball(tau: float = 0.5) -> Loss:
+    """tau·(y - z) above the output, (1 - tau)·(z - y) below it: its minimiser is the tau-quantile."""
+    if not 0.0 < tau < 1.0:
+        raise ParameterError(f"pinball: tau = {tau:g} must lie between 0 and 1")
+    return Clipped(f"pinball:{tau:.15g}", 0.0, tau - 1.0, tau)
+
+
+_PLAIN = {loss.name: loss for loss in (square, absolute, hinge, squared_hinge, logistic, exponential)}
+_WITH_PARAMETER = {"huber": huber, "pinball": pinball}
+NAMES = tuple(sorted([*_PLAIN, "huber:delta", "pinball:tau"]))
+
+
+def as_loss(given: str | Loss) -> Loss:
+    """The loss that a text such as "logistic" or "huber:0.5" names, or the given one."""
+    if isinstance(given, Loss):
+        return given
+    if not isinstance(given, str):
+        raise ParameterError(f"loss = {given!r} is neither a name nor a Loss; use one of {', '.join(NAMES)}")
+    name, colon, parameter = given.strip().lower().partition(":")
+    name = name.strip().replace("-", "_").replace(" ", "_")
+    if name in _PLAIN and not colon:
+        return _PLAIN[name]
+    if name not in _WITH_PARAMETER:
+        raise ParameterError(f"loss = {given!r} is unknown; use one of {', '.join(NAMES)}, or Loss(...)")
+    if not colon:
+        return _WITH_PARAMETER[name]()
+    try:
+        return _WITH_PARAMETER[name](float(parameter))
+    except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            f"loss = {given!r}: {parameter!r} is not a number; write {name}:0.5, say"
+        ) from None
+
+
+def _stacked(found: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    if not found:
+        return np.empty((*shape, 0))
+    return np.stack([np.broadcast_to(f, shape) for f in found], axis=-1)
+
+
+def _check_convex(loss: Loss) -> None:
+    z = np.linspace(-6.0, 6.0, 481)
+    for y in (-1.0, 1.0):
+        labels = np.full_like(z, y)
+        try:
+            value, slope = np.asarray(loss.value(labels, z)), np.asarray(loss.derivative(labels, z))
+        except Exception as error:
+            raise ParameterError(f"loss {loss.name!r} does not accept arrays (y, z): {error}") from error
+        if value.shape != z.shape or slope.shape != z.shape:
+            raise ParameterError(f"loss {loss.name!r} must act element by element on arrays (y, z)")
+        if not (np.isfinite(value).all() and np.isfinite(slope).all()):
+            raise ParameterError(
+                f"loss {loss.name!r} is not finite everywhere; every label and output must do"
+            )
+        size = np.abs(slope).max() + 1e-300
+        if np.diff(slope).min() < -1e-9 * size:
+            at = z[np.diff(slope).argmin()]
+            raise ParameterError(f"loss {loss.name!r} is not convex: its derivative falls near z = {at:.3g}")
+        rise, low, high = np.diff(value), slope[:-1] * 0.025, slope[1:] * 0.025
+        if np.any(rise < low - 1e-6 * size) or np.any(rise > high + 1e-6 * size):
+            raise ParameterError(f"loss {loss.name!r}: derivative is not that of value (with respect to z)")
+
+
+def _depends_on_difference(value: Callable[[Any, Any], Any]) -> bool:
+    z = np.linspace(-3.0, 3.0, 61)
+    at_zero = np.asarray(value(np.zeros_like(z), z))
+    moved = (np.asarray(value(np.full_like(z, y), z + y)) for y in (-1.0, 0.7, 2.0))
+    return all(np.allclose(other, at_zero, rtol=1e-9, atol=1e-12) for other in moved)

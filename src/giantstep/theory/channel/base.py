@@ -1,0 +1,97 @@
+"""What every channel answers: averages of the proximal score given κ, and what training does to its samples.
+
+Given κ, a sample's field without it in the training set is ω = M + P y + √(q - P²) ξ, its label depends on y
+(the projection on the rest of the target), and training moves the output to the proximal point of the loss
+at ω with stiffness V. Everything the readout's statistics need is in four averages over y, ξ and the label.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ...losses import Loss
+
+REACH = 9.0
+_BLOCK = 1 << 17  # array elements in flight: a megabyte each, so that a dozen of them stay in cache
+
+
+class Scores(NamedTuple):
+    """Averages given κ, each [B, N]: F1 = E f, F2 = E f², G = E g, Dy = E[y f] + P G (only the label moves)."""
+
+    F1: np.ndarray
+    F2: np.ndarray
+    G: np.ndarray
+    Dy: np.ndarray
+
+
+class Training(NamedTuple):
+    """Averages given κ, each [B, N]: the loss and the squared error of the fitted outputs, and, for binary
+    labels, the shares of wrong signs among training labels and clean test labels."""
+
+    loss: np.ndarray
+    error: np.ndarray
+    wrong: np.ndarray | None = None
+    wrong_test: np.ndarray | None = None
+
+
+class Channel(ABC):
+    """B grid points, each of a first layer `rows` [B]; fields M, P, V, q [B, N] on the κ nodes of their rule."""
+
+    loss: Loss
+    kappa: np.ndarray  # [U or 1, N]
+    width: int  # array elements per point and κ node
+
+    def scores(
+        self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
+    ) -> Scores:
+        """The four averages."""
+        return Scores(*self._in_blocks(self._scores, rows, M, P, V, q, noise))
+
+    def training(
+        self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
+    ) -> Training:
+        """What the fitted outputs are like."""
+        return Training(*self._in_blocks(self._training, rows, M, P, V, q, noise))
+
+    @abstractmethod
+    def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores: ...
+
+    @abstractmethod
+    def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training: ...
+
+    def _in_blocks(self, compute: Callable[..., tuple], rows: np.ndarray, *fields: np.ndarray) -> tuple:
+        size = max(1, _BLOCK // (self.width * self.kappa.shape[-1]))
+        parts = [
+            compute(rows[i : i + size], *(field[i : i + size] for field in fields))
+            for i in range(0, len(rows), size)
+        ]
+        return tuple(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True))
+
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """κ of these rows, [B or 1, N]."""
+        return self.kappa if len(self.kappa) == 1 else self.kappa[rows]
+
+
+@lru_cache(maxsize=64)
+def legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes and weights on [-1, 1]."""
+    return np.polynomial.legendre.leggauss(n)
+
+
+def panels(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, np.ndarray]:
+    """Rule for E over N(0, 1), cut at `cuts` [..., k] and at ±reach/3: nodes and weights [..., (k + 3)·n]."""
+    fixed = np.broadcast_to(np.array([-reach, -reach / 3, reach / 3, reach]), (*cuts.shape[:-1], 4))
+    edges = np.concatenate([fixed, np.clip(cuts, -reach, reach)], axis=-1)
+    edges.sort(axis=-1)
+    half = 0.5 * np.diff(edges, axis=-1)[..., None]
+    middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
+    x, w = legendre(n)
+    z = middle + half * x
+    weights = half * (w / np.sqrt(2.0 * np.pi)) * np.exp(-0.5 * z * z)
+    shape = (*cuts.shape[:-1], -1)
+    return z.reshape(shape), weights.reshape(shape)

@@ -1,0 +1,83 @@
+"""Labels ±1, any loss: integrate over the field and sum over labels with their probabilities.
+
+Given the field, the label's own randomness and the part of the target that the field does not see are averaged
+in closed form, so nothing jumps; the score's bends are cut out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...losses import Loss
+from ..labels import BinaryLaw
+from .base import Channel, Scores, Training, panels
+
+_TINY = 1e-150
+
+
+class BinaryChannel(Channel):
+    """A loss on labels of a `law`; `points` is the number of nodes between two cuts."""
+
+    def __init__(self, loss: Loss, law: BinaryLaw, kappa: np.ndarray, gamma: np.ndarray, points: int):
+        self.loss, self.law, self.kappa, self.points = loss, law, kappa, points
+        self._gamma, self._rho = gamma[:, None], np.sqrt(np.maximum(0.0, 1.0 - gamma**2))[:, None]
+        bends = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
+        self.width = (bends + len(law.cuts) + 3) * points
+
+    def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
+        M, P, V, q, _ = fields
+        z, w, omega, mean, variance = self._nodes(rows, M, P, V, q, ())
+        up, slope = self.law.chance(mean, variance)
+        slope *= self._rho[rows][..., None] * w
+        up *= w
+        F1, F2, G, Dy = (np.zeros_like(M) for _ in range(4))
+        for y, chance, tilt in ((1.0, up, slope), (-1.0, w - up, -slope)):
+            f, g = self.loss.score(y, omega, V[..., None])
+            F1 += _dot(chance, f)
+            F2 += _dot(chance, f * f)
+            G += _dot(chance, g)
+            Dy += _dot(tilt, f)
+        return Scores(F1, F2, G, Dy)
+
+    def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
+        M, P, V, q, _ = fields
+        undecided = [np.zeros_like(V)]
+        undecided += [V * self.loss.derivative(np.full_like(V, y), np.zeros_like(V)) for y in (-1.0, 1.0)]
+        z, w, omega, mean, variance = self._nodes(rows, M, P, V, q, undecided)
+        up, up_clean = (w * law.chance(mean, variance)[0] for law in (self.law, self.law.clean))
+        loss, error, wrong, wrong_test = (np.zeros_like(M) for _ in range(4))
+        for y, chance, clean in ((1.0, up, up_clean), (-1.0, w - up, w - up_clean)):
+            fitted = omega + V[..., None] * self.loss.score(y, omega, V[..., None]).f
+            loss += _dot(chance, self.loss.value(np.full_like(fitted, y), fitted))
+            error += _dot(chance, (y - fitted) ** 2)
+            wrong += _dot(chance, (y * fitted < 0.0).astype(float))
+            wrong_test += _dot(clean, (y * omega < 0.0).astype(float))
+        return Training(loss, error, wrong, wrong_test)
+
+    def _nodes(
+        self,
+        rows: np.ndarray,
+        M: np.ndarray,
+        P: np.ndarray,
+        V: np.ndarray,
+        q: np.ndarray,
+        more: tuple[np.ndarray, ...] | list[np.ndarray],
+    ) -> tuple[np.ndarray, ...]:
+        """Standard field z, weights, ω, and mean and variance of the target's argument given ω; [B, N, nodes]."""
+        kappa, gamma, rho = self.at(rows), self._gamma[rows], self._rho[rows]
+        root = np.sqrt(q)
+        share = np.clip(P / root, -1.0, 1.0)
+        bends = np.concatenate(
+            [*(self.loss.breaks(y, V) for y in (-1.0, 1.0)), *(cut[..., None] for cut in more)], axis=-1
+        )
+        reach = rho * share
+        reach = np.where(np.abs(reach) < _TINY, _TINY, reach)
+        turns = np.stack([(cut - gamma * kappa) / reach for cut in self.law.cuts], axis=-1)
+        z, w = panels(np.concatenate([(bends - M[..., None]) / root[..., None], turns], axis=-1), self.points)
+        omega = M[..., None] + root[..., None] * z
+        mean = (gamma * kappa)[..., None] + (rho * share)[..., None] * z
+        return z, w, omega, mean, (rho**2 * (1.0 - share**2))[..., None]
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.einsum("bnz,bnz->bn", a, b)

@@ -1,0 +1,167 @@
+"""Real labels Y = T + noise·ε with a loss of the residual Y - z: average over y, the rest is one Gaussian.
+
+Given κ and y the residual of the field, s = Y - ω, is normal with mean T - M - P y and variance q - P² + noise².
+Where the score is a clipped straight line (square, Huber, absolute, pinball) its averages over s are closed
+forms, smooth however kinked the loss; other losses are integrated between their bends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from ...functions import Function
+from ...gaussian import line_rule, tail_reach
+from ...losses import Clipped, Loss
+from .base import Channel, Scores, Training, legendre, panels
+
+_UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
+_NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
+_NARROW_NODES = 8
+
+
+class _Local(NamedTuple):
+    """Averages over s: E f, E f², E g; or loss and squared error of the fitted output."""
+
+    first: np.ndarray
+    second: np.ndarray
+    slope: np.ndarray | None = None
+
+
+class RealChannel(Channel):
+    """A loss of y - z on a target's values; `points` nodes between two cuts, or along y if it has no kinks."""
+
+    def __init__(self, loss: Loss, target: Function, kappa: np.ndarray, gamma: np.ndarray, points: int):
+        self.loss, self.kappa, self._points = loss, kappa, points
+        rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))[:, None]
+        reach = tail_reach(target, 1.0)
+        centre = gamma[:, None] * kappa  # [U, N]
+        if target.breakpoints:
+            steep = np.where(rho < 1e-150, 1e-150, rho)
+            cuts = np.stack([(b - centre) / steep for b in target.breakpoints], axis=-1)
+            self._y, self._w = panels(cuts, points, reach)
+        else:
+            y, weights = line_rule(4 * points, reach)
+            self._y, self._w = y[None, None], weights[0][None, None]
+        self._T = np.asarray(target(centre[..., None] + rho[..., None] * self._y))  # [U, N, J]
+        bends = loss.breaks(0.0, np.ones(1)).shape[-1]
+        inner = 1 if isinstance(loss, Clipped) else (bends + 3) * points
+        self.width = self._T.shape[-1] * inner
+
+    def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
+        y, w, shift, scale, V, P = self._fields(rows, *fields)
+        local = self._local_scores(shift, scale, V)
+        F1, F2, G = ((w * a).sum(axis=-1) for a in local)
+        return Scores(F1, F2, G, (w * y * local.first).sum(axis=-1) + P * G)
+
+    def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
+        _, w, shift, scale, V, _ = self._fields(rows, *fields)
+        local = self._local_training(shift, scale, V)
+        return Training((w * local.first).sum(axis=-1), (w * local.second).sum(axis=-1))
+
+    def _fields(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
+        """y, weights, mean and standard deviation of s, and V, all [B, N, J or 1]; and P [B, N]."""
+        M, P, V, q, noise = fields
+        shared = len(self._y) == 1
+        y, w = (a if shared else a[rows] for a in (self._y, self._w))
+        shift = self._T[rows] - M[..., None] - P[..., None] * y
+        scale = np.sqrt(np.maximum(q - P * P, 0.0) + noise[:, None] ** 2 + 1e-24)
+        return y, w, shift, scale[..., None], V[..., None], P
+
+    def _local_scores(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
+        if isinstance(self.loss, Clipped):
+            return _clipped_scores(self.loss, b, scale, V)
+        s, w, V = self._bent(b, scale, V)
+        f, g = self.loss.score(s, np.zeros_like(s), V)
+        return _Local((w * f).sum(axis=-1), (w * f * f).sum(axis=-1), (w * g).sum(axis=-1))
+
+    def _local_training(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
+        if isinstance(self.loss, Clipped):
+            return _clipped_training(self.loss, b, scale, V)
+        s, w, V = self._bent(b, scale, V)
+        left = s - V * self.loss.score(s, np.zeros_like(s), V).f
+        return _Local(
+            (w * self.loss.value(left, np.zeros_like(left))).sum(axis=-1), (w * left**2).sum(axis=-1)
+        )
+
+    def _bent(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, ...]:
+        """s, weights and V on a rule cut where the score bends, [B, N, J, nodes]."""
+        bends = -self.loss.breaks(0.0, np.broadcast_to(V, b.shape))  # at y = 0: s = -ω
+        z, w = panels((bends - b[..., None]) / scale[..., None], self._points)
+        s = b[..., None] + scale[..., None] * z
+        return s, w, np.broadcast_to(V[..., None], s.shape)
+
+
+class _Window:
+    """The interval of s ~ N(b, scale²) inside which the score is straight, and moments in and around it."""
+
+    def __init__(self, loss: Clipped, b: np.ndarray, scale: np.ndarray, V: np.ndarray):
+        self.low, self.high = max(loss.low, -_UNBOUNDED), min(loss.high, _UNBOUNDED)
+        self.rise = loss.a + V  # f = s/rise inside
+        self.b, self.scale = b, scale
+        self.L, self.H = self.low * self.rise, self.high * self.rise
+        self.zl, self.zh = (self.L - b) / scale, (self.H - b) / scale
+        self.dl, self.dh = (np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) for z in (self.zl, self.zh))
+        self.below, self.above = ndtr(self.zl), ndtr(-self.zh)
+
+    def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """E[1], E[s] and E[s²] over the window; by a direct rule where differences of Φ would cancel."""
+        b, scale = self.b, self.scale
+        right = self.zl > 0.0
+        mass = np.where(right, ndtr(-self.zl) - self.above, ndtr(self.zh) - self.below)
+        first = b * mass - scale * (self.dh - self.dl)
+        second = (b * b + scale**2) * mass - scale * ((b + self.H) * self.dh - (b + self.L) * self.dl)
+        narrow = self.zh - self.zl < _NARROW
+        if narrow.any():
+            x, w = legendre(_NARROW_NODES)
+            pick = np.nonzero(narrow)
+            zl, zh = self.zl[pick], self.zh[pick]
+            half = 0.5 * (zh - zl)[:, None]
+            z = 0.5 * (zh + zl)[:, None] + half * x
+            weight = half * w * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
+            s = b[pick][:, None] + np.broadcast_to(scale, b.shape)[pick][:, None] * z
+            mass[pick], first[pick], second[pick] = (
+                (weight * power).sum(axis=-1) for power in (1.0, s, s * s)
+            )
+        return mass, first, second
+
+    def outside(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+        """(E[1], E[s], E[s²]) below the window, and above it."""
+        b, scale = self.b, self.scale
+        power = b * b + scale**2
+        below = (
+            self.below,
+            b * self.below - scale * self.dl,
+            power * self.below - scale * (b + self.L) * self.dl,
+        )
+        above = (
+            self.above,
+            b * self.above + scale * self.dh,
+            power * self.above + scale * (b + self.H) * self.dh,
+        )
+        return below, above
+
+
+def _clipped_scores(loss: Clipped, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
+    window = _Window(loss, b, scale, V)
+    mass, first, second = window.inside()
+    low, high, rise = window.low, window.high, window.rise
+    return _Local(
+        low * window.below + high * window.above + first / rise,
+        low**2 * window.below + high**2 * window.above + second / rise**2,
+        mass / rise,
+    )
+
+
+def _clipped_training(loss: Clipped, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
+    """Fitted outputs miss the label by s·a/(a + V) inside the window and by s - V·bound outside."""
+    window = _Window(loss, b, scale, V)
+    inside = window.inside()[2] / window.rise**2
+    value, error = 0.5 * loss.a * inside, loss.a**2 * inside
+    for bound, (mass, first, second) in zip((window.low, window.high), window.outside(), strict=True):
+        if abs(bound) < _UNBOUNDED:
+            value = value + bound * (first - V * bound * mass) - 0.5 * loss.a * bound**2 * mass
+            error = error + second - 2.0 * V * bound * first + (V * bound) ** 2 * mass
+    return _Local(value, np.maximum(error, 0.0))

@@ -1,0 +1,233 @@
+"""Result 3 for any convex loss: one map of all order parameters onto themselves, and its fixed point.
+
+The channel turns the fields that the order parameters make into averages of the proximal score; those drive the
+bulk, whose answer is the next set of order parameters:
+
+    (V, q, m, ζ, ψ, χ)  →  M, P, V, q (κ)  →  F1, F2, G, Dy (κ)  →  V̂ = α/β E[φG],  q̂ = α/β E[φF2],  u  →  ...
+
+The means are not taken from the plain map, which may diverge along the soft directions, but from one joint
+linearised step: the score answers a change of the mean field by -G times it. All arrays are [U, A, ...].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .anderson import FixedPoint, anderson, newton
+from .averages import Averages, apply, expand
+from .bulk import Bulk
+from .channel import Channel, Scores, Training
+from .features import Features, Label
+from .means import Setting, solve_means, wobble
+from .response import Response, respond, signal_energy_gradient, total_tangent
+from .solution import Solution
+from .state import Coordinates, State
+from .symmetric import packing
+
+_LEAST_V, _LEAST_Q = 1e-12, 1e-20  # floors of V(κ) and q(κ), where all features vanish
+_TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
+_ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
+_CONTINUATION = 3.0  # factor between successive λ of the fallback,
+_EASY = 30.0  # and the λ at which it starts
+_LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
+_RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
+
+
+class _Problem:
+    """The map at one rule in κ."""
+
+    def __init__(self, features: Features, bulk: Bulk, channel: Channel, setting: Setting):
+        self.bulk, self.channel, self.setting = bulk, channel, setting
+        self.averages = Averages(features, bulk.modes)
+        self.pack = packing(len(bulk.weights))
+        self.coordinates = Coordinates(self.pack, bulk.modes)
+        self.wobble = wobble(bulk, setting)
+        U, A = setting.alpha.shape
+        self.shape = (U, A)
+        self.rows = np.repeat(np.arange(U), A)
+        N = self.averages.phi.shape[-1]
+        self._scores = [np.zeros((U * A, N)) for _ in Scores._fields]
+
+    def fields(self, state: State) -> tuple[np.ndarray, ...]:
+        """M, P, V and q on the κ nodes, [U, A, N]."""
+        averages, counts = self.averages, self.pack.counts
+        M = expand(state.means.reshape(*self.shape, -1), averages.means)
+        P = expand(state.psi, averages.mu1)
+        V = expand(state.V * counts, averages.phi)
+        q = expand(state.q * counts, averages.phi)
+        if self.wobble is not None:
+            tilt = state.means[:, :, 0, :, None] * averages.dmu0[:, None]
+            q = q + np.einsum("uast,uasn,uatn->uan", self.wobble, tilt, tilt, optimize=True)
+        return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, P * P), _LEAST_Q)
+
+    def _channel_arguments(self, fields: tuple[np.ndarray, ...], at: np.ndarray) -> tuple[np.ndarray, ...]:
+        flat = (field.reshape(len(self.rows), -1)[at] for field in fields)
+        return (self.rows[at], *flat, self.setting.noise.reshape(-1)[at])
+
+    def training(self, fields: tuple[np.ndarray, ...]) -> Training:
+        """What the fitted outputs are like, everywhere, [U·A, N]."""
+        return self.channel.training(*self._channel_arguments(fields, np.ones(len(self.rows), bool)))
+
+    def mean(self, values: np.ndarray | None) -> Any:
+        """E over κ of [U·A, N] as [U, A]; None stays None."""
+        return None if values is None else self.averages.mean(values.reshape(*self.shape, -1))
+
+    def step(self, x: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """The map on vectors [U·A, n]; only `active` points are looked at anew."""
+        x = x.reshape(*self.shape, -1)
+        state = self.coordinates.state(x)
+        fields = self.fields(state)
+        found = self.channel.scores(*self._channel_arguments(fields, active))
+        for kept, new in zip(self._scores, found, strict=True):
+            kept[active] = new
+        scores = Scores(*(kept.reshape(*self.shape, -1) for kept in self._scores))
+        new = self.coordinates.vector(self._answer(state, fields, scores))
+        return np.where(active.reshape(self.shape)[..., None], new, x).reshape(active.size, -1)
+
+    def _answer(self, state: State, fields: tuple[np.ndarray, ...], scores: Scores) -> State:
+        """The bulk's answer to the averaged scores."""
+        averages, setting, bulk, pack = self.averages, self.setting, self.bulk, self.pack
+        ratio, K = setting.ratio, pack.groups
+        M, _, V, q = fields
+        hat = ratio * averages.hats(scores.G)
+        response = respond(bulk, state.V, hat, setting.beta, setting.lam)
+        slope = np.maximum(scores.G, self.channel.loss.floor(V, q))
+        pairs = ratio[..., None] * averages.mean_pairs(slope)
+        if self.wobble is not None:
+            pairs[..., :K, :K] += self.wobble * ratio[..., None] * averages.tilts(scores.G)
+        means = solve_means(
+            bulk,
+            setting,
+            response,
+            pack.matrix(hat),
+            pairs,
+            ratio * averages.on_means(scores.F1 + slope * M),
+            ratio * averages.on_mu1(scores.Dy),
+            ratio[..., 0] * averages.size,
+        )
+        tangent = total_tangent(response)
+        signal = signal_energy_gradient(response, tangent, means.u, means.stiff)
+        zeta = means.values[:, :, 1]
+        signal -= pack.pack(zeta[..., :, None] * zeta[..., None, :], np.zeros_like(zeta))
+        norms = apply(tangent, ratio * averages.hats(scores.F2)) + signal
+        return State(self._closed(state.V, response), norms, means.values, means.psi)
+
+    def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
+        """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
+        left = np.eye(V.shape[-1]) - response.by_V
+        plain = response.V
+        closed = V + np.linalg.solve(left, (plain - V)[..., None])[..., 0]
+        positive = self.coordinates.logarithms
+        fine = np.all(closed[..., positive] > 0.1 * plain[..., positive], axis=-1)
+        return np.where(fine[..., None], closed, plain)
+
+    def cold(self) -> np.ndarray:
+        """Where to start from when nothing is known, [U, A, n]."""
+        K, share = self.pack.groups, self.bulk.weights
+        V2 = share / (1.0 + self.setting.lam[..., None])
+        V1 = V2[..., :, None] * np.eye(K)
+        q = 0.5 * self.pack.pack(np.broadcast_to(np.diag(share), V1.shape), np.broadcast_to(share, V2.shape))
+        means = np.zeros((*self.shape, self.bulk.modes, K))
+        return self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, np.zeros_like(V2)))
+
+    def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
+        shaped = (a.reshape(*self.shape, -1) for a in (new, old))
+        return self.coordinates.distance(*shaped).reshape(-1)
+
+
+def solve(
+    features: Features,
+    label: Label,
+    bulk: Bulk,
+    channel: Channel,
+    setting: Setting,
+    thorough: bool = True,
+    start: np.ndarray | None = None,
+) -> Solution:
+    """All order parameters and errors; `start` is that of another solution, such as a coarser rule's.
+
+    A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no last resort.
+    """
+    tolerance = _TOLERANCE if thorough else _ROUGH_TOLERANCE
+    problem = _Problem(features, bulk, channel, setting)
+    x = problem.cold() if start is None else start
+    found = FixedPoint(x.reshape(problem.rows.size, -1).copy(), *_unknown(problem.rows.size))
+    _search(problem, found, tolerance)
+    if thorough and np.any(found.residual > tolerance):
+        _continue_in_lam(problem, found, tolerance)
+    return _fit(problem, label, found)
+
+
+def _unknown(points: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.full(points, np.inf), np.zeros(points, int)
+
+
+def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
+    """Anderson's mixing, and Newton's method where it stalls."""
+    limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
+    arguments = (problem.step, problem.distance, found, limit, tolerance)
+    anderson(*arguments, steps=_ANDERSON_STEPS, damping=damping)
+    lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
+    found.residual[lost] = np.minimum(found.residual[lost], 0.0)  # not worth Newton's effort: see below
+    newton(*arguments, steps=_NEWTON_STEPS)
+    found.residual[lost] = np.inf
+
+
+def _continue_in_lam(problem: _Problem, found: FixedPoint, tolerance: float) -> None:
+    """Start from a large λ, where the readout hardly fits, and follow the solution down: the last resort."""
+    todo = found.residual > tolerance
+    setting, final = problem.setting, problem.setting.lam
+    stages = int(np.ceil(max(0.0, np.log(_EASY / final.reshape(-1)[todo].min()) / np.log(_CONTINUATION))))
+    path = FixedPoint(problem.cold().reshape(len(todo), -1), *_unknown(len(todo)))
+    for stage in range(stages, -1, -1):
+        easier = np.minimum(np.maximum(final, _EASY), final * _CONTINUATION**stage)
+        problem.setting = Setting(setting.alpha, setting.beta, easier, setting.noise, setting.d, setting.unit)
+        path.residual = np.where(todo, np.inf, 0.0)
+        last = stage == 0
+        _search(problem, path, tolerance if last else 1e-4, damping=0.6)
+    problem.setting = setting
+    found.evaluations += path.evaluations
+    found.improve(todo, path.x, path.residual)
+
+
+def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
+    x = found.x.reshape(*problem.shape, -1)
+    state = problem.coordinates.state(x)
+    fields = problem.fields(state)
+    training = Training(*(problem.mean(values) for values in problem.training(fields)))
+    M, P, _, q = fields
+    t0, t1, t2 = (t[:, None, :] for t in label.clean or label[:3])
+    R = t2 - 2.0 * M * t0 + M * M - 2.0 * P * t1 + q
+    zeta = state.means[:, :, 1]
+    return Solution(
+        V=state.V,
+        q=state.q,
+        m=state.means[:, :, 0],
+        zeta=zeta,
+        psi=state.psi,
+        chi=state.means[:, :, 2] if problem.bulk.modes == 3 else np.zeros_like(zeta),
+        test_error=problem.averages.mean(R),
+        train_error=training.error,
+        train_loss=training.loss,
+        test_error_01=training.wrong_test,
+        train_error_01=training.wrong,
+        residual=found.residual.reshape(problem.shape),
+        evaluations=found.evaluations.reshape(problem.shape),
+        start=x,
+        tail=problem.averages.tail(R),
+    )
+
+
+def count_wrong_signs(
+    solution: Solution, features: Features, bulk: Bulk, channel: Channel, setting: Setting
+) -> None:
+    """Fill in the shares of wrong signs of a solution that another solver found."""
+    problem = _Problem(features, bulk, channel, setting)
+    parts = [solution.m, solution.zeta, solution.chi][: bulk.modes]
+    state = State(solution.V, solution.q, np.stack(parts, axis=2), solution.psi)
+    training = problem.training(problem.fields(state))
+    solution.test_error_01 = problem.mean(training.wrong_test)
+    wrong = problem.mean(training.wrong)
+    solution.train_error_01 = np.where(setting.unit == 0.0, 0.0, wrong)  # interpolation fits every label

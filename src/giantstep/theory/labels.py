@@ -1,0 +1,143 @@
+"""Binary labels as one law: the sign of a function of z + noise, turned over now and then.
+
+Labels drawn with probability sigmoid(s·z) fit in too: the logistic distribution is a mixture of normal ones
+(of standard deviation 2k, k having Kolmogorov's distribution), so they are signs with latent noise whose
+strength is drawn at random. Every average over a Gaussian field is then a sum of Φ's: no jump is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr
+
+from ..errors import ParameterError
+from ..functions import Function
+
+if TYPE_CHECKING:
+    from ..model import Target
+
+_MIXTURE = 28  # normal laws that make up a logistic one: sigmoid to 1e-14 everywhere
+_RANGE = (0.16, 4.4)  # of k; Kolmogorov's density is below 1e-15 outside
+_SPAN, _STEP = 12.0, 1e-3  # where sign changes of a target are looked for, and how close they may lie
+
+
+@dataclass(frozen=True)
+class BinaryLaw:
+    """Y = ±1: sign `first` left of all `cuts` and alternating, seen at z + noise, wrong with chance `flips`."""
+
+    cuts: tuple[float, ...]
+    first: float
+    flips: float = 0.0
+    noise: tuple[float, ...] = (0.0,)  # standard deviations of the latent noise,
+    weights: tuple[float, ...] = (1.0,)  # and how often each occurs
+
+    @property
+    def clean(self) -> BinaryLaw:
+        """The same without flips and noise: what a test compares with."""
+        return BinaryLaw(self.cuts, self.first)
+
+    def expectation(self, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, ...]:
+        """E[Y] for z ~ N(mean, variance), and its first and second derivative in the mean."""
+        value = np.zeros(np.broadcast_shapes(np.shape(mean), np.shape(variance)))
+        slope, bend = np.zeros_like(value), np.zeros_like(value)
+        for noise, weight in zip(self.noise, self.weights, strict=True):
+            inverse = 1.0 / np.sqrt(np.maximum(variance + noise**2, 1e-300))
+            jump = -2.0 * self.first * weight * (1.0 - 2.0 * self.flips)
+            for cut in self.cuts:
+                x = np.clip((mean - cut) * inverse, -40.0, 40.0)
+                density = np.exp(-0.5 * x * x) * (jump / np.sqrt(2.0 * np.pi)) * inverse
+                value += jump * ndtr(x)
+                slope += density
+                bend -= density * x * inverse
+                jump = -jump
+        return value + self.first * (1.0 - 2.0 * self.flips), slope, bend
+
+    def chance(self, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """P(Y = +1) for z ~ N(mean, variance), and its derivative in the mean."""
+        value, slope, _ = self.expectation(mean, variance)
+        return 0.5 * (1.0 + value), 0.5 * slope
+
+    def moments(self, gamma: np.ndarray, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """E Y, E[yY] and E Y² given κ, for z = γκ + √(1-γ²) y: all [U, N]."""
+        rho_square = np.maximum(0.0, 1.0 - gamma**2)[:, None]
+        mean, slope, _ = self.expectation(gamma[:, None] * kappa, rho_square)
+        return mean, np.sqrt(rho_square) * slope, np.ones_like(mean)
+
+    def hermite(self) -> tuple[float, float, float]:
+        """E Y, E[zY] and E[(z² - 1)Y] over z ~ N(0, 1)."""
+        mean, first, second = self.expectation(np.zeros(1), np.ones(1))
+        return float(mean[0]), float(first[0]), float(second[0])
+
+    def function(self) -> Function:
+        """The clean label as a function of z, with its jumps."""
+        return _Steps.make(self.cuts, self.first)
+
+
+class _Steps:
+    """A piecewise constant ±1, picklable."""
+
+    def __init__(self, cuts: tuple[float, ...], first: float):
+        self.cuts, self.first = np.asarray(cuts), first
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        return self.first * (1.0 - 2.0 * (np.searchsorted(self.cuts, z) % 2))
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def make(cuts: tuple[float, ...], first: float) -> Function:
+        return Function(_Steps(cuts, first), breakpoints=cuts, name="label")
+
+
+def binary_law(target: Target) -> BinaryLaw | None:
+    """The law of a target's labels where they are ±1; None for real labels."""
+    if not target.binary:
+        return None
+    cuts, first = _sign_changes(target.function)
+    if target.scale is None:
+        return BinaryLaw(cuts, first, target.flips, (target.latent_noise,))
+    k, weights = _kolmogorov()
+    noise = np.hypot(2.0 * k / target.scale, target.latent_noise)
+    return BinaryLaw(cuts, first, target.flips, tuple(noise.tolist()), tuple(weights.tolist()))
+
+
+@lru_cache(maxsize=256)
+def _sign_changes(f: Function) -> tuple[tuple[float, ...], float]:
+    """Where f changes sign, and its sign on the far left. Changes closer than 1e-3 to each other are not seen."""
+    grid = np.arange(-_SPAN, _SPAN + _STEP, _STEP) + 0.317 * _STEP  # no grid point on a round number
+    edges = np.sort(
+        np.concatenate([grid, *([b - 1e-12, b + 1e-12] for b in f.breakpoints if abs(b) < _SPAN)])
+    )
+    signs = np.sign(np.asarray(f(edges), float))
+    known = signs != 0
+    if not known.any():
+        raise ParameterError(f"target {f.name!r} vanishes everywhere, so its sign is no label")
+    edges, signs = edges[known], signs[known]
+    at = np.flatnonzero(signs[1:] != signs[:-1])
+    low, high, left = edges[at].copy(), edges[at + 1].copy(), signs[at]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        same = np.sign(np.asarray(f(middle), float)) == left
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    cuts = 0.5 * (low + high)
+    cuts[np.abs(cuts) < 1e-12] = 0.0
+    return tuple(cuts.tolist()), float(signs[0])
+
+
+@lru_cache(maxsize=1)
+def _kolmogorov() -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights for averages over Kolmogorov's distribution: trapezoidal in ln k, where it is smooth.
+
+    Its density falls off faster than any power on both sides, so the rule converges geometrically.
+    """
+    t = np.linspace(*np.log(_RANGE), _MIXTURE)
+    k = np.exp(t)
+    j = np.arange(1, 40)[:, None]
+    large = 8.0 * k * ((-1.0) ** (j + 1) * j**2 * np.exp(-2.0 * j**2 * k**2)).sum(axis=0)
+    exponent = ((2 * j - 1) * np.pi / k) ** 2 / 8.0
+    small = np.sqrt(2.0 * np.pi) / k**2 * ((2.0 * exponent - 1.0) * np.exp(-exponent)).sum(axis=0)
+    weights = np.where(k < 1.0, small, large) * k * (t[1] - t[0])
+    return k, weights / weights.sum()

@@ -1,0 +1,90 @@
+"""The unknowns of the general solver as one vector per grid point, in coordinates where steps stay admissible.
+
+Responses V and norms q are positive (matrices over the groups: positive definite), so their diagonals enter as
+logarithms and their off-diagonal entries as correlations; of q1 what enters is q1 - ψψᵀ, which is positive
+whatever ψ. The means m, ζ, ψ, χ enter as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .symmetric import Packing
+
+_LEAST = 1e-13  # of q1's diagonal that q1 - ψψᵀ may fall to: rounding errors, no further
+
+
+@dataclass
+class State:
+    """Order parameters [U, A, ...]: packed V and q, means (m, ζ and, with three modes, χ) and ψ."""
+
+    V: np.ndarray  # [U, A, P]
+    q: np.ndarray
+    means: np.ndarray  # [U, A, 2 or 3, K]
+    psi: np.ndarray  # [U, A, K]
+
+
+class Coordinates:
+    """To and from vectors [U, A, n]."""
+
+    def __init__(self, pack: Packing, modes: int):
+        self._pack, self._means = pack, modes * pack.groups
+        self.logarithms = np.concatenate([pack.rows == pack.cols, np.ones(pack.groups, bool)])
+        self.size = 2 * pack.size + self._means + pack.groups
+        self.is_log = np.concatenate(
+            [self.logarithms, self.logarithms, np.zeros(self.size - 2 * pack.size, bool)]
+        )
+
+    def vector(self, state: State) -> np.ndarray:
+        flat = state.means.reshape(*state.means.shape[:2], -1)
+        unseen = self._unseen(state)
+        return np.concatenate([self._encode(state.V), self._encode(unseen), flat, state.psi], axis=-1)
+
+    def state(self, x: np.ndarray) -> State:
+        size, K = self._pack.size, self._pack.groups
+        V, unseen = self._decode(x[..., :size]), self._decode(x[..., size : 2 * size])
+        means = x[..., 2 * size : -K].reshape(*x.shape[:2], -1, K)
+        psi = x[..., -K:]
+        return State(V, unseen + self._outer(psi), means, psi)
+
+    def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
+        """Largest relative difference of two vectors, [U, A]; means are measured against their own scale."""
+        size, K = self._pack.size, self._pack.groups
+        state = self.state(old)
+        diagonal = np.flatnonzero(self._pack.rows == self._pack.cols)
+        linear = np.sqrt(state.q[..., diagonal])[..., None, :]  # size of a·W: the scale of ζ and ψ
+        free = np.abs(state.means).max(axis=-1, keepdims=True)  # m and χ have no other scale than their own
+        scale = np.maximum(free, linear)
+        change = np.abs(new - old)
+        change[..., 2 * size : -K] /= (
+            np.broadcast_to(scale, state.means.shape).reshape(*old.shape[:2], -1) + 1e-12
+        )
+        change[..., -K:] /= linear[..., 0, :] + 1e-300
+        return change.max(axis=-1)
+
+    def _unseen(self, state: State) -> np.ndarray:
+        """(q1 - ψψᵀ, q2), floored where rounding errors would make it negative."""
+        unseen = state.q - self._outer(state.psi)
+        return np.where(self.logarithms, np.maximum(unseen, _LEAST * np.abs(state.q) + 1e-300), unseen)
+
+    def _outer(self, psi: np.ndarray) -> np.ndarray:
+        return self._pack.pack(psi[..., :, None] * psi[..., None, :], np.zeros_like(psi))
+
+    def _encode(self, packed: np.ndarray) -> np.ndarray:
+        rows, cols, pairs = self._pack.rows, self._pack.cols, self._pack.pairs
+        root = np.sqrt(np.maximum(packed[..., : self._pack.pairs][..., rows == cols], 1e-300))
+        out = packed.copy()
+        out[..., :pairs] /= root[..., rows] * root[..., cols]
+        out[..., self.logarithms] = np.log(np.maximum(packed[..., self.logarithms], 1e-300))
+        return out
+
+    def _decode(self, x: np.ndarray) -> np.ndarray:
+        rows, cols, pairs = self._pack.rows, self._pack.cols, self._pack.pairs
+        out = np.clip(x, -1.0, 1.0)
+        out[..., self.logarithms] = np.exp(x[..., self.logarithms])
+        root = np.sqrt(out[..., :pairs][..., rows == cols])
+        off = rows != cols
+        out[..., :pairs][..., off] *= (root[..., rows] * root[..., cols])[..., off]
+        return out
