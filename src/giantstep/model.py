@@ -7,8 +7,9 @@ Every numeric parameter takes a number, a 1-D sequence (which opens a grid dimen
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from .errors import ParameterError
 from .functions import Function, as_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import xarray as xr
 
@@ -29,13 +30,16 @@ class Letters:
     """A finite vocabulary of initial readout weights: a_i = value_s/√p for a fraction weight_s of neurons.
 
     `biases` (optional) is added to each letter's pre-activations and never trained. `c` (optional, for
-    `SpikedRF`) is the squared bulk norm of each letter's rows; the default is the model's `c`.
+    `SpikedRF`) is the squared bulk norm of each letter's rows; the default is the model's `c`. `law` names the
+    continuous distribution whose quadrature nodes these letters are ("gaussian", "uniform-interval"); then
+    statistics are sums over all neurons, and a simulation gives the neurons that distribution's quantiles.
     """
 
     values: tuple[float, ...]
     weights: tuple[float, ...]
     biases: tuple[float, ...] | None = None
     c: tuple[float, ...] | None = None
+    law: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("values", "weights", "biases", "c"):
@@ -54,6 +58,23 @@ class Letters:
             )
         if self.c is not None and min(self.c) <= 0:
             raise ParameterError(f"Letters.c = {self.c} are squared row norms and must be positive")
+        if self.law is not None and self.law not in _LAWS:
+            raise ParameterError(
+                f"Letters.law = {self.law!r} is unknown; use one of {sorted(_LAWS)}, or Letters alone"
+            )
+        if self.law is not None and (self.biases is not None or self.c is not None):
+            raise ParameterError(
+                "Letters.law is for letters alone; give biases or c with a finite vocabulary"
+            )
+
+    @property
+    def single(self) -> bool:
+        """Whether statistics come without a letter dimension: one letter, or a sum over a continuous law."""
+        return len(self.values) == 1 or self.law is not None
+
+    def of_neurons(self, p: int) -> np.ndarray:
+        """The letters of p neurons under a continuous law: its quantiles, in order."""
+        return _LAWS[self.law or ""].quantile((np.arange(p) + 0.5) / p)
 
     @property
     def uniform(self) -> bool:
@@ -68,6 +89,30 @@ class Letters:
         return cls(**data)
 
 
+class _Law(NamedTuple):
+    rule: Callable[[int], tuple[np.ndarray, np.ndarray]]  # Gauss nodes and weights of the law
+    quantile: Callable[[np.ndarray], np.ndarray]
+
+
+def _normal_quantile(share: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtri
+
+    return ndtri(share)
+
+
+_LAWS = {
+    "gaussian": _Law(np.polynomial.hermite_e.hermegauss, _normal_quantile),
+    # variance one, as the other vocabularies (almost) have
+    "uniform-interval": _Law(
+        lambda n: (
+            math.sqrt(3.0) * np.polynomial.legendre.leggauss(n)[0],
+            np.polynomial.legendre.leggauss(n)[1],
+        ),
+        lambda share: math.sqrt(3.0) * (2.0 * share - 1.0),
+    ),
+}
+_LAW_NODES = 12  # test errors to about 1e-3 (Gaussian) or 1e-5 (interval) for tanh; "gaussian:20" asks for 20
+
 _NAMED_LETTERS = {
     "uniform": ((1.0,), (1.0,)),
     "rademacher": ((-1.0, 1.0), (0.5, 0.5)),
@@ -81,8 +126,12 @@ def as_letters(spec: str | Letters) -> Letters:
         return spec
     if spec in _NAMED_LETTERS:
         return Letters(*_NAMED_LETTERS[spec])
+    law, _, nodes = str(spec).partition(":")
+    if law in _LAWS and (not nodes or (nodes.isdecimal() and 1 <= int(nodes) <= 100)):
+        values, weights = _LAWS[law].rule(int(nodes or _LAW_NODES))
+        return Letters(tuple(values), tuple(weights / weights.sum()), law=law)
     raise ParameterError(
-        f"readout = {spec!r} is unknown; use a Letters(...) or one of {sorted(_NAMED_LETTERS)}"
+        f"readout = {spec!r} is unknown; use a Letters(...) or one of {sorted([*_NAMED_LETTERS, *_LAWS])}"
     )
 
 
@@ -235,12 +284,21 @@ class Target(_Description):
         set_(self, "latent_noise", float(parameter("latent_noise", float(self.latent_noise), low=0.0)))
         if self.scale is not None:
             set_(self, "scale", float(parameter("scale", float(self.scale), low=0.0, strict=True)))
-        if self.binary and np.any(np.asarray(self.noise) > 0):
+        if self._random_signs and np.any(np.asarray(self.noise) > 0):
             raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")
 
     @property
     def binary(self) -> bool:
-        """Whether labels are drawn as ±1 with randomness of their own."""
+        """Whether labels are ±1: signs with randomness of their own, or a function of these two values."""
+        if self._random_signs:
+            return True
+        grid = np.linspace(-9.0, 9.0, 2048)  # even: 0, where a sign may be 0, is left out
+        return not np.any(np.asarray(self.noise)) and bool(
+            np.all(np.abs(np.asarray(self.function(grid))) == 1.0)
+        )
+
+    @property
+    def _random_signs(self) -> bool:
         return self.flips > 0 or self.latent_noise > 0 or self.scale is not None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .errors import ConvergenceError, GiantstepWarning, ParameterError
 from .grid import Grid
+from .losses import Loss, as_loss, square
 from .model import Network, SpikedRF, Target, as_target, parameter
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .theory.problem import Posed
 
 TOLERANCE = 1e-9
+CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
 
 
 def predict(
@@ -28,17 +30,18 @@ def predict(
     *,
     alpha: Parameter,
     lam: Parameter,
-    loss: str = "square",
+    loss: str | Loss = "square",
     bulk: str | None = None,
     d: Parameter | None = None,
     throw: bool = True,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
     r"""Test error, training error and every summary statistic of the fitted readout, as d → ∞ (Result 3).
 
-    The readout minimises :math:`\sum_{\mu\le n}\frac12(y^\mu - a\cdot\varphi^\mu/\sqrt p)^2
-    + \frac\lambda2|a|^2` over n = `alpha`·d fresh samples, φ = σ(Fx) being the features of the first layer:
+    The readout minimises :math:`\sum_{\mu\le n}\ell(y^\mu, a\cdot\varphi^\mu/\sqrt p)
+    + \frac\lambda2|a|^2` over n = `alpha`·d fresh samples, φ = σ(Fx) being the features of the first layer and
+    ℓ the loss, ½(y - z)² by default:
 
     ============================================  ==========================================================
     ``Network("tanh", eta=1, alpha0=.5)``         trained by one gradient step of size η̃d on α0·d samples
@@ -49,6 +52,11 @@ def predict(
     ``lam=np.inf``                                only the all-ones direction m is fitted
     ``d=1000``                                    with the leading finite-size correction
     ``Target("sin", noise=0.5)``                  label noise, in the step and in the readout
+    ``Target("sign", flips=0.1)``                 labels ±1, some of them wrong; ``latent_noise=`` before the sign
+    ``Target("logistic", scale=2)``               labels ±1 drawn with probability sigmoid(2z)
+    ``loss="logistic"``                           ln(1 + exp(-yz)); also hinge, squared_hinge, exponential
+    ``loss="huber:0.5"``                          robust regression; also absolute, pinball:0.9
+    ``loss=gs.Loss(value, derivative)``           any other convex loss of (y, z)
     ============================================  ==========================================================
 
     Parameters
@@ -67,7 +75,8 @@ def predict(
         Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
         put NaN into its answers.
     tolerance
-        Relative error of `test_error` down to which numerical integration is refined. The error reached is in
+        Relative error of `test_error` (and `train_loss`) down to which numerical integration is refined: 1e-9
+        by default, and 1e-6 for losses other than square, which average over more. The error reached is in
         `quadrature_error`; a point where it stays above 1e-6 (or `tolerance`, if larger) counts as failed.
     progress
         Called with the share of the work done, from 0 to 1.
@@ -77,24 +86,37 @@ def predict(
     xarray.Dataset
         Inputs as coordinates; `test_error` (against the noiseless target), `train_error` (against the
         labels), `train_loss`, `m`, `zeta`, `psi`, `q1`, `q2`, `V1`, `V2` (with the exact bulk also `chi`);
+        for labels ±1 also `test_error_01` (against clean labels) and `train_error_01`, shares of wrong signs;
         for a Network also `c`, `r`, `gamma`; per point `residual`, `quadrature_error`, `converged` and `status`.
     """
     from .theory import engine
     from .theory.problem import pose
 
     target = as_target(target)
-    _check_supported(target, loss)
+    loss = as_loss(loss)
+    _check_supported(target, loss, lam)
     grid = Grid(_parameters(model, target, alpha, lam, d))
-    posed = pose(model, target, grid, bulk)
+    posed = pose(model, target, grid, bulk, loss)
+    if tolerance is None:
+        tolerance = TOLERANCE if loss == square else CONVEX_TOLERANCE
     answers = engine.solve(posed.problem, tolerance, progress)
     return _checked(_dataset(model, target, grid, posed, answers, loss), throw)
 
 
-def _check_supported(target: Target, loss: str) -> None:
-    if loss != "square":
-        raise ParameterError(f"loss = {loss!r} is not available; predict knows the loss 'square'")
-    if target.binary:
-        raise ParameterError("labels with flips, latent noise or a logistic law are not available in predict")
+def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
+    """Refuse a loss with labels or a ridge that it has no theory for."""
+    if not target.binary and not loss.residual:
+        kind = "is for labels ±1" if loss.margin else "is not a function of y - z"
+        raise ParameterError(
+            f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign' or"
+            " Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
+        )
+    ridge = np.asarray(lam, dtype=float)
+    if loss != square and not np.all((ridge > 0) & np.isfinite(ridge)):
+        raise ParameterError(
+            f"lam must be positive and finite with loss = {loss.name!r}: its limits 0 and inf are known for the"
+            " square loss only; use a small or a large number"
+        )
 
 
 def _parameters(model: Network | SpikedRF, target: Target, alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
@@ -116,19 +138,20 @@ def _dataset(
     grid: Grid,
     posed: Posed,
     answers: dict[str, np.ndarray],
-    loss: str,
+    loss: Loss,
 ) -> xr.Dataset:
     from . import __version__
     from .theory.engine import FAILED, STATUS
-    from .theory.groups import expand
+    from .theory.groups import expand, summed
 
-    one = len(model.readout.values) == 1
+    one = model.readout.single
     letter = () if one else ("letter",)
     groups = {"m": 1, "zeta": 1, "psi": 1, "chi": 1, "q2": 1, "V2": 1, "q1": 2, "V1": 2}
     dims = posed.layer_dims + posed.setting_dims
     sizes = tuple(grid.sizes[dim] for dim in dims)
     answers = expand(answers, posed.merging, posed.layer.c)
-    answers["train_loss"] = 0.5 * answers["train_error"]
+    if model.readout.law is not None:
+        answers = summed(answers)
     code = answers.pop("code").reshape(sizes)
     failed = np.isin(code, FAILED)
     if posed.bulk in ("isotropic", "orthogonal"):
@@ -151,7 +174,7 @@ def _dataset(
         "giantstep_version": __version__,
         "model": description(model),
         "target": description(target),
-        "loss": loss,
+        "loss": loss.name,
         "bulk": posed.bulk,
     }
     return grid.dataset(variables, attrs, coords).transpose(*grid.dims, *coords, missing_dims="ignore")
@@ -166,8 +189,9 @@ def _first_layer_variables(
     per_letter = (*shape, *(len(group),) * len(letter))
     by_letter = letter if model.readout.biases is not None else ()
     r = layer.r[:, group] if by_letter else layer.r[:, 0]
+    c = layer.c[:, group] if letter else layer.c[:, group] @ np.asarray(model.readout.weights)
     return {
-        "c": (dims + letter, layer.c[:, group].reshape(per_letter)),
+        "c": (dims + letter, c.reshape(per_letter)),
         "r": (dims + by_letter, r.reshape(per_letter if by_letter else shape)),
         "gamma": (dims, layer.gamma.reshape(shape)),
     }

@@ -45,7 +45,12 @@ def width(model: Network | SpikedRF, d: int) -> int:
 
 
 def group_slices(letters: Letters, p: int) -> tuple[slice, ...]:
-    """Consecutive neurons per letter: sizes weight·p by largest remainder, so that they sum to p."""
+    """Consecutive neurons per letter: sizes weight·p by largest remainder, so that they sum to p.
+
+    Under a continuous law all neurons are one group.
+    """
+    if letters.law is not None:
+        return (slice(0, p),)
     exact = np.asarray(letters.weights) * p
     sizes = np.floor(exact).astype(int)
     largest = np.argsort(sizes - exact, kind="stable")[: p - sizes.sum()]
@@ -59,12 +64,17 @@ def spread(values: tuple[float, ...], groups: tuple[slice, ...]) -> np.ndarray:
     return np.repeat(values, [group.stop - group.start for group in groups])
 
 
+def _letters(letters: Letters, groups: tuple[slice, ...]) -> np.ndarray:
+    """The letter of each neuron."""
+    return letters.of_neurons(groups[-1].stop) if letters.law is not None else spread(letters.values, groups)
+
+
 def _spiked(model: SpikedRF, d: int, draws: Draws) -> Layer:
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
     r, gamma, c = float(model.r), float(model.gamma), float(model.c)  # type: ignore[arg-type]
     radius = np.sqrt(spread(letters.c or (c,) * len(groups), groups))
-    spike = r * spread(letters.values, groups)
+    spike = r * _letters(letters, groups)
     v, t = _directions(d, draws)
     rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
     if r:
@@ -76,7 +86,7 @@ def _spiked(model: SpikedRF, d: int, draws: Draws) -> Layer:
 def _trained(model: Network, target: Target, d: int, draws: Draws) -> Layer:
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
-    values, biases = spread(letters.values, groups), _biases(letters, groups, backend)
+    values, biases = _letters(letters, groups), _biases(letters, groups, backend)
     theta, free = _directions(d, draws)
     rows = unit_rows(len(values), d, draws)
     n0 = round(float(model.alpha0) * d)  # type: ignore[arg-type]

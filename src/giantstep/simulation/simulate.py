@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import __version__
 from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Network, SpikedRF, Target, as_target
@@ -119,7 +120,7 @@ def simulate(
     done, answers = plan.collect(numbers, len(settings), results)
     attrs = {
         "command": "simulate",
-        "giantstep_version": _version(),
+        "giantstep_version": __version__,
         "model": _json(model),
         "target": _json(target),
         "features": features,
@@ -147,8 +148,8 @@ class _Plan:
         self.point_dims = tuple(dim for dim in self.grid.dims if dim not in self.setting_dims)
         self.shape = tuple(self.grid.sizes[dim] for dim in self.setting_dims)
         self.point_shape = tuple(self.grid.sizes[dim] for dim in self.point_dims)
-        letters = model.readout.values
-        self.coords = {"letter": list(letters), "letter_": list(letters)} if len(letters) > 1 else {}
+        letters = list(model.readout.values)
+        self.coords = {} if model.readout.single else {"letter": letters, "letter_": letters}
 
     def task(self, index: tuple[int, ...], common: Task) -> Task:
         """The task of one setting, for any trial."""
@@ -198,12 +199,3 @@ def _json(description: Network | SpikedRF | Target) -> str:
         return json.dumps(description.to_dict())
     except ParameterError:
         return repr(description)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("giantstep")
-    except PackageNotFoundError:
-        return "unknown"

@@ -66,3 +66,12 @@ def expand(answers: dict[str, np.ndarray], merging: Merging, c: np.ndarray) -> d
             total = matrix + np.where(division == 0.0, 0.0, spread)
         found[first] = np.where(np.isinf(matrix), np.inf, total)
     return found
+
+
+def summed(answers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Order parameters summed over the letters, for a vocabulary that stands for a continuous law."""
+    vectors, matrices = ("m", "chi", "zeta", "psi", "q2", "V2"), ("q1", "V1")
+    found = dict(answers)
+    found |= {name: answers[name].sum(axis=-1) for name in vectors}
+    found |= {name: answers[name].sum(axis=(-1, -2)) for name in matrices}
+    return found
