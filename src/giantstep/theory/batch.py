@@ -13,6 +13,7 @@ import numpy as np
 
 from ..functions import Function
 from ..gaussian import STRIDES, line_rule, nested, piecewise_rule, tail_reach
+from .labels import BinaryLaw
 
 _FAINT = 0.03  # noise, over the target's spread, under which a few Gauss-Hermite nodes resolve it
 _FAINT_NODES = 7
@@ -56,6 +57,16 @@ def first_batch(target: Function, noise: float, shift: float, points: int) -> li
     if noise == 0.0:
         return batches
     return _blurred(batches, noise, points)
+
+
+def binary_batch(law: BinaryLaw, shift: float) -> list[Batch]:
+    """The law of e = Y - shift for labels Y = ±1: two nodes, exact on every rule."""
+    mean, first, second = law.hermite()
+    against_y = np.array([mean, first, second + mean])  # E[Y], E[zY], E[z²Y]
+    alone = np.array([1.0, 0.0, 1.0])
+    weights = 0.5 * np.stack([alone + against_y, alone - against_y], axis=-1)
+    batch = Batch(np.array([[1.0 - shift, -1.0 - shift]]), weights[None])
+    return [batch, batch, batch]
 
 
 def _blurred(batches: list[Batch], noise: float, points: int) -> list[Batch]:

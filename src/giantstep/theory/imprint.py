@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..gaussian import expectation
-from .batch import Batch, first_batch, stacked, unused_batch
+from .batch import Batch, binary_batch, first_batch, stacked, unused_batch
 from .bulk import Exact, Spectral
+from .labels import binary_law
 from .mapping import activation_moments, initial_output
 
 if TYPE_CHECKING:
@@ -72,8 +73,12 @@ def exact_bulk(
     stepped = (eta > 0) & (alpha0 > 0)
     per_sample = np.where(stepped, 1.0 / np.where(alpha0 > 0, alpha0, 1.0), 1.0)
     k = np.where(stepped, eta / beta, 0.0)[:, None] * values
+    binary = binary_law(target)
     laws = {
-        float(level): first_batch(target.function, float(level), f0, points) for level in np.unique(noise)
+        float(level): first_batch(target.function, float(level), f0, points)
+        if binary is None
+        else binary_batch(binary, f0)
+        for level in np.unique(noise)
     }
     idle = unused_batch(points)
 

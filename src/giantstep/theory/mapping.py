@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
 from ..gaussian import expectation, tail_reach
+from .labels import binary_law
 
 if TYPE_CHECKING:
     from ..functions import Function
@@ -75,8 +76,16 @@ def linear_error(target: Target | FunctionLike) -> float:
     """Smallest error of any linear (kernel) method in this regime: what is left of σ* beyond degree one."""
     from ..model import as_target
 
-    moments = target_moments(as_target(target).function)
+    target = as_target(target)
+    law = binary_law(target)
+    moments = target_moments(target.function if law is None else law.function())
     return moments.square - moments.first**2 - moments.mean**2
+
+
+def label_moments(target: Target) -> TargetMoments:
+    """Hermite coefficients of the labels that the step sees, additive noise apart."""
+    law = binary_law(target)
+    return target_moments(target.function) if law is None else TargetMoments(*law.hermite(), 1.0)
 
 
 def initial_output(activation: Function, letters: Letters) -> float:
@@ -102,7 +111,7 @@ def first_layer(
     component along the rows, h2·E[e], rescales them; its sampling noise inflates them by E[e²]/α0; its
     correlation with the input is the spike. For odd activations f0 = h2 = 0 and this is the paper's mapping.
     """
-    star, f0 = target_moments(target.function), initial_output(activation, letters)
+    star, f0 = label_moments(target), initial_output(activation, letters)
     mean_e = star.mean - f0
     square_e = star.square - 2.0 * f0 * star.mean + f0**2 + noise**2
     stepped = (eta > 0) & (alpha0 > 0)
@@ -137,7 +146,7 @@ def warn_if_poor(
     """
     if activation.parity == "odd":
         return
-    star = target_moments(target.function)
+    star = label_moments(target)
     h2 = np.array([moments[1] for moments in _letter_moments(activation, letters)])
     k = (eta / beta)[:, None] * np.asarray(letters.values) * (layer.r != 0.0)
     shrink = 1.0 + k * h2 * (star.mean - initial_output(activation, letters))

@@ -9,10 +9,12 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
+from ..losses import Loss, square
 from ..model import Letters, Network, SpikedRF, Target
 from .bulk import Bulk, Isotropic, Orthogonal
 from .engine import Bulks, Problem
 from .groups import Merging, merge
+from .labels import binary_law
 from .mapping import FirstLayer, first_layer, warn_if_poor
 
 BULKS = ("isotropic", "exact", "sampled", "orthogonal")
@@ -29,8 +31,11 @@ class Posed(NamedTuple):
     bulk: str
 
 
-def pose(model: Network | SpikedRF, target: Target, grid: Grid, bulk: str | None) -> Posed:
+def pose(
+    model: Network | SpikedRF, target: Target, grid: Grid, bulk: str | None, loss: Loss = square
+) -> Posed:
     """The problem on a grid, with the named bulk or the best one that the model has."""
+    law = binary_law(target)
     merging = merge(model.readout, odd=model.activation.parity == "odd")
     letters = merging.letters
     shaping = ("eta", "alpha0", "beta", "noise") if isinstance(model, Network) else ("r", "gamma", "c")
@@ -54,7 +59,7 @@ def pose(model: Network | SpikedRF, target: Target, grid: Grid, bulk: str | None
 
     problem = Problem(
         activation=model.activation,
-        target=target.function,
+        target=target.function if law is None else law.function(),
         weights=np.asarray(letters.weights),
         biases=np.asarray(letters.biases or (0.0,) * len(letters.values)),
         r=layer.r * np.asarray(letters.values),
@@ -67,6 +72,8 @@ def pose(model: Network | SpikedRF, target: Target, grid: Grid, bulk: str | None
         noise=setting("noise"),
         d=setting("d", np.inf),
         width=width,
+        loss=loss,
+        law=law,
     )
     return Posed(problem, layer, merging, layer_dims, setting_dims, name)
 

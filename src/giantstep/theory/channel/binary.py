@@ -26,7 +26,7 @@ class BinaryChannel(Channel):
 
     def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
         M, P, V, q, _ = fields
-        z, w, omega, mean, variance = self._nodes(rows, M, P, V, q, ())
+        w, omega, mean, variance = self._nodes(rows, M, P, V, q, ())
         up, slope = self.law.chance(mean, variance)
         slope *= self._rho[rows][..., None] * w
         up *= w
@@ -43,7 +43,7 @@ class BinaryChannel(Channel):
         M, P, V, q, _ = fields
         undecided = [np.zeros_like(V)]
         undecided += [V * self.loss.derivative(np.full_like(V, y), np.zeros_like(V)) for y in (-1.0, 1.0)]
-        z, w, omega, mean, variance = self._nodes(rows, M, P, V, q, undecided)
+        w, omega, mean, variance = self._nodes(rows, M, P, V, q, undecided)
         up, up_clean = (w * law.chance(mean, variance)[0] for law in (self.law, self.law.clean))
         loss, error, wrong, wrong_test = (np.zeros_like(M) for _ in range(4))
         for y, chance, clean in ((1.0, up, up_clean), (-1.0, w - up, w - up_clean)):
@@ -63,7 +63,7 @@ class BinaryChannel(Channel):
         q: np.ndarray,
         more: tuple[np.ndarray, ...] | list[np.ndarray],
     ) -> tuple[np.ndarray, ...]:
-        """Standard field z, weights, ω, and mean and variance of the target's argument given ω; [B, N, nodes]."""
+        """Weights, ω, and mean and variance of the target's argument given ω; [B, N, nodes]."""
         kappa, gamma, rho = self.at(rows), self._gamma[rows], self._rho[rows]
         root = np.sqrt(q)
         share = np.clip(P / root, -1.0, 1.0)
@@ -76,7 +76,7 @@ class BinaryChannel(Channel):
         z, w = panels(np.concatenate([(bends - M[..., None]) / root[..., None], turns], axis=-1), self.points)
         omega = M[..., None] + root[..., None] * z
         mean = (gamma * kappa)[..., None] + (rho * share)[..., None] * z
-        return z, w, omega, mean, (rho**2 * (1.0 - share**2))[..., None]
+        return w, omega, mean, (rho**2 * (1.0 - share**2))[..., None]
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
