@@ -17,6 +17,7 @@ _HOME = {
     "simulate": "simulation",
     "coefficients": "theory.basis",
     "linear_error": "theory.mapping",
+    "trained_bias": "theory.bias",
     "compare": "comparison",
     "summary": "comparison",
     "plot": "plotting",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from .prediction import predict as predict
     from .simulation import simulate as simulate
     from .theory.basis import coefficients as coefficients
+    from .theory.bias import trained_bias as trained_bias
     from .theory.mapping import linear_error as linear_error
 
 

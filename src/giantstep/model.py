@@ -210,6 +210,12 @@ class Network(_Description):
 
         return equivalent(self, as_target(target))
 
+    def isotropy_gap(self, target: Target | FunctionLike, *, alpha: Parameter, lam: Parameter) -> xr.Dataset:
+        """By how much the paper's isotropic model of this network is off in test error, at these parameters."""
+        from .theory.gap import isotropy_gap
+
+        return isotropy_gap(self, target, alpha=alpha, lam=lam)
+
 
 @dataclass(frozen=True, eq=False)
 class SpikedRF(_Description):
