@@ -199,21 +199,22 @@ class Logistic(_Named):
         return -y * xp.exp(-xp.logaddexp(xp.zeros_like(z), y * z))
 
     def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
-        u = y * np.asarray(omega, float)
-        V = np.broadcast_to(V, u.shape)
-        x = np.where(u + 0.5 * V > 0.0, np.maximum(u, 0.0), np.minimum(u + V, 0.0))
+        u = np.minimum(y * np.asarray(omega, float), _EXP_LIMIT)  # beyond, the score is 0 to any precision
         # x - V h(x) - u is concave right of 0 and convex left of it: Newton's steps from there are monotone
+        x = np.where(u + 0.5 * V > 0.0, np.maximum(u, 0.0), np.minimum(u + V, 0.0))
+        change = np.empty_like(x)
         for _ in range(100):
-            growth = np.exp(np.minimum(x, _EXP_LIMIT))
-            h = 1.0 / (1.0 + growth)
-            curvature = h * (growth * h)
-            change = (u + V * h - x) / (1.0 + V * curvature)
-            x = x + change
-            if np.max(np.abs(change), initial=0.0) < 1e-8:  # the next one is below its square
+            h, curvature = _sigmoid_and_slope(x)
+            np.multiply(V, h, out=change)
+            change += u
+            change -= x
+            curvature *= V
+            curvature += 1.0
+            change /= curvature
+            x += change
+            if max(change.max(initial=0.0), -change.min(initial=0.0)) < 1e-8:  # the next is below its square
                 break
-        growth = np.exp(np.minimum(x, _EXP_LIMIT))
-        h = 1.0 / (1.0 + growth)
-        curvature = h * (growth * h)
+        h, curvature = _sigmoid_and_slope(x)
         return Score(y * h, curvature / (1.0 + V * curvature))
 
     def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -304,6 +305,16 @@ def as_loss(given: str | Loss) -> Loss:
         raise ParameterError(
             f"loss = {given!r}: {parameter!r} is not a number; write {name}:0.5, say"
         ) from None
+
+
+def _sigmoid_and_slope(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """h = sigmoid(-x) and h(1 - h)."""
+    growth = np.exp(x)
+    h = 1.0 + growth
+    np.divide(1.0, h, out=h)
+    growth *= h
+    growth *= h
+    return h, growth
 
 
 def _stacked(found: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:

@@ -37,6 +37,12 @@ _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error cou
 _HARDLY_EVER = (
     1e-2  # share of samples; also the training loss, over E σ*², under which its error counts as absolute
 )
+_MONITORED = (  # answers whose quadrature error counts: down to which size, and with which weight
+    ("test_error", _NEARLY_ZERO, 1.0),
+    ("train_loss", _HARDLY_EVER, 1.0),
+    ("test_error_01", _HARDLY_EVER, 0.01),
+    ("train_error_01", _HARDLY_EVER, 0.01),
+)
 
 STATUS = (
     "converged",
@@ -128,6 +134,7 @@ def _solve_rectangle(
     tolerance: float,
     refinement: int = 0,
     farther: float = 1.0,
+    start: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     points -= points % 2
     table = Table(
@@ -145,7 +152,7 @@ def _solve_rectangle(
     limits = _Limits(problem, chunk, block, *rules[-1])
     bulks = problem.bulks(chunk, refinement)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solutions = _on_rules(problem, chunk, rules, bulks, limits.setting, points)
+        solutions = _on_rules(problem, chunk, rules, bulks, limits.setting, points, start)
     error = _quadrature_error(solutions, rules[-1])
     answers = limits.apply(_answers(solutions[-1], error))
     if problem.loss.margin:
@@ -157,7 +164,10 @@ def _solve_rectangle(
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         if (solutions[-1].tail[unresolved] > tolerance).any():
             farther = min(_FARTHEST, farther * 4.0 / 3.0)
-        better = _solve_rectangle(problem, chunk[u], block[a], 2 * points, tolerance, refinement + 1, farther)
+        begin = None if problem.loss == square_loss else solutions[-1].start[np.ix_(u, a)]
+        better = _solve_rectangle(
+            problem, chunk[u], block[a], 2 * points, tolerance, refinement + 1, farther, begin
+        )
         for name, values in better.items():
             answers[name][np.ix_(u, a)] = values
     else:
@@ -174,12 +184,12 @@ def _on_rules(
     bulks: tuple[Bulk, Bulk, Bulk],
     setting: Setting,
     points: int,
+    start: np.ndarray | None,
 ) -> list[Solution]:
     """Solutions on the three rules, coarse to fine, each starting from the last."""
     solutions: list[Solution] = []
     for (features, label), bulk, stride in zip(rules, reversed(bulks), reversed(STRIDES), strict=True):
-        start = solutions[-1].start if solutions else None
-        finest = stride == 1
+        start = solutions[-1].start if solutions else start
 
         def channel(kappa: np.ndarray = features.kappa, stride: int = stride) -> Channel:
             return make_channel(
@@ -188,10 +198,10 @@ def _on_rules(
 
         if problem.loss == square_loss:
             found = square.solve(features, label, bulk, setting, start)
-            if finest and problem.law is not None:
+            if problem.law is not None:
                 convex.count_wrong_signs(found, features, bulk, channel(), setting)
         else:
-            found = convex.solve(features, label, bulk, channel(), setting, finest, start)
+            found = convex.solve(features, label, bulk, channel(), setting, stride == 1, start)
         solutions.append(found)
     return solutions
 
@@ -204,13 +214,19 @@ def _separable(solution: Solution, features: Features, label: Label, setting: Se
 
 
 def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label]) -> np.ndarray:
-    """Relative error of the test error and of the training loss, whichever is larger."""
+    """Relative error of test error and training loss, or a hundredth of that of wrong signs if it is larger.
+
+    Wrong signs are counted where fields change sign: sharp in κ where features saturate, so that they cost more
+    nodes than everything else together, and nobody needs them to as many digits.
+    """
     features, label = finest
     power = (features.weights * label.t2).sum(axis=-1)[:, None]
     error = solutions[-1].tail.copy()
-    for name, least in (("test_error", _NEARLY_ZERO), ("train_loss", _HARDLY_EVER)):
+    for name, least, weight in _MONITORED:
         coarse, middle, fine = (getattr(s, name) for s in solutions)
-        size = np.maximum(np.abs(fine), least * power) + 1e-300
+        if fine is None:
+            continue
+        size = np.maximum(np.abs(fine), least * power) / weight + 1e-300
         found = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
         error = np.maximum(error, found + solutions[-1].tail)
     return np.where(np.isfinite(error), error, np.inf)
@@ -243,7 +259,8 @@ class _Limits:
 
     There are p features, but if they are all linear in x (μ2 = 0) only min(p, d) directions. Fewer samples
     than that interpolate: V = v/λ diverges, and the equations are those for v. More samples: V is finite,
-    except that p > d linear features leave V2 = ∞ with no effect, which a very small λ stands for.
+    except that p ≥ d linear features leave V2 = ∞ with no effect, which a very small λ stands for. Then the fit
+    does not depend on how many features there are beyond d, but its norm does: q2 ∝ 1/(β - 1).
     """
 
     def __init__(
@@ -261,14 +278,20 @@ class _Limits:
         ridgeless = lam == 0.0
         self.diverging = ridgeless & np.isclose(alpha, directions, rtol=1e-12)
         self._interpolates = ridgeless & (alpha < directions) & ~self.diverging
-        self._idle = ridgeless & linear & (beta > 1.0) & ~self._interpolates
+        self._idle = ridgeless & linear & (beta >= 1.0) & ~self._interpolates
         slope = (w[:, None] * features.mu1**2).sum(axis=(1, 2))[:, None]
         lam = np.where(self._interpolates | self.diverging, 1.0, lam)
-        lam = np.where(self._idle, 1e-13 * alpha * slope, lam)
+        lam = np.where(self._idle, 1e-11 * alpha * slope, lam)
+        c = problem.c[chunk]
+        crowded = self._idle & (c.max(axis=1) == c.min(axis=1))[:, None] & (beta < 2.0)  # V2 → ∞ slowly
+        with np.errstate(divide="ignore"):
+            self._norm = np.where(crowded, 1.0 / (beta - 1.0), 1.0)[..., None]
+        beta = np.where(crowded, 2.0, beta)
         self.setting = Setting(alpha, beta, lam, noise, d, unit=np.where(self._interpolates, 0.0, 1.0))
 
     def apply(self, answers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Put infinities where the limit has them."""
+        answers["q2"] *= self._norm
         answers["V1"][self._interpolates] = np.inf
         answers["V2"][self._interpolates | self._idle] = np.inf
         for name in ("test_error", "q1", "q2", "V1", "V2"):

@@ -17,7 +17,7 @@ import numpy as np
 from ...losses import Loss
 
 REACH = 9.0
-_BLOCK = 1 << 17  # array elements in flight: a megabyte each, so that a dozen of them stay in cache
+_BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
 
 
 class Scores(NamedTuple):
