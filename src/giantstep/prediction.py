@@ -209,7 +209,7 @@ def _checked(dataset: xr.Dataset, throw: bool) -> xr.Dataset:
     failed = ~dataset["converged"].values
     if not failed.any():
         return dataset
-    first = {dim: index[0] for dim, index in zip(dataset["converged"].dims, np.nonzero(failed), strict=True)}
+    first = dict(zip(dataset["converged"].dims, np.argwhere(failed)[0], strict=True))
     point = dataset.isel(first)
     where = ", ".join(
         f"{name} = {float(point[name]):.6g}" for name in dataset["converged"].coords if point[name].size == 1

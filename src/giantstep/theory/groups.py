@@ -61,8 +61,8 @@ def expand(answers: dict[str, np.ndarray], merging: Merging, c: np.ndarray) -> d
     division = np.where(same, np.diag(share) - np.outer(share, share), 0.0)
     for first, second in (("q1", "q2"), ("V1", "V2")):
         matrix = answers[first][..., group[:, None], group] * np.outer(share, share)
-        spread = (c[:, None] * answers[second])[..., group][..., None] * division
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # responses are infinite where a ridgeless readout interpolates
+            spread = (c[:, None] * answers[second])[..., group][..., None] * division
             total = matrix + np.where(division == 0.0, 0.0, spread)
         found[first] = np.where(np.isinf(matrix), np.inf, total)
     return found

@@ -1,0 +1,288 @@
+"""Result 3 for one group and the square loss against an independent implementation, closed forms and limits."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import giantstep as gs
+
+from . import reference
+from .zoo import CASES, KINKED, Case, named
+
+AGREEMENT = 1e-9  # what predict promises for test_error; statistics of order one are held to the same
+FREEDOM = 1e-12  # an exact identity of the equations: only rounding and two quadratures stand between
+GAMMAS = (0.0, 0.5, 0.999, 1.0)
+
+
+def test_the_published_values():
+    net = gs.Network("tanh", eta=3.0, alpha0=20.0, beta=1.0)
+    found = gs.predict(net, "sin", alpha=[0.2, 0.9, 1.6, 2.3, 3.0], lam=0.1, bulk="isotropic")
+    expected = [0.048482902, 0.042503929, 0.037311328, 0.034304665, 0.032518208]
+    assert np.abs(found.test_error.values - expected).max() < 1e-8
+    assert float(found.c) == pytest.approx(1.018973200, abs=1e-8)
+    assert float(found.r) == pytest.approx(1.134055509, abs=1e-8)
+    assert float(found.gamma) == pytest.approx(0.971854444, abs=1e-8)
+
+
+@pytest.mark.parametrize("case", CASES, ids=named(CASES))
+def test_every_statistic_equals_the_scalar_reference(case: Case):
+    expected, found = reference.solve_case(case), case.predict()
+    for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2", "V1", "V2"):
+        assert float(found[name]) == pytest.approx(expected[name], rel=AGREEMENT, abs=1e-12), name
+    assert float(found.train_loss) == pytest.approx(expected["train_error"] / 2, rel=AGREEMENT, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES, ids=named(CASES))
+def test_effective_degrees_of_freedom_count_the_features_used(case: Case):
+    """β(1 - λV2) = α E[(D - 1)/D], D averaged here on the reference's own rule."""
+    found = case.predict()
+    t = reference.tabulate(
+        reference.PLAIN[case.activation], reference.PLAIN[case.target], case.c, case.r, case.gamma
+    )
+    D = 1.0 + t.mu1**2 * float(found.V1) + t.mu2sq * float(found.V2)
+    used, free = case.beta * (1.0 - case.lam * float(found.V2)), case.alpha * (t.w @ (1.0 - 1.0 / D))
+    # at λV2 ≈ 1 the left side is a difference: its rounding is that of β
+    assert abs(used - free) < FREEDOM * max(case.beta, case.alpha)
+
+
+# random features: ridge regression with a Marchenko-Pastur covariance, derived without Result 3
+
+
+def _random_features_error(
+    mu1: float, mu2sq: float, slope: float, power: float, noise: float, beta: float, alpha: float, lam: float
+) -> float:
+    """Test error of ridge regression on φ = μ1 Wx + μ2 ξ by the effective-ridge equation, integrals by `quad`.
+
+    The covariance of φ/√p is s/p with s = μ1²ϱ + μ2², ϱ from the Marchenko-Pastur law. The effective ridge ν
+    solves n = Σ s/(s + pν) + λ/ν. The label is `slope`·(θ·x) plus what no linear function of x explains.
+    """
+    low, high = (1.0 - math.sqrt(beta)) ** 2, (1.0 + math.sqrt(beta)) ** 2
+
+    def law(f) -> float:
+        def integrand(angle: float) -> float:  # ϱ = middle + half-width·cos(angle) absorbs the square roots
+            x = (high + low) / 2 + (high - low) / 2 * math.cos(angle)
+            return f(x) * ((high - low) / 2 * math.sin(angle)) ** 2 / (2 * math.pi * beta * x)
+
+        return quad(integrand, 0.0, math.pi, epsabs=1e-14, epsrel=1e-13)[0] + max(0.0, 1.0 - 1.0 / beta) * f(
+            0.0
+        )
+
+    def s(x: float) -> float:
+        return mu1**2 * x + mu2sq
+
+    lo, hi = 1e-12, 1e6  # of pν/d; bisection in its logarithm
+    for _ in range(200):
+        nu = math.sqrt(lo * hi)
+        excess = alpha - beta * law(lambda x: s(x) / (s(x) + nu)) - beta * lam / nu  # noqa: B023
+        lo, hi = (lo, nu) if excess > 0 else (nu, hi)
+    # the signal lies along Wθ̂: components of squared weight βϱ per eigenvalue
+    signal = beta * law(lambda x: x * mu1**2 * slope**2 / s(x))
+    bias = nu**2 * beta * law(lambda x: x * mu1**2 * slope**2 / (s(x) * (s(x) + nu) ** 2))
+    variance = beta * law(lambda x: (s(x) / (s(x) + nu)) ** 2) / alpha
+    return (bias + power + noise**2 - signal) / (1.0 - variance) - noise**2
+
+
+@pytest.mark.parametrize(
+    ("activation", "target", "beta", "alpha", "lam", "noise"),
+    [
+        ("tanh", "sin", 1.0, 1.5, 0.1, 0.0),
+        ("tanh", "sin", 0.3, 2.0, 0.01, 0.5),
+        ("erf", "He3", 4.0, 0.7, 0.2, 0.0),
+        ("relu", "tanh", 1.7, 1.2, 0.05, 0.3),
+        ("relu", "relu", 0.6, 3.0, 0.5, 0.0),
+    ],
+)
+def test_random_features_equal_ridge_regression_with_a_marchenko_pastur_covariance(
+    activation, target, beta, alpha, lam, noise
+):
+    f, y = reference.PLAIN[activation], reference.PLAIN[target]
+    mean, h1, square = reference.averages(f, 0.0, 1.0)
+    y_mean, slope, y_square = reference.averages(y, 0.0, 1.0)
+    # a mean of the features (not odd) fits the target's mean; odd features leave it all in the error
+    unfitted = y_square - (y_mean**2 if abs(mean) > 1e-12 else 0.0)
+    expected = _random_features_error(h1, square - mean**2 - h1**2, slope, unfitted, noise, beta, alpha, lam)
+    for gamma in (0.0, 0.6):  # without a spike its direction has no meaning
+        model = gs.SpikedRF(activation, r=0.0, gamma=gamma, beta=beta)
+        found = gs.predict(model, gs.Target(target, noise=noise), alpha=alpha, lam=lam)
+        assert float(found.test_error) == pytest.approx(expected, rel=1e-9)
+
+
+# limits
+
+
+def _ridgeless(case: Case) -> dict[str, float]:
+    """The reference as λ → 0, by polynomial extrapolation in λ from five small values."""
+    table = reference.tabulate(
+        reference.PLAIN[case.activation], reference.PLAIN[case.target], case.c, case.r, case.gamma
+    )
+    lams = np.array([1.0, 0.5, 0.25, 0.125, 0.0625]) * 1e-3
+    rows = [
+        reference.solve(
+            table, c=case.c, beta=case.beta, alpha=case.alpha, lam=lam, noise=case.noise, d=case.d
+        )
+        for lam in lams
+    ]
+    vander = np.vander(lams, increasing=True)
+    return {name: float(np.linalg.solve(vander, [row[name] for row in rows])[0]) for name in rows[0]}
+
+
+RIDGELESS = [
+    Case("interpolating", "erf", "tanh", alpha=0.5, beta=1.5, r=0.5, noise=0.3),
+    Case("interpolating, kinked", "relu", "sin", alpha=0.7, beta=2.0, r=0.4),
+    Case("interpolating at finite size", "softplus", "sin", alpha=0.4, r=0.4, d=300.0),
+    Case("overdetermined", "tanh", "sin", alpha=2.5, beta=0.8, noise=0.3),
+    Case("overdetermined, kinked", "relu", "abs", alpha=4.0, r=1.4, gamma=0.6),
+    Case("linear, few samples", "identity", "sin", alpha=0.4, beta=0.7, noise=0.2),
+    Case("linear, few samples, wide", "identity", "sin", alpha=0.5, beta=2.5, noise=0.2),
+    Case("linear, more samples than features", "identity", "sin", alpha=1.4, beta=0.7, noise=0.2),
+]
+
+
+@pytest.mark.parametrize("case", RIDGELESS, ids=named(RIDGELESS))
+def test_no_ridge_is_the_limit_of_a_small_one(case: Case):
+    """Five terms of a power series in λ ~ 1e-3 leave about (λ/λ0)^5 with λ0 ~ 0.1: 1e-8 is generous."""
+    expected, found = _ridgeless(case), case.but(lam=0.0).predict()
+    for name in ("test_error", "m", "zeta", "psi", "q1", "q2"):
+        assert float(found[name]) == pytest.approx(expected[name], rel=1e-8, abs=1e-8), name
+    directions = min(case.beta, 1.0) if case.activation == "identity" else case.beta
+    if case.alpha < directions:
+        assert float(found.train_error) == 0.0
+        assert np.isinf(found.V2)
+    else:
+        assert float(found.train_error) == pytest.approx(expected["train_error"], rel=1e-8)
+
+
+@pytest.mark.parametrize("beta", [0.6, 0.999, 1.0, 1.001, 1.5, 2.5])
+@pytest.mark.parametrize("alpha", [1.3, 5.0])
+def test_linear_features_without_ridge_are_ordinary_least_squares(beta, alpha):
+    """In min(p, d) dimensions, where the part of the label that is not linear acts as noise."""
+    k, noise = min(beta, 1.0), 0.3
+    slope, power = math.exp(-0.5), (1.0 - math.exp(-2.0)) / 2.0  # of the sine
+    unexplained = power + noise**2 - k * slope**2
+    model = gs.SpikedRF("identity", r=0.0, gamma=0.0, beta=beta)
+    found = gs.predict(model, gs.Target("sin", noise=noise), alpha=alpha, lam=0.0)
+    assert float(found.test_error) == pytest.approx(unexplained / (1.0 - k / alpha) - noise**2, rel=1e-9)
+    assert float(found.train_error) == pytest.approx(unexplained * (1.0 - k / alpha), rel=1e-9)
+    if beta >= 1.0:  # the minimum-norm readout of a given linear map: (1/d) tr (WᵀW)⁻¹ = 1/(β - 1)
+        norm = np.inf if beta == 1.0 else float(found.q1) / (beta - 1.0)
+        assert float(found.q2) == pytest.approx(norm, rel=1e-4)  # a tiny ridge stands for none
+
+
+@pytest.mark.parametrize(("activation", "beta", "alpha"), [("tanh", 1.3, 1.3), ("identity", 2.0, 1.0)])
+def test_the_error_is_infinite_on_the_interpolation_threshold(activation, beta, alpha):
+    found = gs.predict(gs.SpikedRF(activation, r=0.5, gamma=0.5, beta=beta), "sin", alpha=alpha, lam=0.0)
+    assert np.isposinf(found.test_error)
+    assert float(found.train_error) == 0.0
+    assert bool(found.converged)
+    assert "threshold" in found.status.item()
+
+
+def test_the_peak_grows_as_one_over_the_root_of_the_ridge():
+    model = gs.SpikedRF("tanh", r=0.5, gamma=0.5)
+    found = gs.predict(model, "sin", alpha=1.0, lam=[1e-10, 1e-8]).test_error.values
+    assert found[0] / found[1] == pytest.approx(10.0, rel=1e-2)  # corrections are of order λ^½ relative
+
+
+def test_an_infinite_ridge_leaves_the_all_ones_direction():
+    case = Case("", "softplus", "sin", noise=0.4, r=1.3)
+    t = reference.tabulate(reference.PLAIN["softplus"], reference.PLAIN["sin"], case.c, case.r, case.gamma)
+    m = (t.w @ (t.mu0 * t.t0)) / (t.w @ t.mu0**2)
+    found = case.but(lam=math.inf).predict()
+    assert float(found.m) == pytest.approx(m, rel=1e-10)
+    assert float(found.test_error) == pytest.approx(t.w @ t.t2 - m**2 * (t.w @ t.mu0**2), rel=1e-10)
+    assert float(found.train_error) == pytest.approx(float(found.test_error) + 0.16, rel=1e-10)
+    assert [float(found[name]) for name in ("zeta", "psi", "q1", "q2", "V1", "V2")] == [0.0] * 6
+    nearly = case.but(lam=1e9).predict()
+    assert float(nearly.test_error) == pytest.approx(float(found.test_error), rel=1e-8)
+
+
+def test_an_infinite_ridge_at_finite_size_leaves_nothing():
+    found = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), "sin", alpha=1.0, lam=math.inf, d=100)
+    assert abs(float(found.m)) < 1e-100
+    assert float(found.test_error) == pytest.approx((1.0 - math.exp(-2.0)) / 2.0, rel=1e-10)
+
+
+@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
+@pytest.mark.parametrize("still", [{"eta": 0.0, "alpha0": 1.0}, {"eta": 2.0, "alpha0": 0.0}])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_without_a_step_a_network_is_random_features(still, bulk, activation):
+    options = {"alpha": [0.5, 2.0], "lam": 0.1}
+    found = gs.predict(gs.Network(activation, beta=1.3, **still), "sin", bulk=bulk, **options)
+    plain = gs.predict(gs.SpikedRF(activation, r=0.0, gamma=0.0, beta=1.3), "sin", **options)
+    assert found.test_error.values == pytest.approx(plain.test_error.values, rel=1e-11)
+    assert (float(found.r), float(found.c), float(found.gamma)) == (0.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(("target", "sign"), [("tanh", 1.0), ("-tanh(x)", -1.0)])
+def test_a_step_on_the_population_gradient_is_aligned_and_leaves_the_rows_unit(target, sign):
+    h1 = reference.averages(reference.PLAIN["erf"], 0.0, 1.0)[1]
+    star = reference.averages(reference.PLAIN["tanh"], 0.0, 1.0)[1]
+    net = gs.Network("erf", eta=1.7, alpha0=np.inf, beta=0.8)
+    found = gs.predict(net, target, alpha=1.5, lam=0.1, bulk="isotropic")
+    assert float(found.gamma) == pytest.approx(sign, abs=1e-15)
+    assert float(found.c) == 1.0
+    assert float(found.r) == pytest.approx(1.7 * h1 * star / 0.8, rel=1e-12)
+    given = gs.SpikedRF("erf", r=float(found.r), gamma=sign, beta=0.8)
+    assert float(found.test_error) == pytest.approx(
+        float(gs.predict(given, target, alpha=1.5, lam=0.1).test_error), rel=1e-12
+    )
+
+
+def test_much_data_for_the_step_approaches_the_population_gradient():
+    def predict(alpha0: float) -> float:
+        net = gs.Network("tanh", eta=2.0, alpha0=alpha0)
+        return float(gs.predict(net, "sin", alpha=1.5, lam=0.1, bulk="isotropic").test_error)
+
+    # the parameters differ by O(1/α0)
+    assert predict(1e8) == pytest.approx(predict(np.inf), rel=1e-6)
+    assert abs(predict(1e6) - predict(np.inf)) == pytest.approx(
+        100 * abs(predict(1e8) - predict(np.inf)), rel=0.01
+    )
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("target", ["sin", "sign", "He2"])
+def test_flipping_spike_and_alignment_together_changes_nothing(activation, target):
+    """(r, v) → (-r, -v) is the same first layer."""
+    a = gs.predict(gs.SpikedRF(activation, r=1.3, gamma=0.97), target, alpha=1.2, lam=0.1)
+    b = gs.predict(gs.SpikedRF(activation, r=-1.3, gamma=-0.97), target, alpha=1.2, lam=0.1)
+    for name, sign in {"test_error": 1, "train_error": 1, "m": 1, "zeta": -1, "psi": 1, "q1": 1}.items():
+        assert float(a[name]) == pytest.approx(sign * float(b[name]), rel=1e-10, abs=1e-12), name
+
+
+def test_a_perfectly_aligned_spike_leaves_nothing_across_it():
+    found = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=[-1.0, 1.0]), "sin", alpha=1.2, lam=0.1)
+    assert found.psi.values == pytest.approx([0.0, 0.0], abs=1e-15)
+    assert found.m.values[0] == pytest.approx(-found.m.values[1], rel=1e-12)  # an odd target changes its sign
+
+
+def test_a_sine_network_learns_a_sine_perfectly():
+    """σ = σ* = sin at r = 1, γ = 1: μ0 = exp(-c/2) sin κ is the target itself."""
+    found = gs.predict(gs.SpikedRF("sin", r=1.0, gamma=1.0, c=1.7), "sin", alpha=[0.3, 3.0], lam=0.1)
+    assert found.test_error.values == pytest.approx([0.0, 0.0], abs=1e-13)
+    assert found.m.values == pytest.approx(math.exp(0.85), rel=1e-12)
+
+
+# accuracy
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize(("activation", "target"), KINKED)
+def test_errors_are_accurate_to_nine_digits_and_know_it(activation, target, gamma):
+    case = Case("", activation, target, gamma=gamma, r=1.1, c=1.2)
+    found, fine, expected = case.predict(), case.predict(tolerance=1e-13), reference.solve_case(case)
+    error = abs(float(found.test_error) / expected["test_error"] - 1.0)
+    assert error < AGREEMENT
+    assert float(fine.test_error) == pytest.approx(expected["test_error"], rel=1e-12)
+    assert float(found.quadrature_error) <= AGREEMENT
+    assert error <= float(found.quadrature_error) + 1e-13
+
+
+@pytest.mark.parametrize("r", [0.1, 5.0, 20.0])
+@pytest.mark.parametrize(("activation", "target"), [("relu", "sin"), ("tanh", "abs")])
+def test_accuracy_holds_for_weak_and_steep_spikes(activation, target, r):
+    case = Case("", activation, target, gamma=0.95, r=r)
+    found, expected = case.predict(), reference.solve_case(case)
+    assert float(found.test_error) == pytest.approx(expected["test_error"], rel=AGREEMENT)
