@@ -21,6 +21,9 @@ class Isotropic(Bulk):
     def resolvent(self, Vt: np.ndarray) -> IsotropicResolvent:
         return IsotropicResolvent(self.c, Vt)
 
+    def norm_overlap(self) -> np.ndarray:
+        return self.c[:, :, None] * self.c[:, None, :]
+
 
 class IsotropicResolvent(Resolvent):
     """T̂ = (C⁻¹ + Ṽ)⁻¹ with C = diag(c): for one group the Marchenko-Pastur law in disguise."""

@@ -30,6 +30,9 @@ class Spectral(Bulk):
     def resolvent(self, Vt: np.ndarray) -> SpectralResolvent:
         return SpectralResolvent(self, Vt)
 
+    def norm_overlap(self) -> np.ndarray:
+        return self.C @ np.swapaxes(self.C, -1, -2) / self.C.shape[-1]
+
 
 class SpectralResolvent(Resolvent):
     """K×K resolvents of every direction, [U, A, d, K, K]."""
