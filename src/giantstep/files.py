@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -96,7 +97,7 @@ def write_json(dataset: xr.Dataset, file: IO[str]) -> None:
     """The Dataset as standard JSON; numbers that are not finite become the words "nan", "inf", "-inf"."""
     document = {
         _JSON_KEY: _JSON_VERSION,
-        "attrs": {name: _plain(value) for name, value in dataset.attrs.items()},
+        "attrs": {name: _packed(value) for name, value in dataset.attrs.items()},
         "coords": {name: _encoded(values) for name, values in dataset.coords.items()},
         "data_vars": {name: _encoded(values) for name, values in dataset.data_vars.items()},
     }
@@ -146,7 +147,7 @@ def _load_json(path: Path) -> xr.Dataset:
         parts = {part: document[part] for part in ("coords", "data_vars")}
         return xr.Dataset(
             **{part: {k: _decoded(v) for k, v in entries.items()} for part, entries in parts.items()},
-            attrs=document["attrs"],
+            attrs={name: _unpacked(value) for name, value in document["attrs"].items()},
         )
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, ParameterError):
@@ -164,12 +165,26 @@ def _encoded(values: xr.DataArray) -> dict[str, Any]:
     listed = data.tolist()
     if data.dtype.kind == "f" and not np.isfinite(data).all():
         listed = np.where(np.isfinite(data), data.astype(object), data.astype(str).astype(object)).tolist()
-    attrs = {name: _plain(value) for name, value in values.attrs.items()}
+    attrs = {name: _packed(value) for name, value in values.attrs.items()}
     return {"dims": list(values.dims), "dtype": data.dtype.str, "attrs": attrs, "data": listed}
 
 
 def _decoded(entry: dict[str, Any]) -> tuple[Any, ...]:
-    return entry["dims"], np.array(entry["data"], dtype=np.dtype(entry["dtype"])), entry["attrs"]
+    return (
+        entry["dims"],
+        np.array(entry["data"], dtype=np.dtype(entry["dtype"])),
+        {name: _unpacked(value) for name, value in entry["attrs"].items()},
+    )
+
+
+def _packed(value: Any) -> Any:
+    """An attribute for JSON, which has no words of its own for nan and inf."""
+    value = _plain(value)
+    return {"float": repr(value)} if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _unpacked(value: Any) -> Any:
+    return float(value["float"]) if isinstance(value, dict) and set(value) == {"float"} else value
 
 
 def _plain(value: Any) -> Any:

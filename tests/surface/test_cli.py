@@ -1,0 +1,233 @@
+"""The command line as users meet it: real processes, their output, their exit status."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+
+COMMAND = [str(Path(sys.executable).parent / "giantstep")]
+NET = "--eta 1 --alpha0 0.5"
+POINT = f"{NET} --alpha 1 --lam 0.1"
+CURVE = f"{NET} --alpha 0.5:3:4 --lam 0.1"
+
+
+def run(arguments: str | list[str], **options) -> subprocess.CompletedProcess[str]:
+    words = arguments.split() if isinstance(arguments, str) else arguments
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+    return subprocess.run(
+        [*COMMAND, *words], capture_output=True, text=True, env=environment, timeout=120, **options
+    )
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    """A table's rows by column, the heading with # left out."""
+    header, *lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def test_predict_prints_the_numbers_of_predict():
+    done = run(
+        "predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1"
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
+    expected = gs.predict(gs.Network("tanh", 3.0, 20.0), "sin", alpha=np.linspace(0.2, 3, 5), lam=0.1)
+    table = rows(done.stdout)
+    assert [float(row["alpha"]) for row in table] == [0.2, 0.9, 1.6, 2.3, 3.0]
+    printed = [float(row["test_error"]) for row in table]
+    np.testing.assert_allclose(printed, expected.test_error, rtol=5e-5)  # five digits are printed
+    heading = done.stdout.splitlines()[0]
+    assert f"r = {float(expected.r):.6g}" in heading
+    assert f"gamma = {float(expected.gamma):.6g}" in heading
+
+
+def test_a_range_in_every_numeric_parameter_makes_a_grid():
+    done = run(
+        "predict --r 0.5,1 --gamma -0.5:0.5:2 --c 1,2 --beta 0.5:2:2:log --noise 0,0.1"
+        " --alpha 1:2:2 --lam 0.1,inf --d 100,inf --format json"
+    )
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    names = ("r", "gamma", "c", "beta", "noise", "alpha", "lam", "d")
+    assert all(np.size(data["coords"][name]["data"]) == 2 for name in names)
+    assert np.shape(data["data_vars"]["test_error"]["data"]) == (2,) * 8
+    assert data["coords"]["lam"]["data"] == [0.1, "inf"]
+
+
+def test_csv_on_standard_output_has_all_digits():
+    done = run(f"predict {CURVE} --format csv")
+    expected = gs.predict(gs.Network("tanh", 1.0, 0.5), "sin", alpha=np.linspace(0.5, 3, 4), lam=0.1)
+    table = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [float(row["test_error"]) for row in table] == expected.test_error.values.tolist()
+
+
+def test_files_and_pictures_are_written_on_request(tmp_path):
+    done = run(f"predict {CURVE} --out {tmp_path}/a.nc --plot {tmp_path}/a.png")
+    assert done.returncode == 0
+    assert {"wrote", "drew"} == {line.split()[0] for line in done.stderr.splitlines()}
+    assert gs.load(tmp_path / "a.nc").sizes == {"alpha": 4}
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", "a.png"]
+
+
+def test_letters_are_read_from_value_weight_pairs():
+    done = run(f"predict {POINT} --readout -1:0.25,2:0.75 --format json")
+    model = json.loads(json.loads(done.stdout)["attrs"]["model"])
+    assert model["readout"] == {"values": [-1.0, 2.0], "weights": [0.25, 0.75]}
+
+
+def test_simulate_prints_means_and_writes_trials(tmp_path):
+    done = run(f"simulate {NET} --alpha 1,2 --lam 0.1 --d 40 --trials 3 --seed 4 --out {tmp_path}/s.json")
+    assert done.returncode == 0, done.stderr
+    saved = gs.load(tmp_path / "s.json")
+    assert saved.sizes["trial"] == 3
+    lines = done.stdout.splitlines()
+    assert lines[1].split() == ["alpha", "test_error", "±", "test_error", "train_error", "±", "train_error"]
+    mean, error = saved.test_error.mean("trial"), saved.test_error.std("trial", ddof=1) / np.sqrt(3)
+    shown = [[float(word) for word in line.split()] for line in lines[2:]]
+    np.testing.assert_allclose([row[1] for row in shown], mean, rtol=5e-5)
+    np.testing.assert_allclose([row[2] for row in shown], error, rtol=1e-2)
+
+
+def test_compare_shows_z_scores_and_a_summary(tmp_path):
+    done = run(
+        f"compare {NET} --alpha 1,2 --lam 0.1 --d 40 --trials 4 --out {tmp_path}/c.nc --plot {tmp_path}/c.svg"
+    )
+    assert done.returncode == 0, done.stderr
+    compared = gs.load(tmp_path / "c.nc")
+    assert compared.attrs["theory_d"] == 40
+    assert gs.summary(compared) in done.stdout
+    z = compared.test_error.sel(part="z").values
+    assert [float(line.split()[-1]) for line in done.stdout.splitlines()[2:4]] == z.round(2).tolist()
+    assert (tmp_path / "c.svg").stat().st_size > 0
+
+
+def test_compare_with_limit_uses_infinite_d(tmp_path):
+    done = run(f"compare {NET} --alpha 1,2 --lam 0.1 --d 40 --trials 2 --limit --out {tmp_path}/c.json")
+    compared = gs.load(tmp_path / "c.json")
+    limit = gs.predict(gs.Network("tanh", 1.0, 0.5), "sin", alpha=[1, 2], lam=0.1)
+    assert compared.test_error.sel(part="theory").values.tolist() == limit.test_error.values.tolist()
+    assert "theory at d = inf" in done.stdout
+
+
+def test_functions_lists_the_catalogue_and_reads_expressions():
+    table = run("functions").stdout
+    assert {"tanh", "relu", "sign", "He3"} <= {line.split()[0] for line in table.splitlines()}
+    done = run(["functions", "max(x,0)", "--format", "json"])
+    data = json.loads(done.stdout)["data_vars"]
+    assert data["h1"]["data"] == pytest.approx([0.5])
+    assert data["h0"]["data"] == pytest.approx([1 / np.sqrt(2 * np.pi)])
+
+
+def test_coefficients_of_a_network_are_those_of_its_equivalent():
+    done = run(f"coefficients {NET} --kappa -1:1:3 --format json")
+    assert done.returncode == 0, done.stderr
+    equivalent = gs.Network("tanh", 1.0, 0.5).equivalent("sin")
+    expected = gs.coefficients(equivalent, [-1, 0, 1])
+    assert json.loads(done.stdout)["data_vars"]["mu0"]["data"] == expected.mu0.values.tolist()
+
+
+@pytest.mark.parametrize(
+    "command", ["", "predict", "simulate", "compare", "coefficients", "functions", "demo"]
+)
+def test_help_is_plain_text_with_an_example(command):
+    done = run(f"{command} --help")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "giantstep" in done.stdout
+    assert not set(done.stdout) & set("╭│╰")
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_version():
+    assert run("--version").stdout.strip() == f"giantstep {gs.__version__}"
+
+
+REFUSED = {
+    "negative": ("predict --eta -1 --alpha0 1 --alpha 1 --lam 1", "eta = -1"),
+    "negative in a list": ("predict --eta 1,-2 --alpha0 1 --alpha 1 --lam 1", "eta = -2"),
+    "nan": (f"predict {NET} --alpha nan --lam 1", "alpha = nan"),
+    "gamma beyond 1": ("predict --r 1 --gamma 1.5 --alpha 1 --lam 1", "between -1 and 1"),
+    "no derivative": (f"predict --activation sign {POINT}", "SpikedRF"),
+    "infinite variance": (f"predict --target exp(x**2) {POINT}", "variance"),
+    "unknown name": (f"predict --activation tanhh {POINT}", "did you mean 'tanh'"),
+    "code": (f"predict --activation __import__('os') {POINT}", "column"),
+    "empty range": (f"predict {NET} --alpha 1:2:0 --lam 1", "--alpha 1:2:0"),
+    "half a range": (f"predict {NET} --alpha 1:2 --lam 1", "start:stop:count"),
+    "empty text": (["predict", *NET.split(), "--alpha", "", "--lam", "1"], "is not a number"),
+    "log from zero": (f"predict {NET} --alpha 0:1:3:log --lam 1", "positive"),
+    "words": (f"predict {NET} --alpha many --lam 1", "'many' is not a number"),
+    "no folder": (f"predict {POINT} --out /no/such/folder/a.csv", "does not exist"),
+    "no folder for a picture": (f"predict {CURVE} --plot /no/such/folder/a.png", "does not exist"),
+    "unwritable": (f"predict {POINT} --out /proc/a.json", "cannot be written"),
+    "a folder": (f"predict {POINT} --out /tmp", "ending"),
+    "unknown ending": (f"predict {POINT} --out a.xls", ".nc or .json or .csv"),
+    "unknown picture": (f"predict {CURVE} --plot a.bmp", "png, pdf, svg"),
+    "nothing to draw": (f"predict {POINT} --plot a.png", "single number"),
+    "both kinds": (f"predict {POINT} --r 1 --gamma 1", "give one kind"),
+    "half a network": ("predict --eta 1 --alpha 1 --lam 1", "--alpha0 is missing"),
+    "half a spike": ("predict --r 1 --alpha 1 --lam 1", "--gamma is missing"),
+    "no model": ("predict --alpha 1 --lam 1", "--eta and --alpha0"),
+    "no lam": (f"predict {NET} --alpha 1", "--lam"),
+    "unknown option": (f"predict {POINT} --bogus 1", "--bogus"),
+    "unknown format": (f"predict {POINT} --format xml", "table"),
+    "unknown quantity": (f"predict {POINT} --show accuracy", "test_error"),
+    "unknown bulk": (f"predict {POINT} --bulk fluffy", "isotropic"),
+    "unknown loss": (f"predict {POINT} --loss l7", "square"),
+    "unknown readout": (f"predict {POINT} --readout fancy", "rademacher"),
+    "broken letters": (f"predict {POINT} --readout 1:2:3", "value:weight"),
+    "weights that do not sum to 1": (f"predict {POINT} --readout 1:0.5,2:0.2", "sum to 1"),
+    "unknown command": ("frobnicate", "frobnicate"),
+    "no trials": (f"simulate {POINT} --d 40 --trials 0", "trials = 0"),
+    "one trial to compare": (f"compare {POINT} --d 40 --trials 1", "2 trials"),
+    "d too small": (f"simulate {POINT} --d 1", "d = 1"),
+    "no samples left": ("simulate --eta 1 --alpha0 0.001 --alpha 1 --lam 1 --d 100", "at least 1000"),
+    "population step": ("simulate --eta 1 --alpha0 inf --alpha 1 --lam 1 --d 100", "alpha0 = inf"),
+    "out of memory": (f"simulate {POINT} --d 10000000", "GiB"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_gets_one_line_and_status_2(case, tmp_path):
+    arguments, said = REFUSED[case]
+    done = run(arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_says_so_and_exits_with_130():
+    words = f"simulate {NET} --alpha 1:8:8 --lam 0.1 --d 1500 --trials 500".split()
+    with subprocess.Popen(
+        [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        time.sleep(4)  # into the first trials, whatever the machine
+        process.send_signal(signal.SIGINT)
+        _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in complaint
+    assert "Traceback" not in complaint
+
+
+def test_a_closed_pipe_is_no_crash():
+    words = f"predict {NET} --alpha 1:2:5000 --lam 1 --format csv".split()
+    with subprocess.Popen(
+        [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""

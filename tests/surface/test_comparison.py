@@ -1,0 +1,129 @@
+"""`compare` on data made by hand, where every answer is known."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import giantstep as gs
+from giantstep.comparison import PARTS, side_by_side
+from giantstep.errors import GiantstepWarning, ParameterError
+
+ALPHA, TRIALS = np.array([0.5, 1.0, 2.0]), 4
+
+
+def theory(alpha=ALPHA, **coords) -> xr.Dataset:
+    values = {
+        "test_error": ("alpha", 1.0 / np.asarray(alpha)),
+        "residual": ("alpha", 0.0 * np.asarray(alpha)),
+    }
+    return xr.Dataset(values, coords={"alpha": alpha, "lam": 0.1, **coords}, attrs={"command": "predict"})
+
+
+def simulation(shift=0.0, alpha=ALPHA, **coords) -> xr.Dataset:
+    """Trials at mean ± 1/10, so that the standard error of the mean is known: s = 0.2/√3/2."""
+    scatter = 0.1 * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
+    values = {"test_error": (("trial", "alpha"), 1.0 / np.asarray(alpha) + shift + scatter)}
+    return xr.Dataset(
+        values,
+        coords={"trial": range(TRIALS), "alpha": alpha, "lam": 0.1, **coords},
+        attrs={"d": 100, "seed": 1},
+    )
+
+
+STANDARD_ERROR = 0.2 / np.sqrt(3) / 2  # of four values at ±0.1: standard deviation 0.2/√3
+
+
+def test_z_is_the_difference_over_the_standard_error():
+    compared = gs.compare(theory(), simulation(shift=0.05)).test_error
+    assert tuple(compared.part.values) == PARTS
+    np.testing.assert_allclose(compared.sel(part="theory"), 1 / ALPHA, rtol=1e-15)
+    np.testing.assert_allclose(compared.sel(part="simulation"), 1 / ALPHA + 0.05, rtol=1e-14)
+    np.testing.assert_allclose(compared.sel(part="difference"), 0.05, rtol=1e-13)
+    np.testing.assert_allclose(compared.sel(part="standard_error"), STANDARD_ERROR, rtol=1e-13)
+    np.testing.assert_allclose(compared.sel(part="z"), 0.05 / STANDARD_ERROR, rtol=1e-12)
+
+
+def test_only_shared_points_and_statistics_are_compared():
+    compared = gs.compare(theory(np.linspace(0.1, 3.0, 30)), simulation(alpha=[0.3, 0.7, 5.0]))
+    assert list(compared.data_vars) == ["test_error"]
+    assert compared.alpha.values.tolist() == [0.3, 0.7]  # 30 steps of 0.1 hit them up to rounding
+
+
+def test_a_dimension_in_one_is_selected_by_the_number_in_the_other():
+    wide = xr.concat([theory().assign_coords(lam=v) for v in (0.01, 0.1)], dim="lam")
+    compared = gs.compare(wide, simulation(shift=0.05))
+    assert compared.test_error.dims == ("alpha", "part")
+    many = xr.concat([simulation(v).assign_coords(lam=v) for v in (0.01, 0.1)], dim="lam")
+    assert float(gs.compare(theory(), many).test_error.sel(part="difference")[0]) == pytest.approx(0.1)
+
+
+def test_finite_size_theory_is_only_compared_with_its_own_size():
+    assert gs.compare(theory(d=100.0), simulation()).attrs["theory_d"] == 100
+    assert gs.compare(theory(d=np.inf), simulation()).attrs["theory_d"] == np.inf
+    with pytest.raises(ParameterError, match="no value of d"):
+        gs.compare(theory(d=50.0), simulation())
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: gs.compare(theory([7.0, 8.0]), simulation()), "no value of alpha: 2 values from 7 to 8"),
+        (lambda: gs.compare(theory(lam=0.2), simulation()), "no value of lam: 0.2 against 0.1"),
+        (lambda: gs.compare(simulation(), theory()), "and then a simulation"),
+        (lambda: gs.compare(theory(), theory()), "and then a simulation"),
+        (lambda: gs.compare(theory(), simulation().isel(trial=[0])), "at least 2"),
+        (lambda: gs.compare(theory().drop_vars("test_error"), simulation()), "no statistic in common"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(make, said):
+    with pytest.raises(ParameterError, match=said):
+        make()
+
+
+def test_agreement_to_rounding_without_scatter_is_no_evidence():
+    exact = theory().assign(c=1.0)
+    measured = simulation().assign(c=("trial", np.full(TRIALS, 1.0 + 2e-16)))
+    assert np.isnan(gs.compare(exact, measured).c.sel(part="z"))
+    off = simulation().assign(c=("trial", np.full(TRIALS, 1.1)))
+    assert np.isinf(gs.compare(exact, off).c.sel(part="z"))
+
+
+def test_another_activation_is_pointed_out():
+    def describe(dataset, name):
+        return dataset.assign_attrs(model=json.dumps({"activation": name}))
+
+    with pytest.warns(GiantstepWarning, match="activation of the theory is tanh"):
+        gs.compare(describe(theory(), "tanh"), describe(simulation(), "relu"))
+
+
+def test_the_summary_counts_what_lies_beyond_three():
+    shifted = simulation()
+    shifted["test_error"][:, 0] += 10 * STANDARD_ERROR
+    shifted["test_error"][:, 1] -= 2 * STANDARD_ERROR
+    text = gs.summary(gs.compare(theory(), shifted))
+    row = text.splitlines()[1].split()
+    assert row[:2] == ["test_error", "3"]
+    assert row[2] == f"{np.sqrt((100 + 4 + 0) / 3):.2f}"
+    assert row[3] == "+10.00"
+    assert row[4:6] == ["33", "%"]
+    assert "alpha = 0.5" in text
+    assert "rms z 1.73, |z| > 3 5.8 %" in text  # Student's t with 3 degrees of freedom: variance 3
+
+
+def test_z_of_trials_drawn_around_the_theory_is_like_student_t():
+    rng = np.random.default_rng(0)
+    alpha, trials = np.linspace(1, 2, 4000), 10
+    draws = 1 / alpha + rng.standard_normal((trials, alpha.size))
+    measured = xr.Dataset(
+        {"test_error": (("trial", "alpha"), draws)}, {"alpha": alpha, "trial": range(trials), "lam": 0.1}
+    )
+    z = gs.compare(theory(alpha), measured).test_error.sel(part="z")
+    # variance 9/7, kurtosis of t with 9 degrees of freedom 4.2: the mean square has standard error 0.036
+    assert abs(float((z**2).mean()) - 9 / 7) < 4 * 9 / 7 * np.sqrt(3.2 / alpha.size)
+
+
+def test_side_by_side_names_its_columns():
+    columns = side_by_side(gs.compare(theory(), simulation()), ["test_error"])
+    assert list(columns.data_vars) == ["test_error", "simulated", "±", "z"]
