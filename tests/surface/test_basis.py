@@ -1,0 +1,100 @@
+"""Result 2's coefficients against closed forms and against high-precision integrals."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import erf, ndtr
+
+import giantstep as gs
+from giantstep.errors import ParameterError
+from giantstep.functions import catalogue
+from giantstep.theory.basis import hermite
+
+KAPPA = np.linspace(-4, 4, 33)
+ROUNDING = 1e-13  # of quantities of order √E σ²: hundreds of function values, each to 2e-16
+
+
+def density(x):
+    return np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
+
+
+@pytest.mark.parametrize("c", [0.01, 1.0, 900.0])
+@pytest.mark.parametrize("r", [0.0, 1.0, 20.0])
+def test_erf_and_sign_have_closed_forms(r, c):
+    smooth = gs.coefficients(gs.SpikedRF("erf", r=r, gamma=1.0, c=c), KAPPA)
+    np.testing.assert_allclose(smooth.mu0, erf(r * KAPPA / math.sqrt(1 + 2 * c)), rtol=0, atol=ROUNDING)
+    slope = 2 / math.sqrt(math.pi * (1 + 2 * c)) * np.exp(-((r * KAPPA) ** 2) / (1 + 2 * c))
+    np.testing.assert_allclose(smooth.mu1, slope, rtol=0, atol=ROUNDING / math.sqrt(c))
+    jump = gs.coefficients(gs.SpikedRF("sign", r=r, gamma=1.0, c=c), KAPPA)
+    np.testing.assert_allclose(jump.mu0, erf(r * KAPPA / math.sqrt(2 * c)), rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(jump.mu2**2, 1 - jump.mu0**2 - c * jump.mu1**2, rtol=0, atol=ROUNDING)
+
+
+def test_relu_has_closed_forms_including_the_derivative_with_respect_to_c():
+    r, c = 1.5, 2.0
+    found = gs.coefficients(gs.SpikedRF("relu", r=r, gamma=1.0, c=c), KAPPA)
+    x = r * KAPPA / math.sqrt(c)
+    np.testing.assert_allclose(
+        found.mu0, math.sqrt(c) * (x * ndtr(x) + density(x)), rtol=0, atol=10 * ROUNDING
+    )
+    np.testing.assert_allclose(found.mu1, ndtr(x), rtol=0, atol=10 * ROUNDING)
+    np.testing.assert_allclose(found.dmu0, density(x) / (2 * math.sqrt(c)), rtol=0, atol=10 * ROUNDING)
+
+
+@pytest.mark.parametrize("name", ["tanh", "softplus", "hard_tanh", "gelu", "leaky_relu"])
+def test_the_stated_error_bounds_the_distance_to_a_high_precision_integral(name):
+    activations = {
+        "tanh": mpmath.tanh,
+        "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
+        "hard_tanh": lambda x: max(-1, min(1, x)),
+        "gelu": lambda x: x * mpmath.ncdf(x),
+        "leaky_relu": lambda x: x if x > 0 else mpmath.mpf("0.01") * x,
+    }
+    r, c, kappa = 2.0, 9.0, -0.7
+    found = gs.coefficients(gs.SpikedRF(name, r=r, gamma=1.0, c=c), kappa)
+    f = activations[name]
+    with mpmath.workdps(25):
+        cuts = sorted({-40, 40, *((b - r * kappa) / 3 for b in (-1, 0, 1)), *range(-9, 10, 3)})
+
+        def average(g):
+            return mpmath.quad(lambda z: g(z) * mpmath.npdf(z), cuts)
+
+        sigma = lambda z: f(r * kappa + 3 * z)  # noqa: E731
+        mean, first, square = (average(g) for g in (sigma, lambda z: z * sigma(z), lambda z: sigma(z) ** 2))
+    size = float(mpmath.sqrt(square))
+    stated = float(found.quadrature_error) + ROUNDING
+    assert stated < 1e-10
+    assert abs(float(found.mu0) - float(mean)) < stated * size
+    assert abs(float(found.mu1) - float(first) / 3) < stated * size / 3
+    assert abs(float(found.mu2) ** 2 - float(square - mean**2 - first**2)) < stated * size**2
+
+
+def test_dimensions_follow_r_c_and_the_letters():
+    letters = gs.Letters((-1, 2), (0.5, 0.5), biases=(0.0, 1.0), c=(1.0, 4.0))
+    found = gs.coefficients(gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=[0.1, 0.2, 0.3], readout=letters), KAPPA)
+    assert found.mu0.sizes == {"r": 2, "kappa": KAPPA.size, "letter": 2}
+    alone = gs.coefficients(gs.SpikedRF("tanh(x + 1)", r=2.0, gamma=0.0, c=4.0), KAPPA)
+    np.testing.assert_allclose(found.mu2.sel(r=1.0, letter=2), alone.mu2, rtol=0, atol=ROUNDING)
+
+
+def test_a_network_is_told_to_name_its_target():
+    with pytest.raises(ParameterError, match=r"equivalent\(target\)"):
+        gs.coefficients(gs.Network("tanh", 1.0, 1.0), KAPPA)  # type: ignore[arg-type]
+
+
+def test_hermite_coefficients_of_hermite_polynomials():
+    for degree in (1, 2, 3, 4):
+        found = hermite(catalogue()[f"He{degree}"])
+        coefficients = [found.h0, found.h1, found.h2]
+        exact = [math.factorial(k) if k == degree else 0.0 for k in range(3)]
+        size = math.sqrt(math.factorial(degree))
+        np.testing.assert_allclose(coefficients, exact, rtol=0, atol=ROUNDING * size)
+        assert found.square == pytest.approx(math.factorial(degree), rel=1e-12)
+        spread = degree**2 * math.factorial(degree - 1) - (1 if degree == 1 else 0)
+        assert found.spread == pytest.approx(spread, rel=1e-9, abs=1e-12)
+
+
+def test_a_function_without_derivative_has_no_spread():
+    assert hermite(catalogue()["sign"]).spread is None

@@ -1,0 +1,149 @@
+"""Pictures are drawn without a display and without warnings, and show what they should."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.container import ErrorbarContainer
+
+import giantstep as gs
+from giantstep.errors import ParameterError
+from giantstep.plotting import save_figure
+from giantstep.plotting.style import look
+from giantstep.quantities import describe
+
+
+def made(sizes: dict[str, int], trials: int = 0, name: str = "test_error") -> xr.Dataset:
+    """A Dataset of the given dimensions, with the labels that predict and simulate give."""
+    shape = ((trials,) if trials else ()) + tuple(sizes.values())
+    dims = (("trial",) if trials else ()) + tuple(sizes)
+    values = 1.0 + np.arange(np.prod(shape)).reshape(shape) / np.prod(shape)
+    dataset = xr.Dataset({name: (dims, values)}, {dim: 1.0 + np.arange(size) for dim, size in sizes.items()})
+    for variable in dataset.variables:
+        dataset[variable].attrs.update(describe(str(variable)))
+    return dataset
+
+
+def labels(axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
+
+
+def drawn(axes) -> None:
+    """Draw for good: some complaints of matplotlib come only then."""
+    axes.figure.canvas.draw()
+
+
+def test_the_longest_dimension_is_x_and_the_others_make_the_lines():
+    dataset = made({"alpha0": 3, "alpha": 7, "lam": 2})
+    axes = gs.plot(dataset)
+    drawn(axes)
+    assert len(axes.get_lines()) == 6
+    assert axes.get_xlabel().endswith(r"$\alpha$")
+    assert r"$\epsilon_g$" in axes.get_ylabel()
+    assert labels(axes)[0] == r"$\alpha_0 = 1$, $\lambda = 1$"
+    first = axes.get_lines()[0]
+    np.testing.assert_array_equal(first.get_ydata(), dataset.test_error.isel(alpha0=0, lam=0))
+
+
+def test_x_and_y_can_be_chosen():
+    axes = gs.plot(made({"alpha0": 3, "alpha": 7}, name="q1"), x="alpha0", y="q1")
+    assert len(axes.get_lines()) == 7
+    assert r"\alpha_0" in axes.get_xlabel()
+
+
+def test_a_single_line_needs_no_legend():
+    axes = gs.plot(made({"alpha": 5}))
+    assert len(axes.get_lines()) == 1
+    assert axes.get_legend() is None
+
+
+def test_simulations_are_points_with_standard_errors():
+    dataset = made({"alpha": 5, "alpha0": 2}, trials=4)
+    axes = gs.plot(dataset)
+    drawn(axes)
+    bars = [item for item in axes.containers if isinstance(item, ErrorbarContainer)]
+    assert len(bars) == 2
+    points, _, (segments,) = bars[0].lines
+    assert points.get_linestyle() == "None"
+    trials = dataset.test_error.isel(alpha0=0)
+    np.testing.assert_allclose(points.get_ydata(), trials.mean("trial"))
+    half = [np.ptp(segment[:, 1]) / 2 for segment in segments.get_segments()]
+    np.testing.assert_allclose(half, trials.std("trial", ddof=1) / 2.0)
+
+
+def test_comparisons_have_a_panel_of_residuals_and_lie_on_smooth_curves():
+    simulation = made({"alpha": 5, "alpha0": 2}, trials=4).assign_attrs(d=100)
+    theory, fine = made({"alpha": 5, "alpha0": 2}), made({"alpha": 90, "alpha0": 2})
+    compared = gs.compare(theory, simulation)
+    axes = gs.plot(compared, theory=fine)
+    drawn(axes)
+    above, below = axes.figure.axes
+    assert above is axes
+    assert sorted(len(np.atleast_1d(line.get_xdata())) for line in above.get_lines())[-2:] == [90, 90]
+    z = [line.get_ydata() for line in below.get_lines() if len(line.get_xdata()) == 5]
+    np.testing.assert_allclose(z, compared.test_error.sel(part="z").transpose("alpha0", "alpha"))
+
+
+def test_coefficients_are_drawn_together():
+    dataset = gs.coefficients(gs.SpikedRF("tanh", r=[1.0, 3.0], gamma=1.0), np.linspace(-2, 2, 9))
+    axes = gs.plot(dataset)
+    drawn(axes)
+    assert len(axes.get_lines()) == 6
+    assert labels(axes)[0] == r"$\mu_0$, $r = 1$"
+
+
+def test_wide_ranges_are_logarithmic_and_infinite_values_leave_gaps():
+    dataset = made({"lam": 6})
+    dataset = dataset.assign_coords(lam=np.geomspace(1e-3, 1e2, 6))
+    dataset["test_error"][2] = np.inf
+    axes = gs.plot(dataset)
+    drawn(axes)
+    assert axes.get_xscale() == "log"
+    assert axes.get_yscale() == "linear"
+    assert np.isnan(axes.get_lines()[0].get_ydata()[2])
+
+
+def test_curves_differ_in_style_as_well_as_in_colour():
+    for count in (4, 12):
+        looks = [look(index, count) for index in range(count)]
+        assert len({one.color for one in looks}) == count
+        assert len({(one.linestyle, one.marker) for one in looks[:4]}) == 4
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
+def test_figures_are_saved_by_their_ending(ending, tmp_path):
+    save_figure(gs.plot(made({"alpha": 3})).figure, tmp_path / f"a.{ending}")
+    start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[ending]
+    assert (tmp_path / f"a.{ending}").read_bytes().startswith(start)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: gs.plot(made({})), "single number"),
+        (lambda: gs.plot(made({"alpha": 3}), x="lam"), "it has alpha"),
+        (lambda: gs.plot(made({"alpha": 3}), y="accuracy"), "it has test_error"),
+        (lambda: gs.plot(made({"alpha": 50, "lam": 41})), "41 curves are too many"),
+        (lambda: gs.plot(made({"alpha": 3}), theory=made({"alpha": 3, "lam": 2})), "theory has 2 curves"),
+        (lambda: save_figure(gs.plot(made({"alpha": 3})).figure, "a.bmp"), "unknown ending"),
+        (lambda: save_figure(gs.plot(made({"alpha": 3})).figure, "/no/such/a.png"), "does not exist"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, said):
+    with pytest.raises(ParameterError, match=said):
+        draw()
+
+
+def test_plotting_leaves_no_global_state_behind():
+    program = """
+import sys, matplotlib, giantstep as gs, xarray as xr
+settings = lambda: {k: matplotlib.rcParams[k] for k in matplotlib.rcParams if k != "backend"}  # asking opens pyplot
+before = settings()
+gs.plot(xr.Dataset({"test_error": ("alpha", [1.0, 2.0])}, {"alpha": [1.0, 2.0]}))
+assert settings() == before
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

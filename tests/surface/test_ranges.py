@@ -1,0 +1,62 @@
+"""Numbers as they are typed on the command line."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from giantstep.cli.ranges import numbers
+from giantstep.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("0.5", 0.5),
+        ("-1e-3", -1e-3),
+        ("inf", np.inf),
+        ("1,2,4", [1, 2, 4]),
+        ("0.2:3:5", [0.2, 0.9, 1.6, 2.3, 3.0]),
+        ("1:3:1", [1]),
+        ("3:1:3", [3, 2, 1]),
+        ("0.01:100:5:log", [0.01, 0.1, 1, 10, 100]),
+        ("0,1:3:3,inf", [0, 1, 2, 3, np.inf]),
+        ("-1:1:3", [-1, 0, 1]),
+    ],
+)
+def test_what_is_typed_is_what_is_meant(text, meant):
+    found = numbers("alpha", text)
+    assert np.ndim(found) == np.ndim(meant)
+    np.testing.assert_allclose(found, meant, rtol=1e-14, atol=1e-300)
+
+
+NO_NUMBERS = ["", ",", "1,", "a", "1;2", "1 2"]
+NO_RANGES = ["1:2", "1:2:3:4", "1:2:3:lin", "0:1:3:log", "-1:1:3:log", "1:inf:3"]
+NO_COUNTS = ["1:2:0", "1:2:-3", "1:2:2.5", "1:2:99999999999", "1:2:³"]
+
+
+@pytest.mark.parametrize("text", [*NO_NUMBERS, *NO_RANGES, *NO_COUNTS])
+def test_anything_else_is_refused_by_name(text):
+    with pytest.raises(ParameterError, match="--alpha ") as refusal:
+        numbers("alpha", text)
+    assert "start:stop:count" in str(refusal.value)
+
+
+@given(st.lists(st.floats(allow_nan=False, width=64), min_size=2, max_size=8))
+def test_lists_come_back_exactly(values):
+    assert numbers("x", ",".join(map(repr, values))).tolist() == values  # type: ignore[union-attr]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.integers(2, 50))
+def test_ranges_have_their_ends_and_their_count(start, stop, count):
+    found = np.asarray(numbers("x", f"{start!r}:{stop!r}:{count}"))
+    assert (found[0], found[-1], found.size) == (start, stop, count)
+
+
+@given(st.text(max_size=20))
+def test_no_text_does_anything_but_parse_or_be_refused(text):
+    try:
+        found = numbers("x", text)
+    except ParameterError:
+        return
+    assert np.asarray(found).dtype == float

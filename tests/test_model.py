@@ -1,0 +1,127 @@
+"""Descriptions: what is allowed, what is refused and why, and their plain form."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+import giantstep as gs
+from giantstep.errors import ParameterError
+from giantstep.model import Letters, Network, SpikedRF, Target, as_letters, as_target, parameter
+
+positive = st.floats(0, 1e6, exclude_min=True)
+grids = st.lists(positive, min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Network("tanh", -1, 1), "eta = -1 is not allowed: it must be at least 0"),
+        (lambda: Network("tanh", [1, -2], 1), "eta = -2"),
+        (lambda: Network("tanh", np.nan, 1), "eta = nan"),
+        (lambda: Network("tanh", np.inf, 1), "eta = inf"),
+        (lambda: Network("tanh", 1, -0.5), "alpha0 = -0.5 .*inf is allowed"),
+        (lambda: Network("tanh", 1, 1, beta=0), "beta = 0 is not allowed: it must be greater than 0"),
+        (lambda: Network("tanh", "fast", 1), "eta = 'fast' is not a number"),
+        (lambda: Network("tanh", [], 1), "eta is an empty range"),
+        (lambda: Network("tanh", [[1.0]], 1), "eta has 2 dimensions"),
+        (lambda: Network("tanhh", 1, 1), "did you mean 'tanh'"),
+        (lambda: Network("tanh", 1, 1, readout="fancy"), "readout = 'fancy' is unknown"),
+        (
+            lambda: Network("tanh", 1, 1, readout=Letters((1,), (1,), c=(2,))),
+            "row norms follow from its step",
+        ),
+        (lambda: SpikedRF("tanh", 1, 1.01), "gamma = 1.01 .* between -1 and 1"),
+        (lambda: SpikedRF("tanh", np.inf, 1), "r = inf .* a finite number"),
+        (lambda: SpikedRF("tanh", 1, 1, c=0), "c = 0"),
+        (lambda: Target("sin", noise=-1), "noise = -1"),
+        (lambda: Target("sign", flips=0.6), "flips = 0.6 .* between 0 and 0.5"),
+        (lambda: Target("sign", flips=0.1, noise=1), "use flips or latent_noise"),
+        (lambda: Target("logistic", scale=0), "scale = 0"),
+        (lambda: Letters((1, 2), (1,)), "1 entries for 2 values"),
+        (lambda: Letters((1, 2), (0.5, 0.6)), "sum to 1"),
+        (lambda: Letters((1, 2), (1.5, -0.5)), "positive fractions"),
+        (lambda: Letters((1,), (1,), c=(0,)), "must be positive"),
+        (lambda: Letters((np.nan,), (1,)), "Letters.values = nan"),
+    ],
+)
+def test_bad_values_are_refused_with_what_is_allowed(make, said):
+    with pytest.raises(ParameterError, match=said):
+        make()
+
+
+@given(positive | grids, positive | grids, positive)
+def test_networks_survive_their_dictionary(eta, alpha0, beta):
+    net = Network("tanh(2*x)", eta, alpha0, beta, readout=Letters((1, -2), (0.25, 0.75), biases=(0, 1)))
+    again = Network.from_dict(json.loads(json.dumps(net.to_dict())))
+    assert again.to_dict() == net.to_dict()
+    assert again.activation == net.activation
+    np.testing.assert_array_equal(again.eta, net.eta)
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        SpikedRF("relu", r=[-1.0, 2.0], gamma=0.5, c=2.0, readout="ternary"),
+        SpikedRF("relu", r=xr.DataArray([1.0, 2.0], dims="run"), gamma=xr.DataArray([0.0, 1.0], dims="run")),
+        Target("max(x, 0)", noise=[0.0, 0.5]),
+        Target("logistic", scale=2.0),
+        Target("sign", flips=0.1, latent_noise=0.2),
+    ],
+)
+def test_descriptions_survive_their_dictionary(thing):
+    plain = json.loads(json.dumps(thing.to_dict()))
+    again = type(thing).from_dict(plain)
+    assert type(again) is type(thing)
+    assert json.loads(json.dumps(again.to_dict())) == plain
+
+
+def test_a_callable_has_no_dictionary():
+    net = Network(gs.Function(np.tanh, derivative=lambda x: 1 - np.tanh(x) ** 2), 1, 1)
+    with pytest.raises(ParameterError, match="Python callable"):
+        net.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"kind": "Forest"}, "'Forest' is not a Network"),
+        ({"kind": "Target", "function": "sin"}, "'Target' is not a Network"),
+        ({"kind": "Network", "activation": "tanh", "eta": 1, "alpha0": 1, "momentum": 2}, "momentum"),
+    ],
+)
+def test_foreign_dictionaries_are_refused(data, said):
+    with pytest.raises(ParameterError, match=said):
+        Network.from_dict(data)
+
+
+def test_descriptions_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        Network("tanh", 1, 1).eta = 2  # type: ignore[misc]
+
+
+def test_names_stand_for_letters_and_targets():
+    assert as_letters("uniform").uniform
+    assert as_letters("rademacher").values == (-1.0, 1.0)
+    assert not as_letters("ternary").uniform
+    assert as_target("sin").function == Target("sin").function
+    target = Target("sin", noise=1)
+    assert as_target(target) is target
+    assert Target("logistic").binary
+    assert not target.binary
+
+
+def test_parameters_become_floats_arrays_or_stay_dataarrays():
+    assert isinstance(parameter("eta", np.int64(3)), float)
+    assert parameter("eta", (1, 2)).dtype == float
+    labelled = xr.DataArray([1, 2], dims="run")
+    assert parameter("eta", labelled).dims == ("run",)
+    with pytest.raises(ParameterError, match="eta = -1"):
+        parameter("eta", -labelled, low=0.0)
+
+
+def test_only_alpha0_may_be_infinite_in_a_network():
+    assert Network("tanh", 1, np.inf).alpha0 == np.inf
