@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -51,16 +52,16 @@ def gauss(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x, (half[:, None] * _W).ravel() * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
 
 
-def averages(function: Plain, shift: float, scale: float) -> tuple[float, float, float]:
-    """E f, E[z f], E f² for f(shift + scale·z)."""
+def averages(function: Plain, shift: float, scale: float) -> tuple[float, float, float, float]:
+    """E f, E[z f], E f², E[(z² - 1) f] for f(shift + scale·z)."""
     if scale == 0.0:
         value = float(function.f(np.array(shift)))
-        return value, 0.0, value**2
+        return value, 0.0, value**2, 0.0
     step = min(1.0, 2.0 / scale)
     kinks = (np.array(function.kinks) - shift) / scale
     z, w = gauss(np.concatenate([np.arange(-_END, _END, step), kinks]))
     f = function.f(shift + scale * z)
-    return float(w @ f), float(w @ (z * f)), float(w @ f**2)
+    return float(w @ f), float(w @ (z * f)), float(w @ f**2), float(w @ ((z * z - 1.0) * f))
 
 
 class Tabulated(NamedTuple):
@@ -71,11 +72,13 @@ class Tabulated(NamedTuple):
     mu0: np.ndarray
     mu1: np.ndarray
     mu2sq: np.ndarray
+    dmu0: np.ndarray  # ∂μ0/∂c
     t0: np.ndarray
     t1: np.ndarray
     t2: np.ndarray
 
 
+@lru_cache(maxsize=128)
 def tabulate(activation: Plain, target: Plain, c: float, r: float, gamma: float) -> Tabulated:
     rho = math.sqrt(max(0.0, 1.0 - gamma**2))
     step = min(0.5, 1.5 * math.sqrt(c) / max(abs(r), 1e-9))
@@ -84,9 +87,10 @@ def tabulate(activation: Plain, target: Plain, c: float, r: float, gamma: float)
         edges.append(kink / gamma + rho / gamma * np.array([-8, -5, -3, -2, -1, 0, 1, 2, 3, 5, 8]))
     kappa, w = gauss(np.concatenate(edges))
     rows = np.array([averages(activation, r * k, math.sqrt(c)) for k in kappa])
-    mu0, first, square = rows.T
+    mu0, first, square, second = rows.T
     label = np.array([averages(target, gamma * k, rho) for k in kappa])
-    return Tabulated(kappa, w, mu0, first / math.sqrt(c), square - mu0**2 - first**2, *label.T)
+    mu2sq = square - mu0**2 - first**2
+    return Tabulated(kappa, w, mu0, first / math.sqrt(c), mu2sq, second / (2.0 * c), *label.T[:3])
 
 
 def marchenko_pastur(L: float, hat1: float, c: float, beta: float) -> float:
@@ -124,6 +128,8 @@ def solve(
     g = [t.mu0, t.kappa * t.mu1]
     A = np.array([[t.w @ (a * b * D) for b in g] for a in g])
     b = np.array([t.w @ (a * t.t0 * D) for a in g])
+    wobble = 2.0 * c**2 / d  # variance of c|x|²/d, which moves all the features' means together
+    A[0, 0] += wobble * (t.w @ (t.dmu0**2 * D))
     if A[0, 0] < 1e-28:  # μ0 = 0: nothing to fit along the all-ones direction
         m, zeta = 0.0, b[1] / (A[1, 1] + 1.0 / (alpha * c * V2))
     else:
@@ -137,7 +143,7 @@ def solve(
     J1 = (c * beta * L * V2**2 + c * (1.0 - beta) * V2) / slope
     J2 = (c * J1 + beta * c**2 * V2**2) / k**2
     M = t.mu0 * m + t.kappa * t.mu1 * zeta
-    base = t.t2 + noise**2 - 2.0 * M * t.t0 + M**2 - 2.0 * t.mu1 * psi * t.t1
+    base = t.t2 + noise**2 - 2.0 * M * t.t0 + M**2 - 2.0 * t.mu1 * psi * t.t1 + wobble * (m * t.dmu0) ** 2
     sources = [t.mu1**2, t.mu2sq]
     hats = np.array([[ratio * (t.w @ (s * x * D**2)) for x in sources] for s in sources])
     fixed = np.array([ratio * (t.w @ (s * base * D**2)) for s in sources])

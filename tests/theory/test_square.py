@@ -98,8 +98,8 @@ def test_random_features_equal_ridge_regression_with_a_marchenko_pastur_covarian
     activation, target, beta, alpha, lam, noise
 ):
     f, y = reference.PLAIN[activation], reference.PLAIN[target]
-    mean, h1, square = reference.averages(f, 0.0, 1.0)
-    y_mean, slope, y_square = reference.averages(y, 0.0, 1.0)
+    mean, h1, square, _ = reference.averages(f, 0.0, 1.0)
+    y_mean, slope, y_square, _ = reference.averages(y, 0.0, 1.0)
     # a mean of the features (not odd) fits the target's mean; odd features leave it all in the error
     unfitted = y_square - (y_mean**2 if abs(mean) > 1e-12 else 0.0)
     expected = _random_features_error(h1, square - mean**2 - h1**2, slope, unfitted, noise, beta, alpha, lam)
