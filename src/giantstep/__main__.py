@@ -1,0 +1,5 @@
+"""`python -m giantstep` is the command `giantstep`."""
+
+from .cli import main
+
+main()
