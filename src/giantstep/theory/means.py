@@ -116,7 +116,9 @@ def _softness(A00: np.ndarray, setting: Setting, V2: np.ndarray, size: np.ndarra
         return np.where(present, 1.0 / np.where(present, total, 1.0), 0.0)[..., None, None]
     matrix = A00 + stiffness[..., None] * np.eye(K)
     # balance first: a large stiffness on one group must not hide another's direction
-    balance = 1.0 / np.sqrt(np.maximum(np.diagonal(matrix, axis1=-2, axis2=-1), _NO_MEAN * size[..., None]))
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    present = diagonal > _NO_MEAN * size[..., None]
+    balance = np.where(present, 1.0 / np.sqrt(np.where(present, diagonal, 1.0)), 0.0)
     values, vectors = np.linalg.eigh(matrix * balance[..., :, None] * balance[..., None, :])
     kept = np.where(values > _NULL, 1.0 / np.where(values > _NULL, values, 1.0), 0.0)
     inverse = (vectors * kept[..., None, :]) @ np.swapaxes(vectors, -1, -2)

@@ -1,0 +1,235 @@
+"""Several letters and biases: against a plain reference, symmetries that are exact, bounds, explicit traces."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import giantstep as gs
+from giantstep.grid import Grid
+from giantstep.theory import engine
+from giantstep.theory.bulk import Isotropic
+from giantstep.theory.groups import Merging, merge
+from giantstep.theory.problem import pose
+from giantstep.theory.response import respond
+from giantstep.theory.symmetric import packing
+
+from . import reference_groups
+from .reference import PLAIN
+from .reference_groups import Groups
+
+EXACT = 1e-12  # symmetries of the equations: only rounding, and different orders of summation
+STATISTICS = ("m", "zeta", "psi", "q2", "V2")
+
+
+def _predict(model, target="sin", **options):
+    return gs.predict(model, target, **{"alpha": 1.3, "lam": 0.1, **options})
+
+
+def _letters_case(
+    letters: gs.Letters, activation: str, gamma: float = 0.7, r: float = 1.2, beta: float = 1.3
+):
+    return gs.SpikedRF(activation, r=r, gamma=gamma, beta=beta, c=1.1, readout=letters)
+
+
+def _as_groups(model: gs.SpikedRF) -> Groups:
+    letters = model.readout
+    K = len(letters.values)
+    return Groups(
+        u=float(model.r) * np.array(letters.values),
+        n=np.array(letters.weights),
+        c=np.array(letters.c or (float(model.c),) * K),
+        b=np.array(letters.biases or (0.0,) * K),
+    )
+
+
+# the plain reference
+
+VOCABULARIES = {
+    "two letters": gs.Letters((0.5, 1.5), (0.4, 0.6)),
+    "signs": gs.Letters((-1.0, 1.0), (0.3, 0.7)),
+    "with a silent group": gs.Letters((-1.0, 0.0, 1.0), (0.25, 0.5, 0.25)),
+    "unequal rows": gs.Letters((1.0, 1.0, -0.4), (0.2, 0.5, 0.3), c=(0.6, 1.9, 1.0)),
+    "biases": gs.Letters((1.0, 1.0, 0.5), (0.3, 0.4, 0.3), biases=(0.5, -0.8, 0.0)),
+}
+
+
+@pytest.mark.parametrize("activation", ["softplus", "tanh"])
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_every_statistic_of_every_letter_equals_the_plain_reference(name, activation):
+    """1e-9 for errors. The all-ones directions are nearly collinear at d = ∞, so m is looser by their condition
+    number, up to 1e5 here."""
+    model = _letters_case(VOCABULARIES[name], activation)
+    found = _predict(model, gs.Target("sin", noise=0.3))
+    groups = _as_groups(model)
+    tables = reference_groups.tabulate(groups, PLAIN[activation], PLAIN["sin"], 0.7)
+    expected = reference_groups.solve(groups, tables, beta=1.3, alpha=1.3, lam=0.1, noise=0.3)
+    for statistic in ("test_error", "train_error"):
+        assert float(found[statistic]) == pytest.approx(expected[statistic], rel=1e-9), statistic
+    for statistic in ("V1", "V2", "psi", "q1", "q2"):
+        assert found[statistic].values == pytest.approx(expected[statistic], rel=1e-8, abs=1e-9), statistic
+    # m itself is unique only without null directions: compare the function that it stands for
+    tolerance = 1e-6
+    fitted = found.m.values @ tables.mu0 + found.zeta.values @ (tables.kappa * tables.mu1)
+    wanted = expected["m"] @ tables.mu0 + expected["zeta"] @ (tables.kappa * tables.mu1)
+    inside = np.abs(tables.kappa) < 3.0
+    assert fitted[inside] == pytest.approx(wanted[inside], abs=tolerance)
+
+
+# symmetries
+
+
+@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_one_letter_is_the_uniform_readout(activation, bulk):
+    net = gs.Network(activation, eta=1.5, alpha0=1.0)
+    lettered = gs.Network(activation, eta=1.5, alpha0=1.0, readout=gs.Letters((1.0,), (1.0,)))
+    a, b = _predict(net, bulk=bulk), _predict(lettered, bulk=bulk)
+    assert a.equals(b)
+
+
+@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_a_letter_split_in_two_changes_nothing(activation, bulk):
+    def network(values, weights):
+        return gs.Network(activation, eta=1.5, alpha0=1.0, beta=1.2, readout=gs.Letters(values, weights))
+
+    whole = _predict(network((0.5, 1.5), (0.4, 0.6)), bulk=bulk, d=500)
+    split = _predict(network((0.5, 1.5, 1.5), (0.4, 0.1, 0.5)), bulk=bulk, d=500)
+    for name in ("test_error", "train_error"):
+        assert float(split[name]) == pytest.approx(float(whole[name]), rel=EXACT)
+    for name in (*STATISTICS, *(["chi"] if bulk == "exact" else [])):
+        parts = split[name].values
+        assert parts[1] + parts[2] == pytest.approx(whole[name].values[1], rel=EXACT), name
+        assert parts[1] / (parts[1] + parts[2]) == pytest.approx(1 / 6, rel=EXACT), name
+    for name in ("q1", "V1"):
+        parts = split[name].values
+        assert parts[1:, 1:].sum() == pytest.approx(whole[name].values[1, 1], rel=EXACT)
+
+
+@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
+def test_permuting_letters_permutes_answers(bulk):
+    values, weights, order = np.array([0.5, 1.5, -1.0]), np.array([0.2, 0.5, 0.3]), [2, 0, 1]
+
+    def network(index):
+        letters = gs.Letters(tuple(values[index]), tuple(weights[index]))
+        return gs.Network("softplus", eta=1.5, alpha0=1.0, readout=letters)
+
+    a, b = (_predict(network(index), bulk=bulk, d=400) for index in ([0, 1, 2], order))
+    assert float(a.test_error) == pytest.approx(float(b.test_error), rel=EXACT)
+    for name in STATISTICS:
+        assert b[name].values == pytest.approx(a[name].values[order], rel=1e-10), name
+    assert b.V1.values == pytest.approx(a.V1.values[np.ix_(order, order)], rel=1e-10)
+
+
+def _unmerged(model, target: gs.Target, bulk: str, monkeypatch, **options) -> dict[str, np.ndarray]:
+    """The engine's raw answers with every one of the user's letters kept as a group of its own."""
+
+    def as_they_are(letters: gs.Letters, odd: bool) -> Merging:
+        count = len(letters.values)
+        return Merging(letters, np.arange(count), np.ones(count), np.ones(count))
+
+    monkeypatch.setattr("giantstep.theory.problem.merge", as_they_are)
+    parameters = {"beta": model.beta, "noise": target.noise, **options}
+    names = ("eta", "alpha0") if isinstance(model, gs.Network) else ("r", "gamma", "c")
+    parameters |= {name: getattr(model, name) for name in names}
+    return engine.solve(pose(model, target, Grid(parameters), bulk).problem, 1e-9)
+
+
+@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
+@pytest.mark.parametrize("values", [(-1.0, 1.0), (-1.0, 0.0, 1.0), (0.7, -0.7, 0.7)])
+def test_for_odd_activations_only_the_size_of_a_letter_matters(bulk, values, monkeypatch):
+    """Solving each sign on its own gives the same errors and, letter by letter, what merging expands to."""
+    weights = tuple(np.arange(1.0, len(values) + 1) / np.arange(1.0, len(values) + 1).sum())
+    net = gs.Network("tanh", eta=2.0, alpha0=0.8, beta=1.2, readout=gs.Letters(values, weights))
+    target = gs.Target("sin", noise=0.2)
+    found = _predict(net, target, bulk=bulk, d=300)
+    plain = _unmerged(net, target, bulk, monkeypatch, alpha=1.3, lam=0.1, d=300.0)
+    assert float(found.test_error) == pytest.approx(plain["test_error"].item(), rel=1e-10)
+    for name in (*STATISTICS, "q1", "V1"):
+        size = np.abs(plain[name][0, 0]).max()
+        assert found[name].values == pytest.approx(plain[name][0, 0], abs=1e-9 * size), name
+
+
+def test_rademacher_letters_are_the_uniform_readout_for_odd_activations():
+    uniform = _predict(gs.Network("erf", eta=2.0, alpha0=0.8))
+    signs = _predict(gs.Network("erf", eta=2.0, alpha0=0.8, readout="rademacher"))
+    assert float(signs.test_error) == pytest.approx(float(uniform.test_error), rel=EXACT)
+    assert signs.m.values == pytest.approx(np.array([-0.5, 0.5]) * float(uniform.m), rel=EXACT)
+    assert signs.zeta.values == pytest.approx(np.array([0.5, 0.5]) * float(uniform.zeta), rel=EXACT)
+
+
+def test_letters_that_differ_in_bias_or_row_norm_are_not_merged():
+    assert len(merge(gs.Letters((1.0, 1.0), (0.5, 0.5), c=(1.0, 2.0)), odd=True).letters.values) == 2
+    assert len(merge(gs.Letters((1.0, 1.0), (0.5, 0.5), biases=(0.0, 1.0)), odd=True).letters.values) == 2
+    mirrored = gs.Letters((1.0, -1.0), (0.5, 0.5), biases=(0.3, -0.3))
+    assert len(merge(mirrored, odd=True).letters.values) == 1
+    assert len(merge(mirrored, odd=False).letters.values) == 2
+
+
+# bounds
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    data=st.data(),
+    K=st.integers(1, 3),
+    activation=st.sampled_from(["relu", "tanh", "softplus", "erf"]),
+    target=st.sampled_from(["sin", "tanh", "He2", "He3"]),
+    gamma=st.floats(-1.0, 1.0),
+    alpha=st.floats(0.1, 20.0),
+    beta=st.floats(0.1, 10.0),
+    log_lam=st.floats(-4.0, 3.0),
+)
+def test_no_ridge_beats_the_projection_on_what_features_can_express(
+    data, K, activation, target, gamma, alpha, beta, log_lam
+):
+    values = data.draw(st.lists(st.floats(-2.0, 2.0), min_size=K, max_size=K))
+    biases = data.draw(st.lists(st.floats(-1.0, 1.0), min_size=K, max_size=K))
+    letters = gs.Letters(tuple(values), (1.0 / K,) * K, tuple(biases))
+    model = gs.SpikedRF(activation, r=1.3, gamma=gamma, beta=beta, readout=letters)
+    tables = reference_groups.tabulate(_as_groups(model), PLAIN[activation], PLAIN[target], gamma, step=2.0)
+    lower = reference_groups._lower_bound(tables)
+    found = gs.predict(model, target, alpha=alpha, lam=10.0**log_lam)
+    assert float(found.test_error) >= lower - 1e-7 * float(tables.w @ tables.t[2])
+
+
+# the random-matrix part against matrices
+
+
+def _traces(rng: np.random.Generator, d: int, n: np.ndarray, c: np.ndarray, beta: float, hat1, D):
+    """(1/p) Tr of each group's block of H⁻¹, and of Ω_st H⁻¹, H = diag(D) + W(V̂1⊗I)Wᵀ, rows on spheres."""
+    p = round(beta * d)
+    group = np.repeat(np.arange(len(n)), np.round(n * p).astype(int))
+    W = rng.standard_normal((len(group), d))
+    W *= np.sqrt(c[group] / (W**2).sum(axis=1))[:, None]
+    gram = W @ W.T
+    R = np.linalg.inv(np.diag(D[group]) + gram * hat1[np.ix_(group, group)])
+    K = len(n)
+    V2 = np.array([np.diag(R)[group == s].sum() for s in range(K)]) / len(group)
+    V1 = np.array(
+        [[(gram * R)[np.ix_(group == s, group == t)].sum() for t in range(K)] for s in range(K)]
+    ) / len(group)
+    return V1, V2
+
+
+def test_the_response_of_the_bulk_is_that_of_explicit_random_matrices():
+    """Errors fall as 1/d (fluctuations of these traces are of that order too)."""
+    n, c, beta, lam = np.array([0.25, 0.75]), np.array([0.7, 1.6]), 1.6, 0.2
+    hat1, hat2 = np.array([[0.9, 0.5], [0.5, 0.6]]), np.array([0.3, 0.1])
+    pack = packing(2)
+    hat = pack.pack(hat1, hat2)[None, None]
+    V = np.concatenate([np.zeros(3), n / lam])[None, None]
+    bulk = Isotropic(c[None], n)
+    for _ in range(500):
+        V = respond(bulk, V, hat, np.array([[beta]]), np.array([[lam]])).V
+    V1, V2 = pack.matrix(V)[0, 0], pack.vector(V)[0, 0]
+    errors = {}
+    rng = np.random.default_rng(3)
+    for d in (40, 160):
+        draws = [_traces(rng, d, n, c, beta, hat1, lam + hat2) for _ in range(48)]
+        mean1, mean2 = (np.mean([draw[k] for draw in draws], axis=0) for k in (0, 1))
+        errors[d] = max(np.abs(mean1 - V1).max(), np.abs(mean2 - V2).max())
+    scale = np.abs(V2).max()
+    assert errors[160] < 0.5 * scale / 160
+    assert errors[160] < 0.5 * errors[40]
