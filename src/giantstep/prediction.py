@@ -140,7 +140,6 @@ def _dataset(
     answers: dict[str, np.ndarray],
     loss: Loss,
 ) -> xr.Dataset:
-    from . import __version__
     from .theory.engine import FAILED, STATUS
     from .theory.groups import expand, summed
 
@@ -169,14 +168,7 @@ def _dataset(
         variables |= _first_layer_variables(model, grid, posed, letter)
     values = list(model.readout.values)
     coords = {} if one else {"letter": values, "letter_": values}
-    attrs = {
-        "command": "predict",
-        "giantstep_version": __version__,
-        "model": description(model),
-        "target": description(target),
-        "loss": loss.name,
-        "bulk": posed.bulk,
-    }
+    attrs = provenance(model, target, loss.name, posed.bulk)
     return grid.dataset(variables, attrs, coords).transpose(*grid.dims, *coords, missing_dims="ignore")
 
 
@@ -194,6 +186,20 @@ def _first_layer_variables(
         "c": (dims + letter, c.reshape(per_letter)),
         "r": (dims + by_letter, r.reshape(per_letter if by_letter else shape)),
         "gamma": (dims, layer.gamma.reshape(shape)),
+    }
+
+
+def provenance(model: Network | SpikedRF, target: Target, loss: str, bulk: str) -> dict[str, str]:
+    """The attributes of a prediction's Dataset."""
+    from . import __version__
+
+    return {
+        "command": "predict",
+        "giantstep_version": __version__,
+        "model": description(model),
+        "target": description(target),
+        "loss": loss,
+        "bulk": bulk,
     }
 
 

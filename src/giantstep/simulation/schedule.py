@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -103,18 +104,21 @@ def _futures(tasks: list[Task], workers: int, executor: Any) -> Iterator[list[An
             for future in futures:
                 future.cancel()
         return
-    from multiprocessing import get_context
-
-    threads = max(1, draw_threads() // workers)
-    pool = ProcessPoolExecutor(
-        min(workers, len(tasks)),
-        mp_context=get_context("spawn"),
-        initializer=cap_threads,
-        initargs=(threads,),
-    )
-    try:
+    with process_pool(min(workers, len(tasks)), max(1, draw_threads() // workers)) as pool:
         yield [pool.submit(attempt, task) for task in tasks]
         pool.shutdown()
+
+
+@contextmanager
+def process_pool(workers: int, threads: int) -> Iterator[ProcessPoolExecutor]:
+    """Fresh processes with `threads` threads each; none of them outlives the block, whatever ends it."""
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=cap_threads, initargs=(threads,)
+    )
+    try:
+        yield pool
     finally:
         processes = list((getattr(pool, "_processes", None) or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
@@ -126,10 +130,20 @@ def cap_threads(threads: int) -> None:
     """In a worker: linear algebra and draws share the cores with the other workers; Ctrl-C ends it quietly."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    Thread(target=_end_with_parent, daemon=True).start()
     import scipy.linalg  # noqa: F401  (its own BLAS must be loaded before it can be capped)
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(threads)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever: its siblings keep the queue open."""
+    from multiprocessing import parent_process
+
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _check_picklable(task: Task, workers: int, executor: Any) -> None:

@@ -118,21 +118,7 @@ def simulate(
     tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
     results, interrupted = run_tasks(tasks, workers, executor, progress)
     done, answers = plan.collect(numbers, len(settings), results)
-    attrs = {
-        "command": "simulate",
-        "giantstep_version": __version__,
-        "model": _json(model),
-        "target": _json(target),
-        "features": features,
-        "loss": loss,
-        "d": d,
-        "seed": seed,
-        "n_test": n_test or "exact",
-        "device": device,
-        "dtype": dtype,
-        "backend": library.name,
-        "interrupted": int(interrupted),  # netCDF has no booleans
-    }
+    attrs = provenance(common) | {"interrupted": int(interrupted)}
     return plan.grid.dataset(answers, attrs, plan.coords | {"trial": done})
 
 
@@ -191,6 +177,24 @@ class _Plan:
         sizes = (len(stacked), *self.shape, *(self.point_shape if per_point else ()))
         dims = ("trial", *self.setting_dims, *(self.point_dims if per_point else ()), *letters)
         return dims, stacked.reshape(*sizes, *stacked.shape[stacked.ndim - len(letters) :])
+
+
+def provenance(task: Task) -> dict[str, Any]:
+    """The attributes of a simulation's Dataset, apart from how it went; netCDF has no booleans."""
+    return {
+        "command": "simulate",
+        "giantstep_version": __version__,
+        "model": _json(task.model),
+        "target": _json(task.target),
+        "features": task.features,
+        "loss": task.loss,
+        "d": task.d,
+        "seed": task.seed,
+        "n_test": task.n_test or "exact",
+        "device": task.device,
+        "dtype": task.dtype,
+        "backend": task.backend,
+    }
 
 
 def _json(description: Network | SpikedRF | Target) -> str:
