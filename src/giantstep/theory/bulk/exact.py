@@ -202,7 +202,7 @@ class ExactResolvent(Resolvent):
         L = np.broadcast_to(
             (bulk.target + bulk.batch.mean(bulk.sources, 1))[:, None],
             (*self.T.shape[:2], *bulk.target.shape[1:]),
-        ).copy()
+        ).astype(self.T.dtype)
         L[..., :Q, :] -= self._share * (dressed @ self._w1[:, :, None])[..., 0]
         return L
 
