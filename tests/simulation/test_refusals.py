@@ -48,6 +48,12 @@ REFUSED = [
     ("unknown method", NET, {"method": "magic"}, "method = 'magic'"),
     ("unknown features", NET, {"features": "linear"}, "features = 'linear'"),
     ("Gaussian features of a network", NET, {"features": "gaussian"}, r"net.equivalent\(target\)"),
+    (
+        "Gaussian features of a law",
+        SpikedRF("tanh", 1, 1, readout="gaussian"),
+        {"features": "gaussian"},
+        "finite",
+    ),
     ("unknown dtype", NET, {"dtype": "float16"}, "dtype = 'float16'"),
     ("unknown backend", NET, {"backend": "abacus"}, "backend = 'abacus'"),
     ("numpy on a GPU", NET, {"backend": "numpy", "device": "cuda"}, "runs on device 'cpu'"),

@@ -132,6 +132,20 @@ def test_binary_targets_add_shares_of_wrong_signs(target):
     assert (interpolating.train_error_01 == 0).all()
 
 
+def test_neurons_under_a_continuous_law_have_letters_of_their_own_and_sums_for_statistics():
+    result = simulate(Network("tanh", 1.5, 2.0, readout="gaussian"), "sin", **SMALL)
+    assert result.m.dims == ("trial", "alpha", "lam")
+    sampled = simulate(Network("tanh", 1.5, 2.0, readout="gaussian"), "sin", n_test=20_000, **SMALL)
+    assert np.abs(sampled.test_error / result.test_error - 1).max() < 5 * np.sqrt(4 / 20_000)
+
+
+def test_signs_without_noise_are_binary_and_their_exact_error_is_that_of_the_samples():
+    exact = simulate(SRF, "sign", **SMALL)
+    sampled = simulate(SRF, "sign", n_test=20_000, **SMALL)
+    assert np.abs(sampled.test_error / exact.test_error - 1).max() < 5 * np.sqrt(4 / 20_000)
+    np.testing.assert_array_equal(sampled.test_error_01, exact.test_error_01)
+
+
 def test_labels_have_the_noise_that_was_asked_for():
     """Random features cannot fit in a flat direction: the labels' mean square shows up where the readout is 0."""
     large = {"alpha": 400.0, "lam": 1e12, "d": 20, "trials": 4}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..model import Network, SpikedRF, Target
+from ..model import Network, SpikedRF
 from ..model import parameter as checked_parameter
 from .backend import Backend
 from .layer import width
@@ -30,6 +30,11 @@ def check_choices(model: Network | SpikedRF, features: str | None, loss: str, me
         raise ParameterError(
             "features = 'gaussian' needs a SpikedRF, whose equivalent Gaussian features are known; "
             "for a network simulate net.equivalent(target)"
+        )
+    if features == "gaussian" and model.readout.law is not None:
+        raise ParameterError(
+            f"features = 'gaussian' has coefficients per letter, and the law {model.readout.law!r} gives every "
+            "neuron its own; use a finite vocabulary, Letters(values, weights)"
         )
     if isinstance(model, Network):
         _check_step(model)
@@ -100,7 +105,7 @@ def check_sizes(model: Network | SpikedRF, alpha: Iterable[float], d: int) -> No
                 f"d = {d} is too small: {name} = {ratio:g} leaves no {what}; use d of at least {math.ceil(1 / ratio)}"
             )
     letters, p = model.readout, width(model, d)
-    if p < len(letters.values):
+    if not letters.single and p < len(letters.values):
         raise ParameterError(
             f"d = {d} is too small: {p} neurons for {len(letters.values)} letters; raise d or beta"
         )
@@ -130,9 +135,3 @@ def check_memory(tasks: Iterable[Task], backend: Backend, workers: int) -> None:
             f"{backend.device} for {workers} trial(s) at once, and {free / 2**30:.1f} GiB are free; "
             "use a smaller d, fewer workers or dtype='float32'"
         )
-
-
-def check_target(target: Target) -> None:
-    """Labels must be drawable."""
-    if target.binary and np.any(np.asarray(target.noise) > 0):
-        raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")

@@ -82,7 +82,9 @@ class GaussianFeatures:
 
 def _clean_function(target: Target) -> Function | None:
     """The noiseless target as one function; None for the sign of something whose zeros are not known."""
-    return target.function if not target.binary or target.function.name == "sign" else None
+    if not target.binary or Target(target.function).binary:  # real labels, or a function that is ±1 itself
+        return target.function
+    return None
 
 
 @dataclass(frozen=True)

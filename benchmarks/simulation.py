@@ -1,0 +1,197 @@
+"""How long one simulated trial takes, where the time goes, and how it compares with the straightforward way.
+
+    python benchmarks/simulation.py                          # d = p = 2000, n up to 3d, 10 lams, 6 alphas
+    python benchmarks/simulation.py --device cuda --d 10000 --alphas 2   # on a GPU, float64 and float32
+
+    OMP_NUM_THREADS=1 python benchmarks/simulation.py --cpu-time   # on a machine that others use too
+
+The straightforward way draws fresh data for every alpha, forms the Gram matrix, and inverts it for every lam; it
+tests on 2d fresh samples. Both are given the same random numbers, so their readouts must agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import resource
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from giantstep.model import SpikedRF, Target
+from giantstep.simulation import draw
+from giantstep.simulation.backend import Backend, make_backend
+from giantstep.simulation.data import Data
+from giantstep.simulation.draw import Batch, Draws
+from giantstep.simulation.layer import first_layer
+from giantstep.simulation.trial import Task, run_trial
+
+clock = time.perf_counter
+MODEL, TARGET = SpikedRF("tanh", r=0.9, gamma=0.8), Target("sin", noise=0.1)
+
+
+class Ledger:
+    """Seconds and operations by kind of work. Only the outermost kind counts."""
+
+    def __init__(self, synchronise: Callable[[], None]):
+        self.seconds, self.operations = defaultdict(float), defaultdict(float)
+        self.synchronise, self.open = synchronise, False
+
+    @contextmanager
+    def entry(self, kind: str, operations: float):
+        if self.open:
+            yield
+            return
+        self.open = True
+        self.synchronise()
+        start = clock()
+        yield
+        self.synchronise()
+        self.seconds[kind] += clock() - start
+        self.operations[kind] += operations
+        self.open = False
+
+
+def watch(backend: Backend, ledger: Ledger) -> None:
+    """Have the backend's products and solves, and the draws, enter themselves in the ledger."""
+
+    def timed(name: str, kind: str, count: Callable[..., float]) -> None:
+        original = getattr(backend, name)
+
+        def method(*arguments: Any) -> Any:
+            with ledger.entry(kind, count(*arguments)):
+                return original(*arguments)
+
+        setattr(backend, name, method)
+
+    def product(a: Any, b: Any) -> float:
+        return 2.0 * np.prod(a.shape) * (b.shape[1] if b.ndim > 1 else 1)
+
+    def solves(matrix: Any, right: Any, lams: Any) -> float:
+        reduced = len(lams) >= backend.many_lams
+        return matrix.shape[0] ** 3 / 3 * (4 if reduced else len(lams))
+
+    timed("matmul", "products", product)
+    timed("add_product", "products", lambda total, a, b: product(a, b))
+    timed("add_gram", "products", lambda total, rows: rows.shape[0] * rows.shape[1] ** 2.0)
+    timed("symmetric_product", "products", product)
+    timed("solve_shifted", "factorisations", solves)
+    timed("draw", "draws", lambda words, shape, normal: 0.0)
+    drawn = draw._draw_numpy
+
+    def draw_numpy(words: Any, rows: int, width: int, normal: bool) -> np.ndarray:
+        with ledger.entry("draws", rows * width):
+            return drawn(words, rows, width, normal)
+
+    draw._draw_numpy = draw_numpy
+
+
+def straightforward(task: Task) -> np.ndarray:
+    """|a|²/p of every point, the obvious way in numpy."""
+    draws = Draws(task.seed, task.trial, make_backend())
+    layer = first_layer(task.model, task.target, task.d, draws)
+    p, q2 = len(layer.rows), []
+    for n in sorted({n for n, _ in task.points}):
+        train = Data(Batch.TRAIN, task.target, layer.theta, draws).block(0, n)
+        test = Data(Batch.TEST, task.target, layer.theta, draws).block(0, 2 * task.d)
+        phi = np.tanh(train.inputs @ layer.rows.T) / np.sqrt(p)
+        phi_test = np.tanh(test.inputs @ layer.rows.T) / np.sqrt(p)
+        gram, correlation = phi.T @ phi, phi.T @ train.labels
+        for lam in [lam for size, lam in task.points if size == n]:
+            readout = np.linalg.inv(gram + lam * np.eye(p)) @ correlation
+            ((test.clean - phi_test @ readout) ** 2).mean()
+            q2.append(readout @ readout / p)
+    return np.array(q2)
+
+
+def matmul_rate(backend: Backend, size: int) -> float:
+    """Operations per second of a large square product: the yardstick."""
+    a = backend.asarray(np.random.default_rng(0).standard_normal((size, size)))
+    return 2.0 * size**3 / best_of(3, lambda: backend.matmul(a, a), synchroniser(backend))
+
+
+def synchroniser(backend: Backend) -> Callable[[], None]:
+    return backend.torch.cuda.synchronize if backend.device != "cpu" else lambda: None  # type: ignore[attr-defined]
+
+
+def best_of(times: int, work: Callable[[], Any], synchronise: Callable[[], None] = lambda: None) -> float:
+    seconds = []
+    for _ in range(times):
+        synchronise()
+        start = clock()
+        work()
+        synchronise()
+        seconds.append(clock() - start)
+    return min(seconds)
+
+
+def report(task: Task, dtype: str, repeats: int) -> float:
+    """Time one trial, print its shares, return its seconds."""
+    backend = make_backend(None, task.device, dtype)
+    synchronise = synchroniser(backend)
+    run_trial(task, backend)
+    rate = matmul_rate(backend, min(task.d, 8192))
+    seconds = best_of(repeats, lambda: run_trial(task, backend), synchronise)
+    ledger, original = Ledger(synchronise), draw._draw_numpy
+    watched = make_backend(None, task.device, dtype)
+    watch(watched, ledger)
+    total = best_of(1, lambda: run_trial(task, watched), synchronise)
+    draw._draw_numpy = original
+    print(f"{task.device} {dtype}: one trial {seconds:.2f} s; large product {rate / 1e9:.0f} GFLOP/s")
+    for kind in ("draws", "products", "factorisations"):
+        spent, done = ledger.seconds[kind], ledger.operations[kind] / max(ledger.seconds[kind], 1e-12)
+        speed = (
+            f"{done / 1e6:.0f} M numbers/s"
+            if kind == "draws"
+            else f"{done / rate:.0%} of the large product's rate"
+        )
+        print(f"  {kind:15s}{spent:7.2f} s {spent / total:5.0%}   {speed}")
+    rest = total - sum(ledger.seconds.values())
+    print(f"  {'the rest':15s}{rest:7.2f} s {rest / total:5.0%}")
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--d", type=int, default=2000)
+    parser.add_argument("--lams", type=int, default=10)
+    parser.add_argument("--alphas", type=float, nargs="+", default=[0.5, 1.0, 1.5, 2.0, 2.5, 3.0])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--no-baseline", action="store_true", help="skip the straightforward way")
+    parser.add_argument("--cpu-time", action="store_true", help="count CPU time instead of elapsed time")
+    options = parser.parse_args()
+    if options.cpu_time:
+        global clock
+        clock = time.process_time
+    lams = np.logspace(-3, 1, options.lams).tolist()
+    points = tuple((round(alpha * options.d), lam) for alpha in options.alphas for lam in lams)
+    task = Task(MODEL, TARGET, options.d, 0, 0, points, device=options.device)
+    print(
+        f"d = p = {options.d}, alphas {options.alphas}, {len(lams)} lams; {platform.machine()}, numpy {np.__version__}"
+    )
+    kind = "CPU time" if options.cpu_time else "elapsed time"
+    print(f"{kind}, {draw.draw_threads()} thread(s)")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run_trial(task)
+    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    if options.device == "cpu":
+        print(f"peak memory {peak / (8 * (2 * options.d) ** 2):.2f} (d + p)² doubles, imports included")
+    seconds = {dtype: report(task, dtype, options.repeats) for dtype in ("float64", "float32")}
+    if options.device == "cpu" and not options.no_baseline:
+        start = clock()
+        expected = straightforward(task)
+        plain = clock() - start
+        difference = np.abs(run_trial(task)["q2"] / expected - 1).max()
+        ratio = plain / seconds["float64"]
+        print(f"straightforward: {plain:.2f} s, {ratio:.1f} times as long; |a|² agrees to {difference:.0e}")
+
+
+if __name__ == "__main__":
+    main()
