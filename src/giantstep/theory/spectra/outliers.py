@@ -1,0 +1,143 @@
+"""Eigenvalues outside the bulk: zeros of a secular equation in a few modes.
+
+Given κ the features have the mean Σ_j f_j(κ) e_j with modes e = 1_s, W_s v (and δ_s, where row norms
+fluctuate) that stand out of the bulk. With A = (α/β) E[f fᵀ/D] and G the bulk resolvent's form on the modes,
+x is an outlier where det(1 + GA) = 0. The all-ones modes have G = βd V2: as d → ∞ they either carry an
+eigenvalue of order d, the spike, or drop out of the equation for the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..response import respond
+from .feature_bulk import FeatureBulk
+from .halfplane import Follower
+
+_TRIED = 240  # points per gap on which the secular equation is evaluated
+_FARTHEST = 1e3  # times the upper edge
+_SECTIONS, _ROUNDS = 24, 7
+_ABSENT = 1e-20  # E μ0² over E σ² under which the features have no mean
+
+
+def outliers(
+    equations: FeatureBulk, follower: Follower, intervals: np.ndarray, d: float = np.inf
+) -> np.ndarray:
+    """Every eigenvalue of order one outside the support, also inside its gaps, in increasing order."""
+    if not len(intervals):
+        return np.empty(0)
+    edges = np.concatenate([[intervals[0, 0] * 1e-3], intervals.reshape(-1), [intervals[-1, 1] * _FARTHEST]])
+    found = []
+    for low, high in edges.reshape(-1, 2):
+        last = high == edges[-1]
+        t = np.linspace(0.0, np.pi, _TRIED + 2)[1:-1]
+        x = low + (high - low) * 0.5 * (1.0 - np.cos(t))
+        if last:
+            x = low * (1.0 + np.geomspace(1e-6, _FARTHEST - 1.0, _TRIED))
+        values = _secular(equations, follower, x, d)
+        jumps = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
+        found += [_root(equations, follower, x[j], x[j + 1], values[[j, j + 1]], d) for j in jumps]
+    roots = np.array([root for root in found if root is not None])
+    if np.isfinite(d) and len(roots):  # the spike solves the finite-d equation too, and is reported apart
+        large = spikes(equations, follower, intervals, d)
+        roots = roots[[not np.any(np.abs(large - root) < 1e-6 * root) for root in roots]]
+    return np.sort(roots)
+
+
+def spikes_per_d(equations: FeatureBulk) -> np.ndarray:
+    """Eigenvalues of order d, divided by it, as d → ∞: those of α √n E[μ0 μ0ᵀ] √n, largest first."""
+    features = equations.features
+    w, mu0 = features.weights[0], features.mu0[0]
+    root = np.sqrt(equations.bulk.weights)
+    mean = (mu0 * w) @ mu0.T
+    size = float(np.trace(mean) + ((features.mu1[0] ** 2 + features.mu2sq[0]) @ w).sum())
+    values = np.linalg.eigvalsh(root[:, None] * mean * root)[::-1]
+    return equations.alpha * np.where(values > _ABSENT * size, values, 0.0)
+
+
+def spikes(equations: FeatureBulk, follower: Follower, intervals: np.ndarray, d: float) -> np.ndarray:
+    """Eigenvalues of order d with their corrections of order one; NaN for one that the bulk has swallowed.
+
+    At a zero of det(1 + GA) in the all-ones modes, x is an eigenvalue of βd S A_eff S, S² = -x V2 → n, where
+    A_eff is what is left of A once the other modes have answered: a fixed point that hardly moves.
+    """
+    found = []
+    for k, leading in enumerate(spikes_per_d(equations)):
+        x = leading * d
+        for _ in range(60):
+            if not x > intervals[-1, 1]:
+                x = np.nan
+                break
+            V, _ = follower.near_axis(np.array([x]))
+            matrix = _effective(equations, V, x)
+            S = np.sqrt(np.maximum(-x * equations.pack.vector(V[0]).real, 0.0))
+            new = float(np.linalg.eigvalsh(equations.beta * d * S[:, None] * matrix * S)[::-1][k])
+            x, moved = new, abs(new - x)
+            if moved <= 1e-10 * abs(new):
+                break
+        found.append(x)
+    return np.array(found)
+
+
+def _effective(equations: FeatureBulk, V: np.ndarray, x: float) -> np.ndarray:
+    """A of the all-ones modes once the others have answered, [K, K]."""
+    A, G = _forms(equations, V, np.array([-x]))
+    K = equations.pack.groups
+    A, G = A[0], G[0]
+    answer = np.linalg.solve(np.eye(len(G)) + G @ _without_own(A, K, equations, V), G)
+    return A[:K, :K] - A[:K, K:] @ answer @ A[K:, :K]
+
+
+def _without_own(A: np.ndarray, K: int, equations: FeatureBulk, V: np.ndarray) -> np.ndarray:
+    """A of the modes other than 1_s, less the part of W_s v that the bulk's resolvent already contains."""
+    rest = A[..., K:, K:].copy()
+    hat1 = equations.pack.matrix(equations.hats(V)).real
+    rest[..., :K, :K] -= hat1.reshape(rest[..., :K, :K].shape)
+    return rest
+
+
+def _secular(equations: FeatureBulk, follower: Follower, x: np.ndarray, d: float) -> np.ndarray:
+    """The secular determinant at x outside the support, the all-ones modes eliminated."""
+    V, _ = follower.near_axis(x)
+    A, G = _forms(equations, V, -x)
+    K = equations.pack.groups
+    A00, A0c = A[:, :K, :K], A[:, :K, K:]
+    if np.isfinite(d):
+        A00 = A00 + np.eye(K) / (equations.beta * d * equations.pack.vector(V).real)[:, None, :]
+    soft = np.linalg.pinv(A00, rcond=1e-12, hermitian=True)
+    if not spikes_per_d(equations).any():
+        soft = np.zeros_like(soft)
+    rest = _without_own(A, K, equations, V) - np.swapaxes(A0c, -1, -2) @ soft @ A0c
+    return np.linalg.det(np.eye(rest.shape[-1]) + G @ rest)
+
+
+def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A over all mean modes, and G over all but the all-ones ones; real outside the support."""
+    features, bulk = equations.features, equations.bulk
+    K = equations.pack.groups
+    functions = [features.mu0[0], features.kappa[0] * features.mu1[0], features.dmu0[0]][: bulk.modes]
+    f = np.concatenate(functions)
+    pairs = (f[:, None] * f[None] * features.weights[0]).reshape(-1, f.shape[-1])
+    gain = (1.0 / equations.D(V)).real
+    A = equations.alpha / equations.beta * (gain @ pairs.T).reshape(-1, len(f), len(f))
+    beta = np.full((1, len(z)), equations.beta)
+    response = respond(bulk, V[None], equations.hats(V)[None], beta, z[None])
+    root = response.root[0]
+    forms = response.resolvent.forms()[0] * root[:, None, :, None, None] * root[:, None, None, None, :]
+    others = [0, 2] if bulk.modes == 3 else [0]
+    G = forms[:, others][:, :, :, others].reshape(len(z), len(others) * K, -1)
+    return A, G.real
+
+
+def _root(
+    equations: FeatureBulk, follower: Follower, low: float, high: float, ends: np.ndarray, d: float
+) -> float | None:
+    """The zero between two points of opposite sign; None if the determinant has a pole there instead."""
+    size = np.abs(ends).max()
+    for _ in range(_ROUNDS):
+        x = np.linspace(low, high, _SECTIONS + 2)
+        inner = _secular(equations, follower, x[1:-1], d)
+        values = np.concatenate([ends[:1], inner, ends[1:]])
+        j = int(np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))[0])
+        low, high, ends = x[j], x[j + 1], values[[j, j + 1]]
+    return 0.5 * (low + high) if np.abs(ends).max() < 1e-3 * size else None

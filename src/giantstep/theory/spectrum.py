@@ -1,0 +1,192 @@
+"""The verb `spectrum`: eigenvalues of the features' covariance, bulk and outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..errors import ConvergenceError, ParameterError
+from ..grid import Grid
+from ..model import Network, SpikedRF, Target, as_target, parameter
+from .bounds import model_grid, provenance
+from .problem import Posed, pose
+from .spectra.feature_bulk import FeatureBulk, feature_table
+from .spectra.halfplane import Follower
+from .spectra.outliers import outliers, spikes, spikes_per_d
+from .spectra.support import Density, find_density
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..model import FunctionLike, Parameter
+
+POINTS = 200
+_UNSOLVED = 1e-6  # relative residual of the equations above which a density is not worth returning
+
+
+class Spectrum(NamedTuple):
+    """One spectrum in the 1/p normalisation of the covariance."""
+
+    bulk: Density
+    mass_at_zero: float
+    moments: tuple[float, float]
+    spikes_per_d: np.ndarray
+    spikes: np.ndarray
+    outliers: np.ndarray
+
+
+def spectrum(
+    model: Network | SpikedRF,
+    target: Target | FunctionLike | None = None,
+    *,
+    alpha: Parameter,
+    d: Parameter | None = None,
+    normalise: str = "p",
+    kernel: bool = False,
+    bulk: str | None = None,
+    points: int = POINTS,
+    progress: Callable[[float], None] | None = None,
+) -> xr.Dataset:
+    r"""Spectrum of the feature covariance :math:`\Psi^\top\Psi/p` on n = `alpha`·d samples, as d → ∞.
+
+    A continuous bulk, possibly a mass at zero, and eigenvalues outside: spikes of order d that carry the
+    features' mean (one per letter; none if the mean vanishes), and outliers of order one, above the bulk or
+    inside its gaps. ``kernel=True`` describes the conjugate kernel :math:`\Psi\Psi^\top/p` (n × n) instead,
+    which has the same eigenvalues apart from zeros; ``normalise="n"`` divides by n instead of p.
+
+    Parameters
+    ----------
+    target
+        Needed by a Network, whose first layer it shapes.
+    d
+        Input dimension, for the spikes' positions (`spike`); without it there is `spike_per_d` alone. Also
+        lets outliers know that the all-ones modes are not infinitely stiff.
+    bulk
+        "isotropic" (spiked random features, the paper's model of a network) or "exact", the default for a
+        Network with an odd activation and one letter, and not available for others.
+    points
+        Nodes per interval of the support.
+
+    Returns
+    -------
+    xarray.Dataset
+        `density` at `eigenvalue` along `point`, with quadrature `weight` (so that sums of weight·density·g
+        are integrals over the bulk); `edge` along (`interval`, `side`); `mass_at_zero`; `mass`, that of
+        everything found, 1 unless the bulk reaches below 1e-14 of its top; `moment1`, `moment2` of bulk
+        and zeros, in closed form; `spike_per_d`, `spike` along `mode`; `outlier`. Dimensions whose lengths
+        differ over a grid are padded with NaN. Where inputs far along the spike make tails, edges are where
+        less than 1e-11 of the mass remains per unit of ln x.
+    """
+    if normalise not in ("p", "n"):
+        raise ParameterError(f"normalise = {normalise!r} is unknown; use 'p' or 'n'")
+    if isinstance(model, Network) and target is None:
+        raise ParameterError(
+            "the spectrum of a Network needs the target that its step was taken on; give target="
+        )
+    target = as_target("x" if target is None else target)
+    more = {"alpha": parameter("alpha", alpha, low=0.0, strict=True)}
+    if d is not None:
+        more["d"] = parameter("d", d, low=1.0, infinite=True)
+    grid = model_grid(model, target, **more)
+    posed = pose(model, target, grid, _bulk_of(model, bulk))
+    found = []
+    U, A = posed.problem.alpha.shape
+    for u in range(U):
+        for a in range(A):
+            found.append(one_spectrum(posed, u, a, points))
+            if progress:
+                progress(len(found) / (U * A))
+    attrs = provenance("spectrum", model, target, posed.bulk)
+    attrs |= {"normalise": normalise, "matrix": "kernel" if kernel else "covariance"}
+    return _labelled(found, posed, grid, attrs, normalise, kernel)
+
+
+def _bulk_of(model: Network | SpikedRF, bulk: str | None) -> str | None:
+    """The exact bulk is followed to the real axis for networks with an odd activation and one letter only."""
+    simple = len(model.readout.values) == 1 and model.activation.parity == "odd"
+    if bulk == "exact" and isinstance(model, Network) and not simple:
+        raise ParameterError(
+            "bulk = 'exact' has a spectrum for odd activations and one readout letter only; use bulk='isotropic'"
+        )
+    return "isotropic" if bulk is None and not simple else bulk
+
+
+def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum:
+    """The spectrum of first layer u at setting a."""
+    problem = posed.problem
+    features = feature_table(problem.activation, problem.r[u], problem.c[u], problem.biases)
+    rows = problem.bulks(np.array([u]), 0)[0]
+    d = float(problem.d[u, a])
+    equations = FeatureBulk(features, rows, float(problem.alpha[u, a]), float(problem.beta[u, a]))
+    top = 2.0 * equations.largest()
+    follower = Follower(equations.step, equations.at_infinity(), equations.leading, top)
+    entries = equations.pack.pairs + np.arange(equations.pack.groups)
+    zeros = equations.mass_at_zero()
+    bulk = find_density(follower, entries, top, zeros, points)
+    if not bulk.residual < _UNSOLVED:
+        raise ConvergenceError(
+            f"the density of the bulk was not solved (residual {bulk.residual:.1e}) at alpha = {equations.alpha:g},"
+            f" beta = {equations.beta:g}; try bulk='isotropic', or alpha away from beta",
+            bulk,
+        )
+    return Spectrum(
+        bulk,
+        zeros,
+        equations.moments(),
+        spikes_per_d(equations),
+        spikes(equations, follower, bulk.intervals, d) if np.isfinite(d) else np.full(len(entries), np.nan),
+        outliers(equations, follower, bulk.intervals, d),
+    )
+
+
+def _labelled(
+    found: list[Spectrum],
+    posed: Posed,
+    grid: Grid,
+    attrs: dict[str, str],
+    normalise: str,
+    kernel: bool,
+) -> xr.Dataset:
+    order = posed.layer_dims + posed.setting_dims
+    sizes = [grid.sizes[dim] for dim in order]
+    alpha, beta = (getattr(posed.problem, name).reshape(-1) for name in ("alpha", "beta"))
+    unit = np.ones(len(found)) if normalise == "p" else beta / alpha  # eigenvalues are multiplied by this
+    count = np.ones(len(found)) if not kernel else beta / alpha  # neurons per eigenvalue
+    zeros = 1.0 - count * (1.0 - np.array([one.mass_at_zero for one in found]))
+    lengths = {
+        "point": max(len(one.bulk.x) for one in found),
+        "interval": max(len(one.bulk.intervals) for one in found),
+        "outlier_": max(len(one.outliers) for one in found),
+        "mode": len(found[0].spikes),
+    }
+
+    def stacked(rows: list[np.ndarray], *dims: str) -> tuple[tuple[str, ...], np.ndarray]:
+        padded = np.full((len(rows), *(lengths.get(dim, 2) for dim in dims)), np.nan)
+        for i, row in enumerate(rows):
+            padded[(i, *(slice(size) for size in row.shape))] = row
+        return (*order, *dims), padded.reshape(*sizes, *padded.shape[1:])
+
+    def per_point(values: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+        return order, np.asarray(values).reshape(sizes)
+
+    each = list(enumerate(found))
+    variables = {
+        "eigenvalue": stacked([one.bulk.x * unit[i] for i, one in each], "point"),
+        "density": stacked([one.bulk.density * count[i] / unit[i] for i, one in each], "point"),
+        "weight": stacked([one.bulk.weights * unit[i] for i, one in each], "point"),
+        "edge": stacked([one.bulk.intervals * unit[i] for i, one in each], "interval", "side"),
+        "outlier": stacked([one.outliers * unit[i] for i, one in each], "outlier_"),
+        "spike_per_d": stacked([one.spikes_per_d * unit[i] for i, one in each], "mode"),
+        "spike": stacked([one.spikes * unit[i] for i, one in each], "mode"),
+        "mass_at_zero": per_point(zeros),
+        "mass": per_point(
+            zeros + np.array([float(one.bulk.weights @ one.bulk.density) * count[i] for i, one in each])
+        ),
+        "moment1": per_point(np.array([one.moments[0] * count[i] * unit[i] for i, one in each])),
+        "moment2": per_point(np.array([one.moments[1] * count[i] * unit[i] ** 2 for i, one in each])),
+    }
+    if "d" not in grid:
+        del variables["spike"]
+    return grid.dataset(variables, attrs, {"side": ["lower", "upper"]})
