@@ -174,24 +174,37 @@ def _pair_sums(
 def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for E over κ ~ N(0, 1) that resolve every neuron and the target, on |κ| ≤ 8.5.
 
-    As a function of κ a neuron is smoothed on the scale s_i/φ_i; the trapezoidal rule with a step of half the
-    smallest scale is exact to rounding. A kinked target nearly along v is smoothed too little for that: then
-    the line is cut where its kinks are.
+    As a function of κ a neuron is smoothed on the scale w = s_i/φ_i, so the spectrum of a product of two neurons
+    and the Gaussian falls as exp(-k²w²/(2(2 + w²))): the trapezoidal rule whose step puts that at e^-30 is exact.
+    The target may vary faster: the rule is refined until it resolves the target's square, and the line is cut at
+    its kinks where it lies so much along v that they stay sharp.
     """
-    scales = across[:-1] / np.maximum(np.abs(along[:-1]), 1e-300)
-    target_scale = across[-1] / max(abs(along[-1]), 1e-300)
-    scale, smooth = min(0.4, float(scales.min())), not target.breakpoints
-    if smooth or target_scale > 0.1:
-        scale = scale if smooth else min(scale, target_scale)
-        nodes, weights = gaussian.line_rule(_even(4 * _KAPPA_REACH / scale), _KAPPA_REACH)
-    else:
-        cuts = np.asarray(target.breakpoints) / along[-1]
-        nodes, weights = gaussian.piecewise_rule(cuts, _even(max(64.0, 40 / scale)), _KAPPA_REACH)
-    return nodes.ravel(), weights[0].ravel()
+    scale = min(1.5, float((across[:-1] / np.maximum(np.abs(along[:-1]), 1e-300)).min()))
+    step = 2 * math.pi * scale / math.sqrt(60 * (2 + scale**2))
+    cut = bool(target.breakpoints) and across[-1] < 0.3 * abs(along[-1])
+    cuts, points = np.asarray(target.breakpoints) / (along[-1] or 1.0), _quarterable(2 * _KAPPA_REACH / step)
+    while True:
+        if cut:
+            nodes, weights = gaussian.piecewise_rule(cuts, max(32, _quarterable(points / 2)), _KAPPA_REACH)
+        else:
+            nodes, weights = gaussian.line_rule(points, _KAPPA_REACH)
+        if _resolved(target, along[-1] * nodes, across[-1], weights) or points > 2000:
+            return nodes.ravel(), weights[0].ravel()
+        points *= 2
 
 
-def _even(count: float) -> int:
-    return 4 * math.ceil(count / 4)
+def _resolved(target: Function, shifts: np.ndarray, scale: float, weights: tuple[np.ndarray, ...]) -> bool:
+    """Whether the nested rules agree on E[t0(κ)²], t0 the target averaged at fixed κ."""
+    square = gaussian.moments(target, shifts, scale)[0].mean ** 2
+    fine, half, quarter = (
+        (square[..., gaussian.nested(stride)] * w).sum() for stride, w in zip((1, 2, 4), weights, strict=True)
+    )
+    error = gaussian.extrapolated_error(abs(fine - half), abs(half - quarter))
+    return bool(error <= 1e-12 * max(abs(fine), 1e-300))
+
+
+def _quarterable(count: float) -> int:
+    return 4 * math.ceil(count / 4)  # three nested rules
 
 
 def _hermite_moments(
