@@ -1,0 +1,198 @@
+"""How predict behaves: blocks, grids, labels, failures and warnings."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import giantstep as gs
+from giantstep.theory import engine, square
+
+NET = {"eta": 1.5, "alpha0": 0.8}
+SATURATING = gs.SpikedRF("tanh", r=8.0, gamma=0.9)  # ridgeless interpolation is out of reach here
+SAME = 1e-12  # other block shapes, other orders of summation
+
+
+def _assert_same(a: xr.Dataset, b: xr.Dataset, tolerance: float = SAME) -> None:
+    for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2", "V1", "V2"):
+        size = max(1e-3, float(np.abs(b[name]).max()))  # an odd network on an even target: m = 0
+        assert np.allclose(a[name], b[name], rtol=0.0, atol=tolerance * size), name
+
+
+# blocks
+
+
+@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
+def test_results_do_not_depend_on_the_size_of_blocks(bulk, monkeypatch):
+    net = gs.Network("tanh", eta=[0.5, 1.0, 8.0], alpha0=[0.5, 1.0], beta=1.2)
+
+    def predict() -> xr.Dataset:
+        return gs.predict(net, "abs", alpha=[0.3, 1.0, 3.0], lam=[0.01, 1.0], bulk=bulk)
+
+    whole = predict()
+    sizes = []
+    solve = engine._solve_rectangle
+    monkeypatch.setattr(engine, "_BLOCK", 1 << 8)
+    monkeypatch.setattr(
+        engine,
+        "_solve_rectangle",
+        lambda problem, chunk, block, *rest, **more: (
+            sizes.append(len(chunk) * len(block)) or solve(problem, chunk, block, *rest, **more)
+        ),
+    )
+    # refinement is decided block by block, so that two answers may differ within their tolerance
+    _assert_same(predict(), whole, 1e-9)
+    assert max(sizes) < 36  # it was cut indeed
+
+
+def test_progress_is_reported_up_to_one():
+    seen: list[float] = []
+    model = gs.SpikedRF("tanh", r=[0.5, 1.0, 9.0], gamma=0.5)
+    gs.predict(model, "sin", alpha=[1.0, 2.0], lam=0.1, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+# failures
+
+
+def test_a_point_that_fails_raises_and_carries_everything_else():
+    with pytest.raises(gs.ConvergenceError, match=r"1 of 2 points failed.*lam = 0") as caught:
+        gs.predict(SATURATING, "sin", alpha=0.5, lam=[0.0, 0.1])
+    partial = caught.value.partial
+    assert partial.converged.values.tolist() == [False, True]
+    assert np.isnan(partial.test_error.values[0])
+    alone = gs.predict(SATURATING, "sin", alpha=0.5, lam=0.1)
+    assert float(partial.test_error[1]) == pytest.approx(float(alone.test_error), rel=SAME)
+    assert "small positive lam" in partial.status.values[0]
+
+
+def test_a_single_failing_point_raises_too():
+    with pytest.raises(gs.ConvergenceError, match="1 of 1 points failed"):
+        gs.predict(SATURATING, "sin", alpha=0.5, lam=0.0)
+
+
+def test_without_throw_failures_are_flagged_and_warned_about():
+    with pytest.warns(gs.GiantstepWarning, match="1 of 2 points failed"):
+        found = gs.predict(SATURATING, "sin", alpha=0.5, lam=[0.0, 0.1], throw=False)
+    assert found.converged.values.tolist() == [False, True]
+    for name in ("test_error", "train_error", "m", "q1", "V2"):
+        assert np.isnan(found[name].values[0])
+        assert np.isfinite(found[name].values[1])
+
+
+def test_unsolved_equations_are_told_from_poor_integration(monkeypatch):
+    monkeypatch.setattr(square, "_NEWTON_STEPS", 1)
+    with pytest.raises(gs.ConvergenceError) as caught:
+        gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.5), "sin", alpha=1.0, lam=1e-3)
+    assert "not solved" in caught.value.partial.status.item()
+    assert float(caught.value.partial.residual) > engine.RESIDUAL_TOLERANCE
+
+
+def test_a_bad_point_does_not_poison_its_batch():
+    alpha = np.array([0.25, 0.5, 1.0, 2.0])
+    with pytest.warns(gs.GiantstepWarning):
+        found = gs.predict(SATURATING, "sin", alpha=alpha, lam=[0.0, 1e-3, 0.1], throw=False)
+    clean = gs.predict(SATURATING, "sin", alpha=alpha, lam=[1e-3, 0.1])
+    _assert_same(found.isel(lam=[1, 2]), clean, 1e-9)
+
+
+def test_an_undeclared_kink_is_not_passed_off_as_resolved():
+    """A user's step function without its breakpoint: refused rather than returned with hidden errors."""
+    stair = gs.Function(lambda x: 1.0 * (x > 0.123))
+    with pytest.raises(gs.ConvergenceError, match="integration"):
+        gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), stair, alpha=1.0, lam=0.1)
+
+
+# grids and labels
+
+
+def test_arrays_are_crossed_and_scalars_open_no_dimension():
+    found = gs.predict(
+        gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=0.3, beta=[0.8, 1.2, 2.0]), "sin", alpha=[1.0, 2.0], lam=0.1
+    )
+    assert dict(found.sizes) == {"r": 2, "beta": 3, "alpha": 2}
+    assert found.test_error.dims == ("r", "beta", "alpha")
+    point = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.3, beta=1.2), "sin", alpha=2.0, lam=0.1)
+    assert point.test_error.dims == ()
+    assert float(point.test_error) == pytest.approx(
+        float(found.test_error.sel(r=1.0, beta=1.2, alpha=2.0)), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
+def test_zipped_arrays_equal_single_calls(bulk):
+    eta, alpha0 = xr.DataArray([0.5, 1.0, 3.0], dims="run"), xr.DataArray([2.0, 0.5, 1.0], dims="run")
+    lam = xr.DataArray([0.1, 0.2, 0.01], dims="run")
+    found = gs.predict(
+        gs.Network("tanh", eta=eta, alpha0=alpha0), "sin", alpha=[0.5, 1.5], lam=lam, bulk=bulk
+    )
+    assert set(found.test_error.dims) == {"run", "alpha"}
+    for i in range(3):
+        for j, alpha in enumerate((0.5, 1.5)):
+            net = gs.Network("tanh", eta=float(eta[i]), alpha0=float(alpha0[i]))
+            alone = gs.predict(net, "sin", alpha=alpha, lam=float(lam[i]), bulk=bulk)
+            _assert_same(found.isel(run=i, alpha=j), alone, 1e-9)
+
+
+def test_the_dataset_describes_itself():
+    net = gs.Network("tanh", eta=1.0, alpha0=[0.5, 1.0])
+    found = gs.predict(net, gs.Target("sin", noise=0.1), alpha=[1.0, 2.0, 3.0], lam=0.1, bulk="exact", d=500)
+    answers = ["test_error", "train_error", "train_loss", "m", "zeta", "psi", "chi", "q1", "q2", "V1", "V2"]
+    for name in [*answers, "residual", "quadrature_error"]:
+        assert found[name].dims == ("alpha0", "alpha")
+        assert found[name].dtype == float
+        assert found[name].attrs["long_name"]
+    for name in ("c", "r", "gamma"):
+        assert found[name].dims == ("alpha0",)
+    assert found.converged.dtype == bool
+    assert set(np.unique(found.status)) == {"converged"}
+    assert {"eta", "alpha0", "beta", "noise", "alpha", "lam", "d"} <= set(found.coords)
+    assert found.test_error.attrs["symbol"] == r"\epsilon_g"
+    assert (found.attrs["command"], found.attrs["loss"], found.attrs["bulk"]) == (
+        "predict",
+        "square",
+        "exact",
+    )
+    assert found.attrs["giantstep_version"] == gs.__version__
+    assert gs.Network.from_dict(json.loads(found.attrs["model"])).to_dict() == net.to_dict()
+
+
+def test_letters_open_their_dimensions_and_chi_belongs_to_bulks_whose_norms_vary():
+    net = gs.Network("tanh", **NET, readout=gs.Letters((0.5, 1.5), (0.3, 0.7)))
+    found = gs.predict(net, "sin", alpha=[1.0, 2.0], lam=0.1, d=300)
+    assert found.m.dims == ("alpha", "letter")
+    assert found.V1.dims == ("alpha", "letter", "letter_")
+    assert found.letter.values.tolist() == [0.5, 1.5]
+    assert found.chi.dims == ("alpha", "letter")
+    assert "chi" not in gs.predict(net, "sin", alpha=1.0, lam=0.1, d=300, bulk="isotropic")
+
+
+# when the isotropic model is poor
+
+
+def _biased(activation: str, eta: float) -> gs.Network:
+    letters = gs.Letters((1.0, 1.0), (0.5, 0.5), biases=(0.0, 0.5))
+    return gs.Network(activation, eta=eta, alpha0=0.5, readout=letters)
+
+
+def _warnings(net: gs.Network, **options) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        gs.predict(net, "tanh", alpha=[0.5, 1.0], lam=[0.1, 1.0], d=500, **options)
+    return [str(w.message) for w in caught if issubclass(w.category, gs.GiantstepWarning)]
+
+
+def test_a_network_that_the_isotropic_model_describes_poorly_is_warned_about_once():
+    found = _warnings(_biased("relu", 3.0))
+    assert len(found) == 1
+    assert "rough" in found[0]
+    assert "isotropic" in found[0]
+
+
+def test_no_warning_where_the_model_is_good_or_was_asked_for():
+    assert _warnings(_biased("relu", 0.1)) == []
+    assert _warnings(_biased("relu", 3.0), bulk="isotropic") == []
+    assert _warnings(gs.Network("relu", eta=3.0, alpha0=0.5)) == []  # the exact bulk needs no warning
