@@ -2,9 +2,7 @@
 
 They are those of the fit's responses (V1, V2) with λ → z = -x - iη; the density is Im V2 / π. Near the real
 axis averages over κ of 1/D, D = 1 + μ1²V1 + μ2²V2, have poles close to the real κ axis wherever samples of
-that κ have their eigenvalues near x. A rule with nodes h apart then turns a smooth tail into a comb of
-intervals. The rule is an evenly spaced one, so what a pole at κ0 contributes wrongly is known in closed form,
-R(iπ sgn Im κ0 + π cot πκ0/h) with residue R, and is put right.
+that κ have their eigenvalues near x: `pole_correction` keeps them right.
 """
 
 from __future__ import annotations
@@ -16,11 +14,9 @@ from ..bulk import Bulk
 from ..features import Features, Table
 from ..response import respond
 from ..symmetric import packing
+from .poles import pole_correction
 
 _POINTS = 128  # half the κ intervals, for features that vary on the scale of κ itself
-_STENCIL = np.arange(-3, 5)  # nodes around a cell from which functions are continued off the real axis
-_CONTINUE = np.linalg.inv(np.vander(_STENCIL.astype(float), increasing=True)).T  # values to coefficients
-_DISTANT = 4.0  # poles farther from the axis than this many node distances contribute e^-25 at most
 _RARE = 6.0  # |κ| beyond which inputs (2e-9 of them) do not count for the extent of the spectrum
 
 
@@ -33,7 +29,7 @@ class FeatureBulk:
         self.kappa, self._w = features.kappa[0], features.weights[0]
         mu1, mu2sq = features.mu1[0], features.mu2sq[0]
         self.phi = np.concatenate([mu1[pack.rows] * mu1[pack.cols], mu2sq])  # [P, N]
-        self._h = self.kappa[1] - self.kappa[0]
+        self._log_w = np.log(self._w)
         self._weighted = (self._w * self.phi).T.astype(complex)
         self._in_D = (self.phi * pack.counts[:, None]).astype(complex)
         self.leading = np.concatenate(
@@ -60,35 +56,9 @@ class FeatureBulk:
     def hats(self, V: np.ndarray) -> np.ndarray:
         """V̂ = (α/β) E[φ/D], packed [A, P]."""
         D = self.D(V)
-        return self.alpha / self.beta * ((1.0 / D) @ self._weighted + self._pole_correction(D))
-
-    def _pole_correction(self, D: np.ndarray) -> np.ndarray:
-        total = np.zeros((len(D), len(self.phi)), complex)
-        real = D.real
-        rise = np.diff(real, axis=1)
-        crossing = (real[:, :-1] * real[:, 1:] <= 0.0) & (np.abs(D.imag[:, :-1]) < _DISTANT * np.abs(rise))
-        point, cell = np.nonzero(crossing)
-        inner = (cell >= 3) & (cell < D.shape[1] - 4)
-        point, cell = point[inner], cell[inner]
-        if not len(point):
-            return total
-        nodes = cell[:, None] + _STENCIL
-        cD = D[point[:, None], nodes] @ _CONTINUE  # coefficients in s = (κ - κ_cell)/h
-        phi = np.moveaxis(self.phi[:, nodes], 0, 1) @ _CONTINUE  # [Q, P, 8]
-        s = D[point, cell] / (D[point, cell] - D[point, cell + 1])
-        for _ in range(6):
-            value, slope = _polynomial(cD, s)
-            s = np.where(np.abs(s) < 2 * _DISTANT, s - value / slope, s)
-        _, slope = _polynomial(cD, s)
-        kappa = self.kappa[cell] + self._h * s
-        density = np.exp(-0.5 * kappa**2) / np.sqrt(2.0 * np.pi)
-        side = np.where(s.imag >= 0, 1.0, -1.0)
-        q = np.exp(2j * np.pi * side * s)
-        error = 2j * np.pi * side * q / (q - 1.0) * density * self._h / slope
-        usable = (np.abs(s.imag) < _DISTANT) & (s.real > -1.5) & (s.real < 2.5)
-        value, _ = _polynomial(phi, s[:, None])
-        np.add.at(total, point, np.where(usable, error, 0.0)[:, None] * value)
-        return total
+        return (
+            self.alpha / self.beta * ((1.0 / D) @ self._weighted + pole_correction(D, self.phi, self._log_w))
+        )
 
     def largest(self) -> float:
         """A bound on the bulk's upper edge (isotropic rows), up to inputs with |κ| > 6."""
@@ -131,13 +101,3 @@ def feature_table(activation: Function, r: np.ndarray, c: np.ndarray, biases: np
     points = _POINTS * 2 ** int(np.ceil(np.log2(max(steepness / 1.5, 1.0))))
     table = Table(activation, as_function("x"), r[None], c[None], biases, np.zeros(1), points)
     return table.at(1)[0]
-
-
-def _polynomial(coefficients: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Value and derivative of polynomials with coefficients [..., 8] (constant first) at s."""
-    value = coefficients[..., -1] + 0.0 * s
-    slope = 0.0 * value
-    for power in range(coefficients.shape[-1] - 2, -1, -1):
-        slope = slope * s + value
-        value = value * s + coefficients[..., power]
-    return value, slope

@@ -14,7 +14,7 @@ _SECTIONS = 40  # points per bracket and round of edge finding
 _ROUNDS = 5
 _TALL = 50.0  # upper over lower edge beyond which nodes are spread in ln x
 _INSIDE = 0.6  # Im s at a quarter of η over Im s at η: 1 inside the support, 1/4 outside
-_NEGLIGIBLE = 1e-11  # mass per unit of ln x that counts as none
+_NEGLIGIBLE = 1e-9  # mass per unit of ln x that counts as none
 _COMPLETE = 1e-6  # missing mass that calls for a finer scan
 
 
@@ -40,7 +40,7 @@ def find_density(
     expected = 1.0 - mass_at_zero
     best, off = None, np.inf
     for refinement in (1, 3, 9):
-        intervals = find_intervals(follower, entries, top, refinement * _PER_DECADE)
+        intervals = find_intervals(follower, entries, top, mass_at_zero, refinement * _PER_DECADE)
         found = sample_density(follower, entries, intervals, mass_at_zero, points)
         found = found._replace(open_below=bool(len(intervals)) and intervals[0, 0] <= bottom_of(top))
         deficit = abs(expected - float(found.weights @ found.density))
@@ -52,10 +52,12 @@ def find_density(
     return best
 
 
-def find_intervals(follower: Follower, entries: np.ndarray, top: float, per_decade: int) -> np.ndarray:
+def find_intervals(
+    follower: Follower, entries: np.ndarray, top: float, mass_at_zero: float, per_decade: int
+) -> np.ndarray:
     """Edges [I, 2] of the support, by a scan in ln x and repeated subdivision of the cells where it begins or ends."""
     x = np.geomspace(bottom_of(top), top, _DECADES * per_decade)
-    inside = _is_inside(follower, entries, x)
+    inside = _is_inside(follower, entries, x, mass_at_zero)
     inside[-1] = False
     if not inside.any():
         return np.empty((0, 2))
@@ -64,7 +66,7 @@ def find_intervals(follower: Follower, entries: np.ndarray, top: float, per_deca
     starts = ~inside[change]
     for _ in range(_ROUNDS):
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _SECTIONS + 2)[None, 1:-1]
-        found = _is_inside(follower, entries, np.exp(grid).reshape(-1)).reshape(grid.shape)
+        found = _is_inside(follower, entries, np.exp(grid).reshape(-1), mass_at_zero).reshape(grid.shape)
         same = found == ~starts[:, None]  # still as at the lower end
         count = np.where(same.all(axis=1), _SECTIONS, same.argmin(axis=1))
         step = (high - low) / (_SECTIONS + 1)
@@ -110,9 +112,10 @@ def density_of(V: np.ndarray, entries: np.ndarray, x: np.ndarray, mass_at_zero: 
     return np.maximum((V[:, entries].sum(axis=1).imag - tail) / np.pi, 0.0)
 
 
-def _is_inside(follower: Follower, entries: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _is_inside(follower: Follower, entries: np.ndarray, x: np.ndarray, mass_at_zero: float) -> np.ndarray:
     """Whether Im s stays when η shrinks: a density. Outside, it shrinks in proportion."""
     V, _ = follower.near_axis(x)
     closer, _ = follower.settle(V, -x * (1.0 + 0.25j * NEAR))
-    far, near = (v[:, entries].sum(axis=1).imag for v in (V, closer))
+    tail = mass_at_zero * NEAR / x
+    far, near = (V[:, entries].sum(axis=1).imag - tail, closer[:, entries].sum(axis=1).imag - 0.25 * tail)
     return (near > _INSIDE * far) & (near * x > _NEGLIGIBLE)
