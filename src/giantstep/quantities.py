@@ -39,6 +39,7 @@ _TABLE = {
     # diagnostics
     "residual": ("", "largest relative residual of the self-consistent equations"),
     "quadrature_error": ("", "estimated relative error of test_error from numerical integration"),
+    "optimality": ("", "bound on the relative suboptimality of the fitted readout: its duality gap"),
     "converged": ("", "whether residual and quadrature error are within tolerance"),
     "status": ("", "what happened at this point, in words"),
 }

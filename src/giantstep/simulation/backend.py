@@ -40,6 +40,10 @@ class Backend:
         """A float64 numpy copy, for the small arrays that statistics are made of."""
         return np.asarray(array, dtype=np.float64)
 
+    def indices(self, values: np.ndarray) -> Any:
+        """Positions along an axis, for `take`."""
+        return self.xp.asarray(values)
+
     def zeros(self, *shape: int) -> Any:
         return self.asarray(np.zeros(shape))
 
@@ -224,6 +228,9 @@ class TorchBackend(Backend):
 
     def asarray(self, values: np.ndarray) -> Any:
         return self.torch.as_tensor(values, dtype=self.dtype, device=self.device)
+
+    def indices(self, values: np.ndarray) -> Any:
+        return self.torch.as_tensor(values, device=self.device)
 
     def numpy(self, array: Any) -> np.ndarray:
         return array.to("cpu", self.torch.float64).numpy()

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..model import Network, SpikedRF
+from ..losses import Loss, as_loss, square
+from ..model import Network, SpikedRF, Target
 from ..model import parameter as checked_parameter
 from .backend import Backend
 from .layer import width
-from .readout import FITTERS
+from .readout import METHODS
 from .trial import Task
 
 
-def check_choices(model: Network | SpikedRF, features: str | None, loss: str, method: str) -> str:
+def check_choices(model: Network | SpikedRF, features: str | None, loss: str | Loss, method: str) -> str:
     """The features to use; errors for names that do not exist and for choices that contradict the model."""
-    losses, methods = sorted({name for name, _ in FITTERS}), sorted({name for _, name in FITTERS})
-    if loss not in losses:
-        raise ParameterError(f"loss = {loss!r} cannot be simulated; available: {losses}")
-    if method not in methods:
-        raise ParameterError(f"method = {method!r} is unknown; use one of {methods}")
+    if method not in METHODS:
+        raise ParameterError(f"method = {method!r} is unknown; use one of {METHODS}")
+    if method == "plain" and as_loss(loss) != square:
+        raise ParameterError("method = 'plain' is a check of the square loss; leave it out for other losses")
     if features not in (None, "network", "gaussian"):
         raise ParameterError(f"features = {features!r} is unknown; use 'network' or 'gaussian'")
     if features == "gaussian" and isinstance(model, Network):
@@ -67,6 +67,22 @@ def check_readout_parameters(alpha: Any, lam: Any) -> tuple[Any, Any]:
             why = "infinitely many samples cannot be drawn" if name == "alpha" else "the readout is then zero"
             raise ParameterError(f"{name} = inf cannot be simulated: {why}; use a large finite value")
     return checked_parameter("alpha", alpha, low=0.0, strict=True), checked_parameter("lam", lam, low=0.0)
+
+
+def check_loss(loss: str | Loss, target: Target, lam: Any) -> Loss:
+    """The loss; errors for labels and penalties that it cannot have."""
+    loss = as_loss(loss)
+    if loss.margin and not target.binary:
+        raise ParameterError(
+            f"loss = {loss.name!r} is for labels ±1, and this target has real labels; use a binary target such as "
+            "'sign' or Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
+        )
+    if loss != square and not np.all(np.asarray(lam) > 0):
+        raise ParameterError(
+            f"lam must be positive with loss = {loss.name!r}: without a penalty the readout may be infinite or "
+            "not unique; use a small number such as 1e-4"
+        )
+    return loss
 
 
 def _any_infinite(value: Any) -> bool:
@@ -119,6 +135,9 @@ def needed_bytes(task: Task, backend: Backend) -> int:
     rows = 3 * p * d if isinstance(task.model, Network) else 2 * p * d
     solves = 4 if any(lam == 0 for _, lam in task.points) else 3
     matrices = (p * p if many else 0) + few * (p + few) + (solves - 1) * max(p * many, few) ** 2
+    if as_loss(task.loss) != square:  # all features, and a weighted or signed copy or two of them
+        n = max(n for n, _ in task.points)
+        matrices = 4 * n * p + 3 * max(p, min(n, 2 * p)) ** 2
     blocks = backend.block_rows * (2 * d + 3 * p) + 4 * len(task.points) * (p + d + backend.block_rows)
     if task.method == "plain":
         matrices += 4 * (max(n for n, _ in task.points) + p) * p

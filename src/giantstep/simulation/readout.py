@@ -1,18 +1,22 @@
-"""Fit the readout: a fitter per loss, each giving the readouts of all sample sizes and penalties of a trial.
+"""Fit the readout: a fitter gives the readouts of all sample sizes and penalties of a trial.
 
 A fitter takes the training samples as a function (so that it decides how often to pass over them) and
-`problems`, {n: lams}; it returns {n: Fit}. To add a loss, write its fitter and enter it in `FITTERS`.
+`problems`, {n: lams}; it returns {n: Fit}. Those of the square loss are here; `convex` has the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..losses import Loss, square
 from .backend import Backend
+
+METHODS = ("auto", "plain")
 
 Rows = Callable[[int], Iterator[tuple[Any, Any]]]
 """n -> the first n training samples in blocks: features [rows, p] and labels [rows]."""
@@ -26,10 +30,20 @@ class Fit(NamedTuple):
     readouts: Any  # [p, lams]
     train_error: np.ndarray  # [lams], mean squared
     train_loss: np.ndarray  # [lams], mean loss
+    optimality: np.ndarray | None = None  # [lams], relative duality gap; None where the fit is in closed form
 
 
 class Fitter(Protocol):
     def __call__(self, rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]: ...
+
+
+def fitter(loss: Loss, method: str) -> Fitter:
+    """What fits readouts for this loss."""
+    if loss == square:
+        return ridge_plain if method == "plain" else ridge
+    from .convex import convex
+
+    return partial(convex, loss)
 
 
 def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]:
@@ -118,7 +132,3 @@ def _square_fit(readouts: Any, error: np.ndarray) -> Fit:
 
 def _empty_rows(n: int, p: int, backend: Backend) -> Any:
     return backend.zeros(p, n).T  # row-major where the library lets us choose
-
-
-FITTERS: dict[tuple[str, str], Fitter] = {("square", "auto"): ridge, ("square", "plain"): ridge_plain}
-"""By loss and method."""

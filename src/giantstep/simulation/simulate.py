@@ -12,6 +12,7 @@ import numpy as np
 from .. import __version__
 from ..errors import ParameterError
 from ..grid import Grid
+from ..losses import Loss, as_loss
 from ..model import Network, SpikedRF, Target, as_target
 from . import check
 from .backend import make_backend
@@ -31,7 +32,7 @@ def simulate(
     *,
     alpha: Any,
     lam: Any,
-    loss: str = "square",
+    loss: str | Loss = "square",
     d: int,
     trials: int | Sequence[int] = 10,
     seed: int = 0,
@@ -49,10 +50,10 @@ def simulate(
 
     A trial draws a target direction θ and a first layer of p = beta·d rows, fits the readout
 
-        a = argmin  ½ Σ_{μ≤n} (y_μ - a·φ(x_μ)/√p)² + lam/2 |a|²,    n = alpha·d,
+        a = argmin  Σ_{μ≤n} ℓ(y_μ, a·φ(x_μ)/√p) + lam/2 |a|²,    n = alpha·d,
 
-    on fresh samples x ~ N(0, I_d), y = σ*(θ·x/√d) + noise, and averages the squared error against the noiseless
-    target over all x. What φ is depends on the model:
+    with ℓ = ½(y - z)² by default, on fresh samples x ~ N(0, I_d), y = σ*(θ·x/√d) + noise, and averages the squared
+    error against the noiseless target over all x. What φ is depends on the model:
 
     - `Network`: unit rows take one step of size eta·d down the square loss of n0 = alpha0·d samples, from the
       network's own output at initialisation; φ = σ(W¹x). `simulate(Network("tanh", eta=1, alpha0=2), "sin",
@@ -66,6 +67,9 @@ def simulate(
       remainder, biases are added to the pre-activations in the step as well.
     - binary labels: `Target("sign", flips=0.1)` or `Target("logistic", scale=2)`; the labels are ±1.
     - least squares of minimum norm: `lam=0`.
+    - classification: `loss="logistic"`, "hinge", "squared_hinge" or "exponential", with binary labels.
+    - robust and quantile regression: `loss="huber:0.5"`, "absolute", "pinball:0.9"; any other convex loss:
+      `loss=Loss(value, derivative)`.
 
     Parameters
     ----------
@@ -73,7 +77,7 @@ def simulate(
     alpha, lam : n/d and the ridge penalty: numbers, 1-D arrays (a grid), or DataArrays (zipped where they share a
         dimension). Model parameters and the noise take grids too. All points of a trial share its random numbers,
         and alphas are nested: the first n samples.
-    loss : "square".
+    loss : a name or a `Loss`; others than "square" need lam > 0.
     d : input dimension; p, n and n0 are the nearest whole numbers.
     trials : how many, or which: `trials=[7]` repeats trial 7 alone.
     seed : trial t of a seed draws the same numbers whatever else is asked for.
@@ -94,10 +98,12 @@ def simulate(
     -------
     An `xarray.Dataset` with dimension `trial` and those of the grid. `test_error`, `train_error`, `train_loss`,
     `m`, `zeta`, `psi`, `q1`, `q2` (with several letters these five have `letter`, q1 also `letter_`); binary labels
-    add `test_error_01`, `train_error_01`. A `Network` adds what its step made: with v ∝ Σ (y-f) x, `r` is the least
-    squares fit of W¹v by the letters (their mean if uniform), `c` the mean squared norm of what is left of the
-    rows, `gamma` = v·θ/(|v||θ|), `overlap` the rows' mean component along θ; W in m to q2 is W¹ without that spike.
-    Without a step r = gamma = 0 and v is a random direction across θ.
+    add `test_error_01`, `train_error_01`. Losses other than square add `optimality`, a bound on how far the objective
+    is above its minimum, relative to it (the duality gap); more than 1e-8, or 1e-3 in float32, is an error. A
+    `Network` adds what its step made: with v ∝ Σ (y-f) x, `r` is the least squares fit of W¹v by the letters (their
+    mean if uniform), `c` the mean squared norm of what is left of the rows, `gamma` = v·θ/(|v||θ|), `overlap` the
+    rows' mean component along θ; W in m to q2 is W¹ without that spike. Without a step r = gamma = 0 and v is a
+    random direction across θ.
 
     Results are the same bit for bit whatever the order, the workers and the other settings of a grid, at a fixed
     number of threads; to about 1e-10 whatever the threads and the alphas and lams asked for together. Ctrl-C
@@ -106,6 +112,7 @@ def simulate(
     target = as_target(target)
     features = check.check_choices(model, features, loss, method)
     alpha, lam = check.check_readout_parameters(alpha, lam)
+    loss = check.check_loss(loss, target, lam)
     d, numbers = check.check_count("d", d, 2), check.trial_numbers(trials)
     workers, seed = check.check_count("workers", workers, 1), check.check_count("seed", seed, 0)
     n_test = n_test if n_test is None else check.check_count("n_test", n_test, 1)
@@ -187,7 +194,7 @@ def provenance(task: Task) -> dict[str, Any]:
         "model": _json(task.model),
         "target": _json(task.target),
         "features": task.features,
-        "loss": task.loss,
+        "loss": as_loss(task.loss).name,
         "d": task.d,
         "seed": task.seed,
         "n_test": task.n_test or "exact",

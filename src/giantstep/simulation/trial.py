@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..losses import Loss, as_loss
 from ..model import Network, SpikedRF, Target
 from . import evaluate
 from .backend import Backend, make_backend
@@ -15,7 +16,7 @@ from .data import Data
 from .draw import Batch, Draws
 from .features import Features, GaussianFeatures, NetworkFeatures, ResultTwo
 from .layer import Layer, first_layer
-from .readout import FITTERS, Fit
+from .readout import Fit, fitter
 from .statistics import drop_single_letter, summary_statistics
 
 ENOUGH_SAMPLES = 20_000
@@ -34,7 +35,7 @@ class Task:
     points: tuple[tuple[int, float], ...]  # (n, lam) of each readout
     n_test: int | None = None  # None: the exact average over inputs, where there is one
     features: str = "network"
-    loss: str = "square"
+    loss: str | Loss = "square"
     method: str = "auto"
     backend: str | None = None
     device: str = "cpu"
@@ -53,7 +54,7 @@ def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarra
         return ((features(block, Batch.TRAIN), block.labels) for block in train.blocks(n))
 
     problems = _problems(task.points)
-    fits = FITTERS[task.loss, task.method](rows, layer.rows.shape[0], problems, backend)
+    fits = fitter(as_loss(task.loss), task.method)(rows, layer.rows.shape[0], problems, backend)
     order = [(n, problems[n].index(lam)) for n, lam in task.points]
     readouts = backend.xp.stack([fits[n].readouts[:, column] for n, column in order], axis=1)
     answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
@@ -97,7 +98,9 @@ def _problems(points: tuple[tuple[int, float], ...]) -> dict[int, list[float]]:
 
 
 def _training(fits: dict[int, Fit], order: list[tuple[int, int]]) -> dict[str, np.ndarray]:
+    names = ("train_error", "train_loss", "optimality")
     return {
-        "train_error": np.array([fits[n].train_error[column] for n, column in order]),
-        "train_loss": np.array([fits[n].train_loss[column] for n, column in order]),
+        name: np.array([getattr(fits[n], name)[column] for n, column in order])
+        for name in names
+        if getattr(fits[order[0][0]], name) is not None
     }

@@ -1,0 +1,239 @@
+"""Readouts of convex losses: they minimise what they should, and their certificates are true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from giantstep.errors import ConvergenceError
+from giantstep.losses import Clipped, Loss, as_loss
+from giantstep.model import Letters, Network, SpikedRF, Target
+from giantstep.simulation import check, convex, newton, simulate, trial
+from giantstep.simulation.backend import NumpyBackend, make_backend
+from giantstep.simulation.interior import InteriorPoint
+from giantstep.simulation.newton import Newton
+from giantstep.simulation.readout import fitter, ridge
+from giantstep.simulation.schedule import TrialError
+
+P = 30
+SMOOTH = ("logistic", "squared_hinge", "exponential", "huber:0.5")
+KINKED = ("hinge", "absolute", "pinball:0.8")
+SIZES = (12, 30, 45, 100)  # fewer samples than neurons, as many, and more
+NET = Network("tanh", eta=1.5, alpha0=2.0)
+SIGNS, REALS = Target("sign", flips=0.1), Target("sin", noise=0.3)
+
+
+def target_for(loss: str) -> Target:
+    return SIGNS if as_loss(loss).margin else REALS
+
+
+def problem(loss: Loss, n: int = max(SIZES), p: int = P):
+    rng = np.random.default_rng(1)
+    features = rng.standard_normal((n, p)) + 0.5
+    fields = features[:, 0] + 0.5 * rng.standard_normal(n)
+    labels = np.sign(fields) if loss.margin else fields
+
+    def rows(count, size=17):
+        for start in range(0, count, size):
+            stop = min(start + size, count)
+            yield features[start:stop].copy(), labels[start:stop].copy()
+
+    return features / np.sqrt(p), labels, rows
+
+
+def objective(loss: Loss, phi, labels, readout, lam: float) -> float:
+    return float(loss.value(labels, phi @ readout).sum() + lam / 2 * readout @ readout)
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e-3])
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_losses_have_no_gradient_left_and_scipy_finds_nothing_lower(name, lam):
+    loss = as_loss(name)
+    phi, labels, rows = problem(loss)
+    for n, fit in fitter(loss, "auto")(rows, P, {n: [lam] for n in SIZES}, NumpyBackend()).items():
+        a, part, y = fit.readouts[:, 0], phi[:n], labels[:n]
+        pull = part.T @ loss.derivative(y, part @ a)
+        np.testing.assert_allclose(pull + lam * a, 0, atol=1e-12 * (1 + np.abs(pull).max()))
+        found = minimize(
+            lambda x, part=part, y=y: objective(loss, part, y, x, lam),
+            np.zeros(P),
+            jac=lambda x, part=part, y=y: part.T @ loss.derivative(y, part @ x) + lam * x,
+            method="L-BFGS-B",
+            options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-8},
+        )
+        value = objective(loss, part, y, a, lam)
+        # L-BFGS stops at a gradient of 1e-8 or where rounding hides progress, so it may only be higher
+        assert value <= found.fun * (1 + 1e-13)
+        np.testing.assert_allclose(value, found.fun, rtol=1e-7)
+        np.testing.assert_allclose(fit.train_loss[0], loss.value(y, part @ a).mean(), rtol=1e-12)
+        np.testing.assert_allclose(fit.train_error[0], ((y - part @ a) ** 2).mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.1])
+@pytest.mark.parametrize("name", KINKED)
+def test_kinked_losses_meet_the_dual_bound_that_scipy_finds(name, lam):
+    loss = as_loss(name)
+    assert isinstance(loss, Clipped)
+    phi, labels, rows = problem(loss)
+    for n, fit in fitter(loss, "auto")(rows, P, {n: [lam] for n in SIZES}, NumpyBackend()).items():
+        part = phi[:n] * labels[:n, None] if loss.margin else phi[:n]
+        goal = np.ones(n) if loss.margin else labels[:n]
+        dual = minimize(
+            lambda f, part=part, goal=goal: (part.T @ f) @ (part.T @ f) / (2 * lam) - goal @ f,
+            np.full(n, (loss.low + loss.high) / 2),
+            jac=lambda f, part=part, goal=goal: part @ (part.T @ f) / lam - goal,
+            bounds=[(loss.low, loss.high)] * n,
+            method="L-BFGS-B",
+            options={"maxiter": 5000, "maxfun": 50000, "ftol": 1e-15, "gtol": 1e-9},
+        )
+        value = objective(loss, phi[:n], labels[:n], fit.readouts[:, 0], lam)
+        assert value >= -dual.fun * (1 - 1e-12)  # weak duality: else one of the two is wrong
+        # a first-order method in the box: its own stopping rule leaves about 1e-8
+        np.testing.assert_allclose(value, -dual.fun, rtol=1e-6)
+        assert fit.optimality[0] < 1e-13  # rounding of outputs at the kinks, divided by lam
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e-4])
+@pytest.mark.parametrize("name", [*SMOOTH, *KINKED])
+def test_the_certificate_bounds_the_true_suboptimality_of_unfinished_work(name, lam, monkeypatch):
+    loss = as_loss(name)
+    phi, labels, _ = problem(loss)
+    best, _ = convex._minimise(loss, phi, labels, lam, np.zeros(P), NumpyBackend())
+    least = objective(loss, phi, labels, best, lam)
+    seen = []
+    for steps in (0, 1, 2, 4, 8, 60):
+        monkeypatch.setattr(newton, "MOST_STEPS", steps)
+        monkeypatch.setattr("giantstep.simulation.interior.MOST_STEPS", steps)
+        readout, gap = convex._minimise(loss, phi, labels, lam, np.zeros(P), NumpyBackend())
+        value = objective(loss, phi, labels, readout, lam)
+        assert value - least <= gap * value + 1e-13 * least
+        assert lam / 2 * np.sum((readout - best) ** 2) <= gap * value + 1e-13 * least
+        seen.append(gap)
+    assert seen[0] > 1e-3 > seen[-1]  # it was unfinished at first, and then no longer
+
+
+def test_square_losses_by_newton_and_huber_with_a_huge_delta_are_ridge_regression():
+    loss = as_loss("square")
+    phi, labels, rows = problem(loss)
+    exact = ridge(rows, P, {45: [0.1]}, NumpyBackend())[45]
+    readout, _ = Newton(phi[:45], labels[:45], 0.1, loss, NumpyBackend()).solve(
+        np.zeros(P), 1e-22, 1e-8, True
+    )
+    np.testing.assert_allclose(readout, exact.readouts[:, 0], atol=1e-12)
+    huber = fitter(as_loss("huber:1e6"), "auto")(rows, P, {45: [0.1]}, NumpyBackend())[45]
+    np.testing.assert_allclose(huber.readouts, exact.readouts, atol=1e-12)
+    np.testing.assert_allclose(huber.train_loss, exact.train_loss, rtol=1e-11)
+
+
+OWN = {
+    "absolute": Loss(lambda y, z: np.abs(y - z), lambda y, z: np.sign(z - y), kinks=(0.0,)),
+    "huber:0.5": Loss(
+        lambda y, z: np.where(np.abs(y - z) < 0.5, (y - z) ** 2 / 2, 0.5 * np.abs(y - z) - 0.125),
+        lambda y, z: np.clip(z - y, -0.5, 0.5),
+    ),
+    "logistic": Loss(lambda y, z: np.logaddexp(0, -y * z), lambda y, z: -y / (1 + np.exp(y * z))),
+    "hinge": Loss(
+        lambda y, z: np.maximum(1 - y * z, 0), lambda y, z: np.where(y * z < 1, -y, 0.0), kinks=(1.0,)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_loss_of_ones_own_gives_what_the_same_loss_of_the_catalogue_gives(name):
+    _, _, rows = problem(as_loss(name))
+    problems = {20: [0.3, 0.03], 70: [0.3]}
+    for n, fit in fitter(OWN[name], "auto")(rows, P, problems, NumpyBackend()).items():
+        expected = fitter(as_loss(name), "auto")(rows, P, problems, NumpyBackend())[n]
+        assert (fit.optimality < convex.TOLERANCE["float64"]).all()
+        # |a - a*|² ≤ 2 gap·objective/lam, whatever path led there
+        distance = ((fit.readouts - expected.readouts) ** 2).sum(axis=0)
+        lams = np.array(problems[n])
+        height = n * expected.train_loss + lams / 2 * (expected.readouts**2).sum(axis=0)
+        assert (distance <= 2.1 * (fit.optimality + expected.optimality) * height / lams).all()
+
+
+@pytest.mark.parametrize("name", [*SMOOTH, *KINKED])
+def test_a_point_is_the_same_alone_or_among_others(name):
+    """Warm starts and nested samples must not show."""
+    arguments = {"loss": name, "d": 40, "trials": 2, "n_test": 300}
+    target = target_for(name)
+    grid = simulate(NET, target, alpha=[0.5, 1.0, 2.5], lam=[0.01, 0.1, 1.0], **arguments)
+    point = simulate(NET, target, alpha=2.5, lam=0.01, **arguments)
+    assert grid.optimality.dims == ("trial", "alpha", "lam")
+    assert grid.optimality.attrs["long_name"]
+    assert grid.attrs["loss"] == name
+    assert float(grid.optimality.max()) < 1e-12
+    for quantity in ("test_error", "train_error", "train_loss", "m", "zeta", "psi", "q1", "q2"):
+        np.testing.assert_allclose(
+            point[quantity], grid[quantity].sel(alpha=2.5, lam=0.01), rtol=1e-8, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("backend", ["array-api-strict", "torch"])
+@pytest.mark.parametrize("name", ["logistic", "huber:0.5", "hinge", "absolute"])
+def test_every_array_library_finds_the_same_readouts(name, backend):
+    if backend == "torch":
+        pytest.importorskip("torch")
+    model = SpikedRF("relu", 0.9, 0.8, 1.1, 1.2, Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3)))
+    arguments = {"alpha": [0.4, 2.0], "lam": [0.05, 0.5], "d": 30, "trials": 1, "n_test": 300, "loss": name}
+    expected = simulate(model, target_for(name), **arguments)
+    result = simulate(model, target_for(name), backend=backend, **arguments)
+    for quantity in set(expected) - {"optimality"}:
+        np.testing.assert_allclose(
+            result[quantity], expected[quantity], rtol=1e-8, atol=1e-9, err_msg=str(quantity)
+        )
+
+
+@pytest.mark.parametrize("name", ["logistic", "hinge"])
+def test_single_precision_is_certified_to_single_precision(name):
+    arguments = {"alpha": [0.5, 2.0], "lam": 1.0, "d": 40, "trials": 1, "n_test": 300, "loss": name}
+    single = simulate(NET, SIGNS, dtype="float32", **arguments)
+    double = simulate(NET, SIGNS, **arguments)
+    assert float(single.optimality.max()) < convex.TOLERANCE["float32"]
+    height = single.train_loss * 40 * single.alpha + 0.5 * single.q2 * 40  # lam = 1, |a|² = q2 p
+    allowed = np.sqrt(2 * single.optimality * height / 40) + 1e-5  # of |a - a*|/√p, and rounding
+    assert (abs(np.sqrt(single.q2) - np.sqrt(double.q2)) <= allowed).all()
+
+
+def test_no_signs_are_wrong_where_labels_are_separable_and_the_penalty_is_small():
+    result = simulate(NET, "sign", alpha=0.5, lam=1e-3, d=40, trials=2, loss="hinge", n_test=100)
+    assert float(result.train_error_01.max()) == 0.0
+    assert float(result.train_loss.max()) < 0.05
+
+
+def test_work_that_does_not_reach_its_tolerance_is_an_error_with_a_sentence(monkeypatch):
+    monkeypatch.setattr(newton, "MOST_STEPS", 1)
+    loss = as_loss("exponential")
+    _, _, rows = problem(loss)
+    with pytest.raises(ConvergenceError, match=r"'exponential' at lam = 0.001 and 45 samples .* larger lam"):
+        fitter(loss, "auto")(rows, P, {45: [1e-3]}, NumpyBackend())
+    with pytest.raises(TrialError, match=r"trial 0 of seed 0 .*relative duality gap"):
+        simulate(NET, SIGNS, alpha=1.0, lam=1e-3, d=30, trials=1, loss="exponential")
+
+
+def test_more_kinks_than_features_can_meet_do_not_break_the_interior_point_method():
+    """Labels that repeat: samples at the kink outnumber the neurons, and the polish has to give way."""
+    rng = np.random.default_rng(0)
+    features = np.repeat(rng.standard_normal((10, 4)), 8, axis=0) / 2
+    labels = np.repeat(rng.standard_normal(10), 8)
+    _, gap = InteriorPoint(features, labels, 0.1, as_loss("absolute"), NumpyBackend()).solve(1e-15)
+    assert gap < convex.TOLERANCE["float64"]
+
+
+@pytest.mark.parametrize("name", ["logistic", "absolute"])
+@pytest.mark.parametrize("ratios", [(0.5,), (3.0,), (0.5, 3.0)])
+def test_the_memory_estimate_is_an_upper_bound(name, ratios):
+    import tracemalloc
+
+    points = tuple((round(ratio * 300), 0.1) for ratio in ratios)
+    task = trial.Task(NET, target_for(name), 300, 0, 0, points, 100, loss=name)
+    trial.run_trial(task)  # caches and imports
+    tracemalloc.start()
+    try:
+        trial.run_trial(task)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.05 * check.needed_bytes(task, make_backend())
+    assert check.needed_bytes(task, make_backend()) < 4 * peak
