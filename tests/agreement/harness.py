@@ -1,0 +1,87 @@
+"""Theory against simulation, judged by statistics: z-scores must behave like z-scores.
+
+Each case has its own seed, so that cases are independent; each gives one z-score per statistic, the distance of
+the trials' mean from the theory in standard errors, which is t-distributed if the theory is right. Over M cases
+the mean of z² then has a known law, and a test compares it with the 99 % interval of that law. A case counts
+only if its standard error is small enough to see an error of interest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import giantstep as gs
+
+STATISTICS = ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One setting: a model, a target and a readout, at one alpha and one lam."""
+
+    name: str
+    model: Any
+    target: Any
+    alpha: float
+    lam: float
+    options: dict[str, Any] = field(default_factory=dict)  # for predict: bulk, loss
+    simulated: dict[str, Any] = field(default_factory=dict)  # for simulate: features, loss
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """z-scores of one case, and the relative standard error of its test error."""
+
+    case: Case
+    z: dict[str, np.ndarray]
+    precision: float
+    gap: float  # relative distance of the test error
+
+
+def confront(case: Case, *, d: int, trials: int, seed: int, theory_scale: float = 1.0) -> Outcome:
+    """Simulate a case and compare with the d-corrected theory; `theory_scale` plants an error in the theory."""
+    theory = gs.predict(case.model, case.target, alpha=case.alpha, lam=case.lam, d=d, **case.options)
+    run = gs.simulate(
+        case.model,
+        case.target,
+        alpha=case.alpha,
+        lam=case.lam,
+        d=d,
+        trials=trials,
+        seed=seed,
+        progress=False,
+        **case.simulated,
+    )
+    z = {}
+    for name in STATISTICS:
+        if name not in run or name not in theory:
+            continue
+        mean = run[name].mean("trial").values
+        error = run[name].std("trial", ddof=1).values / np.sqrt(trials)
+        if np.all(error > 0):
+            z[name] = np.atleast_1d((mean - theory_scale * theory[name].values) / error)
+    test = run["test_error"]
+    precision = float(test.std("trial", ddof=1) / np.sqrt(trials) / test.mean("trial"))
+    gap = float(theory_scale * theory["test_error"] / test.mean("trial") - 1.0)
+    return Outcome(case, z, precision, gap)
+
+
+def mean_square_interval(cases: int, trials: int, level: float = 0.99) -> tuple[float, float]:
+    """Central interval of the mean of `cases` squared t-distributed values with trials - 1 degrees of freedom."""
+    rng = np.random.default_rng(20240207)
+    means = (rng.standard_t(trials - 1, size=(40_000, cases)) ** 2).mean(axis=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def report(outcomes: list[Outcome]) -> str:
+    """A line per case, for the message of a failing test."""
+    lines = [
+        f"{o.case.name:40s} gap {100 * o.gap:+6.2f} % (se {100 * o.precision:.2f} %)  z "
+        + " ".join(f"{name}:{np.round(z, 1).tolist()}" for name, z in o.z.items())
+        for o in outcomes
+    ]
+    return "\n" + "\n".join(lines)

@@ -1,0 +1,98 @@
+"""The settings that theory and simulation are compared on."""
+
+from __future__ import annotations
+
+import giantstep as gs
+
+from .harness import Case
+
+
+def srf(activation: str, **parameters) -> gs.SpikedRF:
+    return gs.SpikedRF(activation, **parameters)
+
+
+SPIKED = [
+    Case("tanh on tanh", srf("tanh", r=1.0, gamma=0.8), "tanh", 1.2, 0.1),
+    Case("tanh on sin, wide", srf("tanh", r=1.5, gamma=0.6, beta=1.8), "sin", 0.8, 0.1),
+    Case("tanh on sign, noisy", srf("tanh", r=0.8, gamma=0.9, c=1.3), gs.Target("sign", noise=0.3), 2.0, 0.3),
+    Case("tanh on relu", srf("tanh", r=0.7, gamma=0.4, beta=0.5), "relu", 1.5, 0.2),
+    Case("erf on sin", srf("erf", r=1.2, gamma=0.7, beta=0.6), "sin", 1.0, 0.05),
+    Case("erf on erf, aligned", srf("erf", r=1.7, gamma=1.0, c=1.1), "erf", 0.7, 0.1),
+    Case("sin on sign", srf("sin", r=1.0, gamma=0.8, beta=1.3), "sign", 0.9, 0.1),
+    Case("sin on tanh, unaligned", srf("sin", r=0.9, gamma=0.0), "tanh", 1.6, 0.2),
+    Case("relu on relu", srf("relu", r=1.0, gamma=0.9), "relu", 1.4, 0.1),
+    Case("relu on tanh, wide", srf("relu", r=0.6, gamma=0.5, beta=2.0), "tanh", 0.6, 0.3),
+    Case(
+        "relu on sin, noisy", srf("relu", r=1.3, gamma=0.7, beta=0.7), gs.Target("sin", noise=0.5), 2.5, 0.2
+    ),
+    Case("sign on tanh", srf("sign", r=1.0, gamma=0.8), "tanh", 1.1, 0.3),
+    Case("sign on sign, narrow", srf("sign", r=1.5, gamma=0.95, beta=0.5), "sign", 1.3, 0.2),
+    Case("random features", srf("tanh", r=0.0, gamma=0.0), "tanh", 1.5, 0.1),
+    Case(
+        "random features, relu",
+        srf("relu", r=0.0, gamma=0.0, beta=1.4),
+        gs.Target("relu", noise=0.2),
+        2.0,
+        0.2,
+    ),
+    Case("strong spike", srf("tanh", r=3.0, gamma=0.9, beta=1.5), "sin", 2.0, 0.5),
+]
+
+_TERNARY = gs.Letters((-1, 0, 1), (0.25, 0.5, 0.25))
+_BIASED = gs.Letters((1, -0.5, 1), (0.4, 0.3, 0.3), biases=(0.0, 0.5, -0.7))
+
+LETTERS = [
+    Case("rademacher relu on relu", srf("relu", r=1.0, gamma=0.9, readout="rademacher"), "relu", 1.4, 0.1),
+    Case("ternary tanh", srf("tanh", r=1.3, gamma=0.8, beta=0.6, readout=_TERNARY), "sin", 1.1, 0.1),
+    Case("ternary relu", srf("relu", r=1.0, gamma=0.7, beta=1.8, readout=_TERNARY), "relu", 1.6, 0.1),
+    Case(
+        "unequal row norms",
+        srf("tanh", r=1.0, gamma=0.6, readout=gs.Letters((0.5, 2), (0.5, 0.5), c=(1.0, 1.8))),
+        gs.Target("tanh", noise=0.3),
+        1.5,
+        0.2,
+    ),
+    Case("biases", srf("tanh", r=1.2, gamma=0.9, beta=1.2, readout=_BIASED), "relu", 1.3, 0.1),
+    Case("aligned rademacher", srf("relu", r=1.0, gamma=1.0, readout="rademacher"), "relu", 2.0, 0.1),
+    Case("gaussian letters", srf("tanh", r=0.8, gamma=0.8, readout="gaussian:20"), "tanh", 1.2, 0.1),
+]
+
+
+def network(activation: str, eta: float, alpha0: float, beta: float = 1.0, **more) -> gs.Network:
+    return gs.Network(activation, eta=eta, alpha0=alpha0, beta=beta, **more)
+
+
+_TWO = gs.Letters((0.5, 1.5), (0.5, 0.5))
+_THREE = gs.Letters((0, 1, 2), (0.3, 0.4, 0.3))
+
+NETWORKS = [
+    Case("tanh on tanh, eta 1", network("tanh", 1, 0.3), "tanh", 1.5, 0.1),
+    Case("tanh on tanh, eta 3", network("tanh", 3, 0.5), "tanh", 1.5, 0.1),
+    Case("tanh on tanh, eta 6", network("tanh", 6, 1.0), "tanh", 3.0, 0.1),
+    Case("tanh on sin, eta 3", network("tanh", 3, 0.3, 0.5), "sin", 1.5, 0.1),
+    Case("tanh on sin, eta 6, wide", network("tanh", 6, 0.5, 2.0), "sin", 1.0, 0.1),
+    Case("erf on tanh", network("erf", 3, 0.5), "tanh", 1.5, 0.1),
+    Case("erf on sign, wide", network("erf", 6, 0.5, 2.0), "sign", 1.2, 0.3),
+    Case("erf on sin, eta 1", network("erf", 1, 0.3, 0.5), "sin", 2.0, 0.1),
+    Case("sin on sin", network("sin", 3, 1.0), "sin", 1.5, 0.1),
+    Case("sin on tanh, wide", network("sin", 3, 0.5, 2.0), "tanh", 0.8, 0.2),
+    Case("relu on tanh", network("relu", 1, 0.5), "tanh", 1.5, 0.1),
+    Case("relu on relu, eta 3", network("relu", 3, 1.0), "relu", 1.5, 0.1),
+    Case("relu on sin, wide", network("relu", 3, 0.5, 2.0), "sin", 1.0, 0.2),
+    Case("relu on He2", network("relu", 1, 1.0), "He2", 2.0, 0.3),
+    Case("softplus on relu", network("softplus", 3, 0.5), "relu", 1.5, 0.1),
+    Case("softplus on tanh, eta 6", network("softplus", 6, 1.0), "tanh", 2.0, 0.1),
+    Case("gelu on relu", network("gelu", 1, 0.3), "relu", 1.5, 0.1),
+    Case("gelu on sin, narrow", network("gelu", 1, 0.5, 0.5), "sin", 1.5, 0.2),
+    Case("noise, tanh", network("tanh", 3, 0.5), gs.Target("tanh", noise=0.3), 1.5, 0.1),
+    Case("noise, relu", network("relu", 2, 0.5), gs.Target("tanh", noise=0.3), 1.5, 0.1),
+    Case("letters .5 1.5, tanh", network("tanh", 3, 0.5, readout=_TWO), "tanh", 1.5, 0.1),
+    Case(
+        "letters 0 1 2, tanh", network("tanh", 2, 0.5, readout=_THREE), gs.Target("sin", noise=0.2), 1.5, 0.1
+    ),
+    Case("letters .5 1.5, relu", network("relu", 2, 0.5, readout=_TWO), "tanh", 1.5, 0.1),
+    Case("letters 0 1 2, softplus", network("softplus", 2, 0.5, readout=_THREE), "relu", 1.5, 0.1),
+    Case("rademacher, gelu", network("gelu", 2, 0.5, readout="rademacher"), "relu", 1.5, 0.1),
+    Case("ternary, tanh", network("tanh", 3, 1.0, readout="ternary"), "tanh", 1.5, 0.1),
+    Case("no step", network("tanh", 0, 0), "tanh", 1.5, 0.1),
+]
