@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
@@ -113,13 +112,13 @@ def simulate(
     out.check(output)
     dataset = _simulated(layer, alpha, lam, d, loss, run, features=features)
     names = out.shown(dataset, output, _ERRORS)
-    mean = dataset.mean("trial", keep_attrs=True)
-    error = dataset.std("trial", ddof=1 if dataset.sizes["trial"] > 1 else 0) / np.sqrt(
-        dataset.sizes["trial"]
-    )
-    with_errors = mean.assign({f"± {name}": error[name] for name in names})
-    columns = [column for name in names for column in (name, f"± {name}")]
-    out.deliver(dataset, output, out.table(with_errors, columns))
+    trials = dataset.sizes["trial"]
+    table, columns = dataset.mean("trial", keep_attrs=True), names
+    if trials > 1:  # a single trial has no standard error
+        errors = dataset[names].std("trial", ddof=1) / trials**0.5
+        table = table.assign({f"± {name}": errors[name] for name in names})
+        columns = [column for name in names for column in (name, f"± {name}")]
+    out.deliver(dataset, output, out.table(table, columns))
     out.draw(dataset, output, names[:1])
     return _status(dataset)
 
@@ -258,6 +257,8 @@ def _status(simulation: xr.Dataset) -> int:
 
 def _smooth(theory: Any, compared: xr.Dataset, name: str, x: str | None) -> xr.Dataset:
     """The theory on a fine grid along the plot's x, so that the points lie on curves rather than on polygons."""
+    import numpy as np
+
     from ..plotting.plot import abscissa
 
     x = abscissa(compared, [name], x)

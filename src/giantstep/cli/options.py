@@ -1,17 +1,23 @@
-"""The options that commands share, and how they make a model, a target and a grid."""
+"""The options that commands share, and how they make a model, a target and a grid.
+
+Here and beside, numpy and all that needs it is imported where it is used: --help should not wait for it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from ..model import Letters, Network, SpikedRF, Target, as_letters
 from .ranges import numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..model import Letters, Network, SpikedRF, Target
 
 _NETWORK = Group("A network: one gradient step", sort_key=1)
 _FEATURES = Group("Or spiked random features, given directly", sort_key=2)
@@ -66,6 +72,8 @@ class Layer:
 
     def model(self, **changed: Any) -> Network | SpikedRF:
         """The model that was described; `changed` replaces some of its numbers."""
+        from ..model import Network, SpikedRF
+
         values = self.values | changed
         common = {"activation": self.activation, "beta": values["beta"], "readout": letters(self.readout)}
         network, features = (
@@ -98,6 +106,8 @@ class Layer:
 
     def goal(self, **changed: Any) -> Target:
         """The target that was described."""
+        from ..model import Target
+
         return Target(self.target, noise=(self.values | changed)["noise"])
 
 
@@ -129,6 +139,8 @@ class Picture(Output):
 
 def letters(text: str) -> Letters:
     """The initial readout: a name, or letters as value:weight pairs."""
+    from ..model import Letters, as_letters
+
     if ":" not in text:
         return as_letters(text)
     try:

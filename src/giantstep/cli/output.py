@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ..errors import ParameterError
 from .options import Output, Picture
@@ -112,6 +111,6 @@ def _subject(dataset: xr.Dataset) -> str:
         words.append(f"{dataset.attrs['bulk']} bulk")
     if "d" in dataset.attrs and "d" not in dataset.coords:
         words.append(f"d = {dataset.attrs['d']}")
-    if "theory_d" in dataset.attrs and np.isinf(dataset.attrs["theory_d"]):
+    if "theory_d" in dataset.attrs and math.isinf(dataset.attrs["theory_d"]):
         words.append("theory at d = inf")
     return ", ".join(words)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _FORMS = "a number, start:stop:count, start:stop:count:log, a comma list of these, or inf"
 _MOST = 10_000_000
@@ -14,6 +16,8 @@ _MOST = 10_000_000
 
 def numbers(name: str, text: str) -> float | np.ndarray:
     """A float for a single number, otherwise an array: "0.5", "0.2:3:5", "0.01:100:9:log", "0,0.5,1:4:4"."""
+    import numpy as np
+
     parts = text.split(",")
     if len(parts) == 1 and ":" not in text:
         return _number(name, text, text)
@@ -21,6 +25,8 @@ def numbers(name: str, text: str) -> float | np.ndarray:
 
 
 def _part(name: str, text: str, part: str) -> np.ndarray:
+    import numpy as np
+
     fields = part.split(":")
     if len(fields) == 1:
         return np.array([_number(name, text, part)])
