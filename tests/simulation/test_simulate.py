@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -189,13 +190,15 @@ def test_ctrl_c_returns_the_trials_that_are_complete(monkeypatch):
     assert result.attrs["interrupted"] == 1
 
 
-def test_ctrl_c_before_the_first_trial_is_done_stays_an_interruption(monkeypatch):
+def test_ctrl_c_before_the_first_trial_is_complete_stays_an_interruption(monkeypatch):
     def interrupted(task):
-        raise KeyboardInterrupt
+        if task.model.eta == 2.0:  # the first setting of trial 0 is done, the second is not
+            raise KeyboardInterrupt
+        return run_trial(task)
 
     monkeypatch.setattr(schedule, "run_trial", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        simulate(NET, "sin", **SMALL)
+        simulate(Network("tanh", [1.0, 2.0], 1.0), "sin", **SMALL)
 
 
 class Interrupting:
@@ -226,10 +229,27 @@ class Interrupting:
 
 def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
     executor = Interrupting()
-    with pytest.warns(GiantstepWarning, match="3 of 4"):
+    with pytest.warns(GiantstepWarning, match="the 3 trials"):
         result = simulate(NET, "sin", executor=executor, **SMALL | {"trials": 4})
     assert list(result.trial) == [0, 1, 3]
     assert executor.cancelled == 1
+
+
+def test_ctrl_c_with_workers_does_not_wait_for_the_trials_that_are_left(monkeypatch):
+    advance, pressed = schedule.Progress.advance, []
+
+    def press_after_two(progress):
+        advance(progress)
+        if progress.done == 2:
+            pressed.append(time.monotonic())
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(schedule.Progress, "advance", press_after_two)
+    with pytest.warns(GiantstepWarning, match="interrupted"):
+        result = simulate(NET, "sin", workers=2, **SMALL | {"trials": 5000})
+    assert time.monotonic() - pressed[0] < 15  # all 5000 would take a minute or so
+    assert 2 <= result.sizes["trial"] < 5000
+    assert result.attrs["interrupted"] == 1
 
 
 def failing(x):

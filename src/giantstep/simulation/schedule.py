@@ -61,11 +61,12 @@ def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | N
                     and not future.exception()
                 ):
                     results[index] = future.result()
-            if not results:
+            unfinished = {task.trial for index, task in enumerate(tasks) if index not in results}
+            complete = {task.trial for task in tasks} - unfinished
+            if not complete:
                 raise
             warnings.warn(
-                f"interrupted: {len(results)} of {len(tasks)} parts of the simulation are done; "
-                "the result has the trials that are complete",
+                f"interrupted: the result has the {len(complete)} trials that are complete",
                 GiantstepWarning,
                 stacklevel=3,
             )
@@ -105,8 +106,10 @@ def _futures(tasks: list[Task], workers: int, executor: Any) -> Iterator[list[An
                 future.cancel()
         return
     with process_pool(min(workers, len(tasks)), max(1, draw_threads() // workers)) as pool:
-        yield [pool.submit(attempt, task) for task in tasks]
-        pool.shutdown()
+        futures = [pool.submit(attempt, task) for task in tasks]
+        yield futures
+        if all(future.done() for future in futures):  # else Ctrl-C was pressed: nobody waits for the rest
+            pool.shutdown()
 
 
 @contextmanager
