@@ -84,7 +84,7 @@ def solve_means(
     c = solve_small(left, right)
     m = Pr - apply(PA, c)
 
-    u = np.zeros((U, A, bulk.modes, K))
+    u = np.zeros((U, A, bulk.modes, K), right.dtype)
     u_c = r[..., K:] - apply(np.swapaxes(A0c, -1, -2), m) - apply(Acc, c)
     u[:, :, others] = u_c.reshape(U, A, len(others), K)
     u[:, :, 1] = r_psi
@@ -119,7 +119,10 @@ def _softness(A00: np.ndarray, setting: Setting, V2: np.ndarray, size: np.ndarra
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
     present = diagonal > _NO_MEAN * size[..., None]
     balance = np.where(present, 1.0 / np.sqrt(np.where(present, diagonal, 1.0)), 0.0)
-    values, vectors = np.linalg.eigh(matrix * balance[..., :, None] * balance[..., None, :])
+    matrix = matrix * balance[..., :, None] * balance[..., None, :]
+    values, vectors = np.linalg.eigh(matrix.real)
     kept = np.where(values > _NULL, 1.0 / np.where(values > _NULL, values, 1.0), 0.0)
     inverse = (vectors * kept[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    if np.iscomplexobj(matrix):  # an infinitesimal imaginary part, which carries a derivative
+        inverse = inverse - inverse @ (1j * matrix.imag) @ inverse
     return inverse * balance[..., :, None] * balance[..., None, :]
