@@ -11,22 +11,19 @@ linearised step: the score answers a change of the mean field by -G times it. Al
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .anderson import FixedPoint, anderson, newton
-from .averages import Averages, apply, expand
+from .averages import Averages, apply
 from .bulk import Bulk
 from .channel import Channel, Scores, Training
 from .features import Features, Label
 from .means import Setting, solve_means, wobble
 from .response import Response, respond, signal_energy_gradient, total_tangent
 from .solution import Solution
-from .state import Coordinates, State
+from .state import Coordinates, State, fields
 from .symmetric import packing
 
-_LEAST_V, _LEAST_Q = 1e-12, 1e-20  # floors of V(κ) and q(κ), where all features vanish
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _CONTINUATION = 3.0  # factor between successive λ of the fallback,
@@ -52,15 +49,7 @@ class _Problem:
 
     def fields(self, state: State) -> tuple[np.ndarray, ...]:
         """M, P, V and q on the κ nodes, [U, A, N]."""
-        averages, counts = self.averages, self.pack.counts
-        M = expand(state.means.reshape(*self.shape, -1), averages.means)
-        P = expand(state.psi, averages.mu1)
-        V = expand(state.V * counts, averages.phi)
-        q = expand(state.q * counts, averages.phi)
-        if self.wobble is not None:
-            tilt = state.means[:, :, 0, :, None] * averages.dmu0[:, None]
-            q = q + np.einsum("uast,uasn,uatn->uan", self.wobble, tilt, tilt, optimize=True)
-        return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, P * P), _LEAST_Q)
+        return fields(state, self.averages, self.pack, self.wobble)
 
     def _channel_arguments(self, fields: tuple[np.ndarray, ...], at: np.ndarray) -> tuple[np.ndarray, ...]:
         flat = (field.reshape(len(self.rows), -1)[at] for field in fields)
@@ -70,9 +59,9 @@ class _Problem:
         """What the fitted outputs are like, everywhere, [U·A, N]."""
         return self.channel.training(*self._channel_arguments(fields, np.ones(len(self.rows), bool)))
 
-    def mean(self, values: np.ndarray | None) -> Any:
-        """E over κ of [U·A, N] as [U, A]; None stays None."""
-        return None if values is None else self.averages.mean(values.reshape(*self.shape, -1))
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """E over κ of [U·A, N] as [U, A]."""
+        return self.averages.mean(values.reshape(*self.shape, -1))
 
     def step(self, x: np.ndarray, active: np.ndarray) -> np.ndarray:
         """The map on vectors [U·A, n]; only `active` points are looked at anew."""
@@ -195,9 +184,9 @@ def _continue_in_lam(problem: _Problem, found: FixedPoint, tolerance: float) -> 
 def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
     x = found.x.reshape(*problem.shape, -1)
     state = problem.coordinates.state(x)
-    fields = problem.fields(state)
-    training = Training(*(problem.mean(values) for values in problem.training(fields)))
-    M, P, _, q = fields
+    found_fields = problem.fields(state)
+    training = Training(*(problem.mean(values) for values in problem.training(found_fields)))
+    M, P, _, q = found_fields
     t0, t1, t2 = (t[:, None, :] for t in label.clean or label[:3])
     R = t2 - 2.0 * M * t0 + M * M - 2.0 * P * t1 + q
     zeta = state.means[:, :, 1]
@@ -211,23 +200,8 @@ def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
         test_error=problem.averages.mean(R),
         train_error=training.error,
         train_loss=training.loss,
-        test_error_01=training.wrong_test,
-        train_error_01=training.wrong,
         residual=found.residual.reshape(problem.shape),
         evaluations=found.evaluations.reshape(problem.shape),
         start=x,
         tail=problem.averages.tail(R),
     )
-
-
-def count_wrong_signs(
-    solution: Solution, features: Features, bulk: Bulk, channel: Channel, setting: Setting
-) -> None:
-    """Fill in the shares of wrong signs of a solution that another solver found."""
-    problem = _Problem(features, bulk, channel, setting)
-    parts = [solution.m, solution.zeta, solution.chi][: bulk.modes]
-    state = State(solution.V, solution.q, np.stack(parts, axis=2), solution.psi)
-    training = problem.training(problem.fields(state))
-    solution.test_error_01 = problem.mean(training.wrong_test)
-    wrong = problem.mean(training.wrong)
-    solution.train_error_01 = np.where(setting.unit == 0.0, 0.0, wrong)  # interpolation fits every label

@@ -22,8 +22,11 @@ from .bulk import Bulk
 from .channel import Channel, make_channel
 from .features import Features, Label, Table, evaluations_per_model, is_sharp
 from .labels import BinaryLaw
-from .means import Setting
+from .layers import Profile
+from .means import Setting, wobble
+from .signs import count_wrong_signs
 from .solution import Solution
+from .state import State
 from .symmetric import packing
 
 RESIDUAL_TOLERANCE = 1e-9
@@ -37,12 +40,15 @@ _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error cou
 _HARDLY_EVER = (
     1e-2  # share of samples; also the training loss, over E σ*², under which its error counts as absolute
 )
-_MONITORED = (  # answers whose quadrature error counts: down to which size, and with which weight
-    ("test_error", _NEARLY_ZERO, 1.0),
-    ("train_loss", _HARDLY_EVER, 1.0),
-    ("test_error_01", _HARDLY_EVER, 0.01),
-    ("train_error_01", _HARDLY_EVER, 0.01),
-)
+_LAYERS_FROM, _LAYERS_POINTS = (
+    64,
+    32,
+)  # κ intervals beyond which thin layers are suspected, and then between cuts
+_SIGNS_WEIGHT = 0.01  # of the error of a share of wrong signs in the quadrature error: 1e-4 is plenty
+_MONITORED = (
+    ("test_error", _NEARLY_ZERO),
+    ("train_loss", _HARDLY_EVER),
+)  # and the size at which errors are absolute
 
 STATUS = (
     "converged",
@@ -135,6 +141,7 @@ def _solve_rectangle(
     refinement: int = 0,
     farther: float = 1.0,
     start: np.ndarray | None = None,
+    layers: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     points -= points % 2
     table = Table(
@@ -147,26 +154,57 @@ def _solve_rectangle(
         points,
         farther,
         problem.law,
+        layers,
     )
     rules = [table.at(stride) for stride in reversed(STRIDES)]
     limits = _Limits(problem, chunk, block, *rules[-1])
     bulks = problem.bulks(chunk, refinement)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         solutions = _on_rules(problem, chunk, rules, bulks, limits.setting, points, start)
-    error = _quadrature_error(solutions, rules[-1])
-    answers = limits.apply(_answers(solutions[-1], error))
+        error = _quadrature_error(solutions, rules[-1])
+        total = error
+        if problem.law is not None:  # on a rule of their own, which refining this one does not improve
+            profile = _profile(problem, chunk, solutions[-1], bulks[0], limits.setting)
+            nodes = _nodes(rules[-1][0], limits.setting)
+            signs = count_wrong_signs(profile, problem.law, problem.loss, nodes)
+            solutions[-1].test_error_01, train, off = (part.reshape(error.shape) for part in signs)
+            solutions[-1].train_error_01 = np.where(limits.setting.unit == 0.0, 0.0, train)
+            total = np.maximum(error, _SIGNS_WEIGHT * off)
+    answers = limits.apply(_answers(solutions[-1], total))
     if problem.loss.margin:
         answers["code"][(answers["code"] == 1) & _separable(solutions[-1], *rules[-1], limits.setting)] = 5
-    unresolved = ~(answers["quadrature_error"] <= tolerance) & ~limits.diverging
+    unresolved = ~(error <= tolerance) & ~limits.diverging
     unresolved &= answers["code"] != 5
     finest = _FINEST if problem.loss == square_loss else _FINEST_CONVEX
-    if unresolved.any() and 2 * points <= finest:
+    if (
+        unresolved.any()
+        and points >= _LAYERS_FROM
+        and layers is None
+        and problem.law is not None
+        and problem.loss != square_loss
+    ):
+        cuts = _bends(profile, problem.loss, nodes).reshape(*error.shape, -1)
+        for u, a in np.argwhere(unresolved):
+            better = _solve_rectangle(
+                problem,
+                chunk[[u]],
+                block[[a]],
+                _LAYERS_POINTS,
+                tolerance,
+                0,
+                farther,
+                solutions[-1].start[[u]][:, [a]],
+                cuts[[u], a],
+            )
+            for name, values in better.items():
+                answers[name][u, a] = values[0, 0]
+    elif unresolved.any() and 2 * points <= finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         if (solutions[-1].tail[unresolved] > tolerance).any():
             farther = min(_FARTHEST, farther * 4.0 / 3.0)
         begin = None if problem.loss == square_loss else solutions[-1].start[np.ix_(u, a)]
         better = _solve_rectangle(
-            problem, chunk[u], block[a], 2 * points, tolerance, refinement + 1, farther, begin
+            problem, chunk[u], block[a], 2 * points, tolerance, refinement + 1, farther, begin, layers
         )
         for name, values in better.items():
             answers[name][np.ix_(u, a)] = values
@@ -198,12 +236,40 @@ def _on_rules(
 
         if problem.loss == square_loss:
             found = square.solve(features, label, bulk, setting, start)
-            if problem.law is not None:
-                convex.count_wrong_signs(found, features, bulk, channel(), setting)
         else:
             found = convex.solve(features, label, bulk, channel(), setting, stride == 1, start)
         solutions.append(found)
     return solutions
+
+
+def _profile(
+    problem: Problem, chunk: np.ndarray, solution: Solution, bulk: Bulk, setting: Setting
+) -> Profile:
+    """The fields of all points of a rectangle, one after the other, at any κ."""
+    U, A = setting.alpha.shape
+    rows = np.repeat(chunk, A)
+    means = np.stack([solution.m, solution.zeta, solution.chi][: bulk.modes], axis=2)
+    parts = (solution.V, solution.q, means, solution.psi)
+    state = State(*(part.reshape(U * A, 1, *part.shape[2:]) for part in parts))
+    spread = wobble(bulk, setting)
+    spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
+    layer = (problem.r[rows], problem.c[rows], problem.biases, problem.gamma[rows])
+    return Profile(problem.activation, *layer, state, spread)
+
+
+def _nodes(features: Features, setting: Setting) -> np.ndarray:
+    """The rule's κ for every point, [U·A, N]."""
+    U, A = setting.alpha.shape
+    return np.repeat(np.broadcast_to(features.kappa, (U, features.kappa.shape[-1])), A, axis=0)
+
+
+def _bends(profile: Profile, loss: Loss, nodes: np.ndarray) -> np.ndarray:
+    """Cuts [B, ...] around the κ where the mean field crosses a bend of the score."""
+
+    def marks(V: np.ndarray) -> list[np.ndarray]:
+        return [bend for y in (-1.0, 1.0) for bend in np.moveaxis(loss.breaks(y, V), -1, 0)]
+
+    return profile.layers(marks, nodes)
 
 
 def _separable(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
@@ -214,19 +280,13 @@ def _separable(solution: Solution, features: Features, label: Label, setting: Se
 
 
 def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label]) -> np.ndarray:
-    """Relative error of test error and training loss, or a hundredth of that of wrong signs if it is larger.
-
-    Wrong signs are counted where fields change sign: sharp in κ where features saturate, so that they cost more
-    nodes than everything else together, and nobody needs them to as many digits.
-    """
+    """Relative error of the test error and of the training loss, whichever is larger."""
     features, label = finest
     power = (features.weights * label.t2).sum(axis=-1)[:, None]
     error = solutions[-1].tail.copy()
-    for name, least, weight in _MONITORED:
+    for name, least in _MONITORED:
         coarse, middle, fine = (getattr(s, name) for s in solutions)
-        if fine is None:
-            continue
-        size = np.maximum(np.abs(fine), least * power) / weight + 1e-300
+        size = np.maximum(np.abs(fine), least * power) + 1e-300
         found = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
         error = np.maximum(error, found + solutions[-1].tail)
     return np.where(np.isfinite(error), error, np.inf)

@@ -64,7 +64,8 @@ class Table:
     `points` is the number of κ intervals (per piece, where the target's jumps are cut out), and `farther`
     stretches the range of κ. Refining the rule in κ is the solver's business, since only its answer tells
     what is needed; the inner averages over z and y are resolved here, to `_INNER_TOLERANCE`. Binary labels
-    have a `law`, of which `target` is the clean version; their moments are closed forms.
+    have a `law`, of which `target` is the clean version; their moments are closed forms. `layers` [U, ...] are
+    more places at which to cut the rule in κ.
     """
 
     def __init__(
@@ -78,13 +79,15 @@ class Table:
         points: int,
         farther: float = 1.0,
         law: BinaryLaw | None = None,
+        layers: np.ndarray | None = None,
     ):
         total = float(np.sqrt(c + r**2).max())
         reach = max(tail_reach(activation, _round_up(total)), tail_reach(target, 1.0))
         rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
-        sharp = bool(is_sharp(target, gamma).any())
+        sharp = layers is not None or bool(is_sharp(target, gamma).any())
         if sharp:
-            cuts = _target_cuts(target, gamma, rho)
+            cuts = label_layers(target.breakpoints, gamma)
+            cuts = cuts if layers is None else np.concatenate([cuts, layers], axis=-1)
             self._kappa, self._weights = piecewise_rule(cuts, points, farther * reach)
         else:
             line, weights = line_rule(2 * points, farther * reach)
@@ -151,6 +154,21 @@ class _Column:
         return Moments(*(m.reshape(*m.shape[:2], -1) for m in found))
 
 
+def features_at(
+    activation: Function,
+    r: np.ndarray,
+    c: np.ndarray,
+    biases: np.ndarray,
+    kappa: np.ndarray,
+    weights: np.ndarray,
+) -> Features:
+    """Coefficients of U first layers at κ [U, N] of one's own, with their weights."""
+    reach = tail_reach(activation, _round_up(float(np.sqrt(c + r**2).max())))
+    column = _Column(activation, r, biases, np.sqrt(c), kappa[:, None], reach, symmetric=False)
+    coefficients = coefficient_moments(column.moments(1), c[:, :, None])
+    return Features(kappa, weights, *coefficients)
+
+
 def is_sharp(target: Function, gamma: np.ndarray) -> np.ndarray:
     """Where the target's jumps or kinks, smoothed over y, remain too steep in κ for a smooth rule."""
     if not target.breakpoints:
@@ -165,11 +183,12 @@ def evaluations_per_model(activation: Function, target: Function, points: int) -
     return inner * outer * points
 
 
-def _target_cuts(target: Function, gamma: np.ndarray, rho: np.ndarray) -> np.ndarray:
+def label_layers(breakpoints: tuple[float, ...], gamma: np.ndarray) -> np.ndarray:
     """Where γκ + ρy crosses a breakpoint for typical y: the layer's centre and its two rims, [U, cuts]."""
     layer = np.array([-_LAYER, 0.0, _LAYER])
+    rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
     slope = np.where(gamma == 0.0, 1.0, gamma)[:, None, None]
-    cuts = (np.asarray(target.breakpoints)[:, None] + layer * rho[:, None, None]) / slope
+    cuts = (np.asarray(breakpoints)[:, None] + layer * rho[:, None, None]) / slope
     return cuts.reshape(len(gamma), -1)
 
 

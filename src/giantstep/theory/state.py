@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .averages import Averages, expand
 from .symmetric import Packing
 
+_LEAST_V, _LEAST_Q = 1e-120, 1e-200  # floors of V(κ) and q(κ), where all features vanish
 _LEAST = 1e-13  # of q1's diagonal that q1 - ψψᵀ may fall to: rounding errors, no further
 
 
@@ -24,6 +26,20 @@ class State:
     q: np.ndarray
     means: np.ndarray  # [U, A, 2 or 3, K]
     psi: np.ndarray  # [U, A, K]
+
+
+def fields(
+    state: State, averages: Averages, pack: Packing, wobble: np.ndarray | None
+) -> tuple[np.ndarray, ...]:
+    """M, P, V and q on the κ nodes, [U, A, N]; `wobble` is the spread of the inputs' variances at finite d."""
+    M = expand(state.means.reshape(*state.means.shape[:2], -1), averages.means)
+    P = expand(state.psi, averages.mu1)
+    V = expand(state.V * pack.counts, averages.phi)
+    q = expand(state.q * pack.counts, averages.phi)
+    if wobble is not None:
+        tilt = state.means[:, :, 0, :, None] * averages.dmu0[:, None]
+        q = q + np.einsum("uast,uasn,uatn->uan", wobble, tilt, tilt, optimize=True)
+    return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, P * P), _LEAST_Q)
 
 
 class Coordinates:

@@ -30,13 +30,10 @@ class Scores(NamedTuple):
 
 
 class Training(NamedTuple):
-    """Averages given κ, each [B, N]: the loss and the squared error of the fitted outputs, and, for binary
-    labels, the shares of wrong signs among training labels and clean test labels."""
+    """Averages given κ, each [B, N]: the loss and the squared error of the fitted outputs."""
 
     loss: np.ndarray
     error: np.ndarray
-    wrong: np.ndarray | None = None
-    wrong_test: np.ndarray | None = None
 
 
 class Channel(ABC):
@@ -70,7 +67,7 @@ class Channel(ABC):
             compute(rows[i : i + size], *(field[i : i + size] for field in fields))
             for i in range(0, len(rows), size)
         ]
-        return tuple(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True))
+        return tuple(np.concatenate(p) for p in zip(*parts, strict=True))
 
     def at(self, rows: np.ndarray) -> np.ndarray:
         """κ of these rows, [B or 1, N]."""

@@ -21,8 +21,8 @@ class BinaryChannel(Channel):
     def __init__(self, loss: Loss, law: BinaryLaw, kappa: np.ndarray, gamma: np.ndarray, points: int):
         self.loss, self.law, self.kappa, self.points = loss, law, kappa, points
         self._gamma, self._rho = gamma[:, None], np.sqrt(np.maximum(0.0, 1.0 - gamma**2))[:, None]
-        bends = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
-        self.width = (bends + len(law.cuts) + 3) * points
+        count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
+        self.width = (count + len(law.cuts) + 3) * points
 
     def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
         M, P, V, q, _ = fields
@@ -41,18 +41,35 @@ class BinaryChannel(Channel):
 
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
         M, P, V, q, _ = fields
-        undecided = [np.zeros_like(V)]
-        undecided += [V * self.loss.derivative(np.full_like(V, y), np.zeros_like(V)) for y in (-1.0, 1.0)]
-        w, omega, mean, variance = self._nodes(rows, M, P, V, q, undecided)
-        up, up_clean = (w * law.chance(mean, variance)[0] for law in (self.law, self.law.clean))
-        loss, error, wrong, wrong_test = (np.zeros_like(M) for _ in range(4))
-        for y, chance, clean in ((1.0, up, up_clean), (-1.0, w - up, w - up_clean)):
+        w, omega, mean, variance = self._nodes(rows, M, P, V, q, ())
+        up = w * self.law.chance(mean, variance)[0]
+        loss, error = np.zeros_like(M), np.zeros_like(M)
+        for y, chance in ((1.0, up), (-1.0, w - up)):
             fitted = omega + V[..., None] * self.loss.score(y, omega, V[..., None]).f
             loss += _dot(chance, self.loss.value(np.full_like(fitted, y), fitted))
             error += _dot(chance, (y - fitted) ** 2)
-            wrong += _dot(chance, (y * fitted < 0.0).astype(float))
-            wrong_test += _dot(clean, (y * omega < 0.0).astype(float))
-        return Training(loss, error, wrong, wrong_test)
+        return Training(loss, error)
+
+    def wrong(
+        self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Shares of wrong signs given κ, [B, N]: on training labels, and of the field itself on clean labels.
+
+        A fitted output has the sign of y unless the field is beyond the point where the loss leaves it at 0.
+        """
+        return self._in_blocks(self._wrong, rows, M, P, V, q)  # type: ignore[return-value]
+
+    def _wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        M, P, V, q = fields
+        zero = np.zeros_like(V)
+        edges = {y: V * self.loss.derivative(zero + y, zero) for y in (1.0, -1.0)}  # where z* = 0
+        w, omega, mean, variance = self._nodes(rows, M, P, V, q, (zero, *edges.values()), bends=False)
+        up, up_clean = (w * law.chance(mean, variance)[0] for law in (self.law, self.law.clean))
+        train, test = zero.copy(), zero.copy()
+        for y, chance, clean in ((1.0, up, up_clean), (-1.0, w - up, w - up_clean)):
+            train += _dot(chance, (y * (omega - edges[y][..., None]) < 0.0).astype(float))
+            test += _dot(clean, (y * omega < 0.0).astype(float))
+        return train, test
 
     def _nodes(
         self,
@@ -61,19 +78,19 @@ class BinaryChannel(Channel):
         P: np.ndarray,
         V: np.ndarray,
         q: np.ndarray,
-        more: tuple[np.ndarray, ...] | list[np.ndarray],
+        more: tuple[np.ndarray, ...],
+        bends: bool = True,
     ) -> tuple[np.ndarray, ...]:
         """Weights, ω, and mean and variance of the target's argument given ω; [B, N, nodes]."""
         kappa, gamma, rho = self.at(rows), self._gamma[rows], self._rho[rows]
         root = np.sqrt(q)
         share = np.clip(P / root, -1.0, 1.0)
-        bends = np.concatenate(
-            [*(self.loss.breaks(y, V) for y in (-1.0, 1.0)), *(cut[..., None] for cut in more)], axis=-1
-        )
+        cuts = [self.loss.breaks(y, V) for y in (-1.0, 1.0)] if bends else []
+        edges = np.concatenate([*cuts, *(cut[..., None] for cut in more)], axis=-1)
         reach = rho * share
         reach = np.where(np.abs(reach) < _TINY, _TINY, reach)
         turns = np.stack([(cut - gamma * kappa) / reach for cut in self.law.cuts], axis=-1)
-        z, w = panels(np.concatenate([(bends - M[..., None]) / root[..., None], turns], axis=-1), self.points)
+        z, w = panels(np.concatenate([(edges - M[..., None]) / root[..., None], turns], axis=-1), self.points)
         omega = M[..., None] + root[..., None] * z
         mean = (gamma * kappa)[..., None] + (rho * share)[..., None] * z
         return w, omega, mean, (rho**2 * (1.0 - share**2))[..., None]

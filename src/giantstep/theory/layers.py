@@ -1,0 +1,84 @@
+"""Thin layers in κ: where a mean field crosses a mark, within √q/|slope|.
+
+A strong ridge leaves little of the readout but m, and then √q ≪ |M|: outputs change sign, or a kinked loss changes
+regime, within a layer of κ too thin for any rule that does not know of it. Here the layers are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..functions import Function
+from .averages import Averages
+from .channel.base import REACH
+from .features import features_at
+from .state import State, fields
+from .symmetric import packing
+
+_MOST = 4  # crossings of a mark that are looked after
+_LAYER = 5.0  # half-width of a layer in its own units
+_STEPS = 12  # of the root search
+
+Marks = Callable[[np.ndarray], list[np.ndarray]]
+
+
+@dataclass
+class Profile:
+    """The fields of B solved points at any κ: first layers [B, K], and the order parameters that go with them."""
+
+    activation: Function
+    r: np.ndarray
+    c: np.ndarray
+    biases: np.ndarray
+    gamma: np.ndarray  # [B]
+    state: State  # [B, 1, ...]
+    wobble: np.ndarray | None  # [B, 1, K, K]
+
+    def at(self, kappa: np.ndarray) -> tuple[np.ndarray, ...]:
+        """M, P, V and q at κ [B, N]."""
+        features = features_at(self.activation, self.r, self.c, self.biases, kappa, np.ones_like(kappa))
+        averages = Averages(features, self.state.means.shape[2])
+        found = fields(self.state, averages, packing(self.r.shape[1]), self.wobble)
+        return tuple(field[:, 0] for field in found)
+
+    def layers(self, marks: Marks, nodes: np.ndarray) -> np.ndarray:
+        """Cuts [B, ...] at and around the κ where M crosses a mark; `marks(V)` lists them, [B, N] each.
+
+        Crossings are those that show on `nodes` [B, N]; the ones nearest to the centre are kept.
+        """
+        nodes = np.clip(nodes, -REACH, REACH)
+        if not marks(np.ones_like(nodes[:, :1])):
+            return np.empty((len(nodes), 0))
+        h, _ = self._above(marks, nodes)
+        B, families, _ = h.shape
+        change = np.sign(h[..., 1:]) != np.sign(h[..., :-1])
+        count = int(min(_MOST, change.sum(axis=-1).max(initial=0)))
+        if count == 0:
+            return np.empty((B, 0))
+        nearness = np.where(change, -np.abs(nodes[:, None, :-1]), -np.inf)
+        at = np.argsort(-nearness, axis=-1, kind="stable")[..., :count]
+        real = np.take_along_axis(change, at, axis=-1)  # fewer crossings than `count`: empty brackets far out
+        spread = np.broadcast_to(nodes[:, None], h.shape)
+        low, high = (np.where(real, np.take_along_axis(spread, at + i, axis=-1), REACH) for i in (0, 1))
+        ends = [np.take_along_axis(h, at + i, axis=-1) for i in (0, 1)]
+        slope = np.abs(ends[1] - ends[0]) / np.where(high > low, high - low, 1.0)
+        own = np.arange(families)
+        for _ in range(_STEPS):  # false position, the stale end halved (Illinois)
+            share = ends[0] / np.where(ends[0] == ends[1], 1.0, ends[0] - ends[1])
+            middle = low + np.clip(np.where(np.isfinite(share), share, 0.5), 0.02, 0.98) * (high - low)
+            values, root = self._above(marks, middle.reshape(B, -1))
+            value = values.reshape(B, families, families, count)[:, own, own]
+            left = np.sign(value) == np.sign(ends[0])
+            low, high = np.where(left, middle, low), np.where(left, high, middle)
+            ends = [np.where(left, value, 0.5 * ends[0]), np.where(left, 0.5 * ends[1], value)]
+        width = root.reshape(middle.shape) / np.maximum(slope, 1e-12)
+        cuts = middle[..., None] + width[..., None] * np.array([-_LAYER, 0.0, _LAYER])
+        return np.where(real[..., None], cuts, REACH).reshape(B, -1)
+
+    def _above(self, marks: Marks, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """M less each mark, [B, marks, N], and √q."""
+        M, _, V, q = self.at(kappa)
+        return np.stack([M - mark for mark in marks(V)], axis=1), np.sqrt(q)

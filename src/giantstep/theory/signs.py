@@ -1,0 +1,53 @@
+"""Shares of wrong signs, on a rule in κ of their own.
+
+Outputs change sign in layers that may be thin. The averages that the equations need hardly notice them; a count
+of signs sees nothing else. So the rule in κ is cut around them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..gaussian import extrapolated_error
+from ..losses import Loss
+from .channel import BinaryChannel
+from .channel.base import panels
+from .features import label_layers
+from .labels import BinaryLaw
+from .layers import Profile
+
+_ALWAYS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # cuts that keep panels narrow where most samples are
+_NODES = (12, 8, 5)  # per panel, of the rule and of two coarser ones that it is compared with
+
+
+class WrongSigns(NamedTuple):
+    """Shares [B] of wrong signs on clean test labels and on training labels, and their quadrature error."""
+
+    test: np.ndarray
+    train: np.ndarray
+    error: np.ndarray
+
+
+def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss, nodes: np.ndarray) -> WrongSigns:
+    """Wrong signs at solved points; κ `nodes` [B, N] are dense enough to show where signs change."""
+
+    def marks(V: np.ndarray) -> list[np.ndarray]:
+        """Fields at which an output vanishes: a test output, and fitted ones with either label."""
+        zero = np.zeros_like(V)
+        return [zero, *(V * loss.derivative(zero + y, zero) for y in (-1.0, 1.0))]
+
+    always = np.broadcast_to(_ALWAYS, (len(nodes), len(_ALWAYS)))
+    cuts = [always, profile.layers(marks, nodes), label_layers(law.cuts, profile.gamma)]
+    cuts = np.concatenate(cuts, axis=-1)
+
+    def shares(points: int) -> np.ndarray:
+        kappa, weights = panels(cuts, points)
+        channel = BinaryChannel(loss, law, kappa, profile.gamma, points)
+        train, test = channel.wrong(np.arange(len(kappa)), *profile.at(kappa))
+        return np.stack([(weights * test).sum(axis=-1), (weights * train).sum(axis=-1)])
+
+    fine, middle, coarse = (shares(points) for points in _NODES)
+    error = extrapolated_error(np.abs(fine - middle), np.abs(middle - coarse))
+    return WrongSigns(*fine, error.max(axis=0))
