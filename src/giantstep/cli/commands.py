@@ -80,6 +80,7 @@ def predict(
         bulk=bulk,
         d=None if d is None else numbers("d", d),
         throw=False,
+        progress=out.progress("predicting"),
     )
     converged = bool(dataset["converged"].all())
     names = out.shown(dataset, output, [*_ERRORS, *([] if converged else ["status"])])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -14,6 +15,7 @@ from .options import Output, Picture
 if TYPE_CHECKING:
     import xarray as xr
 
+_PATIENCE = 1.0  # seconds without a sign of life
 _LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
 
 
@@ -91,6 +93,20 @@ def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
         half = _LONGEST // 2
         lines[half:-half] = [f"... {left_out} rows left out here; --format csv or --out FILE gives all ..."]
     return "\n".join([f"# {heading}"] * bool(heading) + lines)
+
+
+def progress(words: str) -> Callable[[float], None] | None:
+    """A line in the terminal that says how much is done, once a second has passed; None without a terminal."""
+    if not sys.stderr.isatty():
+        return None
+    start = time.monotonic()
+
+    def show(share: float) -> None:
+        if time.monotonic() - start > _PATIENCE:
+            line = f"{words}: {100 * share:3.0f} %" if share < 1 else ""
+            print(f"\r{line:<30}", end="" if line else "\r", file=sys.stderr, flush=True)
+
+    return show
 
 
 def note(text: str) -> None:
