@@ -57,7 +57,7 @@ def make_app() -> App:
     from cyclopts import App
 
     from .. import __version__
-    from . import commands
+    from . import commands, sweep
     from .help import PlainHelp
 
     app = App(
@@ -73,6 +73,7 @@ def make_app() -> App:
     verbs = (commands.predict, commands.simulate, commands.compare)
     for place, verb in enumerate((*verbs, commands.coefficients, commands.functions, commands.demo)):
         app.command(verb, sort_key=place, help_epilogue="")
+    app.command(sweep.make_sweep_app())
     return app
 
 

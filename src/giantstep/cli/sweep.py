@@ -1,0 +1,228 @@
+"""The commands `giantstep sweep ...`: thousands of settings, kept in a file that survives crashes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Group, Parameter
+
+from . import output as out
+from .help import PlainHelp
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..sweep import Sweep
+    from ..sweep.export import Results
+
+_SWEEP, _WHERE = Group("The sweep", sort_key=1), Group("Where it runs", sort_key=2)
+_HELP = "Thousands of settings, in a file that survives crashes and extensions."
+_SHOWN_FAILURES = 5
+
+_File = Annotated[str, Parameter(help="the sweep's .toml file, or its .sqlite store", group=_SWEEP)]
+_Store = Annotated[
+    str | None,
+    Parameter(help="where results are kept (default: FILE with .sqlite)", metavar="FILE", group=_SWEEP),
+]
+_Part = Annotated[
+    Literal["theory", "simulation"] | None,
+    Parameter(help="which one (default: the simulation, if there is one)", group=_SWEEP),
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Where:
+    """What computes."""
+
+    workers: Annotated[
+        int | None, Parameter(help="local processes (default: all processors)", group=_WHERE)
+    ] = None
+    threads: Annotated[int, Parameter(help="of each; the same number gives the same bits", group=_WHERE)] = 1
+    scheduler: Annotated[
+        str | None, Parameter(help="a Dask cluster to use, tcp://...", metavar="ADDRESS", group=_WHERE)
+    ] = None
+    local_cluster: Annotated[
+        int | None, Parameter(help="start a Dask cluster of N processes here", metavar="N", group=_WHERE)
+    ] = None
+    quiet: Annotated[bool, Parameter(help="no progress", negative="", group=_WHERE, show_default=False)] = (
+        False
+    )
+
+
+_HERE = Where()
+
+
+def make_sweep_app() -> App:
+    """The command group."""
+    app = App(
+        name="sweep",
+        sort_key=3.5,
+        help=_HELP,
+        help_epilogue="",
+        help_format="plaintext",
+        help_formatter=PlainHelp(),
+    )
+    for place, verb in enumerate((run, status, export, plot, retry)):
+        app.command(verb, sort_key=place)
+    return app
+
+
+def run(file: _File, /, *, store: _Store = None, where: Where = _HERE) -> int:
+    """Compute what is missing of a sweep, and keep it.
+
+    FILE describes the sweep (giantstep sweep status tells how far it is):
+
+      target = "sin"
+      alpha = "0.2:3:10"
+      lam = [0.01, 0.1]
+      [model]
+      activation = "tanh"
+      eta = [0.5, 1, 2]
+      alpha0 = 2
+      [theory]
+      [simulation]
+      d = 500
+      trials = 20
+
+    Stop it as you like and run it again: finished trials are kept. Longer
+    lists and more trials compute only what is new.
+
+      giantstep sweep run curves.toml
+      giantstep sweep run curves.toml --scheduler tcp://10.0.0.5:8786
+    """
+    return _run(file, store, where, again=False)
+
+
+def retry(file: _File, /, *, store: _Store = None, where: Where = _HERE) -> int:
+    """Do what failed before, and only that."""
+    return _run(file, store, where, again=True)
+
+
+def status(file: _File, /, *, store: _Store = None) -> int:
+    """How much of a sweep is there; also while it runs."""
+    return _report(*_found(file, store))
+
+
+def export(
+    file: _File,
+    to: Annotated[str, Parameter(help="a .nc, .json, .csv or .parquet file", group=_SWEEP)],
+    /,
+    *,
+    part: _Part = None,
+    store: _Store = None,
+) -> int:
+    """Write what a sweep has found to a file, NaN where it is not done."""
+    from ..sweep.export import check_path, write
+
+    check_path(to)
+    dataset = _chosen(_results(file, store), part)
+    write(dataset, to)
+    missing = dataset.attrs["missing"]
+    out.note(f"wrote {to}" + (f" ({missing} points are not computed yet)" if missing else ""))
+    return 0
+
+
+def plot(
+    file: _File,
+    to: Annotated[str, Parameter(help="a .png, .pdf or .svg file", group=_SWEEP)],
+    /,
+    *,
+    x: Annotated[str | None, Parameter(help="parameter along the horizontal axis", group=_SWEEP)] = None,
+    show: Annotated[str, Parameter(help="the quantity", group=_SWEEP)] = "test_error",
+    store: _Store = None,
+) -> int:
+    """Draw what a sweep has found: lines for theory, points for simulation."""
+    from ..plotting import plot as draw
+    from ..plotting import save_figure
+    from ..plotting.style import check_picture_path
+    from ..sweep.export import complete_trials
+
+    check_picture_path(to)
+    found = _results(file, store)
+    if found.simulation is None:
+        axes = draw(_chosen(found, "theory"), x, show)
+    else:
+        axes = draw(complete_trials(found.simulation), x, show, theory=found.theory)
+    save_figure(axes.figure, to)  # type: ignore[arg-type]
+    out.note(f"drew {to}")
+    return 0
+
+
+def _run(file: str, store: str | None, where: Where, again: bool) -> int:
+    from ..sweep.run import run_missing
+
+    sweep, path = _found(file, store)
+    report = run_missing(
+        sweep,
+        path,
+        workers=where.workers,
+        threads=where.threads,
+        scheduler=where.scheduler,
+        local_cluster=where.local_cluster,
+        retry=again,
+        progress=not where.quiet,
+    )
+    if not report.interrupted:
+        return _report(sweep, path)
+    command = " ".join(["giantstep sweep", "retry" if again else "run", *_words(file, store)])
+    out.note(f"stopped: {report.done} more jobs were finished and are kept in {path}; go on with: {command}")
+    return 130
+
+
+def _words(file: str, store: str | None) -> Iterable[str]:
+    from shlex import quote
+
+    return [quote(file), *([] if store is None else ["--store", quote(store)])]
+
+
+def _report(sweep: Sweep, path: Path) -> int:
+    """Say how far the sweep is; 2 if something failed."""
+    from ..sweep.status import status as of
+
+    failures: list[str] = []
+    for part in of(sweep, path):
+        print(part)
+        failures += part.messages
+    sys.stdout.flush()
+    for message in failures[:_SHOWN_FAILURES]:
+        out.note(f"failed: {' '.join(message.split())}")
+    if (more := len(failures) - _SHOWN_FAILURES) > 0:
+        out.note(f"... and {more} more failures")
+    if failures:
+        out.note("giantstep sweep retry does these again")
+    return 2 if failures else 0
+
+
+def _found(file: str, store: str | None) -> tuple[Sweep, Path]:
+    """The sweep and its store, from the one or the other."""
+    from ..sweep import Sweep
+    from ..sweep.store import Store
+    from ..sweep.toml import read, store_path
+
+    if Path(file).suffix.lower() == ".toml":
+        return read(file), Path(store) if store else store_path(file)
+    with Store.reading(file) as kept:
+        return Sweep.from_dict(kept.last_sweep()), Path(file)
+
+
+def _results(file: str, store: str | None) -> Results:
+    from ..sweep import results
+
+    return results(*_found(file, store))
+
+
+def _chosen(found: Results, part: str | None) -> xr.Dataset:
+    from ..errors import ParameterError
+
+    named = {"simulation": found.simulation, "theory": found.theory}
+    there = {name: dataset for name, dataset in named.items() if dataset is not None}
+    if part is not None and part not in there:
+        raise ParameterError(f"--part {part}: this sweep has only {', '.join(there)} (so far)")
+    if part is None and len(there) > 1:
+        out.note("this is the simulation; --part theory writes the theory")
+    return there[part or next(iter(there))]

@@ -1,0 +1,175 @@
+"""Where jobs run: in this process, in local processes, or on a Dask cluster. The driver cannot tell them apart."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from typing import Any, Protocol
+
+from ..errors import ParameterError
+from ..simulation.check import check_count
+from ..simulation.schedule import process_pool
+from .job import Outcome, Work, perform
+from .problems import SweepError
+
+_TRIES = 3  # for a job whose worker died
+_REFRESH = 5.0  # seconds between looks at how large a cluster has become
+DIED = f"its worker process died {_TRIES} times (killed, perhaps for want of memory); try fewer workers or a smaller d"
+
+
+class WorkerDied(Exception):
+    """A worker died, taking some jobs with it: they must be done again."""
+
+
+class Executor(Protocol):
+    """Runs jobs."""
+
+    def width(self) -> int:
+        """How many jobs it runs side by side."""
+        ...
+
+    def submit(self, work: Work) -> Future[Outcome]: ...
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        """What came of a finished job; `WorkerDied` if it was lost."""
+        ...
+
+    def revive(self) -> None:
+        """Make ready again after a death."""
+        ...
+
+
+@contextmanager
+def local(workers: int, threads: int) -> Iterator[Executor]:
+    """This process for one worker, fresh processes for several."""
+    if workers == 1:
+        yield _Here(threads)
+        return
+    with ExitStack() as cleanup:
+        yield _Processes(workers, threads, cleanup)
+
+
+@contextmanager
+def cluster(address: str | None, started: int | None, threads: int) -> Iterator[Executor]:
+    """An existing Dask cluster at `address`, or one of `started` processes on this machine."""
+    try:
+        import distributed
+    except ImportError:
+        raise ParameterError(
+            "a cluster needs dask.distributed, which is not installed; pip install 'giantstep[cluster]'"
+        ) from None
+    with ExitStack() as cleanup:
+        if started is not None:
+            check_count("local_cluster", started, 1)
+            options: dict[str, Any] = {
+                "n_workers": started,
+                "threads_per_worker": 1,
+                "dashboard_address": None,
+            }
+            here: Any = distributed.LocalCluster(**options)
+            address = cleanup.enter_context(here).scheduler_address
+        try:
+            client = distributed.Client(address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise SweepError(f"scheduler = {address!r} does not answer: {reason}; is it running?") from error
+        yield _Dask(cleanup.enter_context(client), threads)
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Here:
+    def __init__(self, threads: int):
+        self.threads = threads
+
+    def width(self) -> int:
+        return 1
+
+    def submit(self, work: Work) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        future.set_result(perform(work, self.threads))
+        return future
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        return future.result()
+
+    def revive(self) -> None:
+        """This process is alive."""
+
+
+class _Processes:
+    def __init__(self, workers: int, threads: int, cleanup: ExitStack):
+        self.workers, self.threads, self._cleanup = workers, threads, cleanup
+        self.revive()
+
+    def width(self) -> int:
+        return self.workers
+
+    def submit(self, work: Work) -> Future[Outcome]:
+        try:
+            return self._pool.submit(perform, work, self.threads)
+        except BrokenProcessPool as error:
+            raise WorkerDied from error
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        try:
+            return future.result()
+        except BrokenProcessPool as error:
+            raise WorkerDied from error
+
+    def revive(self) -> None:
+        self._cleanup.close()
+        self._pool = self._cleanup.enter_context(process_pool(self.workers, self.threads))
+
+
+class _Dask:
+    """The scheduler itself repeats jobs whose worker died, three times unless configured otherwise."""
+
+    def __init__(self, client: Any, threads: int):
+        self.client, self.threads, self._looked, self._width = client, threads, -_REFRESH, 1
+        self._executor = client.get_executor(pure=False)
+
+    def width(self) -> int:
+        if time.monotonic() - self._looked > _REFRESH:  # clusters grow and shrink
+            self._looked, self._width = time.monotonic(), max(1, sum(self.client.nthreads().values()))
+        return self._width
+
+    def submit(self, work: Work) -> Future[Outcome]:
+        return self._executor.submit(perform, work, self.threads)
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker:
+            return Outcome(None, DIED)
+        except CancelledError as error:
+            raise SweepError(
+                "the connection to the cluster is lost; what was finished is safe: run the same command again"
+            ) from error
+        except Exception as error:
+            raise SweepError(
+                f"the cluster's workers cannot do this work: {type(error).__name__}: {error}; they need the same "
+                "giantstep as here"
+            ) from error
+
+    def revive(self) -> None:
+        """The cluster does that by itself."""
+
+
+def alone(work: Work, executor: Executor) -> Outcome:
+    """A job that was lost with others when a worker died, by itself: if one dies again, this job is the reason."""
+    for _ in range(_TRIES):
+        try:
+            return executor.outcome(executor.submit(work))
+        except WorkerDied:
+            executor.revive()
+    return Outcome(None, DIED)

@@ -1,0 +1,98 @@
+"""What a sweep has found, as Datasets and as files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..files import check_dataset_path, check_place, replacing, save
+from ..tables import columns
+from .description import Sweep
+from .encoding import blank
+from .parts import Part, parts
+from .status import tally
+from .store import Store
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class Results(NamedTuple):
+    """The Datasets of a sweep's parts, laid out as `predict` and `simulate` do; NaN where something is missing.
+
+    `attrs["missing"]` says how many points that is. A part of which there is nothing is None.
+    """
+
+    theory: xr.Dataset | None = None
+    simulation: xr.Dataset | None = None
+    interrupted: bool = False
+
+
+def results(sweep: Sweep | None, store: str | os.PathLike[str]) -> Results:
+    """All that the store has of a sweep (by default the last one that was run into it)."""
+    with Store.reading(store) as kept:
+        sweep = sweep or Sweep.from_dict(kept.last_sweep())
+        found: dict[str, Any] = {part.family.kind: _dataset(part, kept) for part in parts(sweep)}
+    if not any(dataset is not None for dataset in found.values()):
+        raise ParameterError(
+            f"{str(store)!r} has nothing of this sweep yet; run it first, or retry what failed"
+        )
+    return Results(**found)
+
+
+def complete_trials(simulation: xr.Dataset) -> xr.Dataset:
+    """Only the trials that have every point, so that means and their errors are over the same ones everywhere."""
+    there = simulation["test_error"].notnull()
+    whole = there.all([dim for dim in there.dims if dim != "trial"])
+    if not whole.any():
+        raise ParameterError("no trial is complete yet; run more of the sweep first")
+    return simulation.isel(trial=np.flatnonzero(whole.values))
+
+
+def write(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
+    """To .nc, .json or .csv as `save` does, or to .parquet: one row per point, for pandas, polars and the like."""
+    if Path(path).suffix.lower() != ".parquet":
+        save(dataset, path)
+        return
+    arrow = _arrow()
+    table = arrow.table({name: arrow.array(values) for name, values in columns(dataset).items()})
+    with replacing(path) as temporary:
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(table, temporary)
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Refuse what `write` would refuse."""
+    if Path(path).suffix.lower() == ".parquet":
+        _arrow()
+        check_place(path)
+    else:
+        check_dataset_path(path)
+
+
+def _dataset(part: Part, store: Store) -> xr.Dataset | None:
+    found = tally(part, store)
+    if not found.done.any():
+        return None
+    answers = store.answers(part.family)
+    chosen = {}
+    for name, values in answers.items():
+        chosen[name] = blank((len(found.place), *values.shape[1:]), values.dtype)
+        chosen[name][found.done] = values[found.place[found.done]]
+    missing = int(np.count_nonzero(~found.done))
+    return part.dataset(chosen, {**store.attrs(part.family), "missing": missing})
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ParameterError(
+            ".parquet needs pyarrow, which is not installed; pip install pyarrow, or write .nc or .csv"
+        ) from None
+    return pyarrow

@@ -1,0 +1,150 @@
+"""Theory in blocks: one call of `predict` for up to 2048 points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...grid import Grid
+from ...model import Network
+from ..description import Sweep
+from ..job import Answers, Job
+from ..points import Family, rounded
+from .base import Part
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+BLOCK = 2048  # points of theory per call: about a second of work, while one call's overhead stays far below
+
+
+class TheoryPart(Part):
+    """Predictions in blocks: first layers (settings) × readouts (points)."""
+
+    unit = "points"
+
+    def __init__(self, sweep: Sweep):
+        super().__init__(sweep)
+        assert sweep.theory is not None
+        theory, numbers = sweep.theory, sweep.numbers()
+        self.grid = Grid(numbers if theory.d is None else {**numbers, "d": theory.d})
+        self.columns = (*numbers, "d")
+        setting = {**self._words(), "bulk": theory.bulk, "tolerance": theory.tolerance}
+        self.family = Family("theory", self.columns, setting)
+        self.layer = (
+            (*self.own, "noise") if isinstance(sweep.model, Network) else ("r", "gamma", "c")
+        )  # what the first layer depends on
+        self.layer_dims = self.grid.dims_of(self.layer)
+        self.dims = (*self.layer_dims, *(dim for dim in self.grid.dims if dim not in self.layer_dims))
+        self.sizes = tuple(self.grid.sizes[dim] for dim in self.dims)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        settings = int(np.prod(self.sizes[: len(self.layer_dims)]))
+        return settings, int(np.prod(self.sizes)) // settings
+
+    @cached_property
+    def _values(self) -> np.ndarray:
+        """The wanted points as they were given, [settings, points, columns]."""
+        known = [self.grid.over(name, self.dims).ravel() for name in self.columns if name in self.grid]
+        d = [] if "d" in self.grid else [np.full(int(np.prod(self.sizes)), np.inf)]
+        return np.stack([*known, *d], axis=1).reshape(*self.shape, -1)
+
+    def _keys(self) -> np.ndarray:
+        return rounded(self._values).reshape(-1, len(self.columns))
+
+    def jobs(self, missing: np.ndarray) -> Iterator[Job]:
+        keys = self.keys.reshape(*self.shape, -1)
+        for rows, cells in self._rectangles(missing):
+            values, chosen = self._values[np.ix_(rows, cells)], keys[np.ix_(rows, cells)]
+            work = TheoryWork(self._problem, self.layer, values)
+            yield Job(self.family.id, chosen.reshape(-1, keys.shape[-1]), work)
+
+    def count(self, missing: np.ndarray) -> int:
+        return sum(1 for _ in self._rectangles(missing))
+
+    def units(self, chosen: np.ndarray) -> int:
+        return int(np.count_nonzero(chosen))
+
+    def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
+        from ...prediction import provenance
+
+        sweep, coords = self.sweep, self._letters()
+        said = provenance(sweep.model, sweep.target, sweep.loss, attrs.get("bulk", str(sweep.theory.bulk)))  # type: ignore[union-attr]
+        variables = self._labelled(answers, self.dims, self.sizes, self.layer_dims)
+        dataset = self.grid.dataset(variables, said | attrs, coords)
+        return dataset.transpose(*self.grid.dims, *coords, missing_dims="ignore")
+
+    @cached_property
+    def _problem(self) -> Sweep:
+        """The sweep without its grids, which may be long: each block brings its own numbers."""
+        sweep, point = self.sweep, dict(zip(self.columns, self._values[0, 0].tolist(), strict=True))
+        return replace(
+            sweep,
+            model=replace(sweep.model, **{name: point[name] for name in self.own}),
+            target=replace(sweep.target, noise=point["noise"]),
+            alpha=point["alpha"],
+            lam=point["lam"],
+            theory=replace(sweep.theory, d=None),  # type: ignore[type-var]
+            simulation=None,
+        )
+
+    def _rectangles(self, missing: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Settings × points that are missing, block by block of the wanted grid."""
+        settings, points = self.shape
+        missing = missing.reshape(self.shape)
+        width = min(points, BLOCK)
+        height = max(1, BLOCK // width)
+        for top in range(0, settings, height):
+            for left in range(0, points, width):
+                patterns = missing[top : top + height, left : left + width]
+                if patterns.all():
+                    yield np.arange(top, top + len(patterns)), np.arange(left, left + patterns.shape[1])
+                elif patterns.any():  # rows that lack the same points go together
+                    kinds, kind = np.unique(patterns, axis=0, return_inverse=True)
+                    for index, pattern in enumerate(kinds):
+                        if pattern.any():
+                            yield top + np.flatnonzero(kind.ravel() == index), left + np.flatnonzero(pattern)
+
+
+@dataclass(frozen=True)
+class TheoryWork:
+    """One call of `predict` on first layers × readouts, values [settings, points, columns]."""
+
+    problem: Sweep
+    layer: tuple[str, ...]  # names of the numbers that vary along settings; the others vary along points
+    values: np.ndarray
+
+    def compute(self) -> tuple[Answers, dict[str, str]]:
+        import xarray as xr
+
+        from ...prediction import predict
+
+        sweep, numbers = self.problem, {}
+        assert sweep.theory is not None
+        for column, name in enumerate((*sweep.numbers(), "d")):
+            along = name in self.layer
+            values = self.values[:, 0, column] if along else self.values[0, :, column]
+            numbers[name] = xr.DataArray(values, dims="setting" if along else "point")
+        given = {name: numbers[name] for name in numbers if hasattr(sweep.model, name)}
+        dataset = predict(
+            replace(sweep.model, **given),
+            replace(sweep.target, noise=numbers["noise"]),
+            alpha=numbers["alpha"],
+            lam=numbers["lam"],
+            loss=sweep.loss,
+            bulk=sweep.theory.bulk,
+            d=None if np.isinf(numbers["d"]).all() else numbers["d"],
+            tolerance=sweep.theory.tolerance,
+            throw=False,
+        )
+        answers = {}
+        for name, found in dataset.data_vars.items():
+            whole = found if "point" in found.dims else found.expand_dims(point=self.values.shape[1])
+            whole = whole.transpose("setting", "point", ...).values
+            answers[str(name)] = whole.reshape(-1, *whole.shape[2:])
+        return answers, {"bulk": dataset.attrs["bulk"]}

@@ -1,0 +1,241 @@
+"""The driver: what is missing, done and stored, job by job; the only process that writes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import AbstractContextManager, nullcontext, suppress
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import GiantstepWarning, ParameterError
+from ..simulation.check import check_count
+from .description import Sweep, canonical
+from .executors import Executor, WorkerDied, alone, cluster, cores, local
+from .export import Results, results
+from .job import RESULTS_VERSION, Job, Outcome
+from .parts import Part, parts
+from .problems import StoreError, SweepError
+from .progress import Display
+from .status import tally
+from .store import Store
+from .toml import read
+
+_GLANCE = 1.0  # seconds between looks at the display while nothing finishes
+_QUEUED = 2  # jobs in flight per worker: the next one is there when one finishes
+_MOST_NOTES = 3  # warnings of workers that are passed on
+
+
+class Report(NamedTuple):
+    """How a run ended: jobs done and failed in it, and whether somebody stopped it."""
+
+    done: int
+    failed: int
+    interrupted: bool
+
+
+def run_sweep(
+    sweep: Sweep | str | os.PathLike[str],
+    store: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    threads: int = 1,
+    scheduler: str | None = None,
+    local_cluster: int | None = None,
+    retry: bool = False,
+    progress: bool | None = None,
+) -> Results:
+    """Compute what is missing of a sweep, keep it in the file `store`, and return all of it.
+
+    >>> sweep = gs.Sweep(net, "sin", alpha=[0.5, 1, 2], lam=0.1, theory=True, simulation={"d": 500, "trials": 20})
+    >>> found = gs.run_sweep(sweep, "curves.sqlite")
+    >>> gs.compare(found.theory, found.simulation)
+
+    Run again after a crash, a Ctrl-C, with more trials or longer lists: only what is missing is computed. Several
+    sweeps may share a store.
+
+    Parameters
+    ----------
+    sweep : a `Sweep`, or the name of a TOML file.
+    workers : local processes; all processors by default.
+    threads : of each worker's linear algebra. With the same number results are the same bit for bit, however and
+        wherever they are computed (on processors of one kind); otherwise to about 1e-10.
+    scheduler : the address of a Dask cluster, "tcp://...", to use instead of local processes.
+    local_cluster : start a Dask cluster of so many processes here, to try things out.
+    retry : do what failed before, and only that. Failures are recorded with their message and otherwise left alone.
+    progress : True or False; by default a line appears if a person is watching.
+
+    Returns
+    -------
+    `Results` with `theory` and `simulation`, Datasets as `predict` and `simulate` give them (NaN where something is
+    missing), and `interrupted`, which is true after Ctrl-C.
+    """
+    sweep = sweep if isinstance(sweep, Sweep) else read(sweep)
+    report = run_missing(
+        sweep,
+        store,
+        workers=workers,
+        threads=threads,
+        scheduler=scheduler,
+        local_cluster=local_cluster,
+        retry=retry,
+        progress=progress,
+    )
+    return results(sweep, store)._replace(interrupted=report.interrupted)
+
+
+def run_missing(
+    sweep: Sweep,
+    store: str | os.PathLike[str],
+    *,
+    workers: int | None,
+    threads: int,
+    scheduler: str | None,
+    local_cluster: int | None,
+    retry: bool,
+    progress: bool | None,
+) -> Report:
+    """`run_sweep`, without reading back what there is."""
+    if scheduler is not None and local_cluster is not None:
+        raise ParameterError("scheduler and local_cluster are two clusters; give one of them")
+    threads, display = check_count("threads", threads, 1), Display(progress)
+    workers = cores() if workers is None else check_count("workers", workers, 1)
+    with Store.writing(store) as kept:
+        if scheduler is not None or local_cluster is not None:
+            executor = cluster(scheduler, local_cluster, threads)
+        else:
+            workers = max(1, min(workers, _jobs(sweep, kept, retry)))
+            for part in parts(sweep):
+                part.check(workers)
+            executor = local(workers, threads)
+        return drive(sweep, kept, executor, threads, retry=retry, display=display)
+
+
+def drive(
+    sweep: Sweep,
+    store: Store,
+    executor: AbstractContextManager[Executor],
+    threads: int = 1,
+    *,
+    retry: bool = False,
+    display: Display | None = None,
+) -> Report:
+    """Do what is missing (or, with `retry`, what failed) of every part, and store it."""
+    display = display or Display(False)
+    finished: list[_Workload] = []
+    interrupted = False
+    store.begin_run(canonical(sweep.to_dict()), threads)
+    try:
+        todo = [(part, _wanted(part, store, retry)) for part in parts(sweep)]
+        todo = [(part, missing) for part, missing in todo if missing.any()]
+        with executor if todo else nullcontext() as workers:
+            for part, missing in todo:
+                assert workers is not None
+                finished.append(_Workload(part, missing, store, workers, display))
+                finished[-1].do()
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        with suppress(StoreError):  # a full disk is being reported already
+            store.end_run()
+    for note in list(dict.fromkeys(note for load in finished for note in load.notes))[:_MOST_NOTES]:
+        warnings.warn(note, GiantstepWarning, stacklevel=3)
+    return Report(sum(load.done for load in finished), sum(load.failed for load in finished), interrupted)
+
+
+class _Workload:
+    """The jobs of one part: sent out a few at a time, stored one by one as they come back."""
+
+    def __init__(self, part: Part, missing: np.ndarray, store: Store, executor: Executor, display: Display):
+        self.part, self.store, self.executor, self.display = part, store, executor, display
+        self.total, self._waiting = part.count(missing), part.jobs(missing)
+        self._flying: dict[Future[Outcome], Job] = {}
+        self.done = self.failed = 0
+        self.notes: list[str] = []
+
+    def do(self) -> None:
+        """All of them; Ctrl-C still keeps what has come back by then."""
+        self.store.enter_family(self.part.family)
+        self.display.begin(self.part.family.kind, self.total)
+        try:
+            while self._send() or self._flying:
+                wait(self._flying, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+                self._collect()
+                self._show()
+        except WorkerDied:
+            raise SweepError(
+                "workers die before they are given anything to do; is there enough memory?"
+            ) from None
+        except KeyboardInterrupt:
+            self._collect()
+            raise
+        finally:
+            for future in self._flying:
+                future.cancel()
+            self.display.end()
+
+    def _send(self) -> bool:
+        """Keep every worker busy; whether there was anything to send."""
+        room = max(0, _QUEUED * self.executor.width() - len(self._flying))
+        sent = False
+        for job in islice(self._waiting, room):
+            self._flying[self.executor.submit(job.work)] = job
+            sent = True
+            if self.executor.width() == 1 and any(future.done() for future in self._flying):
+                break  # done here and now: store it before the next one
+        return sent
+
+    def _collect(self) -> None:
+        """Store what is finished; do again what was lost with a worker."""
+        lost = []
+        for future in [future for future in self._flying if future.done()]:
+            try:
+                self._keep(self._flying[future], self.executor.outcome(future))
+            except WorkerDied:
+                lost.append(self._flying[future])
+            del self._flying[future]
+        if lost:
+            self._rescue(lost)
+
+    def _rescue(self, lost: list[Job]) -> None:
+        """A death breaks everything in flight: start afresh, with each of the suspects by itself."""
+        wait(self._flying)
+        for future, job in self._flying.items():
+            try:
+                self._keep(job, self.executor.outcome(future))
+            except WorkerDied:
+                lost.append(job)
+        self._flying.clear()
+        self.executor.revive()
+        for job in lost:
+            self._keep(job, alone(job.work, self.executor))
+            self._show()
+
+    def _keep(self, job: Job, outcome: Outcome) -> None:
+        if outcome.refused:
+            raise ParameterError(outcome.message)
+        if outcome.results_version != RESULTS_VERSION:
+            raise SweepError(
+                f"a worker's giantstep gives other numbers (results version {outcome.results_version}, here "
+                f"{RESULTS_VERSION}); install the same version there"
+            )
+        self.store.add(job, outcome)
+        well = outcome.answers is not None
+        self.done, self.failed = self.done + well, self.failed + (not well)
+        self.notes += [note for note in outcome.notes if note not in self.notes]
+
+    def _show(self) -> None:
+        self.display.update(self.done, self.failed, min(len(self._flying), self.executor.width()))
+
+
+def _wanted(part: Part, store: Store, retry: bool) -> np.ndarray:
+    """The points to compute now, [points]."""
+    found = tally(part, store)
+    return found.failed if retry else ~found.done & ~found.failed
+
+
+def _jobs(sweep: Sweep, store: Store, retry: bool) -> int:
+    return sum(part.count(_wanted(part, store, retry)) for part in parts(sweep))
