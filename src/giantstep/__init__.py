@@ -21,6 +21,8 @@ _HOME = {
     "compare": "comparison",
     "summary": "comparison",
     "plot": "plotting",
+    "Sweep": "sweep",
+    "run_sweep": "sweep",
     "save": "files",
     "load": "files",
     "ConvergenceError": "errors",
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from .plotting import plot as plot
     from .prediction import predict as predict
     from .simulation import simulate as simulate
+    from .sweep import Sweep as Sweep
+    from .sweep import run_sweep as run_sweep
     from .theory.basis import coefficients as coefficients
     from .theory.bias import trained_bias as trained_bias
     from .theory.mapping import linear_error as linear_error
