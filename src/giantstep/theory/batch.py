@@ -7,13 +7,17 @@ with three sets of weights.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..functions import Function
 from ..gaussian import STRIDES, line_rule, nested, piecewise_rule, tail_reach
-from .labels import BinaryLaw
+from .labels import BinaryLaw, binary_law
+
+if TYPE_CHECKING:
+    from ..losses import Loss
+    from ..model import Target
 
 _FAINT = 0.03  # noise, over the target's spread, under which a few Gauss-Hermite nodes resolve it
 _FAINT_NODES = 7
@@ -40,37 +44,48 @@ def unused_batch(points: int) -> list[Batch]:
     ]
 
 
-def first_batch(target: Function, noise: float, shift: float, points: int) -> list[Batch]:
-    """The law of e = σ*(z) + noise·ε - shift on three nested rules, finest first, for one setting (U = 1)."""
+def label_batch(target: Target, noise: float, points: int) -> list[Batch]:
+    """The law of a label y, in place of e, on three nested rules, finest first, for one setting (U = 1)."""
+    law = binary_law(target)
+    return _real_labels(target.function, noise, points) if law is None else _binary_labels(law)
+
+
+def residuals(labels: list[Batch], loss: Loss, output: float) -> list[Batch]:
+    """From labels to the residuals that the step follows, e = -∂ℓ(y, f0): y - f0 for the square loss."""
+    return [Batch(-np.asarray(loss.derivative(b.e, np.full_like(b.e, output))), b.weights) for b in labels]
+
+
+def _real_labels(target: Function, noise: float, points: int) -> list[Batch]:
+    """y = σ*(z) + noise·ε."""
     reach = tail_reach(target, 1.0)
     if target.breakpoints:
         z, weights = piecewise_rule(np.asarray(target.breakpoints), points // 2, reach)
     else:
         line, weights = line_rule(points, reach)
         z, weights = line[None], tuple(w[None] for w in weights)
-    finest = target(z) - shift
+    finest = target(z)
     batches = []
     for stride, w in zip(STRIDES, weights, strict=True):
-        at, e = z[..., nested(stride)].reshape(-1), finest[..., nested(stride)].reshape(-1)
+        at, y = z[..., nested(stride)].reshape(-1), finest[..., nested(stride)].reshape(-1)
         moments = np.stack([w.reshape(-1) * at**power for power in range(3)])
-        batches.append(Batch(e[None], moments[None]))
+        batches.append(Batch(y[None], moments[None]))
     if noise == 0.0:
         return batches
     return _blurred(batches, noise, points)
 
 
-def binary_batch(law: BinaryLaw, shift: float) -> list[Batch]:
-    """The law of e = Y - shift for labels Y = ±1: two nodes, exact on every rule."""
+def _binary_labels(law: BinaryLaw) -> list[Batch]:
+    """y = ±1: two nodes, exact on every rule."""
     mean, first, second = law.hermite()
     against_y = np.array([mean, first, second + mean])  # E[Y], E[zY], E[z²Y]
     alone = np.array([1.0, 0.0, 1.0])
     weights = 0.5 * np.stack([alone + against_y, alone - against_y], axis=-1)
-    batch = Batch(np.array([[1.0 - shift, -1.0 - shift]]), weights[None])
+    batch = Batch(np.array([[1.0, -1.0]]), weights[None])
     return [batch, batch, batch]
 
 
 def _blurred(batches: list[Batch], noise: float, points: int) -> list[Batch]:
-    """Add Gaussian noise to e. The blurred law is smooth, so a trapezoidal rule in e itself takes over."""
+    """Add Gaussian noise to y. The blurred law is smooth, so a trapezoidal rule in y itself takes over."""
     finest = batches[0]
     spread = float(np.sqrt(finest.mean(finest.e**2)[0] - finest.mean(finest.e)[0] ** 2))
     if noise < _FAINT * spread:

@@ -14,14 +14,13 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..gaussian import expectation
-from .batch import Batch, binary_batch, first_batch, stacked, unused_batch
+from .batch import Batch, label_batch, residuals, stacked, unused_batch
 from .bulk import Exact, Spectral
 from .labels import binary_law
-from .mapping import activation_moments, initial_output
+from .mapping import Step, activation_moments
 
 if TYPE_CHECKING:
     from ..functions import Function
-    from ..model import Letters, Target
 
 POINTS = 256  # nodes over the first batch
 _ALIGNED = 1e-14  # 1 - γ² under which the target has no component across the spike
@@ -56,9 +55,7 @@ def remainder_moments(f: Function) -> RemainderMoments:
 
 
 def exact_bulk(
-    activation: Function,
-    letters: Letters,
-    target: Target,
+    step: Step,
     gamma: np.ndarray,
     *,
     eta: np.ndarray,
@@ -68,24 +65,20 @@ def exact_bulk(
     points: int = POINTS,
 ) -> tuple[Exact, Exact, Exact]:
     """The exact bulks of networks with parameters [U], on three nested rules over the first batch, finest first."""
-    values, weights = np.asarray(letters.values), np.asarray(letters.weights)
-    f0 = initial_output(activation, letters)
+    values, weights = np.asarray(step.letters.values), np.asarray(step.letters.weights)
     stepped = (eta > 0) & (alpha0 > 0)
     per_sample = np.where(stepped, 1.0 / np.where(alpha0 > 0, alpha0, 1.0), 1.0)
     k = np.where(stepped, eta / beta, 0.0)[:, None] * values
-    binary = binary_law(target)
     laws = {
-        float(level): first_batch(target.function, float(level), f0, points)
-        if binary is None
-        else binary_batch(binary, f0)
-        for level in np.unique(noise)
+        float(x): residuals(label_batch(step.target, float(x), points), step.loss, step.output)
+        for x in np.unique(noise)
     }
     idle = unused_batch(points)
 
     def bulk(rule: int) -> Exact:
         chosen = [laws[float(level)] if on else idle for level, on in zip(noise, stepped, strict=True)]
         batch = stacked([law[rule] for law in chosen])
-        return _exact(activation, weights, batch, per_sample, k, gamma)
+        return _exact(step.activation, weights, batch, per_sample, k, gamma)
 
     return bulk(0), bulk(1), bulk(2)
 
@@ -170,9 +163,7 @@ def _squared_norm(batch: Batch, per_sample: np.ndarray, f: np.ndarray) -> np.nda
 
 
 def sampled_bulk(
-    activation: Function,
-    letters: Letters,
-    target: Target,
+    step: Step,
     *,
     eta: np.ndarray,
     alpha0: np.ndarray,
@@ -182,22 +173,17 @@ def sampled_bulk(
     seed: int,
 ) -> Spectral:
     """The same networks' bulk with the first batch drawn at finite d and its covariance diagonalised."""
-    if len(letters.values) > 1 and activation.parity != "odd":
+    if len(step.letters.values) > 1 and step.activation.parity != "odd":
         raise ParameterError(
             "bulk = 'sampled' needs row covariances with common eigenvectors: one letter, or an odd activation"
         )
-    one = [
-        _sampled(activation, letters, target, *setting, d=d, seed=seed)
-        for setting in zip(eta, alpha0, beta, noise, strict=True)
-    ]
+    one = [_sampled(step, *setting, d=d, seed=seed) for setting in zip(eta, alpha0, beta, noise, strict=True)]
     parts = (np.stack(values) for values in zip(*one, strict=True))
-    return Spectral(np.asarray(letters.weights), *parts)
+    return Spectral(np.asarray(step.letters.weights), *parts)
 
 
 def _sampled(
-    activation: Function,
-    letters: Letters,
-    target: Target,
+    step: Step,
     eta: float,
     alpha0: float,
     beta: float,
@@ -210,17 +196,22 @@ def _sampled(
     rng = np.random.default_rng([seed, d])
     n0 = max(1, round(alpha0 * d)) if stepped else d
     X = rng.standard_normal((n0, d))  # the target is along the first axis, without loss of generality
-    e = target.function(X[:, 0]) + noise * rng.standard_normal(n0) - initial_output(activation, letters)
-    k = (eta / beta if stepped else 0.0) * np.asarray(letters.values)
-    per_sample = np.array([d / n0])
-    # the batch that was drawn, as a law: averages of e are sample means, those with z belong to the limit
     z = X[:, 0]
-    law = Batch(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0)
-    rows = _rows(activation, law, per_sample, k[None])
+    law = binary_law(step.target)
+    if law is None:
+        labels = step.target.function(z) + noise * rng.standard_normal(n0)
+    else:
+        labels = np.where(rng.random(n0) < law.chance(z, np.zeros(n0))[0], 1.0, -1.0)
+    e = -np.asarray(step.loss.derivative(labels, np.full(n0, step.output)))
+    k = (eta / beta if stepped else 0.0) * np.asarray(step.letters.values)
+    per_sample = np.array([d / n0])
+    drawn = Batch(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0)
+    odd = step.activation.parity == "odd"
+    rows = _rows(step.activation, drawn, per_sample, k[None])
     A, B = (X.T * e**2) @ X / n0, (X.T * e) @ X / n0
     M = np.eye(d) + rows.b[0, 0] * B
-    base, basis = np.linalg.eigh(A if activation.parity == "odd" else M @ M + rows.g[0, 0] * A)
-    C = 1.0 + rows.g[0][:, None] * base if activation.parity == "odd" else base[None]
+    base, basis = np.linalg.eigh(A if odd else M @ M + rows.g[0, 0] * A)
+    C = 1.0 + rows.g[0][:, None] * base if odd else base[None]
     v = X.T @ e
     v /= np.linalg.norm(v) or 1.0
     across = np.eye(d)[0] - v[0] * v
@@ -230,5 +221,5 @@ def _sampled(
     vectors = np.stack([np.repeat(v[:, None], K, 1), np.repeat(across[:, None], K, 1), pull], axis=0)
     y = np.einsum("ij,mik->mkj", basis, vectors)
     y[2] /= C
-    total = rows.direct[0] + _squared_norm(law, per_sample, rows.fb)[0]
+    total = rows.direct[0] + _squared_norm(drawn, per_sample, rows.fb)[0]
     return C, y, np.maximum(0.0, total - (y[2] ** 2 * C).sum(axis=-1))

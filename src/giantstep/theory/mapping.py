@@ -10,13 +10,16 @@ import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
 from ..gaussian import expectation, tail_reach
+from .batch import label_batch, residuals
 from .labels import binary_law
 
 if TYPE_CHECKING:
     from ..functions import Function
+    from ..losses import Loss
     from ..model import FunctionLike, Letters, Network, SpikedRF, Target
 
 
+_NODES = 8192  # over the labels' law, for a step loss whose slope may have kinks there
 _POOR = 0.1  # excess or stretch of the bulk beyond which the isotropic model is off by several per cent
 
 
@@ -96,14 +99,45 @@ def initial_output(activation: Function, letters: Letters) -> float:
     return float(np.dot(np.multiply(letters.values, letters.weights), means))
 
 
+class Step(NamedTuple):
+    """What decides the step: the network's activation and letters, the target, and the loss that is descended."""
+
+    activation: Function
+    letters: Letters
+    target: Target
+    loss: Loss
+
+    @property
+    def output(self) -> float:
+        """f0, the network's mean output at initialisation."""
+        return initial_output(self.activation, self.letters)
+
+
+class Residual(NamedTuple):
+    """Averages [U] of the residual e that the step follows."""
+
+    mean: np.ndarray  # E e
+    first: np.ndarray  # E ze
+    second: np.ndarray  # E (z² - 1)e
+    square: np.ndarray  # E e²
+
+
+def residual_moments(step: Step, noise: np.ndarray) -> Residual:
+    """Moments of e = -∂ℓ(y, f0), which is y - f0 for the square loss."""
+    if step.loss.name == "square":
+        star, f0 = label_moments(step.target), step.output
+        square = star.square - 2.0 * f0 * star.mean + f0**2 + noise**2
+        mean, first, second = (np.full_like(noise, x) for x in (star.mean - f0, star.first, star.second))
+        return Residual(mean, first, second, square)
+    levels, place = np.unique(noise, return_inverse=True)
+    laws = [residuals(label_batch(step.target, float(x), _NODES), step.loss, step.output)[0] for x in levels]
+    moments = [[law.mean(law.e), law.mean(law.e, 1), law.mean(law.e, 2), law.mean(law.e**2)] for law in laws]
+    mean, first, second, square = np.array(moments)[place, :, 0].T
+    return Residual(mean, first, second - mean, square)
+
+
 def first_layer(
-    activation: Function,
-    letters: Letters,
-    target: Target,
-    eta: np.ndarray,
-    alpha0: np.ndarray,
-    beta: np.ndarray,
-    noise: np.ndarray,
+    step: Step, *, eta: np.ndarray, alpha0: np.ndarray, beta: np.ndarray, noise: np.ndarray
 ) -> FirstLayer:
     """Result 1 for arrays [U] of parameters and any letters; without a step (η = 0 or α0 = 0), r = 0 and c = 1.
 
@@ -111,17 +145,16 @@ def first_layer(
     component along the rows, h2·E[e], rescales them; its sampling noise inflates them by E[e²]/α0; its
     correlation with the input is the spike. For odd activations f0 = h2 = 0 and this is the paper's mapping.
     """
-    star, f0 = label_moments(target), initial_output(activation, letters)
-    mean_e = star.mean - f0
-    square_e = star.square - 2.0 * f0 * star.mean + f0**2 + noise**2
+    e = residual_moments(step, noise)
     stepped = (eta > 0) & (alpha0 > 0)
     per_sample = 1.0 / np.where(stepped, alpha0, np.inf)  # 1/α0; 0 at α0 = ∞
     rate = np.where(stepped, eta / beta, 0.0)[:, None]
-    length = np.sqrt(square_e * per_sample + star.first**2)  # norm of the gradient's direction
-    gamma = np.where(stepped & (length > 0), star.first / np.where(length > 0, length, 1.0), 0.0)
-    h1, h2, spread = (np.array(values) for values in zip(*_letter_moments(activation, letters), strict=True))
-    k = rate * np.asarray(letters.values)
-    c = (1.0 + k * h2 * mean_e) ** 2 + k**2 * spread * (square_e * per_sample)[:, None]
+    length = np.sqrt(e.square * per_sample + e.first**2)  # norm of the gradient's direction
+    gamma = np.where(stepped & (length > 0), e.first / np.where(length > 0, length, 1.0), 0.0)
+    each = _letter_moments(step.activation, step.letters)
+    h1, h2, spread = (np.array(values) for values in zip(*each, strict=True))
+    k = rate * np.asarray(step.letters.values)
+    c = (1.0 + k * h2 * e.mean[:, None]) ** 2 + k**2 * spread * (e.square * per_sample)[:, None]
     return FirstLayer(rate * h1 * length[:, None], gamma, c)
 
 
@@ -131,31 +164,24 @@ def _letter_moments(activation: Function, letters: Letters) -> list[tuple[float,
     return [activation_moments(activation, bias)[1:] for bias in biases]
 
 
-def warn_if_poor(
-    activation: Function,
-    letters: Letters,
-    target: Target,
-    layer: FirstLayer,
-    eta: np.ndarray,
-    beta: np.ndarray,
-) -> None:
+def warn_if_poor(step: Step, layer: FirstLayer, eta: np.ndarray, beta: np.ndarray, noise: np.ndarray) -> None:
     """Warn once where an isotropic bulk is a poor model of a network whose activation is not odd.
 
     Two numbers decide: how much the rows' squared norms exceed their common rescaling, and how strongly the
     step stretches the rows along the target (through the second Hermite coefficients of both functions).
     """
-    if activation.parity == "odd":
+    if step.activation.parity == "odd":
         return
-    star = label_moments(target)
-    h2 = np.array([moments[1] for moments in _letter_moments(activation, letters)])
-    k = (eta / beta)[:, None] * np.asarray(letters.values) * (layer.r != 0.0)
-    shrink = 1.0 + k * h2 * (star.mean - initial_output(activation, letters))
+    e = residual_moments(step, noise)
+    h2 = np.array([moments[1] for moments in _letter_moments(step.activation, step.letters)])
+    k = (eta / beta)[:, None] * np.asarray(step.letters.values) * (layer.r != 0.0)
+    shrink = 1.0 + k * h2 * e.mean[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         excess = np.nanmax(layer.c / shrink**2 - 1.0)
-        stretch = np.nanmax(np.abs(k * h2 * star.second / shrink))
+        stretch = np.nanmax(np.abs(k * h2 * e.second[:, None] / shrink))
     if max(excess, stretch) > _POOR:
         warnings.warn(
-            f"the isotropic model of this {activation.name} network is rough here: its rows are inflated by"
+            f"the isotropic model of this {step.activation.name} network is rough here: its rows are inflated by"
             f" {excess:.2g} and stretched along the target by {stretch:.2g} (both should be well below 0.1);"
             " name bulk='isotropic' to use the paper's model without this warning",
             GiantstepWarning,
@@ -166,14 +192,15 @@ def warn_if_poor(
 def equivalent(net: Network, target: Target) -> SpikedRF:
     """The spiked random features model with the network's spike, alignment and row norms."""
     from ..grid import Grid
+    from ..losses import as_loss
     from ..model import Letters, SpikedRF
 
     names = ("eta", "alpha0", "beta", "noise")
     grid = Grid({"eta": net.eta, "alpha0": net.alpha0, "beta": net.beta, "noise": target.noise})
     dims = grid.dims
     letters = net.readout
-    flat = (grid.over(name, dims).reshape(-1) for name in names)
-    layer = first_layer(net.activation, letters, target, *flat)
+    flat = {name: grid.over(name, dims).reshape(-1) for name in names}
+    layer = first_layer(Step(net.activation, letters, target, as_loss(net.step_loss)), **flat)
     if letters.uniform:
         r, gamma, c = (grid.labelled(values) for values in (layer.r[:, 0], layer.gamma, layer.c[:, 0]))
         return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta)

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
-from ..losses import Loss, square
+from ..losses import Loss, as_loss, square
 from ..model import Letters, Network, SpikedRF, Target
 from .bulk import Bulk, Isotropic, Orthogonal
 from .engine import Bulks, Problem
 from .groups import Merging, merge
 from .labels import binary_law
-from .mapping import FirstLayer, first_layer, warn_if_poor
+from .mapping import FirstLayer, Step, first_layer, warn_if_poor
 
 BULKS = ("isotropic", "exact", "sampled", "orthogonal")
 
@@ -43,14 +43,16 @@ def pose(
     setting_dims = tuple(dim for dim in grid.dims if dim not in layer_dims)
     values = {name: grid.over(name, layer_dims).reshape(-1) for name in shaping}
     if isinstance(model, Network):
-        layer = first_layer(model.activation, letters, target, **values)
+        step = Step(model.activation, letters, target, as_loss(model.step_loss))
+        layer = first_layer(step, **values)
     else:
+        step = None
         c = values["c"][:, None] * np.ones(len(letters.values))
         c = c if letters.c is None else np.broadcast_to(np.asarray(letters.c), c.shape)
         layer = FirstLayer(values["r"][:, None] * np.ones_like(c), values["gamma"], c)
     U = len(layer.r)
     count = int(np.prod(grid.shape)) // U
-    name, bulks, width = _bulks(model, target, letters, layer, values, bulk)
+    name, bulks, width = _bulks(model, step, letters, layer, values, bulk)
 
     def setting(name: str, default: float = 0.0) -> np.ndarray:
         if name not in grid:
@@ -80,7 +82,7 @@ def pose(
 
 def _bulks(
     model: Network | SpikedRF,
-    target: Target,
+    step: Step | None,
     letters: Letters,
     layer: FirstLayer,
     values: dict[str, np.ndarray],
@@ -90,12 +92,13 @@ def _bulks(
     name = _named(model, letters, bulk)
     weights = np.asarray(letters.weights)
     if name == "isotropic":
-        if bulk is None and isinstance(model, Network):
-            warn_if_poor(model.activation, letters, target, layer, values["eta"], values["beta"])
+        if bulk is None and step is not None:
+            warn_if_poor(step, layer, values["eta"], values["beta"], values["noise"])
         return name, lambda chunk, _: _thrice(Isotropic(layer.c[chunk], weights)), 64
     if name == "orthogonal":
         _check_orthogonal(model)
         return name, lambda chunk, _: _thrice(Orthogonal(weights)), 64
+    assert step is not None  # the other bulks are a network's
     from .imprint import POINTS, exact_bulk, sampled_bulk
 
     rank = len(weights) * (1 if model.activation.parity == "odd" else 2)
@@ -104,14 +107,14 @@ def _bulks(
         def exact(chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
             chosen = {key: array[chunk] for key, array in values.items()}
             points = POINTS * 2**refinement
-            return exact_bulk(model.activation, letters, target, layer.gamma[chunk], **chosen, points=points)
+            return exact_bulk(step, layer.gamma[chunk], **chosen, points=points)
 
         return name, exact, POINTS * rank**2
     d, seed = _sample_size(name)
 
     def sampled(chunk: np.ndarray, _: int) -> tuple[Bulk, Bulk, Bulk]:
         chosen = {key: array[chunk] for key, array in values.items()}
-        return _thrice(sampled_bulk(model.activation, letters, target, **chosen, d=d, seed=seed))
+        return _thrice(sampled_bulk(step, **chosen, d=d, seed=seed))
 
     return name, sampled, d * rank**2
 
