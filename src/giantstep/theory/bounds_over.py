@@ -10,8 +10,9 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
+from ..losses import as_loss
 from ..model import Network, SpikedRF, Target
-from .mapping import activation_moments, linear_error, target_moments
+from .mapping import Step, activation_moments, linear_error, residual_moments
 from .problem import pose
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def bounds_over(model: Network | SpikedRF, target: Target, over: str, bulk: str 
         posed = pose(point, _noisy(target, repeated), _flat_grid(repeated | {"eta": eta.reshape(-1)}), name)
         return {key: values.reshape(eta.shape) for key, values in evaluate(posed, tolerance).items()}
 
-    unit = _rate_of_unit_spike(model, target, flat)[:, None]
+    unit = rate_of_unit_spike(model, target, flat)[:, None]
     scanned = all_bounds(unit * _SCAN, _ROUGH)
     names = list(scanned)
 
@@ -88,13 +89,13 @@ def _polished(
     return np.take_along_axis(candidates, winner, 0)[0], np.take_along_axis(places, winner, 0)[0]
 
 
-def _rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
-    """The η of r = 1; where the step makes no spike at all, β, so that c at least is of order one."""
-    sigma, star = activation_moments(net.activation), target_moments(target.function)
-    f0 = float(np.dot(net.readout.values, net.readout.weights)) * sigma.mean
-    square = star.square - 2.0 * f0 * star.mean + f0**2 + flat["noise"] ** 2
+def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
+    """The η of r = 1 at α0, β and noise [U]; where the step makes no spike, β, so that c at least is of order one."""
+    step = Step(net.activation, net.readout, target, as_loss(net.step_loss))
+    e = residual_moments(step, flat["noise"])
     alpha0 = np.where(flat["alpha0"] > 0, flat["alpha0"], np.inf)
-    per_rate = np.abs(sigma.h1) * np.sqrt(square / alpha0 + star.first**2)
+    slope = abs(activation_moments(net.activation).h1)
+    per_rate = slope * np.sqrt(e.square / alpha0 + e.first**2)
     spiked = (per_rate > 1e-12) & (flat["alpha0"] > 0)
     return flat["beta"] / np.where(spiked, per_rate, 1.0)
 

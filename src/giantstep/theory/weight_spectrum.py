@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import ParameterError
+from ..losses import as_loss
 from ..model import Network, SpikedRF, Target, as_target, parameter
-from .batch import Batch, first_batch
+from .batch import Batch, label_batch, residuals
 from .bounds import model_grid, provenance
-from .mapping import activation_moments, target_moments
+from .mapping import Step, activation_moments
 from .problem import pose
 from .spectra.halfplane import Follower
 from .spectra.poles import pole_correction
@@ -145,19 +146,26 @@ def _trained(net: Network, target: Target, beta: float, eta: float, alpha0: floa
     letter = float(net.readout.values[0])
     if eta == 0.0 or alpha0 == 0.0 or np.isinf(alpha0) or letter == 0.0:
         return _isotropic(np.ones(1))
-    sigma, star = activation_moments(net.activation), target_moments(target.function)
-    b = (eta * letter / beta) ** 2 * sigma.spread / alpha0
-    batch = first_batch(target.function, noise, 0.0, _BATCH_POINTS)[0]
+    step = Step(net.activation, net.readout, target, as_loss(net.step_loss))
+    labels = label_batch(target, noise, _BATCH_POINTS)
+    batch = residuals(labels, step.loss, step.output)[0]
+    b = (eta * letter / beta) ** 2 * activation_moments(net.activation).spread / alpha0
     e = batch.e
-    e2, e4 = (float(batch.mean(e**power)[0]) for power in (2, 4))
+    e2, e4, h = float(batch.mean(e**2)[0]), float(batch.mean(e**4)[0]), float(batch.mean(e, 1)[0])
     z1e3, z2e2 = float(batch.mean(e**3, 1)[0]), float(batch.mean(e**2, 2)[0])
     # E[e² (e/α0 + h z + √(e2/α0) ξ)²]/N²: a sample's own share of the direction v, and the rest of it
-    h, N2 = star.first, e2 / alpha0 + star.first**2
+    N2 = e2 / alpha0 + h**2
     along = 1.0 + b * (e4 / alpha0**2 + 2.0 * h * z1e3 / alpha0 + h**2 * z2e2 + e2 * e2 / alpha0) / N2
     second = 1.0 + 2.0 * b * e2 + b**2 * (e2**2 + e4 / alpha0)
-    spacing = np.diff(e[0])
-    even = not target.function.breakpoints if noise == 0.0 else np.allclose(spacing, spacing[0])
-    return Rows(1.0, b, alpha0, batch, along, second, even)
+    return Rows(1.0, b, alpha0, batch, along, second, _is_even(target, noise, labels[0]))
+
+
+def _is_even(target: Target, noise: float, labels: Batch) -> bool:
+    """Whether the law of the labels is kept on evenly spaced nodes: in z without noise, in y with it."""
+    if target.binary:
+        return False
+    spacing = np.diff(labels.e[0])
+    return not target.function.breakpoints if noise == 0.0 else bool(np.allclose(spacing, spacing[0]))
 
 
 def _bulk(rows: Rows, beta: float, points: int) -> dict[str, object]:

@@ -1,0 +1,192 @@
+"""The test error as a function of hyperparameters, with exact derivatives where they exist."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import GiantstepWarning
+from ..grid import Grid
+from ..losses import as_loss
+from ..model import Network, SpikedRF, Target
+from .derivative import TINY, Layer, error_and_gradient
+from .mapping import Step, first_layer
+from .means import Setting
+from .problem import Posed, pose
+from .tabulated import tabulate
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_POINTS = 64  # κ intervals per piece to begin with
+_FINEST = 1024
+_SAME = 1e-9  # relative change of the error at which the rule in κ is fine enough
+
+
+class Objective:
+    """error(at, x): `at` are the values of a grid point, x those of the parameters named in `over`."""
+
+    def __init__(
+        self,
+        model: Network | SpikedRF,
+        target: Target,
+        over: tuple[str, ...],
+        landscape: xr.DataArray,
+        bulk: str | None,
+    ):
+        self._model, self._target, self._over = model, target, over
+        own = ("eta", "alpha0", "beta") if isinstance(model, Network) else ("r", "gamma", "c", "beta")
+        names = [*own, "noise", "alpha", "lam", "d", "budget"]
+        derived = ("alpha0", "alpha") if "split" in over else ()
+        self.fixed = [
+            name for name in names if name in landscape.coords and name not in over and name not in derived
+        ]
+        self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
+        self.differentiable = self.bulk == "isotropic"
+
+    def minimise(
+        self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> tuple[float, tuple[float, ...]]:
+        """The least error in a box around `start`, in logarithms of the parameters, and where."""
+        from scipy.optimize import minimize
+
+        box = list(zip(np.log(low), np.log(high), strict=True))
+        if not self.differentiable:
+            found = minimize(
+                lambda y: self.error(at, np.exp(y)),
+                np.log(start),
+                method="Nelder-Mead",
+                bounds=box,
+                options={
+                    "xatol": 1e-5,
+                    "fatol": 1e-12,
+                    "maxiter": 200,
+                    "initial_simplex": _simplex(start, low, high),
+                },
+            )
+            return float(found.fun), tuple(map(float, np.exp(found.x)))
+        points = self._points(at, start)
+        scale, _ = self.error_and_slope(at, start, points)
+
+        def relative(y: np.ndarray) -> tuple[float, np.ndarray]:
+            error, slope = self.error_and_slope(at, np.exp(y), points)
+            return error / scale, slope / scale
+
+        found = minimize(
+            relative,
+            np.log(start),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=box,
+            options={"ftol": 1e-15, "gtol": 1e-11, "maxiter": 200},
+        )
+        x = np.exp(found.x)
+        return self.error(at, x), tuple(map(float, x))
+
+    def stationarity(
+        self, at: dict[str, float], x: tuple[float, ...], axes: list[np.ndarray]
+    ) -> tuple[float, bool]:
+        """Largest |d ln error/d ln x| of the parameters inside their ranges, and whether one is at an end."""
+        values = np.array(x)
+        ends = np.array([[axis[0], axis[-1]] for axis in axes])
+        at_end = np.isclose(values[:, None], ends, rtol=1e-6).any(axis=1)
+        if not self.differentiable or at_end.all():
+            return (np.nan if not self.differentiable else 0.0), bool(at_end.any())
+        error, slope = self.error_and_slope(at, values, self._points(at, values))
+        return float(np.abs(slope[~at_end]).max() / error), bool(at_end.any())
+
+    def error(self, at: dict[str, float], x: np.ndarray) -> float:
+        """The error as `predict` has it; infinite where it fails."""
+        from ..prediction import predict
+
+        model, target, readout = self._described(at, x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GiantstepWarning)
+            found = float(predict(model, target, bulk=self.bulk, throw=False, **readout)["test_error"])
+        return found if np.isfinite(found) else np.inf
+
+    def error_and_slope(self, at: dict[str, float], x: np.ndarray, points: int) -> tuple[float, np.ndarray]:
+        """The error and its derivatives with respect to ln x, on a rule with that many κ intervals."""
+        posed = self._posed(at, x)
+        problem = posed.problem
+        steps = np.diag(np.asarray(x) * TINY) * 1j + np.asarray(x)[None]  # one direction per row
+        moved = {name: steps[:, i] for i, name in enumerate(self._over)}
+        count = len(x)
+
+        def value(name: str, array: np.ndarray) -> np.ndarray:
+            return np.full((count, 1), array[0, 0], dtype=complex if name in ("alpha", "lam") else float)
+
+        setting = Setting(
+            *(value(name, getattr(problem, name)) for name in ("alpha", "beta", "lam", "noise", "d")),
+            unit=np.ones((count, 1)),
+        )
+        if "lam" in moved:
+            setting.lam = moved["lam"][:, None]
+        if "split" in moved:
+            setting.alpha = ((1.0 - moved["split"]) * at["budget"])[:, None]
+        layer = self._layer(posed, at, moved, count)
+        features, label = tabulate(problem, np.array([0]), points).at(1)
+        rules = (features, label, problem.bulks(np.array([0]), 0)[0])
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return error_and_gradient(
+                problem.activation, problem.target, problem.biases, layer, rules, setting
+            )
+
+    def _layer(self, posed: Posed, at: dict[str, float], moved: dict[str, np.ndarray], count: int) -> Layer:
+        problem = posed.problem
+        if not isinstance(self._model, Network) or not {"eta", "split"} & set(moved):
+            still = (problem.r[:1], problem.c[:1], problem.gamma[:1])
+            return Layer(*(np.repeat(values, count, axis=0).astype(complex) for values in still))
+
+        def row(name: str) -> np.ndarray:
+            return np.full(count, at[name]) if name in at else np.full(count, np.nan)
+
+        alpha0 = moved["split"] * at["budget"] if "split" in moved else row("alpha0")
+        eta = moved.get("eta", row("eta"))
+        letters = posed.merging.letters
+        step = Step(problem.activation, letters, self._target, as_loss(self._model.step_loss))
+        found = first_layer(step, eta=eta, alpha0=alpha0, beta=row("beta"), noise=row("noise"))
+        spike = found.r * np.asarray(letters.values)
+        return Layer(*(np.asarray(values, dtype=complex) for values in (spike, found.c, found.gamma)))
+
+    def _points(self, at: dict[str, float], x: np.ndarray) -> int:
+        """A rule in κ that is fine enough around x."""
+        points = _POINTS
+        last, _ = self.error_and_slope(at, x, points)
+        while points < _FINEST:
+            points *= 2
+            error, _ = self.error_and_slope(at, x, points)
+            if abs(error - last) <= _SAME * abs(error):
+                break
+            last = error
+        return points
+
+    def _posed(self, at: dict[str, float], x: np.ndarray) -> Posed:
+        model, target, readout = self._described(at, x)
+        own = ("eta", "alpha0", "beta") if isinstance(model, Network) else ("r", "gamma", "c", "beta")
+        named: dict[str, Any] = {name: getattr(model, name) for name in own}
+        return pose(model, target, Grid(named | {"noise": target.noise} | readout), self.bulk)
+
+    def _described(
+        self, at: dict[str, float], x: np.ndarray
+    ) -> tuple[Network | SpikedRF, Target, dict[str, float]]:
+        """The model, the target and the readout's parameters at a point, all plain numbers."""
+        chosen = at | dict(zip(self._over, map(float, x), strict=True))
+        if "split" in chosen:
+            chosen["alpha0"] = chosen["split"] * chosen["budget"]
+            chosen["alpha"] = (1.0 - chosen["split"]) * chosen["budget"]
+        names = ("eta", "alpha0", "beta") if isinstance(self._model, Network) else ("r", "gamma", "c", "beta")
+        model = replace(self._model, **{name: chosen[name] for name in names})
+        target = replace(self._target, noise=chosen["noise"])
+        readout = {name: chosen[name] for name in ("alpha", "lam", "d") if name in chosen}
+        return model, target, readout
+
+
+def _simplex(start: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """A first simplex that fits into the box: a third of the way to its farther side along each axis."""
+    start, low, high = np.log(start), np.log(low), np.log(high)
+    step = np.where(high - start >= start - low, high - start, low - start) / 3.0
+    return np.concatenate([start[None], start + np.diag(step)])

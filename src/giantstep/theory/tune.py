@@ -1,0 +1,224 @@
+"""The verb `tune`: the best penalty, learning rate, and division of a sample budget."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import GiantstepWarning, ParameterError
+from ..model import Network, SpikedRF, Target, as_target, parameter
+from .bounds import provenance
+from .bounds_over import rate_of_unit_spike
+from .objective import Objective
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..model import FunctionLike, Parameter
+
+_SCAN = {"lam": np.geomspace(1e-5, 1e3, 25), "split": np.linspace(0.04, 0.96, 12)}
+_SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
+_STARTS = 3  # local minima of the scan that are polished
+
+
+def tune(
+    model: Network | SpikedRF,
+    target: Target | FunctionLike,
+    *,
+    alpha: Parameter | None = None,
+    over: tuple[str, ...] | str = ("lam",),
+    budget: Parameter | None = None,
+    lam: Parameter | None = None,
+    bulk: str | None = None,
+    d: Parameter | None = None,
+    scan: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> xr.Dataset:
+    """Hyperparameters that minimise the test error of the square loss, for every point of a grid.
+
+    =====================================================  ================================================
+    ``tune(net, y, alpha=2)``                              the best ridge penalty
+    ``tune(net, y, alpha=2, over=("eta", "lam"))``         learning rate and penalty together
+    ``tune(net, y, budget=3, over=("eta", "lam", "split"))``  how to divide 3d samples between step and readout:
+                                                           alpha0 = split·budget, alpha = (1 - split)·budget
+    =====================================================  ================================================
+
+    A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
+    minima are then polished by a quasi-Newton method on exact derivatives (implicit differentiation at the
+    fixed point), within the scanned ranges. That is for the isotropic bulk; with the exact bulk of a Network a
+    simplex search polishes instead, to about 1e-5 in the parameters.
+
+    Parameters
+    ----------
+    alpha, budget
+        Samples per dimension for the readout; or for both stages together, if `over` has "split".
+    over
+        Any of "lam", "eta", "split". What is optimised replaces the model's own value; `lam` is needed if
+        it is not optimised.
+    scan
+        Values to scan instead of the default ones, such as ``{"lam": np.geomspace(1e-3, 10, 30)}``. The first
+        and last are the ends of the search.
+
+    Returns
+    -------
+    xarray.Dataset
+        `best_error` and `best_lam`, `best_eta`, `best_split` (with `best_alpha0`, `best_alpha`) on the grid
+        of all other parameters; `slope`, the largest derivative of ln error with respect to the logarithm of a
+        parameter that is not at an end of its range (NaN without derivatives); `at_end`, whether one is: look
+        further there; and `landscape`, the scanned error, with the scanned values as coordinates.
+    """
+    target, over = as_target(target), (over,) if isinstance(over, str) else tuple(over)
+    _check(model, over, alpha, budget, lam)
+    axes = _axes(model, target, over, budget, dict(scan or {}))
+    landscape = _landscape(model, target, axes, alpha, budget, lam, bulk, d, progress)
+    objective = Objective(model, target, over, landscape, bulk)
+    others = [dim for dim in landscape.dims if dim not in over]
+    error = landscape.transpose(*others, *over)
+    sizes = [error.sizes[dim] for dim in others]
+    names = ["best_error", *(f"best_{name}" for name in over), "slope", "at_end"]
+    columns = {name: np.empty(sizes) for name in names}
+    for index in np.ndindex(*sizes):
+        point = error.isel(dict(zip(others, index, strict=True)))
+        at = {name: float(point[name]) for name in objective.fixed}
+        best, where = _polished(point.values, [axes[name] for name in over], at, objective)
+        slope, at_end = objective.stationarity(at, where, [axes[name] for name in over])
+        for name, value in zip(names, [best, *where, slope, at_end], strict=True):
+            columns[name][index] = value
+    found = error.to_dataset(name="landscape").assign(
+        {
+            name: (others, values if name != "at_end" else values.astype(bool))
+            for name, values in columns.items()
+        }
+    )
+    if "split" in over:
+        samples = found["budget"]
+        found = found.assign(
+            best_alpha0=found["best_split"] * samples, best_alpha=(1 - found["best_split"]) * samples
+        )
+    attrs = provenance("tune", model, target, objective.bulk) | {"over": " ".join(over)}
+    return (
+        found.drop_vars(["alpha0", "alpha"], errors="ignore").assign_attrs(attrs)
+        if "split" in over
+        else (found.assign_attrs(attrs))
+    )
+
+
+def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any) -> None:
+    if not isinstance(model, Network | SpikedRF):
+        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF")
+    unknown = [name for name in over if name not in ("lam", "eta", "split")]
+    if unknown or not over or len(set(over)) != len(over):
+        raise ParameterError(f"over = {over!r} must name some of 'lam', 'eta' and 'split', each once")
+    if isinstance(model, SpikedRF) and over != ("lam",):
+        raise ParameterError(f"over = {over!r} needs a Network: a SpikedRF has a penalty 'lam' alone")
+    if "split" in over and (budget is None or alpha is not None):
+        raise ParameterError("over = 'split' divides a budget: give budget= and leave alpha out")
+    if "split" not in over and (alpha is None or budget is not None):
+        raise ParameterError("give alpha=, the samples of the readout; a budget= goes with over = 'split'")
+    if ("lam" in over) == (lam is not None):
+        raise ParameterError("give lam= exactly if over does not name 'lam'")
+
+
+def _axes(
+    model: Any, target: Target, over: tuple[str, ...], budget: Any, scan: dict[str, Any]
+) -> dict[str, np.ndarray]:
+    """Values to scan along each parameter, increasing."""
+    if stray := set(scan) - set(over):
+        raise ParameterError(f"scan = {sorted(stray)} are not optimised over; over = {over!r}")
+    axes = {}
+    for name in over:
+        given = scan.get(name)
+        if given is None and name == "eta":
+            given = _typical_rate(model, target, budget) * _SPIKES
+        values = parameter(name, _SCAN[name] if given is None else given, low=0.0, strict=True)
+        axes[name] = np.unique(np.atleast_1d(np.asarray(values, dtype=float)))
+        if len(axes[name]) < 3:
+            raise ParameterError(f"scan of {name} has {len(axes[name])} values; give three or more")
+        if name == "split" and axes[name][-1] >= 1.0:
+            raise ParameterError("scan of split must lie strictly between 0 and 1")
+    return axes
+
+
+def _typical_rate(net: Network, target: Target, budget: Any) -> float:
+    """The learning rate of a spike of one, in the middle of the grid."""
+    alpha0 = np.asarray(net.alpha0 if budget is None else 0.3 * np.asarray(budget), dtype=float)
+    middle = {
+        name: np.atleast_1d(np.median(np.asarray(values, dtype=float)))
+        for name, values in (("alpha0", alpha0), ("beta", net.beta), ("noise", target.noise))
+    }
+    return float(rate_of_unit_spike(net, target, middle)[0])
+
+
+def _landscape(
+    model: Network | SpikedRF,
+    target: Target,
+    axes: dict[str, np.ndarray],
+    alpha: Any,
+    budget: Any,
+    lam: Any,
+    bulk: str | None,
+    d: Any,
+    progress: Callable[[float], None] | None,
+) -> xr.DataArray:
+    """The scanned error over the axes and every other dimension; infinite where it could not be computed."""
+    import xarray as xr
+
+    from ..prediction import predict
+
+    if "eta" in axes:
+        model = replace(model, eta=axes["eta"])
+    if "split" in axes:
+        total = parameter("budget", budget, low=0.0, strict=True)
+        if type(total).__name__ != "DataArray":
+            total = xr.DataArray(total, dims=("budget",)[: np.ndim(total)], coords={"budget": total})
+        share = xr.DataArray(axes["split"], dims="split", coords={"split": axes["split"]})
+        model, alpha = replace(model, alpha0=total * share), total * (1.0 - share)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GiantstepWarning)  # failed points are simply not optimal
+        found = predict(
+            model,
+            target,
+            alpha=alpha,
+            lam=axes.get("lam", lam),
+            bulk=bulk,
+            d=d,
+            throw=False,
+            tolerance=1e-6,
+            progress=progress,
+        )
+    error = found["test_error"].fillna(np.inf)
+    if "split" in axes:
+        error = error.assign_coords(split=axes["split"], budget=total if total.ndim == 0 else total.values)
+    return error.assign_attrs(found.attrs)
+
+
+def _polished(
+    values: np.ndarray, axes: list[np.ndarray], at: dict[str, float], objective: Objective
+) -> tuple[float, tuple[float, ...]]:
+    """The least error near the best local minima of a scan, and where; never above the scan itself."""
+    index = np.unravel_index(np.argmin(values), values.shape)
+    best = float(values[index]), tuple(float(axis[i]) for axis, i in zip(axes, index, strict=True))
+    for start in _local_minima(values)[:_STARTS]:
+        low = [axis[max(i - 1, 0)] for axis, i in zip(axes, start, strict=True)]
+        high = [axis[min(i + 1, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)]
+        first = [axis[i] for axis, i in zip(axes, start, strict=True)]
+        found = objective.minimise(at, np.array(first), np.array(low), np.array(high))
+        best = min(best, found)
+    return best
+
+
+def _local_minima(values: np.ndarray) -> list[tuple[int, ...]]:
+    """Points no higher than their neighbours along any axis or diagonal, best first."""
+    padded = np.pad(values, 1, constant_values=np.inf)
+    centre = tuple(slice(1, -1) for _ in values.shape)
+    lowest = np.isfinite(values)
+    for shift in product((-1, 0, 1), repeat=values.ndim):
+        if any(shift):
+            lowest &= values <= np.roll(padded, shift, axis=tuple(range(values.ndim)))[centre]
+    found = np.argwhere(lowest)
+    return [tuple(map(int, i)) for i in found[np.argsort(values[lowest], kind="stable")]]

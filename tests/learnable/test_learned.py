@@ -1,0 +1,117 @@
+"""The learned function: its closed form against the definition, and against networks that were trained."""
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.simulation.learned import learned_function as learned_by
+from giantstep.theory.learned import learned_function
+
+from .finite import ridge, spiked_rows, trained_rows
+
+X = np.array([-2.0, -0.7, 0.4, 1.3, 2.5])
+TANH = gs.SpikedRF("tanh", r=0.0, gamma=0.0).activation
+
+
+@pytest.mark.parametrize("gamma", [1.0, 0.6, -0.8, 0.0])
+def test_the_closed_form_is_the_average_over_the_rest_of_the_input(gamma):
+    """E_w[mμ0(κ) + (ζκ + ψ(ρx - γw))μ1(κ)], κ = γx + ρw, by Gauss-Hermite."""
+    w, weight = np.polynomial.hermite_e.hermegauss(80)
+    weight = weight / weight.sum()
+    model = gs.SpikedRF("tanh", r=1.3, gamma=gamma, c=1.2)
+    found = learned_function(model, "sin", X, alpha=1.5, lam=0.2)
+    rho = np.sqrt(1 - gamma**2)
+    for x, learned in zip(X, found["learned"].values, strict=True):
+        kappa = gamma * x + rho * w
+        at = gs.coefficients(model, kappa)
+        mu0, mu1 = at["mu0"].values, at["mu1"].values
+        m, zeta, psi = (float(found[name]) for name in ("m", "zeta", "psi"))
+        inner = m * mu0 + (zeta * kappa + psi * (rho * x - gamma * w)) * mu1
+        assert learned == pytest.approx(weight @ inner, abs=1e-9)
+
+
+def test_random_features_learn_a_line():
+    net = gs.Network("tanh", eta=0.0, alpha0=0.0)
+    learned = learned_function(net, "sin", X, alpha=1.0, lam=0.1)["learned"].values
+    np.testing.assert_allclose(learned / X, learned[0] / X[0], rtol=1e-9)
+
+
+def test_letters_that_are_equal_learn_what_one_letter_learns():
+    one = gs.SpikedRF("relu", r=0.8, gamma=0.7)
+    two = gs.SpikedRF("relu", r=0.8, gamma=0.7, readout=gs.Letters((1.0, 1.0), (0.4, 0.6)))
+    curves = [learned_function(model, "sin", X, alpha=[0.5, 2.0], lam=0.1)["learned"] for model in (one, two)]
+    np.testing.assert_allclose(*curves, atol=1e-9)
+
+
+def test_a_grid_of_models_has_a_curve_for_each():
+    net = gs.Network("tanh", eta=[1.0, 2.0], alpha0=[0.0, 1.0, np.inf])
+    found = learned_function(net, "sin", X, alpha=[1.0, 2.0], lam=0.1, bulk="isotropic")
+    assert found["learned"].sizes == {"eta": 2, "alpha0": 3, "alpha": 2, "x": 5}
+    single = learned_function(
+        gs.Network("tanh", eta=2.0, alpha0=1.0), "sin", X, alpha=2.0, lam=0.1, bulk="isotropic"
+    )
+    np.testing.assert_allclose(
+        found["learned"].sel(eta=2.0, alpha0=1.0, alpha=2.0), single["learned"], rtol=1e-9
+    )
+
+
+def _compare(curves: np.ndarray, theory: np.ndarray) -> np.ndarray:
+    """z-scores of the mean over trials."""
+    return (curves.mean(axis=0) - theory) / (curves.std(axis=0, ddof=1) / np.sqrt(len(curves)))
+
+
+def test_spiked_features_at_finite_size_learn_the_predicted_function():
+    """24 trials; five correlated points, so |z| < 4.5 has a chance of failing of 1e-3 for a right theory.
+
+    The finite-size correction leaves a bias of order 1/d, a fifth of a standard error here.
+    """
+    d, beta, gamma, r, alpha, lam = 240, 1.0, 0.8, 1.2, 1.5, 0.2
+    rng = np.random.default_rng(1)
+    theta = np.zeros(d)
+    theta[:2] = gamma, np.sqrt(1 - gamma**2)
+    curves = []
+    for _ in range(24):
+        rows = spiked_rows(rng, d, beta, r, 1.0)
+        curves.append(learned_by(ridge(rng, rows, alpha, lam, np.tanh, np.sin, theta), rows, theta, X, TANH))
+    theory = learned_function(gs.SpikedRF("tanh", r=r, gamma=gamma), "sin", X, alpha=alpha, lam=lam, d=d)
+    assert np.abs(_compare(np.array(curves), theory["learned"].values)).max() < 4.5
+
+
+@pytest.mark.slow
+def test_a_trained_network_learns_the_predicted_function():
+    d, alpha0, eta, alpha, lam = 500, 2.0, 2.0, 1.5, 0.2
+    rng = np.random.default_rng(2)
+    theta = np.eye(d)[0]
+    curves = []
+    for _ in range(24):
+        rows = trained_rows(
+            rng, d, 1.0, alpha0, eta, np.tanh, lambda h: 1 / np.cosh(h) ** 2, lambda z, _: np.sin(z)
+        )
+        curves.append(learned_by(ridge(rng, rows, alpha, lam, np.tanh, np.sin, theta), rows, theta, X, TANH))
+    net = gs.Network("tanh", eta=eta, alpha0=alpha0)
+    theory = learned_function(net, "sin", X, alpha=alpha, lam=lam, d=d, bulk="exact")
+    assert np.abs(_compare(np.array(curves), theory["learned"].values)).max() < 4.5
+
+
+def test_the_exact_average_of_a_network_is_what_its_outputs_average_to():
+    """Against sampled inputs with their projection on θ fixed: 4e5 of them, |z| < 5."""
+    rng = np.random.default_rng(3)
+    p, d, n = 7, 5, 400_000
+    rows, readout, theta = rng.standard_normal((p, d)), rng.standard_normal((p, 2)), np.eye(d)[1]
+    biases = rng.standard_normal(p)
+    exact = learned_by(readout, rows, theta, X, TANH, biases)
+    inputs = rng.standard_normal((n, d))
+    for column, x in enumerate(X):
+        inputs[:, 1] = x
+        outputs = np.tanh(inputs @ rows.T + biases) @ readout / np.sqrt(p)
+        error = outputs.std(axis=0) / np.sqrt(n)
+        assert np.all(np.abs(outputs.mean(axis=0) - exact[:, column]) < 5 * error)
+
+
+def test_any_array_library_gives_the_same_learned_function():
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(4)
+    rows, readout, theta = rng.standard_normal((6, 4)), rng.standard_normal(6), np.eye(4)[0]
+    expected = learned_by(readout, rows, theta, X, TANH)
+    found = learned_by(*(strict.asarray(a) for a in (readout, rows, theta)), X, TANH)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)

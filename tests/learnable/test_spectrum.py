@@ -1,0 +1,215 @@
+"""Spectra: laws that are known, mass and moments, and eigenvalues of actual feature matrices."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import giantstep as gs
+from giantstep.theory.spectrum import spectrum
+
+from .finite import distance_to_cdf, feature_eigenvalues, spiked_rows, trained_rows
+
+
+def moment(found, power):
+    return float((found["weight"] * found["density"] * found["eigenvalue"] ** power).sum())
+
+
+def cdf(found):
+    """Distribution function of bulk and zeros at the nodes."""
+    x = found["eigenvalue"].values
+    order = np.argsort(x)
+    mass = (found["weight"] * found["density"]).values[order]
+    return x[order], float(found["mass_at_zero"]) + np.cumsum(mass) - 0.5 * mass
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(2.0, 1.0), (0.5, 1.0), (1.0, 2.5)])
+def test_pure_noise_features_follow_marchenko_and_pastur(alpha, beta):
+    """x² - 1 without a spike has no linear part: Ψ is white, of variance 2."""
+    found = spectrum(gs.SpikedRF("x**2 - 1", r=0.0, gamma=0.0, beta=beta), alpha=alpha)
+    edges = 2.0 * (np.sqrt(alpha) + np.array([-1, 1]) * np.sqrt(beta)) ** 2 / beta
+    np.testing.assert_allclose(
+        found["edge"].values[0], edges, rtol=1e-7
+    )  # found at a distance 1e-9 from the axis
+    x = found["eigenvalue"].values
+    expected = np.sqrt((edges[1] - x) * (x - edges[0])) / (4.0 * np.pi * x)
+    np.testing.assert_allclose(found["density"].values, expected, rtol=1e-5)
+    assert float(found["mass_at_zero"]) == pytest.approx(max(0.0, 1 - alpha / beta))
+
+
+@settings(max_examples=6)
+@given(
+    activation=st.sampled_from(["tanh", "relu", "sin", "softplus"]),
+    r=st.floats(0.0, 2.0),
+    c=st.floats(0.6, 1.6),
+    beta=st.floats(0.4, 2.5),
+    ratio=st.sampled_from([0.4, 0.7, 1.4, 2.5]),
+)
+def test_densities_are_nonnegative_and_carry_mass_and_moments(activation, r, c, beta, ratio):
+    found = spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=ratio * beta)
+    assert np.all(found["density"].values >= 0.0)
+    if found.sizes["interval"] == 1:  # connected
+        assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
+    else:
+        assert float(found["mass"]) == pytest.approx(1.0, abs=1e-4)
+    assert moment(found, 1) == pytest.approx(float(found["moment1"]), rel=1e-6)
+    assert moment(found, 2) == pytest.approx(float(found["moment2"]), rel=1e-6)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_rare_inputs_make_a_smooth_tail_and_not_a_comb(activation):
+    """Fewer samples than neurons, a saturating activation: one interval that reaches down to almost zero."""
+    found = spectrum(gs.SpikedRF(activation, r=1.0, gamma=1.0), alpha=0.5)
+    assert found.sizes["interval"] == 1
+    assert float(found["edge"][0, 0]) < 1e-5
+    assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_interpolation_has_a_hard_edge_at_zero():
+    found = spectrum(gs.SpikedRF("tanh", r=0.5, gamma=1.0, beta=1.2), alpha=1.2)
+    x, density = found["eigenvalue"].values, found["density"].values
+    small = (x > 1e-9) & (x < 1e-7)
+    slope = np.polyfit(np.log(x[small]), np.log(density[small]), 1)[0]
+    assert slope == pytest.approx(-0.5, abs=0.01)  # corrections of relative order √x and rare inputs
+    assert float(found["mass"]) == pytest.approx(1.0, abs=2e-6)
+
+
+def test_the_kernel_has_the_same_eigenvalues_apart_from_zeros():
+    model = gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=0.8)
+    one, other = (spectrum(model, alpha=1.6, kernel=kernel) for kernel in (False, True))
+    np.testing.assert_allclose(one["edge"], other["edge"])
+    np.testing.assert_allclose(other["density"], 0.5 * one["density"])
+    assert float(other["mass_at_zero"]) == pytest.approx(0.5)
+    assert float(other["mass"]) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_normalising_by_samples_stretches_the_axis():
+    model = gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=0.8)
+    p, n = (spectrum(model, alpha=1.6, d=300, normalise=by) for by in ("p", "n"))
+    for name in ("edge", "spike", "spike_per_d", "moment1"):
+        np.testing.assert_allclose(n[name], 0.5 * p[name])
+    assert float(n["mass"]) == pytest.approx(float(p["mass"]))
+
+
+def test_the_spike_has_its_published_first_correction():
+    """λ = αdEμ0² + (α/β)Et + (E[μ0²t] + cα E[κμ0μ1]²)/Eμ0² + o(1), t = cμ1² + μ2²."""
+    alpha, beta, c, d = 1.5, 0.8, 1.2, 1e6
+    model = gs.SpikedRF("tanh", r=1.1, gamma=1.0, c=c, beta=beta)
+    kappa, w = np.polynomial.hermite_e.hermegauss(100)
+    w = w / w.sum()
+    at = gs.coefficients(model, kappa)
+    mu0, mu1, t = at["mu0"].values, at["mu1"].values, (c * at["mu1"] ** 2 + at["mu2"] ** 2).values
+    power = w @ mu0**2
+    correction = (
+        alpha / beta * (w @ t) + (w @ (mu0**2 * t) + c * alpha * (w @ (kappa * mu0 * mu1)) ** 2) / power
+    )
+    spike = float(spectrum(model, alpha=alpha, d=d)["spike"][0])
+    assert spike - alpha * d * power == pytest.approx(correction, abs=1e-3)  # o(1) is of order 1/d
+
+
+CASES = {
+    "tanh": (np.tanh, 1.0, 1.0, 2.0, 1.0),
+    "relu": (lambda x: np.maximum(x, 0.0), 0.8, 1.3, 0.6, 1.2),
+}
+
+
+@pytest.mark.parametrize("activation", CASES)
+def test_feature_matrices_have_the_predicted_spectrum(activation):
+    """Kolmogorov distance: eigenvalues are rigid, so that 1/p is the scale; 3/p allows for the O(1/d) bias."""
+    act, r, c, alpha, beta = CASES[activation]
+    d, trials = 400, 3
+    rng = np.random.default_rng(5)
+    found = spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=alpha, d=d)
+    eigenvalues = [
+        feature_eigenvalues(rng, spiked_rows(rng, d, beta, r, c), alpha, act) for _ in range(trials)
+    ]
+    p = round(beta * d)
+    for values in eigenvalues:
+        assert distance_to_cdf(values[:-1], *cdf(found)) < 5.0 / p
+    tops = np.array([values[-1] for values in eigenvalues])
+    # the spike fluctuates with Σμ0(κ)² over n samples: a relative deviation of order √(3/n)
+    assert abs(tops.mean() / float(found["spike"][0]) - 1.0) < 4.0 * np.sqrt(3.0 / (alpha * d) / trials)
+    # the largest bulk eigenvalue is within a few d^(-2/3) of the edge
+    seconds = np.array([values[-2] for values in eigenvalues])
+    assert np.all(np.abs(seconds / float(found["edge"][-1, 1]) - 1.0) < 5.0 * d ** (-2 / 3))
+
+
+def test_a_trained_network_has_the_spectrum_of_the_exact_bulk():
+    """Second moment of the bulk: the exact one is right, the isotropic one is off by 1.1 %."""
+    d, eta, alpha0, alpha = 400, 2.0, 1.0, 2.0
+    rng = np.random.default_rng(6)
+    net = gs.Network("tanh", eta=eta, alpha0=alpha0)
+    found = spectrum(net, "sin", alpha=alpha, d=d)
+    assert found.attrs["bulk"] == "exact"
+    assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
+    assert moment(found, 2) == pytest.approx(float(found["moment2"]), rel=1e-6)
+    distances = []
+    for _ in range(2):
+        rows = trained_rows(
+            rng, d, 1.0, alpha0, eta, np.tanh, lambda h: 1 / np.cosh(h) ** 2, lambda z, _: np.sin(z)
+        )
+        distances.append(distance_to_cdf(feature_eigenvalues(rng, rows, alpha, np.tanh)[:-1], *cdf(found)))
+    assert np.mean(distances) < 5.0 / d
+
+
+def test_a_gap_may_hold_an_outlier():
+    """tanh with β > 1 and many samples: p - d noise eigenvalues, then one alone in the gap, then the signal."""
+    d, beta, alpha, r = 120, 4.0, 60.0, 1.2
+    rng = np.random.default_rng(7)
+    found = spectrum(gs.SpikedRF("tanh", r=r, gamma=1.0, beta=beta), alpha=alpha, d=d)
+    (_, low), (high, _) = found["edge"].values
+    assert found.sizes["outlier_"] == 1
+    predicted = float(found["outlier"][0])
+    assert low < predicted < high
+    in_gap = []
+    for _ in range(3):
+        values = feature_eigenvalues(rng, spiked_rows(rng, d, beta, r, 1.0), alpha, np.tanh)
+        margin = 0.02 * (high - low)
+        in_gap.append(values[(values > low + margin) & (values < high - margin)])
+    assert [len(values) for values in in_gap] == [1, 1, 1]
+    spread = np.std(np.concatenate(in_gap), ddof=1)
+    assert abs(np.mean(in_gap) - predicted) < 4 * spread / np.sqrt(3) + 2.0 / d * predicted
+
+
+def test_even_activations_may_have_an_outlier_above_the_bulk():
+    """By the criterion for many samples: ℓ > 1 + β^(-1/2), at (α/β){Eμ2² + cEμ1²(βℓ + ℓ/(ℓ-1))}."""
+    beta, alpha = 4.0, 4e4
+    model = gs.SpikedRF("x**2", r=0.5, gamma=1.0, beta=beta)
+    kappa, w = np.polynomial.hermite_e.hermegauss(60)
+    w = w / w.sum()
+    at = gs.coefficients(model, kappa)
+    mu0, mu1, mu2 = (at[name].values for name in ("mu0", "mu1", "mu2"))
+    drift = kappa * mu1
+    S0 = w @ drift**2 - (w @ (mu0 * drift)) ** 2 / (w @ mu0**2)
+    slope = w @ mu1**2
+    ell = S0 / slope
+    assert ell > 1 + beta**-0.5
+    expected = alpha / beta * (w @ mu2**2 + slope * (beta * ell + ell / (ell - 1)))
+    found = spectrum(model, alpha=alpha)
+    top = found["outlier"].values[-1]
+    assert top > float(found["edge"].max())
+    assert top == pytest.approx(expected, rel=0.02)  # finite alpha: corrections of order √(β/α) = 1 %
+
+
+def test_letters_have_a_spike_each_and_the_right_moments():
+    letters = gs.Letters((0.0, 1.0), (0.5, 0.5), biases=(0.8, -0.4))
+    found = spectrum(gs.SpikedRF("tanh", r=1.2, gamma=1.0, readout=letters), alpha=2.0)
+    assert found.sizes["mode"] == 2
+    assert np.all(found["spike_per_d"].values > 0)
+    assert moment(found, 2) == pytest.approx(float(found["moment2"]), rel=1e-6)
+
+
+def test_a_grid_pads_with_nan():
+    found = spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=2.0), alpha=[1.5, 20.0], points=60)
+    assert found["edge"].sizes == {"alpha": 2, "interval": 2, "side": 2}
+    assert np.isnan(found["edge"].sel(alpha=1.5, interval=1)).all()
+    np.testing.assert_allclose(found["mass"], 1.0, atol=1e-5)
+
+
+def test_spectra_refuse_what_they_cannot_mean():
+    with pytest.raises(gs.ParameterError, match="target"):
+        spectrum(gs.Network("tanh", eta=1.0, alpha0=1.0), alpha=1.0)
+    with pytest.raises(gs.ParameterError, match="normalise"):
+        spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0), alpha=1.0, normalise="d")
+    with pytest.raises(gs.ParameterError, match="odd"):
+        spectrum(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", alpha=1.0, bulk="exact")

@@ -1,0 +1,134 @@
+"""Tuning: exact derivatives, and optima that are stationary and not above any grid search."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import giantstep as gs
+from giantstep.theory.objective import Objective
+from giantstep.theory.tune import tune
+
+LETTERS = gs.Letters((0.5, 1.5), (0.5, 0.5))
+CASES = {
+    "smooth": (gs.Network("tanh", eta=2.0, alpha0=1.5, beta=1.2), gs.Target("sin", noise=0.2)),
+    "kinked": (gs.Network("relu", eta=1.0, alpha0=1.5, beta=0.8), gs.Target("abs", noise=0.2)),
+    "jump": (gs.Network("erf", eta=2.0, alpha0=4.0), gs.Target("sign")),
+    "letters": (gs.Network("tanh", eta=2.0, alpha0=1.5, readout=LETTERS), gs.Target("sin", noise=0.2)),
+}
+
+
+def objective(net, target, over):
+    landscape = gs.predict(net, target, alpha=1.3, lam=0.2, bulk="isotropic")["test_error"]
+    landscape = landscape.assign_coords(budget=3.0).assign_attrs(bulk="isotropic")
+    made = Objective(net, target, over, landscape, "isotropic")
+    return made, {name: float(landscape[name]) for name in made.fixed}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("over", [("lam",), ("eta", "lam"), ("eta", "lam", "split")])
+def test_derivatives_equal_finite_differences(name, over):
+    """Fourth-order central differences with steps of 1e-3 in ln x: errors 1e-12 from the step, 1e-12 from rounding."""
+    net, target = CASES[name]
+    made, at = objective(net, target, over)
+    x = np.array([{"lam": 0.2, "eta": float(net.eta), "split": 0.4}[parameter] for parameter in over])
+    error, slope = made.error_and_slope(at, x, 256)
+    assert error == pytest.approx(made.error(at, x), rel=1e-7)
+    for i in range(len(x)):
+        values = []
+        for k in (2, 1, -1, -2):
+            moved = x.copy()
+            moved[i] *= np.exp(k * 1e-3)
+            values.append(made.error_and_slope(at, moved, 256)[0])
+        difference = (8 * (values[1] - values[2]) - (values[0] - values[3])) / 12e-3
+        assert slope[i] == pytest.approx(difference, abs=1e-6 * np.abs(slope).max())
+
+
+@settings(max_examples=6)
+@given(
+    activation=st.sampled_from(["tanh", "relu", "erf"]),
+    target=st.sampled_from(["sin", "tanh"]),
+    alpha=st.floats(0.3, 5.0),
+    beta=st.floats(0.4, 2.0),
+    noise=st.floats(0.05, 1.0),
+)
+def test_no_penalty_on_a_grid_beats_the_optimum(activation, target, alpha, beta, noise):
+    model = gs.SpikedRF(activation, r=1.0, gamma=0.7, beta=beta)
+    y = gs.Target(target, noise=noise)
+    best = tune(model, y, alpha=alpha)
+    grid = gs.predict(model, y, alpha=alpha, lam=np.geomspace(1e-4, 1e2, 200))["test_error"]
+    assert best["best_error"] <= grid.min() * (1 + 1e-9)
+    assert (
+        bool(best["at_end"]) or best["slope"] < 1e-6
+    )  # the optimiser stops at 1e-11 of the error, or by rounding
+    assert best["best_error"] <= best["landscape"].min() * (1 + 1e-5)  # the scan's own tolerance is 1e-6
+
+
+def test_learning_rate_and_penalty_are_stationary_together():
+    net, y = CASES["smooth"]
+    best = tune(net, y, alpha=[0.8, 2.0], over=("eta", "lam"), bulk="isotropic")
+    assert best["landscape"].sizes == {"alpha": 2, "eta": 18, "lam": 25}
+    assert not best["at_end"].any()
+    assert np.all(best["slope"] < 1e-6)
+    eta, lam = best["best_eta"].values[0], best["best_lam"].values[0]
+    around = gs.predict(
+        gs.Network("tanh", eta=eta * np.geomspace(0.9, 1.1, 5), alpha0=1.5, beta=1.2),
+        y,
+        alpha=0.8,
+        lam=lam * np.geomspace(0.9, 1.1, 5),
+        bulk="isotropic",
+    )["test_error"]
+    assert best["best_error"].values[0] <= around.min() + 1e-12
+    assert around.isel(eta=2, lam=2) == pytest.approx(best["best_error"].values[0], rel=1e-9)
+
+
+def test_a_budget_is_divided_to_the_best_effect():
+    """Against a grid search over the division, at the optimal learning rate and penalty found."""
+    net, y = CASES["smooth"]
+    best = tune(net, y, budget=3.0, over=("eta", "lam", "split"), bulk="isotropic")
+    assert float(best["best_alpha0"] + best["best_alpha"]) == pytest.approx(3.0)
+    assert best["slope"] < 1e-6
+    eta, lam = float(best["best_eta"]), float(best["best_lam"])
+    for split in np.linspace(0.05, 0.95, 10):
+        error = gs.predict(
+            gs.Network("tanh", eta=eta, alpha0=3 * split, beta=1.2),
+            y,
+            alpha=3 * (1 - split),
+            lam=lam,
+            bulk="isotropic",
+        )["test_error"]
+        assert best["best_error"] <= error + 1e-12
+
+
+def test_the_exact_bulk_is_tuned_without_derivatives():
+    net, y = CASES["smooth"]
+    best = tune(net, y, alpha=1.3, bulk="exact")
+    assert np.isnan(best["slope"])
+    lam = float(best["best_lam"])
+    around = gs.predict(net, y, alpha=1.3, lam=lam * np.geomspace(0.9, 1.1, 5), bulk="exact")["test_error"]
+    assert best["best_error"] <= around.min() * (1 + 1e-9)
+
+
+def test_an_optimum_at_the_end_of_the_scan_says_so():
+    model = gs.SpikedRF("tanh", r=1.0, gamma=0.7)
+    best = tune(model, gs.Target("sin", noise=0.5), alpha=1.0, scan={"lam": np.geomspace(1e-4, 1e-2, 9)})
+    assert bool(best["at_end"])
+    assert float(best["best_lam"]) == pytest.approx(1e-2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"alpha": 1.0, "over": "gamma"}, "over"),
+        ({"alpha": 1.0, "over": ("eta", "lam"), "model": gs.SpikedRF("tanh", r=1.0, gamma=1.0)}, "Network"),
+        ({"alpha": 1.0, "over": ("lam", "split")}, "budget"),
+        ({"over": ("lam",)}, "alpha"),
+        ({"alpha": 1.0, "over": ("eta",)}, "lam"),
+        ({"alpha": 1.0, "scan": {"eta": [1, 2, 3]}}, "scan"),
+        ({"alpha": 1.0, "scan": {"lam": [1.0]}}, "three"),
+    ],
+)
+def test_tune_refuses_what_it_cannot_mean(arguments, word):
+    model = arguments.pop("model", CASES["smooth"][0])
+    with pytest.raises(gs.ParameterError, match=word):
+        tune(model, "sin", **arguments)

@@ -1,0 +1,100 @@
+"""Singular values of the first layer: Marchenko-Pastur, the trained bulk, and the spike's transition."""
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.theory.weight_spectrum import weight_spectrum
+
+from .finite import distance_to_cdf, spiked_rows, trained_rows
+
+
+def moment(found, power):
+    return float((found["weight"] * found["density"] * found["eigenvalue"] ** power).sum())
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_isotropic_rows_have_marchenko_and_pasturs_bulk(beta):
+    found = weight_spectrum(gs.SpikedRF("tanh", r=1.0, gamma=0.8, c=1.3, beta=beta))
+    assert float(found["mass"]) == pytest.approx(1.0, abs=1e-12)
+    assert moment(found, 1) == pytest.approx(1.3, rel=1e-12)
+    assert moment(found, 2) == pytest.approx(1.3**2 * (1 + beta), rel=1e-12)
+    assert float(found["spike_per_d"]) == pytest.approx(beta)
+    assert "outlier" not in found
+
+
+@pytest.mark.parametrize("T", [0.5, 4.0, 60.0])
+def test_the_spike_leaves_the_bulk_at_its_threshold(T):
+    """Top singular triplet of actual matrices at T below and above c√β = 1.56, six of them, |z| < 5.
+
+    At finite size the top eigenvalue below the threshold sticks to the edge up to d^(-2/3).
+    """
+    d, beta, c, gamma = 600, 1.5, 1.2, 0.7
+    r = np.sqrt(T / (beta * d))
+    found = weight_spectrum(gs.SpikedRF("tanh", r=r, gamma=gamma, c=c, beta=beta), d=d)
+    assert bool(r > found["threshold"]) == (c * np.sqrt(beta) < T)
+    rng = np.random.default_rng(8)
+    tops, neurons, along = [], [], []
+    for _ in range(6):
+        u, s, vt = np.linalg.svd(spiked_rows(rng, d, beta, r, c), full_matrices=False)
+        tops.append(s[0] ** 2)
+        neurons.append(u[:, 0].sum() ** 2 / len(u))
+        along.append(vt[0, 0] ** 2)
+    pairs = (("outlier", tops), ("overlap_neurons", neurons), ("overlap_spike", along))
+    for name, measured in pairs:
+        measured, expected = np.array(measured), float(found[name])
+        bias = (
+            5.0 * d ** (-2 / 3) * (expected if name == "outlier" else 1.0)
+            if T < c * np.sqrt(beta)
+            else 4.0 / d
+        )
+        assert abs(measured.mean() - expected) < 5 * measured.std(ddof=1) / np.sqrt(6) + bias
+    assert float(found["overlap_target"]) == pytest.approx(gamma**2 * float(found["overlap_spike"]))
+
+
+def test_a_trained_layer_has_the_bulk_of_its_batch():
+    """Distribution of squared singular values against real steps; the isotropic law is far from it."""
+    d, beta, alpha0, eta, noise = 400, 1.5, 1.0, 4.0, 0.3
+    net, y = gs.Network("tanh", eta=eta, alpha0=alpha0, beta=beta), gs.Target("sin", noise=noise)
+    exact, isotropic = weight_spectrum(net, y, d=d), weight_spectrum(net, y, d=d, bulk="isotropic")
+    assert float(exact["mass"]) == pytest.approx(1.0, abs=1e-6)
+    for power in (1, 2):
+        assert moment(exact, power) == pytest.approx(float(exact[f"moment{power}"]), rel=1e-6)
+    assert float(exact["moment1"]) == pytest.approx(float(isotropic["moment1"]), rel=1e-9)
+    rng = np.random.default_rng(9)
+    distances = {"exact": [], "isotropic": []}
+    for _ in range(2):
+        rows = trained_rows(
+            rng,
+            d,
+            beta,
+            alpha0,
+            eta,
+            np.tanh,
+            lambda h: 1 / np.cosh(h) ** 2,
+            lambda z, rng: np.sin(z) + noise * rng.standard_normal(z.shape),
+        )
+        values = np.sort(np.linalg.svd(rows, compute_uv=False)[1:] ** 2)
+        for name, law in (("exact", exact), ("isotropic", isotropic)):
+            mass = (law["weight"] * law["density"]).values
+            x, inside = law["eigenvalue"].values, np.cumsum(mass) - 0.5 * mass
+            distances[name].append(distance_to_cdf(values, x, inside / mass.sum()))
+    # one batch of n0 = d samples moves the law by order 1/√n0 at most
+    assert np.mean(distances["exact"]) < 0.5 / np.sqrt(d)
+    assert np.mean(distances["isotropic"]) > 2 * np.mean(distances["exact"])
+
+
+def test_a_layer_without_a_step_is_isotropic():
+    for net in (gs.Network("tanh", eta=0.0, alpha0=1.0), gs.Network("tanh", eta=2.0, alpha0=np.inf)):
+        found = weight_spectrum(net, "sin")
+        np.testing.assert_allclose(found["edge"].values, [[0.0, 4.0]], atol=1e-12)
+
+
+def test_weights_refuse_what_they_cannot_mean():
+    with pytest.raises(gs.ParameterError, match="target"):
+        weight_spectrum(gs.Network("tanh", eta=1.0, alpha0=1.0))
+    with pytest.raises(gs.ParameterError, match="odd"):
+        weight_spectrum(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", bulk="exact")
+    letters = gs.Letters((0.5, 1.5), (0.5, 0.5), c=(1.0, 2.0))
+    with pytest.raises(gs.ParameterError, match="differ"):
+        weight_spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0, readout=letters))
