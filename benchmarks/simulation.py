@@ -129,6 +129,18 @@ def best_of(times: int, work: Callable[[], Any], synchronise: Callable[[], None]
     return min(seconds)
 
 
+def report_crossover(backend: Backend, size: int) -> None:
+    """Times behind `many_lams`: one Cholesky solve, and one reduction that serves any number of lams."""
+    rows = backend.asarray(np.random.default_rng(0).standard_normal((2 * size, size)))
+    gram, right = backend.add_gram(backend.zeros(size, size), rows), rows[0, :]
+    times = [
+        best_of(2, lambda solve=solve, lam=lam: solve(gram, right, lam), synchroniser(backend))
+        for solve, lam in ((backend._by_cholesky, 1.0), (backend._by_reduction, [1.0]))
+    ]
+    crossover = f"{times[1] / times[0]:.1f} lams; many_lams = {backend.many_lams}"
+    print(f"  one Cholesky solve {times[0]:.3f} s, one reduction {times[1]:.3f} s: crossover at {crossover}")
+
+
 def report(task: Task, dtype: str, repeats: int) -> float:
     """Time one trial, print its shares, return its seconds."""
     backend = make_backend(None, task.device, dtype)
@@ -152,6 +164,7 @@ def report(task: Task, dtype: str, repeats: int) -> float:
         print(f"  {kind:15s}{spent:7.2f} s {spent / total:5.0%}   {speed}")
     rest = total - sum(ledger.seconds.values())
     print(f"  {'the rest':15s}{rest:7.2f} s {rest / total:5.0%}")
+    report_crossover(make_backend(None, task.device, dtype), task.d)
     return seconds
 
 

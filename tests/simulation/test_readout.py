@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+from giantstep.errors import GiantstepWarning
 from giantstep.simulation.backend import NumpyBackend, make_backend
 from giantstep.simulation.readout import ridge, ridge_plain
 
@@ -69,6 +72,19 @@ def test_without_penalty_the_solution_is_that_of_minimum_norm(n, rank):
     fit = ridge(rows, P, {n: [0.0]}, NumpyBackend())[n]
     # a Gram matrix squares the condition number (below 100 here): 1e-16 × 1e4 × size
     np.testing.assert_allclose(fit.readouts[:, 0], expected, atol=1e-10)
+
+
+def test_minimum_norm_among_nearly_dependent_features_comes_with_a_warning():
+    features, labels, _ = problem(n=150)
+    features[:, 1] = (
+        features[:, 0] + 3e-6 * features[:, 1]
+    )  # condition number 1e6, squared in the Gram matrix
+    with pytest.warns(GiantstepWarning, match="lam = 0 with nearly dependent features") as caught:
+        fit = ridge(lambda count: iter([(features.copy(), labels)]), P, {150: [0.0]}, NumpyBackend())[150]
+    promised = float(re.findall(r"about (\S+) of its value", str(caught[0].message))[0])
+    expected = np.linalg.lstsq(features / np.sqrt(P), labels, rcond=None)[0]
+    error = np.linalg.norm(fit.readouts[:, 0] - expected) / np.linalg.norm(expected)
+    assert promised / 1000 < error < 10 * promised  # the right order, seldom the worst case
 
 
 def test_minimum_norm_is_the_limit_of_a_vanishing_penalty():

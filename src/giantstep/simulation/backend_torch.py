@@ -1,0 +1,89 @@
+"""torch behind the face of `backend.Backend`: the way to a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from .backend import INDEFINITE, Backend
+
+
+class TorchBackend(Backend):
+    """torch, on the CPU or on a GPU. Symmetric matrices are kept whole: torch has no symmetric update."""
+
+    many_lams = 28
+    """By operation counts: about 9 n³ for an eigendecomposition against n³/3 for a Cholesky factorisation. Not yet
+    measured on a GPU; `benchmarks/simulation.py --device cuda` prints both times."""
+
+    def __init__(self, dtype: str = "float64", device: str = "cpu"):
+        import array_api_compat.torch as xp
+        import torch
+
+        super().__init__(xp, "torch", dtype, device)
+        self.torch = torch
+        self.draws_natively = device != "cpu"
+        if device != "cpu":
+            self.block_rows, self.panel_columns = 8192, 2048
+
+    def asarray(self, values: np.ndarray) -> Any:
+        return self.torch.as_tensor(values, dtype=self.dtype, device=self.device)
+
+    def indices(self, values: np.ndarray) -> Any:
+        return self.torch.as_tensor(values, device=self.device)
+
+    def numpy(self, array: Any) -> np.ndarray:
+        return array.to("cpu", self.torch.float64).numpy()
+
+    def zeros(self, *shape: int) -> Any:
+        return self.torch.zeros(*shape, dtype=self.dtype, device=self.device)
+
+    def add_product(self, total: Any, a: Any, b: Any) -> Any:
+        return total.addmm_(a, b)
+
+    def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
+        shifted = matrix.clone()
+        shifted.diagonal().add_(lam)
+        factor, info = self.torch.linalg.cholesky_ex(shifted)
+        if int(info):
+            raise np.linalg.LinAlgError(f"Gram matrix + {lam:g} is {INDEFINITE} {int(info)}")
+        return self.torch.cholesky_solve(right[:, None], factor)[:, 0]
+
+    def draw(self, words: list[tuple[int, ...]], shape: tuple[int, int], normal: bool) -> Any:
+        generator = self.torch.Generator(self.device)
+        draw = self.torch.randn if normal else self.torch.rand
+        chunks = []
+        for word in words:
+            generator.manual_seed(
+                int(np.random.SeedSequence(word).generate_state(1, np.uint64)[0] >> np.uint64(1))
+            )
+            chunks.append(draw(shape, generator=generator, dtype=self.dtype, device=self.device))
+        return self.torch.cat(chunks)
+
+    def free_bytes(self) -> int | None:
+        if self.device == "cpu":
+            return super().free_bytes()
+        return int(self.torch.cuda.mem_get_info(self.device)[0])
+
+
+def torch_backend(dtype: str, device: str) -> TorchBackend:
+    """torch on that device, if both are there."""
+    try:
+        import torch
+    except ImportError:
+        raise ParameterError(
+            f"device = {device!r} with backend 'torch' needs torch, which is not installed; "
+            "install giantstep[gpu], or use device='cpu' and backend='numpy'"
+        ) from None
+    try:
+        kind = torch.device(device).type
+    except RuntimeError:
+        raise ParameterError(
+            f"device = {device!r} is not a torch device; use 'cpu', 'cuda' or 'cuda:1'"
+        ) from None
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ParameterError(
+            f"device = {device!r} was asked for, but torch sees no CUDA GPU; use device='cpu'"
+        )
+    return TorchBackend(dtype, device)
