@@ -199,7 +199,10 @@ class Logistic(_Named):
         return -y * xp.exp(-xp.logaddexp(xp.zeros_like(z), y * z))
 
     def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
-        u = np.minimum(y * np.asarray(omega, float), _EXP_LIMIT)  # beyond, the score is 0 to any precision
+        u = np.asarray(y * np.asarray(omega, float))
+        if u.ndim == 0:
+            return Score(*(part[0] for part in self.score(y, np.atleast_1d(omega), V)))
+        u = np.minimum(u, _EXP_LIMIT)  # beyond, the score is 0 to any precision
         # x - V h(x) - u is concave right of 0 and convex left of it: Newton's steps from there are monotone
         x = np.where(u + 0.5 * V > 0.0, np.maximum(u, 0.0), np.minimum(u + V, 0.0))
         change = np.empty_like(x)

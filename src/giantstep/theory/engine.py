@@ -211,6 +211,8 @@ def _solve_rectangle(
     else:
         imprecise = ~(answers["quadrature_error"] <= max(tolerance, ACCEPTED_ERROR)) & (answers["code"] == 0)
         answers["code"][imprecise] = 2
+        if problem.loss.margin:
+            answers["code"][imprecise & _separable(solutions[-1], *rules[-1], limits.setting)] = 5
         answers["code"][np.isin(answers["code"], FAILED) & (limits.setting.unit == 0.0)] = 4
     return answers
 

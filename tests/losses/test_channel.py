@@ -1,0 +1,203 @@
+"""Averages of the score against Monte Carlo of their definition, and label laws against direct integration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import multivariate_normal
+
+import giantstep as gs
+from giantstep.functions import as_function
+from giantstep.losses import Loss, as_loss
+from giantstep.theory.channel import BinaryChannel, RealChannel
+from giantstep.theory.labels import binary_law
+
+SAMPLES = 400_000
+# 13 channels × 3 κ × 6 averages: chance exceeds this once in ten thousand runs
+BEYOND_CHANCE = 6.0
+NODES = 32
+
+REAL = ["square", "huber:0.5", "absolute", "pinball:0.8"]
+BINARY = {
+    "logistic": gs.Target("sign"),
+    "hinge": gs.Target("sign", flips=0.1),
+    "squared_hinge": gs.Target("sign", latent_noise=0.4),
+    "exponential": gs.Target("logistic", scale=2.0),
+    "huber:0.5": gs.Target("x**3 - x", flips=0.05),
+    "square": gs.Target("logistic", scale=5.0, latent_noise=0.3),
+}
+KAPPA = np.array([[-1.3, 0.1, 0.9]])
+GAMMA = 0.6
+FIELDS = tuple(
+    np.array([row]) for row in ([-0.8, 0.1, 1.2], [0.3, 0.5, -0.2], [0.4, 3.0, 20.0], [0.5, 1.5, 0.3])
+)
+
+
+def drawn(target: gs.Target, noise: float, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """y, clean labels, labels and cavity fields [SAMPLES, κ], straight from their definition."""
+    M, P, _, q = FIELDS
+    y, xi = rng.standard_normal((2, SAMPLES, KAPPA.size))
+    z = GAMMA * KAPPA + np.sqrt(1 - GAMMA**2) * y
+    clean = np.asarray(target.function(z))
+    if target.binary:
+        clean, latent = np.sign(clean), z + target.latent_noise * rng.standard_normal(z.shape)
+        if target.scale is None:
+            labels = np.sign(np.asarray(target.function(latent)))
+        else:
+            labels = np.where(rng.random(z.shape) < expit(target.scale * latent), 1.0, -1.0)
+        labels = np.where(rng.random(z.shape) < target.flips, -labels, labels)
+    else:
+        labels = clean + noise * rng.standard_normal(z.shape)
+    return y, clean, labels, M + P * y + np.sqrt(q - P**2) * xi
+
+
+def check(loss: Loss, found: dict[str, np.ndarray], draws: tuple[np.ndarray, ...]) -> None:
+    y, clean, labels, omega = draws
+    _, P, V, _ = FIELDS
+    f, g = loss.score(labels, omega, np.broadcast_to(V, omega.shape))
+    fitted = omega + V * f
+    samples = {
+        "F1": f,
+        "F2": f * f,
+        "G": g,
+        "Dy": y * f + P * g,
+        "loss": loss.value(labels, fitted),
+        "error": (labels - fitted) ** 2,
+        "train": labels * fitted < 0,
+        "test": clean * omega < 0,
+    }
+    for name, values in found.items():
+        error = samples[name].std(axis=0) / np.sqrt(SAMPLES)
+        z = (samples[name].mean(axis=0) - values[0]) / np.maximum(
+            error, 1e-6
+        )  # 1e-6: an event that never came
+        assert np.all(np.abs(z) < BEYOND_CHANCE), (name, z)
+
+
+@pytest.mark.parametrize("target", ["sin", "relu"])
+@pytest.mark.parametrize("text", REAL)
+def test_averages_for_real_labels_are_those_of_drawn_samples(text: str, target: str):
+    loss, noise, rows = as_loss(text), 0.3, np.zeros(1, int)
+    channel = RealChannel(loss, as_function(target), KAPPA, np.array([GAMMA]), NODES)
+    arguments = (rows, *FIELDS, np.array([noise]))
+    found = channel.scores(*arguments)._asdict() | channel.training(*arguments)._asdict()
+    check(loss, found, drawn(gs.Target(target, noise=noise), noise, np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("text", BINARY)
+def test_averages_for_binary_labels_are_those_of_drawn_samples(text: str):
+    loss, target, rows = as_loss(text), BINARY[text], np.zeros(1, int)
+    law = binary_law(target)
+    assert law is not None
+    channel = BinaryChannel(loss, law, KAPPA, np.array([GAMMA]), NODES)
+    arguments = (rows, *FIELDS, np.zeros(1))
+    found = channel.scores(*arguments)._asdict() | channel.training(*arguments)._asdict()
+    found["train"], found["test"] = channel.wrong(rows, *FIELDS)
+    check(loss, found, drawn(target, 0.0, np.random.default_rng(2)))
+
+
+def test_a_loss_of_ones_own_is_averaged_like_its_closed_form():
+    """The square loss through the generic score and rule: only their rounding and quadrature differ."""
+    own = Loss(lambda y, z: (y - z) ** 2 / 2, lambda y, z: z - y, lambda y, z: 1.0 + 0.0 * z)
+    channels = [
+        RealChannel(loss, as_function("sin"), KAPPA, np.array([GAMMA]), 24)
+        for loss in (own, as_loss("square"))
+    ]
+    arguments = (np.zeros(1, int), *FIELDS, np.array([0.3]))
+    for part in ("scores", "training"):
+        one, other = (getattr(channel, part)(*arguments) for channel in channels)
+        for a, b in zip(one, other, strict=True):
+            assert np.allclose(a, b, rtol=1e-9)
+
+
+@pytest.mark.parametrize("text", ["huber:0.5", "absolute", "pinball:0.8"])
+@pytest.mark.parametrize("stiffness", [1e-9, 1e-4, 1.0, 1e4, 1e8])
+def test_closed_forms_of_clipped_scores_equal_integrals_over_the_residual(text: str, stiffness: float):
+    """From windows far narrower than the Gaussian, where differences of Φ would cancel, to far wider ones."""
+    loss = as_loss(text)
+    M, P, q = np.array([[0.2]]), np.array([[0.0]]), np.array([[0.7]])
+    channel = RealChannel(loss, as_function("0*x"), np.array([[0.0]]), np.array([0.5]), 8)
+    found = channel.scores(np.zeros(1, int), M, P, np.array([[stiffness]]), q, np.zeros(1))
+
+    def integral(power: int, slope: bool = False) -> float:
+        def integrand(z: float) -> float:
+            f, g = loss.score(0.0, np.array([0.2 + np.sqrt(0.7) * z]), np.array([stiffness]))
+            return float((g if slope else f**power)[0] * np.exp(-z * z / 2) / np.sqrt(2 * np.pi))
+
+        cuts = np.clip((loss.breaks(0.0, np.array([stiffness])).ravel() - 0.2) / np.sqrt(0.7), -10, 10)
+        edges = np.unique(np.concatenate([[-10.0, 10.0], cuts]))
+        return sum(
+            quad(integrand, a, b, epsabs=1e-14, epsrel=1e-12)[0]
+            for a, b in zip(edges, edges[1:], strict=False)
+        )
+
+    scale = np.sqrt(found.F2[0, 0])
+    assert found.F1[0, 0] == pytest.approx(integral(1), abs=1e-10 * scale)
+    assert found.F2[0, 0] == pytest.approx(integral(2), rel=1e-10)
+    assert found.G[0, 0] == pytest.approx(integral(0, slope=True), rel=1e-7)  # quad: a window of 1e-9 is hard
+
+
+def test_test_signs_follow_the_bivariate_normal_law():
+    """Φ(a) + Φ(b) - 2Φ2(a, b; ϱ) with a = M/√q, b = γκ/√(1-γ²), ϱ = P/√q."""
+    law = binary_law(gs.Target("sign", flips=0.2))
+    assert law is not None
+    _, wrong = BinaryChannel(as_loss("logistic"), law, KAPPA, np.array([GAMMA]), NODES).wrong(
+        np.zeros(1, int), *FIELDS
+    )
+    for i, kappa in enumerate(KAPPA[0]):
+        M, P, _, q = (float(field[0, i]) for field in FIELDS)
+        a, b, rho = M / np.sqrt(q), GAMMA * kappa / np.sqrt(1 - GAMMA**2), P / np.sqrt(q)
+        both = multivariate_normal([0, 0], [[1, rho], [rho, 1]]).cdf([a, b])
+        single = multivariate_normal(0, 1).cdf([a, b]).sum()
+        assert wrong[0, i] == pytest.approx(single - 2 * both, abs=1e-8)  # scipy's cdf is good to 1e-8
+
+
+@pytest.mark.parametrize("target", list(BINARY.values()), ids=lambda t: f"{t.function.name} {t.scale}")
+def test_label_chances_are_gaussian_averages_of_the_label(target: gs.Target):
+    law = binary_law(target)
+    assert law is not None
+
+    def chance(z: float) -> float:
+        if target.scale is not None:
+            sharp = quad(
+                lambda e: expit(target.scale * (z + target.latent_noise * e)) * np.exp(-e * e / 2) / np.sqrt(2 * np.pi),
+                -9, 9, epsabs=1e-13,
+            )[0]  # fmt: skip
+        else:
+            edges = np.array([-np.inf, *law.cuts, np.inf])
+            signs = law.first * (-1.0) ** np.arange(len(edges) - 1)
+            if target.latent_noise == 0:
+                sharp = float(signs[np.searchsorted(edges, z) - 1] > 0)
+            else:
+                mass = np.diff(multivariate_normal(z, target.latent_noise**2).cdf(edges))
+                sharp = float(mass[signs > 0].sum())
+        return target.flips + (1 - 2 * target.flips) * sharp
+
+    mean, variance = 0.4, 0.3
+    edges = [-8.0, *((cut - mean) / np.sqrt(variance) for cut in law.cuts), 8.0]
+    expected = sum(
+        quad(
+            lambda t: chance(mean + np.sqrt(variance) * t) * np.exp(-t * t / 2) / np.sqrt(2 * np.pi),
+            a,
+            b,
+            epsabs=1e-12,
+        )[0]
+        for a, b in zip(edges, edges[1:], strict=False)
+    )
+    found, slope = law.chance(np.array(mean), np.array(variance))
+    assert found == pytest.approx(expected, abs=1e-11)
+    step = 1e-5
+    ahead, behind = (law.chance(np.array(mean + s), np.array(variance))[0] for s in (step, -step))
+    assert slope == pytest.approx((ahead - behind) / (2 * step), rel=1e-8)  # differences: h² and EPS/h
+
+
+def test_hermite_coefficients_of_label_laws_are_gaussian_averages():
+    law = binary_law(gs.Target("x**3 - x", flips=0.1, latent_noise=0.5))
+    assert law is not None
+    z, weights = np.polynomial.hermite_e.hermegauss(200)
+    mean = 2.0 * law.chance(z, np.zeros_like(z))[0] - 1.0
+    weights = weights / weights.sum()
+    expected = [weights @ mean, weights @ (z * mean), weights @ ((z**2 - 1) * mean)]
+    assert np.allclose(law.hermite(), expected, atol=1e-12)

@@ -1,0 +1,198 @@
+"""`predict` with any loss: equality with the square solver, limits, signs, letters, the ill-posed corner, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import giantstep as gs
+from giantstep.losses import Clipped, Loss
+
+# the square loss in all but name, so that it takes the general path
+ALSO_SQUARE = Clipped("also square", 1.0, -np.inf, np.inf)
+SAME = 1e-8  # what both solvers promise together: residuals of 1e-10, and rules refined to 1e-9
+SIGNS = 1e-6  # shares of wrong signs come from a rule of their own, at slightly different fields
+POINTS = {"alpha": [0.3, 1.5], "lam": [0.01, 1.0]}
+BY_SIGN = ("test_error_01", "train_error_01")
+DIAGNOSTICS = ("residual", "quadrature_error")
+
+LETTERS = gs.Letters((0.5, 1.5), (0.4, 0.6))
+BIASED = gs.Letters((0.5, 1.0, 1.5), (0.2, 0.4, 0.4), biases=(0.0, 0.3, -0.4))
+PROBLEMS = {
+    "plain": (gs.SpikedRF("tanh", r=1.2, gamma=0.8), gs.Target("sin", noise=0.2), None),
+    "wide relu": (gs.SpikedRF("relu", r=1.2, gamma=0.8, beta=2.0), gs.Target("sin", noise=0.2), None),
+    "kinked target, finite d": (gs.SpikedRF("relu", r=1.2, gamma=0.8, beta=0.5), "relu", 300),
+    "letters": (gs.SpikedRF("relu", r=1.2, gamma=0.8, beta=0.5, readout=LETTERS), "sin", 300),
+    "biases": (gs.SpikedRF("tanh", r=1.2, gamma=0.8, beta=0.5, readout=BIASED), "sin", 300),
+    "flips": (gs.SpikedRF("tanh", r=1.2, gamma=0.8, beta=0.5), gs.Target("sign", flips=0.1), None),
+    "logistic labels": (gs.SpikedRF("tanh", r=0.7, gamma=0.5), gs.Target("logistic", scale=2.0), None),
+    "aligned sign": (gs.SpikedRF("tanh", r=1.2, gamma=0.98, beta=0.5), "sign", None),
+    "network": (gs.Network("tanh", eta=2.0, alpha0=2.0), gs.Target("sin", noise=0.2), None),
+    "relu network, finite d": (gs.Network("relu", eta=1.0, alpha0=2.0), "sin", 400),
+    "network, flips": (gs.Network("tanh", eta=2.0, alpha0=2.0), gs.Target("sign", flips=0.1), None),
+}
+
+
+def largest_difference(one: xr.Dataset, other: xr.Dataset) -> dict[str, float]:
+    """Per answer, relative to its largest value on the grid."""
+    return {
+        str(name): float(np.abs(values - other[name]).max() / np.abs(values).max())
+        for name, values in one.data_vars.items()
+        if values.dtype == float and name not in DIAGNOSTICS
+    }
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_square_loss_through_the_general_solver_is_the_square_solver(name: str):
+    model, target, d = PROBLEMS[name]
+    arguments = POINTS | ({} if d is None else {"d": d})
+    one = gs.predict(model, target, **arguments)
+    other = gs.predict(model, target, loss=ALSO_SQUARE, tolerance=1e-9, **arguments)
+    differences = largest_difference(one, other)
+    assert set(differences) >= {
+        "test_error",
+        "train_error",
+        "train_loss",
+        "m",
+        "zeta",
+        "psi",
+        "q1",
+        "q2",
+        "V1",
+        "V2",
+    }
+    for answer, difference in differences.items():
+        assert difference < (SIGNS if answer in BY_SIGN else SAME), differences
+
+
+def test_a_huber_loss_that_never_bends_is_the_square_loss():
+    model, target = gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sin", noise=0.3)
+    one = gs.predict(model, target, **POINTS)
+    other = gs.predict(model, target, loss="huber:1e6", tolerance=1e-9, **POINTS)
+    assert max(largest_difference(one, other).values()) < SAME
+
+
+def test_the_median_is_the_half_pinball_at_half_the_ridge():
+    """Pinball(1/2) is half the absolute loss, so it has the same minimiser at half the λ."""
+    model, target = gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sin", noise=0.3)
+    one = gs.predict(model, target, alpha=1.2, lam=0.4, loss="absolute")
+    other = gs.predict(model, target, alpha=1.2, lam=0.2, loss="pinball:0.5")
+    for name in ("test_error", "m", "psi", "q1", "q2"):
+        assert float(one[name]) == pytest.approx(
+            float(other[name]), rel=1e-7
+        )  # two solutions at 1e-10 and 1e-8
+    assert float(one.train_loss) == pytest.approx(2 * float(other.train_loss), rel=1e-7)
+
+
+def test_a_loss_of_ones_own_gives_what_the_named_one_gives():
+    model, target = gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sign", flips=0.1)
+    own = Loss(lambda y, z: np.logaddexp(0.0, -y * z), lambda y, z: -y * np.exp(-np.logaddexp(0.0, y * z)))
+    one = gs.predict(model, target, alpha=1.0, lam=0.2, loss="logistic", tolerance=1e-7)
+    other = gs.predict(model, target, alpha=1.0, lam=0.2, loss=own, tolerance=1e-7)
+    for name in ("test_error", "train_loss", "m", "psi", "test_error_01"):
+        # its slopes are central differences, with relative errors of a few 1e-7 where the score is small
+        assert float(one[name]) == pytest.approx(float(other[name]), rel=1e-5)
+
+
+def test_letters_that_are_equal_are_one_group_for_any_loss():
+    target = gs.Target("sign", flips=0.1)
+    split = gs.Letters((1.0, 1.0), (0.3, 0.7), c=(1.0, 1.0 + 1e-9))  # distinct, so that they are not merged
+    one = gs.predict(
+        gs.SpikedRF("tanh", r=1.0, gamma=0.6), target, alpha=1.0, lam=0.2, loss="logistic", d=500
+    )
+    two = gs.predict(
+        gs.SpikedRF("tanh", r=1.0, gamma=0.6, readout=split),
+        target,
+        alpha=1.0,
+        lam=0.2,
+        loss="logistic",
+        d=500,
+    )
+    for name in ("test_error", "test_error_01", "train_loss"):
+        assert float(two[name]) == pytest.approx(float(one[name]), rel=1e-6)  # both to the default tolerance
+    assert float(two.m.sum()) == pytest.approx(float(one.m), rel=1e-6)
+    assert float(two.q2.sum()) == pytest.approx(float(one.q2), rel=1e-6)
+
+
+def test_binary_labels_have_shares_of_wrong_signs_and_real_ones_do_not():
+    model = gs.SpikedRF("tanh", r=1.0, gamma=0.7)
+    binary = gs.predict(model, "sign", alpha=1.0, lam=0.1)
+    assert 0 < float(binary.train_error_01) < float(binary.test_error_01) < 0.5
+    assert "test_error_01" not in gs.predict(model, gs.Target("sign", noise=0.1), alpha=1.0, lam=0.1)
+    ridgeless = gs.predict(model, gs.Target("sign", flips=0.1), alpha=0.5, lam=0)
+    assert float(ridgeless.train_error_01) == 0.0
+    assert float(ridgeless.train_error) == 0.0
+
+
+def test_flips_of_one_half_leave_nothing_to_learn():
+    found = gs.predict(
+        gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sign", flips=0.5), alpha=1.0, lam=0.1
+    )
+    assert float(found.test_error_01) == pytest.approx(0.5, abs=1e-9)  # a rule with errors of 1e-11 or so
+    assert float(found.m) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge"])
+def test_an_almost_aligned_spike_is_solved_and_an_aligned_one_explained(loss: str):
+    sharp = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.9999), "sign", alpha=1.0, lam=0.1, loss=loss)
+    assert float(sharp.test_error_01) == pytest.approx(
+        np.sqrt(1 - 0.9999**2) / np.pi, rel=0.05
+    )  # angle over π
+    with pytest.raises(gs.ConvergenceError, match="separable along the spike"):
+        gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), "sign", alpha=1.0, lam=0.1, loss=loss)
+    stiff = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), "sign", alpha=1.0, lam=0.1, loss=loss, d=500)
+    assert bool(stiff.converged)
+
+
+def test_what_has_no_theory_is_refused_with_the_reason():
+    model = gs.SpikedRF("tanh", r=1.0, gamma=0.7)
+    for loss, target, lam, reason in (
+        ("logistic", "sin", 0.1, "labels ±1"),
+        ("hinge", gs.Target("sign", noise=0.2), 0.1, "labels ±1"),
+        ("huber:1", "sin", 0.0, "lam must be positive"),
+        ("logistic", "sign", [0.1, np.inf], "lam must be positive"),
+        ("cubic", "sin", 0.1, "unknown"),
+    ):
+        with pytest.raises(gs.ParameterError, match=reason):
+            gs.predict(model, target, alpha=1.0, lam=lam, loss=loss)
+    lopsided = Loss(lambda y, z: np.exp(z) - y * z, lambda y, z: np.exp(z) - y)
+    with pytest.raises(gs.ParameterError, match="not a function of y - z"):
+        gs.predict(model, "sin", alpha=1.0, lam=0.1, loss=lopsided)
+
+
+def random_setting(rng: np.random.Generator, i: int) -> tuple[gs.SpikedRF, float, float]:
+    alpha, beta, lam = 10 ** rng.uniform([-0.7, -0.5, -3.0], [0.8, 0.5, 1.0])
+    r, gamma = rng.uniform([0.2, 0.3], [2.7, 0.9])
+    return gs.SpikedRF(("tanh", "relu")[i % 2], r=r, gamma=gamma, beta=beta), alpha, lam
+
+
+EVERY = {
+    "huber:0.7": gs.Target("sin", noise=0.3),
+    "absolute": gs.Target("sin", noise=0.3),
+    "pinball:0.8": gs.Target("sin", noise=0.3),
+    "logistic": gs.Target("sign"),
+    "hinge": gs.Target("sign"),
+    "squared_hinge": gs.Target("sign"),
+    "exponential": gs.Target("sign", flips=0.05),
+}
+
+
+def converges(loss: str, count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        model, alpha, lam = random_setting(rng, i)
+        found = gs.predict(model, EVERY[loss], alpha=alpha, lam=lam, loss=loss)
+        assert float(found.residual) < 1e-8
+        assert float(found.quadrature_error) < 1e-6
+
+
+@pytest.mark.parametrize("loss", EVERY)
+def test_random_settings_converge(loss: str):
+    converges(loss, 4, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", EVERY)
+def test_forty_random_settings_converge(loss: str):
+    converges(loss, 40, 11)
