@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..model import Target
 from .backend import Backend
@@ -18,6 +18,12 @@ class Block(NamedTuple):
     inputs: Any  # [rows, d]
     clean: Any  # [rows], the noiseless target: for binary labels its sign
     labels: Any  # [rows], what the learner sees
+
+
+class Samples(Protocol):
+    """A batch that comes in blocks, whatever it is made of."""
+
+    def blocks(self, rows: int) -> Iterator[Block]: ...
 
 
 @dataclass(frozen=True)

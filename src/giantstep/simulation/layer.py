@@ -10,7 +10,7 @@ import numpy as np
 
 from ..model import Letters, Network, SpikedRF, Target
 from .backend import Backend
-from .data import Data
+from .data import Data, Samples
 from .draw import Batch, Draws, Kind
 
 
@@ -64,7 +64,7 @@ def spread(values: tuple[float, ...], groups: tuple[slice, ...]) -> np.ndarray:
     return np.repeat(values, [group.stop - group.start for group in groups])
 
 
-def _letters(letters: Letters, groups: tuple[slice, ...]) -> np.ndarray:
+def letters_of_neurons(letters: Letters, groups: tuple[slice, ...]) -> np.ndarray:
     """The letter of each neuron."""
     return letters.of_neurons(groups[-1].stop) if letters.law is not None else spread(letters.values, groups)
 
@@ -74,19 +74,19 @@ def _spiked(model: SpikedRF, d: int, draws: Draws) -> Layer:
     groups = group_slices(letters, width(model, d))
     r, gamma, c = float(model.r), float(model.gamma), float(model.c)  # type: ignore[arg-type]
     radius = np.sqrt(spread(letters.c or (c,) * len(groups), groups))
-    spike = r * _letters(letters, groups)
+    spike = r * letters_of_neurons(letters, groups)
     v, t = _directions(d, draws)
     rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
     if r:
         rows = rows + backend.asarray(spike)[:, None] * v[None, :]
     theta = gamma * v + float(np.sqrt(1 - gamma**2)) * t
-    return Layer(rows, spike, radius, v, t, theta, groups, _biases(letters, groups, backend))
+    return Layer(rows, spike, radius, v, t, theta, groups, biases_of_neurons(letters, groups, backend))
 
 
 def _trained(model: Network, target: Target, d: int, draws: Draws) -> Layer:
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
-    values, biases = _letters(letters, groups), _biases(letters, groups, backend)
+    values, biases = letters_of_neurons(letters, groups), biases_of_neurons(letters, groups, backend)
     theta, free = _directions(d, draws)
     rows = unit_rows(len(values), d, draws)
     n0 = round(float(model.alpha0) * d)  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def gradient_step(
     biases: Any | None,
     activation: Callable[[Any], Any],
     derivative: Callable[[Any], Any],
-    data: Data,
+    data: Samples,
     n0: int,
     eta: float,
     backend: Backend,
@@ -187,5 +187,6 @@ def _unit(vector: Any) -> Any:
     return vector / float(vector @ vector) ** 0.5
 
 
-def _biases(letters: Letters, groups: tuple[slice, ...], backend: Backend) -> Any | None:
+def biases_of_neurons(letters: Letters, groups: tuple[slice, ...], backend: Backend) -> Any | None:
+    """The bias of each neuron; None without biases."""
     return None if letters.biases is None else backend.asarray(spread(letters.biases, groups))

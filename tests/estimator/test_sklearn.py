@@ -1,0 +1,270 @@
+"""The estimators keep scikit-learn's contract, and are the network that the theory speaks of."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from giantstep.errors import ParameterError
+from giantstep.functions import as_function
+from giantstep.model import Letters, Network
+from giantstep.simulation import simulate
+from giantstep.simulation.backend import NumpyBackend
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from giantstep.estimator.step import features, one_step
+from giantstep.sklearn import OneStepClassifier, OneStepRegressor
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([OneStepRegressor(width=64), OneStepClassifier(width=64)])
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+def single_index(n: int, d: int, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    theta = rng.standard_normal(d)
+    X = rng.standard_normal((n, d))
+    return X, np.sin(2 * X @ theta / np.linalg.norm(theta)), theta / np.linalg.norm(theta)
+
+
+def seen(estimator, X: np.ndarray) -> np.ndarray:
+    """Features of a fitted estimator, divided by √p."""
+    blocks = features(estimator.network_, estimator.activation_, estimator.inputs_(X), NumpyBackend())
+    phi = np.concatenate(list(blocks))
+    return phi / np.sqrt(phi.shape[1])
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_the_step_is_the_gradient_of_the_networks_own_loss(outputs):
+    """Finite differences of ½ mean Σ_k (y_k - f_k)², for letters of both signs with biases."""
+    n, d, p, eta, letters = 40, 6, 18, 0.7, Letters((1.0, -0.5), (0.5, 0.5), biases=(0.2, -0.1))
+    x, y, act = RNG.standard_normal((n, d)), RNG.standard_normal((n, outputs)), as_function("tanh")
+    common = {"width": p, "letters": letters, "activation": act, "seed": 3, "backend": NumpyBackend()}
+    start = one_step(x, y, eta=0, **common)
+    assert start.biases is not None
+    readout = np.zeros((p, outputs))
+    size = p // outputs
+    for i in range(p):
+        readout[i, i // size] = 1.0 if i % size < size // 2 else -0.5
+
+    def risk(rows: np.ndarray) -> float:
+        f = np.tanh(x @ rows.T + start.biases) @ readout / p
+        return ((y - f) ** 2).sum() / (2 * n)
+
+    gradient, h = np.zeros((p, d)), 1e-5
+    for index in np.ndindex(p, d):
+        bump = np.zeros((p, d))
+        bump[index] = h
+        gradient[index] = (risk(start.rows + bump) - risk(start.rows - bump)) / (2 * h)
+    stepped = one_step(x, y, eta=eta, **common)
+    # central differences: h² times a third derivative, and rounding 1e-16/h
+    np.testing.assert_allclose(stepped.rows, start.rows - eta * d * gradient, atol=1e-8)
+
+
+def test_automatic_steps_move_rows_by_their_own_length():
+    X, y, _ = single_index(300, 20)
+    common = {"width": 50, "random_state": 0, "letters": "rademacher"}
+    start, moved = (OneStepRegressor(eta, **common).fit(X, y).network_ for eta in (0.0, "auto"))
+    assert np.sqrt(((moved.rows - start.rows) ** 2).sum(axis=1).mean()) == pytest.approx(1)
+    given = OneStepRegressor(moved.eta, **common).fit(X, y).network_
+    np.testing.assert_allclose(given.rows, moved.rows, rtol=1e-12)
+
+
+def test_spikes_are_those_of_the_simulation():
+    """Same law at the same size: means over 30 runs within 4 standard errors of each other."""
+    d, trials, scale = 60, 30, np.sqrt((1 - np.exp(-8)) / 2)  # of sin(2z)
+    sim = simulate(
+        Network("tanh", 2.0, 3.0, beta=1.5), f"sin(2*x)/{scale}", alpha=1.0, lam=1.0, d=d, trials=trials
+    )
+    found = []
+    for seed in range(trials):
+        X, y, theta = single_index(6 * d, d, seed)
+        net = OneStepRegressor(2.0, 1.5, split=0.5, random_state=seed).fit(X, y).network_
+        found.append((net.r[0], net.c[0], net.spike[0] @ theta))
+    for name, values in zip(("r", "c", "gamma"), np.array(found).T, strict=True):
+        expected = sim[name].values
+        error = np.sqrt((values.var(ddof=1) + expected.var(ddof=1)) / trials)
+        # standardising by samples costs a few of 180 degrees of freedom: 1/n0 of the value at most
+        assert abs(values.mean() - expected.mean()) < 4 * error + abs(expected.mean()) / (3 * d), name
+
+
+def test_without_a_step_it_is_ridge_regression_on_random_features():
+    X, y = load_diabetes(return_X_y=True)
+    model = OneStepRegressor(0.0, 40, lam=0.3, refit_on="all", random_state=1).fit(X, y)
+    np.testing.assert_allclose(np.linalg.norm(model.network_.rows, axis=1), 1)
+    assert (model.network_.r, model.network_.c) == (pytest.approx(0), pytest.approx(1))
+    assert model.outlier_ratio_ < 1.1
+    phi = seen(model, X)
+    ridge = Ridge(alpha=0.3).fit(phi, y)
+    np.testing.assert_allclose(model.predict(X), ridge.predict(phi), rtol=1e-8)
+    plain = OneStepRegressor(0.0, 40, lam=0.3, refit_on="all", random_state=1, fit_intercept=False).fit(X, y)
+    through_mean = Ridge(alpha=0.3, fit_intercept=False).fit(phi, y - y.mean())
+    np.testing.assert_allclose(plain.predict(X), y.mean() + through_mean.predict(phi), rtol=1e-8)
+
+
+def test_readouts_of_classes_are_logistic_regressions():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = OneStepClassifier(width=30, lam=2.0, refit_on="all", random_state=0).fit(X, y)
+    reference = LogisticRegression(C=0.5, tol=1e-10, max_iter=2000).fit(seen(model, X), y)
+    # the intercept is penalised by a millionth, which moves it by about that
+    np.testing.assert_allclose(
+        model.decision_function(X), reference.decision_function(seen(model, X)), atol=1e-4
+    )
+    np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(seen(model, X)), atol=1e-4)
+    assert model.optimality_.max() < 1e-12
+
+
+def test_the_step_finds_the_direction_and_beats_random_features():
+    X, y, theta = single_index(2000, 30)
+    trained, frozen = (
+        OneStepRegressor(eta, 200, lam=0.1, random_state=0).fit(X[:1000], y[:1000]) for eta in ("auto", 0.0)
+    )
+    # v·θ = 1/√(1 + d·noise/(n0·signal²)): with n0 = 500, d = 30 and this target about 0.9
+    assert trained.network_.spike[0] @ theta > 0.8
+    assert trained.outlier_ratio_ > 1.5
+    errors = [((model.predict(X[1000:]) - y[1000:]) ** 2) for model in (trained, frozen)]
+    gain = errors[1] - errors[0]
+    assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
+
+
+def test_units_of_inputs_and_targets_do_not_matter():
+    X, y = load_diabetes(return_X_y=True)
+    model = OneStepRegressor(random_state=0, split=0.3)
+    expected = model.fit(X, y).predict(X)
+    scales, shifts = RNG.uniform(0.1, 10, 10), RNG.standard_normal(10)
+    moved = model.fit(X * scales + shifts, 7 * y - 3).predict(X * scales + shifts)
+    np.testing.assert_allclose(moved, 7 * expected - 3, rtol=1e-7)
+
+
+def test_whitened_inputs_have_no_correlations_and_lose_empty_directions():
+    X = RNG.standard_normal((200, 5)) @ RNG.standard_normal((5, 8))
+    X = np.column_stack([X, np.full(200, 0.1)])
+    model = OneStepRegressor(whiten=True, random_state=0).fit(X, X[:, 0])
+    assert model.inputs_.directions == 5
+    np.testing.assert_allclose(np.cov(model.inputs_(X).T, bias=True), np.eye(5), atol=1e-10)
+    plain = OneStepRegressor(random_state=0).fit(X, X[:, 0])
+    np.testing.assert_allclose(plain.inputs_(X).std(axis=0), [1] * 8 + [0], atol=1e-12)
+
+
+def test_each_class_has_its_share_in_the_step_and_its_own_spike():
+    X, y = load_iris(return_X_y=True)
+    model = OneStepClassifier(width=60, split=0.4, lam=0.1, random_state=0)
+    chosen = model._chosen(np.random.default_rng(0).permutation(150), y)
+    assert np.bincount(y[chosen]).tolist() == [20, 20, 20]
+    names = np.array(["setosa", "versicolor", "virginica"])
+    model.fit(X, names[y])
+    assert list(model.classes_) == list(names)
+    assert model.network_.spike.shape == (3, 4)
+    phi = seen(model, X)
+    model.set_params(refit_on="all").fit(X, names[y])
+    reference = OneVsRestClassifier(LogisticRegression(C=10.0, tol=1e-10, max_iter=2000)).fit(phi, names[y])
+    # intercepts are penalised by a millionth of lam, which moves them by about that
+    np.testing.assert_allclose(model.decision_function(X), reference.decision_function(phi), atol=1e-4)
+    assert (model.predict(X) == reference.predict(phi)).all()
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data"),
+    [
+        (OneStepRegressor(loss="huber:1"), load_diabetes),
+        (OneStepClassifier(loss="hinge"), load_breast_cancer),
+    ],
+)
+def test_other_losses_fit_the_readout_and_only_logistic_ones_have_probabilities(estimator, data):
+    X, y = data(return_X_y=True)
+    estimator = clone(estimator).set_params(random_state=0, width=50).fit(X, y)
+    assert 0 < estimator.optimality_.max() < 1e-8
+    assert estimator.score(X, y) > 0.3
+    assert not hasattr(estimator, "predict_proba")
+    assert hasattr(OneStepClassifier(), "predict_proba")
+
+
+def test_pipelines_grid_searches_clones_and_pickles_work():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    pipeline = make_pipeline(PolynomialFeatures(2), OneStepRegressor(width=40, random_state=0))
+    grid = {"onestepregressor__eta": [0.0, "auto"], "onestepregressor__letters": ["uniform", "ternary"]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).predict(X), search.predict(X))
+    model = OneStepRegressor(0.5, letters=Letters((1.0,), (1.0,)), random_state=0).fit(X, y)
+    assert list(model.feature_names_in_) == list(X.columns)
+    assert model.n_features_in_ == 10
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("backend", ["array-api-strict", "torch"])
+def test_every_array_library_trains_the_same_network(backend):
+    if backend == "torch":
+        pytest.importorskip("torch")
+    X, y = load_iris(return_X_y=True)
+    model = OneStepClassifier(width=30, random_state=0)
+    expected = model.fit(X, y).decision_function(X)
+    result = clone(model).set_params(backend=backend).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(result, expected, rtol=1e-8, atol=1e-9)
+
+
+REFUSED = [
+    (OneStepRegressor, {"eta": -1.0}, "eta = -1"),
+    (OneStepRegressor, {"eta": "fast"}, "eta = 'fast'.*'auto'"),
+    (OneStepRegressor, {"width": 0}, "width = 0 leaves no neurons"),
+    (OneStepRegressor, {"width": 0.01}, "width = 0.01 leaves no neurons with 4 inputs"),
+    (OneStepRegressor, {"split": 1.0}, "split = 1 leaves no samples"),
+    (OneStepRegressor, {"refit_on": "some"}, "refit_on = 'some'"),
+    (OneStepRegressor, {"lam": -1.0}, "lam = -1"),
+    (OneStepRegressor, {"loss": "hinge"}, "'hinge' is for classes"),
+    (OneStepRegressor, {"activation": "sign"}, "'sign' jumps at x = 0.*continuous activation"),
+    (OneStepRegressor, {"letters": "greek"}, "greek"),
+    (OneStepRegressor, {"device": "cuda", "backend": "numpy"}, "runs on device 'cpu'"),
+    (OneStepClassifier, {"width": 2}, "width = 2 neurons cannot serve 3 classes"),
+    (OneStepClassifier, {"lam": 0.0}, "lam = 0.0 must be positive"),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "sentence"), REFUSED)
+def test_what_cannot_work_is_refused_with_a_sentence(kind, change, sentence):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ParameterError, match=sentence):
+        kind(**change).fit(X, y)
+
+
+def test_one_class_and_sparse_inputs_are_refused():
+    from scipy.sparse import csr_array
+
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="one class only"):
+        OneStepClassifier().fit(X, np.zeros(150))
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        OneStepRegressor().fit(csr_array(X), y)
+
+
+def test_two_samples_are_enough_to_fit_something():
+    for split in (0.01, 0.5, 0.99):
+        model = OneStepRegressor(split=split, random_state=0).fit([[0.0, 1.0], [1.0, 3.0]], [1.0, 2.0])
+        assert np.isfinite(model.predict([[0.5, 2.0]])).all()
+
+
+def test_scikit_learn_is_imported_by_this_module_alone_and_missed_in_words(monkeypatch):
+    code = "import giantstep, sys; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, "giantstep.sklearn")
+    with pytest.raises(ImportError, match=r"pip install 'giantstep\[sklearn\]'"):
+        import giantstep.sklearn  # noqa: F401
