@@ -13,11 +13,18 @@ _HOME = {
     "Letters": "model",
     "Target": "model",
     "Function": "functions",
+    "Loss": "losses",
     "predict": "prediction",
     "simulate": "simulation",
     "coefficients": "theory.basis",
     "linear_error": "theory.mapping",
+    "bounds": "theory.bounds",
+    "bound_functions": "theory.learned",
+    "learned_function": "theory.learned",
+    "spectrum": "theory.spectrum",
+    "weight_spectrum": "theory.weight_spectrum",
     "trained_bias": "theory.bias",
+    "tune": "theory.tune",
     "compare": "comparison",
     "summary": "comparison",
     "plot": "plotting",
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
     from .files import load as load
     from .files import save as save
     from .functions import Function as Function
+    from .losses import Loss as Loss
     from .model import Letters as Letters
     from .model import Network as Network
     from .model import SpikedRF as SpikedRF
@@ -56,7 +64,13 @@ if TYPE_CHECKING:
     from .sweep import run_sweep as run_sweep
     from .theory.basis import coefficients as coefficients
     from .theory.bias import trained_bias as trained_bias
+    from .theory.bounds import bounds as bounds
+    from .theory.learned import bound_functions as bound_functions
+    from .theory.learned import learned_function as learned_function
     from .theory.mapping import linear_error as linear_error
+    from .theory.spectrum import spectrum as spectrum
+    from .theory.tune import tune as tune
+    from .theory.weight_spectrum import weight_spectrum as weight_spectrum
 
 
 def __getattr__(name: str) -> Any:
