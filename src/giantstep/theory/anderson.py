@@ -17,6 +17,7 @@ Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _MEMORY = 6
 _WORSE = 5.0  # growth of the residual that discredits the past
+_EAGER, _NUDGE = 20.0, 0.05  # a mixed step may exceed the plain one by this factor, or be so small anyway
 _RANK = 1e-9  # singular values of the past, relative, under which they are noise
 _DIFFERENCE = 1e-6  # step of the finite differences in Newton's method
 _HALVINGS = 5
@@ -69,7 +70,7 @@ def anderson(
             move -= _mixing(x, f, past_x, past_f, known, active, damping)
         move[broken] = 0.5 * (found.x - x)[broken]
         past_x, past_f = [*past_x, x][-_MEMORY:], [*past_f, f][-_MEMORY:]
-        bound = limit * (1.0 + np.abs(x))
+        bound = np.minimum(limit * (1.0 + np.abs(x)), _EAGER * np.abs(f) + _NUDGE * (1.0 + np.abs(x)))
         x = np.where(active[:, None], x + np.clip(move, -bound, bound), x)
 
 

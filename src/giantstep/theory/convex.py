@@ -26,8 +26,7 @@ from .symmetric import packing
 
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
-_CONTINUATION = 3.0  # factor between successive λ of the fallback,
-_EASY = 30.0  # and the λ at which it starts
+_WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 
@@ -144,8 +143,9 @@ def solve(
     x = problem.cold() if start is None else start
     found = FixedPoint(x.reshape(problem.rows.size, -1).copy(), *_unknown(problem.rows.size))
     _search(problem, found, tolerance)
-    if thorough and np.any(found.residual > tolerance):
-        _continue_in_lam(problem, found, tolerance)
+    for easy in (_WEAK, _STRONG) if thorough else ():
+        if np.any(found.residual > tolerance):
+            _continue_in_lam(problem, found, tolerance, easy)
     return _fit(problem, label, found)
 
 
@@ -164,14 +164,16 @@ def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: flo
     found.residual[lost] = np.inf
 
 
-def _continue_in_lam(problem: _Problem, found: FixedPoint, tolerance: float) -> None:
-    """Start from a large λ, where the readout hardly fits, and follow the solution down: the last resort."""
+def _continue_in_lam(problem: _Problem, found: FixedPoint, tolerance: float, factor: float) -> None:
+    """Start from `factor` times λ and follow the solution to λ itself: the last resort.
+
+    From a small λ, fields are spread and kinks of the loss matter little; from a large one, little is fitted.
+    """
     todo = found.residual > tolerance
     setting, final = problem.setting, problem.setting.lam
-    stages = int(np.ceil(max(0.0, np.log(_EASY / final.reshape(-1)[todo].min()) / np.log(_CONTINUATION))))
     path = FixedPoint(problem.cold().reshape(len(todo), -1), *_unknown(len(todo)))
-    for stage in range(stages, -1, -1):
-        easier = np.minimum(np.maximum(final, _EASY), final * _CONTINUATION**stage)
+    for stage in range(_STAGES, -1, -1):
+        easier = final * factor ** (stage / _STAGES)
         problem.setting = Setting(setting.alpha, setting.beta, easier, setting.noise, setting.d, setting.unit)
         path.residual = np.where(todo, np.inf, 0.0)
         last = stage == 0

@@ -33,7 +33,8 @@ RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
 _FARTHEST = 2.0  # how much the range of κ may grow
 _FINEST = 2048  # κ intervals per piece at which refinement gives up,
-_FINEST_CONVEX = 256  # and for losses that need rules in two dimensions or more
+_FINEST_CONVEX = 256  # for losses that need rules in two dimensions or more,
+_FINEST_LAYERS = 64  # and between the cuts of thin layers
 _BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
 _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
@@ -175,7 +176,7 @@ def _solve_rectangle(
         answers["code"][(answers["code"] == 1) & _separable(solutions[-1], *rules[-1], limits.setting)] = 5
     unresolved = ~(error <= tolerance) & ~limits.diverging
     unresolved &= answers["code"] != 5
-    finest = _FINEST if problem.loss == square_loss else _FINEST_CONVEX
+    finest = _FINEST if problem.loss == square_loss else _FINEST_CONVEX if layers is None else _FINEST_LAYERS
     if (
         unresolved.any()
         and points >= _LAYERS_FROM
