@@ -1,0 +1,145 @@
+"""`Loss`: a convex loss of (label, output) with what theory and training need to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from .root import increasing_root
+
+
+class Score(NamedTuple):
+    """Proximal score f and its slope g = -∂f/∂ω."""
+
+    f: np.ndarray
+    g: np.ndarray
+
+
+class Loss:
+    """A convex loss of one's own: `value(y, z)` and `derivative(y, z)` (in z), both element by element.
+
+    `second_derivative` makes it faster and more exact; without it slopes come from differences. `kinks` are
+    the places where the derivative or its slope jumps, in y - z for a function of that difference and in y·z
+    otherwise: averages are split there, and lose accuracy at those not named. Convexity is checked on a grid.
+    """
+
+    name: str
+    margin: bool = False  # for labels ±1 only
+    residual: bool = False  # a function of y - z alone
+
+    def __init__(
+        self,
+        value: Callable[[Any, Any], Any],
+        derivative: Callable[[Any, Any], Any],
+        second_derivative: Callable[[Any, Any], Any] | None = None,
+        *,
+        kinks: Iterable[float] = (),
+        name: str | None = None,
+    ):
+        for argument, given in (("value", value), ("derivative", derivative)):
+            if not callable(given):
+                raise ParameterError(
+                    f"Loss {argument} = {given!r} is not callable; give a function of (y, z)"
+                )
+        self._value, self._derivative, self._second = value, derivative, second_derivative
+        self.kinks = tuple(float(k) for k in kinks)
+        self.name = name or getattr(value, "__name__", "own")
+        _check_convex(self)
+        self.residual = _depends_on_difference(value)
+
+    def value(self, y: Any, z: Any) -> Any:
+        """ℓ(y, z), on arrays of any array API library."""
+        return self._value(y, z)
+
+    def derivative(self, y: Any, z: Any) -> Any:
+        """∂ℓ/∂z."""
+        return self._derivative(y, z)
+
+    def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
+        """f and g at the proximal point, found inside a bracket that convexity guarantees."""
+        y, omega, V = np.broadcast_arrays(*(np.asarray(a, float) for a in (y, omega, V)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = increasing_root(lambda z: z - omega + V * self._derivative(y, z), omega)
+            f = -np.asarray(self._derivative(y, z), float)
+            shift = (z - omega) / V
+            # at a jump of the derivative the force is what holds z there, not either one-sided slope
+            step = 4.0 * np.spacing(np.abs(z) + np.abs(omega))
+            ends = (-self._derivative(y, z + step), -self._derivative(y, z - step))
+            f = np.clip(
+                np.where(np.abs(f - shift) * V > step, shift, f), np.minimum(*ends), np.maximum(*ends)
+            )
+            curvature = self._curvature(y, z)
+            slope = np.where(np.isinf(curvature), 1.0 / V, curvature / (1.0 + V * curvature))
+        return Score(f, slope)
+
+    def _curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """ℓ''; infinite where the derivative jumps."""
+        step = 1e-5 * (1.0 + np.abs(z))
+        right, left = self._derivative(y, z + step), self._derivative(y, z - step)
+        tiny = 64.0 * np.spacing(1.0 + np.abs(z))
+        jump = np.abs(np.asarray(self._derivative(y, z + tiny)) - self._derivative(y, z - tiny))
+        jumps = jump > 0.3 * np.abs(right - left) + 1e-9
+        inside = (right - left) / (2.0 * step) if self._second is None else self._second(y, z)
+        return np.where(jumps, np.inf, np.maximum(inside, 0.0))
+
+    def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Where the score bends as a function of ω, [..., k]: the images of the kinks, from either side."""
+        y = np.asarray(y, float)
+        found = []
+        for kink in self.kinks:
+            z = y - kink if self.residual else kink / y
+            step = 64.0 * np.spacing(1.0 + np.abs(z))
+            found += [z + V * self._derivative(y, z + side * step) for side in (-1.0, 1.0)]
+        return stacked(found, np.broadcast_shapes(y.shape, V.shape))
+
+    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """A slope that a solver may lean on where the true one vanishes (a field of variance q)."""
+        return 0.1 / (1.0 + V + np.sqrt(q))
+
+    @property
+    def spec(self) -> str:
+        """Text from which `as_loss` makes this loss again; one's own has none."""
+        raise ParameterError(f"loss {self.name!r} is made of Python callables and cannot be written as text")
+
+    def __repr__(self) -> str:
+        return f"<Loss {self.name}>"
+
+
+def stacked(found: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """Break points side by side, [..., k]."""
+    if not found:
+        return np.empty((*shape, 0))
+    return np.stack([np.broadcast_to(f, shape) for f in found], axis=-1)
+
+
+def _check_convex(loss: Loss) -> None:
+    z = np.linspace(-6.0, 6.0, 481)
+    for y in (-1.0, 1.0):
+        labels = np.full_like(z, y)
+        try:
+            value, slope = np.asarray(loss.value(labels, z)), np.asarray(loss.derivative(labels, z))
+        except Exception as error:
+            raise ParameterError(f"loss {loss.name!r} does not accept arrays (y, z): {error}") from error
+        if value.shape != z.shape or slope.shape != z.shape:
+            raise ParameterError(f"loss {loss.name!r} must act element by element on arrays (y, z)")
+        if not (np.isfinite(value).all() and np.isfinite(slope).all()):
+            raise ParameterError(
+                f"loss {loss.name!r} is not finite everywhere; every label and output must do"
+            )
+        size = np.abs(slope).max() + 1e-300
+        if np.diff(slope).min() < -1e-9 * size:
+            at = z[np.diff(slope).argmin()]
+            raise ParameterError(f"loss {loss.name!r} is not convex: its derivative falls near z = {at:.3g}")
+        rise, low, high = np.diff(value), slope[:-1] * 0.025, slope[1:] * 0.025
+        if np.any(rise < low - 1e-6 * size) or np.any(rise > high + 1e-6 * size):
+            raise ParameterError(f"loss {loss.name!r}: derivative is not that of value (with respect to z)")
+
+
+def _depends_on_difference(value: Callable[[Any, Any], Any]) -> bool:
+    z = np.linspace(-3.0, 3.0, 61)
+    at_zero = np.asarray(value(np.zeros_like(z), z))
+    moved = (np.asarray(value(np.full_like(z, y), z + y)) for y in (-1.0, 0.7, 2.0))
+    return all(np.allclose(other, at_zero, rtol=1e-9, atol=1e-12) for other in moved)
