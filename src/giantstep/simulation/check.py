@@ -47,8 +47,6 @@ def _check_step(model: Network) -> None:
             "alpha0 = inf is a step on infinitely many samples, which cannot be drawn; simulate a large finite "
             "alpha0, or the spiked features model net.equivalent(target)"
         )
-    if model.step_loss != "square":
-        raise ParameterError(f"step_loss = {model.step_loss!r} cannot be simulated; available: 'square'")
     if (
         np.any(np.asarray(model.eta) > 0)
         and np.any(np.asarray(model.alpha0) > 0)

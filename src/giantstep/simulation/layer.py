@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..losses import Loss, as_loss, square
 from ..model import Letters, Network, SpikedRF, Target
 from .backend import Backend
 from .data import Data, Samples
@@ -96,7 +97,16 @@ def _trained(model: Network, target: Target, d: int, draws: Draws) -> Layer:
     else:
         data = Data(Batch.STEP, target, theta, draws)
         rows, direction = gradient_step(
-            rows, values, biases, model.activation, model.activation.derivative, data, n0, eta * d, backend
+            rows,
+            values,
+            biases,
+            model.activation,
+            model.activation.derivative,
+            data,
+            n0,
+            eta * d,
+            backend,
+            as_loss(model.step_loss),
         )
     return _measure(rows, values, direction, theta, free, groups, biases, backend)
 
@@ -111,11 +121,12 @@ def gradient_step(
     n0: int,
     eta: float,
     backend: Backend,
+    loss: Loss = square,
 ) -> tuple[Any, Any]:
-    """One step of size `eta` down the loss (1/2n0) Σ (y-f)², at a_i = letter_i/√p, f = a·σ(Wx + b)/√p.
+    """One step of size `eta` down the loss (1/n0) Σ ℓ(y, f), at a_i = letter_i/√p, f = a·σ(Wx + b)/√p.
 
-    Returns the stepped rows W + eta/(n0√p) Σ (y-f) a_i σ'(w_i·x + b_i) x, and the direction Σ (y-f) x that
-    the step pulls every row along.
+    Returns the stepped rows W + eta/(n0√p) Σ e a_i σ'(w_i·x + b_i) x, e = -∂ℓ(y, f) being the residual y - f for
+    the square loss, and the direction Σ e x that the step pulls every row along.
     """
     p, d = rows.shape
     readout = backend.asarray(letters / p)  # a_i/√p
@@ -123,7 +134,7 @@ def gradient_step(
     for block in data.blocks(n0):
         fields = preactivations(rows, biases, block.inputs, backend)
         slopes = derivative(fields)
-        error = block.labels - backend.matmul(activation(fields), readout)
+        error = -loss.derivative(block.labels, backend.matmul(activation(fields), readout))
         slopes *= error[:, None]
         ascent = backend.add_product(ascent, slopes.T, block.inputs)
         direction = direction + backend.matmul(error, block.inputs)
