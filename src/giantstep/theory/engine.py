@@ -22,11 +22,11 @@ from .bulk import Bulk
 from .channel import Channel, make_channel
 from .features import Features, Label, Table, evaluations_per_model, is_sharp
 from .labels import BinaryLaw
-from .layers import Profile
-from .means import Setting, wobble
+from .layers import bends, profile_of, rule_nodes
+from .limits import Limits
+from .means import Setting
 from .signs import count_wrong_signs
 from .solution import Solution
-from .state import State
 from .symmetric import packing
 
 RESIDUAL_TOLERANCE = 1e-9
@@ -36,7 +36,6 @@ _FINEST = 2048  # κ intervals per piece at which refinement gives up,
 _FINEST_CONVEX = 256  # for losses that need rules in two dimensions or more,
 _FINEST_LAYERS = 64  # and between the cuts of thin layers
 _BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
-_VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
 _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
 _HARDLY_EVER = (
     1e-2  # share of samples; also the training loss, over E σ*², under which its error counts as absolute
@@ -158,15 +157,15 @@ def _solve_rectangle(
         layers,
     )
     rules = [table.at(stride) for stride in reversed(STRIDES)]
-    limits = _Limits(problem, chunk, block, *rules[-1])
+    limits = Limits(problem, chunk, block, *rules[-1])
     bulks = problem.bulks(chunk, refinement)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         solutions = _on_rules(problem, chunk, rules, bulks, limits.setting, points, start)
         error = _quadrature_error(solutions, rules[-1])
         total = error
         if problem.law is not None:  # on a rule of their own, which refining this one does not improve
-            profile = _profile(problem, chunk, solutions[-1], bulks[0], limits.setting)
-            nodes = _nodes(rules[-1][0], limits.setting)
+            profile = profile_of(problem, chunk, solutions[-1], bulks[0], limits.setting)
+            nodes = rule_nodes(rules[-1][0], limits.setting)
             signs = count_wrong_signs(profile, problem.law, problem.loss, nodes)
             solutions[-1].test_error_01, train, off = (part.reshape(error.shape) for part in signs)
             solutions[-1].train_error_01 = np.where(limits.setting.unit == 0.0, 0.0, train)
@@ -177,14 +176,10 @@ def _solve_rectangle(
     unresolved = ~(error <= tolerance) & ~limits.diverging
     unresolved &= answers["code"] != 5
     finest = _FINEST if problem.loss == square_loss else _FINEST_CONVEX if layers is None else _FINEST_LAYERS
-    if (
-        unresolved.any()
-        and points >= _LAYERS_FROM
-        and layers is None
-        and problem.law is not None
-        and problem.loss != square_loss
-    ):
-        cuts = _bends(profile, problem.loss, nodes).reshape(*error.shape, -1)
+    cuts = None
+    if problem.law is not None and problem.loss != square_loss and layers is None and points >= _LAYERS_FROM:
+        cuts = bends(profile, problem.loss, nodes).reshape(*error.shape, -1)
+    if unresolved.any() and cuts is not None and cuts.size:
         for u, a in np.argwhere(unresolved):
             better = _solve_rectangle(
                 problem,
@@ -245,36 +240,6 @@ def _on_rules(
     return solutions
 
 
-def _profile(
-    problem: Problem, chunk: np.ndarray, solution: Solution, bulk: Bulk, setting: Setting
-) -> Profile:
-    """The fields of all points of a rectangle, one after the other, at any κ."""
-    U, A = setting.alpha.shape
-    rows = np.repeat(chunk, A)
-    means = np.stack([solution.m, solution.zeta, solution.chi][: bulk.modes], axis=2)
-    parts = (solution.V, solution.q, means, solution.psi)
-    state = State(*(part.reshape(U * A, 1, *part.shape[2:]) for part in parts))
-    spread = wobble(bulk, setting)
-    spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
-    layer = (problem.r[rows], problem.c[rows], problem.biases, problem.gamma[rows])
-    return Profile(problem.activation, *layer, state, spread)
-
-
-def _nodes(features: Features, setting: Setting) -> np.ndarray:
-    """The rule's κ for every point, [U·A, N]."""
-    U, A = setting.alpha.shape
-    return np.repeat(np.broadcast_to(features.kappa, (U, features.kappa.shape[-1])), A, axis=0)
-
-
-def _bends(profile: Profile, loss: Loss, nodes: np.ndarray) -> np.ndarray:
-    """Cuts [B, ...] around the κ where the mean field crosses a bend of the score."""
-
-    def marks(V: np.ndarray) -> list[np.ndarray]:
-        return [bend for y in (-1.0, 1.0) for bend in np.moveaxis(loss.breaks(y, V), -1, 0)]
-
-    return profile.layers(marks, nodes)
-
-
 def _separable(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
     """Where the sign of the all-ones field alone, Σ μ0 m, is the right label for almost every κ, at d = ∞."""
     field = solution.m @ features.mu0
@@ -315,56 +280,3 @@ def _answers(solution: Solution, error: np.ndarray) -> dict[str, np.ndarray]:
         "quadrature_error": error,
         "code": failed.astype(np.int8),
     }
-
-
-class _Limits:
-    """The limits λ = 0: which side of the interpolation threshold a point is on, and what that implies.
-
-    There are p features, but if they are all linear in x (μ2 = 0) only min(p, d) directions. Fewer samples
-    than that interpolate: V = v/λ diverges, and the equations are those for v. More samples: V is finite,
-    except that p ≥ d linear features leave V2 = ∞ with no effect, which a very small λ stands for. Then the fit
-    does not depend on how many features there are beyond d, but its norm does: q2 ∝ 1/(β - 1).
-    """
-
-    def __init__(
-        self, problem: Problem, chunk: np.ndarray, block: np.ndarray, features: Features, label: Label
-    ):
-        alpha, beta, lam, noise, d = (
-            a[np.ix_(chunk, block)]
-            for a in (problem.alpha, problem.beta, problem.lam, problem.noise, problem.d)
-        )
-        w = features.weights
-        linear_part = (w * (features.mu0**2 + features.mu1**2).sum(axis=1)).sum(axis=-1)
-        rest = (w * features.mu2sq.sum(axis=1)).sum(axis=-1)
-        linear = (rest <= _VANISHING * linear_part)[:, None]
-        directions = np.where(linear, np.minimum(beta, 1.0), beta)
-        ridgeless = lam == 0.0
-        self.diverging = ridgeless & np.isclose(alpha, directions, rtol=1e-12)
-        self._interpolates = ridgeless & (alpha < directions) & ~self.diverging
-        self._idle = ridgeless & linear & (beta >= 1.0) & ~self._interpolates
-        slope = (w[:, None] * features.mu1**2).sum(axis=(1, 2))[:, None]
-        lam = np.where(self._interpolates | self.diverging, 1.0, lam)
-        lam = np.where(self._idle, 1e-11 * alpha * slope, lam)
-        c = problem.c[chunk]
-        crowded = self._idle & (c.max(axis=1) == c.min(axis=1))[:, None] & (beta < 2.0)  # V2 → ∞ slowly
-        with np.errstate(divide="ignore"):
-            self._norm = np.where(crowded, 1.0 / (beta - 1.0), 1.0)[..., None]
-        beta = np.where(crowded, 2.0, beta)
-        self.setting = Setting(alpha, beta, lam, noise, d, unit=np.where(self._interpolates, 0.0, 1.0))
-
-    def apply(self, answers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Put infinities where the limit has them."""
-        answers["q2"] *= self._norm
-        answers["V1"][self._interpolates] = np.inf
-        answers["V2"][self._interpolates | self._idle] = np.inf
-        for name in ("test_error", "q1", "q2", "V1", "V2"):
-            answers[name][self.diverging] = np.inf
-        for name in ("m", "zeta", "psi", "chi", "test_error_01"):
-            if name in answers:
-                answers[name][self.diverging] = np.nan
-        for name in ("train_error", "train_loss", "train_error_01"):
-            if name in answers:
-                answers[name][self.diverging] = 0.0
-        answers["quadrature_error"][self.diverging] = 0.0
-        answers["code"][self.diverging] = 3
-        return answers

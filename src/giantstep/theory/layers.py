@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..functions import Function
+from ..losses import Loss
 from .averages import Averages
+from .bulk import Bulk
 from .channel.base import REACH
-from .features import features_at
+from .features import Features, features_at
+from .means import Setting, wobble
+from .solution import Solution
 from .state import State, fields
 from .symmetric import packing
+
+if TYPE_CHECKING:
+    from .engine import Problem
 
 _MOST = 4  # crossings of a mark that are looked after
 _LAYER = 5.0  # half-width of a layer in its own units
@@ -82,3 +90,33 @@ class Profile:
         """M less each mark, [B, marks, N], and √q."""
         M, _, V, q = self.at(kappa)
         return np.stack([M - mark for mark in marks(V)], axis=1), np.sqrt(q)
+
+
+def profile_of(
+    problem: Problem, chunk: np.ndarray, solution: Solution, bulk: Bulk, setting: Setting
+) -> Profile:
+    """The fields of all points of a rectangle, one after the other, at any κ."""
+    U, A = setting.alpha.shape
+    rows = np.repeat(chunk, A)
+    means = np.stack([solution.m, solution.zeta, solution.chi][: bulk.modes], axis=2)
+    parts = (solution.V, solution.q, means, solution.psi)
+    state = State(*(part.reshape(U * A, 1, *part.shape[2:]) for part in parts))
+    spread = wobble(bulk, setting)
+    spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
+    layer = (problem.r[rows], problem.c[rows], problem.biases, problem.gamma[rows])
+    return Profile(problem.activation, *layer, state, spread)
+
+
+def rule_nodes(features: Features, setting: Setting) -> np.ndarray:
+    """The rule's κ for every point, [U·A, N]."""
+    U, A = setting.alpha.shape
+    return np.repeat(np.broadcast_to(features.kappa, (U, features.kappa.shape[-1])), A, axis=0)
+
+
+def bends(profile: Profile, loss: Loss, nodes: np.ndarray) -> np.ndarray:
+    """Cuts [B, ...] around the κ where the mean field crosses a bend of the score."""
+
+    def marks(V: np.ndarray) -> list[np.ndarray]:
+        return [bend for y in (-1.0, 1.0) for bend in np.moveaxis(loss.breaks(y, V), -1, 0)]
+
+    return profile.layers(marks, nodes)

@@ -1,0 +1,68 @@
+"""The limit λ → 0 of the square loss: which equations hold on which side of the interpolation threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .features import Features, Label
+from .means import Setting
+
+if TYPE_CHECKING:
+    from .engine import Problem
+
+_VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
+
+
+class Limits:
+    """The limits λ = 0: which side of the interpolation threshold a point is on, and what that implies.
+
+    There are p features, but if they are all linear in x (μ2 = 0) only min(p, d) directions. Fewer samples
+    than that interpolate: V = v/λ diverges, and the equations are those for v. More samples: V is finite,
+    except that p ≥ d linear features leave V2 = ∞ with no effect, which a very small λ stands for. Then the fit
+    does not depend on how many features there are beyond d, but its norm does: q2 ∝ 1/(β - 1).
+    """
+
+    def __init__(
+        self, problem: Problem, chunk: np.ndarray, block: np.ndarray, features: Features, label: Label
+    ):
+        alpha, beta, lam, noise, d = (
+            a[np.ix_(chunk, block)]
+            for a in (problem.alpha, problem.beta, problem.lam, problem.noise, problem.d)
+        )
+        w = features.weights
+        linear_part = (w * (features.mu0**2 + features.mu1**2).sum(axis=1)).sum(axis=-1)
+        rest = (w * features.mu2sq.sum(axis=1)).sum(axis=-1)
+        linear = (rest <= _VANISHING * linear_part)[:, None]
+        directions = np.where(linear, np.minimum(beta, 1.0), beta)
+        ridgeless = lam == 0.0
+        self.diverging = ridgeless & np.isclose(alpha, directions, rtol=1e-12)
+        self._interpolates = ridgeless & (alpha < directions) & ~self.diverging
+        self._idle = ridgeless & linear & (beta >= 1.0) & ~self._interpolates
+        slope = (w[:, None] * features.mu1**2).sum(axis=(1, 2))[:, None]
+        lam = np.where(self._interpolates | self.diverging, 1.0, lam)
+        lam = np.where(self._idle, 1e-11 * alpha * slope, lam)
+        c = problem.c[chunk]
+        crowded = self._idle & (c.max(axis=1) == c.min(axis=1))[:, None] & (beta < 2.0)  # V2 → ∞ slowly
+        with np.errstate(divide="ignore"):
+            self._norm = np.where(crowded, 1.0 / (beta - 1.0), 1.0)[..., None]
+        beta = np.where(crowded, 2.0, beta)
+        self.setting = Setting(alpha, beta, lam, noise, d, unit=np.where(self._interpolates, 0.0, 1.0))
+
+    def apply(self, answers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Put infinities where the limit has them."""
+        answers["q2"] *= self._norm
+        answers["V1"][self._interpolates] = np.inf
+        answers["V2"][self._interpolates | self._idle] = np.inf
+        for name in ("test_error", "q1", "q2", "V1", "V2"):
+            answers[name][self.diverging] = np.inf
+        for name in ("m", "zeta", "psi", "chi", "test_error_01"):
+            if name in answers:
+                answers[name][self.diverging] = np.nan
+        for name in ("train_error", "train_loss", "train_error_01"):
+            if name in answers:
+                answers[name][self.diverging] = 0.0
+        answers["quadrature_error"][self.diverging] = 0.0
+        answers["code"][self.diverging] = 3
+        return answers
