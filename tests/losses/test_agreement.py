@@ -18,22 +18,27 @@ from .erm import Labels, Setting, trial
 
 OPTIMAL = 1e-6  # relative excess of the objective: far below the 1e-2 or so that trials differ by
 
-SIGN = Labels(np.sign, binary=True)
+
+def signs(**law: float) -> Labels:
+    return Labels(np.sign, binary=True, **law)
+
+
+SIGN = signs()
 CASES = [
     Setting("logistic, sign", "tanh", "logistic", SIGN, 1.0, 0.7, 1.5, 0.8, 0.1),
-    Setting("logistic, flips", "relu", "logistic", Labels(np.sign, flips=0.1, binary=True), 1.3, 0.6, 1.0, 1.5, 0.1),
-    Setting("logistic, logistic labels", "tanh", "logistic", Labels(np.sign, scale=2.0, binary=True), 0.8, 0.5, 2.0, 1.4, 0.3),
-    Setting("logistic, latent noise", "tanh", "logistic", Labels(np.sign, latent=0.5, binary=True), 1.5, 0.8, 0.8, 0.5, 0.05),
+    Setting("logistic, flips", "relu", "logistic", signs(flips=0.1), 1.3, 0.6, 1.0, 1.5, 0.1),
+    Setting("logistic, logistic labels", "tanh", "logistic", signs(scale=2.0), 0.8, 0.5, 2.0, 1.4, 0.3),
+    Setting("logistic, latent noise", "tanh", "logistic", signs(latent=0.5), 1.5, 0.8, 0.8, 0.5, 0.05),
     Setting("huber, noise", "tanh", "huber:0.5", Labels(np.sin, noise=0.5), 1.0, 0.7, 1.2, 1.5, 0.2),
     Setting("huber, relu features", "relu", "huber:0.5", Labels(np.sin, noise=0.3), 1.2, 0.5, 2.0, 0.6, 0.1),
     Setting("absolute", "tanh", "absolute", Labels(np.sin, noise=0.5), 1.0, 0.6, 1.5, 0.7, 0.3),
     Setting("absolute, wide", "relu", "absolute", Labels(np.tanh, noise=0.3), 0.8, 0.8, 1.0, 1.6, 0.5),
     Setting("pinball", "tanh", "pinball:0.8", Labels(np.sin, noise=0.5), 1.2, 0.7, 1.5, 1.2, 0.3),
     Setting("hinge", "tanh", "hinge", SIGN, 1.0, 0.7, 1.5, 0.7, 0.5),
-    Setting("hinge, flips", "relu", "hinge", Labels(np.sign, flips=0.1, binary=True), 1.0, 0.6, 1.2, 1.5, 0.3),
+    Setting("hinge, flips", "relu", "hinge", signs(flips=0.1), 1.0, 0.6, 1.2, 1.5, 0.3),
     Setting("squared hinge", "tanh", "squared_hinge", SIGN, 1.2, 0.6, 1.0, 1.5, 0.2),
-    Setting("squared hinge, narrow", "relu", "squared_hinge", Labels(np.sign, flips=0.05, binary=True), 1.0, 0.8, 2.0, 0.6, 0.2),
-    Setting("exponential, flips", "tanh", "exponential", Labels(np.sign, flips=0.15, binary=True), 1.0, 0.6, 2.0, 0.8, 0.5),
+    Setting("squared hinge, narrow", "relu", "squared_hinge", signs(flips=0.05), 1.0, 0.8, 2.0, 0.6, 0.2),
+    Setting("exponential, flips", "tanh", "exponential", signs(flips=0.15), 1.0, 0.6, 2.0, 0.8, 0.5),
 ]  # fmt: skip
 QUICK = [case for case in CASES if case.name in ("logistic, flips", "huber, noise", "absolute", "hinge")]
 

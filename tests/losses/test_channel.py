@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -128,10 +130,7 @@ def test_closed_forms_of_clipped_scores_equal_integrals_over_the_residual(text: 
 
         cuts = np.clip((loss.breaks(0.0, np.array([stiffness])).ravel() - 0.2) / np.sqrt(0.7), -10, 10)
         edges = np.unique(np.concatenate([[-10.0, 10.0], cuts]))
-        return sum(
-            quad(integrand, a, b, epsabs=1e-14, epsrel=1e-12)[0]
-            for a, b in zip(edges, edges[1:], strict=False)
-        )
+        return sum(quad(integrand, a, b, epsabs=1e-14, epsrel=1e-12)[0] for a, b in pairwise(edges))
 
     scale = np.sqrt(found.F2[0, 0])
     assert found.F1[0, 0] == pytest.approx(integral(1), abs=1e-10 * scale)
@@ -184,7 +183,7 @@ def test_label_chances_are_gaussian_averages_of_the_label(target: gs.Target):
             b,
             epsabs=1e-12,
         )[0]
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
     )
     found, slope = law.chance(np.array(mean), np.array(variance))
     assert found == pytest.approx(expected, abs=1e-11)

@@ -40,7 +40,7 @@ def test_spelling_is_free_and_parameters_have_defaults():
 
 @pytest.mark.parametrize("text", ["cubic", "huber:x", "huber:-1", "huber:nan", "pinball:1", "logistic:2", ""])
 def test_what_is_no_loss_is_refused_with_the_way_out(text: str):
-    with pytest.raises(ParameterError, match="huber|pinball|use one of"):
+    with pytest.raises(ParameterError, match=r"huber|pinball|use one of"):
         as_loss(text)
 
 

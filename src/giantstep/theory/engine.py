@@ -40,15 +40,11 @@ _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error cou
 _HARDLY_EVER = (
     1e-2  # share of samples; also the training loss, over E σ*², under which its error counts as absolute
 )
-_LAYERS_FROM, _LAYERS_POINTS = (
-    64,
-    32,
-)  # κ intervals beyond which thin layers are suspected, and then between cuts
+_LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
+_LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
 _SIGNS_WEIGHT = 0.01  # of the error of a share of wrong signs in the quadrature error: 1e-4 is plenty
-_MONITORED = (
-    ("test_error", _NEARLY_ZERO),
-    ("train_loss", _HARDLY_EVER),
-)  # and the size at which errors are absolute
+# answers whose quadrature error counts, and the size under which it counts as absolute
+_MONITORED = (("test_error", _NEARLY_ZERO), ("train_loss", _HARDLY_EVER))
 
 STATUS = (
     "converged",
@@ -177,9 +173,9 @@ def _solve_rectangle(
     unresolved &= answers["code"] != 5
     finest = _FINEST if problem.loss == square_loss else _FINEST_CONVEX if layers is None else _FINEST_LAYERS
     cuts = None
-    if problem.law is not None and problem.loss != square_loss and layers is None and points >= _LAYERS_FROM:
+    if unresolved.any() and layers is None and points >= _LAYERS_FROM and _may_bend(problem):
         cuts = bends(profile, problem.loss, nodes).reshape(*error.shape, -1)
-    if unresolved.any() and cuts is not None and cuts.size:
+    if cuts is not None and cuts.size:
         for u, a in np.argwhere(unresolved):
             better = _solve_rectangle(
                 problem,
@@ -238,6 +234,11 @@ def _on_rules(
             found = convex.solve(features, label, bulk, channel(), setting, stride == 1, start)
         solutions.append(found)
     return solutions
+
+
+def _may_bend(problem: Problem) -> bool:
+    """Whether the averaged scores may have thin layers in κ: real labels blur them, the square loss has none."""
+    return problem.law is not None and problem.loss != square_loss
 
 
 def _separable(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
