@@ -3,9 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+DOCS_INSTALLED := .venv/.installed-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint agreement bench clean
+.PHONY: help demo test lint agreement bench docs clean
 
 help:
 	@echo "make demo       theory against simulation: prints a table, draws demo/learning_curves.png"
@@ -13,6 +14,7 @@ help:
 	@echo "make lint       linters and type check alone"
 	@echo "make agreement  theory against simulation at length (minutes)"
 	@echo "make bench      speed of theory and simulation on this machine"
+	@echo "make docs       this software's documentation, into docs/_build/html"
 	@echo "make clean      remove .venv, caches and the demo's output"
 
 demo: $(INSTALLED)
@@ -32,8 +34,12 @@ agreement: $(INSTALLED)
 bench: $(INSTALLED)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
+docs: $(DOCS_INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf docs/_build .venv .pytest_cache .ruff_cache .hypothesis demo
 
 # The stamp is newer than pyproject.toml once everything it names is installed.
 $(INSTALLED): pyproject.toml
@@ -43,4 +49,9 @@ $(INSTALLED): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing giantstep and its tools into .venv (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	@echo "installing Sphinx and its extensions into .venv (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@

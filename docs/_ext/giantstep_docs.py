@@ -1,0 +1,42 @@
+"""Sphinx directives that write what the package knows, so that nothing is typed twice."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
+
+from giantstep.quantities import _TABLE
+
+FIRST_ANSWER, FIRST_DIAGNOSTIC = "test_error", "residual"
+
+
+class Symbols(Directive):
+    """A table of the quantities of `giantstep.quantities`; the argument is `inputs`, `answers` or `diagnostics`."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {}
+
+    def run(self) -> list[nodes.Node]:
+        names = list(_TABLE)
+        answers, diagnostics = names.index(FIRST_ANSWER), names.index(FIRST_DIAGNOSTIC)
+        parts = {
+            "inputs": names[:answers],
+            "answers": names[answers:diagnostics],
+            "diagnostics": names[diagnostics:],
+        }
+        lines = ["| name | symbol | meaning |", "|---|---|---|"]
+        for name in parts[self.arguments[0]]:
+            symbol, words = _TABLE[name]
+            words = words.replace("|", r"\|")
+            lines.append(f"| `{name}` | {f'${symbol}$' if symbol else ''} | {words} |")
+        container = nodes.Element()
+        self.state.nested_parse(StringList(lines), self.content_offset, container)
+        return container.children
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.add_directive("symbols", Symbols)
+    return {"version": "1", "parallel_read_safe": True}

@@ -1,0 +1,53 @@
+"""Sphinx configuration of giantstep's documentation; `make docs` builds it, with warnings as errors."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+import giantstep
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # for %%sh cells
+
+project = "giantstep"
+author = "The giantstep developers"
+copyright = "2025, The giantstep developers"
+version = release = giantstep.__version__
+language = "en-GB"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "giantstep_docs"]
+exclude_patterns = ["_build", "_data", "_ext"]
+nitpicky = False  # types of other libraries have no page here
+
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say in words what may be given
+napoleon_use_rtype = False
+
+
+def _digest() -> str:
+    """Executed pages are kept as long as neither they nor the package change."""
+    found = hashlib.sha256()
+    for path in sorted(Path(giantstep.__file__).parent.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE / "_build" / "executed" / _digest())
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+html_theme = "furo"
+html_title = f"giantstep {release}"
+html_static_path = ["_static"]
+html_theme_options = {"navigation_with_keys": True}
+suppress_warnings = ["mystnb.unknown_mime_type"]
