@@ -37,6 +37,12 @@ def test_no_penalty_beats_the_lower_bounds(activation, target, r, gamma, c, beta
     assert found["lower_beta"] <= found["upper"] + slack
 
 
+def test_without_a_spike_a_mean_that_is_rounding_offers_nothing():
+    found = bounds(gs.SpikedRF("tanh", r=0.0, gamma=1.0), "sin")
+    assert found["upper"] == pytest.approx((1 - np.exp(-2)) / 2, rel=ROUNDING)  # E sin²: nothing is learned
+    assert found["lower"] == pytest.approx(float(found["linear"]), rel=ROUNDING)
+
+
 @settings(max_examples=10)
 @given(
     values=st.sampled_from([(-1.0, 1.0), (0.0, 1.0), (0.5, 1.5), (-1.0, 0.5, 2.0)]),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..model import FunctionLike
 
 TOLERANCE = 1e-11
+_ABSENT = 1e-11  # size of a function, over that of the features, below which it is rounding: no spike, no μ0
 _DEPENDENT = 1e-9  # share of a function outside the span of others that cannot be told from its own error
 
 
@@ -150,7 +151,8 @@ def project(features: Features, functions: np.ndarray, t: np.ndarray) -> Best:
     root = np.sqrt(features.weights)
     A = functions * root[:, None]
     size = np.sqrt((A**2).sum(axis=-1))
-    scale = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
+    present = size > _ABSENT * _feature_size(features)[:, None]
+    scale = np.where(present, 1.0 / np.where(present, size, 1.0), 0.0)
     left, values, right = np.linalg.svd(np.swapaxes(A * scale[..., None], -1, -2), full_matrices=False)
     kept = values > _DEPENDENT * values[:, :1].clip(min=1e-300)
     b = t * root
@@ -165,6 +167,12 @@ def project_rows(features: Features, functions: np.ndarray, t: np.ndarray) -> np
     """The closest point itself, as a function on the nodes [U, N]."""
     found = project(features, functions, t)
     return (found.coefficients[:, None] @ functions)[:, 0]
+
+
+def _feature_size(features: Features) -> np.ndarray:
+    """Root mean square of the largest group's features, [U]."""
+    power = (features.mu0**2 + features.mu1**2 + features.mu2sq).max(axis=1)
+    return np.sqrt(mean(features, power))
 
 
 def mean(features: Features, f: np.ndarray) -> np.ndarray:
