@@ -26,6 +26,7 @@ _LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 STRIDES = (1, 2, 4)
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
+_LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
 
 
 class Moments(NamedTuple):
@@ -52,14 +53,16 @@ class Samples(NamedTuple):
         f, w = self.values[take], self.weights[STRIDES.index(stride)]
         z = self.z[nested(stride)] if shared else self.z[take]
         w = w if shared else w[(*rows, ...)]
-        tests = (w, w * z, w * (z * z - 1.0))
-        if shared:
-            mean, first, second = np.moveaxis(f @ np.stack(tests, axis=-1), -1, 0)
-            left = f - mean[..., None]
-            left -= first[..., None] * z
-            left *= left
-            remainder = left @ w
+        if shared:  # the same, as matrix products with test functions that carry half of the weight
+            root = np.sqrt(w)
+            basis = np.stack([root, root * z, root * (z * z - 1.0)])
+            left = f * root
+            found = left @ basis.T
+            left -= found[..., :2] @ basis[:2]
+            mean, first, second = np.moveaxis(found, -1, 0)
+            remainder = np.einsum("...j,...j->...", left, left)
         else:
+            tests = (w, w * z, w * (z * z - 1.0))
             mean, first, second = (np.einsum("...pj,...pj->...", f, test) for test in tests)
             left = f - mean[..., None, None]
             left -= first[..., None, None] * z
@@ -149,14 +152,12 @@ def moments(
 def points_needed(f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13) -> int:
     """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span."""
     shift = np.linspace(-span, span, 41) if span > 0 else np.zeros(1)
-    n = _FIRST
-    while 2 * n <= _LAST:
+    for n in _LADDER:
         samples = sample(f, shift, np.full_like(shift, scale), n, reach)
         fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
         if np.all(extrapolated_error(_distance(fine, middle), _distance(middle, coarse)) <= tolerance):
-            break
-        n *= 2
-    return n
+            return n
+    return _LAST // 2
 
 
 def expectation(

@@ -6,7 +6,7 @@ function of κ meets the features as one matrix product with a table made once p
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -52,13 +52,13 @@ class Averages:
 
     @cached_property
     def _phi_pairs(self) -> np.ndarray:
-        rows, cols = np.triu_indices(self.phi.shape[1])
+        rows, cols = _upper_triangle(self.phi.shape[1])
         return self.table(self.phi[:, rows] * self.phi[:, cols])
 
     @cached_property
     def mean_products(self) -> np.ndarray:
         """The products of mean modes, upper triangle, [U, F(F+1)/2, N]."""
-        rows, cols = np.triu_indices(self.means.shape[1])
+        rows, cols = _upper_triangle(self.means.shape[1])
         return self.means[:, rows] * self.means[:, cols]
 
     @cached_property
@@ -110,10 +110,13 @@ def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return (matrix @ vector[..., None])[..., 0]
 
 
+_upper_triangle = lru_cache(maxsize=64)(np.triu_indices)
+
+
 def symmetric(entries: np.ndarray, size: int) -> np.ndarray:
     """Full symmetric matrices from their upper triangles."""
     full = np.empty((*entries.shape[:-1], size, size), entries.dtype)
-    rows, cols = np.triu_indices(size)
+    rows, cols = _upper_triangle(size)
     full[..., rows, cols] = entries
     full[..., cols, rows] = entries
     return full

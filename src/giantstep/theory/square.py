@@ -18,7 +18,7 @@ from .features import Features, Label
 from .means import Means, Setting, solve_means, wobble
 from .response import Response, respond, signal_energy_gradient, total_tangent
 from .solution import Solution
-from .symmetric import packing, solve_small
+from .symmetric import Packing, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
@@ -106,9 +106,7 @@ def _responses(
             return V, residual, response, gain, Jacobian
         best = np.minimum(best, residual)
         newton = V + solve_small(Jacobian, gap)
-        positive = np.all(pack.vector(newton) >= 0.0, axis=-1) & np.all(
-            newton[..., _diagonal(pack)] >= 0, axis=-1
-        )
+        positive = np.all(newton[..., pack.diagonal] >= 0.0, axis=-1)
         V = np.where(positive[..., None], newton, response.V)
         step += 1
 
@@ -140,15 +138,8 @@ def _means(
     return solve_means(bulk, setting, response, hat1, pairs, r, r_psi, size)
 
 
-def _scale(V: np.ndarray, pack: object) -> np.ndarray:
+def _scale(V: np.ndarray, pack: Packing) -> np.ndarray:
     """What an entry of V is small or large against: its own diagonal entries."""
-    diagonal = V[..., _diagonal(pack)]
-    K = diagonal.shape[-1] // 2
-    lead = np.sqrt(diagonal[..., :K])
-    rows, cols = np.triu_indices(K)
-    scale = np.concatenate([lead[..., rows] * lead[..., cols], diagonal[..., K:]], axis=-1)
+    lead = np.sqrt(V[..., pack.diagonal[: pack.groups]])
+    scale = np.concatenate([lead[..., pack.rows] * lead[..., pack.cols], pack.vector(V)], axis=-1)
     return np.where(scale > 0, scale, 1.0)
-
-
-def _diagonal(pack) -> np.ndarray:
-    return np.concatenate([np.flatnonzero(pack.rows == pack.cols), pack.pairs + np.arange(pack.groups)])

@@ -20,6 +20,10 @@ class Packing:
         self.rows, self.cols = np.triu_indices(groups)
         self.pairs = len(self.rows)
         self.size = self.pairs + groups
+        # where the diagonal entries of the matrix stand, followed by the vector's
+        self.diagonal = np.concatenate(
+            [np.flatnonzero(self.rows == self.cols), self.pairs + np.arange(groups)]
+        )
         # how often an entry stands in the full matrix: off-diagonal pairs twice
         self.counts = np.concatenate([np.where(self.rows == self.cols, 1.0, 2.0), np.ones(groups)])
         # one symmetric unit perturbation per pair
