@@ -58,6 +58,36 @@ def _check_step(model: Network) -> None:
         )
 
 
+def check_bulk(model: Network | SpikedRF, bulk: str | None) -> str | None:
+    """The rows of W: random ones (None), or those of Π⊥, which only some models have."""
+    if bulk not in (None, "orthogonal"):
+        raise ParameterError(
+            f"bulk = {bulk!r} is not a thing to simulate: rows are random (leave it out) or 'orthogonal'; what "
+            "predict calls exact and isotropic are theories of a Network and of its equivalent SpikedRF"
+        )
+    if bulk and (
+        isinstance(model, Network)
+        or np.any(np.asarray(model.beta) != 1.0)
+        or np.any(np.asarray(model.c) != 1.0)
+        or model.readout.c is not None
+    ):
+        raise ParameterError(
+            "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions; use a SpikedRF with beta = 1, c = 1"
+        )
+    return bulk
+
+
+def check_learned_at(x: Any, features: str) -> tuple[float, ...]:
+    """Where to evaluate the learned function; Gaussian features, redrawn for each input, have none."""
+    if x is None:
+        return ()
+    if features == "gaussian":
+        raise ParameterError(
+            "learned_at needs features = 'network': Gaussian features are not a function of x"
+        )
+    return tuple(np.atleast_1d(checked_parameter("learned_at", x)).tolist())
+
+
 def check_readout_parameters(alpha: Any, lam: Any) -> tuple[Any, Any]:
     """alpha and lam as numbers, arrays or DataArrays within their ranges."""
     for name, value in (("alpha", alpha), ("lam", lam)):

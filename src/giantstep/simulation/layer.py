@@ -35,9 +35,11 @@ class Layer:
     measured: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def first_layer(model: Network | SpikedRF, target: Target, d: int, draws: Draws) -> Layer:
-    """The layer of one trial of a model whose parameters are plain numbers."""
-    return _trained(model, target, d, draws) if isinstance(model, Network) else _spiked(model, d, draws)
+def first_layer(
+    model: Network | SpikedRF, target: Target, d: int, draws: Draws, bulk: str | None = None
+) -> Layer:
+    """The layer of one trial of a model whose parameters are plain numbers; `bulk`: see `simulate`."""
+    return _trained(model, target, d, draws) if isinstance(model, Network) else _spiked(model, d, draws, bulk)
 
 
 def width(model: Network | SpikedRF, d: int) -> int:
@@ -70,14 +72,17 @@ def letters_of_neurons(letters: Letters, groups: tuple[slice, ...]) -> np.ndarra
     return letters.of_neurons(groups[-1].stop) if letters.law is not None else spread(letters.values, groups)
 
 
-def _spiked(model: SpikedRF, d: int, draws: Draws) -> Layer:
+def _spiked(model: SpikedRF, d: int, draws: Draws, bulk: str | None) -> Layer:
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
     r, gamma, c = float(model.r), float(model.gamma), float(model.c)  # type: ignore[arg-type]
     radius = np.sqrt(spread(letters.c or (c,) * len(groups), groups))
     spike = r * letters_of_neurons(letters, groups)
     v, t = _directions(d, draws)
-    rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
+    if bulk == "orthogonal":
+        rows, radius = _rows_across(v, backend)
+    else:
+        rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
     if r:
         rows = rows + backend.asarray(spike)[:, None] * v[None, :]
     theta = gamma * v + float(np.sqrt(1 - gamma**2)) * t
@@ -185,6 +190,15 @@ def unit_rows(p: int, d: int, draws: Draws) -> Any:
     xp = draws.backend.xp
     rows /= xp.sqrt(xp.sum(rows * rows, axis=1))[:, None]
     return rows
+
+
+def _rows_across(v: Any, backend: Backend) -> tuple[Any, np.ndarray]:
+    """The rows of Π⊥ = I - vvᵀ and their norms √(1 - v_i²), close to 1: one neuron per axis, none sees the spike.
+
+    v and the target are uniform, so which neurons have which letter makes no difference.
+    """
+    rows = backend.asarray(np.eye(v.shape[0])) - v[:, None] * v[None, :]
+    return rows, np.sqrt(1.0 - backend.numpy(v) ** 2)
 
 
 def _directions(d: int, draws: Draws) -> tuple[Any, Any]:

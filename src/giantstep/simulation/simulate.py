@@ -37,6 +37,8 @@ def simulate(
     trials: int | Sequence[int] = 10,
     seed: int = 0,
     features: str | None = None,
+    bulk: str | None = None,
+    learned_at: Any = None,
     device: str = "cpu",
     dtype: str = "float64",
     backend: str | None = None,
@@ -63,6 +65,8 @@ def simulate(
       r=0.9, gamma=0.8), ...)`
     - equivalent Gaussian features of Result 2, φ = μ0 1 + μ1 Wx + μ2 ξ given κ = v·x/√d: the same, to test the
       equivalence itself. `simulate(SpikedRF(...), ..., features="gaussian")`
+    - the special spiked features with W = Π⊥: `simulate(SpikedRF("relu", r=1, gamma=1, readout="rademacher"), ...,
+      bulk="orthogonal")`
     - several letters or biases: `readout=Letters(...)` in the model; group sizes are weight·p by largest
       remainder, biases are added to the pre-activations in the step as well.
     - binary labels: `Target("sign", flips=0.1)` or `Target("logistic", scale=2)`; the labels are ±1.
@@ -82,6 +86,8 @@ def simulate(
     trials : how many, or which: `trials=[7]` repeats trial 7 alone.
     seed : trial t of a seed draws the same numbers whatever else is asked for.
     features : "network" (the default) or "gaussian".
+    bulk : random rows by default; "orthogonal": those of Π⊥ = I - vvᵀ/d, for a `SpikedRF` with beta = c = 1.
+    learned_at : numbers x at which to evaluate the learned function E[f | θ·x/√d = x], exactly: adds `learned`.
     device, backend : "cpu" with numpy by default; "cuda" uses torch. "torch" and "array-api-strict" on the CPU see
         numpy's random numbers; a GPU draws its own.
     dtype : "float64" or "float32". Measured at d = 800, float32 changes test errors by 1e-6 of their value at
@@ -111,6 +117,7 @@ def simulate(
     """
     target = as_target(target)
     features = check.check_choices(model, features, loss, method)
+    bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features)
     alpha, lam = check.check_readout_parameters(alpha, lam)
     loss = check.check_loss(loss, target, lam)
     d, numbers = check.check_count("d", d, 2), check.trial_numbers(trials)
@@ -119,14 +126,15 @@ def simulate(
     library = make_backend(backend, device, dtype)
 
     plan = _Plan(model, target, alpha, lam)
-    common = Task(model, target, d, 0, seed, (), n_test, features, loss, method, library.name, device, dtype)
+    options = (features, loss, method, library.name, device, dtype, bulk, at)
+    common = Task(model, target, d, 0, seed, (), n_test, *options)
     settings = [plan.task(index, common) for index in np.ndindex(*plan.shape)]
     check.check_memory(settings, library, workers)
     tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
     results, interrupted = run_tasks(tasks, workers, executor, progress)
     done, answers = plan.collect(numbers, len(settings), results)
     attrs = provenance(common) | {"interrupted": int(interrupted)}
-    return plan.grid.dataset(answers, attrs, plan.coords | {"trial": done})
+    return plan.grid.dataset(answers, attrs, plan.coords | {"trial": done} | ({"x": list(at)} if at else {}))
 
 
 class _Plan:
@@ -176,14 +184,18 @@ class _Plan:
         return [numbers[position] for position in done], answers
 
     def _labelled(self, name: str, stacked: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-        """Axes (trial, setting, letters, points) -> trial, setting dims, point dims, letter dims."""
+        """Axes (trial, setting, letters, points) -> trial, setting dims, point dims, letter dims.
+
+        The learned function has (trial, setting, points, x) already.
+        """
         letters = ("letter", "letter_")[: letter_axes(name)] if self.coords else ()
-        per_point = stacked.ndim > 2 + len(letters)
+        last = ("x",) if name == "learned" else letters
+        per_point = stacked.ndim > 2 + len(last)
         if per_point and letters:
             stacked = np.moveaxis(stacked, -1, 2)
         sizes = (len(stacked), *self.shape, *(self.point_shape if per_point else ()))
-        dims = ("trial", *self.setting_dims, *(self.point_dims if per_point else ()), *letters)
-        return dims, stacked.reshape(*sizes, *stacked.shape[stacked.ndim - len(letters) :])
+        dims = ("trial", *self.setting_dims, *(self.point_dims if per_point else ()), *last)
+        return dims, stacked.reshape(*sizes, *stacked.shape[stacked.ndim - len(last) :])
 
 
 def provenance(task: Task) -> dict[str, Any]:
@@ -201,7 +213,7 @@ def provenance(task: Task) -> dict[str, Any]:
         "device": task.device,
         "dtype": task.dtype,
         "backend": task.backend,
-    }
+    } | ({"bulk": task.bulk} if task.bulk else {})
 
 
 def _json(description: Network | SpikedRF | Target) -> str:

@@ -16,6 +16,7 @@ from .data import Data
 from .draw import Batch, Draws
 from .features import Features, GaussianFeatures, NetworkFeatures, ResultTwo
 from .layer import Layer, first_layer
+from .learned import learned_function
 from .readout import Fit, fitter
 from .statistics import drop_single_letter, summary_statistics
 
@@ -40,13 +41,15 @@ class Task:
     backend: str | None = None
     device: str = "cpu"
     dtype: str = "float64"
+    bulk: str | None = None  # "orthogonal": W = Π⊥ instead of random rows
+    learned_at: tuple[float, ...] = ()  # where to evaluate the learned function
 
 
 def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarray]:
     """Every statistic of the trial: per point those of its readout (points last), else those of the layer."""
     backend = backend or make_backend(task.backend, task.device, task.dtype)
     draws = Draws(task.seed, task.trial, backend)
-    layer = first_layer(task.model, task.target, task.d, draws)
+    layer = first_layer(task.model, task.target, task.d, draws, task.bulk)
     features = _features(task, layer, draws)
     train = Data(Batch.TRAIN, task.target, layer.theta, draws)
 
@@ -59,6 +62,9 @@ def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarra
     readouts = backend.xp.stack([fits[n].readouts[:, column] for n, column in order], axis=1)
     answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
     answers |= _errors(task, features, layer, draws, readouts, answers)
+    if task.learned_at:
+        at, weights = np.array(task.learned_at), (layer.rows, layer.theta)
+        answers["learned"] = learned_function(readouts, *weights, at, task.model.activation, layer.biases)
     return answers | {name: drop_single_letter(value, name) for name, value in layer.measured.items()}
 
 

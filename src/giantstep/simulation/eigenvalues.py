@@ -1,0 +1,75 @@
+"""Eigenvalues of the features' covariance at finite size, trial by trial: what the verb `spectrum` predicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..grid import Grid
+from ..model import Network, SpikedRF, Target, as_target
+from . import check
+from .backend import Backend, make_backend
+from .data import Data
+from .draw import Batch, Draws
+from .features import NetworkFeatures
+from .layer import first_layer
+from .simulate import provenance
+from .trial import Task
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def simulate_spectrum(
+    model: Network | SpikedRF,
+    target: Target | str | None = None,
+    *,
+    alpha: float,
+    d: int,
+    trials: int = 10,
+    seed: int = 0,
+    device: str = "cpu",
+    dtype: str = "float64",
+) -> xr.Dataset:
+    r"""All p eigenvalues of :math:`\Psi^\top\Psi/p`, in increasing order, n = `alpha`·d samples, for each trial.
+
+    Ψ are the features of a first layer as `simulate` draws and trains it, from the same random numbers; the
+    parameters are single numbers. Only a Network's step needs the target. Returns `eigenvalue` over (`trial`, `rank`).
+    """
+    if isinstance(model, Network) and target is None:
+        raise ParameterError(
+            "the spectrum of a Network needs the target that its step was taken on; give target="
+        )
+    target = as_target("x" if target is None else target)
+    check.check_choices(model, None, "square", "auto")
+    alpha, _ = check.check_readout_parameters(alpha, 1.0)
+    check.check_sizes(model, [float(alpha)], d)
+    backend, numbers = make_backend(None, device, dtype), check.trial_numbers(trials)
+    task = Task(
+        model, target, d, 0, seed, ((round(float(alpha) * d), 1.0),), backend=backend.name, device=device
+    )
+    check.check_memory([task], backend, 1)
+    found = np.stack([_eigenvalues(task, Draws(seed, trial, backend), backend) for trial in numbers])
+    names = ("eta", "alpha0", "r", "gamma", "c", "beta")
+    own = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    attrs = provenance(task) | {"command": "simulate_spectrum", "dtype": dtype}
+    dataset = Grid(own | {"alpha": alpha}).dataset(
+        {"eigenvalue": (("trial", "rank"), found)}, attrs, {"trial": numbers}
+    )
+    dataset["eigenvalue"].attrs["long_name"] = "eigenvalue of the features' covariance"
+    return dataset
+
+
+def _eigenvalues(task: Task, draws: Draws, backend: Backend) -> np.ndarray:
+    """Those of one trial; the Gram matrix holds its lower triangle."""
+    from scipy.linalg import eigvalsh
+
+    layer = first_layer(task.model, task.target, task.d, draws)
+    features = NetworkFeatures(layer, task.model.activation, backend)
+    p = layer.rows.shape[0]
+    gram: Any = backend.zeros(p, p)
+    for block in Data(Batch.TRAIN, task.target, layer.theta, draws).blocks(task.points[0][0]):
+        gram = backend.add_gram(gram, features(block, Batch.TRAIN))
+    return eigvalsh(backend.numpy(gram) / p, lower=True)
