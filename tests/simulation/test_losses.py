@@ -221,6 +221,14 @@ def test_more_kinks_than_features_can_meet_do_not_break_the_interior_point_metho
     assert gap < convex.TOLERANCE["float64"]
 
 
+@pytest.mark.parametrize("name", ["huber:1", "absolute"])
+def test_labels_that_are_all_zero_have_a_readout_of_zero(name):
+    features = np.random.default_rng(0).standard_normal((10, 4))
+    readout, gap = convex._minimise(as_loss(name), features, np.zeros(10), 0.1, np.zeros(4), NumpyBackend())
+    assert not readout.any()
+    assert gap == 0
+
+
 @pytest.mark.parametrize("name", ["logistic", "absolute"])
 @pytest.mark.parametrize("ratios", [(0.5,), (3.0,), (0.5, 3.0)])
 def test_the_memory_estimate_is_an_upper_bound(name, ratios):

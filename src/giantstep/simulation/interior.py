@@ -66,8 +66,8 @@ class InteriorPoint:
     def gap(self, force: np.ndarray, readout: Any, rest: np.ndarray) -> float:
         """(primal - dual)/primal objective, at a readout that belongs to the forces."""
         reached = np.where(rest > 0, self.high, self.low)
-        losses = float(reached @ rest)
-        return float((reached - force) @ rest) / (losses + self.lam / 2 * float(readout @ readout))
+        objective = float(reached @ rest) + self.lam / 2 * float(readout @ readout)
+        return float((reached - force) @ rest) / max(objective, 1e-300)  # labels may all be 0
 
     def _images(self, force: np.ndarray) -> tuple[Any, np.ndarray]:
         backend = self.backend

@@ -155,6 +155,6 @@ def _check_picklable(task: Task, workers: int, executor: Any) -> None:
     except Exception as error:
         how = f"workers = {workers}" if executor is None else f"executor = {executor!r}"
         raise ParameterError(
-            f"{how} sends trials to other processes, but the model or target cannot be sent ({error}); "
+            f"{how} sends trials to other processes, but the model, target or loss cannot be sent ({error}); "
             "use a name or an expression for its functions, or one defined at the top of a module"
         ) from None
