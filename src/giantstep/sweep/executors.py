@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from ..errors import ParameterError
 from ..simulation.check import check_count
@@ -17,6 +19,7 @@ from .job import Outcome, Work, perform
 from .problems import SweepError
 
 _TRIES = 3  # for a job whose worker died
+_SCHEMES = ("tcp", "tls", "ucx", "ws", "wss")
 _REFRESH = 5.0  # seconds between looks at how large a cluster has become
 DIED = f"its worker process died {_TRIES} times (killed, perhaps for want of memory); try fewer workers or a smaller d"
 
@@ -72,12 +75,25 @@ def cluster(address: str | None, started: int | None, threads: int) -> Iterator[
             }
             here: Any = distributed.LocalCluster(**options)
             address = cleanup.enter_context(here).scheduler_address
-        try:
-            client = distributed.Client(address, timeout="10s", set_as_default=False)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise SweepError(f"scheduler = {address!r} does not answer: {reason}; is it running?") from error
+        else:
+            _check_answers(address or "")
+        client = distributed.Client(address, timeout="30s", set_as_default=False)
         yield _Dask(cleanup.enter_context(client), threads)
+
+
+def _check_answers(address: str) -> None:
+    """Knock before Dask does: it takes a minute to give up, and says so in many lines."""
+    parts = urlsplit(address)
+    try:
+        if parts.scheme not in _SCHEMES or not parts.hostname or not parts.port:
+            raise ValueError
+        socket.create_connection((parts.hostname, parts.port), timeout=10.0).close()
+    except ValueError:
+        raise ParameterError(
+            f"scheduler = {address!r} is no address; write it like tcp://10.0.0.5:8786"
+        ) from None
+    except OSError as error:
+        raise SweepError(f"scheduler = {address!r} does not answer ({error}); is it running?") from None
 
 
 def cores() -> int:

@@ -52,8 +52,9 @@ def rounded(values: Any) -> np.ndarray:
     ordinary = (size > 1e-290) & np.isfinite(values)
     exponent = DIGITS - 1 - np.floor(np.log10(np.where(ordinary, size, 1.0)))
     scale = 10.0 ** np.abs(exponent)  # never a fraction, which would not be exact
-    whole = np.rint(np.where(exponent >= 0, values * scale, values / scale))
-    return np.where(ordinary, np.where(exponent >= 0, whole / scale, whole * scale), values)
+    with np.errstate(over="ignore", invalid="ignore"):  # of the branch that is not taken
+        whole = np.rint(np.where(exponent >= 0, values * scale, values / scale))
+        return np.where(ordinary, np.where(exponent >= 0, whole / scale, whole * scale), values)
 
 
 def positions(wanted: np.ndarray, stored: np.ndarray) -> np.ndarray:

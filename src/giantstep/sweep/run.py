@@ -173,9 +173,7 @@ class _Workload:
             self._collect()
             raise
         finally:
-            for future in self._flying:
-                future.cancel()
-            self.display.end()
+            self.display.end()  # what is still in flight ends with its executor
 
     def _send(self) -> bool:
         """Keep every worker busy; whether there was anything to send."""

@@ -1,0 +1,93 @@
+"""A small sweep, drivers as real processes, and exact comparison of what they leave."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from giantstep.sweep import Sweep, results
+from giantstep.sweep.parts import parts
+from giantstep.sweep.store import Store
+
+TOML = """
+target = "sin"
+alpha = [0.5, 1.0, 2.0]
+lam = [0.01, 0.1]
+[model]
+activation = "tanh"
+eta = [0.5, 1.0]
+alpha0 = 2.0
+[theory]
+bulk = "isotropic"
+[simulation]
+d = {d}
+trials = {trials}
+n_test = 200
+"""
+
+DRIVER = "from giantstep.cli import main; main()"
+
+
+def write_toml(folder: Path, d: int = 20, trials: int = 10) -> Path:
+    path = folder / "sweep.toml"
+    path.write_text(TOML.format(d=d, trials=trials))
+    return path
+
+
+def start(*words: object) -> subprocess.Popen[str]:
+    """`giantstep sweep ...` as a process of its own."""
+    command = [sys.executable, "-c", DRIVER, "sweep", *map(str, words)]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+
+
+def finish(*words: object) -> tuple[int, str, str]:
+    process = start(*words)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def batches(store: Path) -> int:
+    """Jobs that are in a store which somebody may be writing."""
+    if not store.exists():
+        return 0
+    connection = sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
+    try:
+        return connection.execute("SELECT count(*) FROM batch").fetchone()[0]
+    finally:
+        connection.close()
+
+
+def wait_for_batches(store: Path, count: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while batches(store) < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def assert_same_results(sweep: Sweep, store: Path, other: Path) -> None:
+    """Bit for bit, labels included."""
+    for one, two in zip(results(sweep, store)[:2], results(sweep, other)[:2], strict=True):
+        assert one is not None
+        assert two is not None
+        assert one.attrs["missing"] == 0
+        assert one.identical(two)
+
+
+def assert_nothing_twice(sweep: Sweep, store: Path) -> None:
+    with Store.reading(store) as kept:
+        for part in parts(sweep):
+            stored = kept.points(part.family)
+            assert len(np.unique(stored, axis=0)) == len(stored) == len(np.unique(part.keys, axis=0))

@@ -1,0 +1,158 @@
+"""The file a user writes and the commands a user types."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.cli import main
+from giantstep.errors import ParameterError
+from giantstep.sweep.description import canonical
+from giantstep.sweep.progress import Display, duration
+from giantstep.sweep.toml import read
+
+from .helpers import write_toml
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep.toml"
+
+
+def parsed(tmp_path: Path, text: str) -> gs.Sweep:
+    path = tmp_path / "s.toml"
+    path.write_text(text)
+    return read(path)
+
+
+def test_a_file_says_what_python_says(tmp_path):
+    sweep = parsed(
+        tmp_path,
+        """
+        target = { function = "sin", noise = [0, 0.5] }
+        alpha = [0.1, "0.5:2:4"]
+        lam = "0.01:1:3:log"
+        loss = "square"
+        [model]
+        activation = "tanh"
+        r = 1
+        gamma = "0:1:3"
+        readout = { values = [-1, 1], weights = [0.5, 0.5] }
+        [theory]
+        d = [100, "inf"]
+        [simulation]
+        d = 50
+        trials = [3, 7]
+        """,
+    )
+    same = gs.Sweep(
+        gs.SpikedRF("tanh", r=1.0, gamma=[0, 0.5, 1], readout="rademacher"),
+        gs.Target("sin", noise=[0, 0.5]),
+        alpha=[0.1, 0.5, 1.0, 1.5, 2.0],
+        lam=[0.01, 0.1, 1.0],
+        theory={"d": [100, np.inf]},
+        simulation={"d": 50, "trials": [3, 7]},
+    )
+    assert canonical(sweep.to_dict()) == canonical(same.to_dict())
+    assert canonical(gs.Sweep.from_dict(sweep.to_dict()).to_dict()) == canonical(sweep.to_dict())
+
+
+def test_the_example_is_a_sweep():
+    sweep = read(EXAMPLE)
+    assert sweep.theory is not None
+    assert sweep.simulation is not None
+
+
+GOOD = {
+    "target": '"sin"',
+    "alpha": "1",
+    "lam": "0.1",
+    "model": '{ activation = "tanh", eta = 1, alpha0 = 1 }',
+    "theory": "{}",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"alhpa": "1"}, "alhpa is unknown; a sweep has model, target, alpha"),
+        ({"alpha": None}, "alpha is missing"),
+        ({"alpha": '"0.2:3:x"'}, "alpha = 0.2:3:x: the count 'x'"),
+        ({"alpha": "true"}, "alpha = True is not a number"),
+        ({"alpha": "[]"}, "alpha is an empty range"),
+        ({"lam": "-1"}, "lam = -1 is not allowed"),
+        ({"model": '{ activation = "tanh", eta = 1 }'}, "model.alpha0 is missing"),
+        ({"model": '{ activation = "tanh", eta = 1, alpha0 = 1, gama = 2 }'}, "model.gama is unknown"),
+        ({"model": '{ activation = "tanh" }'}, "neither eta and alpha0"),
+        ({"model": '{ kind = "rnn", activation = "tanh", r = 1, gamma = 1 }'}, "model.kind = 'rnn'"),
+        ({"model": '{ activation = 3, eta = 1, alpha0 = 1 }'}, "model.activation = 3 is not a text"),
+        ({"target": "3"}, "target = 3 is neither a function"),
+        ({"theory": "3"}, "theory = 3 is not a table of options"),
+        ({"simulation": "{ trials = 3 }"}, "simulation.d is missing"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_a_file_are_named(tmp_path, changed, words):
+    lines = [f"{key} = {value}" for key, value in (GOOD | changed).items() if value is not None]
+    with pytest.raises(ParameterError) as refusal:
+        parsed(tmp_path, "\n".join(lines))
+    assert words in str(refusal.value)
+    assert "s.toml" in str(refusal.value)
+
+
+def test_files_that_are_not_there_or_not_toml_are_refused(tmp_path):
+    with pytest.raises(ParameterError, match="does not exist"):
+        read(tmp_path / "no.toml")
+    with pytest.raises(ParameterError, match="is not a TOML file"):
+        parsed(tmp_path, "alpha == 1")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["sweep", *map(str, words)])
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+def test_run_status_export_and_plot(tmp_path, capsys):
+    toml = write_toml(tmp_path, trials=3)
+    code, _, err = run(capsys, "status", toml)
+    assert code == 2
+    assert "nothing of this sweep has been computed yet" in err
+    code, out, err = run(capsys, "run", toml, "--workers", 1)
+    assert (code, out.count("done")) == (0, 2)
+    assert "simulation: 6 of 6 done, 0 running, 0 failed" in err
+    for file in (toml, tmp_path / "sweep.sqlite"):
+        code, again, _ = run(capsys, "status", file)
+        assert (code, again) == (0, out)
+    for part in ("theory", "simulation"):
+        assert run(capsys, "export", toml, tmp_path / f"{part}.nc", "--part", part)[0] == 0
+        assert gs.load(tmp_path / f"{part}.nc").attrs["missing"] == 0
+    assert run(capsys, "plot", toml, tmp_path / "curves.png", "--x", "alpha")[0] == 0
+    assert (tmp_path / "curves.png").stat().st_size > 0
+    code, _, err = run(capsys, "export", toml, tmp_path / "out.docx")
+    assert code == 2
+    assert "unknown ending" in err
+
+
+def test_progress_is_told_in_words_and_not_too_often():
+    now, stream = [0.0], io.StringIO()
+    display = Display(True, stream, clock=lambda: now[0])
+    display.begin("simulation", 1000)
+    for done in range(1, 1001):
+        now[0] += 0.5
+        display.update(done - done // 10, done // 10, 2)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 20
+    assert lines[0] == "simulation: 45 of 1000 done, 2 running, 5 failed, 2/s, 7 min 55 s left"
+    now[0] += 61
+    display.update(900, 100, 0)
+    assert len(stream.getvalue().splitlines()) == 21  # a sign of life after a minute of silence
+    silent = Display(None, io.StringIO())
+    silent.begin("theory", 1)
+    silent.update(1, 0, 0)
+    assert silent.stream.getvalue() == ""
+
+
+def test_durations_are_readable():
+    assert [duration(s) for s in (8.2, 200, 18720)] == ["8 s", "3 min 20 s", "5 h 12 min"]
