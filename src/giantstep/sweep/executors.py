@@ -21,7 +21,7 @@ from .problems import SweepError
 _TRIES = 3  # for a job whose worker died
 _SCHEMES = ("tcp", "tls", "ucx", "ws", "wss")
 _REFRESH = 5.0  # seconds between looks at how large a cluster has become
-DIED = f"its worker process died {_TRIES} times (killed, perhaps for want of memory); try fewer workers or a smaller d"
+DIED = "its worker process died again and again (killed, perhaps for want of memory); try fewer workers or a smaller d"
 
 
 class WorkerDied(Exception):
