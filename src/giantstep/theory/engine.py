@@ -42,7 +42,7 @@ _HARDLY_EVER = (
 )
 _LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
 _LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
-_SIGNS_WEIGHT = 0.01  # of the error of a share of wrong signs in the quadrature error: 1e-4 is plenty
+_SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails a point
 # answers whose quadrature error counts, and the size under which it counts as absolute
 _MONITORED = (("test_error", _NEARLY_ZERO), ("train_loss", _HARDLY_EVER))
 
@@ -112,7 +112,7 @@ def _first_points(problem: Problem) -> np.ndarray:
     """κ intervals to begin with, [U]: features vary on the scale √c/r. Sharp first layers are kept apart (odd)."""
     steepness = (np.abs(problem.r) / np.sqrt(problem.c)).max(axis=1)
     doublings = np.ceil(np.log2(np.maximum(steepness / 2.0, 1.0)))
-    points = 32 * 2 ** np.minimum(doublings, 4).astype(int)
+    points = 48 * 2 ** np.minimum(doublings, 4).astype(int)
     return points + is_sharp(problem.target, problem.gamma)
 
 
@@ -157,15 +157,14 @@ def _solve_rectangle(
     bulks = problem.bulks(chunk, refinement)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         solutions = _on_rules(problem, chunk, rules, bulks, limits.setting, points, start)
-        error = _quadrature_error(solutions, rules[-1])
-        total = error
+        error = _quadrature_error(solutions, rules[-1], problem.loss == square_loss)
+        total, profile, nodes = error, None, rule_nodes(rules[-1][0], limits.setting)
         if problem.law is not None:  # on a rule of their own, which refining this one does not improve
             profile = profile_of(problem, chunk, solutions[-1], bulks[0], limits.setting)
-            nodes = rule_nodes(rules[-1][0], limits.setting)
             signs = count_wrong_signs(profile, problem.law, problem.loss, nodes)
             solutions[-1].test_error_01, train, off = (part.reshape(error.shape) for part in signs)
             solutions[-1].train_error_01 = np.where(limits.setting.unit == 0.0, 0.0, train)
-            total = np.maximum(error, _SIGNS_WEIGHT * off)
+            total = np.where(off > _SIGNS_ACCEPTED, np.maximum(error, off), error)
     answers = limits.apply(_answers(solutions[-1], total))
     if problem.loss.margin:
         answers["code"][(answers["code"] == 1) & _separable(solutions[-1], *rules[-1], limits.setting)] = 5
@@ -173,7 +172,8 @@ def _solve_rectangle(
     unresolved &= answers["code"] != 5
     finest = _FINEST if problem.loss == square_loss else _FINEST_CONVEX if layers is None else _FINEST_LAYERS
     cuts = None
-    if unresolved.any() and layers is None and points >= _LAYERS_FROM and _may_bend(problem):
+    may_bend = problem.loss != square_loss  # and real labels, which have no profile, blur thin layers
+    if profile is not None and may_bend and unresolved.any() and layers is None and points >= _LAYERS_FROM:
         cuts = bends(profile, problem.loss, nodes).reshape(*error.shape, -1)
     if cuts is not None and cuts.size:
         for u, a in np.argwhere(unresolved):
@@ -236,11 +236,6 @@ def _on_rules(
     return solutions
 
 
-def _may_bend(problem: Problem) -> bool:
-    """Whether the averaged scores may have thin layers in κ: real labels blur them, the square loss has none."""
-    return problem.law is not None and problem.loss != square_loss
-
-
 def _separable(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
     """Where the sign of the all-ones field alone, Σ μ0 m, is the right label for almost every κ, at d = ∞."""
     field = solution.m @ features.mu0
@@ -248,8 +243,12 @@ def _separable(solution: Solution, features: Features, label: Label, setting: Se
     return np.isinf(setting.d) & ((wrong * features.weights[:, None]).sum(axis=-1) < _HARDLY_EVER)
 
 
-def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label]) -> np.ndarray:
-    """Relative error of the test error and of the training loss, whichever is larger."""
+def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label], linear: bool) -> np.ndarray:
+    """Relative error of the test error, of the training loss or, for `linear` scores, of the responses.
+
+    One quantity alone may agree on two rules by accident, its error changing sign between them. The responses
+    join in where they are solved to rounding, so that their differences are the quadrature's.
+    """
     features, label = finest
     power = (features.weights * label.t2).sum(axis=-1)[:, None]
     error = solutions[-1].tail.copy()
@@ -258,6 +257,11 @@ def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label])
         size = np.maximum(np.abs(fine), least * power) + 1e-300
         found = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
         error = np.maximum(error, found + solutions[-1].tail)
+    if linear:
+        coarse, middle, fine = (s.V for s in solutions)
+        size = square.scale(fine, packing(solutions[-1].m.shape[-1]))
+        last, previous = ((np.abs(a - b) / size).max(axis=-1) for a, b in ((fine, middle), (middle, coarse)))
+        error = np.maximum(error, extrapolated_error(last, previous))
     return np.where(np.isfinite(error), error, np.inf)
 
 

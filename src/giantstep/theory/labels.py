@@ -133,7 +133,7 @@ def _kolmogorov() -> tuple[np.ndarray, np.ndarray]:
 
     Its density falls off faster than any power on both sides, so the rule converges geometrically.
     """
-    t = np.linspace(*np.log(_RANGE), _MIXTURE)
+    t = np.linspace(np.log(_RANGE[0]), np.log(_RANGE[1]), _MIXTURE)
     k = np.exp(t)
     j = np.arange(1, 40)[:, None]
     large = 8.0 * k * ((-1.0) ** (j + 1) * j**2 * np.exp(-2.0 * j**2 * k**2)).sum(axis=0)

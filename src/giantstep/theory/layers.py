@@ -74,6 +74,7 @@ class Profile:
         ends = [np.take_along_axis(h, at + i, axis=-1) for i in (0, 1)]
         slope = np.abs(ends[1] - ends[0]) / np.where(high > low, high - low, 1.0)
         own = np.arange(families)
+        middle = root = low
         for _ in range(_STEPS):  # false position, the stale end halved (Illinois)
             share = ends[0] / np.where(ends[0] == ends[1], 1.0, ends[0] - ends[1])
             middle = low + np.clip(np.where(np.isfinite(share), share, 0.5), 0.02, 0.98) * (high - low)

@@ -19,7 +19,7 @@ from .labels import BinaryLaw
 from .layers import Profile
 
 _ALWAYS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # cuts that keep panels narrow where most samples are
-_NODES = (12, 8, 5)  # per panel, of the rule and of two coarser ones that it is compared with
+_NODES = (16, 11, 7)  # per panel, of the rule and of two coarser ones that it is compared with
 
 
 class WrongSigns(NamedTuple):
@@ -50,4 +50,4 @@ def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss, nodes: np.nd
 
     fine, middle, coarse = (shares(points) for points in _NODES)
     error = extrapolated_error(np.abs(fine - middle), np.abs(middle - coarse))
-    return WrongSigns(*fine, error.max(axis=0))
+    return WrongSigns(fine[0], fine[1], error.max(axis=0))
