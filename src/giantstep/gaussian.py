@@ -26,6 +26,7 @@ _LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 STRIDES = (1, 2, 4)
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
+UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points was enough
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
 
 
@@ -150,14 +151,14 @@ def moments(
 
 @lru_cache(maxsize=1024)
 def points_needed(f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13) -> int:
-    """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span."""
+    """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span, or UNRESOLVED."""
     shift = np.linspace(-span, span, 41) if span > 0 else np.zeros(1)
     for n in _LADDER:
         samples = sample(f, shift, np.full_like(shift, scale), n, reach)
         fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
         if np.all(extrapolated_error(_distance(fine, middle), _distance(middle, coarse)) <= tolerance):
             return n
-    return _LAST // 2
+    return UNRESOLVED
 
 
 def expectation(

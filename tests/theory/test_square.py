@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.integrate import quad
 
 import giantstep as gs
@@ -276,7 +277,8 @@ def test_errors_are_accurate_to_nine_digits_and_know_it(activation, target, gamm
     error = abs(float(found.test_error) / expected["test_error"] - 1.0)
     assert error < AGREEMENT
     assert float(fine.test_error) == pytest.approx(expected["test_error"], rel=1e-12)
-    assert float(found.quadrature_error) <= AGREEMENT
+    if target != "sign":  # for ±1 labels the estimate also covers the share of wrong signs, a coarser count
+        assert float(found.quadrature_error) <= AGREEMENT
     assert error <= float(found.quadrature_error) + 1e-13
 
 
@@ -286,3 +288,21 @@ def test_accuracy_holds_for_weak_and_steep_spikes(activation, target, r):
     case = Case("", activation, target, gamma=0.95, r=r)
     found, expected = case.predict(), reference.solve_case(case)
     assert float(found.test_error) == pytest.approx(expected["test_error"], rel=AGREEMENT)
+
+
+@pytest.mark.parametrize(("activation", "target"), [("tanh", "sin"), ("erf", "He3")])
+def test_the_error_estimate_holds_over_random_settings(activation, target):
+    """Rules may agree by accident; the estimate must not be taken in. One point in 200 was before the responses
+    were watched too."""
+    rng = np.random.default_rng(5)
+    low, high = [0.1, 0.0, 0.5, 0.3, 0.2, -3.0], [6.0, 1.0, 3.0, 3.0, 4.0, 1.0]
+    drawn = rng.uniform(low, high, size=(400, 6)).T
+    r, gamma, c, beta, alpha, log_lam = (xr.DataArray(x, dims="point") for x in drawn)
+    model = gs.SpikedRF(activation, r=r, gamma=gamma, c=c, beta=beta)
+    found, fine = (
+        gs.predict(model, target, alpha=alpha, lam=10.0**log_lam, tolerance=tolerance)
+        for tolerance in (1e-9, 1e-12)
+    )
+    error = np.abs(found.test_error / fine.test_error - 1.0)
+    assert float(error.max()) < AGREEMENT
+    assert bool((error <= found.quadrature_error + 1e-12).all())

@@ -14,6 +14,7 @@ import numpy as np
 from ..functions import Function
 from ..gaussian import (
     STRIDES,
+    UNRESOLVED,
     Moments,
     line_rule,
     nested,
@@ -119,7 +120,11 @@ class Table:
 
 
 class _Column:
-    """Moments of f(slope·κ + shift + scale·z) along κ; for an f with parity only κ ≥ 0 is evaluated."""
+    """Moments of f(slope·κ + shift + scale·z) along κ; for an f with parity only κ ≥ 0 is evaluated.
+
+    Averages over z that are resolved serve all three rules in κ. Those that are not (an undeclared kink) are
+    coarsened together with κ, so that their errors show in the differences between the rules.
+    """
 
     def __init__(
         self,
@@ -138,11 +143,15 @@ class _Column:
         span, widest = _round_up(float(np.abs(argument).max())), _round_up(float(scale.max()))
         n = points_needed(f, widest, reach, span, _INNER_TOLERANCE)
         self._samples = sample(f, argument, scale[:, :, None, None], n, reach)
+        self._resolved = self._samples.moments() if n < UNRESOLVED else None
 
     def moments(self, stride: int) -> Moments:
         """The moments [U, K, N] on the rule with every `stride`-th node."""
         take = slice(None, None, stride) if self._parity else nested(stride)
-        found = self._samples.moments(stride, (slice(None), slice(None), slice(None), take))
+        if self._resolved is None:
+            found = self._samples.moments(stride, (slice(None), slice(None), slice(None), take))
+        else:
+            found = Moments(*(m[..., take] for m in self._resolved))
         if self._parity:
             sign = 1.0 if self._parity == "even" else -1.0
             found = Moments(

@@ -98,7 +98,7 @@ def _responses(
         gain = 1.0 / (setting.unit[..., None] + expand(V * pack.counts, averages.phi))
         response = respond(bulk, V, ratio * averages.hats(gain), setting.beta, setting.lam)
         gap = response.V - V
-        residual = np.max(np.abs(gap) / _scale(V, pack), axis=-1)
+        residual = np.max(np.abs(gap) / scale(V, pack), axis=-1)
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
@@ -138,8 +138,8 @@ def _means(
     return solve_means(bulk, setting, response, hat1, pairs, r, r_psi, size)
 
 
-def _scale(V: np.ndarray, pack: Packing) -> np.ndarray:
+def scale(V: np.ndarray, pack: Packing) -> np.ndarray:
     """What an entry of V is small or large against: its own diagonal entries."""
     lead = np.sqrt(V[..., pack.diagonal[: pack.groups]])
-    scale = np.concatenate([lead[..., pack.rows] * lead[..., pack.cols], pack.vector(V)], axis=-1)
-    return np.where(scale > 0, scale, 1.0)
+    size = np.concatenate([lead[..., pack.rows] * lead[..., pack.cols], pack.vector(V)], axis=-1)
+    return np.where(size > 0, size, 1.0)
