@@ -45,7 +45,7 @@ def test_the_spike_leaves_the_bulk_at_its_threshold(T):
         measured, expected = np.array(measured), float(found[name])
         bias = (
             5.0 * d ** (-2 / 3) * (expected if name == "outlier" else 1.0)
-            if T < c * np.sqrt(beta)
+            if c * np.sqrt(beta) > T
             else 4.0 / d
         )
         assert abs(measured.mean() - expected) < 5 * measured.std(ddof=1) / np.sqrt(6) + bias

@@ -15,10 +15,12 @@ _BLOCK = 4096  # Gaussian averages done together: bounds the memory
 def learned_function(
     readout: Any, rows: Any, theta: Any, x: Any, activation: Function, biases: Any | None = None
 ) -> np.ndarray:
-    r"""E[f | θ·x/√d = x] of given weights: :math:`\frac1{\sqrt p}\sum_i a_i E_g\sigma(b_i x + \sqrt{|F_i|^2 - b_i^2}\,g)`.
+    r"""E[f | θ·x/√d = x] of given weights, averaged exactly over the rest of the input.
+
+    .. math:: f(x) = \frac1{\sqrt p}\sum_i a_i\, E_g\,\sigma\big(b_i x + \sqrt{|F_i|^2 - b_i^2}\,g\big),
 
     `readout` is a [p], or [p, columns] for several readouts of one first layer; `rows` is F [p, d]; `theta`
-    the unit vector [d] of the target, so that b = Fθ. Any array library; the answer is a numpy array
+    the unit vector [d] of the target, and b = Fθ. Any array library; the answer is a numpy array
     [x] or [columns, x]. Given the projection on θ, every pre-activation is Gaussian: no sampling is needed.
     """
     from array_api_compat import array_namespace

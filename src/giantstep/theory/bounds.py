@@ -126,7 +126,7 @@ def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.n
     upper, h = start.distance + rest, mean(features, left[:, 0] * label.t0)
     S0, slope = mean(features, left[:, 0] ** 2), mean(features, mu1[:, 0] ** 2)
     h = np.where(
-        S0 > _DEPENDENT**2 * mean(features, drift[:, 0] ** 2), h, 0.0
+        _DEPENDENT**2 * mean(features, drift[:, 0] ** 2) < S0, h, 0.0
     )  # else κμ1 is a multiple of μ0
     across = mean(features, mu1[:, 0] * label.t1)
     columns = (upper, h, S0, slope, across, mean(features, features.mu2sq[:, 0]))

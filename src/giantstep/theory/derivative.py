@@ -39,7 +39,7 @@ def error_and_gradient(
     target: Function,
     biases: np.ndarray,
     layer: Layer,
-    rules: tuple[Features, Label, Isotropic],
+    rules: tuple[Features, Label, Bulk],
     setting: Setting,
 ) -> tuple[float, np.ndarray]:
     """The test error at one point and its derivative in D directions.
@@ -56,7 +56,7 @@ def error_and_gradient(
     moved = Isotropic(layer.c, bulk.weights)
     start = _moved_responses(features, moved, setting, np.repeat(here.V, D, axis=0))
     found = square.solve(features, label, moved, setting, start)
-    return float(here.test_error[0, 0]), found.test_error.imag[:, 0] / TINY
+    return float(here.test_error[0, 0]), np.imag(found.test_error)[:, 0] / TINY
 
 
 _SETTING = ("alpha", "beta", "lam", "noise", "d", "unit")
@@ -70,15 +70,15 @@ def _moved_responses(features: Features, bulk: Bulk, setting: Setting, V: np.nda
     response = respond(bulk, V + 0j, setting.ratio * averages.hats(gain), setting.beta, setting.lam)
     slope = setting.ratio[..., None] * averages.squares(gain * gain) * pack.counts
     Jacobian = np.eye(pack.size) - response.by_V - response.by_hat @ slope
-    change = np.linalg.solve(Jacobian.real, response.V.imag[..., None])[..., 0]
+    change = np.linalg.solve(np.real(Jacobian), np.imag(response.V)[..., None])[..., 0]
     return V + 1j * change
 
 
 def _moved_features(activation: Function, biases: np.ndarray, at: Features, layer: Layer) -> Features:
     """Coefficients with derivatives: μ0' = κμ1 dr + ½E σ'' dc and so on, all by parts."""
     kappa = at.kappa[:, None]
-    c, r = layer.c.real[:1, :, None], layer.r.real[:1, :, None]
-    dc, dr = layer.c.imag[..., None], layer.r.imag[..., None]
+    c, r = np.real(layer.c)[:1, :, None], np.real(layer.r)[:1, :, None]
+    dc, dr = np.imag(layer.c)[..., None], np.imag(layer.r)[..., None]
     third, square_first, square_second = _higher_moments(activation, r * kappa + biases[:, None], np.sqrt(c))
     second = 2.0 * at.dmu0  # E σ''
     dmu0 = kappa * at.mu1 * dr + at.dmu0 * dc
@@ -90,17 +90,16 @@ def _moved_features(activation: Function, biases: np.ndarray, at: Features, laye
 
 def _moved_label(target: Function, kappa: np.ndarray, label: Label, gamma: np.ndarray) -> Label:
     """Moments of the target with derivatives in γ: its argument γκ + ρy moves by (κ - γy/ρ) dγ."""
-    g, dg = float(gamma.real[0]), gamma.imag[:, None]
+    g, dg = float(np.real(gamma)[0]), np.imag(gamma)[:, None]
     rho = np.sqrt(max(0.0, 1.0 - g * g))
     if rho == 0.0 or not dg.any():
-        return Label(*(t + 0j * dg for t in (label.t0, label.t1, label.t2)))
+        return Label(label.t0 + 0j * dg, label.t1 + 0j * dg, label.t2 + 0j * dg)
     moments = _higher_moments(target, g * kappa[:, None], np.full((1, 1, 1), rho), with_second=True)
     third, square_first, square_second, second = (m[:, 0] for m in moments)
     dt0 = kappa * label.t1 / rho - g / rho**2 * second
     dt1 = kappa * second / rho - g / rho**2 * (third + label.t1)
     dt2 = kappa * square_first / rho - g / rho**2 * square_second
-    pairs = zip((label.t0, label.t1, label.t2), (dt0, dt1, dt2), strict=True)
-    return Label(*(t + 1j * dt * dg for t, dt in pairs))
+    return Label(label.t0 + 1j * dt0 * dg, label.t1 + 1j * dt1 * dg, label.t2 + 1j * dt2 * dg)
 
 
 def _higher_moments(

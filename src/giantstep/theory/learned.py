@@ -106,12 +106,17 @@ def bound_functions(
     at = parameter("x", x)
     at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=("x",)[: np.ndim(at)])
     dataset = grid.dataset({}, provenance("bound_functions", model, target, posed.bulk))
-    return dataset.assign_coords(x=at).assign(
-        upper=_mean_given(at, model.activation, {"m": labelled(upper)}, **layer, biases=biases, dim="group"),
-        lower=_mean_given(at, model.activation, best, **layer, biases=biases, dim="group"),
-        truth=target_curve(target, at),
-        m_upper=labelled(upper),
-        **best,
+    return (
+        dataset.assign_coords(x=at)
+        .assign(
+            upper=_mean_given(
+                at, model.activation, {"m": labelled(upper)}, **layer, biases=biases, dim="group"
+            ),
+            lower=_mean_given(at, model.activation, best, **layer, biases=biases, dim="group"),
+            truth=target_curve(target, at),
+            m_upper=labelled(upper),
+        )
+        .assign(best)
     )
 
 

@@ -105,7 +105,15 @@ class Objective:
         model, target, readout = self._described(at, x)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)
-            found = float(predict(model, target, bulk=self.bulk, throw=False, **readout)["test_error"])
+            found = float(
+                predict(
+                    model,
+                    target,
+                    bulk=self.bulk,
+                    throw=False,
+                    **readout,  # type: ignore[arg-type]
+                )["test_error"]
+            )
         return found if np.isfinite(found) else np.inf
 
     def error_and_slope(self, at: dict[str, float], x: np.ndarray, points: int) -> tuple[float, np.ndarray]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..model import FunctionLike, Parameter
 
 POINTS = 200
-_UNSOLVED = 1e-6  # relative residual of the equations above which a density is not worth returning
+_UNSOLVED = 1e-3  # share of the mass at unsolved points above which a density is not worth returning
 
 
 class Spectrum(NamedTuple):
@@ -125,9 +125,10 @@ def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum
     entries = equations.pack.pairs + np.arange(equations.pack.groups)
     zeros = equations.mass_at_zero()
     bulk = find_density(follower, entries, top, zeros, points)
-    if not bulk.residual < _UNSOLVED:
+    if not bulk.unsolved < _UNSOLVED:
         raise ConvergenceError(
-            f"the density of the bulk was not solved (residual {bulk.residual:.1e}) at alpha = {equations.alpha:g},"
+            f"the density of the bulk was not solved for {bulk.unsolved:.1%} of its mass at"
+            f" alpha = {equations.alpha:g},"
             f" beta = {equations.beta:g}; try bulk='isotropic', or alpha away from beta",
             bulk,
         )
@@ -181,9 +182,7 @@ def _labelled(
         "spike_per_d": stacked([one.spikes_per_d * unit[i] for i, one in each], "mode"),
         "spike": stacked([one.spikes * unit[i] for i, one in each], "mode"),
         "mass_at_zero": per_point(zeros),
-        "mass": per_point(
-            zeros + np.array([float(one.bulk.weights @ one.bulk.density) * count[i] for i, one in each])
-        ),
+        "mass": per_point(zeros + np.array([one.bulk.mass * count[i] for i, one in each])),
         "moment1": per_point(np.array([one.moments[0] * count[i] * unit[i] for i, one in each])),
         "moment2": per_point(np.array([one.moments[1] * count[i] * unit[i] ** 2 for i, one in each])),
     }

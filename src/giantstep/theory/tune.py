@@ -172,6 +172,7 @@ def _landscape(
 
     if "eta" in axes:
         model = replace(model, eta=axes["eta"])
+    total = None
     if "split" in axes:
         total = parameter("budget", budget, low=0.0, strict=True)
         if type(total).__name__ != "DataArray":
@@ -184,7 +185,7 @@ def _landscape(
             model,
             target,
             alpha=alpha,
-            lam=axes.get("lam", lam),
+            lam=axes.get("lam", lam),  # type: ignore[arg-type]
             bulk=bulk,
             d=d,
             throw=False,
@@ -192,7 +193,7 @@ def _landscape(
             progress=progress,
         )
     error = found["test_error"].fillna(np.inf)
-    if "split" in axes:
+    if total is not None:
         error = error.assign_coords(split=axes["split"], budget=total if total.ndim == 0 else total.values)
     return error.assign_attrs(found.attrs)
 

@@ -102,10 +102,9 @@ def weight_spectrum(
                 else _isotropic(problem.c[u])
             )
             strength = float(problem.weights @ problem.r[u] ** 2) * beta
-            found = (
-                _bulk(rows, beta, points) | _top(rows, strength, size, beta, bulk) | {"spike_per_d": strength}
-            )
-            found["overlap_target"] = found["overlap_spike"] * float(problem.gamma[u]) ** 2
+            top = _top(rows, strength, size, beta, bulk)
+            found = _bulk(rows, beta, points) | top | {"spike_per_d": strength}
+            found["overlap_target"] = float(problem.gamma[u]) ** 2 * top["overlap_spike"]
             for name, value in found.items():
                 columns.setdefault(name, []).append(value)
     if d is None:
@@ -180,7 +179,7 @@ def _bulk(rows: Rows, beta: float, points: int) -> dict[str, object]:
         "weight": found.weights,
         "edge": found.intervals,
         "mass_at_zero": zeros,
-        "mass": zeros + float(found.weights @ found.density),
+        "mass": zeros + found.mass,
         "moment1": rows.c,
         "moment2": rows.c**2 + beta * rows.second,
     }
@@ -223,7 +222,7 @@ def _top(rows: Rows, strength: float, d: float, beta: float, bulk: str) -> dict[
     """The spike's eigenvalue and squared overlaps at T = strength·d."""
     c, T = rows.c, strength * d
     threshold = float(np.sqrt(c / (np.sqrt(beta) * d))) if np.isfinite(d) else 0.0  # r²βd = c√β
-    if T == 0.0 or not T > c * np.sqrt(beta):
+    if T == 0.0 or not c * np.sqrt(beta) < T:
         return {
             "outlier": c * (1.0 + np.sqrt(beta)) ** 2,
             "overlap_neurons": 0.0,

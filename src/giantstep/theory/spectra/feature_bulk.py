@@ -71,7 +71,7 @@ class FeatureBulk:
     def row_norms(self) -> np.ndarray:
         """Squared row norms c_s."""
         empty = np.zeros((1, 1, self.pack.groups, self.pack.groups))
-        return np.diagonal(self.bulk.resolvent(empty).T[0, 0]).real
+        return np.real(np.diagonal(self.bulk.resolvent(empty).T[0, 0]))
 
     def moments(self) -> tuple[float, float]:
         """First and second moment of the bulk, per neuron, the mass at zero included; in closed form."""

@@ -91,7 +91,7 @@ def _effective(equations: FeatureBulk, V: np.ndarray, x: float) -> np.ndarray:
 def _without_own(A: np.ndarray, K: int, equations: FeatureBulk, V: np.ndarray) -> np.ndarray:
     """A of the modes other than 1_s, less the part of W_s v that the bulk's resolvent already contains."""
     rest = A[..., K:, K:].copy()
-    hat1 = equations.pack.matrix(equations.hats(V)).real
+    hat1 = np.real(equations.pack.matrix(equations.hats(V)))
     rest[..., :K, :K] -= hat1.reshape(rest[..., :K, :K].shape)
     return rest
 
@@ -103,7 +103,7 @@ def _secular(equations: FeatureBulk, follower: Follower, x: np.ndarray, d: float
     K = equations.pack.groups
     A00, A0c = A[:, :K, :K], A[:, :K, K:]
     if np.isfinite(d):
-        A00 = A00 + np.eye(K) / (equations.beta * d * equations.pack.vector(V).real)[:, None, :]
+        A00 = A00 + np.eye(K) / (equations.beta * d * np.real(equations.pack.vector(V)))[:, None, :]
     soft = np.linalg.pinv(A00, rcond=1e-12, hermitian=True)
     if not spikes_per_d(equations).any():
         soft = np.zeros_like(soft)

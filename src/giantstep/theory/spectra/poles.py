@@ -23,9 +23,9 @@ def pole_correction(D: np.ndarray, phi: np.ndarray, log_weights: np.ndarray) -> 
     Weights are continued by their logarithm, which for a Gaussian is a polynomial itself.
     """
     total = np.zeros((len(D), len(phi)), complex)
-    real = D.real
+    real, imaginary = np.real(D), np.imag(D)
     rise = np.abs(np.diff(real, axis=1))
-    crossing = (real[:, :-1] * real[:, 1:] <= 0.0) & (np.abs(D.imag[:, :-1]) < _DISTANT * rise)
+    crossing = (real[:, :-1] * real[:, 1:] <= 0.0) & (np.abs(imaginary[:, :-1]) < _DISTANT * rise)
     point, cell = np.nonzero(crossing)
     inner = (cell >= 3) & (cell < D.shape[1] - 4)
     point, cell = point[inner], cell[inner]
@@ -38,9 +38,9 @@ def pole_correction(D: np.ndarray, phi: np.ndarray, log_weights: np.ndarray) -> 
         value, slope = _polynomial(in_D, s)
         s = np.where(np.abs(s) < 2.0 * _DISTANT, s - value / slope, s)
     _, slope = _polynomial(in_D, s)
-    usable = (np.abs(s.imag) < _DISTANT) & (s.real > -1.5) & (s.real < 2.5)
+    usable = (np.abs(np.imag(s)) < _DISTANT) & (np.real(s) > -1.5) & (np.real(s) < 2.5)
     s = np.where(usable, s, 0.5j)
-    side = np.where(s.imag >= 0, 1.0, -1.0)
+    side = np.where(np.imag(s) >= 0, 1.0, -1.0)
     q = np.exp(2j * np.pi * side * s)
     weight = np.exp(_polynomial(log_weights[nodes] @ _CONTINUE, s)[0])
     error = np.where(usable, 2j * np.pi * side * q / (q - 1.0) * weight / slope, 0.0)

@@ -11,11 +11,13 @@ from .halfplane import NEAR, Follower
 _PER_DECADE = 50  # scanned points; more if the mass does not add up
 _DECADES = 14  # below the upper end
 _SECTIONS = 40  # points per bracket and round of edge finding
-_ROUNDS = 5
+_ROUNDS, _DIP_ROUNDS = 5, 2
 _TALL = 50.0  # upper over lower edge beyond which nodes are spread in ln x
 _INSIDE = 0.6  # Im s at a quarter of η over Im s at η: 1 inside the support, 1/4 outside
 _NEGLIGIBLE = 1e-9  # mass per unit of ln x that counts as none
+_SOLVED = 1e-6  # relative residual
 _COMPLETE = 1e-6  # missing mass that calls for a finer scan
+_RESOLVED, _DOUBLINGS = 1e-7, 3  # change of the mass under which nodes suffice, and how often they may double
 
 
 class Density(NamedTuple):
@@ -25,8 +27,13 @@ class Density(NamedTuple):
     x: np.ndarray
     density: np.ndarray
     weights: np.ndarray
-    residual: float  # largest of the self-consistent equations, over the nodes
+    unsolved: float  # mass at nodes where the equations were not solved to 1e-6
     open_below: bool  # whether the support goes on below what was scanned
+
+    @property
+    def mass(self) -> float:
+        """Share of the eigenvalues that lie in the bulk."""
+        return float(self.weights @ self.density)
 
 
 def find_density(
@@ -37,19 +44,34 @@ def find_density(
     Unless the support reaches below 1e-14·top, as that of a saturating activation may: the mass missing then
     belongs to eigenvalues that are zero for any practical purpose.
     """
-    expected = 1.0 - mass_at_zero
     best, off = None, np.inf
     for refinement in (1, 3, 9):
         intervals = find_intervals(follower, entries, top, mass_at_zero, refinement * _PER_DECADE)
-        found = sample_density(follower, entries, intervals, mass_at_zero, points)
+        found = _resolved(follower, entries, intervals, mass_at_zero, points)
         found = found._replace(open_below=bool(len(intervals)) and intervals[0, 0] <= bottom_of(top))
-        deficit = abs(expected - float(found.weights @ found.density))
+        deficit = abs(1.0 - mass_at_zero - found.mass)
         if best is None or deficit < off:
             best, off = found, deficit
         if off < _COMPLETE or found.open_below:
             break
     assert best is not None
     return best
+
+
+def _resolved(
+    follower: Follower, entries: np.ndarray, intervals: np.ndarray, mass_at_zero: float, points: int
+) -> Density:
+    """Nodes doubled until the mass stands still: a knee between bulk and tail takes more than smooth edges do."""
+    found = sample_density(follower, entries, intervals, mass_at_zero, points)
+    intervals, pieces = _split_at_dips(follower, entries, found, mass_at_zero)
+    if len(pieces) > len(found.intervals):
+        found = sample_density(follower, entries, pieces, mass_at_zero, points)
+    for doubling in range(1, _DOUBLINGS + 1):
+        finer = sample_density(follower, entries, pieces, mass_at_zero, points << doubling)
+        if abs(finer.mass - found.mass) < _RESOLVED:
+            break
+        found = finer
+    return found._replace(intervals=intervals)
 
 
 def find_intervals(
@@ -64,6 +86,21 @@ def find_intervals(
     change = np.flatnonzero(np.diff(inside.astype(int)))
     low, high = np.log(x[change]), np.log(x[change + 1])
     starts = ~inside[change]
+    edges = _located(follower, entries, low, high, starts, mass_at_zero)
+    if inside[0]:  # the support goes on below what was scanned
+        edges = np.concatenate([[x[0]], edges])
+    return edges.reshape(-1, 2)
+
+
+def _located(
+    follower: Follower,
+    entries: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    starts: np.ndarray,
+    mass_at_zero: float,
+) -> np.ndarray:
+    """Edges between ln x = `low` and `high`: beginnings of an interval where `starts`, else ends."""
     for _ in range(_ROUNDS):
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _SECTIONS + 2)[None, 1:-1]
         found = _is_inside(follower, entries, np.exp(grid).reshape(-1), mass_at_zero).reshape(grid.shape)
@@ -71,10 +108,39 @@ def find_intervals(
         count = np.where(same.all(axis=1), _SECTIONS, same.argmin(axis=1))
         step = (high - low) / (_SECTIONS + 1)
         low, high = low + count * step, low + (count + 1) * step
-    edges = np.exp(0.5 * (low + high))
-    if inside[0]:  # the support goes on below what was scanned
-        edges = np.concatenate([[x[0]], edges])
-    return edges.reshape(-1, 2)
+    return np.exp(0.5 * (low + high))
+
+
+def _split_at_dips(
+    follower: Follower, entries: np.ndarray, found: Density, mass_at_zero: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """(intervals, pieces): intervals cut where a dip of the density turns out to be a gap, and pieces of them
+    that end at the bottom of the other dips, where a density about to split is not smooth."""
+    gaps, cuts = [], []
+    order = np.argsort(found.x)
+    x, density = found.x[order], found.density[order]
+    owner = np.searchsorted(found.intervals[:, 0], x)
+    for i in range(1, len(x) - 1):
+        dip = density[i] < min(density[i - 1], density[i + 1])
+        if not dip or owner[i - 1] != owner[i + 1]:
+            continue
+        low, high = x[i - 1], x[i + 1]
+        for _ in range(_DIP_ROUNDS):
+            grid = np.linspace(low, high, _SECTIONS)
+            V, _ = follower.near_axis(grid)
+            lowest = int(np.clip(V[:, entries].sum(axis=1).imag.argmin(), 1, _SECTIONS - 2))
+            inside = _is_inside(follower, entries, grid, mass_at_zero)
+            if not inside.all():
+                out = np.flatnonzero(~inside)
+                ends = np.log([low, grid[out[-1]]]), np.log([grid[out[0]], high])
+                gaps += list(_located(follower, entries, *ends, np.array([False, True]), mass_at_zero))
+                break
+            low, high = grid[lowest - 1], grid[lowest + 1]
+        else:
+            cuts.append(0.5 * (low + high))
+    intervals = np.sort(np.concatenate([found.intervals.reshape(-1), gaps])).reshape(-1, 2)
+    ends = np.sort(np.concatenate([intervals.reshape(-1), np.repeat(cuts, 2)]))
+    return intervals, ends.reshape(-1, 2)
 
 
 def sample_density(
@@ -94,11 +160,13 @@ def sample_density(
         x.append(np.exp(node) if tall else node)
         weights.append(weight * x[-1] if tall else weight)
     if not x:
-        return Density(intervals, *(np.empty(0),) * 3, 0.0, False)
+        empty = np.empty(0)
+        return Density(intervals, empty, empty, empty, 0.0, False)
     nodes = np.concatenate(x)
     V, residual = follower.near_axis(nodes)
     density = density_of(V, entries, nodes, mass_at_zero)
-    return Density(intervals, nodes, density, np.concatenate(weights), float(residual.max()), False)
+    unsolved = float((np.concatenate(weights) * density)[~(residual < _SOLVED)].sum())
+    return Density(intervals, nodes, density, np.concatenate(weights), unsolved, False)
 
 
 def bottom_of(top: float) -> float:
