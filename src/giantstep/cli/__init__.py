@@ -57,7 +57,7 @@ def make_app() -> App:
     from cyclopts import App
 
     from .. import __version__
-    from . import commands, sweep
+    from . import commands, explore, sweep
     from .help import PlainHelp
 
     app = App(
@@ -71,7 +71,7 @@ def make_app() -> App:
         suppress_keyboard_interrupt=False,
     )
     verbs = (commands.predict, commands.simulate, commands.compare)
-    for place, verb in enumerate((*verbs, commands.coefficients, commands.functions, commands.demo)):
+    for place, verb in enumerate((*verbs, commands.coefficients, commands.functions, explore.explore, commands.demo)):
         app.command(verb, sort_key=place, help_epilogue="")
     app.command(sweep.make_sweep_app())
     return app

@@ -1,0 +1,21 @@
+"""Loaded once by the process that all others are forked from: the library, and what its first use costs.
+
+Importing this module computes something small with every verb; nothing else should import it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import giantstep as gs
+from giantstep.simulation.schedule import cap_threads as _cap_threads  # noqa: F401
+
+from . import views as views
+
+_net = gs.Network("tanh", eta=1.0, alpha0=1.0)
+for _bulk in ("isotropic", "exact"):
+    gs.learned_function(_net, "sin", x=np.linspace(-1.0, 1.0, 3), alpha=1.0, lam=0.1, bulk=_bulk)
+gs.bounds(_net, "sin")
+gs.coefficients(_net.equivalent("sin"), np.linspace(-1.0, 1.0, 3))
+gs.predict(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", alpha=1.0, lam=0.1)
+_ = gs.simulate, gs.spectrum, gs.tune

@@ -1,0 +1,242 @@
+"""The web server: one page, one address per view, for visitors of this machine.
+
+What protects it: it listens on this machine alone unless told otherwise; requests must name it by an IP address, by
+localhost or by the name it was started with (so that no other site can reach it by rebinding a name of its own);
+questions must be JSON from this very page (another site's page cannot send that without a permission that
+is never given); the page may load nothing from elsewhere and run no inline script; files come from a fixed list.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import select
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+
+from ..errors import ParameterError
+from .jobs import Gone, Jobs, Refused
+from .settings import COUNTS, NUMBERS, Settings
+from .views import VIEWS
+
+PORT = 8642
+_MOST_BYTES = 16_384  # of a question
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Explorer(ThreadingHTTPServer):
+    """The explorer's server; `with Explorer() as server: server.serve_forever()`. Port 0 takes a free one."""
+
+    daemon_threads = True
+    request_queue_size = 32
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0):
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.name = host.lower()
+        self.jobs = Jobs()
+        self.pages = _pages()
+        super().__init__((host, port), _Handler)
+        self.jobs.warm_up()
+
+    @property
+    def url(self) -> str:
+        shown = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(self.name, self.name)
+        return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.server_address[1]}/"
+
+    def server_close(self) -> None:
+        self.jobs.close()
+        super().server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A visitor who went away is no event; anything else is."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+def explore(host: str = "127.0.0.1", port: int | None = None, browser: bool = True) -> None:
+    """Serve the explorer until Ctrl-C, and open it in a browser. Without a port: 8642, or a free one."""
+    with _listening(host, port) as server:
+        print(f"giantstep explorer: {server.url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print("the explorer has ended", file=sys.stderr)
+
+
+def _listening(host: str, port: int | None) -> Explorer:
+    try:
+        return Explorer(host, PORT if port is None else port)
+    except OverflowError:
+        raise ParameterError(f"port = {port} must be a whole number from 0 to 65535") from None
+    except OSError as error:
+        if port is None:
+            return Explorer(host, 0)
+        raise ParameterError(
+            f"cannot listen on host = {host!r}, port = {port} ({error.strerror or error}); choose another port, or 0"
+        ) from None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Explorer  # type: ignore[assignment]
+    server_version, sys_version = "giantstep", ""
+    timeout = 30  # seconds that a visitor may take to ask
+
+    def do_GET(self) -> None:
+        path = self.path.split("?")[0]
+        if not self._local():
+            self._refuse(Refused("this server is reached by IP address or as localhost only", 403))
+        elif path == "/api/about":
+            self._send(200, "application/json", _about())
+        elif path in self.server.pages:
+            self._send(200, *self.server.pages[path])
+        else:
+            self._refuse(Refused("there is no such page", 404))
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        try:
+            view, settings = self._question()
+            with closing(self.server.jobs.lines(view, settings, self._wanted)) as lines:
+                self._stream(lines)
+        except Refused as refusal:
+            self._refuse(refusal)
+        except Gone:
+            self.close_connection = True
+
+    def _question(self) -> tuple[str, Any]:
+        """The view that is asked for and the settings, as JSON gives them; or a refusal."""
+        if not self._local() or not self._same_site():
+            raise Refused("questions must come from the explorer's own page", 403)
+        if not self.path.startswith("/api/"):
+            raise Refused("there is no such page", 404)
+        if self.headers.get_content_type() != "application/json":
+            raise Refused("questions must be JSON", 415)
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()):
+            raise Refused("the question's length is missing", 411)
+        if len(length) > 9 or int(length) > _MOST_BYTES:
+            raise Refused(f"the question is too long; at most {_MOST_BYTES} bytes are read", 413)
+        try:
+            return self.path.removeprefix("/api/"), json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            raise Refused("the question is not valid JSON") from None
+
+    def _stream(self, lines: Iterator[str]) -> None:
+        """Send lines as they come; the first decides whether there is an answer at all."""
+        first = next(lines)
+        self._headers(200, "application/x-ndjson")
+        self._line(first)
+        try:
+            for line in lines:
+                self._line(line)
+            self._line('{"end": true}')
+        except Refused as refusal:
+            self._line(json.dumps({"error": refusal.sentence}))
+
+    def _line(self, text: str) -> None:
+        try:
+            self.wfile.write(text.encode() + b"\n")
+            self.wfile.flush()
+        except OSError:
+            raise Gone from None
+
+    def _wanted(self) -> bool:
+        """Whether the visitor is still connected: a browser that has lost interest closes."""
+        silence = select.poll()
+        silence.register(self.connection, select.POLLIN)
+        try:
+            return not silence.poll(0) or self.connection.recv(1, socket.MSG_PEEK) != b""
+        except OSError:
+            return False
+
+    def _local(self) -> bool:
+        host = self.headers.get("Host", "").lower()
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        return name in ("localhost", self.server.name) or _is_address(name.strip("[]"))
+
+    def _same_site(self) -> bool:
+        origin = self.headers.get("Origin")
+        return origin is None or origin.lower() == f"http://{self.headers.get('Host', '').lower()}"
+
+    def _refuse(self, refusal: Refused) -> None:
+        body = json.dumps({"error": refusal.sentence}).encode()
+        self._send(refusal.status, "application/json", body)
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self._headers(status, kind, len(body))
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _headers(self, status: int, kind: str, length: int | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: a terminal that fills up with requests helps nobody."""
+
+
+def _pages() -> dict[str, tuple[str, bytes]]:
+    """Every file of the page by its address, with its type."""
+    folder = files(__package__ or "giantstep.explorer") / "page"
+    found = {
+        f"/{entry.name}": (_TYPES[entry.name.rpartition(".")[2]], entry.read_bytes())
+        for entry in folder.iterdir()
+        if entry.name.rpartition(".")[2] in _TYPES
+    }
+    return found | {"/": found["/index.html"]}
+
+
+def _about() -> bytes:
+    """What the page needs to know before it asks: initial values, limits, names, and what each view uses."""
+    from .. import __version__
+    from ..functions import catalogue
+    from ..losses import NAMES
+
+    return json.dumps(
+        {
+            "version": __version__,
+            "initial": asdict(Settings()),
+            "limits": NUMBERS | COUNTS,
+            "functions": list(catalogue()),
+            "losses": list(NAMES),
+            "views": {name: list(view.uses) for name, view in VIEWS.items()},
+        }
+    ).encode()
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
