@@ -48,7 +48,12 @@ def ridge(
 
 
 def distance_to_cdf(eigenvalues: np.ndarray, x: np.ndarray, cdf: np.ndarray) -> float:
-    """Kolmogorov distance between sorted eigenvalues and a distribution function known at increasing x."""
-    theory = np.interp(eigenvalues, x, cdf)
-    ranks = np.arange(1, len(eigenvalues) + 1) / len(eigenvalues)
-    return float(max(np.abs(theory - ranks).max(), np.abs(theory - ranks + 1.0 / len(eigenvalues)).max()))
+    """Kolmogorov distance between sorted eigenvalues and a distribution function known at increasing x.
+
+    Compared at the eigenvalues that are not zero; zeros count through the ranks of the others.
+    """
+    count = len(eigenvalues)
+    ranks = np.arange(1, count + 1) / count
+    positive = eigenvalues > 1e-9 * eigenvalues[-1]
+    gap = np.interp(eigenvalues, x, cdf)[positive] - ranks[positive]
+    return float(max(np.abs(gap).max(), np.abs(gap + 1.0 / count).max()))
