@@ -27,7 +27,8 @@ from sklearn.svm import SVC
 from giantstep.sklearn import OneStepClassifier, OneStepRegressor
 
 FOLDS = 5
-LAMS = [0.01, 0.1, 1.0, 10.0]
+STEP = {"lam": [0.01, 0.1, 1.0, 10.0], "activation": ["tanh", "relu"], "letters": ["uniform", "gaussian"]}
+RANDOM = {"lam": np.logspace(-3, 2, 8), "activation": ["tanh", "relu"]}
 
 
 def single_index(n: int = 400, d: int = 30) -> tuple[np.ndarray, np.ndarray]:
@@ -46,12 +47,11 @@ def regressors() -> dict[str, tuple[object, dict]]:
             make_pipeline(StandardScaler(), model), transformer=StandardScaler()
         )
 
-    step = {"lam": LAMS, "letters": ["uniform", "gaussian"], "refit_on": ["rest", "all"]}
     return {
-        "one giant step": (OneStepRegressor(random_state=0), step),
+        "one giant step": (OneStepRegressor(refit_on="all", random_state=0), STEP),
         "random features": (
             OneStepRegressor(eta=0.0, split=0.01, refit_on="all", random_state=0),
-            {"lam": np.logspace(-3, 2, 8), "activation": ["tanh", "relu"]},
+            RANDOM,
         ),
         "kernel ridge (RBF)": (
             scaled(KernelRidge(kernel="rbf")),
@@ -72,12 +72,11 @@ def regressors() -> dict[str, tuple[object, dict]]:
 
 
 def classifiers() -> dict[str, tuple[object, dict]]:
-    step = {"lam": LAMS, "letters": ["uniform", "gaussian"], "refit_on": ["rest", "all"]}
     return {
-        "one giant step": (OneStepClassifier(random_state=0), step),
+        "one giant step": (OneStepClassifier(refit_on="all", random_state=0), STEP),
         "random features": (
             OneStepClassifier(eta=0.0, split=0.01, refit_on="all", random_state=0),
-            {"lam": np.logspace(-3, 2, 8), "activation": ["tanh", "relu"]},
+            RANDOM,
         ),
         "SVM (RBF)": (
             make_pipeline(StandardScaler(), SVC()),

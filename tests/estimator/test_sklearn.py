@@ -132,6 +132,28 @@ def test_readouts_of_classes_are_logistic_regressions():
     assert model.optimality_.max() < 1e-12
 
 
+def test_support_vector_machines_with_an_intercept_are_certified_down_to_small_penalties():
+    from sklearn.svm import SVC
+
+    X, y = load_breast_cancer(return_X_y=True)
+    for lam in (1.0, 1e-3):
+        common = {"loss": "hinge", "width": 30, "lam": lam, "refit_on": "all", "random_state": 0}
+        model = OneStepClassifier(**common).fit(X, y)
+        assert model.optimality_.max() < 1e-9  # rounding of the constant feature, 30² × 1e-16 × n/lam
+    model = OneStepClassifier(**common | {"lam": 1.0}).fit(X, y)
+    reference = SVC(kernel="linear", C=1.0, tol=1e-8).fit(seen(model, X), y)
+    signs = np.where(y == 1, 1.0, -1.0)
+
+    def objective(outputs: np.ndarray, weights: np.ndarray) -> float:
+        return np.maximum(1 - signs * outputs, 0).sum() + (weights**2).sum() / 2
+
+    ours = objective(model.decision_function(X), model.readout_)
+    theirs = objective(reference.decision_function(seen(model, X)), reference.coef_)
+    # ours minimises the sum of this and lam·intercept²/1800, which theirs leaves out
+    assert ours <= theirs + float(reference.intercept_[0]) ** 2 / 1800 + 1e-9 * theirs
+    assert theirs <= ours * (1 + 1e-6)  # libsvm's tolerance
+
+
 def test_the_step_finds_the_direction_and_beats_random_features():
     X, y, theta = single_index(2000, 30)
     trained, frozen = (

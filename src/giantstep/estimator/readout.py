@@ -9,10 +9,14 @@ import numpy as np
 
 from ..losses import Loss, square
 from ..simulation.backend import Backend
+from ..simulation.convex import known_smooth
 from ..simulation.readout import fitter
 
-_FREE = 1e3
-"""The constant feature that carries an intercept is this much larger than 1: its penalty is a millionth."""
+_FREE, _FREE_AT_KINKS = 1e3, 30.0
+"""The constant feature that carries an intercept is this large: its penalty is a millionth of the others'.
+
+Rounding grows with the square of it, and matters where a loss has kinks: there the penalty is a thousandth.
+"""
 
 
 class Readout(NamedTuple):
@@ -46,7 +50,8 @@ def _fit(features: Any, labels: np.ndarray, lam: float, loss: Loss, extra: int, 
     n, p = features.shape
     size = p + extra  # the fitter divides by the root of what it sees
     stretch = (size / p) ** 0.5
-    constant = backend.asarray(np.full((n, extra), _FREE * size**0.5))
+    large = _FREE if known_smooth(loss) else _FREE_AT_KINKS
+    constant = backend.asarray(np.full((n, extra), large * size**0.5))
 
     def rows(count: int) -> Iterator[tuple[Any, Any]]:
         for start in range(0, count, backend.block_rows):
@@ -57,4 +62,4 @@ def _fit(features: Any, labels: np.ndarray, lam: float, loss: Loss, extra: int, 
     fit = fitter(loss, "auto")(rows, size, {n: [lam]}, backend)[n]
     weights = backend.numpy(fit.readouts)[:, 0]
     gap = 0.0 if fit.optimality is None else float(fit.optimality[0])
-    return Readout(weights[:p], float(weights[p:].sum()) * _FREE, gap)
+    return Readout(weights[:p], float(weights[p:].sum()) * large, gap)

@@ -55,8 +55,13 @@ def _minimise(
 ) -> tuple[Any, float]:
     if isinstance(loss, Clipped) and loss.a == 0:
         return InteriorPoint(features, labels, lam, loss, backend).solve(_AIM_KINKED)
-    smooth = isinstance(loss, (Clipped, Logistic, Exponential))
-    return Newton(features, labels, lam, loss, backend).solve(start, _AIM, _tolerance(backend), smooth)
+    newton = Newton(features, labels, lam, loss, backend)
+    return newton.solve(start, _AIM, _tolerance(backend), known_smooth(loss))
+
+
+def known_smooth(loss: Loss) -> bool:
+    """Whether the loss has no kinks, for sure; a user's own may have some."""
+    return isinstance(loss, (Logistic, Exponential)) or (isinstance(loss, Clipped) and loss.a > 0)
 
 
 def _gather(blocks: Iterator[tuple[Any, Any]], n: int, p: int, backend: Backend) -> tuple[Any, np.ndarray]:
