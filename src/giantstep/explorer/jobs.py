@@ -147,7 +147,7 @@ class Jobs:
             self._slots[lane].release()
 
     @contextmanager
-    def _process(self, view: str, settings: Settings, slow: bool) -> Iterator[tuple[Any, Connection]]:
+    def _process(self, view: str, settings: Settings, slow: bool) -> Iterator[tuple[Any, Any]]:
         """A process at work on a view; it does not outlive the block."""
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(target=_work, args=(view, settings, slow, theirs), daemon=True)
@@ -187,9 +187,12 @@ def sentence(error: GiantstepError) -> str:
 def _work(view: str, settings: Settings, slow: bool, pipe: Connection) -> None:
     """In the process: compute, and send what came out. A traceback goes to the terminal, never to the page."""
     from ..simulation.draw import draw_threads
-    from ..simulation.schedule import cap_threads
+    from ..simulation.schedule import cap_threads, end_with_parent
 
-    cap_threads(draw_threads() if view == "simulate" else 1)
+    if view == "simulate":
+        cap_threads(draw_threads())
+    else:  # one thread, as `preload` has arranged
+        end_with_parent()
     if slow:
         os.nice(_POLITE)
     try:

@@ -257,4 +257,6 @@ def _answer(call: Call, notes: list[str], **arrays: Any) -> Answer:
 def _plain(values: Any) -> Any:
     """Nested lists of numbers, None where there is none: JSON has neither NaN nor infinity."""
     array = np.asarray(values, dtype=float)
-    return np.where(np.isfinite(array), array.astype(object), None).tolist()
+    plain = array.astype(object)
+    plain[~np.isfinite(array)] = None
+    return plain.tolist()

@@ -130,17 +130,22 @@ def process_pool(workers: int, threads: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def cap_threads(threads: int) -> None:
-    """In a worker: linear algebra and draws share the cores with the other workers; Ctrl-C ends it quietly."""
+    """In a worker: linear algebra and draws share the cores with the other workers; it ends with its parent."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     import scipy.linalg  # noqa: F401  (its own BLAS must be loaded before it can be capped)
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(threads)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """In a worker: Ctrl-C ends it quietly, and so does the end of its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    Thread(target=_end_after_parent, daemon=True).start()
+
+
+def _end_after_parent() -> None:
     """A worker whose parent was killed would wait for work for ever: its siblings keep the queue open."""
     from multiprocessing import parent_process
 
