@@ -4,8 +4,8 @@
 
 The setting is tanh on a sine (η̃ = 3, α0 = 20, β = 1, λ = 0.1). The baseline is fixed-point iteration with
 damping 1/2 to a tolerance of 1e-4 on (q1, q2, m, ζ, ψ): every hat an adaptive `scipy.integrate.quad` over κ (m
-two, being a ratio), the coefficients and the target's moments recomputed inside each integrand by a 19-node
-Gauss-Hermite sum, the bulk a mean over the 2,000 eigenvalues of one drawn matrix.
+two, being a ratio), the coefficients and the target's moments functions of κ that each integrand calls where its
+formula has them, each a 19-node Gauss-Hermite sum, the bulk a mean over the 2,000 eigenvalues of one drawn matrix.
 """
 
 from __future__ import annotations
@@ -47,50 +47,53 @@ class Baseline:
         W = np.random.default_rng(0).standard_normal((size, size)) * np.sqrt(c / size)
         self.eigenvalues = np.linalg.eigvalsh(W @ W.T)
 
-    def coefficients(self, kappa: float) -> tuple[float, float, float]:
-        x = np.sqrt(self.c) * self.z
-        f = np.tanh(x + self.r * kappa)
-        mu0, mu1 = self.w @ f, self.w @ (x * f) / self.c
-        return mu0, mu1, self.w @ f**2 - mu0**2 - self.c * mu1**2
+    def mu0(self, kappa: float) -> float:
+        return self.w @ np.tanh(np.sqrt(self.c) * self.z + self.r * kappa)
 
-    def target(self, kappa: float) -> tuple[float, float, float]:
-        f = np.sin(self.gamma * kappa + np.sqrt(1.0 - self.gamma**2) * self.z)
-        return self.w @ f, self.w @ (self.z * f), self.w @ f**2
+    def mu1(self, kappa: float) -> float:
+        return self.w @ (self.z * np.tanh(np.sqrt(self.c) * self.z + self.r * kappa)) / np.sqrt(self.c)
 
-    def average(self, f: Callable[..., float]) -> float:
+    def mu2sq(self, kappa: float) -> float:
+        square = self.w @ np.tanh(np.sqrt(self.c) * self.z + self.r * kappa) ** 2
+        return square - self.mu0(kappa) ** 2 - self.c * self.mu1(kappa) ** 2
+
+    def moment(self, kappa: float, weight: Any = 1.0, power: int = 1) -> float:
+        """The target's moments given κ: t0, with weight z t1, with power 2 t2."""
+        rho = np.sqrt(1.0 - self.gamma**2)
+        return self.w @ (weight * np.sin(self.gamma * kappa + rho * self.z) ** power)
+
+    def average(self, f: Callable[[float], float]) -> float:
         def integrand(kappa: float) -> float:
-            value = f(kappa, self.coefficients(kappa), self.target(kappa))
-            return value * np.exp(-(kappa**2) / 2) / np.sqrt(2 * np.pi)
+            return f(kappa) * np.exp(-(kappa**2) / 2) / np.sqrt(2 * np.pi)
 
         return quad(integrand, -10.0, 10.0)[0]
 
     def test_error(self, alpha: float, tolerance: float = 1e-4, damping: float = 0.5) -> float:
-        c, beta = self.c, BETA
+        c, beta, mu0, mu1, mu2sq, t = self.c, BETA, self.mu0, self.mu1, self.mu2sq, self.moment
         V1 = V2 = q1 = q2 = 1.0
         m = zeta = psi = 0.1
 
-        def power(k: float, mu: Any, t: Any) -> float:
-            M = mu[0] * m + k * mu[1] * zeta
-            return t[2] - 2 * M * t[0] + M**2 - 2 * mu[1] * psi * t[1] + mu[1] ** 2 * q1 + mu[2] * q2
+        def D(k: float) -> float:
+            return 1.0 + mu1(k) ** 2 * V1 + mu2sq(k) * V2
 
-        def D(mu: Any) -> float:
-            return 1.0 + mu[1] ** 2 * V1 + mu[2] * V2
+        def M(k: float) -> float:
+            return mu0(k) * m + k * mu1(k) * zeta
 
-        def along_spike(k: float, mu: Any, t: Any) -> float:
-            return k * mu[1] * (t[0] - mu[0] * m - k * mu[1] * zeta) / D(mu)
+        def power(k: float) -> float:
+            signal = t(k, power=2) - 2 * M(k) * t(k) + M(k) ** 2 - 2 * mu1(k) * psi * t(k, self.z)
+            return signal + mu1(k) ** 2 * q1 + mu2sq(k) * q2
 
-        def without_m(k: float, mu: Any, t: Any) -> float:
-            return mu[0] * (t[0] - k * mu[1] * zeta) / D(mu)
+        def without_m(k: float) -> float:
+            return mu0(k) * (t(k) - k * mu1(k) * zeta) / D(k)
 
         while True:
-            hat_V1 = alpha / beta * self.average(lambda k, mu, t: mu[1] ** 2 / D(mu))
-            hat_V2 = alpha / beta * self.average(lambda k, mu, t: mu[2] / D(mu))
-            hat_q1 = alpha / beta * self.average(lambda k, mu, t: mu[1] ** 2 * power(k, mu, t) / D(mu) ** 2)
-            hat_q2 = alpha / beta * self.average(lambda k, mu, t: mu[2] * power(k, mu, t) / D(mu) ** 2)
-            hat_psi = alpha / np.sqrt(beta) * self.average(lambda k, mu, t: mu[1] * t[1] / D(mu))
-            hat_zeta = alpha / np.sqrt(beta) * self.average(along_spike)
-            top = self.average(without_m)
-            bottom = self.average(lambda k, mu, t: mu[0] ** 2 / D(mu))
+            hat_V1 = alpha / beta * self.average(lambda k: mu1(k) ** 2 / D(k))
+            hat_V2 = alpha / beta * self.average(lambda k: mu2sq(k) / D(k))
+            hat_q1 = alpha / beta * self.average(lambda k: mu1(k) ** 2 * power(k) / D(k) ** 2)
+            hat_q2 = alpha / beta * self.average(lambda k: mu2sq(k) * power(k) / D(k) ** 2)
+            hat_psi = alpha / np.sqrt(beta) * self.average(lambda k: mu1(k) * t(k, self.z) / D(k))
+            hat_zeta = alpha / np.sqrt(beta) * self.average(lambda k: k * mu1(k) * (t(k) - M(k)) / D(k))
+            new_m = self.average(without_m) / self.average(lambda k: mu0(k) ** 2 / D(k))
             rho = self.eigenvalues
             S = LAM + hat_V2 + hat_V1 * rho
             new_V2, new_V1 = np.mean(1 / S), np.mean(rho / S)
@@ -99,7 +102,7 @@ class Baseline:
                 [
                     hat_q1 * J2 + hat_q2 * J1 + hat_zeta**2 * c * J1 + hat_psi**2 * J2,
                     hat_q1 * J1 + hat_q2 * J0 + hat_zeta**2 * c * J0 + hat_psi**2 * J1,
-                    top / bottom,
+                    new_m,
                     np.sqrt(beta) * c * new_V2 * hat_zeta,
                     np.sqrt(beta) * new_V1 * hat_psi,
                 ]
