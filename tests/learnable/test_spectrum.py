@@ -23,7 +23,7 @@ def cdf(found):
     return x[order], float(found["mass_at_zero"]) + np.cumsum(mass) - 0.5 * mass
 
 
-@pytest.mark.parametrize(("alpha", "beta"), [(2.0, 1.0), (0.5, 1.0), (1.0, 2.5)])
+@pytest.mark.parametrize(("alpha", "beta"), [(2.0, 1.0), (1.0, 2.5)])
 def test_pure_noise_features_follow_marchenko_and_pastur(alpha, beta):
     """x² - 1 without a spike has no linear part: Ψ is white, of variance 2."""
     found = spectrum(gs.SpikedRF("x**2 - 1", r=0.0, gamma=0.0, beta=beta), alpha=alpha)
@@ -37,7 +37,7 @@ def test_pure_noise_features_follow_marchenko_and_pastur(alpha, beta):
     assert float(found["mass_at_zero"]) == pytest.approx(max(0.0, 1 - alpha / beta))
 
 
-@settings(max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking takes minutes
+@settings(max_examples=3, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking takes minutes
 @given(
     activation=st.sampled_from(["tanh", "relu", "sin", "softplus"]),
     r=st.floats(0.0, 2.0),
@@ -171,8 +171,8 @@ def test_a_gap_may_hold_an_outlier():
 
 def test_even_activations_may_have_an_outlier_above_the_bulk():
     """By the criterion for many samples: ℓ > 1 + β^(-1/2), at (α/β){Eμ2² + cEμ1²(βℓ + ℓ/(ℓ-1))}."""
-    beta, alpha = 4.0, 4e4
-    model = gs.SpikedRF("x**2", r=0.5, gamma=1.0, beta=beta)
+    beta, alpha = 9.0, 4e5
+    model = gs.SpikedRF("x**2", r=0.2, gamma=1.0, beta=beta)
     kappa, w = np.polynomial.hermite_e.hermegauss(60)
     w = w / w.sum()
     at = gs.coefficients(model, kappa)
@@ -186,9 +186,10 @@ def test_even_activations_may_have_an_outlier_above_the_bulk():
     found = spectrum(model, alpha=alpha)
     top = found["outlier"].values[-1]
     assert top > float(found["edge"].max())
-    assert top == pytest.approx(expected, rel=0.02)  # finite alpha: corrections of order √(β/α) = 1 %
+    assert top == pytest.approx(expected, rel=0.01)  # finite alpha: corrections of order √(β/α) = 0.5 %
 
 
+@pytest.mark.slow
 def test_letters_have_a_spike_each_and_the_right_moments():
     letters = gs.Letters((0.0, 1.0), (0.5, 0.5), biases=(0.8, -0.4))
     found = spectrum(gs.SpikedRF("tanh", r=1.2, gamma=1.0, readout=letters), alpha=2.0)
@@ -197,6 +198,7 @@ def test_letters_have_a_spike_each_and_the_right_moments():
     assert moment(found, 2) == pytest.approx(float(found["moment2"]), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_grid_pads_with_nan():
     found = spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=2.0), alpha=[1.5, 20.0], points=60)
     assert found["edge"].sizes == {"alpha": 2, "interval": 2, "side": 2}
