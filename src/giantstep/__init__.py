@@ -16,6 +16,7 @@ _HOME = {
     "Loss": "losses",
     "predict": "prediction",
     "simulate": "simulation",
+    "simulate_spectrum": "simulation.eigenvalues",
     "coefficients": "theory.basis",
     "linear_error": "theory.mapping",
     "bounds": "theory.bounds",
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from .plotting import plot as plot
     from .prediction import predict as predict
     from .simulation import simulate as simulate
+    from .simulation.eigenvalues import simulate_spectrum as simulate_spectrum
     from .sweep import Sweep as Sweep
     from .sweep import run_sweep as run_sweep
     from .theory.basis import coefficients as coefficients

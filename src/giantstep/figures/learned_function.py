@@ -1,0 +1,73 @@
+"""Figure 1: what the network computes along the target's direction, before and after the step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..comparison import compare
+from ..model import Network
+from . import look
+from .part import Part
+from .registry import Size, number
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from .registry import Data
+
+NAME = "learned-function"
+TITLE = "The learned function bends"
+CAPTION = (
+    "Average output of a tanh network given the target's own input x, for a tanh target (dashed). The"
+    " readout is fitted on n = 2d samples with λ = 0.01; p = d. Without a step (α₀ = 0) random features"
+    " learn a straight line, whatever their activation; after one step with η̃ = 2.5 the function bends, the"
+    " more so the more samples α₀ d the step has seen. Lines: exact theory at this d (dotted: d = ∞)."
+    " Points: trained networks, averaged over everything but x in closed form; bars are standard errors."
+)
+SIZES = {"tiny": Size(60, 4, 13), "quick": Size(400, 10, 61), "full": Size(2000, 10, 121)}
+_NET = Network("tanh", eta=2.5, alpha0=[0.0, 0.5, 1.0, 1.5, 2.5])
+_RATIOS: dict[str, Any] = {"alpha": 2.0, "lam": 0.01}
+_AT = np.linspace(-3.0, 3.0, 13)
+
+
+def parts(size: Size) -> dict[str, Part]:
+    """Learned functions by theory at this d and at d = ∞, and those of trained networks."""
+    x = np.linspace(-3.0, 3.0, 12 * max(1, size.curve // 12) + 1)
+    theory = {**_RATIOS, "bulk": "exact"}
+    run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "learned_at": _AT}
+    return {
+        "theory": Part("learned_function", _NET, ("tanh", x), {**theory, "d": size.d}),
+        "limit": Part("learned_function", _NET, ("tanh", x), theory),
+        "simulation": Part("simulate", _NET, ("tanh",), {**_RATIOS, **run}),
+    }
+
+
+def comparisons(data: Data) -> dict[str, xr.Dataset]:
+    """The functions at every point, and the test errors."""
+    found = compare(data["theory"], data["simulation"])
+    return {"tanh on tanh, exact": found[["test_error", "learned"]]}
+
+
+def draw(data: Data) -> Figure:
+    """The functions on top of each other, the target dashed."""
+    theory, limit, simulation = data["theory"], data["limit"], data["simulation"]
+    figure, (axes,) = look.panels(1, 5.0, 3.9)
+    axes.plot(theory["x"], theory["truth"], color="black", linestyle=(0, (4, 2)), linewidth=1.2)
+    axes.annotate(
+        r"target, $\tanh x$", (2.95, np.tanh(2.95)), (0, -11), textcoords="offset points", ha="right"
+    )
+    for index, shade in enumerate(look.shades(theory.sizes["alpha0"])):
+        chosen = {"alpha0": index}
+        words = f"$\\alpha_0 = {float(theory['alpha0'][index]):g}$"
+        look.line(axes, theory["learned"].isel(chosen), "x", shade, label=words)
+        look.line(axes, limit["learned"].isel(chosen), "x", shade, "limit")
+        look.points(axes, simulation["learned"].isel(chosen), "x", shade)
+    axes.set_xlabel(r"target's input, $x = \theta\cdot x/\sqrt{d}$")
+    axes.set_ylabel(r"average output, $E[\hat f\,|\,x]$")
+    axes.legend(title="samples in the step", loc="upper left")
+    words = look.trials_words(simulation, "networks")
+    look.kinds_legend(figure, {"theory": "exact theory", "limit": r"$d = \infty$"}, words)
+    return figure

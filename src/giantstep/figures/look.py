@@ -1,0 +1,109 @@
+"""How the figures look: ordered shades and different markers, solid theory, points with bars for simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..plotting.style import BASELINE, Look, new_figure, styled
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+KINDS: dict[str, dict[str, Any]] = {
+    "theory": {"linestyle": "-", "linewidth": 1.6},
+    "isotropic": {"linestyle": (0, (5, 2)), "linewidth": 1.3},
+    "limit": {"linestyle": (0, (1, 1.6)), "linewidth": 1.0},
+}
+"""Solid: the theory at the simulations' size; dashed: the paper's isotropic model of it; dotted: d = ∞."""
+
+
+def panels(count: int, width: float = 7.4, height: float = 3.2, **options: Any) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels side by side."""
+    figure = new_figure(width, height)
+    with styled():
+        return figure, list(np.ravel(figure.subplots(1, count, squeeze=False, **options)))
+
+
+def shades(count: int) -> list[Look]:
+    """Looks for the values of an ordered parameter: from dark to light, so that grey prints keep the order."""
+    from matplotlib import colormaps
+
+    places = np.linspace(0.0, 0.82, count) if count > 1 else [0.35]
+    return [
+        Look(colormaps["viridis"](place), "-", _MARKERS[i % len(_MARKERS)]) for i, place in enumerate(places)
+    ]
+
+
+def line(axes: Axes, values: xr.DataArray, x: str, look: Look, kind: str = "theory", label: str = "") -> None:
+    """A curve along x."""
+    drawn = values.transpose(x)
+    axes.plot(drawn[x].values, drawn.values, color=look.color, label=label or None, **KINDS[kind])
+
+
+def points(axes: Axes, trials: xr.DataArray, x: str, look: Look) -> None:
+    """Means over trials with bars of one standard error."""
+    count = trials.sizes["trial"]
+    mean, bar = (trials.mean("trial").transpose(x), trials.std("trial", ddof=1).transpose(x) / np.sqrt(count))
+    with styled():
+        axes.errorbar(
+            mean[x].values,
+            mean.values,
+            yerr=bar.values,
+            color=look.color,
+            linestyle="none",
+            marker=look.marker,
+            markersize=4.2,
+            markerfacecolor="white",
+            markeredgewidth=1.1,
+            capsize=2.0,
+            zorder=3,
+        )
+
+
+def baseline(axes: Axes, value: float, words: str, *, x: float = 0.99, above: bool = True) -> None:
+    """A horizontal line to compare with, and what it is."""
+    axes.axhline(value, **BASELINE)
+    axes.annotate(
+        words,
+        (x, value),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(0, 2 if above else -2),
+        textcoords="offset points",
+        ha="right" if x > 0.5 else "left",
+        va="bottom" if above else "top",
+        color="0.35",
+        fontsize=7.5,
+    )
+
+
+def log_ticks(axis: Any, ticks: Sequence[float]) -> None:
+    """Plain numbers on a logarithmic axis."""
+    from matplotlib.ticker import NullFormatter
+
+    axis.set_ticks(list(ticks), [f"{tick:g}" for tick in ticks])
+    axis.set_minor_formatter(NullFormatter())
+
+
+def kinds_legend(figure: Figure, words: dict[str, str], measured: str) -> None:
+    """Below the panels: what the kinds of lines are, and what was measured."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Any] = [
+        Line2D([], [], color="0.25", label=said, **KINDS[kind]) for kind, said in words.items()
+    ]
+    if measured:
+        marks = {"marker": "o", "markersize": 4.2, "markerfacecolor": "white", "linestyle": "none"}
+        handles.append(Line2D([], [], color="0.25", label=measured, **marks))  # type: ignore[arg-type]
+    with styled():
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+
+
+def trials_words(simulation: xr.Dataset, things: str) -> str:
+    """As in `mean of 10 networks at d = 300`."""
+    return f"mean of {simulation.sizes['trial']} {things} at $d = {simulation.attrs['d']}$"

@@ -1,0 +1,80 @@
+"""Which figures there are, and what a figure's module has to offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from ..errors import ParameterError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from .part import Part
+
+    Data = Mapping[str, xr.Dataset]
+    Parts = Mapping[str, Part | Callable[[Data], Part]]
+
+NAMES = (
+    "learned-function",
+    "trained-network",
+    "bounds",
+    "spikes",
+    "width",
+    "letters",
+    "basis",
+    "spectrum",
+    "strong-steps",
+    "budget",
+    "outlier",
+)
+"""In the order of their numbers, 1 to 11; the last three are not in the paper."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large: input dimension and trials of the simulations, and points of the smooth curves."""
+
+    d: int
+    trials: int
+    curve: int = 60
+
+
+class FigureModule(Protocol):
+    """What a module of this package offers, one for each figure."""
+
+    NAME: str
+    TITLE: str
+    CAPTION: str
+    SIZES: Mapping[str, Size]  # tiny (tests), quick, full (the paper's)
+
+    def parts(self, size: Size) -> Parts:
+        """What to compute, by name; a function gets the parts before it and says what comes next."""
+        ...
+
+    def comparisons(self, data: Data) -> dict[str, xr.Dataset]:
+        """Theory against simulation, as `compare` answers, by name; empty where nothing is simulated."""
+        ...
+
+    def draw(self, data: Data) -> Figure:
+        """The picture, from the data alone."""
+        ...
+
+
+def find(name: str) -> FigureModule:
+    """The figure of that name, or of that number."""
+    if name.isdecimal() and 1 <= int(name) <= len(NAMES):
+        name = NAMES[int(name) - 1]
+    if name not in NAMES:
+        raise ParameterError(
+            f"figure {name!r} is unknown; there are {', '.join(NAMES)}, or their numbers 1 to {len(NAMES)}"
+        )
+    return import_module(f".{name.replace('-', '_')}", __package__)  # type: ignore[return-value]
+
+
+def number(name: str) -> int:
+    """The figure's number, which is also the seed of its simulations."""
+    return NAMES.index(name) + 1

@@ -1,0 +1,108 @@
+"""From parts to files: data, picture and page of one figure or of all, computing only what is not there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ParameterError
+from .part import Machine, Part, machine
+from .registry import NAMES, FigureModule, Size, find
+from .scores import Score, scores
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from .registry import Parts
+
+ENDINGS = ("pdf", "png")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finished figure: where it is, what was compared, and how long its data took and this call took."""
+
+    name: str
+    size: Size
+    calls: dict[str, str]
+    scores: list[Score]
+    data_seconds: float
+    seconds: float
+    hardware: str
+    date: str
+
+
+def reproduce(
+    names: Iterable[str] = NAMES,
+    *,
+    size: str = "quick",
+    out: str | Path | None = None,
+    device: str = "cpu",
+    workers: int = 1,
+    page: bool = True,
+    report: Callable[[Made], None] | None = None,
+) -> list[Made]:
+    """Make the figures in the folder `out`, with their data and a `page` index.html that shows them.
+
+    `size` is "quick" (a few hundred dimensions), "full" (the paper's) or "tiny" (to try it out). Data that is
+    already there, from the same calls of the same version, is used again. `report` hears of each figure.
+    """
+    from .page import write_page
+
+    figures = [find(name) for name in names]
+    if size not in ("tiny", "quick", "full"):
+        raise ParameterError(f"size = {size!r} is unknown; use 'quick', 'full' or 'tiny'")
+    folder = Path(out or f"reproduction-{size}")
+    folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    with machine(device, workers) as on:
+        for figure in figures:
+            made.append(make_figure(figure, figure.SIZES[size], folder, on))
+            if report:
+                report(made[-1])
+            if page:
+                write_page(made, folder)
+    return made
+
+
+def make_figure(figure: FigureModule, size: Size, folder: Path, on: Machine) -> Made:
+    """Data, PDF and PNG of one figure."""
+    from ..plotting import save_figure
+
+    start = time.perf_counter()
+    calls: dict[str, str] = {}
+    data = obtain(figure.parts(size), lambda part: folder / f"{figure.NAME}.{part}.nc", on, calls)
+    picture = figure.draw(data)
+    for ending in ENDINGS:
+        save_figure(picture, folder / f"{figure.NAME}.{ending}")
+    return Made(
+        figure.NAME,
+        size,
+        calls,
+        scores(figure.comparisons(data)),
+        sum(dataset.attrs["seconds"] for dataset in data.values()),
+        time.perf_counter() - start,
+        "; ".join(sorted({dataset.attrs["hardware"] for dataset in data.values()})),
+        max(dataset.attrs["date"] for dataset in data.values()),
+    )
+
+
+def obtain(
+    parts: Parts, path: Callable[[str], Path], on: Machine, calls: dict[str, str] | None = None
+) -> dict[str, xr.Dataset]:
+    """Every part's data. Processes, if there are any, work on the theory while trials are prepared."""
+    ahead = {
+        name: on.executor.submit(part.obtain, path(name))
+        for name, part in parts.items()
+        if on.executor is not None and isinstance(part, Part) and not part.simulated
+    }
+    data: dict[str, xr.Dataset] = {}
+    for name, said in parts.items():
+        part = said if isinstance(said, Part) else said(data)
+        data[name] = ahead[name].result() if name in ahead else part.obtain(path(name), on)
+        if calls is not None:
+            calls[name] = part.words()
+    return data

@@ -1,0 +1,68 @@
+"""How far the simulations lie from the theory: a line for each comparison, and a table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_TESTED = ("test_error", "learned", "spike", "outlier")
+
+
+@dataclass(frozen=True)
+class Score:
+    """z-scores of one quantity over the points of one comparison."""
+
+    what: str
+    quantity: str
+    points: int
+    trials: int
+    rms: float
+    worst: float
+
+    @property
+    def expected(self) -> float:
+        """The root mean square of z if the theory is right: Student's distribution with trials - 1 degrees."""
+        return np.sqrt((self.trials - 1) / (self.trials - 3)) if self.trials > 3 else np.nan
+
+    def cells(self) -> dict[str, str]:
+        """The line of a table, column by column."""
+        return {
+            "comparison": self.what,
+            "quantity": self.quantity.replace("_", " "),
+            "points": str(self.points),
+            "trials": str(self.trials),
+            "rms z": f"{self.rms:.2f}",
+            "if right": f"{self.expected:.2f}",
+            "worst z": f"{self.worst:+.2f}",
+        }
+
+
+def scores(comparisons: Mapping[str, xr.Dataset]) -> list[Score]:
+    """A line for each comparison and each quantity that figures are about."""
+    return [
+        _score(what, name, compared)
+        for what, compared in comparisons.items()
+        for name in _TESTED
+        if name in compared
+    ]
+
+
+def table(lines: Iterable[Score]) -> str:
+    """The lines as text."""
+    from ..tables import aligned
+
+    rows = [line.cells() for line in lines]
+    return aligned({name: np.array([row[name] for row in rows], dtype=object) for name in rows[0]})
+
+
+def _score(what: str, name: str, compared: xr.Dataset) -> Score:
+    z = compared[name].sel(part="z").values.ravel()
+    z = z[np.isfinite(z)]
+    worst = float(z[np.argmax(np.abs(z))])
+    return Score(what, name, z.size, compared.attrs["trials"], float(np.sqrt(np.mean(z**2))), worst)

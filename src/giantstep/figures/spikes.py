@@ -1,0 +1,92 @@
+"""Figure 4: spiked random features with spikes of several strengths and alignments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..model import SpikedRF
+from ..plotting.style import new_figure, styled
+from . import look
+from .curves import curve_comparisons, curve_parts
+from .part import Part
+from .registry import Size, number
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from .registry import Data
+
+NAME = "spikes"
+TITLE = "Spiked random features against random features"
+CAPTION = (
+    "Test error of spiked random features (c = 1, p = d, λ = 0.1) against the samples of the readout: sin"
+    " features on a sign target (left), tanh features on a tanh target (right). Above: spikes of several"
+    " strengths r that are aligned with the target, r = 0 being plain random features. Below: a spike of"
+    " strength 1 with several alignments γ. Solid: theory at this d; dotted: d = ∞; points: simulations with"
+    " standard errors."
+)
+SIZES = {"tiny": Size(60, 4, 4), "quick": Size(300, 20, 40), "full": Size(2000, 10, 80)}
+BULKS = ("isotropic",)
+PAIRS = {"sin": "sign", "tanh": "tanh"}
+_R, _GAMMA = (0.0, 0.2, 0.5, 1.0), (0.0, 0.5, 0.8, 1.0)
+_AT = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
+_VARIED = {"r": ("spike strength", "r", _R), "gamma": ("alignment", r"\gamma", _GAMMA)}
+
+
+def parts(size: Size) -> dict[str, Part]:
+    """Strengths and alignments, for both pairs of student and target."""
+    fine = np.linspace(0.1, 3.2, size.curve)
+    found: dict[str, Part] = {}
+    for student, target in PAIRS.items():
+        by_r = SpikedRF(student, r=list(_R), gamma=1.0)
+        by_gamma = SpikedRF(student, r=1.0, gamma=list(_GAMMA))
+        for name, model in (("r", by_r), ("gamma", by_gamma)):
+            problem = lambda alpha, model=model: (model, {"alpha": alpha, "lam": 0.1})  # noqa: E731
+            found |= curve_parts(f"{student}-{name}", problem, target, _AT, fine, size, number(NAME), BULKS)
+    return found
+
+
+def comparisons(data: Data) -> dict[str, xr.Dataset]:
+    """Every panel."""
+    words = {f"{s}-{name}": f"{s} on {t}, several {name}" for name in _VARIED for s, t in PAIRS.items()}
+    return curve_comparisons(data, words, BULKS)
+
+
+def draw(data: Data) -> Figure:
+    """Strengths above, alignments below."""
+    figure = new_figure(7.4, 6.0)
+    with styled():
+        grid = figure.subplots(2, 2, sharex=True)
+    for row, (name, (words, symbol, values)) in zip(grid, _VARIED.items(), strict=True):
+        for axes, (student, target) in zip(row, PAIRS.items(), strict=True):
+            for index, shade in enumerate(look.shades(len(values))):
+                chosen = {name: index}
+                for kind, part in (("theory", "isotropic"), ("limit", "limit")):
+                    curve = data[f"{student}-{name}-{part}"]["test_error"].isel(chosen)
+                    look.line(
+                        axes,
+                        curve,
+                        "alpha",
+                        shade,
+                        kind,
+                        f"${symbol} = {values[index]:g}$" * (part != "limit"),
+                    )
+                look.points(
+                    axes, data[f"{student}-{name}-simulation"]["test_error"].isel(chosen), "alpha", shade
+                )
+            if name == "r":
+                axes.set_title(f"{student} features, {target} target, $\\gamma = 1$", loc="left")
+            else:
+                axes.set_title("$r = 1$", loc="left")
+                axes.set_xlabel(r"samples for the readout, $\alpha = n/d$")
+            axes.set_yscale("log")
+            ticks = (0.2, 0.5, 1.0) if student == "sin" else (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+            look.log_ticks(axes.yaxis, ticks)
+        row[0].set_ylabel(r"test error, $\epsilon_g$")
+        row[1].legend(title=words, ncols=2, loc="upper right")
+    kinds = {"theory": "theory", "limit": r"$d = \infty$"}
+    look.kinds_legend(figure, kinds, look.trials_words(data["sin-r-simulation"], "trials"))
+    return figure

@@ -1,0 +1,97 @@
+"""Figure 9: the isotropic model of a network and the network itself, at strong steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..model import Network
+from . import look
+from .curves import curve_comparisons, curve_parts
+from .part import Part
+from .registry import Size, number
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .registry import Data
+
+NAME = "strong-steps"
+TITLE = "Where the isotropic model fails, and the exact theory does not"
+CAPTION = (
+    "Left: test error of a tanh network on a sin target against the learning rate η̃ (α = 2, β = 1, λ ="
+    " 0.1), for steps on α₀ d samples. Solid: exact theory of the trained network, whose rows carry the"
+    " imprint of the step's samples; dashed: the paper's model, whose rows are isotropic with the same mean"
+    " squared norm. Right: how far the model is off, relative to the exact error, against α₀: the gap grows"
+    " with the step and closes as the step sees more samples. Points: trained networks with standard errors"
+    " (right: the model against their mean)."
+)
+SIZES = {"tiny": Size(60, 4, 5), "quick": Size(300, 20, 30), "full": Size(2000, 10, 60)}
+BULKS = ("exact", "isotropic")
+_RATIOS = {"alpha": 2.0, "lam": 0.1}
+_ALPHA0, _ETA = (0.5, 1.0, 2.0, 5.0), (2.0, 4.0, 8.0)
+_RATES, _SAMPLES = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0), (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+
+
+def parts(size: Size) -> dict[str, Part]:
+    """Against the learning rate, and against the samples of the step."""
+
+    def by_rate(eta: np.ndarray) -> tuple[Network, dict[str, float]]:
+        return Network("tanh", eta=eta, alpha0=list(_ALPHA0)), _RATIOS
+
+    def by_samples(alpha0: np.ndarray) -> tuple[Network, dict[str, float]]:
+        return Network("tanh", eta=list(_ETA), alpha0=alpha0), _RATIOS
+
+    rates, samples = np.geomspace(0.3, 10.0, size.curve), np.geomspace(0.3, 30.0, size.curve)
+    return {
+        **curve_parts("rate", by_rate, "sin", _RATES, rates, size, number(NAME), BULKS),
+        **curve_parts("samples", by_samples, "sin", _SAMPLES, samples, size, number(NAME), BULKS),
+    }
+
+
+def comparisons(data: Data) -> dict[str, xr.Dataset]:
+    """Networks against both theories."""
+    words = {"rate": "against the learning rate", "samples": "against the step's samples"}
+    return curve_comparisons(data, words, BULKS)
+
+
+def draw(data: Data) -> Figure:
+    """Errors on the left, the gap on the right."""
+    figure, (left, right) = look.panels(2, 7.4, 3.9)
+    for index, shade in enumerate(look.shades(len(_ALPHA0))):
+        chosen = {"alpha0": index}
+        for kind, bulk in (("theory", "exact"), ("isotropic", "isotropic")):
+            words = f"$\\alpha_0 = {_ALPHA0[index]:g}$" * (kind == "theory")
+            look.line(left, data[f"rate-{bulk}"]["test_error"].isel(chosen), "eta", shade, kind, words)
+        look.points(left, data["rate-simulation"]["test_error"].isel(chosen), "eta", shade)
+    left.set_xscale("log")
+    left.set_yscale("log")
+    look.log_ticks(left.xaxis, (0.3, 1.0, 3.0, 10.0))
+    look.log_ticks(left.yaxis, (0.05, 0.1, 0.2, 0.4))
+    left.set_xlabel(r"learning rate of the step, $\tilde\eta$")
+    left.set_ylabel(r"test error, $\epsilon_g$")
+    left.legend(title="samples in the step", ncols=2)
+    _gaps(right, data)
+    kinds = {"theory": "exact theory (right: gap)", "isotropic": "isotropic model"}
+    look.kinds_legend(figure, kinds, look.trials_words(data["rate-simulation"], "networks"))
+    return figure
+
+
+def _gaps(axes: Axes, data: Data) -> None:
+    exact, model = (data[f"samples-{bulk}"]["test_error"] for bulk in BULKS)
+    measured = data["samples-simulation"]["test_error"]
+    at = model.sel(alpha0=measured["alpha0"], method="nearest").assign_coords(alpha0=measured["alpha0"])
+    for index, shade in enumerate(look.shades(len(_ETA))):
+        chosen = {"eta": index}
+        words = f"$\\tilde\\eta = {_ETA[index]:g}$"
+        look.line(axes, 100 * (model / exact - 1).isel(chosen), "alpha0", shade, label=words)
+        look.points(axes, 100 * (at / measured - 1).isel(chosen), "alpha0", shade)
+    axes.axhline(0.0, color="0.5", linewidth=0.8)
+    axes.set_xscale("log")
+    look.log_ticks(axes.xaxis, (0.3, 1.0, 3.0, 10.0, 30.0))
+    axes.set_xlabel(r"samples in the step, $\alpha_0 = n_0/d$")
+    axes.set_ylabel("error of the isotropic model, %")
+    axes.legend(title="learning rate")
