@@ -102,8 +102,12 @@ def weight_spectrum(
                 else _isotropic(problem.c[u])
             )
             strength = float(problem.weights @ problem.r[u] ** 2) * beta
-            top = _top(rows, strength, size, beta, bulk)
-            found = _bulk(rows, beta, points) | top | {"spike_per_d": strength}
+            base = _bulk(rows, beta, points)
+            edge = float(np.max(base["edge"]))  # type: ignore[call-overload]
+            top = _top(rows, strength, size, beta, bulk, edge)
+            power = float(problem.weights @ np.square(posed.merging.letters.values)) or np.nan
+            top["threshold"] = float(np.sqrt(rows.c / (np.sqrt(beta) * size * power)))  # T = c√β
+            found = base | top | {"spike_per_d": strength}
             found["overlap_target"] = float(problem.gamma[u]) ** 2 * top["overlap_spike"]
             for name, value in found.items():
                 columns.setdefault(name, []).append(value)
@@ -218,19 +222,13 @@ def _general(rows: Rows, beta: float, points: int) -> Density:
     return find_density(follower, np.array([0]), top, max(0.0, 1.0 - 1.0 / beta), points)
 
 
-def _top(rows: Rows, strength: float, d: float, beta: float, bulk: str) -> dict[str, float]:
+def _top(rows: Rows, strength: float, d: float, beta: float, bulk: str, edge: float) -> dict[str, float]:
     """The spike's eigenvalue and squared overlaps at T = strength·d."""
     c, T = rows.c, strength * d
-    threshold = float(np.sqrt(c / (np.sqrt(beta) * d))) if np.isfinite(d) else 0.0  # r²βd = c√β
     if T == 0.0 or not c * np.sqrt(beta) < T:
-        return {
-            "outlier": c * (1.0 + np.sqrt(beta)) ** 2,
-            "overlap_neurons": 0.0,
-            "overlap_spike": 0.0,
-            "threshold": threshold,
-        }
+        return {"outlier": edge, "overlap_neurons": 0.0, "overlap_spike": 0.0}
     if np.isinf(T):
-        return {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0, "threshold": threshold}
+        return {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0}
     place = (T + c) * (T + c * beta) / T
     if bulk == "exact":
         place = T + c + beta * rows.along
@@ -238,7 +236,6 @@ def _top(rows: Rows, strength: float, d: float, beta: float, bulk: str) -> dict[
         "outlier": place,
         "overlap_neurons": 1.0 - c * beta * (T + c) / (T * (T + c * beta)),
         "overlap_spike": 1.0 - c * (T + c * beta) / (T * (T + c)),
-        "threshold": threshold,
     }
 
 
