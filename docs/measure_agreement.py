@@ -17,9 +17,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-import giantstep as gs  # noqa: E402
 from tests.agreement import zoo  # noqa: E402
 from tests.agreement.harness import Case, mean_square_interval  # noqa: E402
+
+import giantstep as gs  # noqa: E402
 
 D, TRIALS, SEED = 300, 40, 4000
 
@@ -75,7 +76,9 @@ def main() -> None:
         ("networks", zoo.NETWORKS, network, 200),
     ]
     for name, cases, bulks, offset in jobs:
-        (folder / f"agreement_{name}.md").write_text(about + table(cases, SEED + offset, bulks), encoding="utf-8")
+        (folder / f"agreement_{name}.md").write_text(
+            about + table(cases, SEED + offset, bulks), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -37,6 +38,23 @@ class Symbols(Directive):
         return container.children
 
 
+_KEPT = re.compile(r"(:math:`[^`]*`|``[^`]*``)")
+
+
+def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """In docstrings |v| is an absolute value, where reStructuredText sees a substitution: escape the bars."""
+    mathematics = False
+    for i, line in enumerate(lines):
+        if line.strip().startswith(".. math::"):
+            mathematics = True
+        elif mathematics and line.strip() and not line.startswith(" "):
+            mathematics = False
+        if not mathematics:
+            parts = _KEPT.split(line)
+            lines[i] = "".join(part if k % 2 else part.replace("|", r"\|") for k, part in enumerate(parts))
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.add_directive("symbols", Symbols)
+    app.connect("autodoc-process-docstring", plain_bars)
     return {"version": "1", "parallel_read_safe": True}

@@ -37,12 +37,12 @@ def plot(
 ) -> Axes:
     """Draw `y` against the dimension `x`, one curve for each combination of the other dimensions.
 
-    ==================  ===================================================================================
-    from `predict`      lines
-    from `simulate`     points, the mean over trials, with bars of one standard error
-    from `compare`      both, and below them the differences in standard errors
-    from `coefficients` μ0, μ1 and μ2 against κ
-    ==================  ===================================================================================
+    ===================  ==================================================================================
+    from `predict`       lines
+    from `simulate`      points, the mean over trials, with bars of one standard error
+    from `compare`       both, and below them the differences in standard errors
+    from `coefficients`  μ0, μ1 and μ2 against κ
+    ===================  ==================================================================================
 
     `x` is the longest dimension unless named; `y` is "test_error" (for coefficients, all of them); several
     names share one picture. `theory` adds lines from another Dataset, so that points lie on smooth curves.

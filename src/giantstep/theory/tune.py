@@ -41,12 +41,13 @@ def tune(
 ) -> xr.Dataset:
     """Hyperparameters that minimise the test error of the square loss, for every point of a grid.
 
-    =====================================================  ================================================
-    ``tune(net, y, alpha=2)``                              the best ridge penalty
-    ``tune(net, y, alpha=2, over=("eta", "lam"))``         learning rate and penalty together
-    ``tune(net, y, budget=3, over=("eta", "lam", "split"))``  how to divide 3d samples between step and readout:
-                                                           alpha0 = split·budget, alpha = (1 - split)·budget
-    =====================================================  ================================================
+    ========================================================  =============================================
+    ``tune(net, y, alpha=2)``                                 the best ridge penalty
+    ``tune(net, y, alpha=2, over=("eta", "lam"))``            learning rate and penalty together
+    ``tune(net, y, budget=3, over=("eta", "lam", "split"))``  how to divide 3d samples between step and
+                                                              readout: alpha0 = split·budget,
+                                                              alpha = (1 - split)·budget
+    ========================================================  =============================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
     minima are then polished by a quasi-Newton method on exact derivatives (implicit differentiation at the

@@ -1,0 +1,92 @@
+"""The documentation speaks of what exists: public names, modules, tests, files, options."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import giantstep as gs
+from giantstep.quantities import describe
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path for path in DOCS.rglob("*.md") if "_build" not in path.parts and "_data" not in path.parts
+)
+TESTS = {
+    name
+    for path in (ROOT / "tests").rglob("test_*.py")
+    for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+}
+
+
+def page_id(path: Path) -> str:
+    return str(path.relative_to(DOCS))
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_every_public_name_is_in_the_api_reference():
+    text = text_of(DOCS / "api.md")
+    missing = [name for name in gs.__all__ if not re.search(rf"(:: |`){re.escape(name)}\b", text)]
+    assert not missing
+
+
+def test_the_api_reference_names_nothing_else():
+    named = re.findall(r"\.\. auto\w+:: (\w+)$", text_of(DOCS / "api.md"), flags=re.MULTILINE)
+    assert named
+    assert set(named) <= set(gs.__all__)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_names_of_the_package_on_a_page_exist(path):
+    for dotted in set(re.findall(r"`giantstep((?:\.\w+)+)`", text_of(path))):
+        owner, _, attribute = f"giantstep{dotted}".rpartition(".")
+        try:
+            importlib.import_module(f"giantstep{dotted}")
+        except ModuleNotFoundError:
+            assert hasattr(importlib.import_module(owner), attribute), dotted
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_tests_that_a_page_names_exist(path):
+    assert set(re.findall(r"`(test_\w+)`", text_of(path))) - {"test_error", "test_error_01"} <= TESTS
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_files_that_a_page_links_to_exist(path):
+    for link in re.findall(r"\]\(((?!https?:|#)[^)\s]+)\)", text_of(path)):
+        assert (path.parent / link.partition("#")[0]).exists(), link
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_scripts_that_a_page_names_exist(path):
+    for script in re.findall(r"\b((?:benchmarks|docs|examples)/\w+\.(?:py|toml))\b", text_of(path)):
+        assert (ROOT / script).exists(), script
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_every_page_is_in_the_table_of_contents(path):
+    listed = re.findall(r"^([\w/-]+)$", text_of(DOCS / "index.md"), flags=re.MULTILINE)
+    assert page_id(path) == "index.md" or page_id(path).removesuffix(".md") in listed
+
+
+def test_inputs_and_answers_have_a_symbol_or_words():
+    dataset = gs.predict(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=1, lam=0.1, d=100)
+    without = [name for name in dataset.variables if "long_name" not in describe(str(name))]
+    assert not without
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("myst_nb", reason="the extra [docs] is not installed")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(tmp_path / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    assert done.returncode == 0, done.stderr[-4000:]
