@@ -6,11 +6,12 @@ INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.installed-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint agreement bench docs clean
+.PHONY: help demo test test-browser lint agreement bench docs clean
 
 help:
 	@echo "make demo       theory against simulation: prints a table, draws demo/learning_curves.png"
 	@echo "make test       linters, type check and tests"
+	@echo "make test-browser  the explorer in chromium; screenshots go to screenshots/"
 	@echo "make lint       linters and type check alone"
 	@echo "make agreement  theory against simulation at length (minutes)"
 	@echo "make bench      speed of theory and simulation on this machine"
@@ -22,6 +23,13 @@ demo: $(INSTALLED)
 
 test: lint
 	$(BIN)/pytest -n 2
+
+test-browser: $(INSTALLED)
+	@command -v chromium > /dev/null || { \
+	  echo "chromium is absent; install it with: apt-get update && apt-get install -y chromium" >&2; exit 1; }
+	@$(BIN)/python -c 'import playwright' 2> /dev/null \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	$(BIN)/pytest -m browser tests/browser
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check

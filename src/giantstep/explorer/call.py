@@ -97,7 +97,7 @@ def _keywords(arguments: dict[str, Any]) -> list[str]:
 def _literal(value: Any) -> str:
     """A value as Python text."""
     if isinstance(value, str):
-        return json.dumps(value)  # a string literal in Python as well, whatever is in it
+        return json.dumps(value) if value.isascii() else ascii(value)  # string literals, whatever is in them
     if isinstance(value, float):
         return "np.inf" if math.isinf(value) else repr(value).removesuffix(".0")
     if isinstance(value, gs.Letters):

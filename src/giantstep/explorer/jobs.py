@@ -184,8 +184,23 @@ def sentence(error: GiantstepError) -> str:
     return " ".join(str(error).split()).removeprefix("--")
 
 
+def messages(view: str, settings: Settings) -> Iterator[Message]:
+    """What a process has to say on a view: lines and an end, or why not. Tracebacks go to the terminal alone."""
+    try:
+        for line in VIEWS[view].lines(settings):
+            yield "line", json.dumps(line, allow_nan=False)
+        yield "end", ""
+    except GiantstepError as error:
+        yield "refused", sentence(error)
+    except (MemoryError, ArithmeticError) as error:
+        yield "refused", f"these values are too extreme to compute with ({type(error).__name__})"
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        yield "failed", f"the computation failed ({type(error).__name__}); the terminal has the details"
+
+
 def _work(view: str, settings: Settings, slow: bool, pipe: Connection) -> None:
-    """In the process: compute, and send what came out. A traceback goes to the terminal, never to the page."""
+    """The life of a process."""
     from ..simulation.draw import draw_threads
     from ..simulation.schedule import cap_threads, end_with_parent
 
@@ -195,21 +210,8 @@ def _work(view: str, settings: Settings, slow: bool, pipe: Connection) -> None:
         end_with_parent()
     if slow:
         os.nice(_POLITE)
-    try:
-        for line in VIEWS[view].lines(settings):
-            pipe.send(("line", json.dumps(line, allow_nan=False)))
-        pipe.send(("end", ""))
-    except GiantstepError as error:
-        pipe.send(("refused", sentence(error)))
-    except (MemoryError, ArithmeticError) as error:
-        pipe.send(("refused", f"these values are too extreme to compute with ({type(error).__name__})"))
-    except BrokenPipeError:
-        pass  # nobody listens any more
-    except Exception as error:
-        traceback.print_exc(file=sys.stderr)
-        pipe.send(
-            ("failed", f"the computation failed ({type(error).__name__}); the terminal has the details")
-        )
+    for message in messages(view, settings):
+        pipe.send(message)
 
 
 def _nothing() -> None:

@@ -6,17 +6,17 @@ import { parsed } from "./state.js";
 const GROUPS = [
   ["The problem", [
     { name: "activation", symbol: "σ", label: "Activation", list: "functions", hint: "a name or an expression, such as tanh(2*x)" },
-    { name: "target", symbol: "σ⋆", label: "Target", list: "functions", hint: "what the labels are, of one projection of the input" },
+    { name: "target", symbol: "σ⋆", label: "Target", list: "functions", hint: "likewise: the labels, of one projection of the input" },
     { name: "noise", symbol: "Δ", label: "Label noise", slider: [0, 2, "linear"], hint: "standard deviation" },
   ]],
   ["The gradient step", [
     { name: "eta", symbol: "η̃", label: "Learning rate ÷ d", slider: [0.05, 50, "log"], hint: "0: no step" },
-    { name: "alpha0", symbol: "α₀", label: "Samples of the step ÷ d", slider: [0.05, 100, "log"], hint: "0: no step; inf: the population" },
+    { name: "alpha0", symbol: "α₀", label: "Step samples ÷ d", slider: [0.05, 100, "log"], hint: "0: no step; inf: the population" },
     { name: "beta", symbol: "β", label: "Width ÷ d", slider: [0.1, 10, "log"] },
     { name: "readout", symbol: "a₀", label: "Initial readout", list: "readouts", hint: "a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25" },
   ]],
   ["The readout", [
-    { name: "alpha", symbol: "α", label: "Samples of the readout ÷ d", slider: [0.1, 20, "log"], hint: "the working point of the views below the curve" },
+    { name: "alpha", symbol: "α", label: "Fit samples ÷ d", slider: [0.1, 20, "log"], hint: "the working point: dotted line on the curve" },
     { name: "lam", symbol: "λ", label: "Ridge penalty", slider: [1e-4, 100, "log"] },
     { name: "loss", symbol: "ℓ", label: "Loss", list: "losses", hint: "huber:0.5 and pinball:0.9 have a parameter" },
     { name: "alpha_min", label: "Curve from α =", short: true },

@@ -50,7 +50,7 @@ function spot({ x: vx, y: vy, look }, x, y) {
 }
 
 const shape = (look) =>
-  look === "best"
+  look === "best-spot"
     ? [svg("path", { class: "halo", d: STAR }), svg("path", { class: "ink", d: STAR })]
     : [svg("path", { class: "halo", d: "M-8,0H8M0,-8V8" }), svg("path", { class: "ink", d: "M-8,0H8M0,-8V8" })];
 

@@ -85,12 +85,12 @@ function drawCurve({ box, title }, { isotropic, exact, plain, bounds, simulation
   const test = name === "test_error";
   if (test && bounds) {
     series.push({ label: "best linear method", look: "linear", level: bounds.linear });
-    series.push({ label: "bound λ = ∞", look: "upper", level: bounds.upper });
+    series.push({ label: "reached by λ = ∞", look: "upper", level: bounds.upper });
     series.push({ label: "lower bound", look: "lower", level: bounds.lower });
   }
   if (plain?.[name]) series.push({ label: "random features", look: "plain", marker: "triangle", x: plain.alpha, y: plain[name] });
-  if (exact && isotropic?.[name]) series.push({ label: "isotropic model", look: "isotropic", x: isotropic.alpha, y: isotropic[name] });
   series.push({ label: exact ? "network" : "network, isotropic model", look: "main", x: main.alpha, y: main[name] });
+  if (exact && isotropic?.[name]) series.push({ label: "isotropic model", look: "isotropic", x: isotropic.alpha, y: isotropic[name] });
   if (simulation?.[name]) {
     const { mean, error } = simulation[name];
     series.push({ label: `simulation, d = ${settings.d}, ${simulation.trial} of ${simulation.trials} trials`, look: "simulation", points: true, x: simulation.alpha, y: mean, error });
@@ -133,10 +133,10 @@ function drawOptimum({ box, title }, { map, best }, settings) {
   if (!map) return;
   const found = best?.best ?? map.best;
   const marks = [];
-  if (settings.eta > 0 && settings.lam > 0) marks.push({ x: settings.eta, y: settings.lam, look: "here", label: "you are here" });
+  if (settings.eta > 0 && settings.lam > 0) marks.push({ x: settings.eta, y: settings.lam, look: "here-spot", label: "you are here" });
   if (found) {
     const kind = best ? "optimum" : settings.loss === "square" ? "best of the map so far" : "best of the map";
-    marks.push({ x: found.eta, y: found.lam, look: "best", label: `${kind}: error ${shown(found.error, 4)} at η̃ = ${shown(found.eta, 3)}, λ = ${shown(found.lam, 3)}${best?.at_end ? " (at the map's edge)" : ""}` });
+    marks.push({ x: found.eta, y: found.lam, look: "best-spot", label: `${kind}: error ${shown(found.error, 4)} at η̃ = ${shown(found.eta, 3)}, λ = ${shown(found.lam, 3)}${best?.at_end ? " (at the map's edge)" : ""}` });
   }
   drawMap(box, { title, x: map.eta, y: map.lam, values: map.test_error, marks, xlabel: "η̃, learning rate ÷ d", ylabel: "λ, penalty" });
 }

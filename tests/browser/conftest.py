@@ -1,0 +1,78 @@
+"""Debian's chromium, driven by playwright, on a running explorer: `make test-browser`."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from giantstep.explorer import Explorer
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+@pytest.fixture(scope="session")
+def explorer() -> Iterator[Explorer]:
+    server = Explorer()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    sync = pytest.importorskip("playwright.sync_api", reason="the extra 'browser' is not installed")
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.fail("chromium is absent; install it with: apt-get update && apt-get install -y chromium")
+    with sync.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Any, explorer: Explorer, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Open the page with given settings in its address; whatever the browser complains about fails the test."""
+    complaints: list[str] = []
+    pages = []
+
+    def open_page(address: str = "", *, size: tuple[int, int] = (1440, 900), scheme: Any = "light") -> Any:
+        context = chromium.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce"
+        )
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if expected(said) else None)
+        page.on("request", lambda asked: complaints.append(asked.url) if foreign(asked.url) else None)
+        page.goto(f"{explorer.url}{address}")
+        pages.append(context)
+        return page
+
+    def foreign(url: str) -> bool:
+        return not url.startswith(explorer.url)
+
+    def expected(said: Any) -> bool:
+        """Refused questions (400) are logged by the browser itself, and are what some tests want."""
+        return said.type in ("error", "warning") and "400 (Bad Request)" not in said.text
+
+    yield open_page
+    for context in pages:
+        context.close()
+    assert not complaints
+
+
+@pytest.fixture(scope="session")
+def pictures() -> Path:
+    """Where screenshots go, to be looked at."""
+    folder = Path("screenshots")
+    folder.mkdir(exist_ok=True)
+    return folder

@@ -1,0 +1,51 @@
+"""A running explorer, asked over real HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from giantstep.explorer import Explorer
+
+
+class Visitor:
+    """What a browser does, without one."""
+
+    def __init__(self, server: Explorer):
+        self.server = server
+        self.host, self.port = str(server.server_address[0]), int(server.server_address[1])
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, **headers: str
+    ) -> tuple[int, dict, bytes]:
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=120)
+        try:
+            connection.request(
+                method, path, body, {name.replace("_", "-"): value for name, value in headers.items()}
+            )
+            response = connection.getresponse()
+            return response.status, dict(response.headers), response.read()
+        finally:
+            connection.close()
+
+    def ask(self, view: str, settings: Any = None) -> tuple[int, list[dict[str, Any]]]:
+        """Status and lines of an answer."""
+        body = json.dumps(settings or {}).encode()
+        status, _, text = self.request("POST", f"/api/{view}", body, Content_Type="application/json")
+        return status, [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="session")
+def visitor() -> Iterator[Visitor]:
+    server = Explorer()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield Visitor(server)
+    server.shutdown()
+    thread.join()
+    server.server_close()

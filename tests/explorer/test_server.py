@@ -1,0 +1,236 @@
+"""The server's manners: what it serves, what it refuses, and that no work outlives those who wait for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import giantstep as gs
+from giantstep.explorer import Explorer, explore, jobs
+from giantstep.explorer.settings import Settings
+from giantstep.explorer.views import VIEWS, View
+
+from .conftest import Visitor
+
+JSON = {"Content_Type": "application/json"}
+
+
+def test_the_page_and_all_that_it_loads_are_served(visitor: Visitor) -> None:
+    status, headers, page = visitor.request("GET", "/")
+    assert status == 200
+    assert "script-src 'self'" in headers["Content-Security-Policy"]
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    wanted, seen = set(re.findall(r'(?:src|href)="([\w.]+)"', page.decode())), set()
+    while wanted:
+        name = wanted.pop()
+        seen.add(name)
+        status, headers, body = visitor.request("GET", f"/{name}")
+        assert status == 200, name
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        wanted |= set(re.findall(r'from "\./([\w.]+)"', body.decode())) - seen
+    assert {"main.js", "chart.js", "style.css", "icon.svg"} <= seen
+    assert {f"/{name}" for name in seen} | {"/", "/index.html"} == set(visitor.server.pages)
+
+
+def test_the_page_asks_no_other_machine_and_reads_no_text_as_html(visitor: Visitor) -> None:
+    for name, (_, body) in visitor.server.pages.items():
+        addresses = set(re.findall(r"https?://[^\"'\s]+", body.decode())) - {"http://www.w3.org/2000/svg"}
+        assert not addresses, name
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", body.decode()
+        ), name
+
+
+def test_the_page_knows_every_setting(visitor: Visitor) -> None:
+    _, _, body = visitor.request("GET", "/api/about")
+    about = json.loads(body)
+    controls = visitor.server.pages["/controls.js"][1].decode()
+    assert set(re.findall(r'name: "(\w+)"', controls)) == {*about["initial"], "quantity"}
+    assert set(about["views"]) == set(VIEWS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"eta": -1}, "eta"),
+        ({"eta": "many"}, "eta"),
+        ({"eta": 1e300}, "eta"),
+        ({"lam": float("nan")}, "lam"),
+        ({"beta": float("inf")}, "beta"),
+        ({"alpha": True}, "alpha"),
+        ({"eta": [1, 2]}, "eta"),
+        ({"alpha_min": 3, "alpha_max": 2}, "alpha_min"),
+        ({"d": 10.5}, "d = 10.5"),
+        ({"trials": 10**9}, "trials"),
+        ({"finite": "yes"}, "finite"),
+        ({"colour": "red"}, "colour"),
+        ({"target": 3}, "target"),
+        ({"target": "x" * 5000}, "target"),
+        ([1, 2], "JSON object"),
+        ({"target": "__import__('os').system('id')"}, "column 12"),
+        ({"target": "().__class__.__bases__"}, "dot"),
+        ({"target": "(lambda: 1)()"}, "has no meaning here"),
+        ({"target": "tanh(x"}, "not an expression"),
+        ({"target": "exp(x**4)"}, ""),
+        ({"activation": "tanhh"}, "did you mean 'tanh'"),
+        ({"readout": "1:2:3"}, "readout"),
+        ({"loss": "hinge"}, "±1"),
+        ({"loss": "nonsense"}, "nonsense"),
+        ({"bulk": "round"}, "bulk"),
+    ],
+)
+def test_bad_values_get_a_sentence(visitor: Visitor, settings: Any, word: str) -> None:
+    status, (answer,) = visitor.ask("curve", settings)
+    assert status == 400
+    assert word in answer["error"]
+    assert "Traceback" not in answer["error"]
+    assert "\n" not in answer["error"]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"eta": 1e3, "lam": 0}, {"alpha0": "inf", "beta": 100}, {"beta": 0.01, "lam": 1e6}]
+)
+def test_extreme_values_within_the_limits_are_answered(visitor: Visitor, settings: dict[str, Any]) -> None:
+    status, (answer, *_) = visitor.ask("curve", settings | {"bulk": "isotropic"})
+    assert (status, "error" in answer) in {(200, False), (400, True)}
+
+
+def test_only_the_own_page_may_ask(visitor: Visitor) -> None:
+    own = f"{visitor.host}:{visitor.port}"
+    refused: list[tuple[int, dict[str, str]]] = [
+        (403, JSON | {"Host": "evil.example"}),
+        (403, JSON | {"Host": f"evil.example:{visitor.port}"}),
+        (403, JSON | {"Host": own, "Origin": "http://evil.example"}),
+        (403, JSON | {"Host": own, "Origin": "null"}),
+        (415, {"Host": own, "Content_Type": "text/plain"}),
+    ]
+    for status, headers in refused:
+        assert visitor.request("POST", "/api/coefficients", b"{}", **headers)[0] == status, headers
+    assert visitor.request("GET", "/", Host="evil.example")[0] == 403
+    assert (
+        visitor.request("POST", "/api/coefficients", b"{}", **JSON, Host=own, Origin=f"http://{own}")[0]
+        == 200
+    )
+    assert visitor.request("GET", "/", Host=f"localhost:{visitor.port}")[0] == 200
+    assert visitor.request("GET", "/", Host="[::1]:80")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/../server.py", "/%2e%2e/server.py", "/page/index.html", "/api/curve", "/nothing"]
+)
+def test_nothing_else_is_served(visitor: Visitor, path: str) -> None:
+    assert visitor.request("GET", path)[0] == 404
+
+
+def test_broken_questions_are_refused(visitor: Visitor) -> None:
+    assert visitor.request("POST", "/api/curve", b"{", **JSON)[0] == 400
+    assert visitor.request("POST", "/api/curve", b"[" * 10_000, **JSON)[0] == 400
+    assert visitor.request("POST", "/api/curve", b" " * 20_000, **JSON)[0] == 413
+    assert visitor.request("POST", "/api/curve", b"", **JSON, Content_Length="-5")[0] == 411
+    assert visitor.request("POST", "/api/nonsense", b"{}", **JSON)[0] == 404
+    assert visitor.request("POST", "/", b"{}", **JSON)[0] == 404
+    assert visitor.request("PUT", "/api/curve", b"{}", **JSON)[0] == 501
+
+
+def test_equal_questions_are_computed_once(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = visitor.ask("bounds", {"eta": 1.7, "lam": 1})
+    monkeypatch.setattr(visitor.server.jobs, "_computed", None)
+    assert visitor.ask("bounds", {"eta": 1.7, "lam": 2}) == first  # bounds do not depend on the penalty
+
+
+def test_work_ends_when_nobody_waits(visitor: Visitor) -> None:
+    body = json.dumps({"d": 1500, "trials": 50}).encode()
+    head = f"POST /api/simulate HTTP/1.0\r\nHost: {visitor.host}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection((visitor.host, visitor.port)) as connection:
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
+        (process,) = visitor.server.jobs._running
+    wait_until(lambda: not process.is_alive() and not visitor.server.jobs._running)
+
+
+def test_work_that_takes_too_long_ends_with_a_sentence(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_LONGEST_VIEW", 0.0)
+    status, (answer,) = visitor.ask("optimum", {"eta": 1.9})
+    assert status == 503
+    assert "too long" in answer["error"]
+    wait_until(lambda: not visitor.server.jobs._running)
+
+
+def test_too_many_questions_are_refused(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_MOST_WAITING", 0)
+    assert visitor.ask("bounds", {"eta": 1.77})[0] == 503
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "word"),
+    [
+        (gs.ParameterError("eta = 3 is not allowed"), "refused", "eta = 3"),
+        (gs.ConvergenceError("2 points\nfailed", None), "refused", "2 points failed"),
+        (MemoryError(), "refused", "extreme"),
+        (KeyError("secret"), "failed", "KeyError"),
+    ],
+)
+def test_errors_become_sentences(
+    error: Exception,
+    kind: str,
+    word: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(settings: Settings) -> Any:
+        yield {"trial": 0}
+        raise error
+
+    monkeypatch.setitem(VIEWS, "bounds", View(fail, (), lambda settings: False))
+    first, last = jobs.messages("bounds", Settings())
+    assert first == ("line", '{"trial": 0}')
+    assert last[0] == kind
+    assert word in last[1]
+    assert "secret" not in last[1]
+    assert ("Traceback" in capsys.readouterr().err) == (kind == "failed")
+
+
+def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    from giantstep.explorer import server as module
+
+    with Explorer() as first:
+        taken = int(first.server_address[1])
+        with pytest.raises(gs.ParameterError, match=f"port = {taken}"):
+            explore(port=taken, browser=False)
+        monkeypatch.setattr(module, "PORT", taken)
+        with module._listening("127.0.0.1", None) as second:
+            assert second.server_address[1] != taken
+    with pytest.raises(gs.ParameterError, match="65535"):
+        explore(port=99999, browser=False)
+
+
+def test_the_command_serves_until_interrupted() -> None:
+    command = [sys.executable, "-m", "giantstep", "explore", "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:\d+/", process.stderr.readline())
+        assert found is not None
+        with urllib.request.urlopen(found.group()) as page:
+            assert b"giantstep" in page.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert "ended" in process.stderr.read()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)

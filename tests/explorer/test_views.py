@@ -1,0 +1,133 @@
+"""What the page gets is what the library computes, and the Python lines beside it reproduce it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.explorer.call import Call, Spaced
+from giantstep.explorer.settings import Settings
+from giantstep.explorer.views import VIEWS
+
+from .conftest import Visitor
+
+SETTINGS: dict[str, Any] = {
+    "eta": 1.3,
+    "alpha0": 2.5,
+    "noise": 0.1,
+    "lam": 0.02,
+    "alpha": 1.5,
+    "bulk": "isotropic",
+}
+
+
+def reproduced(code: str) -> Any:
+    """What the Python lines compute."""
+    space: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code, space)
+    return space["found"]
+
+
+@pytest.mark.parametrize(
+    ("view", "names"),
+    [
+        ("curve", ["test_error", "train_error", "alpha"]),
+        ("random_features", ["test_error", "train_error"]),
+        ("bounds", ["lower", "upper", "linear"]),
+        ("learned", ["learned", "truth", "x"]),
+        ("landscape", ["test_error"]),
+    ],
+)
+def test_the_lines_of_a_view_reproduce_its_numbers(visitor: Visitor, view: str, names: list[str]) -> None:
+    status, (answer, end) = visitor.ask(view, SETTINGS)
+    assert status == 200
+    assert end == {"end": True}
+    found = reproduced(answer["code"])
+    for name in names:  # the same code on the same machine; threads may reorder sums
+        np.testing.assert_allclose(np.asarray(answer[name], float), found[name].values, rtol=1e-9)
+
+
+def test_coefficients_come_letter_by_letter(visitor: Visitor) -> None:
+    _, (answer, _) = visitor.ask("coefficients", SETTINGS | {"readout": "-1:0.25,0.5:0.75"})
+    found = reproduced(answer["code"])
+    assert [curve["letter"] for curve in answer["curves"]] == [-1.0, 0.5]
+    for curve in answer["curves"]:
+        for name in ("mu0", "mu1", "mu2"):
+            np.testing.assert_allclose(curve[name], found[name].sel(letter=curve["letter"]).values, rtol=1e-9)
+
+
+def test_the_optimum_is_no_worse_than_the_map(visitor: Visitor) -> None:
+    _, (area, _) = visitor.ask("landscape", SETTINGS)
+    _, (best, _) = visitor.ask("optimum", SETTINGS)
+    assert best["best"]["error"] <= area["best"]["error"]
+    assert best["best"]["error"] <= np.nanmin(np.asarray(area["test_error"], float))
+
+
+def test_the_spectrum_has_mass_one_and_knows_its_edges(visitor: Visitor) -> None:
+    _, (answer, _) = visitor.ask("spectrum", SETTINGS | {"alpha": 0.5})
+    eigenvalue, density = np.asarray(answer["eigenvalue"], float), np.asarray(answer["density"], float)
+    assert answer["bulk"] == "isotropic"
+    assert answer["mass_at_zero"] == pytest.approx(0.5)  # rank n = p/2
+    assert answer["edge"][0][0] <= eigenvalue.min() <= eigenvalue.max() <= answer["edge"][-1][1]
+    # trapezoids on 80 Chebyshev-like nodes: their error is of order (π/80)² of the mass, 0.15 %
+    assert np.trapezoid(density, eigenvalue) == pytest.approx(0.5, rel=0.01)
+
+
+def test_a_simulation_arrives_trial_by_trial(visitor: Visitor) -> None:
+    given = SETTINGS | {"d": 40, "trials": 3, "seed": 5}
+    status, (begin, *lines, end) = visitor.ask("simulate", given)
+    assert status == 200
+    assert end == {"end": True}
+    assert [begin["trial"], *(line["trial"] for line in lines)] == [0, 1, 2, 3]
+    assert lines[0]["test_error"]["error"] == [None] * 8  # one trial has no standard error
+    found = reproduced(lines[-1]["code"])["test_error"]
+    mean, error = found.mean("trial"), found.std("trial", ddof=1) / 3**0.5
+    np.testing.assert_allclose(lines[-1]["test_error"]["mean"], mean.values, rtol=1e-8)
+    np.testing.assert_allclose(lines[-1]["test_error"]["error"], error.values, rtol=1e-6)
+
+
+def test_finite_size_reaches_the_theory_only_when_asked(visitor: Visitor) -> None:
+    curves = [
+        visitor.ask("curve", {"bulk": "isotropic", "activation": "relu", "finite": finite, "d": 50})[1][0]
+        for finite in (False, True)
+    ]
+    assert "d=50" not in curves[0]["code"]
+    assert "d=50" in curves[1]["code"]
+    assert curves[0]["test_error"] != curves[1]["test_error"]
+
+
+def test_binary_targets_have_shares_of_wrong_signs(visitor: Visitor) -> None:
+    _, (answer, _) = visitor.ask("curve", {"target": "sign", "bulk": "isotropic"})
+    assert all(0 < share < 0.5 for share in answer["test_error_01"])
+
+
+@pytest.mark.parametrize("text", ['"); import os; os.system("id") #', "'''\n\\", "x\u2028y\U0001f600"])
+def test_hostile_texts_stay_texts_in_the_python_lines(text: str) -> None:
+    code = Call(
+        "predict", Settings(activation=text, target=text), {"alpha": Spaced(0.1, 1.0, 3), "lam": 0.1}
+    ).python()
+    tree = ast.parse(code)
+    assert [type(node).__name__ for node in tree.body] == ["Import", "Import", "Assign", "Assign", "Assign"]
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    assert constants.count(text) == 2
+
+
+def test_a_continuous_law_of_letters_is_written_as_such() -> None:
+    code = Call("bounds", Settings(readout="gaussian:6"), {}).python()
+    space: dict[str, Any] = {"gs": gs}
+    exec(code.splitlines()[3], space)
+    assert space["net"].readout.law == "gaussian"
+    assert len(space["net"].readout.values) == 6
+
+
+def test_what_a_view_does_not_use_does_not_reach_it() -> None:
+    moved = Settings(lam=7.0, alpha=9.0, eta=0.3)
+    assert moved.only(VIEWS["coefficients"].uses) == Settings(eta=0.3)
+    assert moved.only(VIEWS["landscape"].uses) == Settings(alpha=9.0)
