@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import giantstep as gs
-from giantstep.errors import ParameterError
+from giantstep.errors import GiantstepWarning, ParameterError
 from giantstep.sweep import results
 from giantstep.sweep.export import complete_trials, write
 from giantstep.sweep.parts import simulation as simulation_module
@@ -168,7 +168,10 @@ def test_failures_are_recorded_left_alone_and_retried_alone(tmp_path, monkeypatc
         return genuine(task)
 
     monkeypatch.setattr(simulation_module, "attempt", failing)
-    found = gs.run_sweep(sweep, store, workers=1).simulation
+    with pytest.warns(
+        GiantstepWarning, match="2 jobs failed, the first with: MemoryError: a test; retry=True"
+    ):
+        found = gs.run_sweep(sweep, store, workers=1).simulation
     assert found.attrs["missing"] == 12
     assert found["test_error"].isnull().sel(trial=1).all()
     assert list(complete_trials(found).trial) == [0, 2]

@@ -61,6 +61,8 @@ def positions(wanted: np.ndarray, stored: np.ndarray) -> np.ndarray:
     """Row of `stored` that equals each row of `wanted`, -1 where there is none."""
     if not len(stored):
         return np.full(len(wanted), -1)
+    if np.array_equal(wanted, stored):  # a sweep that is complete, in the order it was computed
+        return np.arange(len(wanted))
     sought, known = _as_words(wanted), _as_words(stored)
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known, sought, sorter=order), len(known) - 1)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -30,10 +31,10 @@ _MOST_NOTES = 3  # warnings of workers that are passed on
 
 
 class Report(NamedTuple):
-    """How a run ended: jobs done and failed in it, and whether somebody stopped it."""
+    """How a run ended: jobs done in it, what those that failed said, and whether somebody stopped it."""
 
     done: int
-    failed: int
+    failures: tuple[str, ...]
     interrupted: bool
 
 
@@ -71,7 +72,7 @@ def run_sweep(
     Returns
     -------
     `Results` with `theory` and `simulation`, Datasets as `predict` and `simulate` give them (NaN where something is
-    missing), and `interrupted`, which is true after Ctrl-C.
+    missing), and `interrupted`, which is true after Ctrl-C. Failures and interruptions also warn.
     """
     sweep = sweep if isinstance(sweep, Sweep) else read(sweep)
     report = run_missing(
@@ -84,6 +85,12 @@ def run_sweep(
         retry=retry,
         progress=progress,
     )
+    if report.interrupted:
+        note = f"interrupted: what is finished is kept in {str(store)!r}; run it again to go on"
+        warnings.warn(note, GiantstepWarning, stacklevel=2)
+    if report.failures:
+        first = f"{len(report.failures)} jobs failed, the first with: {report.failures[0]}"
+        warnings.warn(f"{first}; retry=True does them again", GiantstepWarning, stacklevel=2)
     return results(sweep, store)._replace(interrupted=report.interrupted)
 
 
@@ -103,27 +110,31 @@ def run_missing(
         raise ParameterError("scheduler and local_cluster are two clusters; give one of them")
     threads, display = check_count("threads", threads, 1), Display(progress)
     workers = cores() if workers is None else check_count("workers", workers, 1)
-    with Store.writing(store) as kept:
+
+    def executor(wanted: list[Part], jobs: int) -> AbstractContextManager[Executor]:
         if scheduler is not None or local_cluster is not None:
-            executor = cluster(scheduler, local_cluster, threads)
-        else:
-            workers = max(1, min(workers, _jobs(sweep, kept, retry)))
-            for part in parts(sweep):
-                part.check(workers)
-            executor = local(workers, threads)
+            return cluster(scheduler, local_cluster, threads)
+        for part in wanted:
+            part.check(min(workers, jobs))
+        return local(min(workers, jobs), threads)
+
+    with Store.writing(store) as kept:
         return drive(sweep, kept, executor, threads, retry=retry, display=display)
 
 
 def drive(
     sweep: Sweep,
     store: Store,
-    executor: AbstractContextManager[Executor],
+    executor: Callable[[list[Part], int], AbstractContextManager[Executor]],
     threads: int = 1,
     *,
     retry: bool = False,
     display: Display | None = None,
 ) -> Report:
-    """Do what is missing (or, with `retry`, what failed) of every part, and store it."""
+    """Do what is missing (or, with `retry`, what failed) of every part, and store it.
+
+    `executor` is made when there is something to do, for the parts and the number of jobs at hand.
+    """
     display = display or Display(False)
     finished: list[_Workload] = []
     interrupted = False
@@ -131,11 +142,12 @@ def drive(
     try:
         todo = [(part, _wanted(part, store, retry)) for part in parts(sweep)]
         todo = [(part, missing) for part, missing in todo if missing.any()]
-        with executor if todo else nullcontext() as workers:
-            for part, missing in todo:
-                assert workers is not None
-                finished.append(_Workload(part, missing, store, workers, display))
-                finished[-1].do()
+        if todo:
+            jobs = sum(part.count(missing) for part, missing in todo)
+            with executor([part for part, _ in todo], jobs) as workers:
+                for part, missing in todo:
+                    finished.append(_Workload(part, missing, store, workers, display))
+                    finished[-1].do()
     except KeyboardInterrupt:
         interrupted = True
     finally:
@@ -143,7 +155,8 @@ def drive(
             store.end_run()
     for note in list(dict.fromkeys(note for load in finished for note in load.notes))[:_MOST_NOTES]:
         warnings.warn(note, GiantstepWarning, stacklevel=3)
-    return Report(sum(load.done for load in finished), sum(load.failed for load in finished), interrupted)
+    failures = tuple(message for load in finished for message in load.failures)
+    return Report(sum(load.done for load in finished), failures, interrupted)
 
 
 class _Workload:
@@ -153,7 +166,8 @@ class _Workload:
         self.part, self.store, self.executor, self.display = part, store, executor, display
         self.total, self._waiting = part.count(missing), part.jobs(missing)
         self._flying: dict[Future[Outcome], Job] = {}
-        self.done = self.failed = 0
+        self.done = 0
+        self.failures: list[str] = []
         self.notes: list[str] = []
 
     def do(self) -> None:
@@ -221,19 +235,17 @@ class _Workload:
                 f"{RESULTS_VERSION}); install the same version there"
             )
         self.store.add(job, outcome)
-        well = outcome.answers is not None
-        self.done, self.failed = self.done + well, self.failed + (not well)
+        if outcome.answers is None:
+            self.failures.append(outcome.message)
+        else:
+            self.done += 1
         self.notes += [note for note in outcome.notes if note not in self.notes]
 
     def _show(self) -> None:
-        self.display.update(self.done, self.failed, min(len(self._flying), self.executor.width()))
+        self.display.update(self.done, len(self.failures), min(len(self._flying), self.executor.width()))
 
 
 def _wanted(part: Part, store: Store, retry: bool) -> np.ndarray:
     """The points to compute now, [points]."""
     found = tally(part, store)
     return found.failed if retry else ~found.done & ~found.failed
-
-
-def _jobs(sweep: Sweep, store: Store, retry: bool) -> int:
-    return sum(part.count(_wanted(part, store, retry)) for part in parts(sweep))
