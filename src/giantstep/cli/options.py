@@ -141,7 +141,7 @@ def letters(text: str) -> Letters:
     """The initial readout: a name, or letters as value:weight pairs."""
     from ..model import Letters, as_letters
 
-    if ":" not in text:
+    if ":" not in text or text[0].isalpha():  # a name, which may have a number of nodes: gaussian:20
         return as_letters(text)
     try:
         pairs = [tuple(map(float, pair.split(":"))) for pair in text.split(",")]
