@@ -42,7 +42,7 @@ def test_a_slider_moves_the_curve_and_the_address(visit: Any) -> None:
     slider = page.get_by_label("Learning rate ÷ d, slider")
     slider.focus()
     page.keyboard.press("PageUp")  # sliders answer to the keyboard
-    expect(page.locator("#set-eta")).not_to_have_value("2")
+    expect(page.locator("#set-eta")).not_to_have_value("3")
     expect(page).to_have_url(re.compile("#eta="))
     expect(page.locator("#curve .chart > svg .main .curve")).not_to_have_attribute("d", before)
 

@@ -79,7 +79,7 @@ class Call:
         s = self.settings
         given = {"activation": s.activation, "eta": s.eta, "alpha0": s.alpha0, "beta": s.beta}
         if s.readout != "uniform":
-            given["readout"] = letters(s.readout)
+            given["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
         return given | self.model
 
 
@@ -101,16 +101,13 @@ def _literal(value: Any) -> str:
     if isinstance(value, float):
         return "np.inf" if math.isinf(value) else repr(value).removesuffix(".0")
     if isinstance(value, gs.Letters):
-        if value.law is not None:
-            return json.dumps(f"{value.law}:{len(value.values)}")
-        values, weights = (f"({', '.join(map(_literal, part))},)" for part in (value.values, value.weights))
-        return f"gs.Letters({values}, {weights})"
+        return f"gs.Letters({_literal(value.values)}, {_literal(value.weights)})"
     if isinstance(value, dict):
         return (
             "{" + ", ".join(f"{json.dumps(name)}: {_literal(inner)}" for name, inner in value.items()) + "}"
         )
     if isinstance(value, tuple):
-        return "(" + ", ".join(map(_literal, value)) + ")"
+        return "(" + ", ".join(map(_literal, value)) + (",)" if len(value) == 1 else ")")
     return str(value)
 
 

@@ -26,8 +26,8 @@ class Settings:
     readout: str = "uniform"
     loss: str = "square"
     bulk: str = "exact"
-    eta: float = 2.0
-    alpha0: float = 4.0
+    eta: float = 3.0
+    alpha0: float = 10.0
     beta: float = 1.0
     lam: float = 0.1
     noise: float = 0.0

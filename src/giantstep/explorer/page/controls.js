@@ -44,7 +44,7 @@ export function build(form, about, initial, onChange) {
   for (const [title, fields] of GROUPS) {
     const group = el("fieldset", {}, el("legend", {}, title));
     for (const field of fields) {
-      const [element, show] = control(field, initial[field.name], (value) => onChange(field.name, value));
+      const [element, show] = control(field, initial[field.name], about.limits[field.name], (value) => onChange(field.name, value));
       group.append(element);
       shows.set(field.name, show);
     }
@@ -56,7 +56,7 @@ export function build(form, about, initial, onChange) {
 
 const example = (loss) => loss.replace("delta", "0.5").replace("tau", "0.9");
 
-function control(field, like, onChange) {
+function control(field, like, limits, onChange) {
   const id = `set-${field.name}`;
   const hint = field.hint && el("small", { id: `${id}-hint` }, field.hint);
   const common = { id, name: field.name, "aria-describedby": hint && hint.id };
@@ -70,7 +70,7 @@ function control(field, like, onChange) {
     const select = el("select", { ...common, onchange: () => onChange(select.value) }, ...options);
     return [el("div", { class: "control" }, label, select), (value) => (select.value = value)];
   }
-  const attributes = typeof like === "number" ? { inputmode: "decimal", size: 7 } : { list: field.list, spellcheck: "false", autocapitalize: "off" };
+  const attributes = typeof like === "number" ? { inputmode: "decimal", size: 7, title: `from ${limits[0]} to ${limits[1]}` } : { list: field.list, spellcheck: "false", autocapitalize: "off" };
   const box = el("input", { ...common, type: "text", maxlength: 300, ...attributes });
   box.addEventListener("input", () => {
     if (typeof like !== "number" || parsed(box.value, like) !== "") onChange(parsed(box.value, like));

@@ -6,16 +6,19 @@ import { scale } from "./scale.js";
 const MARGIN = { top: 12, right: 14, bottom: 40, left: 56 };
 const SHADES = [[13, 43, 89], [22, 86, 140], [38, 130, 160], [79, 170, 160], [150, 205, 150], [222, 232, 160], [252, 248, 210]];
 
+const TAIL = 0.85; // share of the values that the shades tell apart
+
 /** `values[i][j]` at x[i], y[j]; `marks`: {x, y, look, label}. */
 export function drawMap(box, { x: xs, y: ys, values, marks, xlabel, ylabel, title, height = 300 }) {
   const width = Math.max(260, Math.round(box.clientWidth || 560));
   const flat = values.flat().filter((v) => v !== null && v > 0);
-  const low = Math.min(...flat), high = Math.max(...flat);
+  const sorted = flat.toSorted((a, b) => a - b);
+  const low = sorted[0], high = sorted[Math.floor(TAIL * (sorted.length - 1))]; // errors explode in corners: one shade
   const shade = (v) => colour(high > low ? Math.log(v / low) / Math.log(high / low) : 0);
   const edgesX = edges(xs), edgesY = edges(ys);
   const x = scale([edgesX[0], edgesX.at(-1)], [MARGIN.left, width - MARGIN.right], true);
   const y = scale([edgesY[0], edgesY.at(-1)], [height - MARGIN.bottom, MARGIN.top], true);
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${title}. The error goes from ${shown(low, 3)} to ${shown(high, 3)}.` });
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${title}. The error goes from ${shown(low, 3)} to ${shown(sorted.at(-1), 3)}.` });
   const readout = el("p", { class: "readout", hidden: true });
   values.forEach((column, i) => column.forEach((value, j) => {
     const cell = { x: x(edgesX[i]), y: y(edgesY[j + 1]), width: x(edgesX[i + 1]) - x(edgesX[i]) + 0.6, height: y(edgesY[j]) - y(edgesY[j + 1]) + 0.6 };
@@ -63,7 +66,7 @@ function key(low, high, marks) {
   const list = el("ul", { class: "legend" });
   const bar = svg("svg", { width: 90, height: 12, "aria-hidden": "true" });
   for (let i = 0; i < 30; i += 1) bar.append(svg("rect", { x: 3 * i, y: 0, width: 3.5, height: 12, fill: colour(i / 29) }));
-  list.append(el("li", {}, shown(low, 3), bar, shown(high, 3)));
+  list.append(el("li", {}, shown(low, 3), bar, `${shown(high, 3)} or more`));
   for (const one of marks) {
     const sample = svg("svg", { width: 22, height: 22, viewBox: "-11 -11 22 22", "aria-hidden": "true" }, svg("g", { class: `spot ${one.look}` }, ...shape(one.look)));
     list.append(el("li", {}, sample, one.label));

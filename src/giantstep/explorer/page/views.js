@@ -85,7 +85,7 @@ function drawCurve({ box, title }, { isotropic, exact, plain, bounds, simulation
   const test = name === "test_error";
   if (test && bounds) {
     series.push({ label: "best linear method", look: "linear", level: bounds.linear });
-    series.push({ label: "reached by λ = ∞", look: "upper", level: bounds.upper });
+    if (settings.loss === "square") series.push({ label: "reached by λ = ∞", look: "upper", level: bounds.upper });
     series.push({ label: "lower bound", look: "lower", level: bounds.lower });
   }
   if (plain?.[name]) series.push({ label: "random features", look: "plain", marker: "triangle", x: plain.alpha, y: plain[name] });
