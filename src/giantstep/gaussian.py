@@ -166,8 +166,9 @@ def expectation(
 ) -> np.ndarray:
     """E g(z) over z ~ N(0, 1) for an array-valued g (nodes last), refined until it stands still."""
     n = 2 * _FIRST
+    reach = next((reach for reach in _LONGER_REACHES if _negligible_beyond(g, reach)), _LONGER_REACHES[-1])
     while True:
-        z, weights = piecewise_rule(np.asarray(breakpoints, float), n)
+        z, weights = piecewise_rule(np.asarray(breakpoints, float), n, reach)
         values = np.asarray(g(z.reshape(-1))).reshape((-1, *z.shape))
         fine, middle, coarse = (
             (values[..., nested(s)] * w).sum(axis=(-1, -2)) for s, w in zip(STRIDES, weights, strict=True)
@@ -177,6 +178,15 @@ def expectation(
         if np.all(error <= tolerance) or 2 * n > _LAST:
             return fine
         n *= 2
+
+
+def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> bool:
+    """Whether g φ has died out at ±reach, compared with its size inside."""
+    z, weights = line_rule(256, reach)
+    with np.errstate(over="ignore", invalid="ignore"):
+        inside = np.abs(np.asarray(g(z))) @ weights[0]
+        ends = np.abs(np.asarray(g(np.array([-reach, reach]))))
+        return bool(np.all(ends.max(axis=-1) * _density(reach) <= _TAIL * inside + 1e-300))
 
 
 @lru_cache(maxsize=1024)

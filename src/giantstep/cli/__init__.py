@@ -57,7 +57,7 @@ def make_app() -> App:
     from cyclopts import App
 
     from .. import __version__
-    from . import commands, explore, figures, sweep
+    from . import commands, explore, figures, insight, sweep
     from .help import PlainHelp
 
     app = App(
@@ -72,7 +72,9 @@ def make_app() -> App:
     )
     verbs = (commands.predict, commands.simulate, commands.compare)
     verbs += (insight.bounds, insight.learned, insight.spectrum, insight.tune)
-    for place, verb in enumerate((*verbs, commands.coefficients, commands.functions, explore.explore, commands.demo)):
+    for place, verb in enumerate(
+        (*verbs, commands.coefficients, commands.functions, explore.explore, commands.demo)
+    ):
         app.command(verb, sort_key=place, help_epilogue="")
     app.command(sweep.make_sweep_app())
     for verb in (figures.figure, figures.reproduce):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _READOUT = Group("The readout", sort_key=4)
 _RUN = Group("The simulation", sort_key=4.5)
-_ERRORS = ("test_error", "train_error")
+_ERRORS = ("test_error", "test_error_01", "train_error")
 
 _Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
 _Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
@@ -144,6 +145,10 @@ def compare(
 
       giantstep compare --eta 1 --alpha0 0.5 --alpha 0.5:3:6 --lam 0.1 \\
         --d 400 --trials 20 --plot compare.png
+
+    The paper's model of a network beside the network's own theory:
+      giantstep compare --eta 3 --alpha0 0.5 --target tanh --alpha 0.5:3:6 \\
+        --lam 0.1 --d 400 --bulk isotropic,exact --plot bulks.png
     """
     from ..comparison import compare as verb
     from ..comparison import side_by_side, summary
@@ -155,10 +160,19 @@ def compare(
     given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     size: dict[str, Any] = {} if limit else {"d": d}
 
-    def theory(**values: Any) -> xr.Dataset:
+    def theory(kind: str | None = bulk, **values: Any) -> xr.Dataset:
         readout = {name: values.pop(name, given[name]) for name in given}
-        return theory_of(layer.model(**values), layer.goal(**values), **readout, loss=loss, bulk=bulk, **size)
+        return theory_of(layer.model(**values), layer.goal(**values), **readout, loss=loss, bulk=kind, **size)
 
+    if bulk is not None and "," in bulk:
+        from .bulks import compare_bulks
+
+        theories = {kind: partial(theory, kind) for kind in bulk.split(",")}
+        for checked in theories.values():  # what cannot be predicted is refused before it is simulated
+            checked()
+        dataset = _simulated(layer, alpha, lam, d, loss, run)
+        compare_bulks(theories, dataset, output)
+        return _status(dataset)
     exact = theory()
     dataset = _simulated(layer, alpha, lam, d, loss, run)
     compared = verb(exact, dataset)
@@ -166,7 +180,7 @@ def compare(
     columns = side_by_side(compared, names)
     out.deliver(compared, output, f"{out.table(columns, list(map(str, columns)))}\n\n{summary(compared)}")
     if output.plot:
-        out.draw(compared, output, names[:1], _smooth(theory, compared, names[0], output.x))
+        out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
     return _status(dataset)
 
 
@@ -256,7 +270,7 @@ def _status(simulation: xr.Dataset) -> int:
     return 130
 
 
-def _smooth(theory: Any, compared: xr.Dataset, name: str, x: str | None) -> xr.Dataset:
+def smooth(theory: Any, compared: xr.Dataset, name: str, x: str | None) -> xr.Dataset:
     """The theory on a fine grid along the plot's x, so that the points lie on curves rather than on polygons."""
     import numpy as np
 

@@ -53,11 +53,17 @@ class Layer:
         "sin"
     )
     noise: Annotated[str, option("standard deviation of the noise on the labels", _COMMON)] = "0"
+    flips: Annotated[float, Parameter(help="chance that a ±1 label is wrong", group=_COMMON)] = 0.0
+    latent_noise: Annotated[float, Parameter(help="noise before the sign of ±1 labels", group=_COMMON)] = 0.0
+    scale: Annotated[
+        float | None,
+        Parameter(help="with --target logistic: labels ±1 of chance sigmoid(scale z)", group=_COMMON),
+    ] = None
     beta: Annotated[str, option("width, divided by d", _COMMON)] = "1"
     readout: Annotated[
         str,
         option(
-            "initial readout: uniform, rademacher, ternary, or value:weight pairs, as in -1:0.5,1:0.5",
+            "initial readout: uniform, rademacher, ternary, gaussian, or value:weight pairs, as in -1:0.5,1:0.5",
             _COMMON,
             "LETTERS",
         ),
@@ -108,7 +114,8 @@ class Layer:
         """The target that was described."""
         from ..model import Target
 
-        return Target(self.target, noise=(self.values | changed)["noise"])
+        labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
+        return Target(self.target, noise=(self.values | changed)["noise"], **labels)
 
 
 @Parameter(name="*")

@@ -23,9 +23,7 @@ def isotropy_gap(
 
     exact = predict(net, target, alpha=alpha, lam=lam, loss=loss, bulk="exact")
     isotropic = predict(net, target, alpha=alpha, lam=lam, loss=loss, bulk="isotropic")
+    gap = (isotropic["test_error"] / exact["test_error"] - 1.0).drop_attrs()
+    gap.attrs["long_name"] = "relative error of the isotropic model's test error"
     found = exact[["c", "r", "gamma"]]
-    return found.assign(
-        exact=exact["test_error"],
-        isotropic=isotropic["test_error"],
-        gap=isotropic["test_error"] / exact["test_error"] - 1.0,
-    )
+    return found.assign(exact=exact["test_error"], isotropic=isotropic["test_error"], gap=gap)

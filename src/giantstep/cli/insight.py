@@ -1,0 +1,209 @@
+"""Commands that answer why and what is best: bounds, learned, spectrum, tune."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from ..errors import ParameterError
+from . import output as out
+from .options import Layer, Picture, option
+from .ranges import numbers
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_QUESTION = Group("The question", sort_key=4)
+_Bulk = Annotated[
+    str | None, option("model of the first layer's bulk: isotropic or exact", _QUESTION, "NAME")
+]
+_D = Annotated[str | None, option("input dimension, for finite-size effects", _QUESTION)]
+_LISTED = 40  # values that a line of a summary may hold
+_NO_LAYER, _NO_PICTURE = Layer(), Picture()
+
+
+def bounds(
+    *,
+    over: Annotated[
+        Literal["eta"] | None, Parameter(help="optimise over the learning rate", group=_QUESTION)
+    ] = None,
+    bulk: _Bulk = None,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """What can be learned at all: bounds on the test error.
+
+    upper: the best ridge penalty does at least this well, for any number of
+    samples. lower: no readout does better, whatever samples and width.
+    lower_beta: the same at this width. linear: the best linear predictor.
+
+      giantstep bounds --activation tanh --target sin --r 0:3:31 --gamma 1 \\
+        --plot bounds.png
+      giantstep bounds --activation erf --target erf --eta 1 --alpha0 inf --over eta
+    """
+    from ..theory.bounds import bounds as verb
+
+    out.check(output)
+    dataset = verb(layer.model(), layer.goal(), over=over, bulk=bulk)
+    names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
+    out.deliver(dataset, output, out.table(dataset, names))
+    curves = [name for name in names if not name.startswith("eta_")]
+    out.draw(dataset.broadcast_like(dataset[curves[0]]), output, curves)
+    return 0
+
+
+def learned(
+    *,
+    alpha: Annotated[str, option("samples for the readout, divided by d", _QUESTION)],
+    lam: Annotated[str, option("ridge penalty", _QUESTION)],
+    at: Annotated[str, option("where, along the target's direction", _QUESTION)] = "-3:3:13",
+    loss: Annotated[str, option("loss of the readout", _QUESTION, "NAME")] = "square",
+    bulk: _Bulk = None,
+    d: _D = None,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """The function that was learned, beside the target.
+
+    The network's average output given the input's projection on the target's
+    direction. Random features (alpha0 = 0) stay linear; a trained network bends.
+
+      giantstep learned --activation tanh --target tanh --eta 2.5 \\
+        --alpha0 0,0.5,2.5 --alpha 2 --lam 0.01 --at -4:4:81 --plot learned.png
+    """
+    from ..theory.learned import learned_function as verb
+
+    out.check(output)
+    given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
+    size = None if d is None else numbers("d", d)
+    dataset = verb(layer.model(), layer.goal(), numbers("at", at), **given, loss=loss, bulk=bulk, d=size)
+    names = out.shown(dataset, output, ["truth", "learned"])
+    out.deliver(dataset, output, out.table(dataset, names))
+    if output.plot:
+        from ..plotting.insight import draw_learned
+
+        _save(draw_learned(dataset, output.x), output)
+    return 0
+
+
+def spectrum(
+    *,
+    alpha: Annotated[str, option("samples, divided by d", _QUESTION)] = "1",
+    weights: Annotated[
+        bool,
+        Parameter(help="squared singular values of the first layer instead", group=_QUESTION, negative=""),
+    ] = False,
+    kernel: Annotated[
+        bool,
+        Parameter(
+            help="of the conjugate kernel (n × n) instead of the covariance", group=_QUESTION, negative=""
+        ),
+    ] = False,
+    normalise: Annotated[
+        Literal["p", "n"], Parameter(help="divide by width or by samples", group=_QUESTION)
+    ] = "p",
+    bulk: _Bulk = None,
+    d: _D = None,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """Eigenvalues of the feature covariance: bulk, edges, spikes, outliers.
+
+    The table has the summary; csv, json and files also have the density.
+
+      giantstep spectrum --activation sign --r 1 --gamma 1 --alpha 1 --plot s.png
+      giantstep spectrum --weights --eta 3 --alpha0 0.5 --target tanh --d 1000
+    """
+    out.check(output)
+    size = None if d is None else numbers("d", d)
+    if weights:
+        from ..theory.weight_spectrum import weight_spectrum
+
+        dataset = weight_spectrum(layer.model(), layer.goal(), d=size, bulk=bulk)
+    else:
+        from ..theory.spectrum import spectrum as verb
+
+        options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": size}
+        dataset = verb(
+            layer.model(),
+            layer.goal(),
+            alpha=numbers("alpha", alpha),
+            **options,
+            progress=out.progress("solving"),
+        )
+    names = out.shown(
+        dataset, output, ["edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier"]
+    )
+    out.deliver(dataset, output, _summary(dataset, names))
+    if output.plot:
+        from ..plotting.insight import draw_spectrum
+
+        _save(draw_spectrum(dataset), output)
+    return 0
+
+
+def tune(
+    *,
+    over: Annotated[
+        str, option("what to optimise: lam, eta, split, as in eta,lam", _QUESTION, "NAMES")
+    ] = "lam",
+    alpha: Annotated[str | None, option("samples for the readout, divided by d", _QUESTION)] = None,
+    budget: Annotated[
+        str | None, option("samples for step and readout together, to be split", _QUESTION)
+    ] = None,
+    lam: Annotated[str | None, option("ridge penalty, where it is not optimised", _QUESTION)] = None,
+    bulk: _Bulk = None,
+    d: _D = None,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """The best ridge penalty, learning rate, and split of a sample budget.
+
+    at_end says that an optimum lies at an end of the scanned range.
+
+      giantstep tune --eta 1 --alpha0 1 --alpha 0.5,1,2 --over lam
+      giantstep tune --eta 1 --alpha0 1 --alpha 2 --over eta,lam --plot map.png
+      giantstep tune --eta 1 --alpha0 1 --budget 3 --over eta,lam,split \\
+        --bulk isotropic
+    """
+    from ..theory.tune import tune as verb
+
+    out.check(output)
+    given = {"alpha": alpha, "budget": budget, "lam": lam, "d": d}
+    values: dict[str, Any] = {
+        name: None if text is None else numbers(name, text) for name, text in given.items()
+    }
+    wanted = tuple(over.split(","))
+    dataset = verb(
+        layer.model(), layer.goal(), over=wanted, bulk=bulk, progress=out.progress("scanning"), **values
+    )
+    names = out.shown(
+        dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
+    )
+    out.deliver(dataset, output, out.table(dataset[names], names))
+    if output.plot:
+        from ..plotting.insight import draw_landscape
+
+        _save(draw_landscape(dataset), output)
+    return 0
+
+
+def _summary(dataset: Any, names: list[str]) -> str:
+    """Named quantities one below the other: they have different shapes."""
+    lines = []
+    for name in names:
+        if name not in dataset:
+            raise ParameterError(f"there is no {name!r} here")
+        values = dataset[name]
+        shape = " × ".join(f"{dim} {size}" for dim, size in values.sizes.items())
+        listed = ", ".join(f"{v:.6g}" for v in values.values.ravel().tolist()) or "none"
+        lines.append(f"{name:14s} " + (listed if values.size <= _LISTED else f"({shape}: see --format csv)"))
+    return "\n".join(lines)
+
+
+def _save(figure: Figure, output: Picture) -> None:
+    from ..plotting import save_figure
+
+    save_figure(figure, output.plot or "")
+    out.note(f"drew {output.plot}")

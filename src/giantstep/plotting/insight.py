@@ -1,0 +1,118 @@
+"""Pictures of spectra and of error landscapes, which are not curves along a parameter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ParameterError
+from . import style
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+
+_FAR = 3.0  # times the bulk's upper edge, beyond which an outlier is named rather than shown
+
+
+_SHOULDER, _CUT = 0.03, 3.0  # the picture ends at so many times the density at that share of the upper edge
+
+
+def draw_spectrum(dataset: xr.Dataset) -> Figure:
+    """The bulk's density, and markers at outliers (the spike of order d is beyond any axis)."""
+    if dataset["density"].ndim != 1:
+        raise ParameterError(
+            "a picture of a spectrum shows one of them: give single numbers instead of ranges"
+        )
+    with style.styled():
+        figure = style.new_figure()
+        axes = figure.add_subplot()
+        x, y = dataset["eigenvalue"].values, dataset["density"].values
+        order = np.argsort(x)
+        x, y = x[order], y[order]
+        axes.fill_between(x, y, color="0.85", lw=0)
+        axes.plot(x, y, "k-", lw=1.2, label="bulk")
+        found = np.ravel(dataset["outlier"].values) if "outlier" in dataset else np.empty(0)
+        for outlier in found[np.isfinite(found)]:
+            far = outlier > _FAR * x.max()
+            place, words = (x.max(), f"outlier at {outlier:.4g}") if far else (outlier, "outlier")
+            axes.plot(
+                [place], [0.0], marker=">" if far else "v", color="C3", clip_on=False, ls="none", label=words
+            )
+        zero = float(dataset["mass_at_zero"])
+        if zero > 0:
+            axes.plot(
+                [0.0],
+                [0.0],
+                marker="^",
+                color="C0",
+                clip_on=False,
+                ls="none",
+                label=f"{zero:.3g} of all at 0",
+            )
+        shoulder = float(np.interp(_SHOULDER * x.max(), x, y))
+        axes.set_ylim(
+            0.0, min(1.05 * float(y.max()), _CUT * shoulder)
+        )  # a density may diverge at a hard edge
+        axes.set_xlabel("eigenvalue")
+        axes.set_ylabel("density")
+        handles, labels = axes.get_legend_handles_labels()
+        unique = dict(zip(labels, handles, strict=True))
+        axes.legend(unique.values(), unique.keys())
+    return figure
+
+
+def draw_learned(dataset: xr.Dataset, x: str | None) -> Figure:
+    """Learned functions, one curve for each setting, over the target."""
+    from .plot import plot
+
+    axes = plot(dataset, x or "x", "learned")
+    with style.styled():
+        truth = dataset["truth"].sortby("x")
+        axes.plot(
+            truth["x"].values, truth.values, color="0.6", lw=3.0, zorder=0, label=r"target $\sigma_\star$"
+        )
+        axes.legend()
+    return axes.figure  # type: ignore[return-value]
+
+
+def draw_landscape(dataset: xr.Dataset) -> Figure:
+    """The scanned error with its optimum: a curve along one parameter, a map over two."""
+    over = dataset.attrs["over"].split()
+    error = dataset["landscape"]
+    if set(error.dims) != set(over) or len(over) > 2:
+        raise ParameterError(
+            "a picture of a landscape shows one or two optimised parameters and no other range"
+        )
+    with style.styled():
+        figure = style.new_figure()
+        axes = figure.add_subplot()
+        x = error[over[0]].values
+        if len(over) == 1:
+            axes.plot(x, error.values, "k-")
+            axes.plot(
+                [float(dataset[f"best_{over[0]}"])],
+                [float(dataset["best_error"])],
+                "C3*",
+                ms=12,
+                label="optimum",
+            )
+            axes.set_ylabel(style.axis_label(error))
+        else:
+            y = error[over[1]].values
+            drawn = axes.pcolormesh(
+                x, y, np.log10(error.transpose(*over).values.T), cmap="cividis", shading="nearest"
+            )
+            figure.colorbar(drawn, ax=axes, label="log10 of the test error")
+            best = [float(dataset[f"best_{name}"]) for name in over]
+            axes.plot(*([value] for value in best), "w*", mec="k", ms=12, label="optimum")
+            axes.set_ylabel(style.axis_label(error[over[1]]))
+            if over[1] != "split":
+                axes.set_yscale("log")
+        axes.set_xlabel(style.axis_label(error[over[0]]))
+        if over[0] != "split":
+            axes.set_xscale("log")
+        axes.legend()
+    return figure

@@ -1,0 +1,136 @@
+"""The commands bounds, learned, spectrum, tune, and compare with several bulks, as a person runs them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def giantstep(*arguments: str, cwd=None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "giantstep", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300, check=False)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_bounds_are_ordered_and_drawn(tmp_path):
+    done = giantstep(
+        *[
+            "bounds",
+            "--activation",
+            "tanh",
+            "--target",
+            "sin",
+            "--r",
+            "0.5:2:4",
+            "--gamma",
+            "1",
+            "--format",
+            "csv",
+            "--plot",
+            "b.png",
+        ],
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    found = rows(done.stdout)
+    assert len(found) == 4
+    for row in found:
+        assert float(row["lower"]) <= float(row["lower_beta"]) <= float(row["upper"]) <= float(row["linear"])
+    assert (tmp_path / "b.png").stat().st_size > 5_000
+
+
+def test_a_trained_network_bends_and_random_features_do_not(tmp_path):
+    arguments = (
+        "learned --target tanh --eta 2.5 --alpha0 0,2.5 --alpha 2 --lam 0.01 --at -4,-2,2,4 --format csv"
+    )
+    done = giantstep(*arguments.split(), "--plot", "l.png", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = {(float(row["alpha0"]), float(row["x"])): float(row["learned"]) for row in rows(done.stdout)}
+    assert found[0.0, 4.0] == pytest.approx(2 * found[0.0, 2.0], rel=1e-9)  # linear
+    assert found[2.5, 4.0] < 1.3 * found[2.5, 2.0]  # saturates
+    assert (tmp_path / "l.png").exists()
+
+
+def test_the_spectrum_of_the_weights_is_marchenko_pastur_without_a_step(tmp_path):
+    done = giantstep(
+        *[
+            "spectrum",
+            "--weights",
+            "--r",
+            "1",
+            "--gamma",
+            "1",
+            "--beta",
+            "0.25",
+            "--format",
+            "json",
+            "--plot",
+            "s.png",
+        ],
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    edges = json.loads(done.stdout)["data_vars"]["edge"]["data"]
+    flat = [edge for interval in edges for edge in interval]
+    assert flat == pytest.approx([0.25, 2.25], rel=1e-6)  # (1 ± √β)²
+    assert (tmp_path / "s.png").exists()
+
+
+def test_tuning_finds_a_penalty_no_worse_than_any_that_was_scanned(tmp_path):
+    done = giantstep(
+        *[
+            "tune",
+            "--r",
+            "1",
+            "--gamma",
+            "0.8",
+            "--alpha",
+            "1.5",
+            "--over",
+            "lam",
+            "--out",
+            "t.json",
+            "--plot",
+            "t.png",
+        ],
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "best_lam" in done.stdout
+    data = json.loads((tmp_path / "t.json").read_text())["data_vars"]
+    assert data["best_error"]["data"] <= min(data["landscape"]["data"])
+    assert (tmp_path / "t.png").exists()
+
+
+def test_several_bulks_are_compared_with_one_simulation(tmp_path):
+    arguments = "compare --eta 6 --alpha0 0.3 --target tanh --alpha 1.5 --lam 0.1 --d 120 --trials 6"
+    done = giantstep(*arguments.split(), "--bulk", "isotropic,exact", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "z isotropic" in done.stdout
+    assert "z exact" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("tune --r 1 --gamma 1 --alpha 1 --over eta,lam", "needs a Network"),
+        ("tune --eta 1 --alpha0 1 --over lam", "give alpha="),
+        ("spectrum --alpha 1", "no model"),
+        ("spectrum --r 1 --gamma 1 --alpha 1,2 --plot s.png", "single numbers"),
+        ("bounds --eta 1 --alpha0 1 --plot nowhere/b.png", "nowhere"),
+        ("compare --r 1 --gamma 1 --alpha 1 --lam 1 --d 50 --bulk isotropic,exact", "trained Network"),
+    ],
+)
+def test_bad_input_gets_a_sentence(arguments, words, tmp_path):
+    done = giantstep(*arguments.split(), cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
