@@ -221,6 +221,20 @@ def test_more_kinks_than_features_can_meet_do_not_break_the_interior_point_metho
     assert gap < convex.TOLERANCE["float64"]
 
 
+@pytest.mark.parametrize("name", SMOOTH)
+def test_newton_may_be_asked_for_more_than_rounding_allows(name):
+    """At the minimum the derivative along a step is rounding, of either sign or 0; a huge feature makes it large."""
+    loss = as_loss(name)
+    phi, labels, _ = problem(loss)
+    phi = np.column_stack([phi, np.full(len(phi), 1e3)])
+    for lam in np.logspace(-3, 2, 8):
+        solver = Newton(phi, labels, lam, loss, NumpyBackend())
+        readout, gap = solver.solve(np.zeros(P + 1), 0.0, 0.0, True)
+        assert gap < 1e-12
+        again, _ = solver.solve(readout, 0.0, 0.0, True)
+        np.testing.assert_allclose(phi @ again, phi @ readout, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["huber:1", "absolute"])
 def test_labels_that_are_all_zero_have_a_readout_of_zero(name):
     features = np.random.default_rng(0).standard_normal((10, 4))

@@ -128,6 +128,8 @@ class Newton:
             return derivative, float(np.sum(smoothed)) + lam * length * (along + length / 2 * square)
 
         start, height = look(0.0)
+        if not start < 0:  # at the minimum, to rounding: nothing to search for
+            return 1.0
         low, falling, high, rising = 0.0, start, np.inf, np.inf
         length = 1.0
         for _ in range(60):
