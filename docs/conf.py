@@ -17,7 +17,7 @@ os.environ["PATH"] = os.pathsep.join(
 
 project = "giantstep"
 author = "The giantstep developers"
-copyright = "2025, The giantstep developers"
+copyright = "2026, The giantstep developers"
 version = release = giantstep.__version__
 language = "en-GB"
 
