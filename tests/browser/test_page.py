@@ -24,9 +24,10 @@ def main_curve(page: Any) -> str:
     return page.locator("#curve .chart > svg .main .curve").first.get_attribute("d")
 
 
-def test_all_views_appear(visit: Any) -> None:
+def test_all_views_appear(visit: Any, pictures: Path) -> None:
     page = visit()
     settled(page)
+    page.screenshot(path=pictures / "initial.png")
     for card in ("curve", "learned", "optimum", "coefficients", "spectrum"):
         expect(page.locator(f"#{card} .chart > svg")).to_be_visible()
     expect(page.locator("#curve .legend")).to_contain_text("random features")
@@ -45,6 +46,22 @@ def test_a_slider_moves_the_curve_and_the_address(visit: Any) -> None:
     expect(page.locator("#set-eta")).not_to_have_value("3")
     expect(page).to_have_url(re.compile("#eta="))
     expect(page.locator("#curve .chart > svg .main .curve")).not_to_have_attribute("d", before)
+
+
+def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page)
+    slider = page.get_by_label("Learning rate ÷ d, slider")
+    slider.focus()
+    seen = {main_curve(page)}
+    for _ in range(60):  # two steps per picture or so: no rest between them
+        page.keyboard.press("ArrowRight", delay=15)
+        seen.add(main_curve(page))
+    assert len(seen) > 3  # it was redrawn on the way, not only at the end
+    settled(page)
+    fresh = visit(f"#{page.url.partition('#')[2]}")
+    settled(fresh)
+    assert main_curve(fresh) == main_curve(page)  # and the last picture is that of the last setting
 
 
 def test_a_link_restores_the_page(visit: Any) -> None:

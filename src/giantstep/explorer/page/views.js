@@ -67,10 +67,13 @@ export const CARDS = [
     id: "spectrum",
     title: "Spectrum of the features",
     lead: "Eigenvalues of the feature covariance at the chosen α: bulk, and outliers beyond it.",
-    asks: () => ({ spectrum: ["spectrum", {}] }),
+    asks: (s) => ({
+      isotropic: ["spectrum", { bulk: "isotropic" }],
+      ...(s.bulk === "exact" && { exact: ["spectrum", { bulk: "exact" }] }),
+    }),
     patient: true,
     draw: drawSpectrum,
-    codes: (a) => [["Spectrum", a.spectrum?.code]],
+    codes: (a) => [["Spectrum", (a.exact ?? a.isotropic)?.code]],
   },
 ];
 
@@ -141,21 +144,31 @@ function drawOptimum({ box, title }, { map, best }, settings) {
   drawMap(box, { title, x: map.eta, y: map.lam, values: map.test_error, marks, xlabel: "η̃, learning rate ÷ d", ylabel: "λ, penalty" });
 }
 
-function drawSpectrum({ box, title }, { spectrum }, settings) {
+function drawSpectrum({ box, title }, { isotropic, exact }, settings) {
+  const spectrum = exact ?? isotropic;
   if (!spectrum) return;
-  const { eigenvalue, density, edge, mass_at_zero: zero, spike_per_d: perD } = spectrum;
   const outliers = spectrum.outlier.filter((v) => v !== null);
   const spikes = (spectrum.spike ?? []).filter((v) => v !== null && v > 0);
-  const series = edge.filter(([low]) => low !== null).map(([low, high], i) => {
-    const inside = eigenvalue.map((v, k) => [v, density[k]]).filter(([v]) => v !== null && v >= low && v <= high);
-    return { label: i ? undefined : "bulk", look: "main", area: true, x: inside.map(([v]) => v), y: inside.map(([v, p]) => v * p) };
-  });
-  if (outliers.length) series.push({ label: `outlier${outliers.length > 1 ? "s" : ""} at ${outliers.map((v) => shown(v, 3)).join(", ")}`, look: "outlier", stems: outliers });
+  const series = bulkOf(spectrum, { label: `bulk, ${spectrum.bulk}`, look: "main", area: true });
+  if (spectrum.bulk === "exact" && isotropic) series.push(...bulkOf(isotropic, { label: "isotropic model", look: "isotropic" }));
+  if (outliers.length) series.push({ label: `outlier${outliers.length > 1 ? "s" : ""} at ${outliers.map((v) => shown(v, 3)).join(", ")}`, look: "outlier", marker: "diamond", stems: outliers });
   if (spikes.length) series.push({ label: `spike of the mean at ${spikes.map((v) => shown(v, 3)).join(", ")}`, look: "plain", marker: "square", stems: spikes });
   draw(box, { title, series, xlog: true, xlabel: "eigenvalue", ylabel: "mass per unit of ln(eigenvalue)" });
-  const facts = [`bulk: ${spectrum.bulk}`];
+  box.append(el("p", { class: "facts" }, factsOf(spectrum, settings).join("; ")));
+}
+
+/** One curve per interval of the bulk, as mass per unit of the logarithm: areas on the picture are shares. */
+function bulkOf({ eigenvalue, density, edge }, style) {
+  return edge.filter(([low]) => low !== null).map(([low, high], i) => {
+    const inside = eigenvalue.map((v, k) => [v, density[k]]).filter(([v]) => v !== null && v >= low && v <= high);
+    return { ...style, label: i ? undefined : style.label, x: inside.map(([v]) => v), y: inside.map(([v, p]) => v * p) };
+  });
+}
+
+function factsOf({ mass_at_zero: zero, spike_per_d: perD }, settings) {
+  const growing = perD.filter((v) => v !== null && v > 1e-9).map((v) => `${shown(v, 3)}·d`);
+  const facts = [];
   if (zero > 1e-12) facts.push(`${shown(100 * zero, 3)} % of the eigenvalues are zero`);
-  const growing = perD.filter((v) => v !== null && v > 1e-9);
-  if (growing.length && !settings.finite) facts.push(`the features' mean makes ${growing.length > 1 ? "spikes" : "a spike"} at ${growing.map((v) => `${shown(v, 3)}·d`).join(", ")}, far to the right`);
-  box.append(el("p", { class: "facts" }, facts.join("; ")));
+  if (growing.length && !settings.finite) facts.push(`the features' mean makes ${growing.length > 1 ? "spikes" : "a spike"} at ${growing.join(", ")}, far to the right`);
+  return facts;
 }
