@@ -11,6 +11,7 @@ _HOME = {
     "Network": "model",
     "SpikedRF": "model",
     "Letters": "model",
+    "TwoSpikes": "model",
     "Target": "model",
     "Function": "functions",
     "Loss": "losses",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from .model import Network as Network
     from .model import SpikedRF as SpikedRF
     from .model import Target as Target
+    from .model import TwoSpikes as TwoSpikes
     from .plotting import plot as plot
     from .prediction import predict as predict
     from .simulation import simulate as simulate

@@ -148,7 +148,7 @@ class _Description:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """The description that `to_dict` wrote."""
-        kinds = {kind.__name__: kind for kind in (Network, SpikedRF, Target)}
+        kinds = {kind.__name__: kind for kind in (Network, SpikedRF, TwoSpikes, Target)}
         kind = kinds.get(data.get("kind", cls.__name__))
         if kind is None or not issubclass(kind, cls):
             raise ParameterError(f"kind = {data.get('kind')!r} is not a {cls.__name__}")
@@ -252,6 +252,63 @@ class SpikedRF(_Description):
         set_(self, "c", parameter("c", self.c, low=0.0, strict=True))
         set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
         set_(self, "readout", as_letters(self.readout))
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSpikes(_Description):
+    """Spiked random features with two spikes, F = W + (r1 u1 v1ᵀ + r2 u2 v2ᵀ)/√d, v1 and v2 orthogonal.
+
+    `strengths` = (r1, r2); `alignments` = (v1·θ/d, v2·θ/d); `left` lists the pairs (u1, u2) that neurons have, a
+    fraction `weights` of them each. Pairs that are all multiples of one make a single spike in disguise, of
+    strength |(r1 u1, r2 u2)| along their combination: `reduced()` is that `SpikedRF`, and what is computed.
+    """
+
+    activation: Function
+    strengths: tuple[float, float]
+    alignments: tuple[float, float]
+    left: tuple[tuple[float, float], ...]
+    weights: tuple[float, ...]
+    c: float = 1.0
+    beta: float = 1.0
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            activation: FunctionLike,
+            strengths: Sequence[float],
+            alignments: Sequence[float],
+            left: Sequence[Sequence[float]],
+            weights: Sequence[float],
+            c: float = 1.0,
+            beta: float = 1.0,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "activation", as_function(self.activation))
+        for name in ("strengths", "alignments"):
+            set_(self, name, _numbers(f"TwoSpikes.{name}", getattr(self, name)))
+        set_(self, "left", tuple(_numbers("TwoSpikes.left", pair) for pair in self.left))
+        letters = Letters(tuple(range(len(self.left))), self.weights)  # checks the weights
+        set_(self, "weights", letters.weights)
+        set_(self, "c", float(parameter("c", float(self.c), low=0.0, strict=True)))
+        set_(self, "beta", float(parameter("beta", float(self.beta), low=0.0, strict=True)))
+        if {len(pair) for pair in (self.strengths, self.alignments, *self.left)} != {2}:
+            raise ParameterError(
+                "TwoSpikes has two spikes: give two strengths, two alignments, and pairs in left"
+            )
+        if math.hypot(*self.alignments) > 1.0:
+            raise ParameterError(
+                f"alignments = {self.alignments} are those of two orthogonal directions with the target: their"
+                " squares must sum to at most 1"
+            )
+
+    def reduced(self) -> SpikedRF | None:
+        """The one-spike model that this is in disguise, or None if it has two spikes indeed."""
+        from .theory.two_spikes import reduced
+
+        return reduced(self)
 
 
 @dataclass(frozen=True, eq=False)

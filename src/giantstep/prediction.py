@@ -12,7 +12,7 @@ import numpy as np
 from .errors import ConvergenceError, GiantstepWarning, ParameterError
 from .grid import Grid
 from .losses import Loss, as_loss, square
-from .model import Network, SpikedRF, Target, as_target, parameter
+from .model import Network, SpikedRF, Target, TwoSpikes, as_target, parameter
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,7 +25,7 @@ CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two
 
 
 def predict(
-    model: Network | SpikedRF,
+    model: Network | SpikedRF | TwoSpikes,
     target: Target | FunctionLike,
     *,
     alpha: Parameter,
@@ -48,6 +48,7 @@ def predict(
     ``Network("tanh", eta=0, alpha0=0)``          random features: no step (also ``alpha0=0`` or ``eta=0``)
     ``Network(..., alpha0=np.inf)``               a step on the population gradient
     ``SpikedRF("sign", r=1, gamma=.8)``           spiked random features, given directly
+    ``TwoSpikes("relu", ...)``                    the same with two spikes
     ``lam=0``                                     ridgeless: the minimum-norm solution, ``inf`` at α = β
     ``lam=np.inf``                                only the all-ones direction m is fitted
     ``d=1000``                                    with the leading finite-size correction
@@ -95,12 +96,27 @@ def predict(
     target = as_target(target)
     loss = as_loss(loss)
     _check_supported(target, loss, lam)
+    if isinstance(model, TwoSpikes):
+        one = model.reduced()
+        if one is None:
+            return _two_spikes(model, target, loss, bulk, alpha=alpha, lam=lam, d=d)
+        model = one
     grid = Grid(_parameters(model, target, alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)
     if tolerance is None:
         tolerance = TOLERANCE if loss == square else CONVEX_TOLERANCE
     answers = engine.solve(posed.problem, tolerance, progress)
     return _checked(_dataset(model, target, grid, posed, answers, loss), throw)
+
+
+def _two_spikes(model: TwoSpikes, target: Target, loss: Loss, bulk: str | None, **readout: Any) -> xr.Dataset:
+    from .theory.two_spikes import predict_two_spikes
+
+    if loss != square or target.binary or bulk not in (None, "isotropic"):
+        raise ParameterError(
+            "two spikes are predicted for the square loss, real labels and the isotropic bulk; simulate the rest"
+        )
+    return predict_two_spikes(model, target, **readout)
 
 
 def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
@@ -189,7 +205,7 @@ def _first_layer_variables(
     }
 
 
-def provenance(model: Network | SpikedRF, target: Target, loss: str, bulk: str) -> dict[str, str]:
+def provenance(model: Network | SpikedRF | TwoSpikes, target: Target, loss: str, bulk: str) -> dict[str, str]:
     """The attributes of a prediction's Dataset."""
     from . import __version__
 

@@ -13,7 +13,7 @@ from .. import __version__
 from ..errors import ParameterError
 from ..grid import Grid
 from ..losses import Loss, as_loss
-from ..model import Network, SpikedRF, Target, as_target
+from ..model import Network, SpikedRF, Target, TwoSpikes, as_target
 from . import check
 from .backend import make_backend
 from .schedule import run_tasks
@@ -27,7 +27,7 @@ _SETTING = ("eta", "alpha0", "r", "gamma", "c", "beta", "noise")
 
 
 def simulate(
-    model: Network | SpikedRF,
+    model: Network | SpikedRF | TwoSpikes,
     target: Target | str | Callable[[Any], Any],
     *,
     alpha: Any,
@@ -67,6 +67,7 @@ def simulate(
       equivalence itself. `simulate(SpikedRF(...), ..., features="gaussian")`
     - the special spiked features with W = Π⊥: `simulate(SpikedRF("relu", r=1, gamma=1, readout="rademacher"), ...,
       bulk="orthogonal")`
+    - `TwoSpikes`: two spikes with left vectors of their own (square loss, sampled test error; few statistics).
     - several letters or biases: `readout=Letters(...)` in the model; group sizes are weight·p by largest
       remainder, biases are added to the pre-activations in the step as well.
     - binary labels: `Target("sign", flips=0.1)` or `Target("logistic", scale=2)`; the labels are ±1.
@@ -116,6 +117,14 @@ def simulate(
     returns the trials that are complete, with `attrs["interrupted"]` = 1 and a warning.
     """
     target = as_target(target)
+    if isinstance(model, TwoSpikes):
+        one = model.reduced()
+        if one is None:
+            from .two_spikes import simulate_two_spikes
+
+            count = check.check_count("trials", trials, 1)
+            return simulate_two_spikes(model, target, alpha=alpha, lam=lam, d=d, trials=count, seed=seed)
+        model = one
     features = check.check_choices(model, features, loss, method)
     bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features)
     alpha, lam = check.check_readout_parameters(alpha, lam)

@@ -15,14 +15,18 @@ from .symmetric import packing
 
 
 class Averages:
-    """The features' quadratic basis φ = (μ1μ1ᵀ, μ2²) and mean modes g = (μ0, κμ1, ∂μ0/∂c), and averages over them."""
+    """The features' quadratic basis φ = (μ1μ1ᵀ, μ2²) and mean modes g = (μ0, κμ1, ∂μ0/∂c), and averages over them.
+
+    With two spikes the third mean mode is κ2 μ1, the second spike's.
+    """
 
     def __init__(self, features: Features, modes: int):
         pack = packing(features.mu0.shape[1])
         self._weights = features.weights[:, None, :]
         quadratic = features.mu1[:, pack.rows] * features.mu1[:, pack.cols]
         self.phi = np.concatenate([quadratic, features.mu2sq], axis=1)  # [U, P, N]
-        means = [features.mu0, features.kappa[:, None, :] * features.mu1, features.dmu0][:modes]
+        third = features.dmu0 if features.kappa2 is None else features.kappa2[:, None, :] * features.mu1
+        means = [features.mu0, features.kappa[:, None, :] * features.mu1, third][:modes]
         self.means = np.concatenate(means, axis=1)  # [U, modes·K, N]
         self.mu1, self.dmu0 = features.mu1, features.dmu0
         size = features.mu0**2 + features.mu1**2 + features.mu2sq

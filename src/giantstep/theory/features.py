@@ -39,6 +39,7 @@ class Features(NamedTuple):
     mu1: np.ndarray
     mu2sq: np.ndarray
     dmu0: np.ndarray
+    kappa2: np.ndarray | None = None  # projection on a second spike, where there is one
 
 
 class Label(NamedTuple):

@@ -76,7 +76,9 @@ def solve_means(
     Gcc = G[:, :, others][:, :, :, :, others].reshape(U, A, C, C)
     Gcp = G[:, :, others][:, :, :, :, 1].reshape(U, A, C, K)
     A0c, Acc = pairs[..., :K, K:], pairs[..., K:, K:].copy()
-    Acc[..., :K, :K] -= hat1  # the resolvent already contains this part of ζ's own response
+    for spike in range(bulk.spikes):  # the resolvent already contains this part of ζ's own response
+        block = slice(spike * K, (spike + 1) * K)
+        Acc[..., block, block] -= hat1
     Pr, PA = apply(softness, r[..., :K]), softness @ A0c
     reduced = Acc - np.swapaxes(A0c, -1, -2) @ PA
     left = np.eye(C) + Gcc @ reduced

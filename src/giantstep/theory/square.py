@@ -49,7 +49,8 @@ def solve(
     tangent = total_tangent(response)
     signal = signal_energy_gradient(response, tangent, means.u, means.stiff)
     zeta = means.values[:, :, 1]
-    signal -= pack.pack(zeta[..., :, None] * zeta[..., None, :], np.zeros_like(zeta))
+    along = means.values[:, :, 1 : 1 + bulk.spikes]  # a·W along the spikes, which q1 leaves out
+    signal -= pack.pack(np.einsum("uajs,uajt->uast", along, along), np.zeros_like(zeta))
     squared = gain * gain
     source = setting.ratio * averages.hats(base * squared)
     eye = np.eye(pack.size)

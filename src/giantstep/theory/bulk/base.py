@@ -46,7 +46,8 @@ class Bulk(ABC):
     """The bulk of U first layers."""
 
     weights: np.ndarray  # fraction of neurons in each group, [K]
-    modes: int  # 2: W v̂ and W ê; 3: also the fluctuation δ of the row norms
+    modes: int  # 2: W v̂ and W ê; 3: also the fluctuation δ of the row norms, or a second spike's W v̂2
+    spikes: int = 1
 
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...

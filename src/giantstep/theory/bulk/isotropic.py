@@ -16,10 +16,14 @@ class Isotropic(Bulk):
 
     c: np.ndarray  # [U, K]
     weights: np.ndarray  # [K]
-    modes = 2
+    spikes: int = 1
+
+    @property
+    def modes(self) -> int:  # type: ignore[override]
+        return 1 + self.spikes
 
     def resolvent(self, Vt: np.ndarray) -> IsotropicResolvent:
-        return IsotropicResolvent(self.c, Vt)
+        return IsotropicResolvent(self.c, Vt, self.modes)
 
     def norm_overlap(self) -> np.ndarray:
         return self.c[:, :, None] * self.c[:, None, :]
@@ -28,8 +32,8 @@ class Isotropic(Bulk):
 class IsotropicResolvent(Resolvent):
     """T̂ = (C⁻¹ + Ṽ)⁻¹ with C = diag(c): for one group the Marchenko-Pastur law in disguise."""
 
-    def __init__(self, c: np.ndarray, Vt: np.ndarray):
-        self.Vt = Vt
+    def __init__(self, c: np.ndarray, Vt: np.ndarray, modes: int):
+        self.Vt, self._modes = Vt, modes
         C = c[:, None, :, None]
         if Vt.shape[-1] == 1:
             self._damped = 1.0 / (1.0 + C * Vt)
@@ -51,8 +55,9 @@ class IsotropicResolvent(Resolvent):
 
     def forms(self) -> np.ndarray:
         U, A, K, _ = self.T.shape
-        G = np.zeros((U, A, 2, K, 2, K), self.T.dtype)
-        G[:, :, 0, :, 0, :] = G[:, :, 1, :, 1, :] = self.T
+        G = np.zeros((U, A, self._modes, K, self._modes, K), self.T.dtype)
+        for mode in range(self._modes):  # directions are all alike, and orthogonal
+            G[:, :, mode, :, mode, :] = self.T
         return G
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
