@@ -96,5 +96,7 @@ NETWORKS = [
     Case("ternary, tanh", network("tanh", 3, 1.0, readout="ternary"), "tanh", 1.5, 0.1),
     Case("no step", network("tanh", 0, 0), "tanh", 1.5, 0.1),
     Case("huber step", network("tanh", 5, 0.5, step_loss="huber:0.5"), gs.Target("sin", noise=0.2), 1.5, 0.3),
-    Case("logistic step", network("relu", 3, 0.5, step_loss="logistic"), gs.Target("sign", flips=0.1), 1.5, 0.3),
+    Case(
+        "logistic step", network("relu", 3, 0.5, step_loss="logistic"), gs.Target("sign", flips=0.1), 1.5, 0.3
+    ),
 ]
