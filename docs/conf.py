@@ -29,6 +29,7 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "at
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
 
+default_role = "code"  # single backticks in docstrings
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say in words what may be given
 napoleon_use_rtype = False
@@ -51,5 +52,6 @@ nb_merge_streams = True
 html_theme = "furo"
 html_title = f"giantstep {release}"
 html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_theme_options = {"navigation_with_keys": True}
 suppress_warnings = ["mystnb.unknown_mime_type"]

@@ -38,20 +38,15 @@ class Symbols(Directive):
         return container.children
 
 
-_KEPT = re.compile(r"(:math:`[^`]*`|``[^`]*``)")
+_MATHEMATICS = r"^ *\.\. math::.*\n(?:(?: +.*)?\n)*"  # a directive with its indented lines
+_KEPT = re.compile(rf"({_MATHEMATICS}|:math:`[^`]*`|``[^`]*``)", flags=re.MULTILINE)
 
 
 def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """In docstrings |v| is an absolute value, where reStructuredText sees a substitution: escape the bars."""
-    mathematics = False
-    for i, line in enumerate(lines):
-        if line.strip().startswith(".. math::"):
-            mathematics = True
-        elif mathematics and line.strip() and not line.startswith(" "):
-            mathematics = False
-        if not mathematics:
-            parts = _KEPT.split(line)
-            lines[i] = "".join(part if k % 2 else part.replace("|", r"\|") for k, part in enumerate(parts))
+    parts = _KEPT.split("\n".join(lines))
+    escaped = [part if k % 2 else part.replace("|", r"\|") for k, part in enumerate(parts)]
+    lines[:] = "".join(escaped).split("\n")
 
 
 def setup(app: Any) -> dict[str, Any]:
