@@ -104,6 +104,14 @@ def test_hostile_texts_give_one_message_and_nothing_else(visit: Any, text: str) 
     expect(page.locator("#alarm .message.error")).to_have_count(0)
 
 
+def test_classification_shows_shares_of_wrong_signs(visit: Any) -> None:
+    page = visit("#target=sign&quantity=test_error_01&bulk=isotropic")
+    expect(page.locator("#curve .chart > svg .main .curve")).to_be_visible()
+    expect(page.locator("#summary")).to_contain_text("Wrong signs")
+    page.locator("#set-target").fill("sin")
+    expect(page.locator("#curve .message.note")).to_contain_text("Labels are not ±1")
+
+
 def test_the_same_text_in_a_link_is_harmless(visit: Any) -> None:
     page = visit("#target=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&__proto__=1&eta=1e400")
     expect(page.locator("#alarm .message.error").first).to_be_visible()

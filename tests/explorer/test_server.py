@@ -193,7 +193,7 @@ def test_errors_become_sentences(
         yield {"trial": 0}
         raise error
 
-    monkeypatch.setitem(VIEWS, "bounds", View(fail, (), lambda settings: False))
+    monkeypatch.setitem(VIEWS, "bounds", View(fail, (), lambda settings: "quick"))
     first, last = jobs.messages("bounds", Settings())
     assert first == ("line", '{"trial": 0}')
     assert last[0] == kind

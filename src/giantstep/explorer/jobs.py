@@ -27,7 +27,7 @@ _MOST_WAITING = 64
 _REMEMBERED = 400  # answers
 _LONGEST = {"simulate": 900.0}  # seconds; others:
 _LONGEST_VIEW = 120.0
-_POLITE = 5  # niceness of slow work, so that sliders stay quick
+_POLITE = 5  # niceness of all that is not quick, so that sliders stay so
 
 Message = tuple[str, str]  # what it is ("line", "refused", "failed", "end") and its text
 
@@ -45,7 +45,7 @@ class Gone(Exception):
 
 
 class Jobs:
-    """Runs views: a few quick ones at a time, two slow ones beside them, one simulation; answers are remembered."""
+    """Runs views, a few at a time in each lane, and remembers their answers."""
 
     def __init__(self, cores: int | None = None):
         self._context = multiprocessing.get_context("forkserver")
@@ -53,8 +53,9 @@ class Jobs:
         cores = cores or os.cpu_count() or 1
         self._slots = {
             "quick": threading.BoundedSemaphore(max(2, cores // 2)),
-            "slow": threading.BoundedSemaphore(2),
-            "simulate": threading.BoundedSemaphore(1),
+            "late": threading.BoundedSemaphore(2),
+            "heavy": threading.BoundedSemaphore(2),
+            "simulation": threading.BoundedSemaphore(1),
         }
         self._answers: OrderedDict[tuple[str, Settings], list[str]] = OrderedDict()
         self._lock = threading.Lock()
@@ -101,9 +102,8 @@ class Jobs:
         process.join()
 
     def _computed(self, view: str, settings: Settings, wanted: Callable[[], bool]) -> Iterator[str]:
-        slow = VIEWS[view].slow(settings)
-        lane = view if view in self._slots else "slow" if slow else "quick"
-        with self._slot(lane, wanted), self._process(view, settings, slow) as (process, pipe):
+        lane = VIEWS[view].lane(settings)
+        with self._slot(lane, wanted), self._process(view, settings, lane) as (process, pipe):
             end = time.monotonic() + _LONGEST.get(view, _LONGEST_VIEW)
             while True:
                 if not wanted() or self.closed:
@@ -147,10 +147,10 @@ class Jobs:
             self._slots[lane].release()
 
     @contextmanager
-    def _process(self, view: str, settings: Settings, slow: bool) -> Iterator[tuple[Any, Any]]:
+    def _process(self, view: str, settings: Settings, lane: str) -> Iterator[tuple[Any, Any]]:
         """A process at work on a view; it does not outlive the block."""
         ours, theirs = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_work, args=(view, settings, slow, theirs), daemon=True)
+        process = self._context.Process(target=_work, args=(view, settings, lane, theirs), daemon=True)
         try:
             process.start()
             theirs.close()
@@ -199,16 +199,16 @@ def messages(view: str, settings: Settings) -> Iterator[Message]:
         yield "failed", f"the computation failed ({type(error).__name__}); the terminal has the details"
 
 
-def _work(view: str, settings: Settings, slow: bool, pipe: Connection) -> None:
+def _work(view: str, settings: Settings, lane: str, pipe: Connection) -> None:
     """The life of a process."""
     from ..simulation.draw import draw_threads
     from ..simulation.schedule import cap_threads, end_with_parent
 
-    if view == "simulate":
+    if lane == "simulation":
         cap_threads(draw_threads())
     else:  # one thread, as `preload` has arranged
         end_with_parent()
-    if slow:
+    if lane != "quick":
         os.nice(_POLITE)
     for message in messages(view, settings):
         pipe.send(message)

@@ -1,7 +1,8 @@
 """What the page asks: each view turns settings into one call of a verb and its answer into plain lists.
 
 A view names the settings that it `uses`: its answer depends on nothing else, so the page asks again only when one
-of them changes, and equal questions are answered from memory. Slow views wait in a queue of their own.
+of them changes, and equal questions are answered from memory. Its lane is the queue that it waits in: "quick" (some
+tenths of a second), "late" (up to seconds), "heavy" (more) or "simulation", so that none waits for a slower one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _THEORY = ("loss", "bulk", "finite", "d")
 ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
 
 _LOG_RATIO = 30.0  # ranges that span more than this are spaced, and drawn, logarithmically
-_CURVE = {True: 80, False: 24}  # points of a learning curve: square loss, any other
+_CURVE = {True: 80, False: 16}  # points of a learning curve: square loss, any other
 _SIMULATED = 8  # of which this many are simulated
 _MAP = {True: (17, 13), False: (7, 6)}  # values of eta and lam on the map
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
@@ -39,37 +40,41 @@ _SPECTRUM_POINTS = 80
 
 @dataclass(frozen=True)
 class View:
-    """One question: what computes it, the settings that it uses, and whether it is slow for given ones."""
+    """One question: what computes it, the settings that it uses, and the queue that it waits in for given ones."""
 
     lines: Callable[[Settings], Iterator[Answer]]
     uses: tuple[str, ...]
-    slow: Callable[[Settings], bool]
+    lane: Callable[[Settings], str]
 
 
 VIEWS: dict[str, View] = {}
 
 
-def _view(uses: tuple[str, ...], slow: Callable[[Settings], bool] = lambda settings: False) -> Any:
+def _by_loss(settings: Settings) -> str:
+    return "quick" if settings.loss == "square" else "late"
+
+
+def _heavy(settings: Settings) -> str:
+    return "heavy"
+
+
+def _view(uses: tuple[str, ...], lane: Callable[[Settings], str] = _by_loss) -> Any:
     """Register a function from settings to an answer as a view of one line."""
 
     def register(function: Callable[[Settings], Answer]) -> Callable[[Settings], Answer]:
-        VIEWS[function.__name__] = View(lambda settings: iter((function(settings),)), uses, slow)
+        VIEWS[function.__name__] = View(lambda settings: iter((function(settings),)), uses, lane)
         return function
 
     return register
 
 
-def _other_loss(settings: Settings) -> bool:
-    return settings.loss != "square"
-
-
-@_view((*_FIRST_LAYER, *_RANGE, "lam", *_THEORY), slow=_other_loss)
+@_view((*_FIRST_LAYER, *_RANGE, "lam", *_THEORY))
 def curve(settings: Settings) -> Answer:
     """The learning curve, and the spiked features that the trained layer resembles."""
     return _curve(settings, {})
 
 
-@_view(("activation", "target", "beta", "noise", *_RANGE, "lam", "loss", "finite", "d"), slow=_other_loss)
+@_view(("activation", "target", "beta", "noise", *_RANGE, "lam", "loss", "finite", "d"))
 def random_features(settings: Settings) -> Answer:
     """The same without the gradient step."""
     return _curve(settings, {"eta": 0.0, "alpha0": 0.0})
@@ -83,7 +88,7 @@ def bounds(settings: Settings) -> Answer:
     return _answer(call, notes) | {name: float(found[name]) for name in ("lower", "upper", "linear")}
 
 
-@_view((*_FIRST_LAYER, "alpha", "lam", *_THEORY), slow=_other_loss)
+@_view((*_FIRST_LAYER, "alpha", "lam", *_THEORY))
 def learned(settings: Settings) -> Answer:
     """The average output of the network against its target, at the working point."""
     arguments = {"x": _PROFILE, "alpha": settings.alpha, **_readout(settings)}
@@ -111,7 +116,7 @@ def coefficients(settings: Settings) -> Answer:
     return _answer(call, notes, kappa=_PROFILE.value) | {"curves": curves}
 
 
-@_view((*_FIRST_LAYER, "alpha", "bulk", "finite", "d"), slow=lambda settings: True)
+@_view((*_FIRST_LAYER, "alpha", "bulk", "finite", "d"), lane=_heavy)
 def spectrum(settings: Settings) -> Answer:
     """Eigenvalues of the features' covariance at the working point: bulk, outliers, spikes."""
     arguments = {"alpha": settings.alpha, **_size(settings), "points": _SPECTRUM_POINTS}
@@ -127,7 +132,7 @@ def spectrum(settings: Settings) -> Answer:
 
 @_view(
     (*(name for name in _FIRST_LAYER if name != "eta"), "alpha", *_THEORY),
-    slow=lambda settings: _other_loss(settings) or settings.bulk == "exact",
+    lane=lambda settings: "late" if settings.bulk == "exact" else _by_loss(settings),
 )
 def landscape(settings: Settings) -> Answer:
     """The test error over learning rates and penalties, at the working point."""
@@ -141,7 +146,7 @@ def landscape(settings: Settings) -> Answer:
 
 @_view(
     (*(name for name in _FIRST_LAYER if name != "eta"), "alpha", "bulk", "finite", "d"),
-    slow=lambda settings: True,
+    lane=_heavy,
 )
 def optimum(settings: Settings) -> Answer:
     """The best learning rate and penalty on that map, polished."""
@@ -189,7 +194,7 @@ def simulate(settings: Settings) -> Iterator[Answer]:
 VIEWS["simulate"] = View(
     simulate,
     (*_FIRST_LAYER, *_RANGE, "lam", "loss", "d", "trials", "seed"),
-    lambda settings: True,
+    lambda settings: "simulation",
 )
 
 

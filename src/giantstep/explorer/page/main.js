@@ -84,10 +84,11 @@ function sayAll() {
     alarm.dataset.said = JSON.stringify(common);
     alarm.replaceChildren(...common.map((text) => el("p", { class: "message error" }, text)));
   }
-  cards.forEach(({ card, questions }, i) => {
+  cards.forEach(({ kind, card, questions }, i) => {
+    const minor = new Set(kind.optional?.map((key) => questions.get(key)?.error));
     const own = [...said[i]].filter((text) => !common.includes(text));
     const notes = new Set([...questions.values()].flatMap((question) => question.answer?.notes ?? []));
-    card.say(own, [...notes]);
+    card.say(own.filter((text) => !minor.has(text)), [...own.filter((text) => minor.has(text)), ...notes]);
   });
 }
 
@@ -96,6 +97,7 @@ function summarise(learned) {
   const { point, layer } = learned;
   const facts = [
     ["Test error", point.test_error, `at α = ${shown(settings.alpha, 3)}`],
+    ...(point.test_error_01 === undefined ? [] : [["Wrong signs", point.test_error_01, "share, test"]]),
     ["Training error", point.train_error, "against the labels"],
     ["r", layer.r, "strength of the spike"],
     ["γ", layer.gamma, "alignment with the target"],

@@ -15,7 +15,8 @@ const DEEPEST = 1e-7; // of the largest value, at the bottom of a logarithmic ax
 
 /**
  * `asks(settings)`: the questions, as {key: [view, changed settings]}; `draw(card, answers, settings)` with those
- * answers that have arrived; `codes(answers)`: [label, lines] pairs; `patient`: ask only when the sliders rest.
+ * answers that have arrived; `codes(answers)`: [label, lines] pairs; `patient`: ask only when the sliders rest;
+ * `optional`: questions without which the card is whole.
  */
 export const CARDS = [
   {
@@ -27,8 +28,9 @@ export const CARDS = [
       isotropic: ["curve", { bulk: "isotropic" }],
       ...(s.bulk === "exact" && { exact: ["curve", { bulk: "exact" }] }),
       plain: ["random_features", {}],
-      bounds: ["bounds", {}],
+      ...(s.quantity === "test_error" && { bounds: ["bounds", {}] }),
     }),
+    optional: ["bounds"],
     draw: drawCurve,
     codes: (a) => [
       ["The network", (a.exact ?? a.isotropic)?.code],
