@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -218,15 +219,23 @@ def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way(monkeypatch: pyt
 
 def test_the_command_serves_until_interrupted() -> None:
     command = [sys.executable, "-m", "giantstep", "explore", "--no-browser", "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    heed = partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # this run itself may have been told to ignore it
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
+    try:
         assert process.stderr is not None
         found = re.search(r"http://127\.0\.0\.1:\d+/", process.stderr.readline())
         assert found is not None
         with urllib.request.urlopen(found.group()) as page:
             assert b"giantstep" in page.read()
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
-        assert "ended" in process.stderr.read()
+        _, rest = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert "ended" in rest
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:

@@ -80,7 +80,7 @@ export const CARDS = [
 ];
 
 function drawCurve({ box, title }, { isotropic, exact, plain, bounds, simulation }, settings) {
-  const name = settings.quantity, main = exact ?? isotropic;
+  const name = Object.hasOwn(NAMES, settings.quantity) ? settings.quantity : "test_error", main = exact ?? isotropic;
   if (!main) return;
   if (!main[name]) {
     box.replaceChildren(el("p", { class: "message note" }, `Labels are not ±1 here, so there is no ${NAMES[name]}; choose another quantity.`));
