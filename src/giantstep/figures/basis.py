@@ -25,7 +25,7 @@ CAPTION = (
     " combination, for spikes of several strengths r (c = 1): tanh (above) and sin (below). Without a spike"
     " they are 0 and a straight line."
 )
-SIZES = {"tiny": Size(0, 0, 20), "quick": Size(0, 0, 120), "full": Size(0, 0, 240)}
+SIZES = {"tiny": Size(0, 0, 20), "quick": Size(0, 0, 300), "full": Size(0, 0, 300)}
 ACTIVATIONS = ("tanh", "sin")
 _R = (0.0, 0.5, 1.0, 2.0, 4.0)
 

@@ -29,7 +29,7 @@ CAPTION = (
     " what infinitely many samples reach at this width, which is above the lower bound. Solid: theory at"
     " this d; dotted: d = ∞; points: simulations with standard errors."
 )
-SIZES = {"tiny": Size(60, 4, 9), "quick": Size(200, 20, 40), "full": Size(2000, 10, 80)}
+SIZES = {"tiny": Size(60, 4, 9, n_test=2000), "quick": Size(200, 20, 40), "full": Size(2000, 10, 80)}
 MODEL = SpikedRF("tanh", r=0.9, gamma=1.0, c=1.0)
 _ALPHA = np.array([1.0, 4.0, 16.0])
 _LAM = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
@@ -40,7 +40,7 @@ def parts(size: Size) -> dict[str, Part]:
     x = np.linspace(-4.0, 4.0, 2 * size.curve + 1)
     fine = np.geomspace(0.005, 100.0, size.curve)
     theory = {"alpha": _ALPHA, "bulk": "isotropic"}
-    run = {"d": size.d, "trials": size.trials, "seed": number(NAME)}
+    run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test}
     return {
         "bounds": Part("bounds", MODEL, ("sin",)),
         "functions": Part("bound_functions", MODEL, ("sin", x)),
@@ -59,25 +59,23 @@ def draw(data: Data) -> Figure:
     """Functions on the left, errors on the right."""
     figure, (left, right) = look.panels(2, 7.4, 3.7)
     _functions(left, data["functions"])
-    for index, shade in enumerate(look.shades(len(_ALPHA))):
+    shades = look.shades(len(_ALPHA))
+    for index, shade in enumerate(shades):
         chosen = {"alpha": index}
-        look.line(
-            right,
-            data["theory"]["test_error"].isel(chosen),
-            "lam",
-            shade,
-            label=f"$\\alpha = {_ALPHA[index]:g}$",
-        )
+        look.line(right, data["theory"]["test_error"].isel(chosen), "lam", shade)
         look.line(right, data["limit"]["test_error"].isel(chosen), "lam", shade, "limit")
         look.points(right, data["simulation"]["test_error"].isel(chosen), "lam", shade)
-    names = {"upper": "upper bound", "lower_beta": r"$\alpha=\infty,\ \beta=1$", "lower": "lower bound"}
+    names = {"upper": "", "lower_beta": r"upper bound and, below it, $\alpha=\infty$", "lower": "lower bound"}
     for name, words in names.items():
-        look.baseline(right, float(data["bounds"][name]), words, x=0.01, above=name != "lower")
+        look.baseline(right, float(data["bounds"][name]), words, x=0.01, above=name == "lower")
     right.set_xscale("log")
     right.set_yscale("log")
     right.set_xlabel(r"ridge penalty, $\lambda$")
     right.set_ylabel(r"test error, $\epsilon_g$")
-    right.legend(loc="upper right")
+    look.log_ticks(right.xaxis, (0.01, 0.1, 1, 10, 100))
+    look.log_ticks(right.yaxis, (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
+    labels = [f"$\\alpha = {value:g}$" for value in _ALPHA]
+    look.series_legend(right, shades, labels, "", loc="upper center")
     kinds = {"theory": "theory", "limit": r"$d = \infty$"}
     look.kinds_legend(figure, kinds, look.trials_words(data["simulation"], "trials"))
     return figure

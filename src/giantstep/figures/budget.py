@@ -31,19 +31,17 @@ CAPTION = (
     " the star marks the optimum, the thick line equality. Theory: exact, at d = ∞ for the optima, at the"
     " networks' d for the z-scores."
 )
-SIZES = {"tiny": Size(60, 4, 5), "quick": Size(300, 20, 24), "full": Size(2000, 10, 48)}
+SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(300, 20, 24), "full": Size(2000, 10, 48)}
 _NET, _NO_STEP = Network("tanh", eta=1.0, alpha0=2.0), Network("tanh", eta=0.0, alpha0=0.0)
 _TARGET = "sin"
 
 
 def parts(size: Size) -> dict[str, Any]:
     """Optima, networks trained at them, and the phase diagram."""
-    budgets = np.geomspace(1.5, 24.0, 9 if size.curve > 10 else 3)
-    scans = {
-        "eta": np.geomspace(0.3, 15.0, 9),
-        "lam": np.geomspace(3e-3, 30.0, 9),
-        "split": np.linspace(0.1, 0.98, 9),
-    }
+    coarse = size.curve < 10
+    budgets = np.geomspace(1.5, 24.0, 2 if coarse else 9)
+    ends = {"eta": (0.3, 15.0), "lam": (3e-3, 30.0), "split": (0.1, 0.98)}
+    scans = {name: np.geomspace(*range_, 5 if coarse else 9) for name, range_ in ends.items()}
     fine = np.geomspace(budgets[0], budgets[-1], size.curve)
     diagram = {"alpha": 2.0, "lam": np.geomspace(1e-3, 30.0, size.curve), "bulk": "exact"}
     rates = Network("tanh", eta=np.geomspace(0.2, 20.0, size.curve), alpha0=2.0)
@@ -55,12 +53,14 @@ def parts(size: Size) -> dict[str, Any]:
             (_TARGET,),
             {"budget": budgets, "over": tuple(scans), "bulk": "exact", "scan": scans},
         ),
-        "random": Part("tune", _NO_STEP, (_TARGET,), {"alpha": fine, "over": ("lam",)}),
+        "random": Part("tune", _NO_STEP, (_TARGET,), {"alpha": fine, "over": ("lam",), "bulk": "isotropic"}),
         "diagram": Part("predict", rates, (_TARGET,), diagram),
         "best": Part("tune", _NET, (_TARGET,), {"alpha": 2.0, **best}),
         "theory": lambda data: _at_optima(data["optimum"], "predict", {"d": size.d, "bulk": "exact"}),
         "simulation": lambda data: _at_optima(
-            data["optimum"], "simulate", {"d": size.d, "trials": size.trials, "seed": number(NAME)}
+            data["optimum"],
+            "simulate",
+            {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test},
         ),
     }
 
@@ -91,8 +91,8 @@ def draw(data: Data) -> Figure:
     """Errors, shares, phase diagram."""
     figure, (left, middle, right) = look.panels(3, 9.2, 3.5, width_ratios=(1, 0.8, 1.2))
     optimum, shade, other = data["optimum"], *look.shades(2)
-    look.line(left, optimum["best_error"], "budget", shade, label="step and readout")
-    look.line(left, data["random"]["best_error"], "alpha", other, label="random features")
+    look.line(left, optimum["best_error"], "budget", shade)
+    look.line(left, data["random"]["best_error"], "alpha", other)
     measured = data["simulation"]["test_error"]
     budgets = (data["simulation"]["alpha0"] + data["simulation"]["alpha"]).values
     look.points(left, measured.assign_coords(budget=("budget", budgets)), "budget", shade)
@@ -100,7 +100,9 @@ def draw(data: Data) -> Figure:
     left.set_yscale("log")
     look.log_ticks(left.yaxis, (0.02, 0.05, 0.1, 0.2, 0.4))
     left.set_ylabel(r"least test error, $\epsilon_g$")
-    left.legend(loc="lower left")
+    left.set_ylim(top=0.55)
+    words = ("step and readout", "random features")
+    look.series_legend(left, (shade, other._replace(marker="")), words, "", loc="upper right")
     look.line(middle, optimum["best_split"], "budget", shade)
     middle.set_ylabel(r"best share of the step, $\alpha_0/(\alpha_0+\alpha)$")
     middle.set_ylim(0.0, 1.0)

@@ -41,7 +41,7 @@ def curve_parts(
     model, ratios = problem(fine)
     found[f"{panel}-limit"] = Part("predict", model, (target,), {**ratios, "bulk": bulks[0]})
     model, ratios = problem(points)
-    run = {"d": size.d, "trials": size.trials, "seed": seed}
+    run = {"d": size.d, "trials": size.trials, "seed": seed, "n_test": size.n_test}
     found[f"{panel}-simulation"] = Part("simulate", model, (target,), {**ratios, **run, **simulation})
     return found
 

@@ -27,7 +27,7 @@ CAPTION = (
     " one, and a smaller error. Solid: theory at this d; dotted: d = ∞; points: simulations with standard"
     " errors."
 )
-SIZES = {"tiny": Size(60, 4, 5), "quick": Size(300, 20, 40), "full": Size(2000, 10, 80)}
+SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(300, 20, 40), "full": Size(2000, 10, 80)}
 BULKS = ("orthogonal",)
 LETTERS = ("uniform", "rademacher")
 _AT = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
@@ -35,7 +35,7 @@ _AT = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 
 def parts(size: Size) -> dict[str, Part]:
     """Both initial readouts."""
-    fine = np.linspace(0.1, 3.2, size.curve)
+    fine = np.linspace(0.2, 3.2, size.curve)
     found: dict[str, Part] = {}
     for readout in LETTERS:
         model = SpikedRF("relu", r=1.0, gamma=1.0, readout=readout)
@@ -54,16 +54,17 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 def draw(data: Data) -> Figure:
     """Both learning curves."""
     figure, (axes,) = look.panels(1, 5.0, 3.6)
-    for readout, shade in zip(LETTERS, reversed(look.shades(2)), strict=True):
-        words = {"uniform": "uniform, $u_i = 1$", "rademacher": r"Rademacher, $u_i = \pm 1$"}[readout]
-        look.line(axes, data[f"{readout}-orthogonal"]["test_error"], "alpha", shade, label=words)
+    shades = look.shades(2)[::-1]
+    for readout, shade in zip(LETTERS, shades, strict=True):
+        look.line(axes, data[f"{readout}-orthogonal"]["test_error"], "alpha", shade)
         look.line(axes, data[f"{readout}-limit"]["test_error"], "alpha", shade, "limit")
         look.points(axes, data[f"{readout}-simulation"]["test_error"], "alpha", shade)
     axes.set_yscale("log")
-    look.log_ticks(axes.yaxis, (0.01, 0.02, 0.05, 0.1, 0.2))
+    look.log_ticks(axes.yaxis, (0.02, 0.03, 0.04, 0.05, 0.06))
     axes.set_xlabel(r"samples for the readout, $\alpha = n/d$")
     axes.set_ylabel(r"test error, $\epsilon_g$")
-    axes.legend(title="initial readout")
+    labels = ["uniform, $u_i = 1$", r"Rademacher, $u_i = \pm 1$"]
+    look.series_legend(axes, shades, labels, "initial readout", loc="lower right")
     kinds = {"theory": r"theory, $W = \Pi^\perp$", "limit": r"$d = \infty$"}
     look.kinds_legend(figure, kinds, look.trials_words(data["rademacher-simulation"], "trials"))
     return figure

@@ -40,10 +40,10 @@ def shades(count: int) -> list[Look]:
     ]
 
 
-def line(axes: Axes, values: xr.DataArray, x: str, look: Look, kind: str = "theory", label: str = "") -> None:
+def line(axes: Axes, values: xr.DataArray, x: str, look: Look, kind: str = "theory") -> None:
     """A curve along x."""
     drawn = values.transpose(x)
-    axes.plot(drawn[x].values, drawn.values, color=look.color, label=label or None, **KINDS[kind])
+    axes.plot(drawn[x].values, drawn.values, color=look.color, **KINDS[kind])
 
 
 def points(axes: Axes, trials: xr.DataArray, x: str, look: Look) -> None:
@@ -83,11 +83,31 @@ def baseline(axes: Axes, value: float, words: str, *, x: float = 0.99, above: bo
 
 
 def log_ticks(axis: Any, ticks: Sequence[float]) -> None:
-    """Plain numbers on a logarithmic axis."""
+    """Plain numbers on a logarithmic axis, those of `ticks` that lie in its range."""
     from matplotlib.ticker import NullFormatter
 
-    axis.set_ticks(list(ticks), [f"{tick:g}" for tick in ticks])
+    low, high = axis.get_view_interval()
+    inside = [tick for tick in ticks if low <= tick <= high]
+    axis.set_ticks(inside, [f"{tick:g}" for tick in inside])
     axis.set_minor_formatter(NullFormatter())
+
+
+def series_legend(
+    place: Axes | Figure, looks: Sequence[Look], labels: Sequence[str], title: str, **options: Any
+) -> None:
+    """Which value each curve and its points belong to: inside a panel, or above all of them."""
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    marks = {"linewidth": 1.6, "markersize": 4.2, "markerfacecolor": "white", "markeredgewidth": 1.1}
+    handles = [
+        Line2D([], [], color=look.color, marker=look.marker, label=label, **marks)
+        for look, label in zip(looks, labels, strict=True)
+    ]
+    if not isinstance(place, Axes):
+        options = {"loc": "outside upper center", "ncols": len(labels)} | options
+    with styled():
+        place.legend(handles=handles, title=title, **options)
 
 
 def kinds_legend(figure: Figure, words: dict[str, str], measured: str) -> None:
@@ -101,7 +121,9 @@ def kinds_legend(figure: Figure, words: dict[str, str], measured: str) -> None:
         marks = {"marker": "o", "markersize": 4.2, "markerfacecolor": "white", "linestyle": "none"}
         handles.append(Line2D([], [], color="0.25", label=measured, **marks))  # type: ignore[arg-type]
     with styled():
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+        figure.legend(
+            handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() < 6 else 4
+        )
 
 
 def trials_words(simulation: xr.Dataset, things: str) -> str:

@@ -28,7 +28,7 @@ CAPTION = (
     " bulk; right: the gap, with the eigenvalue of every trial (ticks), their mean with its standard error,"
     " and the theory at this d (arrow)."
 )
-SIZES = {"tiny": Size(30, 4, 30), "quick": Size(200, 20, 100), "full": Size(1000, 10, 200)}
+SIZES = {"tiny": Size(60, 4, 30), "quick": Size(200, 20, 100), "full": Size(1000, 10, 200)}
 ALPHA, BETA = 20.0, 3.0
 MODEL = SpikedRF("relu", r=1.0, gamma=1.0, c=1.0, beta=BETA)
 
@@ -45,9 +45,11 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 
 
 def outlier_rank(simulation: xr.Dataset) -> int:
-    """Position of the outlier among the increasing eigenvalues: after the p - d of the first part of the bulk."""
-    d, p = simulation.attrs["d"], simulation.sizes["rank"]
-    return p - d
+    """Position of the outlier among the increasing eigenvalues: below it are the bulk's first p - d - 1.
+
+    Of p directions one is the spike's, and the linear part of the features has d, of which one is the outlier's.
+    """
+    return simulation.sizes["rank"] - simulation.attrs["d"] - 1
 
 
 def draw(data: Data) -> Figure:

@@ -76,7 +76,7 @@ class Part:
     def words(self) -> str:
         """The call as Python, for people."""
         model, more = _spoken(self.model), [_spoken(argument) for argument in self.more]
-        options = [f"{name}={_spoken(value)}" for name, value in self.options.items()]
+        options = [f"{name}={_spoken(value)}" for name, value in self.options.items() if value is not None]
         return f"gs.{self.verb}({', '.join([model, *more, *options])})"
 
     def compute(self, on: Machine = _HERE, trials: Sequence[int] | None = None) -> xr.Dataset:

@@ -36,11 +36,15 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Size:
-    """How large: input dimension and trials of the simulations, and points of the smooth curves."""
+    """How large: input dimension and trials of the simulations, and points of the smooth curves.
+
+    `n_test` samples estimate the test error where its exact average would take long: at tiny size.
+    """
 
     d: int
     trials: int
     curve: int = 60
+    n_test: int | None = None
 
 
 class FigureModule(Protocol):

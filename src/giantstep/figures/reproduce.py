@@ -71,11 +71,13 @@ def reproduce(
 def make_figure(figure: FigureModule, size: Size, folder: Path, on: Machine) -> Made:
     """Data, PDF and PNG of one figure."""
     from ..plotting import save_figure
+    from ..plotting.style import styled
 
     start = time.perf_counter()
     calls: dict[str, str] = {}
     data = obtain(figure.parts(size), lambda part: folder / f"{figure.NAME}.{part}.nc", on, calls)
-    picture = figure.draw(data)
+    with styled():
+        picture = figure.draw(data)
     for ending in ENDINGS:
         save_figure(picture, folder / f"{figure.NAME}.{ending}")
     return Made(

@@ -28,7 +28,7 @@ CAPTION = (
     " strength 1 with several alignments γ. Solid: theory at this d; dotted: d = ∞; points: simulations with"
     " standard errors."
 )
-SIZES = {"tiny": Size(60, 4, 4), "quick": Size(300, 20, 40), "full": Size(2000, 10, 80)}
+SIZES = {"tiny": Size(60, 4, 4, n_test=2000), "quick": Size(300, 10, 40), "full": Size(2000, 10, 80)}
 BULKS = ("isotropic",)
 PAIRS = {"sin": "sign", "tanh": "tanh"}
 _R, _GAMMA = (0.0, 0.2, 0.5, 1.0), (0.0, 0.5, 0.8, 1.0)
@@ -61,32 +61,24 @@ def draw(data: Data) -> Figure:
     with styled():
         grid = figure.subplots(2, 2, sharex=True)
     for row, (name, (words, symbol, values)) in zip(grid, _VARIED.items(), strict=True):
+        shades = look.shades(len(values))
         for axes, (student, target) in zip(row, PAIRS.items(), strict=True):
-            for index, shade in enumerate(look.shades(len(values))):
-                chosen = {name: index}
+            for index, shade in enumerate(shades):
                 for kind, part in (("theory", "isotropic"), ("limit", "limit")):
-                    curve = data[f"{student}-{name}-{part}"]["test_error"].isel(chosen)
-                    look.line(
-                        axes,
-                        curve,
-                        "alpha",
-                        shade,
-                        kind,
-                        f"${symbol} = {values[index]:g}$" * (part != "limit"),
-                    )
-                look.points(
-                    axes, data[f"{student}-{name}-simulation"]["test_error"].isel(chosen), "alpha", shade
-                )
+                    curve = data[f"{student}-{name}-{part}"]["test_error"].isel({name: index})
+                    look.line(axes, curve, "alpha", shade, kind)
+                measured = data[f"{student}-{name}-simulation"]["test_error"].isel({name: index})
+                look.points(axes, measured, "alpha", shade)
             if name == "r":
                 axes.set_title(f"{student} features, {target} target, $\\gamma = 1$", loc="left")
             else:
                 axes.set_title("$r = 1$", loc="left")
                 axes.set_xlabel(r"samples for the readout, $\alpha = n/d$")
             axes.set_yscale("log")
-            ticks = (0.2, 0.5, 1.0) if student == "sin" else (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
-            look.log_ticks(axes.yaxis, ticks)
+            look.log_ticks(axes.yaxis, (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0))
         row[0].set_ylabel(r"test error, $\epsilon_g$")
-        row[1].legend(title=words, ncols=2, loc="upper right")
+        labels = [f"${symbol} = {value:g}$" for value in values]
+        look.series_legend(row[1], shades, labels, words, ncols=2, loc="lower left")
     kinds = {"theory": "theory", "limit": r"$d = \infty$"}
     look.kinds_legend(figure, kinds, look.trials_words(data["sin-r-simulation"], "trials"))
     return figure

@@ -29,7 +29,7 @@ CAPTION = (
     " with the step and closes as the step sees more samples. Points: trained networks with standard errors"
     " (right: the model against their mean)."
 )
-SIZES = {"tiny": Size(60, 4, 5), "quick": Size(300, 20, 30), "full": Size(2000, 10, 60)}
+SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(300, 20, 30), "full": Size(2000, 10, 60)}
 BULKS = ("exact", "isotropic")
 _RATIOS = {"alpha": 2.0, "lam": 0.1}
 _ALPHA0, _ETA = (0.5, 1.0, 2.0, 5.0), (2.0, 4.0, 8.0)
@@ -61,11 +61,11 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 def draw(data: Data) -> Figure:
     """Errors on the left, the gap on the right."""
     figure, (left, right) = look.panels(2, 7.4, 3.9)
-    for index, shade in enumerate(look.shades(len(_ALPHA0))):
+    shades = look.shades(len(_ALPHA0))
+    for index, shade in enumerate(shades):
         chosen = {"alpha0": index}
         for kind, bulk in (("theory", "exact"), ("isotropic", "isotropic")):
-            words = f"$\\alpha_0 = {_ALPHA0[index]:g}$" * (kind == "theory")
-            look.line(left, data[f"rate-{bulk}"]["test_error"].isel(chosen), "eta", shade, kind, words)
+            look.line(left, data[f"rate-{bulk}"]["test_error"].isel(chosen), "eta", shade, kind)
         look.points(left, data["rate-simulation"]["test_error"].isel(chosen), "eta", shade)
     left.set_xscale("log")
     left.set_yscale("log")
@@ -73,7 +73,8 @@ def draw(data: Data) -> Figure:
     look.log_ticks(left.yaxis, (0.05, 0.1, 0.2, 0.4))
     left.set_xlabel(r"learning rate of the step, $\tilde\eta$")
     left.set_ylabel(r"test error, $\epsilon_g$")
-    left.legend(title="samples in the step", ncols=2)
+    labels = [f"$\\alpha_0 = {value:g}$" for value in _ALPHA0]
+    look.series_legend(left, shades, labels, "samples in the step", ncols=2)
     _gaps(right, data)
     kinds = {"theory": "exact theory (right: gap)", "isotropic": "isotropic model"}
     look.kinds_legend(figure, kinds, look.trials_words(data["rate-simulation"], "networks"))
@@ -84,14 +85,15 @@ def _gaps(axes: Axes, data: Data) -> None:
     exact, model = (data[f"samples-{bulk}"]["test_error"] for bulk in BULKS)
     measured = data["samples-simulation"]["test_error"]
     at = model.sel(alpha0=measured["alpha0"], method="nearest").assign_coords(alpha0=measured["alpha0"])
-    for index, shade in enumerate(look.shades(len(_ETA))):
+    shades = look.shades(len(_ETA))
+    for index, shade in enumerate(shades):
         chosen = {"eta": index}
-        words = f"$\\tilde\\eta = {_ETA[index]:g}$"
-        look.line(axes, 100 * (model / exact - 1).isel(chosen), "alpha0", shade, label=words)
+        look.line(axes, 100 * (model / exact - 1).isel(chosen), "alpha0", shade)
         look.points(axes, 100 * (at / measured - 1).isel(chosen), "alpha0", shade)
     axes.axhline(0.0, color="0.5", linewidth=0.8)
     axes.set_xscale("log")
     look.log_ticks(axes.xaxis, (0.3, 1.0, 3.0, 10.0, 30.0))
     axes.set_xlabel(r"samples in the step, $\alpha_0 = n_0/d$")
     axes.set_ylabel("error of the isotropic model, %")
-    axes.legend(title="learning rate")
+    labels = [f"$\\tilde\\eta = {value:g}$" for value in _ETA]
+    look.series_legend(axes, shades, labels, "learning rate")

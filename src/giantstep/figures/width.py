@@ -26,7 +26,7 @@ CAPTION = (
     " of the trained network at this d; dashed: the paper's isotropic model of it, which is off for narrow"
     " networks, whose step is strong; dotted: d = ∞. Points: trained networks with standard errors."
 )
-SIZES = {"tiny": Size(60, 4, 5), "quick": Size(300, 20, 40), "full": Size(5000, 20, 80)}
+SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(300, 20, 40), "full": Size(5000, 20, 80)}
 BULKS = ("exact", "isotropic")
 _AT = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
 

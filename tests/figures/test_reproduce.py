@@ -1,0 +1,117 @@
+"""Files: what is written, what is used again, and what is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.errors import ParameterError
+from giantstep.figures import reproduce
+from giantstep.figures.part import Machine, Part
+
+SRF = gs.SpikedRF("tanh", r=0.9, gamma=1.0)
+RUN = Part("simulate", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1, "d": 20, "trials": 3, "seed": 4})
+CURVE = Part("predict", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1})
+
+
+def test_a_figure_has_data_pictures_and_a_page(tmp_path):
+    (made,) = reproduce(["basis"], size="tiny", out=tmp_path)
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files == {"basis.tanh.nc", "basis.sin.nc", "basis.pdf", "basis.png", "index.html"}
+    page = (tmp_path / "index.html").read_text()
+    for words in (
+        "basis.png",
+        "The basis functions",
+        "gs.coefficients(gs.SpikedRF(&#x27;sin&#x27;",
+        made.date,
+    ):
+        assert words in page
+    assert made.calls["sin"].startswith("gs.coefficients(gs.SpikedRF('sin', r=[0, 0.5, 1, 2, 4]")
+
+
+def test_the_page_has_the_scores_and_a_second_call_computes_nothing(tmp_path):
+    (first,) = reproduce(["letters"], size="tiny", out=tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.nc")}
+    (second,) = reproduce(["6"], size="tiny", out=tmp_path)
+    assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.nc")}
+    assert second.scores == first.scores
+    assert second.data_seconds == first.data_seconds
+    page = (tmp_path / "index.html").read_text()
+    for line in first.scores:
+        assert f"{line.worst:+.2f}" in page
+    assert "d = 60, 4 trials" in page
+
+
+def test_data_of_another_call_or_a_damaged_file_is_computed_again(tmp_path):
+    path = tmp_path / "part.nc"
+    first = CURVE.obtain(path)
+    other = Part("predict", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.2})
+    assert not np.allclose(other.obtain(path)["test_error"], first["test_error"])
+    path.write_bytes(b"not a file of data")
+    np.testing.assert_array_equal(CURVE.obtain(path)["test_error"], first["test_error"])
+
+
+def test_a_simulation_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    path, asked = tmp_path / "run.nc", []
+    whole = RUN.compute()
+    compute = Part.compute
+
+    def stopping(self, on, trials):
+        asked.append(list(trials))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return compute(self, on, trials)
+
+    monkeypatch.setattr(Part, "compute", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        RUN.obtain(path)
+    found = RUN.obtain(path)
+    assert asked == [[0], [1], [1], [2]]
+    np.testing.assert_array_equal(found["test_error"], whole["test_error"])
+    assert found.attrs["seed"] == 4
+    fewer = Part("simulate", SRF, ("sin",), {**RUN.options, "trials": 2})
+    assert fewer.obtain(path).sizes["trial"] == 2
+    assert len(asked) == 4  # the file had them
+
+
+def test_processes_give_the_numbers_that_one_process_gives(tmp_path):
+    from giantstep.figures.part import machine
+
+    with machine(workers=2) as on:
+        assert on.workers == 2
+        found = RUN.obtain(tmp_path / "run.nc", on)
+    np.testing.assert_array_equal(found["test_error"], RUN.compute()["test_error"])
+    with machine(workers=1) as alone:
+        assert alone == Machine()
+
+
+def test_unknown_sizes_and_figures_are_refused_before_anything_is_written(tmp_path):
+    for names, size, words in ((["basis"], "huge", "size = 'huge'"), (["basics"], "tiny", "figure 'basics'")):
+        with pytest.raises(ParameterError, match=words):
+            reproduce(names, size=size, out=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_commands_list_draw_and_refuse(tmp_path):
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).parent / "giantstep"), *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+
+    listed = run("figure")
+    assert [line.split()[:2] for line in listed.stdout.splitlines()[:2]] == [
+        ["1", "learned-function"],
+        ["2", "trained-network"],
+    ]
+    drawn = run("figure", "7", "--out", "here", "--workers", "1")
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "here" / "basis.pdf").read_bytes().startswith(b"%PDF")
+    assert not (tmp_path / "here" / "index.html").exists()
+    refused = run("reproduce", "--quick", "--full")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "exclude each other" in refused.stderr
+    assert run("figure", "nonsense").stderr.startswith("error: figure 'nonsense' is unknown")
