@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+import csv
 
 import numpy as np
 import pytest
 
 import giantstep as gs
+from giantstep.cli import main
 from giantstep.errors import ParameterError
 from giantstep.figures import reproduce
 from giantstep.figures.part import Machine, Part
@@ -22,7 +21,7 @@ CURVE = Part("predict", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1})
 def test_a_figure_has_data_pictures_and_a_page(tmp_path):
     (made,) = reproduce(["basis"], size="tiny", out=tmp_path)
     files = {path.name for path in tmp_path.iterdir()}
-    assert files == {"basis.tanh.nc", "basis.sin.nc", "basis.pdf", "basis.png", "index.html"}
+    assert files == {"basis.tanh.nc", "basis.sin.nc", "basis.pdf", "basis.png", "index.html", "scores.csv"}
     page = (tmp_path / "index.html").read_text()
     for words in (
         "basis.png",
@@ -45,6 +44,9 @@ def test_the_page_has_the_scores_and_a_second_call_computes_nothing(tmp_path):
     for line in first.scores:
         assert f"{line.worst:+.2f}" in page
     assert "d = 60, 4 trials" in page
+    with (tmp_path / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["worst z"]) for row in rows] == [round(line.worst, 2) for line in first.scores]
 
 
 def test_data_of_another_call_or_a_damaged_file_is_computed_again(tmp_path):
@@ -97,21 +99,26 @@ def test_unknown_sizes_and_figures_are_refused_before_anything_is_written(tmp_pa
     assert not (tmp_path / "new").exists()
 
 
-def test_the_commands_list_draw_and_refuse(tmp_path):
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [str(Path(sys.executable).parent / "giantstep"), *words]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+def test_the_commands_list_draw_and_refuse(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
 
-    listed = run("figure")
-    assert [line.split()[:2] for line in listed.stdout.splitlines()[:2]] == [
+    def run(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        return (ended.value.code, *capsys.readouterr())  # type: ignore[return-value]
+
+    status, listed, _ = run("figure")
+    assert status == 0
+    assert [line.split()[:2] for line in listed.splitlines()[:2]] == [
         ["1", "learned-function"],
         ["2", "trained-network"],
     ]
-    drawn = run("figure", "7", "--out", "here", "--workers", "1")
-    assert drawn.returncode == 0, drawn.stderr
+    status, printed, _ = run("figure", "7", "--out", "here", "--workers", "1")
+    assert status == 0
+    assert printed.startswith("basis: ")
     assert (tmp_path / "here" / "basis.pdf").read_bytes().startswith(b"%PDF")
     assert not (tmp_path / "here" / "index.html").exists()
-    refused = run("reproduce", "--quick", "--full")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "exclude each other" in refused.stderr
-    assert run("figure", "nonsense").stderr.startswith("error: figure 'nonsense' is unknown")
+    status, printed, said = run("reproduce", "--quick", "--full")
+    assert (status, printed) == (2, "")
+    assert "exclude each other" in said
+    assert run("figure", "nonsense")[2].startswith("error: figure 'nonsense' is unknown")

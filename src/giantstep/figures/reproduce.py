@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import ParameterError
 from .part import Machine, Part, machine
 from .registry import NAMES, FigureModule, Size, find
-from .scores import Score, scores
+from .scores import Score, scores, write_csv
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,8 +47,9 @@ def reproduce(
 ) -> list[Made]:
     """Make the figures in the folder `out`, with their data and a `page` index.html that shows them.
 
-    `size` is "quick" (a few hundred dimensions), "full" (the paper's) or "tiny" (to try it out). Data that is
-    already there, from the same calls of the same version, is used again. `report` hears of each figure.
+    The z-scores are on the page and in scores.csv. `size` is "quick" (a few hundred dimensions), "full" (the
+    paper's) or "tiny" (to try it out). Data that is already there, from the same calls of the same version, is
+    used again. `report` hears of each figure.
     """
     from .page import write_page
 
@@ -65,6 +66,7 @@ def reproduce(
                 report(made[-1])
             if page:
                 write_page(made, folder)
+                write_csv({done.name: done.scores for done in made}, folder / "scores.csv")
     return made
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ..files import replacing
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,6 +63,15 @@ def table(lines: Iterable[Score]) -> str:
 
     rows = [line.cells() for line in lines]
     return aligned({name: np.array([row[name] for row in rows], dtype=object) for name in rows[0]})
+
+
+def write_csv(lines: Mapping[str, Iterable[Score]], path: Path) -> None:
+    """The lines of every figure, for other programs."""
+    rows = [{"figure": name, **score.cells()} for name, of_figure in lines.items() for score in of_figure]
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else ["figure"])
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _score(what: str, name: str, compared: xr.Dataset) -> Score:

@@ -38,7 +38,7 @@ _VARIED = {"r": ("spike strength", "r", _R), "gamma": ("alignment", r"\gamma", _
 
 def parts(size: Size) -> dict[str, Part]:
     """Strengths and alignments, for both pairs of student and target."""
-    fine = np.linspace(0.1, 3.2, size.curve)
+    fine = np.linspace(0.2, 3.2, size.curve)
     found: dict[str, Part] = {}
     for student, target in PAIRS.items():
         by_r = SpikedRF(student, r=list(_R), gamma=1.0)
@@ -57,7 +57,7 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 
 def draw(data: Data) -> Figure:
     """Strengths above, alignments below."""
-    figure = new_figure(7.4, 6.0)
+    figure = new_figure(8.2, 5.6)
     with styled():
         grid = figure.subplots(2, 2, sharex=True)
     for row, (name, (words, symbol, values)) in zip(grid, _VARIED.items(), strict=True):
@@ -78,7 +78,7 @@ def draw(data: Data) -> Figure:
             look.log_ticks(axes.yaxis, (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0))
         row[0].set_ylabel(r"test error, $\epsilon_g$")
         labels = [f"${symbol} = {value:g}$" for value in values]
-        look.series_legend(row[1], shades, labels, words, ncols=2, loc="lower left")
+        look.series_legend(row[1], shades, labels, words, loc="center left", bbox_to_anchor=(1.02, 0.5))
     kinds = {"theory": "theory", "limit": r"$d = \infty$"}
     look.kinds_legend(figure, kinds, look.trials_words(data["sin-r-simulation"], "trials"))
     return figure

@@ -27,7 +27,7 @@ CAPTION = (
     " step (α₀ = 0: random features) no number of samples gets below the best linear predictor; after a step"
     " on many it does. Solid: exact theory of the trained network at this d; dashed: the paper's isotropic"
     " model of it; dotted: d = ∞. Points: trained networks with standard errors. The theory is corrected for"
-    " d in the readout, not in the step, which at d of a few hundred leaves a few per cent."
+    " d to leading order, which at d of a few hundred leaves a few per cent."
 )
 SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(300, 20, 40), "full": Size(2000, 5, 80)}
 BULKS = ("exact", "isotropic")
