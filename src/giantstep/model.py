@@ -347,13 +347,13 @@ class Target(_Description):
         set_(self, "latent_noise", float(parameter("latent_noise", float(self.latent_noise), low=0.0)))
         if self.scale is not None:
             set_(self, "scale", float(parameter("scale", float(self.scale), low=0.0, strict=True)))
-        if self._random_signs and np.any(np.asarray(self.noise) > 0):
+        if self.random_signs and np.any(np.asarray(self.noise) > 0):
             raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")
 
     @property
     def binary(self) -> bool:
         """Whether labels are ±1: signs with randomness of their own, or a function of these two values."""
-        if self._random_signs:
+        if self.random_signs:
             return True
         grid = np.linspace(-9.0, 9.0, 2048)  # even: 0, where a sign may be 0, is left out
         return not np.any(np.asarray(self.noise)) and bool(
@@ -361,7 +361,8 @@ class Target(_Description):
         )
 
     @property
-    def _random_signs(self) -> bool:
+    def random_signs(self) -> bool:
+        """Whether labels are ±1 with randomness of their own."""
         return self.flips > 0 or self.latent_noise > 0 or self.scale is not None
 
 

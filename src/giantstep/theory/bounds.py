@@ -190,7 +190,7 @@ def model_grid(model: Network | SpikedRF, target: Target, **more: object) -> Gri
 
 def checked_target(target: Target | FunctionLike) -> Target:
     target = as_target(target)
-    if target.binary:
+    if target.random_signs:
         raise ParameterError(
             "bounds are for real labels; for ±1 labels with noise of their own use the noiseless Target('sign')"
         )

@@ -96,7 +96,7 @@ class _Problem:
             ratio[..., 0] * averages.size,
         )
         tangent = total_tangent(response)
-        signal = signal_energy_gradient(response, tangent, means.u, means.stiff)
+        signal = signal_energy_gradient(response, tangent, means.u, means.stiff, means.loose)
         zeta = means.values[:, :, 1]
         signal -= pack.pack(zeta[..., :, None] * zeta[..., None, :], np.zeros_like(zeta))
         norms = apply(tangent, ratio * averages.hats(scores.F2)) + signal

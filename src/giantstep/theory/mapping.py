@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _NODES = 8192  # over the labels' law, for a step loss whose slope may have kinks there
+_NUDGE = 1e-4  # of the initial output, to see how residuals change with it
 _POOR = 0.1  # excess or stretch of the bulk beyond which the isotropic model is off by several per cent
 
 
@@ -122,15 +123,18 @@ class Residual(NamedTuple):
     square: np.ndarray  # E e²
 
 
-def residual_moments(step: Step, noise: np.ndarray) -> Residual:
-    """Moments of e = -∂ℓ(y, f0), which is y - f0 for the square loss."""
+def residual_moments(step: Step, noise: np.ndarray, moved: float = 0.0) -> Residual:
+    """Moments of e = -∂ℓ(y, f0), which is y - f0 for the square loss; f0 may be `moved`."""
     if step.loss.name == "square":
-        star, f0 = label_moments(step.target), step.output
+        star, f0 = label_moments(step.target), step.output + moved
         square = star.square - 2.0 * f0 * star.mean + f0**2 + noise**2
         mean, first, second = (np.full_like(noise, x) for x in (star.mean - f0, star.first, star.second))
         return Residual(mean, first, second, square)
     levels, place = np.unique(noise, return_inverse=True)
-    laws = [residuals(label_batch(step.target, float(x), _NODES), step.loss, step.output)[0] for x in levels]
+    laws = [
+        residuals(label_batch(step.target, float(x), _NODES), step.loss, step.output + moved)[0]
+        for x in levels
+    ]
     moments = [[law.mean(law.e), law.mean(law.e, 1), law.mean(law.e, 2), law.mean(law.e**2)] for law in laws]
     mean, first, second, square = np.array(moments)[place, :, 0].T
     return Residual(mean, first, second - mean, square)
@@ -156,6 +160,22 @@ def first_layer(
     k = rate * np.asarray(step.letters.values)
     c = (1.0 + k * h2 * e.mean[:, None]) ** 2 + k**2 * spread * (e.square * per_sample)[:, None]
     return FirstLayer(rate * h1 * length[:, None], gamma, c)
+
+
+def common_drag(
+    step: Step, *, eta: np.ndarray, alpha0: np.ndarray, beta: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    """The share of the rows' common part that the step takes away, [U], for one letter: an effect of order 1/d.
+
+    The initial output f = ℓ Σ σ(w_i·x)/p has the linear part ℓ h1 w̄·x, w̄ being the mean row. The step descends on
+    the residual, so it moves all rows against it: w̄ → (1 - k ℓ² h1²) w̄ with k = η/β (times the mean curvature of
+    the step's loss). Neurons then share less noise along the all-ones direction than drawn ones would.
+    """
+    (h1, *_), *_ = _letter_moments(step.activation, step.letters)
+    low, high = (residual_moments(step, noise, moved).mean for moved in (-_NUDGE, _NUDGE))
+    curvature = (low - high) / (2.0 * _NUDGE)
+    rate = np.where((eta > 0) & (alpha0 > 0), eta / beta, 0.0)
+    return rate * curvature * (h1 * step.letters.values[0]) ** 2
 
 
 def _letter_moments(activation: Function, letters: Letters) -> list[tuple[float, float, float]]:

@@ -44,7 +44,8 @@ class Means:
     values: np.ndarray  # m, ζ and, with three modes, χ: [U, A, 2 or 3, K]
     psi: np.ndarray  # [U, A, K]
     u: np.ndarray  # [U, A, modes, K]
-    stiff: np.ndarray  # βd V2 um², [U, A, K]
+    stiff: np.ndarray  # energy of the all-ones directions that is proportional to V2, [U, A, K]
+    loose: np.ndarray  # minus the derivative of the rest of it with respect to V̂2, [U, A, K]
 
 
 def solve_means(
@@ -69,7 +70,7 @@ def solve_means(
     root = response.root
     G = response.resolvent.forms() * root[:, :, None, :, None, None] * root[:, :, None, None, None, :]
     V2 = packing(K).vector(response.V)
-    softness = _softness(pairs[..., :K, :K], setting, V2, size)
+    softness = _softness(pairs[..., :K, :K], _stiffness(bulk, setting, response), size)
     # eliminate m, then solve for the modes c = (ζ, χ)
     others = [0, 2] if bulk.modes == 3 else [0]
     C = len(others) * K
@@ -92,9 +93,12 @@ def solve_means(
     u[:, :, 1] = r_psi
     psi = np.einsum("uasktl,uatl->uask", G, u)[:, :, 1]
     values = np.concatenate([m[:, :, None], c.reshape(U, A, len(others), K)], axis=2)
+    per_neuron = m**2 / bulk.weights
+    held = per_neuron if bulk.drag is None else _kept(bulk.drag) * per_neuron
+    per_size = 1.0 / (setting.beta * setting.d)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        stiff = np.where(V2 > 0, m**2 / (setting.beta * setting.d)[..., None] / V2, 0.0)
-    return Means(values, psi, u, stiff)
+        stiff = np.where(V2 > 0, held * bulk.weights * per_size / V2, 0.0)
+    return Means(values, psi, u, stiff, (per_neuron - held) * per_size)
 
 
 def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
@@ -105,26 +109,41 @@ def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
     return None if overlap is None else 2.0 / setting.d[..., None, None] * overlap[:, None]
 
 
-def _softness(A00: np.ndarray, setting: Setting, V2: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """(A00 + stiffness)⁻¹, [U, A, K, K]: a pseudo-inverse where the stiffness vanishes (d = ∞)."""
+def _stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
+    """What holds the all-ones directions at finite d, [U, A, K, K]: ((1_sᵀH⁻¹1_t)/d)⁻¹, which is 1/(βd V2) δ_st.
+
+    H is λ + V̂2 plus the pull of the linear features, through the rows' common part. A gradient step takes some of
+    that part away: the network's own initial output is linear in it, and the step descends on the residual.
+    """
+    V2 = packing(len(bulk.weights)).vector(response.V)
+    per_size = np.where(np.isinf(setting.d), 0.0, 1.0 / (setting.beta * setting.d))[..., None]
     with np.errstate(divide="ignore"):
-        stiffness = np.where(np.isinf(setting.d), 0.0, 1.0 / (setting.beta * setting.d))[
-            ..., None
-        ] / np.where(V2 > 0, V2, 1e-300)
+        total = bulk.weights / np.where(V2 > 0, V2, 1e-300)
+    kept = total if bulk.drag is None else total - (1.0 - _kept(bulk.drag)) * response.pull
+    return (per_size * kept / bulk.weights)[..., None] * np.eye(len(bulk.weights))
+
+
+def _kept(drag: np.ndarray) -> np.ndarray:
+    """The share of the pull that is left when that of the rows' common part is taken away, [U, 1, 1]."""
+    return ((1.0 - drag) ** 2)[:, None, None]
+
+
+def _softness(A00: np.ndarray, stiffness: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """(A00 + stiffness)⁻¹, [U, A, K, K]: a pseudo-inverse where the stiffness vanishes (d = ∞)."""
     K = A00.shape[-1]
     if K == 1:
-        total = A00[..., 0, 0] + stiffness[..., 0]
+        total = (A00 + stiffness)[..., 0, 0]
         present = total > _NO_MEAN * size
         return np.where(present, 1.0 / np.where(present, total, 1.0), 0.0)[..., None, None]
-    matrix = A00 + stiffness[..., None] * np.eye(K)
+    matrix = A00 + stiffness
     # balance first: a large stiffness on one group must not hide another's direction
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
     present = diagonal > _NO_MEAN * size[..., None]
     balance = np.where(present, 1.0 / np.sqrt(np.where(present, diagonal, 1.0)), 0.0)
     matrix = matrix * balance[..., :, None] * balance[..., None, :]
-    values, vectors = np.linalg.eigh(matrix.real)
+    values, vectors = np.linalg.eigh(np.real(matrix))
     kept = np.where(values > _NULL, 1.0 / np.where(values > _NULL, values, 1.0), 0.0)
     inverse = (vectors * kept[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     if np.iscomplexobj(matrix):  # an infinitesimal imaginary part, which carries a derivative
-        inverse = inverse - inverse @ (1j * matrix.imag) @ inverse
+        inverse = inverse - inverse @ (1j * np.imag(matrix)) @ inverse
     return inverse * balance[..., :, None] * balance[..., None, :]

@@ -15,7 +15,7 @@ from .bulk import Bulk, Isotropic, Orthogonal
 from .engine import Bulks, Problem
 from .groups import Merging, merge
 from .labels import binary_law
-from .mapping import FirstLayer, Step, first_layer, warn_if_poor
+from .mapping import FirstLayer, Step, common_drag, first_layer, warn_if_poor
 
 BULKS = ("isotropic", "exact", "sampled", "orthogonal")
 
@@ -91,10 +91,17 @@ def _bulks(
     """The bulk's name, its maker, and how many array elements a grid point takes."""
     name = _named(model, letters, bulk)
     weights = np.asarray(letters.weights)
+    drag = common_drag(step, **values) if step is not None and len(weights) == 1 else None
     if name == "isotropic":
         if bulk is None and step is not None:
             warn_if_poor(step, layer, values["eta"], values["beta"], values["noise"])
-        return name, lambda chunk, _: _thrice(Isotropic(layer.c[chunk], weights)), 64
+        return (
+            name,
+            lambda chunk, _: _thrice(
+                Isotropic(layer.c[chunk], weights, drag=None if drag is None else drag[chunk])
+            ),
+            64,
+        )
     if name == "orthogonal":
         _check_orthogonal(model)
         return name, lambda chunk, _: _thrice(Orthogonal(weights)), 64
@@ -107,14 +114,19 @@ def _bulks(
         def exact(chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
             chosen = {key: array[chunk] for key, array in values.items()}
             points = POINTS * 2**refinement
-            return exact_bulk(step, layer.gamma[chunk], **chosen, points=points)
+            found = exact_bulk(step, layer.gamma[chunk], **chosen, points=points)
+            for bulk in found:
+                bulk.drag = None if drag is None else drag[chunk]
+            return found
 
         return name, exact, POINTS * rank**2
     d, seed = _sample_size(name)
 
     def sampled(chunk: np.ndarray, _: int) -> tuple[Bulk, Bulk, Bulk]:
         chosen = {key: array[chunk] for key, array in values.items()}
-        return _thrice(sampled_bulk(step, **chosen, d=d, seed=seed))
+        found = sampled_bulk(step, **chosen, d=d, seed=seed)
+        found.drag = None if drag is None else drag[chunk]
+        return _thrice(found)
 
     return name, sampled, d * rank**2
 

@@ -31,6 +31,7 @@ class Response:
     by_hat: np.ndarray  # [U, A, P, P]
     resolvent: Resolvent
     root: np.ndarray  # τ^½, [U, A, K]
+    pull: np.ndarray  # what the linear features add to λ + V̂2, [U, A, K]
 
 
 def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
@@ -47,7 +48,7 @@ def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: n
     pull = np.diagonal(product(resolvent.T, Vt), axis1=-2, axis2=-1) * inverse_tau
     V2 = bulk.weights / (lam[..., None] + hat2 + pull)
     by_V, by_hat = _derivatives(pack, bulk.weights, resolvent, V, V1, V2, pull, root, scale, inverse_tau)
-    return Response(pack.pack(V1, V2), by_V, by_hat, resolvent, root)
+    return Response(pack.pack(V1, V2), by_V, by_hat, resolvent, root, pull)
 
 
 def _derivatives(
@@ -99,12 +100,12 @@ def total_tangent(response: Response) -> np.ndarray:
 
 
 def signal_energy_gradient(
-    response: Response, tangent: np.ndarray, u: np.ndarray, stiff: np.ndarray
+    response: Response, tangent: np.ndarray, u: np.ndarray, stiff: np.ndarray, loose: np.ndarray
 ) -> np.ndarray:
     """Minus the total derivative of uᵀGu + Σ_s stiff_s with respect to (V̂1, V̂2): the signal's share of (q1, q2).
 
-    u [U, A, modes, K] drives the modes; stiff [U, A, K] is βd V2 um², the energy of the all-ones directions,
-    proportional to τ. G = τ^½ Ĝ τ^½ moves with Ṽ and with τ, and τ with both conjugates.
+    u [U, A, modes, K] drives the modes; stiff [U, A, K] is the energy of the all-ones directions, proportional to
+    τ, and loose what of it moves with V̂2 alone. G = τ^½ Ĝ τ^½ moves with Ṽ and τ, and τ with both conjugates.
     """
     pack = packing(response.root.shape[-1])
     resolvent, root = response.resolvent, response.root
@@ -116,4 +117,4 @@ def signal_energy_gradient(
     V2 = pack.vector(response.V)
     per_V2 = by_log_tau / np.where(V2 == 0.0, 1.0, V2)
     through_tau = np.einsum("uak,uakp->uap", per_V2, tangent[..., pack.pairs :, :]) / pack.counts
-    return through_tau - pack.pack(direct, np.zeros_like(V2))
+    return through_tau + pack.pack(-direct, loose)

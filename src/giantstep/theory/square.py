@@ -47,7 +47,7 @@ def solve(
 
     pack = packing(len(bulk.weights))
     tangent = total_tangent(response)
-    signal = signal_energy_gradient(response, tangent, means.u, means.stiff)
+    signal = signal_energy_gradient(response, tangent, means.u, means.stiff, means.loose)
     zeta = means.values[:, :, 1]
     along = means.values[:, :, 1 : 1 + bulk.spikes]  # a·W along the spikes, which q1 leaves out
     signal -= pack.pack(np.einsum("uajs,uajt->uast", along, along), np.zeros_like(zeta))

@@ -48,6 +48,8 @@ class Bulk(ABC):
     weights: np.ndarray  # fraction of neurons in each group, [K]
     modes: int  # 2: W v̂ and W ê; 3: also the fluctuation δ of the row norms, or a second spike's W v̂2
     spikes: int = 1
+    # [U]: the share of the rows' common part that a step took away; for one group of neurons
+    drag: np.ndarray | None = None
 
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...

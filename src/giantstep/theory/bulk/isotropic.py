@@ -17,6 +17,7 @@ class Isotropic(Bulk):
     c: np.ndarray  # [U, K]
     weights: np.ndarray  # [K]
     spikes: int = 1
+    drag: np.ndarray | None = None
 
     @property
     def modes(self) -> int:  # type: ignore[override]

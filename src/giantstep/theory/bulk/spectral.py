@@ -25,6 +25,7 @@ class Spectral(Bulk):
     C: np.ndarray
     y: np.ndarray
     direct: np.ndarray
+    drag: np.ndarray | None = None
     modes = 3
 
     def resolvent(self, Vt: np.ndarray) -> SpectralResolvent:
