@@ -13,7 +13,7 @@ from .backend import INDEFINITE, Backend
 class TorchBackend(Backend):
     """torch, on the CPU or on a GPU. Symmetric matrices are kept whole: torch has no symmetric update."""
 
-    many_lams = 28
+    many_lams = 48
     """By operation counts: about 9 n³ for an eigendecomposition against n³/3 for a Cholesky factorisation. Not yet
     measured on a GPU; `benchmarks/simulation.py --device cuda` prints both times."""
 

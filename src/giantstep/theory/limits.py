@@ -12,6 +12,7 @@ from .means import Setting
 if TYPE_CHECKING:
     from .engine import Problem
 
+_ABSURD = 1e9  # error of an interpolating readout, over E σ*², beyond which the limit is taken to be infinite
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
 
 
@@ -49,10 +50,13 @@ class Limits:
             self._norm = np.where(crowded, 1.0 / (beta - 1.0), 1.0)[..., None]
         beta = np.where(crowded, 2.0, beta)
         self.setting = Setting(alpha, beta, lam, noise, d, unit=np.where(self._interpolates, 0.0, 1.0))
+        self._power = (w * label.t2).sum(axis=-1)[:, None]
 
     def apply(self, answers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Put infinities where the limit has them."""
         answers["q2"] *= self._norm
+        absurd = self._interpolates & ~(answers["test_error"] <= _ABSURD * self._power)
+        answers["code"][absurd] = 4  # where an activation saturates, tails underflow before they are followed
         answers["V1"][self._interpolates] = np.inf
         answers["V2"][self._interpolates | self._idle] = np.inf
         for name in ("test_error", "q1", "q2", "V1", "V2"):
