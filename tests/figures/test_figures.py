@@ -13,8 +13,9 @@ from giantstep.figures.reproduce import obtain
 from giantstep.figures.scores import scores
 
 BEYOND = 10.0
-"""Corrections beyond the leading order in 1/d are at most this over d, relative to a test error. They are largest
-after a step: at eta = 1, alpha0 = 5, lam = 0.01, means of 100 networks at d = 150 were 5 % below the theory (7.5/d)."""
+"""Corrections beyond the leading order in 1/d may be this over d, relative to the theory. Measured at quick size: in
+the median over a comparison's points, means of 10 or 20 trials at d = 200 to 400 were off by 0.3 to 1.8 %, at most
+7.2/d, their standard errors included. A wrong penalty, target or ratio moves a test error by much more."""
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +160,7 @@ def test_the_best_split_beats_random_features_and_every_scanned_split(made):
     optimum = data["optimum"]
     assert (optimum["best_error"] <= optimum["landscape"].min(("eta", "lam", "split"))).all()
     assert (optimum["best_error"].diff("budget") < 0).all()
+    assert not optimum["at_end"].any()
     assert float(optimum["best_error"][-1]) < gs.linear_error("sin") < float(data["random"]["best_error"][-1])
     assert float(data["best"]["best_error"]) <= float(data["diagram"]["test_error"].min())
 

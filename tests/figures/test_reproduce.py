@@ -73,7 +73,7 @@ def test_a_simulation_goes_on_where_it_stopped(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         RUN.obtain(path)
     found = RUN.obtain(path)
-    assert asked == [[0], [1], [1], [2]]
+    assert asked == [[0], [1, 2], [1], [2]]
     np.testing.assert_array_equal(found["test_error"], whole["test_error"])
     assert found.attrs["seed"] == 4
     fewer = Part("simulate", SRF, ("sin",), {**RUN.options, "trials": 2})

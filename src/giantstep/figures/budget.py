@@ -27,24 +27,24 @@ CAPTION = (
     " d, allows when it is divided between step and readout in the best way, with the best learning rate and"
     " penalty; beside it random features, whose readout gets all samples, with the best penalty. Points:"
     " networks trained at these optima, with standard errors. Middle: the share of the step at the optimum."
-    " Right: test error over learning rate and penalty at α₀ = α = 2, relative to the best linear predictor;"
-    " the star marks the optimum, the thick line equality. Theory: exact, at d = ∞ for the optima, at the"
-    " networks' d for the z-scores."
+    " Right: test error over learning rate and penalty at α₀ = 6, α = 3, relative to the best linear"
+    " predictor; the star marks the optimum, the white line equality. Theory: exact, at d = ∞ for the"
+    " optima, at the networks' d for the z-scores."
 )
 SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(300, 20, 24), "full": Size(2000, 10, 48)}
-_NET, _NO_STEP = Network("tanh", eta=1.0, alpha0=2.0), Network("tanh", eta=0.0, alpha0=0.0)
+_NET, _NO_STEP = Network("tanh", eta=1.0, alpha0=6.0), Network("tanh", eta=0.0, alpha0=0.0)
 _TARGET = "sin"
 
 
 def parts(size: Size) -> dict[str, Any]:
     """Optima, networks trained at them, and the phase diagram."""
     coarse = size.curve < 10
-    budgets = np.geomspace(1.5, 24.0, 2 if coarse else 9)
+    budgets = np.geomspace(3.0, 30.0, 2 if coarse else 9)
     ends = {"eta": (0.3, 15.0), "lam": (3e-3, 30.0), "split": (0.1, 0.98)}
     scans = {name: np.geomspace(*range_, 5 if coarse else 9) for name, range_ in ends.items()}
     fine = np.geomspace(budgets[0], budgets[-1], size.curve)
-    diagram = {"alpha": 2.0, "lam": np.geomspace(1e-3, 30.0, size.curve), "bulk": "exact"}
-    rates = Network("tanh", eta=np.geomspace(0.2, 20.0, size.curve), alpha0=2.0)
+    diagram = {"alpha": 3.0, "lam": np.geomspace(1e-3, 30.0, size.curve), "bulk": "exact"}
+    rates = Network("tanh", eta=np.geomspace(0.2, 20.0, size.curve), alpha0=6.0)
     best = {"over": ("eta", "lam"), "bulk": "exact", "scan": {name: scans[name] for name in ("eta", "lam")}}
     return {
         "optimum": Part(
@@ -55,7 +55,7 @@ def parts(size: Size) -> dict[str, Any]:
         ),
         "random": Part("tune", _NO_STEP, (_TARGET,), {"alpha": fine, "over": ("lam",), "bulk": "isotropic"}),
         "diagram": Part("predict", rates, (_TARGET,), diagram),
-        "best": Part("tune", _NET, (_TARGET,), {"alpha": 2.0, **best}),
+        "best": Part("tune", _NET, (_TARGET,), {"alpha": 3.0, **best}),
         "theory": lambda data: _at_optima(data["optimum"], "predict", {"d": size.d, "bulk": "exact"}),
         "simulation": lambda data: _at_optima(
             data["optimum"],
@@ -96,7 +96,7 @@ def draw(data: Data) -> Figure:
     measured = data["simulation"]["test_error"]
     budgets = (data["simulation"]["alpha0"] + data["simulation"]["alpha"]).values
     look.points(left, measured.assign_coords(budget=("budget", budgets)), "budget", shade)
-    look.baseline(left, linear_error(_TARGET), "best linear predictor", above=False)
+    look.baseline(left, linear_error(_TARGET), "best linear predictor")
     left.set_yscale("log")
     look.log_ticks(left.yaxis, (0.02, 0.05, 0.1, 0.2, 0.4))
     left.set_ylabel(r"least test error, $\epsilon_g$")
@@ -108,7 +108,7 @@ def draw(data: Data) -> Figure:
     middle.set_ylim(0.0, 1.0)
     for axes in (left, middle):
         axes.set_xscale("log")
-        look.log_ticks(axes.xaxis, (2, 5, 10, 20))
+        look.log_ticks(axes.xaxis, (3, 5, 10, 20, 30))
         axes.set_xlabel(r"budget, $\alpha_0 + \alpha$")
     _diagram(figure, right, data)
     look.kinds_legend(figure, {"theory": "exact theory"}, look.trials_words(data["simulation"], "networks"))
@@ -117,7 +117,7 @@ def draw(data: Data) -> Figure:
 
 def _diagram(figure: Figure, axes: Axes, data: Data) -> None:
     relative = data["diagram"]["test_error"].transpose("lam", "eta") / linear_error(_TARGET)
-    levels = np.round(np.geomspace(0.5, 4.0, 13), 2)
+    levels = np.round(np.geomspace(0.7, 2.8, 13), 2)
     shown = axes.contourf(
         relative["eta"], relative["lam"], relative, levels, cmap="cividis", extend="both", norm="log"
     )
@@ -132,4 +132,4 @@ def _diagram(figure: Figure, axes: Axes, data: Data) -> None:
     axes.set_ylabel(r"ridge penalty, $\lambda$")
     axes.grid(visible=False)
     bar = figure.colorbar(shown, ax=axes, label="test error / best linear error")
-    look.log_ticks(bar.ax.yaxis, (0.5, 1.0, 2.0, 4.0))
+    look.log_ticks(bar.ax.yaxis, (0.7, 1.0, 1.4, 2.0, 2.8))
