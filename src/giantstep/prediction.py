@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from .model import FunctionLike, Parameter
+    from .theory.engine import Problem
     from .theory.problem import Posed
 
 TOLERANCE = 1e-9
+_REAL_SIZE, _UNREACHABLE = 1e3, 0.03  # a usual size, and how far the limit may be from it without a warning
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
 
 
@@ -106,6 +109,8 @@ def predict(
     if tolerance is None:
         tolerance = TOLERANCE if loss == square else CONVEX_TOLERANCE
     answers = engine.solve(posed.problem, tolerance, progress)
+    if len(posed.problem.weights) > 1:
+        _warn_if_unreachable(posed.problem, answers["test_error"], tolerance)
     return _checked(_dataset(model, target, grid, posed, answers, loss), throw)
 
 
@@ -117,6 +122,40 @@ def _two_spikes(model: TwoSpikes, target: Target, loss: Loss, bulk: str | None, 
             "two spikes are predicted for the square loss, real labels and the isotropic bulk; simulate the rest"
         )
     return predict_two_spikes(model, target, **readout)
+
+
+def _warn_if_unreachable(problem: Problem, errors: np.ndarray, tolerance: float) -> None:
+    """Warn where several letters make the limit d = ∞ one that no real size comes near, and show both.
+
+    Their mean features are nearly collinear, so that telling them apart takes far more than thousands of dimensions.
+    One point, in the middle of the grid, stands for all.
+    """
+    from .theory import engine
+
+    u, a = (size // 2 for size in problem.alpha.shape)
+    if not np.isinf(problem.d[u, a]):
+        return
+    names = ("alpha", "beta", "lam", "noise")
+    settings = {name: getattr(problem, name)[[u]][:, [a]] for name in names}
+    layer = {name: getattr(problem, name)[[u]] for name in ("r", "c", "gamma")}
+    rows = np.array([u])
+    bulks = problem.bulks
+    sized = replace(
+        problem,
+        **settings,
+        **layer,
+        d=np.full((1, 1), _REAL_SIZE),
+        bulks=lambda _, refinement: bulks(rows, refinement),
+    )
+    real, limit = float(engine.solve(sized, tolerance)["test_error"][0, 0]), float(errors[u, a])
+    if abs(limit / real - 1.0) > _UNREACHABLE:
+        warnings.warn(
+            f"with these letters the limit d = inf is out of reach of real sizes: where alpha = {problem.alpha[u, a]:g}"
+            f" and lam = {problem.lam[u, a]:g}, the test error is {limit:.4g} in the limit and {real:.4g} at"
+            f" d = {_REAL_SIZE:g}; give d= to predict for a size",
+            GiantstepWarning,
+            stacklevel=3,
+        )
 
 
 def _check_supported(target: Target, loss: Loss, lam: Any) -> None:

@@ -98,6 +98,8 @@ FAST_NETWORKS = [
         "noise, relu",
         "letters .5 1.5, relu",
         "ternary, tanh",
+        "logistic readout",
+        "huber readout",
     }
 ]
 

@@ -54,6 +54,15 @@ LETTERS = [
     ),
     Case("biases", srf("tanh", r=1.2, gamma=0.9, beta=1.2, readout=_BIASED), "relu", 1.3, 0.1),
     Case("aligned rademacher", srf("relu", r=1.0, gamma=1.0, readout="rademacher"), "relu", 2.0, 0.1),
+    Case(
+        "projector",
+        srf("relu", r=1.0, gamma=0.8, readout="rademacher"),
+        "relu",
+        1.5,
+        0.1,
+        {"bulk": "orthogonal"},
+        {"bulk": "orthogonal"},
+    ),
     Case("gaussian letters", srf("tanh", r=0.8, gamma=0.8, readout="gaussian:20"), "tanh", 1.2, 0.1),
 ]
 
@@ -95,6 +104,24 @@ NETWORKS = [
     Case("rademacher, gelu", network("gelu", 2, 0.5, readout="rademacher"), "relu", 1.5, 0.1),
     Case("ternary, tanh", network("tanh", 3, 1.0, readout="ternary"), "tanh", 1.5, 0.1),
     Case("no step", network("tanh", 0, 0), "tanh", 1.5, 0.1),
+    Case(
+        "logistic readout",
+        network("tanh", 4, 1.0),
+        gs.Target("sign", flips=0.1),
+        1.5,
+        0.3,
+        {"loss": "logistic"},
+        {"loss": "logistic"},
+    ),
+    Case(
+        "huber readout",
+        network("tanh", 3, 0.5),
+        gs.Target("sin", noise=0.3),
+        1.5,
+        0.3,
+        {"loss": "huber:0.5"},
+        {"loss": "huber:0.5"},
+    ),
     Case("huber step", network("tanh", 5, 0.5, step_loss="huber:0.5"), gs.Target("sin", noise=0.2), 1.5, 0.3),
     Case(
         "logistic step", network("relu", 3, 0.5, step_loss="logistic"), gs.Target("sign", flips=0.1), 1.5, 0.3

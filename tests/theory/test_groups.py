@@ -18,6 +18,9 @@ from . import reference_groups
 from .reference import PLAIN
 from .reference_groups import Groups
 
+# that the limit d = inf may be far from real sizes is tested at the end
+pytestmark = pytest.mark.filterwarnings("ignore:with these letters the limit")
+
 EXACT = 1e-12  # symmetries of the equations: only rounding, and different orders of summation
 STATISTICS = ("m", "zeta", "psi", "q2", "V2")
 
@@ -235,3 +238,13 @@ def test_the_response_of_the_bulk_is_that_of_explicit_random_matrices():
     scale = np.abs(V2).max()
     assert errors[160] < 0.5 * scale / 160
     assert errors[160] < 0.5 * errors[40]
+
+
+def test_a_limit_that_no_real_size_comes_near_is_announced_with_both_numbers():
+    biased = gs.Letters((1, -0.5, 1), (0.4, 0.3, 0.3), biases=(0.0, 0.5, -0.7))
+    model = gs.SpikedRF("tanh", r=1.2, gamma=0.9, beta=1.2, readout=biased)
+    with pytest.warns(
+        gs.GiantstepWarning, match=r"out of reach of real sizes.*0\.152 in the limit and 0\.16"
+    ):
+        gs.predict(model, "relu", alpha=1.3, lam=0.1)
+    gs.predict(model, "relu", alpha=1.3, lam=0.1, d=400)  # a size was given: nothing to warn of
