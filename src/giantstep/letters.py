@@ -1,0 +1,123 @@
+"""The initial readout: finite vocabularies of letters, and continuous laws as quadrature groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import ParameterError
+from .parameters import number_tuple
+
+
+@dataclass(frozen=True, eq=False)
+class Letters:
+    """A finite vocabulary of initial readout weights: a_i = value_s/√p for a fraction weight_s of neurons.
+
+    `biases` (optional) is added to each letter's pre-activations and never trained. `c` (optional, for
+    `SpikedRF`) is the squared bulk norm of each letter's rows; the default is the model's `c`. `law` names the
+    continuous distribution whose quadrature nodes these letters are ("gaussian", "uniform-interval"); then
+    statistics are sums over all neurons, and a simulation gives the neurons that distribution's quantiles.
+    """
+
+    values: tuple[float, ...]
+    weights: tuple[float, ...]
+    biases: tuple[float, ...] | None = None
+    c: tuple[float, ...] | None = None
+    law: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("values", "weights", "biases", "c"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, number_tuple(f"Letters.{name}", given))
+        for name in ("weights", "biases", "c"):
+            given = getattr(self, name)
+            if given is not None and len(given) != len(self.values):
+                raise ParameterError(
+                    f"Letters.{name} has {len(given)} entries for {len(self.values)} values; give one each"
+                )
+        if min(self.weights) <= 0 or not math.isclose(sum(self.weights), 1.0, rel_tol=1e-9):
+            raise ParameterError(
+                f"Letters.weights = {self.weights} must be positive fractions of the neurons that sum to 1"
+            )
+        if self.c is not None and min(self.c) <= 0:
+            raise ParameterError(f"Letters.c = {self.c} are squared row norms and must be positive")
+        if self.law is not None and self.law not in _LAWS:
+            raise ParameterError(
+                f"Letters.law = {self.law!r} is unknown; use one of {sorted(_LAWS)}, or Letters alone"
+            )
+        if self.law is not None and (self.biases is not None or self.c is not None):
+            raise ParameterError(
+                "Letters.law is for letters alone; give biases or c with a finite vocabulary"
+            )
+
+    @property
+    def single(self) -> bool:
+        """Whether statistics come without a letter dimension: one letter, or a sum over a continuous law."""
+        return len(self.values) == 1 or self.law is not None
+
+    def of_neurons(self, p: int) -> np.ndarray:
+        """The letters of p neurons under a continuous law: its quantiles, in order."""
+        return _LAWS[self.law or ""].quantile((np.arange(p) + 0.5) / p)
+
+    @property
+    def uniform(self) -> bool:
+        """One letter, of value 1, no bias: the setting of the paper's main text."""
+        return self.values == (1.0,) and self.biases is None and self.c is None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Letters:
+        return cls(**data)
+
+
+class _Law(NamedTuple):
+    rule: Callable[[int], tuple[np.ndarray, np.ndarray]]  # Gauss nodes and weights of the law
+    quantile: Callable[[np.ndarray], np.ndarray]
+
+
+def _normal_quantile(share: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtri
+
+    return ndtri(share)
+
+
+_LAWS = {
+    "gaussian": _Law(np.polynomial.hermite_e.hermegauss, _normal_quantile),
+    # variance one, as the other vocabularies (almost) have
+    "uniform-interval": _Law(
+        lambda n: (
+            math.sqrt(3.0) * np.polynomial.legendre.leggauss(n)[0],
+            np.polynomial.legendre.leggauss(n)[1],
+        ),
+        lambda share: math.sqrt(3.0) * (2.0 * share - 1.0),
+    ),
+}
+_LAW_NODES = 12  # test errors to about 1e-3 (Gaussian) or 1e-5 (interval) for tanh; "gaussian:20" asks for 20
+
+_NAMED_LETTERS = {
+    "uniform": ((1.0,), (1.0,)),
+    "rademacher": ((-1.0, 1.0), (0.5, 0.5)),
+    "ternary": ((-1.0, 0.0, 1.0), (0.25, 0.5, 0.25)),
+}
+
+
+def as_letters(spec: str | Letters) -> Letters:
+    """The `Letters` that a name or an instance stands for."""
+    if isinstance(spec, Letters):
+        return spec
+    if spec in _NAMED_LETTERS:
+        return Letters(*_NAMED_LETTERS[spec])
+    law, _, nodes = str(spec).partition(":")
+    if law in _LAWS and (not nodes or (nodes.isdecimal() and 1 <= int(nodes) <= 100)):
+        values, weights = _LAWS[law].rule(int(nodes or _LAW_NODES))
+        return Letters(tuple(values), tuple(weights / weights.sum()), law=law)
+    raise ParameterError(
+        f"readout = {spec!r} is unknown; use a Letters(...) or one of {sorted([*_NAMED_LETTERS, *_LAWS])}"
+    )

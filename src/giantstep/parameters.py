@@ -1,0 +1,63 @@
+"""Numeric parameters: what is a number, what opens a grid dimension, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .errors import ParameterError
+
+
+def parameter(
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    strict: bool = False,
+    infinite: bool = False,
+) -> Any:
+    """Check one numeric parameter and normalise it to a float, a 1-D array, or a DataArray.
+
+    `strict` excludes `low` itself; `infinite` admits +inf.
+    """
+    if type(value).__name__ == "DataArray":
+        checked, values = value.astype(float), np.asarray(value, dtype=float)
+    else:
+        try:
+            values = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise ParameterError(f"{name} = {value!r} is not a number or a sequence of numbers") from None
+        if values.ndim > 1:
+            raise ParameterError(
+                f"{name} has {values.ndim} dimensions; give a number, a 1-D sequence, or an xarray.DataArray"
+            )
+        checked = values if values.ndim else float(values)
+    if values.size == 0:
+        raise ParameterError(f"{name} is an empty range; give at least one value")
+    allowed = (values > low) if strict else (values >= low)
+    allowed &= values <= high
+    allowed &= np.isfinite(values) | (infinite & (values == math.inf))
+    if not allowed.all():
+        offender = float(values[~allowed].flat[0])
+        raise ParameterError(
+            f"{name} = {offender:g} is not allowed: it must be {_range(low, high, strict, infinite)}"
+        )
+    return checked
+
+
+def _range(low: float, high: float, strict: bool, infinite: bool) -> str:
+    if math.isinf(low):
+        words = "a finite number" if math.isinf(high) else f"at most {high:g}"
+    elif math.isinf(high):
+        words = f"greater than {low:g}" if strict else f"at least {low:g}"
+    else:
+        words = f"between {low:g} and {high:g}"
+    return words + (" (inf is allowed)" if infinite else "")
+
+
+def number_tuple(name: str, given: Any) -> tuple[float, ...]:
+    values = parameter(name, given)
+    return (values,) if isinstance(values, float) else tuple(float(v) for v in values)
