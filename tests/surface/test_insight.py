@@ -84,6 +84,20 @@ def test_the_spectrum_of_the_weights_is_marchenko_pastur_without_a_step(tmp_path
     assert (tmp_path / "s.png").exists()
 
 
+def test_simulated_eigenvalues_stand_beside_the_theory(tmp_path):
+    arguments = "spectrum --activation tanh --r 1 --gamma 1 --alpha 2 --d 100 --trials 6 --plot e.png"
+    done = giantstep(*arguments.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    theory = {
+        line[0]: float(line[1].rstrip(",")) for line in lines if line and line[0] in ("spike", "moment1")
+    }
+    simulated = {line[0]: line[1:] for line in lines if line and line[0] == "largest"}
+    value, error = float(simulated["largest"][0]), float(simulated["largest"][2])
+    assert abs(value - theory["spike"]) < 5 * error  # the spike fluctuates by √d; six trials
+    assert (tmp_path / "e.png").exists()
+
+
 def test_tuning_finds_a_penalty_no_worse_than_any_that_was_scanned(tmp_path):
     done = giantstep(
         *[

@@ -105,18 +105,28 @@ def spectrum(
     ] = "p",
     bulk: _Bulk = None,
     d: _D = None,
+    trials: Annotated[
+        int, Parameter(help="with --d: so many simulated spectra beside it", group=_QUESTION)
+    ] = 0,
+    seed: Annotated[int, Parameter(help="of the simulated spectra", group=_QUESTION)] = 0,
     layer: Layer = _NO_LAYER,
     output: Picture = _NO_PICTURE,
 ) -> int:
     """Eigenvalues of the feature covariance: bulk, edges, spikes, outliers.
 
     The table has the summary; csv, json and files also have the density.
+    --trials puts simulated eigenvalues beside it, as a histogram in the plot.
 
-      giantstep spectrum --activation sign --r 1 --gamma 1 --alpha 1 --plot s.png
+      giantstep spectrum --activation sign --r 1 --gamma 1 --alpha 1 --d 400 \\
+        --trials 10 --plot s.png
       giantstep spectrum --weights --eta 3 --alpha0 0.5 --target tanh --d 1000
     """
     out.check(output)
     size = None if d is None else numbers("d", d)
+    if trials and (weights or kernel or normalise != "p" or not isinstance(size, float)):
+        raise ParameterError(
+            "--trials simulates the feature covariance, divided by p, at one --d; leave the rest out"
+        )
     if weights:
         from ..theory.weight_spectrum import weight_spectrum
 
@@ -135,11 +145,19 @@ def spectrum(
     names = out.shown(
         dataset, output, ["edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier"]
     )
-    out.deliver(dataset, output, _summary(dataset, names))
+    drawn, words = None, ""
+    if trials:
+        from ..simulation.eigenvalues import simulate_spectrum
+
+        model, target = layer.model(), layer.goal()
+        options = {"d": round(numbers("d", d or "")), "trials": trials, "seed": seed}  # type: ignore[arg-type]
+        drawn = simulate_spectrum(model, target, alpha=numbers("alpha", alpha), **options)["eigenvalue"]  # type: ignore[arg-type]
+        words = "\n" + _simulated_summary(drawn)
+    out.deliver(dataset, output, _summary(dataset, names) + words)
     if output.plot:
         from ..plotting.insight import draw_spectrum
 
-        _save(draw_spectrum(dataset), output)
+        _save(draw_spectrum(dataset, None if drawn is None else drawn.values), output)
     return 0
 
 
@@ -187,6 +205,23 @@ def tune(
 
         _save(draw_landscape(dataset), output)
     return 0
+
+
+def _simulated_summary(eigenvalues: Any) -> str:
+    """Means over trials, with standard errors, of the extremes and of the first two moments."""
+    trials = eigenvalues.sizes["trial"]
+    rows = {
+        "smallest": eigenvalues.isel(rank=0),
+        "second largest": eigenvalues.isel(rank=-2),
+        "largest": eigenvalues.isel(rank=-1),
+        "moment1": eigenvalues.isel(rank=slice(None, -1)).mean("rank"),
+        "moment2": (eigenvalues.isel(rank=slice(None, -1)) ** 2).mean("rank"),
+    }
+    lines = [f"simulated, {trials} trials (moments without the largest eigenvalue):"]
+    for name, values in rows.items():
+        error = f" ± {float(values.std('trial', ddof=1)) / trials**0.5:.2g}" if trials > 1 else ""
+        lines.append(f"  {name:14s} {float(values.mean()):.6g}{error}")
+    return "\n".join(lines)
 
 
 def _summary(dataset: Any, names: list[str]) -> str:

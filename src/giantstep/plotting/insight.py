@@ -20,8 +20,11 @@ _FAR = 3.0  # times the bulk's upper edge, beyond which an outlier is named rath
 _SHOULDER, _CUT = 0.03, 3.0  # the picture ends at so many times the density at that share of the upper edge
 
 
-def draw_spectrum(dataset: xr.Dataset) -> Figure:
-    """The bulk's density, and markers at outliers (the spike of order d is beyond any axis)."""
+def draw_spectrum(dataset: xr.Dataset, eigenvalues: np.ndarray | None = None) -> Figure:
+    """The bulk's density, and markers at outliers (the spike of order d is beyond any axis).
+
+    `eigenvalues` [trial, rank] adds the histogram of simulated ones.
+    """
     if dataset["density"].ndim != 1:
         raise ParameterError(
             "a picture of a spectrum shows one of them: give single numbers instead of ranges"
@@ -34,6 +37,11 @@ def draw_spectrum(dataset: xr.Dataset) -> Figure:
         x, y = x[order], y[order]
         axes.fill_between(x, y, color="0.85", lw=0)
         axes.plot(x, y, "k-", lw=1.2, label="bulk")
+        if eigenvalues is not None:
+            inside = eigenvalues[eigenvalues < 1.1 * x.max()]
+            counts, edges = np.histogram(inside, bins=60)
+            density = counts / (eigenvalues.size * np.diff(edges))
+            axes.stairs(density, edges, color="C0", lw=1.0, label="simulated")
         found = np.ravel(dataset["outlier"].values) if "outlier" in dataset else np.empty(0)
         for outlier in found[np.isfinite(found)]:
             far = outlier > _FAR * x.max()
