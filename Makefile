@@ -21,8 +21,9 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/giantstep demo
 
+# one thread for each of the two processes: with more they only wait for each other
 test: lint
-	$(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 test-browser: $(INSTALLED)
 	@command -v chromium > /dev/null || { \
