@@ -150,8 +150,11 @@ def spectrum(
         from ..simulation.eigenvalues import simulate_spectrum
 
         model, target = layer.model(), layer.goal()
-        options = {"d": round(numbers("d", d or "")), "trials": trials, "seed": seed}  # type: ignore[arg-type]
-        drawn = simulate_spectrum(model, target, alpha=numbers("alpha", alpha), **options)["eigenvalue"]  # type: ignore[arg-type]
+        ratio = numbers("alpha", alpha)
+        if not isinstance(ratio, float) or not isinstance(size, float):
+            raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
+        run = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
+        drawn = run["eigenvalue"]
         words = "\n" + _simulated_summary(drawn)
     out.deliver(dataset, output, _summary(dataset, names) + words)
     if output.plot:
