@@ -14,7 +14,8 @@ from . import zoo
 from .harness import STATISTICS, Case, Outcome, confront, mean_square_interval, report
 
 # The relative standard error of a test error that still sees an error of interest (see the negative control)
-PRECISION = 0.012
+PRECISION = 0.01
+SPIKED_TRIALS = 90  # what the least precise case needs for that
 
 
 def outcomes(cases: list[Case], *, d: int, trials: int, seed: int, scale: float = 1.0) -> list[Outcome]:
@@ -44,13 +45,13 @@ def assert_z_scores(found: list[Outcome], trials: int, names=STATISTICS) -> None
 
 @pytest.fixture(scope="module")
 def spiked() -> list[Outcome]:
-    return outcomes(zoo.SPIKED, d=250, trials=60, seed=100)
+    return outcomes(zoo.SPIKED, d=250, trials=SPIKED_TRIALS, seed=100)
 
 
 def test_spiked_random_features_agree_with_result_3(spiked):
     assert np.median([o.precision for o in spiked]) < 0.01
     assert max(o.precision for o in spiked) < PRECISION, report(spiked)
-    assert_z_scores(spiked, trials=60)
+    assert_z_scores(spiked, trials=SPIKED_TRIALS)
 
 
 def test_an_error_of_three_per_cent_in_the_theory_would_be_noticed(spiked):
@@ -62,7 +63,7 @@ def test_an_error_of_three_per_cent_in_the_theory_would_be_noticed(spiked):
         )  # the theory 3 % larger, in standard errors of the simulation
         shifted.append(Outcome(o.case, {**o.z, "test_error": planted}, o.precision, o.gap + 0.03))
     with pytest.raises(AssertionError, match="test_error: mean z²"):
-        assert_z_scores(shifted, trials=60, names=("test_error",))
+        assert_z_scores(shifted, trials=SPIKED_TRIALS, names=("test_error",))
 
 
 def test_gaussian_features_agree_with_result_3():
@@ -141,7 +142,9 @@ def test_measured_spike_alignment_and_norms_agree_with_result_1(case):
 def test_the_step_takes_away_what_the_rows_have_in_common(monkeypatch):
     """The initial output is linear in the rows' mean, and the step descends on it: an effect of order 1/d.
 
-    Where learning is almost perfect it decides: without it the corrected theory is 5 % off at d = 200.
+    Where learning is almost perfect it decides: without it the corrected theory is 5 % off at d = 200. psi, zeta and q1
+    are left out: simulated ones refer to the direction Σ (y - f) x, the theory's to the one without f, and at this
+    size and batch they differ by more than ten standard errors (psi by 13 %).
     """
     case = Case("large batch", zoo.network("tanh", 3, 16), "tanh", 3.0, 0.1)
     trials = 80
