@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
+from .pools import scipy_threads_only
 
 DTYPES = ("float64", "float32")
 _CACHE_ELEMENTS = 1 << 16  # elementwise functions work on pieces that stay in a core's cache
@@ -35,6 +37,10 @@ class Backend:
         self.dtype = getattr(xp, dtype)
         self.eps = float(xp.finfo(self.dtype).eps)
         self.itemsize = np.dtype(dtype).itemsize
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """To be entered for the length of a trial."""
+        return nullcontext()
 
     def asarray(self, values: np.ndarray) -> Any:
         return self.xp.asarray(values, dtype=self.dtype)
@@ -123,7 +129,8 @@ class Backend:
 class NumpyBackend(Backend):
     """BLAS and LAPACK through scipy: half the work on symmetric matrices, no copies of large ones.
 
-    Its Gram matrices hold the lower triangle only and are stored by columns, as LAPACK wants them.
+    Its Gram matrices hold the lower triangle only and are stored by columns, as LAPACK wants them. Large
+    products go through scipy too, not through `@`: see `pools`.
     """
 
     many_lams = 8
@@ -133,6 +140,9 @@ class NumpyBackend(Backend):
     def __init__(self, dtype: str = "float64"):
         super().__init__(np, "numpy", dtype)
         self._work = np.empty((0, 0), dtype=self.dtype)
+
+    def at_work(self) -> AbstractContextManager[None]:
+        return scipy_threads_only()
 
     def zeros(self, *shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=self.dtype, order="F")
@@ -156,19 +166,36 @@ class NumpyBackend(Backend):
 
         return get_lapack_funcs(names, dtype=self.dtype)
 
+    def matmul(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.ndim == b.ndim == 1:
+            return a @ b
+        if b.ndim == 1:
+            a, flip = _by_columns(a)
+            return self._blas("gemv")(1.0, a, b, trans=flip)
+        if a.ndim == 1:
+            return self.matmul(b.T, a)
+        product = np.empty(
+            (len(a), b.shape[1]), dtype=self.dtype
+        )  # scipy itself would fill it with zeros first
+        return self._gemm(product, a, b, beta=0.0)
+
     def add_product(self, total: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return self._gemm(total, a, b, beta=1.0)
+
+    def _gemm(self, total: np.ndarray, a: np.ndarray, b: np.ndarray, beta: float) -> np.ndarray:
+        """beta·total + a·b, in the memory of `total`."""
         if not total.flags.f_contiguous:  # a row-major total is its transpose, by columns
-            return self.add_product(total.T, b.T, a.T).T
-        flip = [not x.flags.f_contiguous for x in (a, b)]
-        a, b = (x.T if swap else x for x, swap in zip((a, b), flip, strict=True))
+            return self._gemm(total.T, b.T, a.T, beta).T
+        (a, flip_a), (b, flip_b) = _by_columns(a), _by_columns(b)
         return self._blas("gemm")(
-            1.0, a, b, beta=1.0, c=total, trans_a=flip[0], trans_b=flip[1], overwrite_c=True
+            1.0, a, b, beta=beta, c=total, trans_a=flip_a, trans_b=flip_b, overwrite_c=True
         )
 
     def add_gram(self, total: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        by_columns = rows.flags.f_contiguous  # never hand BLAS an array that it would have to copy
-        stored = rows if by_columns else rows.T
-        return self._blas("syrk")(1.0, stored, beta=1.0, c=total, lower=1, trans=by_columns, overwrite_c=True)
+        stored, flipped = _by_columns(rows)
+        return self._blas("syrk")(
+            1.0, stored, beta=1.0, c=total, lower=1, trans=not flipped, overwrite_c=True
+        )
 
     def symmetric_product(self, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self._blas("symm")(1.0, matrix, columns, lower=1)
@@ -212,6 +239,11 @@ class NumpyBackend(Backend):
         from scipy.linalg import eigh
 
         return eigh(self._copy(matrix), lower=True, driver="evd", overwrite_a=True, check_finite=False)
+
+
+def _by_columns(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The matrix or its transpose, whichever BLAS takes without a copy, and whether it is the transpose."""
+    return (matrix, False) if matrix.flags.f_contiguous else (matrix.T, True)
 
 
 def _warn_if_ill_conditioned(spectrum: np.ndarray, eps: float) -> None:

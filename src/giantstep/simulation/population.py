@@ -37,6 +37,7 @@ MOST_TERMS = 80
 """Beyond this many Hermite terms (rows nearly parallel: d of a few dozen) test samples are cheaper."""
 
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
+_FEW_COLUMNS = 128  # κ nodes up to which an eigendecomposition costs next to nothing
 _REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
 
 
@@ -154,21 +155,29 @@ def _pair_sums(
 ) -> np.ndarray:
     """Σ_{i>j} a_i a_j Σ_k ρ_ij^k E_κ[S_k,i S_k,j], for every column of `weights`."""
     shift, inverse, a = (backend.asarray(x) for x in (along, _inverse(across), weights))
-    left, right = backend.asarray(moments), backend.asarray(moments * kappa_weights)
+    factors = [backend.asarray(_compressed(each * np.sqrt(kappa_weights))) for each in moments]
     total = np.zeros(weights.shape[1])
     for start, stop in _panels(len(along), backend):
         rho = _correlations(gram, shift, inverse, start, stop)
-        kernel = backend.matmul(left[0, start:, :], right[0, start:stop, :].T)
-        power = rho
-        for k in range(1, moments.shape[0]):
-            term = backend.matmul(left[k, start:, :], right[k, start:stop, :].T)
-            term *= power
-            kernel += term
-            power = power * rho
+        kernel = backend.xp.zeros_like(rho)
+        for factor in reversed(factors):  # Horner's rule
+            kernel *= rho
+            kernel += backend.matmul(factor[start:, :], factor[start:stop, :].T)
         _below_diagonal(kernel, backend)
         image = backend.matmul(kernel, a[start:stop, :])
         total += backend.numpy(backend.xp.sum(a[start:, :] * image, axis=0))
     return total
+
+
+def _compressed(factor: np.ndarray) -> np.ndarray:
+    """Fewer columns B with B·Bᵀ = factor·factorᵀ to rounding: neurons differ little, so a handful remain.
+
+    Where a sharp target needs many columns, finding the few would cost more than it saves.
+    """
+    if factor.shape[1] > _FEW_COLUMNS:
+        return factor
+    values, vectors = np.linalg.eigh(factor.T @ factor)
+    return factor @ vectors[:, values > 1e-16 * values[-1]]
 
 
 def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tuple[np.ndarray, np.ndarray]:

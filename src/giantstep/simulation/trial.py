@@ -48,6 +48,11 @@ class Task:
 def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarray]:
     """Every statistic of the trial: per point those of its readout (points last), else those of the layer."""
     backend = backend or make_backend(task.backend, task.device, task.dtype)
+    with backend.at_work():
+        return _measured(task, backend)
+
+
+def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     draws = Draws(task.seed, task.trial, backend)
     layer = first_layer(task.model, task.target, task.d, draws, task.bulk)
     features = _features(task, layer, draws)
