@@ -29,6 +29,7 @@ class Case:
     lam: float
     options: dict[str, Any] = field(default_factory=dict)  # for predict: bulk, loss
     simulated: dict[str, Any] = field(default_factory=dict)  # for simulate: features, loss
+    trials: int = 40  # as many as a standard error of 1 % takes at d = 250, with a margin
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,12 @@ class Outcome:
     z: dict[str, np.ndarray]
     precision: float
     gap: float  # relative distance of the test error
+    trials: int
 
 
-def confront(case: Case, *, d: int, trials: int, seed: int, theory_scale: float = 1.0) -> Outcome:
-    """Simulate a case and compare with the d-corrected theory; `theory_scale` plants an error in the theory."""
+def confront(case: Case, *, d: int, seed: int, trials: int | None = None) -> Outcome:
+    """Simulate a case and compare with the d-corrected theory."""
+    trials = trials or case.trials
     theory = gs.predict(case.model, case.target, alpha=case.alpha, lam=case.lam, d=d, **case.options)
     run = gs.simulate(
         case.model,
@@ -62,17 +65,17 @@ def confront(case: Case, *, d: int, trials: int, seed: int, theory_scale: float 
         mean = run[name].mean("trial").values
         error = run[name].std("trial", ddof=1).values / np.sqrt(trials)
         if np.all(error > 0):
-            z[name] = np.atleast_1d((mean - theory_scale * theory[name].values) / error)
+            z[name] = np.atleast_1d((mean - theory[name].values) / error)
     test = run["test_error"]
     precision = float(test.std("trial", ddof=1) / np.sqrt(trials) / test.mean("trial"))
-    gap = float(theory_scale * theory["test_error"] / test.mean("trial") - 1.0)
-    return Outcome(case, z, precision, gap)
+    gap = float(theory["test_error"] / test.mean("trial") - 1.0)
+    return Outcome(case, z, precision, gap, trials)
 
 
-def mean_square_interval(cases: int, trials: int, level: float = 0.99) -> tuple[float, float]:
-    """Central interval of the mean of `cases` squared t-distributed values with trials - 1 degrees of freedom."""
+def mean_square_interval(trials: list[int], level: float = 0.99) -> tuple[float, float]:
+    """Central interval of the mean of squared t-distributed values, one with trials - 1 degrees of freedom each."""
     rng = np.random.default_rng(20240207)
-    means = (rng.standard_t(trials - 1, size=(40_000, cases)) ** 2).mean(axis=1)
+    means = (rng.standard_t(np.array(trials) - 1, size=(40_000, len(trials))) ** 2).mean(axis=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

@@ -12,22 +12,22 @@ def srf(activation: str, **parameters) -> gs.SpikedRF:
 
 
 SPIKED = [
-    Case("tanh on tanh", srf("tanh", r=1.0, gamma=0.8), "tanh", 1.2, 0.1),
-    Case("tanh on sin, wide", srf("tanh", r=1.5, gamma=0.6, beta=1.8), "sin", 0.8, 0.1),
+    Case("tanh on tanh", srf("tanh", r=1.0, gamma=0.8), "tanh", 1.2, 0.1, trials=110),
+    Case("tanh on sin, wide", srf("tanh", r=1.5, gamma=0.6, beta=1.8), "sin", 0.8, 0.1, trials=60),
     Case("tanh on sign, noisy", srf("tanh", r=0.8, gamma=0.9, c=1.3), gs.Target("sign", noise=0.3), 2.0, 0.3),
     Case("tanh on relu", srf("tanh", r=0.7, gamma=0.4, beta=0.5), "relu", 1.5, 0.2),
-    Case("erf on sin", srf("erf", r=1.2, gamma=0.7, beta=0.6), "sin", 1.0, 0.05),
-    Case("erf on erf, aligned", srf("erf", r=1.7, gamma=1.0, c=1.1), "erf", 0.7, 0.1),
+    Case("erf on sin", srf("erf", r=1.2, gamma=0.7, beta=0.6), "sin", 1.0, 0.05, trials=110),
+    Case("erf on erf, aligned", srf("erf", r=1.7, gamma=1.0, c=1.1), "erf", 0.7, 0.1, trials=90),
     Case("sin on sign", srf("sin", r=1.0, gamma=0.8, beta=1.3), "sign", 0.9, 0.1),
     Case("sin on tanh, unaligned", srf("sin", r=0.9, gamma=0.0), "tanh", 1.6, 0.2),
-    Case("relu on relu", srf("relu", r=1.0, gamma=0.9), "relu", 1.4, 0.1),
+    Case("relu on relu", srf("relu", r=1.0, gamma=0.9), "relu", 1.4, 0.1, trials=130),
     Case("relu on tanh, wide", srf("relu", r=0.6, gamma=0.5, beta=2.0), "tanh", 0.6, 0.3),
     Case(
         "relu on sin, noisy", srf("relu", r=1.3, gamma=0.7, beta=0.7), gs.Target("sin", noise=0.5), 2.5, 0.2
     ),
-    Case("sign on tanh", srf("sign", r=1.0, gamma=0.8), "tanh", 1.1, 0.3),
-    Case("sign on sign, narrow", srf("sign", r=1.5, gamma=0.95, beta=0.5), "sign", 1.3, 0.2),
-    Case("random features", srf("tanh", r=0.0, gamma=0.0), "tanh", 1.5, 0.1),
+    Case("sign on tanh", srf("sign", r=1.0, gamma=0.8), "tanh", 1.1, 0.3, trials=60),
+    Case("sign on sign, narrow", srf("sign", r=1.5, gamma=0.95, beta=0.5), "sign", 1.3, 0.2, trials=50),
+    Case("random features", srf("tanh", r=0.0, gamma=0.0), "tanh", 1.5, 0.1, trials=140),
     Case(
         "random features, relu",
         srf("relu", r=0.0, gamma=0.0, beta=1.4),
@@ -42,7 +42,14 @@ _TERNARY = gs.Letters((-1, 0, 1), (0.25, 0.5, 0.25))
 _BIASED = gs.Letters((1, -0.5, 1), (0.4, 0.3, 0.3), biases=(0.0, 0.5, -0.7))
 
 LETTERS = [
-    Case("rademacher relu on relu", srf("relu", r=1.0, gamma=0.9, readout="rademacher"), "relu", 1.4, 0.1),
+    Case(
+        "rademacher relu on relu",
+        srf("relu", r=1.0, gamma=0.9, readout="rademacher"),
+        "relu",
+        1.4,
+        0.1,
+        trials=60,
+    ),
     Case("ternary tanh", srf("tanh", r=1.3, gamma=0.8, beta=0.6, readout=_TERNARY), "sin", 1.1, 0.1),
     Case("ternary relu", srf("relu", r=1.0, gamma=0.7, beta=1.8, readout=_TERNARY), "relu", 1.6, 0.1),
     Case(

@@ -37,7 +37,7 @@ MOST_TERMS = 80
 """Beyond this many Hermite terms (rows nearly parallel: d of a few dozen) test samples are cheaper."""
 
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
-_FEW_COLUMNS = 128  # κ nodes up to which an eigendecomposition costs next to nothing
+_TALL = 16  # neurons per κ node from which on an eigendecomposition costs next to nothing
 _REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
 
 
@@ -172,9 +172,9 @@ def _pair_sums(
 def _compressed(factor: np.ndarray) -> np.ndarray:
     """Fewer columns B with B·Bᵀ = factor·factorᵀ to rounding: neurons differ little, so a handful remain.
 
-    Where a sharp target needs many columns, finding the few would cost more than it saves.
+    With few neurons, or many columns as a sharp target needs, finding the few would cost more than it saves.
     """
-    if factor.shape[1] > _FEW_COLUMNS:
+    if len(factor) < _TALL * factor.shape[1]:
         return factor
     values, vectors = np.linalg.eigh(factor.T @ factor)
     return factor @ vectors[:, values > 1e-16 * values[-1]]
@@ -203,13 +203,14 @@ def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tupl
 
 
 def _resolved(target: Function, shifts: np.ndarray, scale: float, weights: tuple[np.ndarray, ...]) -> bool:
-    """Whether the nested rules agree on E[t0(κ)²], t0 the target averaged at fixed κ."""
-    square = gaussian.moments(target, shifts, scale)[0].mean ** 2
+    """Whether the nested rules agree on E[t0(κ)²], t0 the target averaged at fixed κ, as far as the error needs it."""
+    averages = gaussian.moments(target, shifts, scale)[0]
+    square = averages.mean**2  # 0 where an odd target does not look along v: only its own power is a yardstick
     fine, half, quarter = (
         (square[..., gaussian.nested(stride)] * w).sum() for stride, w in zip((1, 2, 4), weights, strict=True)
     )
     error = gaussian.extrapolated_error(abs(fine - half), abs(half - quarter))
-    return bool(error <= 1e-12 * max(abs(fine), 1e-300))
+    return bool(error <= 1e-3 * TOLERANCE * (averages.square * weights[0]).sum())
 
 
 def _quarterable(count: float) -> int:
