@@ -18,15 +18,15 @@ _HOME = {
     "predict": "prediction",
     "simulate": "simulation",
     "simulate_spectrum": "simulation.eigenvalues",
-    "coefficients": "theory.basis",
-    "linear_error": "theory.mapping",
-    "bounds": "theory.bounds",
-    "bound_functions": "theory.learned",
-    "learned_function": "theory.learned",
-    "spectrum": "theory.spectrum",
-    "weight_spectrum": "theory.weight_spectrum",
-    "trained_bias": "theory.bias",
-    "tune": "theory.tune",
+    "coefficients": "insight.basis",
+    "linear_error": "theory.step.mapping",
+    "bounds": "insight.bounds",
+    "bound_functions": "insight.learned",
+    "learned_function": "insight.learned",
+    "spectrum": "insight.spectrum",
+    "weight_spectrum": "insight.weight_spectrum",
+    "trained_bias": "insight.bias",
+    "tune": "insight.tune",
     "compare": "comparison",
     "summary": "comparison",
     "plot": "plotting",
@@ -54,6 +54,14 @@ if TYPE_CHECKING:
     from .files import load as load
     from .files import save as save
     from .functions import Function as Function
+    from .insight.basis import coefficients as coefficients
+    from .insight.bias import trained_bias as trained_bias
+    from .insight.bounds import bounds as bounds
+    from .insight.learned import bound_functions as bound_functions
+    from .insight.learned import learned_function as learned_function
+    from .insight.spectrum import spectrum as spectrum
+    from .insight.tune import tune as tune
+    from .insight.weight_spectrum import weight_spectrum as weight_spectrum
     from .losses import Loss as Loss
     from .model import Letters as Letters
     from .model import Network as Network
@@ -66,15 +74,7 @@ if TYPE_CHECKING:
     from .simulation.eigenvalues import simulate_spectrum as simulate_spectrum
     from .sweep import Sweep as Sweep
     from .sweep import run_sweep as run_sweep
-    from .theory.basis import coefficients as coefficients
-    from .theory.bias import trained_bias as trained_bias
-    from .theory.bounds import bounds as bounds
-    from .theory.learned import bound_functions as bound_functions
-    from .theory.learned import learned_function as learned_function
-    from .theory.mapping import linear_error as linear_error
-    from .theory.spectrum import spectrum as spectrum
-    from .theory.tune import tune as tune
-    from .theory.weight_spectrum import weight_spectrum as weight_spectrum
+    from .theory.step.mapping import linear_error as linear_error
 
 
 def __getattr__(name: str) -> Any:

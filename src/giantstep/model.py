@@ -98,13 +98,13 @@ class Network(_Description):
 
     def equivalent(self, target: Target | FunctionLike) -> SpikedRF:
         """Result 1: the spiked random features model that the trained first layer resembles."""
-        from .theory.mapping import equivalent
+        from .theory.step.mapping import equivalent
 
         return equivalent(self, as_target(target))
 
     def isotropy_gap(self, target: Target | FunctionLike, *, alpha: Parameter, lam: Parameter) -> xr.Dataset:
         """By how much the paper's isotropic model of this network is off in test error, at these parameters."""
-        from .theory.gap import isotropy_gap
+        from .insight.gap import isotropy_gap
 
         return isotropy_gap(self, target, alpha=alpha, lam=lam)
 

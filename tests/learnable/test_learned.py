@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import giantstep as gs
+from giantstep.insight.learned import learned_function
 from giantstep.simulation.learned import learned_function as learned_by
-from giantstep.theory.learned import learned_function
 
 from .finite import ridge, spiked_rows, trained_rows
 

@@ -6,7 +6,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.theory.spectrum import spectrum
+from giantstep.insight.spectrum import spectrum
 
 from .finite import distance_to_cdf, feature_eigenvalues, spiked_rows, trained_rows
 

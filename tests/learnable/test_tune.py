@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.theory.objective import Objective
-from giantstep.theory.tune import tune
+from giantstep.insight.objective import Objective
+from giantstep.insight.tune import tune
 
 LETTERS = gs.Letters((0.5, 1.5), (0.5, 0.5))
 CASES = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.weight_spectrum import weight_spectrum
+from giantstep.insight.weight_spectrum import weight_spectrum
 
 from .finite import distance_to_cdf, spiked_rows, trained_rows
 

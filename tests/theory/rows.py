@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.theory.mapping import activation_moments
+from giantstep.theory.step.mapping import activation_moments
 
 from .zoo import Trained
 

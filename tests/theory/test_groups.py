@@ -9,9 +9,9 @@ import giantstep as gs
 from giantstep.grid import Grid
 from giantstep.theory import engine
 from giantstep.theory.bulk import Isotropic
+from giantstep.theory.equations.response import respond
 from giantstep.theory.groups import Merging, merge
 from giantstep.theory.problem import pose
-from giantstep.theory.response import respond
 from giantstep.theory.symmetric import packing
 
 from . import reference_groups

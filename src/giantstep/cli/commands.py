@@ -199,8 +199,8 @@ def functions(
       giantstep functions relu "tanh(2*x) + 0.3*x**3" leaky_relu:0.1
     """
     from ..functions import as_function, catalogue
+    from ..insight.basis import hermite_table
     from ..tables import aligned, points
-    from ..theory.basis import hermite_table
 
     out.check(output)
     chosen = {name: as_function(name) for name in names} if names else catalogue()
@@ -226,8 +226,8 @@ def coefficients(
         --kappa -3:3:61 --plot mu.png
       giantstep coefficients --activation tanh --target sin --eta 3 --alpha0 20
     """
+    from ..insight.basis import coefficients as verb
     from ..model import Network
-    from ..theory.basis import coefficients as verb
 
     out.check(output)
     model = layer.model()

@@ -42,7 +42,7 @@ def bounds(
         --plot bounds.png
       giantstep bounds --activation erf --target erf --eta 1 --alpha0 inf --over eta
     """
-    from ..theory.bounds import bounds as verb
+    from ..insight.bounds import bounds as verb
 
     out.check(output)
     dataset = verb(layer.model(), layer.goal(), over=over, bulk=bulk)
@@ -72,7 +72,7 @@ def learned(
       giantstep learned --activation tanh --target tanh --eta 2.5 \\
         --alpha0 0,0.5,2.5 --alpha 2 --lam 0.01 --at -4:4:81 --plot learned.png
     """
-    from ..theory.learned import learned_function as verb
+    from ..insight.learned import learned_function as verb
 
     out.check(output)
     given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
@@ -128,11 +128,11 @@ def spectrum(
             "--trials simulates the feature covariance, divided by p, at one --d; leave the rest out"
         )
     if weights:
-        from ..theory.weight_spectrum import weight_spectrum
+        from ..insight.weight_spectrum import weight_spectrum
 
         dataset = weight_spectrum(layer.model(), layer.goal(), d=size, bulk=bulk)
     else:
-        from ..theory.spectrum import spectrum as verb
+        from ..insight.spectrum import spectrum as verb
 
         options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": size}
         dataset = verb(
@@ -188,7 +188,7 @@ def tune(
       giantstep tune --eta 1 --alpha0 1 --budget 3 --over eta,lam,split \\
         --bulk isotropic
     """
-    from ..theory.tune import tune as verb
+    from ..insight.tune import tune as verb
 
     out.check(output)
     given = {"alpha": alpha, "budget": budget, "lam": lam, "d": d}

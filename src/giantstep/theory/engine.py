@@ -17,16 +17,16 @@ from ..functions import Function
 from ..gaussian import STRIDES, extrapolated_error
 from ..losses import Loss
 from ..losses import square as square_loss
-from . import convex, square
 from .bulk import Bulk
 from .channel import Channel, make_channel
+from .equations import convex, square
+from .equations.layers import bends, profile_of, rule_nodes
+from .equations.limits import Limits
+from .equations.means import Setting
+from .equations.signs import count_wrong_signs
+from .equations.solution import Solution
 from .features import Features, Label, Table, evaluations_per_model, is_sharp
 from .labels import BinaryLaw
-from .layers import bends, profile_of, rule_nodes
-from .limits import Limits
-from .means import Setting
-from .signs import count_wrong_signs
-from .solution import Solution
 from .symmetric import packing
 
 RESIDUAL_TOLERANCE = 1e-9

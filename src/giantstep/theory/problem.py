@@ -15,7 +15,7 @@ from .bulk import Bulk, Isotropic, Orthogonal
 from .engine import Bulks, Problem
 from .groups import Merging, merge
 from .labels import binary_law
-from .mapping import FirstLayer, Step, common_drag, first_layer, warn_if_poor
+from .step.mapping import FirstLayer, Step, common_drag, first_layer, warn_if_poor
 
 BULKS = ("isotropic", "exact", "sampled", "orthogonal")
 
@@ -106,7 +106,7 @@ def _bulks(
         _check_orthogonal(model)
         return name, lambda chunk, _: _thrice(Orthogonal(weights)), 64
     assert step is not None  # the other bulks are a network's
-    from .imprint import POINTS, exact_bulk, sampled_bulk
+    from .step.imprint import POINTS, exact_bulk, sampled_bulk
 
     rank = len(weights) * (1 if model.activation.parity == "odd" else 2)
     if name == "exact":

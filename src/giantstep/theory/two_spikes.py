@@ -17,10 +17,10 @@ import numpy as np
 from ..gaussian import STRIDES, extrapolated_error, points_needed, sample, tail_reach
 from ..grid import Grid
 from ..model import SpikedRF, Target, TwoSpikes, parameter
-from . import square
 from .bulk import Isotropic
+from .equations import square
+from .equations.means import Setting
 from .features import Features, Label, Table, coefficient_moments
-from .means import Setting
 from .symmetric import packing
 
 if TYPE_CHECKING:

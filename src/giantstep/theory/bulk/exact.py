@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..batch import Batch
+from ..step.batch import Batch
 from .base import Bulk, Resolvent
 
 _STEPS = 200

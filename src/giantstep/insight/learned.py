@@ -8,9 +8,9 @@ import numpy as np
 
 from ..gaussian import STRIDES, moments
 from ..model import Network, SpikedRF, as_target, parameter
+from ..theory.problem import pose
+from ..theory.tabulated import tabulate
 from .bounds import checked_target, lowest, model_grid, project, provenance
-from .problem import pose
-from .tabulated import tabulate
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..gaussian import extrapolated_error
-from ..losses import Loss
-from .channel import BinaryChannel
-from .channel.base import panels
-from .features import label_layers
-from .labels import BinaryLaw
+from ...gaussian import extrapolated_error
+from ...losses import Loss
+from ..channel import BinaryChannel
+from ..channel.base import panels
+from ..features import label_layers
+from ..labels import BinaryLaw
 from .layers import Profile
 
 _ALWAYS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # cuts that keep panels narrow where most samples are

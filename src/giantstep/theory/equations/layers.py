@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..functions import Function
-from ..losses import Loss
+from ...functions import Function
+from ...losses import Loss
+from ..bulk import Bulk
+from ..channel.base import REACH
+from ..features import Features, features_at
+from ..symmetric import packing
 from .averages import Averages
-from .bulk import Bulk
-from .channel.base import REACH
-from .features import Features, features_at
 from .means import Setting, wobble
 from .solution import Solution
 from .state import State, fields
-from .symmetric import packing
 
 if TYPE_CHECKING:
-    from .engine import Problem
+    from ..engine import Problem
 
 _MOST = 4  # crossings of a mark that are looked after
 _LAYER = 5.0  # half-width of a layer in its own units

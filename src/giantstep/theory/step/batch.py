@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..functions import Function
-from ..gaussian import STRIDES, line_rule, nested, piecewise_rule, tail_reach
-from .labels import BinaryLaw, binary_law
+from ...functions import Function
+from ...gaussian import STRIDES, line_rule, nested, piecewise_rule, tail_reach
+from ..labels import BinaryLaw, binary_law
 
 if TYPE_CHECKING:
-    from ..losses import Loss
-    from ..model import Target
+    from ...losses import Loss
+    from ...model import Target
 
 _FAINT = 0.03  # noise, over the target's spread, under which a few Gauss-Hermite nodes resolve it
 _FAINT_NODES = 7

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..symmetric import Packing
 from .averages import Averages, expand
-from .symmetric import Packing
 
 _LEAST_V, _LEAST_Q = 1e-120, 1e-200  # floors of V(κ) and q(κ), where all features vanish
 _LEAST = 1e-13  # of q1's diagonal that q1 - ψψᵀ may fall to: rounding errors, no further

@@ -12,8 +12,8 @@ from ..errors import GiantstepWarning, ParameterError
 from ..gaussian import moments
 from ..grid import Grid
 from ..model import Network, SpikedRF, parameter
-from .features import coefficient_moments
-from .mapping import activation_moments
+from ..theory.features import coefficient_moments
+from ..theory.step.mapping import activation_moments
 
 if TYPE_CHECKING:
     import xarray as xr

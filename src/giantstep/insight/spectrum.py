@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import ConvergenceError, ParameterError
 from ..grid import Grid
 from ..model import Network, SpikedRF, Target, as_target, parameter
+from ..theory.problem import Posed, pose
 from .bounds import model_grid, provenance
-from .problem import Posed, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
 from .spectra.halfplane import Follower
 from .spectra.outliers import outliers, spikes, spikes_per_d

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import ParameterError
-from ..gaussian import expectation
+from ...errors import ParameterError
+from ...gaussian import expectation
+from ..bulk import Exact, Spectral
+from ..labels import binary_law
 from .batch import Batch, label_batch, residuals, stacked, unused_batch
-from .bulk import Exact, Spectral
-from .labels import binary_law
 from .mapping import Step, activation_moments
 
 if TYPE_CHECKING:
-    from ..functions import Function
+    from ...functions import Function
 
 POINTS = 256  # nodes over the first batch
 _ALIGNED = 1e-14  # 1 - γ² under which the target has no component across the spike

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..response import respond
+from ...theory.equations.response import respond
 from .feature_bulk import FeatureBulk
 from .halfplane import Follower
 

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..bulk import Bulk
+from ..channel import Channel, Scores, Training
+from ..features import Features, Label
+from ..symmetric import packing
 from .anderson import FixedPoint, anderson, newton
 from .averages import Averages, apply
-from .bulk import Bulk
-from .channel import Channel, Scores, Training
-from .features import Features, Label
 from .means import Setting, solve_means, wobble
 from .response import Response, respond, signal_energy_gradient, total_tangent
 from .solution import Solution
 from .state import Coordinates, State, fields
-from .symmetric import packing
 
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..bulk import Bulk
+from ..symmetric import packing, solve_small
 from .averages import apply
-from .bulk import Bulk
 from .response import Response
-from .symmetric import packing, solve_small
 
 _NULL = 1e-13  # relative size under which a direction of the all-ones modes counts as absent
 _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .bulk import Bulk, Resolvent
-from .symmetric import Packing, packing, product, solve_small
+from ..bulk import Bulk, Resolvent
+from ..symmetric import Packing, packing, product, solve_small
 
 
 @dataclass

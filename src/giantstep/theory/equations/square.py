@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..bulk import Bulk
+from ..features import Features, Label
+from ..symmetric import Packing, packing, solve_small
 from .averages import Averages, apply, expand, symmetric
-from .bulk import Bulk
-from .features import Features, Label
 from .means import Means, Setting, solve_means, wobble
 from .response import Response, respond, signal_energy_gradient, total_tangent
 from .solution import Solution
-from .symmetric import Packing, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors

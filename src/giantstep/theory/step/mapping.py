@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError
-from ..gaussian import expectation, tail_reach
+from ...errors import GiantstepWarning, ParameterError
+from ...gaussian import expectation, tail_reach
+from ..labels import binary_law
 from .batch import label_batch, residuals
-from .labels import binary_law
 
 if TYPE_CHECKING:
-    from ..functions import Function
-    from ..losses import Loss
-    from ..model import FunctionLike, Letters, Network, SpikedRF, Target
+    from ...functions import Function
+    from ...losses import Loss
+    from ...model import FunctionLike, Letters, Network, SpikedRF, Target
 
 
 _NODES = 8192  # over the labels' law, for a step loss whose slope may have kinks there
@@ -78,7 +78,7 @@ def target_moments(f: Function) -> TargetMoments:
 
 def linear_error(target: Target | FunctionLike) -> float:
     """Smallest error of any linear (kernel) method in this regime: what is left of σ* beyond degree one."""
-    from ..model import as_target
+    from ...model import as_target
 
     target = as_target(target)
     law = binary_law(target)
@@ -211,9 +211,9 @@ def warn_if_poor(step: Step, layer: FirstLayer, eta: np.ndarray, beta: np.ndarra
 
 def equivalent(net: Network, target: Target) -> SpikedRF:
     """The spiked random features model with the network's spike, alignment and row norms."""
-    from ..grid import Grid
-    from ..losses import as_loss
-    from ..model import Letters, SpikedRF
+    from ...grid import Grid
+    from ...losses import as_loss
+    from ...model import Letters, SpikedRF
 
     names = ("eta", "alpha0", "beta", "noise")
     grid = Grid({"eta": net.eta, "alpha0": net.alpha0, "beta": net.beta, "noise": target.noise})

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...functions import Function, as_function
-from ..bulk import Bulk
-from ..features import Features, Table
-from ..response import respond
-from ..symmetric import packing
+from ...theory.bulk import Bulk
+from ...theory.equations.response import respond
+from ...theory.features import Features, Table
+from ...theory.symmetric import packing
 from .poles import pole_correction
 
 _POINTS = 128  # half the κ intervals, for features that vary on the scale of κ itself

@@ -9,10 +9,10 @@ import numpy as np
 from ..errors import ParameterError
 from ..losses import as_loss
 from ..model import Network, SpikedRF, Target, as_target, parameter
-from .batch import Batch, label_batch, residuals
+from ..theory.problem import pose
+from ..theory.step.batch import Batch, label_batch, residuals
+from ..theory.step.mapping import Step, activation_moments
 from .bounds import model_grid, provenance
-from .mapping import Step, activation_moments
-from .problem import pose
 from .spectra.halfplane import Follower
 from .spectra.poles import pole_correction
 from .spectra.support import Density, find_density

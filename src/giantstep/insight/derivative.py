@@ -14,13 +14,13 @@ import numpy as np
 
 from ..functions import Function
 from ..gaussian import points_needed, sample, tail_reach
-from . import square
-from .averages import Averages, expand
-from .bulk import Bulk, Isotropic
-from .features import Features, Label
-from .means import Setting
-from .response import respond
-from .symmetric import packing
+from ..theory.bulk import Bulk, Isotropic
+from ..theory.equations import square
+from ..theory.equations.averages import Averages, expand
+from ..theory.equations.means import Setting
+from ..theory.equations.response import respond
+from ..theory.features import Features, Label
+from ..theory.symmetric import packing
 
 TINY = 1e-20  # the imaginary step: its square is lost in rounding, which is what makes it exact
 _INNER_TOLERANCE = 1e-11

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .features import Features, Label
+from ..features import Features, Label
 from .means import Setting
 
 if TYPE_CHECKING:
-    from .engine import Problem
+    from ..engine import Problem
 
 _ABSURD = 1e9  # error of an interpolating readout, over E σ*², beyond which the limit is taken to be infinite
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear

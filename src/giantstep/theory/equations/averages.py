@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from .features import Features
-from .symmetric import packing
+from ..features import Features
+from ..symmetric import packing
 
 
 class Averages:

@@ -12,11 +12,11 @@ from ..errors import GiantstepWarning
 from ..grid import Grid
 from ..losses import as_loss
 from ..model import Network, SpikedRF, Target
+from ..theory.equations.means import Setting
+from ..theory.problem import Posed, pose
+from ..theory.step.mapping import Step, first_layer
+from ..theory.tabulated import tabulate
 from .derivative import TINY, Layer, error_and_gradient
-from .mapping import Step, first_layer
-from .means import Setting
-from .problem import Posed, pose
-from .tabulated import tabulate
 
 if TYPE_CHECKING:
     import xarray as xr

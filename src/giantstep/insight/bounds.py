@@ -14,10 +14,10 @@ import numpy as np
 from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Network, SpikedRF, Target, as_target
-from .features import Features, Label
-from .mapping import linear_error
-from .problem import Posed, pose
-from .tabulated import averaged
+from ..theory.features import Features, Label
+from ..theory.problem import Posed, pose
+from ..theory.step.mapping import linear_error
+from ..theory.tabulated import averaged
 
 if TYPE_CHECKING:
     import xarray as xr
