@@ -60,7 +60,7 @@ def table(cases: list[Case], seed: int, bulks: dict[str, str | None]) -> str:
         for name, (_, _, score) in zip(bulks, found, strict=True):
             z[name].append(score)
         print(lines[-1], flush=True)
-    low, high = np.sqrt(mean_square_interval(len(cases), TRIALS))
+    low, high = np.sqrt(mean_square_interval([TRIALS] * len(cases)))
     rms = ", ".join(f"{np.sqrt(np.mean(np.square(scores))):.2f} ({name})" for name, scores in z.items())
     lines += ["", f"Root mean square z: {rms}; 99 % of the time a right theory has {low:.2f} to {high:.2f}."]
     return "\n".join(lines) + "\n"
