@@ -43,6 +43,7 @@ def test_without_a_spike_a_mean_that_is_rounding_offers_nothing():
     assert found["lower"] == pytest.approx(float(found["linear"]), rel=ROUNDING)
 
 
+@pytest.mark.filterwarnings("ignore:with these letters the limit:giantstep.GiantstepWarning")
 @settings(max_examples=10)
 @given(
     values=st.sampled_from([(-1.0, 1.0), (0.0, 1.0), (0.5, 1.5), (-1.0, 0.5, 2.0)]),
@@ -58,9 +59,9 @@ def test_the_bounds_hold_with_letters_and_biases(values, biases, activation, gam
     found = bounds(model, "sin")
     errors = gs.predict(model, "sin", alpha=alpha, lam=LAMS)["test_error"].values
     assert found["lower"] <= errors.min() + ROUNDING
-    assert found["lower"] <= bounds(gs.SpikedRF(activation, r=1.2 * values[-1], gamma=gamma), "sin")[
-        "lower"
-    ] + (np.inf if biases else ROUNDING)
+    if not biases:  # the last letter's neurons alone span less
+        alone = bounds(gs.SpikedRF(activation, r=1.2 * values[-1], gamma=gamma), "sin")
+        assert found["lower"] <= alone["lower"] + ROUNDING
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.6])

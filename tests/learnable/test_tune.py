@@ -18,8 +18,8 @@ CASES = {
 }
 
 
-def objective(net, target, over):
-    landscape = gs.predict(net, target, alpha=1.3, lam=0.2, bulk="isotropic")["test_error"]
+def objective(net, target, over, d=np.inf):
+    landscape = gs.predict(net, target, alpha=1.3, lam=0.2, d=d, bulk="isotropic")["test_error"]
     landscape = landscape.assign_coords(budget=3.0).assign_attrs(bulk="isotropic")
     made = Objective(net, target, over, landscape, "isotropic")
     return made, {name: float(landscape[name]) for name in made.fixed}
@@ -27,10 +27,11 @@ def objective(net, target, over):
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("over", [("lam",), ("eta", "lam"), ("eta", "lam", "split")])
-def test_derivatives_equal_finite_differences(name, over):
+@pytest.mark.parametrize("d", [np.inf, 100.0])
+def test_derivatives_equal_finite_differences(name, over, d):
     """Fourth-order central differences with steps of 1e-3 in ln x: errors 1e-12 from the step, 1e-12 from rounding."""
     net, target = CASES[name]
-    made, at = objective(net, target, over)
+    made, at = objective(net, target, over, d)
     x = np.array([{"lam": 0.2, "eta": float(net.eta), "split": 0.4}[parameter] for parameter in over])
     error, slope = made.error_and_slope(at, x, 256)
     assert error == pytest.approx(made.error(at, x), rel=1e-7)

@@ -27,11 +27,12 @@ _INNER_TOLERANCE = 1e-11
 
 
 class Layer(NamedTuple):
-    """One first layer and its derivatives in D directions, as imaginary parts: r, c [D, K], γ [D]."""
+    """One first layer and its derivatives in D directions, as imaginary parts: r, c [D, K], γ and the drag [D]."""
 
     r: np.ndarray
     c: np.ndarray
     gamma: np.ndarray
+    drag: np.ndarray | None = None
 
 
 def error_and_gradient(
@@ -53,7 +54,7 @@ def error_and_gradient(
     here = square.solve(features, label, bulk, real)
     features = _moved_features(activation, biases, features, layer)
     label = _moved_label(target, features.kappa, label, layer.gamma)
-    moved = Isotropic(layer.c, bulk.weights)
+    moved = Isotropic(layer.c, bulk.weights, drag=layer.drag)
     start = _moved_responses(features, moved, setting, np.repeat(here.V, D, axis=0))
     found = square.solve(features, label, moved, setting, start)
     return float(here.test_error[0, 0]), np.imag(found.test_error)[:, 0] / TINY
@@ -79,13 +80,20 @@ def _moved_features(activation: Function, biases: np.ndarray, at: Features, laye
     kappa = at.kappa[:, None]
     c, r = np.real(layer.c)[:1, :, None], np.real(layer.r)[:1, :, None]
     dc, dr = np.imag(layer.c)[..., None], np.imag(layer.r)[..., None]
-    third, square_first, square_second = _higher_moments(activation, r * kappa + biases[:, None], np.sqrt(c))
+    moments = _higher_moments(activation, r * kappa + biases[:, None], np.sqrt(c))
+    third, fourth, square_first, square_second = moments
     second = 2.0 * at.dmu0  # E σ''
     dmu0 = kappa * at.mu1 * dr + at.dmu0 * dc
     dmu1 = kappa * second * dr + third / (2.0 * c**1.5) * dc
     dsquare = kappa * square_first / np.sqrt(c) * dr + square_second / (2.0 * c) * dc
     dmu2sq = dsquare - 2.0 * at.mu0 * dmu0 - 2.0 * c * at.mu1 * dmu1 - at.mu1**2 * dc
-    return at._replace(mu0=at.mu0 + 1j * dmu0, mu1=at.mu1 + 1j * dmu1, mu2sq=at.mu2sq + 1j * dmu2sq)
+    tilt = kappa * third / (2.0 * c**1.5) * dr + fourth / (4.0 * c**2) * dc  # of ∂μ0/∂c itself, for finite d
+    return at._replace(
+        mu0=at.mu0 + 1j * dmu0,
+        mu1=at.mu1 + 1j * dmu1,
+        mu2sq=at.mu2sq + 1j * dmu2sq,
+        dmu0=at.dmu0 + 1j * tilt,
+    )
 
 
 def _moved_label(target: Function, kappa: np.ndarray, label: Label, gamma: np.ndarray) -> Label:
@@ -95,7 +103,7 @@ def _moved_label(target: Function, kappa: np.ndarray, label: Label, gamma: np.nd
     if rho == 0.0 or not dg.any():
         return Label(label.t0 + 0j * dg, label.t1 + 0j * dg, label.t2 + 0j * dg)
     moments = _higher_moments(target, g * kappa[:, None], np.full((1, 1, 1), rho), with_second=True)
-    third, square_first, square_second, second = (m[:, 0] for m in moments)
+    third, _, square_first, square_second, second = (m[:, 0] for m in moments)
     dt0 = kappa * label.t1 / rho - g / rho**2 * second
     dt1 = kappa * second / rho - g / rho**2 * (third + label.t1)
     dt2 = kappa * square_first / rho - g / rho**2 * square_second
@@ -105,13 +113,14 @@ def _moved_label(target: Function, kappa: np.ndarray, label: Label, gamma: np.nd
 def _higher_moments(
     f: Function, shift: np.ndarray, scale: np.ndarray, with_second: bool = False
 ) -> list[np.ndarray]:
-    """E[(z³ - 3z)f], E[zf²], E[(z² - 1)f²] (and E[(z² - 1)f]) of f(shift + scale·z), each of shift's shape."""
+    """E[He3 f], E[He4 f], E[zf²], E[(z² - 1)f²] (and E[(z² - 1)f]) of f(shift + scale·z), each of shift's shape."""
     widest, span = float(scale.max()), float(np.abs(shift).max())
     reach = max(tail_reach(f, widest), tail_reach(f, widest, span), tail_reach(f, widest, -span))
     n = 2 * points_needed(f, widest, reach, span, _INNER_TOLERANCE)
     samples = sample(f, shift, np.broadcast_to(scale, shift.shape), n, reach)
     z, w, values = samples.z, samples.weights[0], samples.values
-    tests = [(values, z**3 - 3.0 * z), (values**2, z), (values**2, z**2 - 1.0)]
+    tests = [(values, z**3 - 3.0 * z), (values, z**4 - 6.0 * z**2 + 3.0)]
+    tests += [(values**2, z), (values**2, z**2 - 1.0)]
     tests += [(values, z**2 - 1.0)] * with_second
     inner = tuple(range(shift.ndim, values.ndim))
     return [(g * w * h).sum(axis=inner) for g, h in tests]

@@ -14,7 +14,7 @@ from ..losses import as_loss
 from ..model import Network, SpikedRF, Target
 from ..theory.equations.means import Setting
 from ..theory.problem import Posed, pose
-from ..theory.step.mapping import Step, first_layer
+from ..theory.step.mapping import Step, common_drag, first_layer
 from ..theory.tabulated import tabulate
 from .derivative import TINY, Layer, error_and_gradient
 
@@ -147,7 +147,9 @@ class Objective:
         problem = posed.problem
         if not isinstance(self._model, Network) or not {"eta", "split"} & set(moved):
             still = (problem.r[:1], problem.c[:1], problem.gamma[:1])
-            return Layer(*(np.repeat(values, count, axis=0).astype(complex) for values in still))
+            drag = problem.bulks(np.array([0]), 0)[0].drag
+            r, c, gamma = (np.repeat(values, count, axis=0).astype(complex) for values in still)
+            return Layer(r, c, gamma, None if drag is None else np.repeat(drag, count))
 
         def row(name: str) -> np.ndarray:
             return np.full(count, at[name]) if name in at else np.full(count, np.nan)
@@ -156,9 +158,11 @@ class Objective:
         eta = moved.get("eta", row("eta"))
         letters = posed.merging.letters
         step = Step(problem.activation, letters, self._target, as_loss(self._model.step_loss))
-        found = first_layer(step, eta=eta, alpha0=alpha0, beta=row("beta"), noise=row("noise"))
+        flat = {"eta": eta, "alpha0": alpha0, "beta": row("beta"), "noise": row("noise")}
+        found = first_layer(step, **flat)
         spike = found.r * np.asarray(letters.values)
-        return Layer(*(np.asarray(values, dtype=complex) for values in (spike, found.c, found.gamma)))
+        r, c, gamma = (np.asarray(values, dtype=complex) for values in (spike, found.c, found.gamma))
+        return Layer(r, c, gamma, common_drag(step, **flat) if len(letters.values) == 1 else None)
 
     def _points(self, at: dict[str, float], x: np.ndarray) -> int:
         """A rule in κ that is fine enough around x."""
