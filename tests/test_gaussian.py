@@ -206,6 +206,11 @@ def test_a_function_of_infinite_variance_is_refused_with_a_sentence(text):
         moments(as_function(text))
 
 
+def test_a_function_that_is_not_defined_everywhere_is_refused_for_that():
+    with pytest.raises(ParameterError, match="nan at some x"):
+        moments(as_function(lambda x: np.sqrt(x)))
+
+
 def test_a_function_that_grows_fast_but_has_a_variance_is_followed_far_enough():
     # E exp(a z²) = (1 - 2a)^-½, and with exp(2a z²) for the square
     found, estimate = moments(as_function("exp(0.2*x**2)"))

@@ -22,7 +22,8 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: Network("tanh", -1, 1), "eta = -1 is not allowed: it must be at least 0"),
         (lambda: Network("tanh", [1, -2], 1), "eta = -2"),
         (lambda: Network("tanh", np.nan, 1), "eta = nan"),
-        (lambda: Network("tanh", np.inf, 1), "eta = inf"),
+        (lambda: Network("tanh", np.inf, 1), "eta = inf .* must be finite and at least 0"),
+        (lambda: Network("tanh", None, 1), "eta = None is not a number"),  # type: ignore[arg-type]
         (lambda: Network("tanh", 1, -0.5), "alpha0 = -0.5 .*inf is allowed"),
         (lambda: Network("tanh", 1, 1, beta=0), "beta = 0 is not allowed: it must be greater than 0"),
         (lambda: Network("tanh", "fast", 1), "eta = 'fast' is not a number"),
@@ -39,6 +40,8 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: SpikedRF("tanh", 1, 1, c=0), "c = 0"),
         (lambda: Target("sin", noise=-1), "noise = -1"),
         (lambda: Target("sign", flips=0.6), "flips = 0.6 .* between 0 and 0.5"),
+        (lambda: Target("sign", flips=[0.1, 0.2]), "flips = .* not a single number"),  # type: ignore[arg-type]
+        (lambda: Target("sign", latent_noise="loud"), "latent_noise = 'loud' is not a number"),  # type: ignore[arg-type]
         (lambda: Target("sign", flips=0.1, noise=1), "use flips or latent_noise"),
         (lambda: Target("logistic", scale=0), "scale = 0"),
         (lambda: Letters((1, 2), (1,)), "1 entries for 2 values"),

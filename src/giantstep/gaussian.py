@@ -199,6 +199,12 @@ def tail_reach(f: Function, scale: float, shift: float = 0.0) -> float:
             total = np.asarray(f(shift + scale * z)) ** 2 @ weights[0]
             if np.all(ends * _density(reach) <= _TAIL * total) and np.isfinite(total):
                 return reach
+    with np.errstate(all="ignore"):
+        near = np.asarray(f(shift + scale * line_rule(256, _LONGER_REACHES[0])[0]))
+    if np.isnan(near).any():
+        raise ParameterError(
+            f"{f.name} is nan at some x; use a function that is defined for every real number"
+        )
     raise ParameterError(
         f"{f.name} grows too fast: its variance under a Gaussian of standard deviation {scale:g} is infinite or"
         " out of reach; use a function that grows no faster than exp(x²/4) or so"

@@ -16,7 +16,7 @@ import numpy as np
 from .errors import ParameterError
 from .functions import Function, as_function
 from .letters import Letters, as_letters
-from .parameters import number_tuple, parameter
+from .parameters import number, number_tuple, parameter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,8 +184,8 @@ class TwoSpikes(_Description):
         set_(self, "left", tuple(number_tuple("TwoSpikes.left", pair) for pair in self.left))
         letters = Letters(tuple(range(len(self.left))), self.weights)  # checks the weights
         set_(self, "weights", letters.weights)
-        set_(self, "c", float(parameter("c", float(self.c), low=0.0, strict=True)))
-        set_(self, "beta", float(parameter("beta", float(self.beta), low=0.0, strict=True)))
+        set_(self, "c", number("c", self.c, low=0.0, strict=True))
+        set_(self, "beta", number("beta", self.beta, low=0.0, strict=True))
         if {len(pair) for pair in (self.strengths, self.alignments, *self.left)} != {2}:
             raise ParameterError(
                 "TwoSpikes has two spikes: give two strengths, two alignments, and pairs in left"
@@ -207,7 +207,8 @@ class TwoSpikes(_Description):
 class Target(_Description):
     """Single-index target y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a noiseless one.
 
-    Binary labels: `flips` is the probability of a wrong sign and `latent_noise` the noise before the sign;
+    Binary labels: `flips` is the probability of a wrong sign and `latent_noise` the noise before the sign
+    (labels are then the signs of the function, whatever its values);
     `Target("logistic", scale=s)` draws ±1 with probability sigmoid(s·z), its noiseless target being sign(z).
     """
 
@@ -235,10 +236,10 @@ class Target(_Description):
             set_(self, "function", "sign")
         set_(self, "function", as_function(self.function))
         set_(self, "noise", parameter("noise", self.noise, low=0.0))
-        set_(self, "flips", float(parameter("flips", float(self.flips), low=0.0, high=0.5)))
-        set_(self, "latent_noise", float(parameter("latent_noise", float(self.latent_noise), low=0.0)))
+        set_(self, "flips", number("flips", self.flips, low=0.0, high=0.5))
+        set_(self, "latent_noise", number("latent_noise", self.latent_noise, low=0.0))
         if self.scale is not None:
-            set_(self, "scale", float(parameter("scale", float(self.scale), low=0.0, strict=True)))
+            set_(self, "scale", number("scale", self.scale, low=0.0, strict=True))
         if self.random_signs and np.any(np.asarray(self.noise) > 0):
             raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")
 

@@ -27,7 +27,7 @@ def parameter(
         checked, values = value.astype(float), np.asarray(value, dtype=float)
     else:
         try:
-            values = np.asarray(value, dtype=float)
+            values = np.asarray(float if value is None else value, dtype=float)  # numpy takes None for nan
         except (TypeError, ValueError):
             raise ParameterError(f"{name} = {value!r} is not a number or a sequence of numbers") from None
         if values.ndim > 1:
@@ -43,8 +43,17 @@ def parameter(
     if not allowed.all():
         offender = float(values[~allowed].flat[0])
         raise ParameterError(
-            f"{name} = {offender:g} is not allowed: it must be {_range(low, high, strict, infinite)}"
+            f"{name} = {offender:g} is not allowed: it must be {'finite and ' * math.isinf(offender)}"
+            f"{_range(low, high, strict, infinite)}"
         )
+    return checked
+
+
+def number(name: str, value: Any, **limits: Any) -> float:
+    """A parameter that opens no grid: one number, within the limits that `parameter` knows."""
+    checked = parameter(name, value, **limits)
+    if not isinstance(checked, float):
+        raise ParameterError(f"{name} = {value!r} is not a single number; ask once for each")
     return checked
 
 

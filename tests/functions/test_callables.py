@@ -77,6 +77,10 @@ def test_callables_that_do_not_act_element_by_element_are_refused():
     x = np.ones(3)
     with pytest.raises(ParameterError, match=r"numpy\.vectorize"):
         Function(math.erf)(x)
+    with pytest.raises(ParameterError, match=r"does not accept a numpy array .*ambiguous"):
+        Function(lambda a: a if a > 0 else 0.0)(x)
+    with pytest.raises(ParameterError, match=r"no attribute 'relu'"):
+        Function(lambda a: a.relu())(x)
     with pytest.raises(ParameterError, match="element by element"):
         Function(lambda a: a[:2])(x)
 

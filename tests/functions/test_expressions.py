@@ -164,6 +164,22 @@ def test_everything_outside_the_language_is_refused_at_its_column(text):
         assert caught.value.position == HOSTILE[text]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("y = x", "without an ="),
+        ("2x", "as in 2*x"),
+        ("2 tanh(x)", "as in 2*x"),
+        ("(1 + x)x", "as in 2*x"),
+        ("tanh(x", "never closed"),
+    ],
+)
+def test_usual_slips_are_named(text, words):
+    with pytest.raises(ExpressionError) as caught:
+        as_function(text)
+    assert words in caught.value.reason
+
+
 def test_the_caret_of_the_message_stands_under_the_offence():
     with pytest.raises(ExpressionError) as caught:
         as_function("2*x + foo(x)")

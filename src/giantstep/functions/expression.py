@@ -28,7 +28,10 @@ MAX_EXPONENT = 64
 _CONSTANTS = {"pi": math.pi, "e": math.e}
 _SYNTAX = ("min", "max", "clip", "where")
 _FOREIGN = re.compile(r"[^A-Za-z0-9_ .,()+\-*/<>=]")
-_NO_EQUALS = "a function is an expression in x, without an ="
+_MISSPELT = (  # what makes a syntax error, and what to say of it
+    (r"(?<![<>=])=(?!=)", "a function is an expression in x, without an ="),
+    (r"[\d)]\s*(x\b|[a-z]+\()", "a product is written with a *, as in 2*x"),
+)
 _HINTS = {"^": "powers are written **", ":": "write the expression in x alone"}
 _ARITHMETIC = {ast.Add: tree.add, ast.Sub: tree.sub, ast.Mult: tree.mul, ast.Div: tree.div}
 _REFUSED: dict[type, str] = {
@@ -98,7 +101,7 @@ class _Reader:
                 return ast.parse(self.text.strip(" "), mode="eval")
         except SyntaxError as error:
             column = min(max(0, (error.offset or 1) - 1) + self.indent, len(self.text))
-            hint = _NO_EQUALS if re.search("(?<![<>=])=(?!=)", self.text) else error.msg
+            hint = next((hint for seen, hint in _MISSPELT if re.search(seen, self.text)), error.msg)
             raise self.refuse(f"this is not an expression: {hint}", column) from None
         except (ValueError, MemoryError, RecursionError):
             raise self.refuse("this cannot be read as an expression; shorten it", 0) from None

@@ -73,14 +73,19 @@ class Function:
 
     def _on_numpy(self, x: Any) -> Any:
         try:
-            return self._of_same_shape(self._function(x), x)
-        except TypeError as error:
-            if np.ndim(x) == 0:
+            result = self._function(x)
+        except (
+            TypeError,
+            ValueError,
+            AttributeError,
+        ) as error:  # math.sin, `x if x > 0 else 0`, torch's x.relu()
+            if np.ndim(x) == 0 or isinstance(error, ParameterError):
                 raise
             raise ParameterError(
-                f"{self.name!r} does not accept an array ({error}); write it with numpy's functions, "
-                "or wrap it in numpy.vectorize"
+                f"{self.name!r} does not accept a numpy array ({error}); write it with numpy's functions, "
+                "wrap it in numpy.vectorize, or give an expression in x as text"
             ) from error
+        return self._of_same_shape(result, x)
 
     def _of_same_shape(self, result: Any, x: Any) -> Any:
         shape, given = getattr(result, "shape", ()), getattr(x, "shape", ())
@@ -108,7 +113,8 @@ class Function:
         """The derivative, itself a Function; ParameterError when there is none."""
         if self._derivative is None:
             raise ParameterError(
-                f"the derivative of {self.name!r} is needed and not known; pass Function(f, derivative=...)"
+                f"the derivative of {self.name!r} is needed and not known; pass Function(f, derivative=...), or an"
+                " expression in x as text, whose derivative is found"
             )
         if isinstance(self._derivative, Function):
             return self._derivative
