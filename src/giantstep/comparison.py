@@ -66,6 +66,8 @@ def summary(comparison: xr.Dataset) -> str:
 
     from .tables import aligned
 
+    if "part" not in comparison.dims:
+        raise ParameterError("comparison has no theory beside its simulation; give what compare(...) returns")
     rows: dict[str, list[Any]] = {
         "statistic": [],
         "points": [],

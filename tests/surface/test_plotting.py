@@ -32,7 +32,7 @@ def labels(axes) -> list[str]:
 
 def drawn(axes) -> None:
     """Draw for good: some complaints of matplotlib come only then."""
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
 
 
 def test_the_longest_dimension_is_x_and_the_others_make_the_lines():
@@ -147,3 +147,26 @@ assert settings() == before
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("sizes", [{"eta": 3, "alpha0": 4}, {"eta": 3, "alpha0": 2, "beta": 3, "lam": 2}])
+def test_a_long_legend_stands_beside_the_curves(sizes):
+    axes = gs.plot(made({**sizes, "alpha": 9}))
+    drawn(axes)  # matplotlib warns, an error here, when the axes have no room left
+    (legend,) = axes.figure.legends
+    assert len(legend.get_texts()) == np.prod(list(sizes.values()))
+    box, page = legend.get_window_extent(), axes.figure.bbox
+    assert axes.get_window_extent().x1 <= box.x0
+    assert box.x1 <= page.x1
+    assert page.y0 <= box.y0
+    usual = gs.plot(made({"alpha": 9}))
+    drawn(usual)
+    inches = [each.get_window_extent().width / each.figure.dpi for each in (axes, usual)]
+    assert inches[0] > 0.9 * inches[1]  # the legend has its own room
+
+
+def test_what_is_not_a_dataset_is_refused_by_its_kind():
+    with pytest.raises(ParameterError, match=r"is a DataArray, .* give the Dataset and y="):
+        gs.plot(made({"alpha": 3}).test_error)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="is a list"):
+        gs.plot([1.0, 2.0])  # type: ignore[arg-type]

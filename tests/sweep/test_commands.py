@@ -90,6 +90,9 @@ GOOD = {
         ({"target": "3"}, "target = 3 is neither a function"),
         ({"theory": "3"}, "theory = 3 is not a table of options"),
         ({"simulation": "{ trials = 3 }"}, "simulation.d is missing"),
+        ({"target": '"sin(x) + y"'}, "'sin(x) + y': 'y' is not known; the variable is x, the constants are pi and e"),
+        ({"loss": '"logistic"', "simulation": "{ d = 50 }"}, "loss = 'logistic' is for labels ±1"),
+        ({"loss": '"huber:1"', "lam": "[0, 1]", "simulation": "{ d = 50 }"}, "lam must be positive with loss"),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_file_are_named(tmp_path, changed, words):

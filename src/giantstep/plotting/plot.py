@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _PREFERRED = ("alpha", "lam", "alpha0", "eta", "beta", "kappa")  # for x, among dimensions of equal length
 _NOT_CURVES = ("trial", "part")
 _MOST_CURVES = 40
+_WITHIN, _TALLEST = 8, 20  # curves up to which the legend is inside the axes, and entries in a column outside
+_COLUMN = 0.55, 0.075  # inches that a column of the legend takes, and more for each character
 
 
 class Curve(NamedTuple):
@@ -48,6 +50,7 @@ def plot(
     names share one picture. `theory` adds lines from another Dataset, so that points lie on smooth curves.
     The figure is `ax.figure`: it belongs to no window, and `ax.figure.savefig(...)` writes it.
     """
+    _check_dataset(dataset)
     names = _quantities(dataset, y)
     x = abscissa(dataset, names, x)
     curves = list(_curves(dataset, names, x))
@@ -69,7 +72,21 @@ def plot(
             if below is not None:
                 _draw_residuals(below, curve, x, style.look(index, len(curves)))
         _decorate(axes, below, dataset, names, x, curves)
+        if len(curves) > 1:
+            _legend(axes, [curve.label for curve in curves], ours=ax is None)
     return axes
+
+
+def _check_dataset(dataset: Any) -> None:
+    if not hasattr(dataset, "data_vars"):
+        way = (
+            "give the Dataset and y=, the name"
+            if hasattr(dataset, "dims")
+            else "predict and simulate make one"
+        )
+        raise ParameterError(
+            f"dataset is a {type(dataset).__name__}, and plot draws an xarray.Dataset; {way}"
+        )
 
 
 def _quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
@@ -176,8 +193,6 @@ def _decorate(
     lowest.set_xlabel(x if along is None else style.axis_label(along))
     axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else "")
     axes.set_title(style.title(dataset), loc="left")
-    if len(curves) > 1:
-        axes.legend(ncols=1 + (len(curves) - 1) // 8)
     if below is not None:
         below.axhspan(-1, 1, color="0.93", zorder=0)
         below.axhline(0.0, color="0.5", linewidth=0.8)
@@ -185,3 +200,17 @@ def _decorate(
         reach = max(3.3, 1.1 * max(abs(edge) for edge in below.get_ylim()))
         below.set_ylim(-reach, reach)
         below.grid(visible=False)
+
+
+def _legend(axes: Axes, labels: list[str], ours: bool) -> None:
+    """Inside the axes for a few curves; for more, in a margin that is added to a figure of ours."""
+    columns = 1 + (len(labels) - 1) // (_TALLEST if ours else _WITHIN)
+    if not ours or len(labels) <= _WITHIN:
+        axes.legend(ncols=columns)
+        return
+    figure: Any = axes.figure
+    width, height = figure.get_size_inches()
+    letters = max(len(style.bare(label)) for label in labels)
+    figure.set_size_inches(width + columns * (_COLUMN[0] + _COLUMN[1] * letters), height)
+    handles, _ = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", ncols=columns)

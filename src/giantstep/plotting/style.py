@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -106,6 +107,11 @@ def symbol(values: xr.DataArray) -> str:
     """The quantity's symbol, ready for matplotlib; its name where it has none."""
     tex = values.attrs.get("symbol")
     return f"${tex}$" if tex else str(values.name)
+
+
+def bare(text: str) -> str:
+    """About what a text with symbols looks like: each symbol a letter, nothing between dollars and backslashes."""
+    return re.sub(r"\\\w+|\\.", "a", text).translate(str.maketrans("", "", "${}_ "))
 
 
 def axis_label(values: xr.DataArray) -> str:

@@ -122,6 +122,7 @@ class Sweep:
         if self.simulation is not None:
             check.check_choices(self.model, self.simulation.features, self.loss, self.simulation.method)
             check.check_readout_parameters(self.alpha, self.lam)
+            check.check_loss(self.loss, self.target, self.lam)
 
     def numbers(self) -> dict[str, Any]:
         """The model's numbers and the noise, in the order of the grid's dimensions; then alpha and lam."""

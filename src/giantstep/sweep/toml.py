@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..cli.ranges import numbers
-from ..errors import ParameterError
+from ..errors import ExpressionError, ParameterError
 from ..model import Letters, Network, SpikedRF, Target
 from .description import Sweep, check_keys, fields_of
 
@@ -50,6 +50,8 @@ def read(path: str | os.PathLike[str]) -> Sweep:
         raise ParameterError(f"{str(path)!r} is not a TOML file: {error}") from None
     try:
         return sweep_of(data)
+    except ExpressionError as error:
+        raise ParameterError(f"{str(path)!r}: {error.text!r}: {error.reason}") from error
     except ParameterError as error:
         raise ParameterError(f"{str(path)!r}: {error}") from error
 
