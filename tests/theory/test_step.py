@@ -1,0 +1,166 @@
+"""The step: Result 1 against closed forms, the law of the first batch, and how rows fluctuate given a batch."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import giantstep as gs
+from giantstep.losses import as_loss
+from giantstep.theory.step.batch import Batch, label_batch
+from giantstep.theory.step.imprint import _rows
+from giantstep.theory.step.mapping import Step, common_drag, residual_moments
+
+EXACT = 1e-12  # closed forms: rounding and quadratures that are exact to 1e-13
+
+
+# Result 1 in closed form: relu, whose moments at a bias b are E σ = bΦ + φ, h1 = Φ, h2 = φ, E σ'² = Φ
+
+
+def _by_hand(eta, alpha0, beta, noise, letters: gs.Letters) -> tuple[np.ndarray, float, np.ndarray]:
+    """r per letter, γ and c per letter of a relu network on y = z² + z: E y = 1, E zy = 1, E y² = 4."""
+    values, weights = np.array(letters.values), np.array(letters.weights)
+    b = np.array(letters.biases or np.zeros(len(values)))
+    h1, h2 = norm.cdf(b), norm.pdf(b)
+    f0 = float(np.sum(values * weights * (b * h1 + h2)))
+    square = 4.0 - 2.0 * f0 + f0**2 + noise**2
+    length = math.sqrt(1.0 + square / alpha0)
+    k = eta / beta * values
+    c = (1.0 + k * h2 * (1.0 - f0)) ** 2 + k**2 * h1 * (1.0 - h1) * square / alpha0
+    return k * h1 * length, 1.0 / length, c
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        gs.Letters((1.0,), (1.0,)),
+        gs.Letters((0.7,), (1.0,), biases=(0.4,)),
+        gs.Letters((-0.5, 1.5), (0.3, 0.7), biases=(-0.6, 0.9)),
+    ],
+    ids=["uniform", "one letter with a bias", "letters with biases"],
+)
+def test_a_relu_layer_after_the_step_is_what_its_closed_form_says(letters):
+    net = gs.Network("relu", eta=1.3, alpha0=0.8, beta=1.7, readout=letters)
+    target = gs.Target("x**2 + x", noise=0.6)
+    spikes, gamma, c = _by_hand(1.3, 0.8, 1.7, 0.6, letters)
+    found = net.equivalent(target)
+    assert np.asarray(found.gamma).item() == pytest.approx(gamma, rel=EXACT)
+    assert np.asarray(found.r) * np.asarray(found.readout.values) == pytest.approx(
+        spikes if len(spikes) > 1 or letters.biases else spikes / letters.values[0], rel=EXACT
+    )
+    assert np.ravel(found.readout.c or found.c) == pytest.approx(c, rel=EXACT)
+
+
+def test_the_equivalent_of_a_network_with_biases_has_the_network_s_errors():
+    letters = gs.Letters((-0.5, 1.5), (0.3, 0.7), biases=(-0.6, 0.9))
+    net = gs.Network("relu", eta=0.8, alpha0=2.0, beta=1.2, readout=letters)
+    options = {"alpha": 1.3, "lam": 0.1, "d": 300}
+    a = gs.predict(net, "x**2 + x", bulk="isotropic", **options)
+    b = gs.predict(net.equivalent(gs.Target("x**2 + x")), "x**2 + x", **options)
+    assert float(a.test_error) == pytest.approx(float(b.test_error), rel=1e-9)
+
+
+def test_residuals_of_another_loss_are_its_forces():
+    """Logistic loss, odd activation: f0 = 0, so e = y/2. On the sign of z² - 1, E[(z² - 1) y] = 4 φ(1)."""
+    step = Step(
+        gs.Network("tanh", 1.0, 1.0).activation,
+        gs.Letters((1.0,), (1.0,)),
+        gs.Target("sign(x**2 - 1)"),
+        as_loss("logistic"),
+    )
+    e = residual_moments(step, np.zeros(1))
+    assert e.mean[0] == pytest.approx(0.5 * (1.0 - 2.0 * (2.0 * norm.cdf(1.0) - 1.0)), rel=EXACT)
+    assert e.first[0] == pytest.approx(0.0, abs=EXACT)
+    assert e.second[0] == pytest.approx(2.0 * norm.pdf(1.0), rel=EXACT)
+    assert e.square[0] == pytest.approx(0.25, rel=EXACT)
+
+
+@pytest.mark.parametrize(("loss", "curvature"), [("square", 1.0), ("logistic", 0.25)])
+def test_the_step_drags_the_common_part_of_linear_rows_by_their_own_output(loss, curvature):
+    """σ = 2x, letter 0.6: the output is linear in the mean row with slope 1.2, and so is the pull on each row."""
+    step = Step(
+        gs.Network("2*x", 1.0, 1.0).activation, gs.Letters((0.6,), (1.0,)), gs.Target("sign"), as_loss(loss)
+    )
+    drag = common_drag(
+        step, eta=np.array([0.9, 0.0]), alpha0=np.ones(2), beta=np.full(2, 1.5), noise=np.zeros(2)
+    )
+    # differences with steps of 1e-4 of a smooth function of order one
+    assert drag == pytest.approx([0.6 * curvature * 1.2**2, 0.0], rel=1e-7)
+
+
+def test_a_stretch_along_the_target_alone_is_reason_to_warn():
+    """At α0 = ∞ nothing inflates the rows, but the second coefficients of relu and x² stretch them."""
+    letters = gs.Letters((1.0, 1.0), (0.5, 0.5), biases=(0.0, 0.5))
+    net = gs.Network("relu", eta=1.0, alpha0=np.inf, readout=letters)
+    with pytest.warns(gs.GiantstepWarning, match="inflated by .* and stretched"):
+        gs.predict(net, "x**2", alpha=1.0, lam=0.1, d=300)
+
+
+def test_the_linear_error_of_a_target_with_a_mean():
+    assert gs.linear_error("relu") == pytest.approx(0.25 - 1.0 / (2.0 * math.pi), rel=EXACT)
+    assert gs.linear_error("sign") == pytest.approx(1.0 - 2.0 / math.pi, rel=EXACT)
+
+
+# the law of the first batch
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.5], ids=["clean", "faint noise", "noise"])
+def test_averages_over_the_batch_are_those_over_its_samples(noise):
+    """E[z^k g(y)] with y = sin(2z) + z²/2 + noise·ε, by a trapezoidal rule in both variables."""
+    x = np.linspace(-9.0, 9.0, 1201)
+    w = norm.pdf(x) / norm.pdf(x).sum()
+    y = (np.sin(2.0 * x) + 0.5 * x**2)[:, None] + noise * x
+    batch = label_batch(gs.Target("sin(2*x) + x**2/2"), noise, 512)[0]
+    for g in (np.ones_like, lambda y: y, lambda y: y**2, np.cos, lambda y: np.exp(-(y**2))):
+        for power in range(3):
+            expected = (w * x**power) @ (g(y) @ w)
+            assert batch.mean(g(batch.e), power)[0] == pytest.approx(expected, rel=1e-9, abs=1e-10), power
+
+
+def test_a_batch_of_signs_knows_where_they_are():
+    """Y = sign(z - ½) turned over with chance 0.1: E Y = 0.8 (1 - 2Φ(½)), E zY = 1.6 φ(½), E z²Y = E Y + 0.8 φ(½)."""
+    batch = label_batch(gs.Target("sign(x - 0.5)", flips=0.1), 0.0, 256)[0]
+    mean = 0.8 * (1.0 - 2.0 * norm.cdf(0.5))
+    found = [batch.mean(batch.e, power)[0] for power in range(3)]
+    assert found == pytest.approx([mean, 1.6 * norm.pdf(0.5), mean + 0.8 * norm.pdf(0.5)], rel=EXACT)
+    assert [batch.mean(batch.e**2, power)[0] for power in range(3)] == pytest.approx(
+        [1.0, 0.0, 1.0], abs=EXACT
+    )
+
+
+# how rows fluctuate given a batch
+
+
+@pytest.mark.parametrize("activation", ["tanh(2*x + 1)", "relu"])
+def test_row_norms_fluctuate_as_predicted_given_the_batch(activation):
+    """d Var |w|², and dE[|w|² w] along its own direction, over 20 000 rows that one batch of a strong step moved.
+
+    Four standard errors, of 1 to 2 per cent each, and 6/d for what the limit leaves out.
+    """
+    d, n0, k, count = 400, 240, 2.5, 20_000
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n0, d))
+    z = X[:, 0]
+    e = np.sin(2.0 * z) + 0.7 * (z > 0.3)
+    f = gs.Network(activation, 1.0, 1.0).activation
+    W = rng.standard_normal((count, d))
+    W /= np.linalg.norm(W, axis=1)[:, None]
+    slopes = f.derivative(W @ X.T)
+    W += k * ((slopes - slopes.mean()) * e) @ X / n0
+    delta = (W**2).sum(axis=1)
+    delta -= delta.mean()
+
+    batch = Batch(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0)
+    rows = _rows(f, batch, np.array([d / n0]), np.full((1, 1), k))
+    fa, fb = X.T @ rows.fa[0, 0] / n0, X.T @ rows.fb[0, 0] / n0
+    pull = fa + fb + rows.b[0, 0] * X.T @ (e * (X @ fb)) / n0
+    variance = rows.direct[0, 0] + fb @ fb
+    _assert_mean(d * delta**2 / variance, 6.0 / d)
+    if activation != "relu":  # σ' - ½ is odd there: norms and rows are uncorrelated
+        _assert_mean(d * delta * (W @ pull) / (pull @ pull), 6.0 / d)
+
+
+def _assert_mean(values: np.ndarray, more: float) -> None:
+    """That the mean is 1, within four standard errors and `more`."""
+    assert abs(values.mean() - 1.0) < 4.0 * values.std() / math.sqrt(len(values)) + more
