@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,9 @@ Start here:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 when all is well, 2 for anything refused, 130 after Ctrl-C."""
     from ..errors import ExpressionError, GiantstepError
+    from . import streams
 
+    streams.prepare()
     warnings.showwarning = _show_warning
     try:
         status = _run(arguments)
@@ -47,8 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("interrupted: nothing more was computed or written", file=sys.stderr)
         status = 130
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.abandon_output()
         status = 141
+    except OSError as error:
+        if error.filename is None:
+            streams.abandon_output()
+        place = "standard output" if error.filename is None else repr(error.filename)
+        status = _refuse(f"{place} cannot be used: {error.strerror or error}; choose another place")
+    except MemoryError as error:
+        status = _refuse(f"there is not enough memory ({error}); use shorter ranges or a smaller d")
     sys.exit(status)
 
 
@@ -71,14 +79,12 @@ def make_app() -> App:
         suppress_keyboard_interrupt=False,
     )
     verbs = (commands.predict, commands.simulate, commands.compare)
-    verbs += (insight.bounds, insight.learned, insight.spectrum, insight.tune)
-    for place, verb in enumerate(
-        (*verbs, commands.coefficients, commands.functions, explore.explore, commands.demo)
-    ):
+    verbs += (insight.bounds, insight.learned, insight.spectrum, insight.tune, commands.coefficients)
+    for place, verb in enumerate((*verbs, commands.functions)):
         app.command(verb, sort_key=place, help_epilogue="")
-    app.command(sweep.make_sweep_app())
-    for verb in (figures.figure, figures.reproduce):
-        app.command(verb, sort_key=3.7, help_epilogue="")
+    app.command(sweep.make_sweep_app(sort_key=len(verbs) + 1))
+    for place, verb in enumerate((figures.figure, figures.reproduce, explore.explore, commands.demo)):
+        app.command(verb, sort_key=len(verbs) + 2 + place, help_epilogue="")
     return app
 
 
@@ -88,7 +94,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         return make_app()(arguments, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
-        return _refuse(f"{' '.join(str(error).split())} (giantstep --help lists what there is)")
+        help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
+        return _refuse(f"{' '.join(str(error).split())} ({help_page} lists what there is)")
 
 
 def _refuse(message: str) -> int:

@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
 from . import output as out
-from .options import Layer, Output, Picture, option
+from .options import LOSSES, Layer, Output, Picture, option
 from .ranges import numbers
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _ERRORS = ("test_error", "test_error_01", "train_error")
 
 _Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
 _Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
-_Loss = Annotated[str, option("loss of the readout", _READOUT, "NAME")]
+_Loss = Annotated[str, option(LOSSES, _READOUT, "NAME")]
 _Bulk = Annotated[str | None, option("model of the first layer's bulk: isotropic or exact", _READOUT, "NAME")]
 _NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
 
@@ -212,7 +212,9 @@ def functions(
 
 def coefficients(
     *,
-    kappa: Annotated[str, option("projection of the input on the spike", _READOUT)] = "-4:4:9",
+    kappa: Annotated[
+        str, option("projection of the input on the spike", Group("The question", sort_key=4))
+    ] = "-4:4:9",
     layer: Layer = _NO_LAYER,
     output: Picture = _NO_PICTURE,
 ) -> int:
@@ -263,11 +265,8 @@ def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, 
 
 
 def _status(simulation: xr.Dataset) -> int:
-    """130, as after any Ctrl-C, when the simulation was cut short: what is shown are the finished trials."""
-    if not simulation.attrs.get("interrupted"):
-        return 0
-    out.note(f"interrupted: only {simulation.sizes['trial']} trials were finished")
-    return 130
+    """130, as after any Ctrl-C, when the simulation was cut short (of which `simulate` has warned)."""
+    return 130 if simulation.attrs.get("interrupted") else 0
 
 
 def smooth(theory: Any, compared: xr.Dataset, name: str, x: str | None) -> xr.Dataset:

@@ -59,9 +59,11 @@ def figure(
 ) -> int:
     """Draw one figure of the paper: theory, simulation, picture.
 
-    giantstep figure
-    giantstep figure width
-    giantstep figure 5 --full --device cuda --out figures
+    Without a name, the list of figures.
+
+      giantstep figure
+      giantstep figure width
+      giantstep figure 5 --full --device cuda --out figures
     """
     from ..figures import NAMES, find
 

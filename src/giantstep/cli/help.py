@@ -19,7 +19,7 @@ class PlainHelp:
         lines = [f"{panel.title}:"]
         for entry in panel.entries:
             names = ", ".join(sorted(entry.display_labels, key=len))
-            if entry.metavar and entry.metavar != "CHOICE":
+            if entry.metavar and entry.metavar != "CHOICE" and names.startswith("-"):
                 names = f"{names} {entry.metavar}"
             if entry.choices:
                 names = f"{names} {'|'.join(entry.choices)}"
@@ -35,7 +35,7 @@ class PlainHelp:
 
 def _entry(names: str, description: str, entry: Any) -> list[str]:
     remark = " (required)" if entry.required else ""
-    if entry.default is not None:
+    if entry.default not in (None, "False"):  # a switch that is off needs no remark
         remark = f" (default {entry.default})"
     wrapped = textwrap.wrap(
         " ".join(description.split()) + remark,

@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
 from . import output as out
-from .options import Layer, Picture, option
+from .options import LOSSES, Layer, Picture, option
 from .ranges import numbers
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def learned(
     alpha: Annotated[str, option("samples for the readout, divided by d", _QUESTION)],
     lam: Annotated[str, option("ridge penalty", _QUESTION)],
     at: Annotated[str, option("where, along the target's direction", _QUESTION)] = "-3:3:13",
-    loss: Annotated[str, option("loss of the readout", _QUESTION, "NAME")] = "square",
+    loss: Annotated[str, option(LOSSES, _QUESTION, "NAME")] = "square",
     bulk: _Bulk = None,
     d: _D = None,
     layer: Layer = _NO_LAYER,

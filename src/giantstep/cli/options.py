@@ -25,6 +25,10 @@ _COMMON = Group("Both", sort_key=3)
 _OUTPUT = Group("Output", sort_key=5)
 
 NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0"), ("r", "gamma", "c")
+LOSSES = (
+    "loss of the readout: square, huber:0.5, absolute, pinball:0.9; for labels ±1 also logistic, hinge, "
+    "squared_hinge, exponential"
+)
 
 
 def option(help: str, group: Group, metavar: str = "RANGE") -> Any:
@@ -63,7 +67,8 @@ class Layer:
     readout: Annotated[
         str,
         option(
-            "initial readout: uniform, rademacher, ternary, gaussian, or value:weight pairs, as in -1:0.5,1:0.5",
+            "initial readout: uniform, rademacher, ternary, gaussian, uniform-interval, or value:weight pairs, as in "
+            "-1:0.5,1:0.5 (value:weight:bias with biases)",
             _COMMON,
             "LETTERS",
         ),
@@ -145,19 +150,20 @@ class Picture(Output):
 
 
 def letters(text: str) -> Letters:
-    """The initial readout: a name, or letters as value:weight pairs."""
+    """The initial readout: a name, or letters as value:weight pairs or value:weight:bias triples."""
     from ..model import Letters, as_letters
 
     if ":" not in text or text[0].isalpha():  # a name, which may have a number of nodes: gaussian:20
         return as_letters(text)
     try:
-        pairs = [tuple(map(float, pair.split(":"))) for pair in text.split(",")]
-        values, weights = zip(*((value, weight) for value, weight in pairs), strict=True)
+        columns = list(zip(*(map(float, entry.split(":")) for entry in text.split(",")), strict=True))
+        values, weights, biases = columns if len(columns) == 3 else (*columns, None)
     except ValueError:
         raise ParameterError(
-            f"--readout {text}: not a list of value:weight pairs; write it like -1:0.25,0:0.5,1:0.25"
+            f"--readout {text}: not a list of value:weight pairs; write it like -1:0.25,0:0.5,1:0.25, or with a bias "
+            "in each, like 1:0.5:0,1:0.5:0.7"
         ) from None
-    return Letters(values, weights)
+    return Letters(values, weights, biases)
 
 
 def _flags(names: Any) -> str:

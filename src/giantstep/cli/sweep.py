@@ -57,11 +57,11 @@ class Where:
 _HERE = Where()
 
 
-def make_sweep_app() -> App:
-    """The command group."""
+def make_sweep_app(sort_key: int) -> App:
+    """The command group; `sort_key` is its place in the list of commands."""
     app = App(
         name="sweep",
-        sort_key=3.5,
+        sort_key=sort_key,
         help=_HELP,
         help_epilogue="",
         help_format="plaintext",

@@ -101,7 +101,8 @@ def _literal(value: Any) -> str:
     if isinstance(value, float):
         return "np.inf" if math.isinf(value) else repr(value).removesuffix(".0")
     if isinstance(value, gs.Letters):
-        return f"gs.Letters({_literal(value.values)}, {_literal(value.weights)})"
+        biases = "" if value.biases is None else f", biases={_literal(value.biases)}"
+        return f"gs.Letters({_literal(value.values)}, {_literal(value.weights)}{biases})"
     if isinstance(value, dict):
         return (
             "{" + ", ".join(f"{json.dumps(name)}: {_literal(inner)}" for name, inner in value.items()) + "}"
