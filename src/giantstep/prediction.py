@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from .model import FunctionLike, Parameter
-    from .theory.engine import Problem
-    from .theory.problem import Posed
+    from .theory.pose import Posed
+    from .theory.problem import Problem
 
 TOLERANCE = 1e-9
 _REAL_SIZE, _UNREACHABLE = 1e3, 0.03  # a usual size, and how far the limit may be from it without a warning
@@ -94,7 +93,7 @@ def predict(
         for a Network also `c`, `r`, `gamma`; per point `residual`, `quadrature_error`, `converged` and `status`.
     """
     from .theory import engine
-    from .theory.problem import pose
+    from .theory.pose import pose
 
     target = as_target(target)
     loss = as_loss(loss)
@@ -135,18 +134,7 @@ def _warn_if_unreachable(problem: Problem, errors: np.ndarray, tolerance: float)
     u, a = (size // 2 for size in problem.alpha.shape)
     if not np.isinf(problem.d[u, a]):
         return
-    names = ("alpha", "beta", "lam", "noise")
-    settings = {name: getattr(problem, name)[[u]][:, [a]] for name in names}
-    layer = {name: getattr(problem, name)[[u]] for name in ("r", "c", "gamma")}
-    rows = np.array([u])
-    bulks = problem.bulks
-    sized = replace(
-        problem,
-        **settings,
-        **layer,
-        d=np.full((1, 1), _REAL_SIZE),
-        bulks=lambda _, refinement: bulks(rows, refinement),
-    )
+    sized = problem.at(u, a, d=_REAL_SIZE)
     real, limit = float(engine.solve(sized, tolerance)["test_error"][0, 0]), float(errors[u, a])
     if abs(limit / real - 1.0) > _UNREACHABLE:
         warnings.warn(
@@ -195,8 +183,8 @@ def _dataset(
     answers: dict[str, np.ndarray],
     loss: Loss,
 ) -> xr.Dataset:
-    from .theory.engine import FAILED, STATUS
     from .theory.groups import expand, summed
+    from .theory.status import FAILED, SENTENCES
 
     one = model.readout.single
     letter = () if one else ("letter",)
@@ -218,7 +206,7 @@ def _dataset(
             shaped[failed] = np.nan
         variables[name] = (dims + extra, shaped)
     variables["converged"] = (dims, ~failed)
-    variables["status"] = (dims, np.array(STATUS, dtype=object)[code])
+    variables["status"] = (dims, np.array(SENTENCES, dtype=object)[code])
     if isinstance(model, Network):
         variables |= _first_layer_variables(model, grid, posed, letter)
     values = list(model.readout.values)

@@ -7,7 +7,7 @@ import giantstep as gs
 from giantstep.grid import Grid
 from giantstep.theory.bulk import Bulk, Isotropic, Orthogonal
 from giantstep.theory.equations.response import respond, signal_energy_gradient, total_tangent
-from giantstep.theory.problem import pose
+from giantstep.theory.pose import pose
 from giantstep.theory.symmetric import packing
 
 from . import rows

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import giantstep as gs
-from giantstep.theory import engine, square
+from giantstep.theory import engine, problem, square
 
 NET = {"eta": 1.5, "alpha0": 0.8}
 SATURATING = gs.SpikedRF("tanh", r=8.0, gamma=0.9)  # ridgeless interpolation is out of reach here
@@ -34,13 +34,12 @@ def test_results_do_not_depend_on_the_size_of_blocks(bulk, monkeypatch):
     whole = predict()
     sizes = []
     solve = engine._solve_rectangle
-    monkeypatch.setattr(engine, "_BLOCK", 1 << 8)
+    for module in (engine, problem):
+        monkeypatch.setattr(module, "BLOCK", 1 << 8)
     monkeypatch.setattr(
         engine,
         "_solve_rectangle",
-        lambda problem, chunk, block, *rest, **more: (
-            sizes.append(len(chunk) * len(block)) or solve(problem, chunk, block, *rest, **more)
-        ),
+        lambda part, tolerance: sizes.append(len(part.chunk) * len(part.block)) or solve(part, tolerance),
     )
     # refinement is decided block by block, so that two answers may differ within their tolerance
     _assert_same(predict(), whole, 1e-9)

@@ -11,7 +11,7 @@ from giantstep.theory import engine
 from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.response import respond
 from giantstep.theory.groups import Merging, merge
-from giantstep.theory.problem import pose
+from giantstep.theory.pose import pose
 from giantstep.theory.symmetric import packing
 
 from . import reference_groups
@@ -132,7 +132,7 @@ def _unmerged(model, target: gs.Target, bulk: str, monkeypatch, **options) -> di
         count = len(letters.values)
         return Merging(letters, np.arange(count), np.ones(count), np.ones(count))
 
-    monkeypatch.setattr("giantstep.theory.problem.merge", as_they_are)
+    monkeypatch.setattr("giantstep.theory.pose.merge", as_they_are)
     parameters = {"beta": model.beta, "noise": target.noise, **options}
     names = ("eta", "alpha0") if isinstance(model, gs.Network) else ("r", "gamma", "c")
     parameters |= {name: getattr(model, name) for name in names}
@@ -147,7 +147,7 @@ def test_for_odd_activations_only_the_size_of_a_letter_matters(bulk, values, mon
     net = gs.Network("tanh", eta=2.0, alpha0=0.8, beta=1.2, readout=gs.Letters(values, weights))
     target = gs.Target("sin", noise=0.2)
     # what a step takes from the rows' common part, of order 1/d, is known for one group only
-    monkeypatch.setattr("giantstep.theory.problem.common_drag", lambda step, **_: np.zeros(1))
+    monkeypatch.setattr("giantstep.theory.pose.common_drag", lambda step, **_: np.zeros(1))
     found = _predict(net, target, bulk=bulk, d=300)
     plain = _unmerged(net, target, bulk, monkeypatch, alpha=1.3, lam=0.1, d=300.0)
     assert float(found.test_error) == pytest.approx(plain["test_error"].item(), rel=1e-10)

@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Network, SpikedRF, Target, as_target
 from ..theory.features import Features, Label
-from ..theory.problem import Posed, pose
+from ..theory.pose import Posed, pose
 from ..theory.step.mapping import linear_error
 from ..theory.tabulated import averaged
 

@@ -12,7 +12,7 @@ from ..errors import ParameterError
 from ..grid import Grid
 from ..losses import as_loss
 from ..model import Network, SpikedRF, Target
-from ..theory.problem import pose
+from ..theory.pose import pose
 from ..theory.step.mapping import Step, activation_moments, linear_error, residual_moments
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..functions import Function
 from ..gaussian import points_needed, sample, tail_reach
+from ..theory import square
 from ..theory.bulk import Bulk, Isotropic
-from ..theory.equations import square
 from ..theory.equations.averages import Averages, expand
 from ..theory.equations.means import Setting
 from ..theory.equations.response import respond
@@ -55,7 +55,7 @@ def error_and_gradient(
     features = _moved_features(activation, biases, features, layer)
     label = _moved_label(target, features.kappa, label, layer.gamma)
     moved = Isotropic(layer.c, bulk.weights, drag=layer.drag)
-    start = _moved_responses(features, moved, setting, np.repeat(here.V, D, axis=0))
+    start = _moved_responses(features, moved, setting, np.repeat(here.state.V, D, axis=0))
     found = square.solve(features, label, moved, setting, start)
     return float(here.test_error[0, 0]), np.imag(found.test_error)[:, 0] / TINY
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..gaussian import STRIDES, moments
 from ..model import Network, SpikedRF, as_target, parameter
-from ..theory.problem import pose
-from ..theory.tabulated import tabulate
+from ..theory.pose import pose
 from .bounds import checked_target, lowest, model_grid, project, provenance
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def bound_functions(
     K = problem.r.shape[1]
     upper, along, across = [], [], []
     for u in range(len(problem.gamma)):  # one at a time: rules differ, and a figure has few curves
-        features, label = tabulate(problem, np.array([u]), _POINTS).at(STRIDES[0])
+        features, label = problem.table(np.array([u]), _POINTS).at(STRIDES[0])
         _, best, side = lowest(features, label, exact)
         upper.append(project(features, features.mu0, label.t0).coefficients[0])
         along.append(best.coefficients[0])

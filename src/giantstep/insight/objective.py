@@ -13,9 +13,8 @@ from ..grid import Grid
 from ..losses import as_loss
 from ..model import Network, SpikedRF, Target
 from ..theory.equations.means import Setting
-from ..theory.problem import Posed, pose
+from ..theory.pose import Posed, pose
 from ..theory.step.mapping import Step, common_drag, first_layer
-from ..theory.tabulated import tabulate
 from .derivative import TINY, Layer, error_and_gradient
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class Objective:
         if "split" in moved:
             setting.alpha = ((1.0 - moved["split"]) * at["budget"])[:, None]
         layer = self._layer(posed, at, moved, count)
-        features, label = tabulate(problem, np.array([0]), points).at(1)
+        features, label = problem.table(np.array([0]), points).at(1)
         rules = (features, label, problem.bulks(np.array([0]), 0)[0])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return error_and_gradient(

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ConvergenceError, ParameterError
 from ..grid import Grid
 from ..model import Network, SpikedRF, Target, as_target, parameter
-from ..theory.problem import Posed, pose
+from ..theory.pose import Posed, pose
 from .bounds import model_grid, provenance
 from .spectra.feature_bulk import FeatureBulk, feature_table
 from .spectra.halfplane import Follower

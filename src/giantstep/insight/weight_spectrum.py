@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..losses import as_loss
 from ..model import Network, SpikedRF, Target, as_target, parameter
-from ..theory.problem import pose
+from ..theory.pose import pose
 from ..theory.step.batch import Batch, label_batch, residuals
 from ..theory.step.mapping import Step, activation_moments
 from .bounds import model_grid, provenance

@@ -1,41 +1,40 @@
-"""From parameter arrays to answers: blocks of work, refinement of the rule in κ, limits, diagnostics.
+"""From a problem to answers: blocks of work, refinement of the rule in κ, diagnostics.
 
-A problem has U first layers and, for each, A settings of the readout. Work goes in rectangles of (U, A) that
-fit the cache. Each rectangle is solved on three nested rules in κ, coarse to fine, each starting from the
-last: that costs less than the finest alone, and yields the quadrature error. Points whose error is too large
-go on to a rule with twice the nodes.
+Work goes in rectangles of (first layers, settings) that fit the cache. Each rectangle is solved on three nested
+rules in κ, coarse to fine, each starting from the last: that costs less than the finest alone, and yields the
+quadrature error. Points whose error is too large go on to a rule with twice the nodes, or to one cut around the
+thin layers that are to blame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..functions import Function
 from ..gaussian import STRIDES, extrapolated_error
-from ..losses import Loss
 from ..losses import square as square_loss
+from . import convex, square
 from .bulk import Bulk
-from .channel import Channel, make_channel
-from .equations import convex, square
-from .equations.layers import bends, profile_of, rule_nodes
+from .channel import make_channel
+from .equations.layers import Profile, bends, profile_of, rule_nodes
 from .equations.limits import Limits
 from .equations.means import Setting
 from .equations.signs import count_wrong_signs
 from .equations.solution import Solution
-from .features import Features, Label, Table, evaluations_per_model, is_sharp
-from .labels import BinaryLaw
+from .features import Features, Label
+from .problem import BLOCK, Problem
+from .status import CONVERGED, FAILED, IMPRECISE, RARE_INPUTS, SEPARABLE, UNSOLVED
 from .symmetric import packing
 
 RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
-_FARTHEST = 2.0  # how much the range of κ may grow
-_FINEST = 2048  # κ intervals per piece at which refinement gives up,
+_COARSEST = 48  # κ intervals per piece to begin with,
+_FINEST = 2048  # and at which refinement gives up,
 _FINEST_CONVEX = 256  # for losses that need rules in two dimensions or more,
 _FINEST_LAYERS = 64  # and between the cuts of thin layers
-_BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
+_FARTHEST = 2.0  # how much the range of κ may grow
 _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
 _HARDLY_EVER = (
     1e-2  # share of samples; also the training loss, over E σ*², under which its error counts as absolute
@@ -46,58 +45,17 @@ _SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails 
 # answers whose quadrature error counts, and the size under which it counts as absolute
 _MONITORED = (("test_error", _NEARLY_ZERO), ("train_loss", _HARDLY_EVER))
 
-STATUS = (
-    "converged",
-    "the self-consistent equations were not solved to tolerance: try a larger lam or alpha away from beta",
-    "numerical integration did not reach the tolerance: the quadrature_error says how far it got",
-    "ridgeless at the interpolation threshold: the error diverges",
-    "ridgeless interpolation is decided here by rare inputs far out along the spike, where the activation"
-    " saturates: the limit is infinite or out of reach; use a small positive lam",
-    "the labels are all but separable along the spike alone, where the ridge does not act at d = infinity, and a"
-    " margin loss then drives m to infinity: give a finite d, or labels with flips or latent_noise, or another gamma",
-)
-FAILED = (1, 2, 4, 5)
+Answers = dict[str, np.ndarray]
 
 
-# bulks(chunk, refinement) gives the bulk of some first layers on three nested rules, finest first; the rules
-# that a bulk may have inside (over the first batch) have 2^refinement times their usual number of nodes
-Bulks = Callable[[np.ndarray, int], tuple[Bulk, Bulk, Bulk]]
-
-
-@dataclass
-class Problem:
-    """What `predict` asks: K groups; first layers [U, K] or [U]; readout settings [U, A]."""
-
-    activation: Function
-    target: Function
-    weights: np.ndarray  # [K]
-    biases: np.ndarray  # [K]
-    r: np.ndarray  # [U, K]
-    c: np.ndarray  # [U, K]
-    gamma: np.ndarray  # [U]
-    bulks: Bulks
-    alpha: np.ndarray  # [U, A]
-    beta: np.ndarray
-    lam: np.ndarray
-    noise: np.ndarray
-    d: np.ndarray
-    width: int = 64  # array elements in flight per grid point
-    loss: Loss = square_loss
-    law: BinaryLaw | None = None  # of labels ±1, whose clean version is `target`
-
-
-def solve(
-    problem: Problem, tolerance: float, progress: Callable[[float], None] | None = None
-) -> dict[str, np.ndarray]:
+def solve(problem: Problem, tolerance: float, progress: Callable[[float], None] | None = None) -> Answers:
     """Every answer of `predict` as arrays [U, A, ...]; nothing raises for a point that fails, it is flagged."""
     U, A = problem.alpha.shape
-    answers: dict[str, np.ndarray] = {}
-    order = np.argsort(_first_points(problem), kind="stable")
+    answers: Answers = {}
     done = 0
-    for chunk in _first_layer_blocks(problem, order):
-        for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * problem.width // _BLOCK))):
-            points = int(_first_points(problem)[chunk].max())
-            found = _solve_rectangle(problem, chunk, block, points, tolerance)
+    for chunk, points in problem.blocks(_COARSEST):
+        for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * problem.width // BLOCK))):
+            found = _solve_rectangle(_Rectangle(problem, chunk, block, points), tolerance)
             for name, values in found.items():
                 if name not in answers:
                     answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
@@ -108,137 +66,142 @@ def solve(
     return answers
 
 
-def _first_points(problem: Problem) -> np.ndarray:
-    """κ intervals to begin with, [U]: features vary on the scale √c/r. Sharp first layers are kept apart (odd)."""
-    steepness = (np.abs(problem.r) / np.sqrt(problem.c)).max(axis=1)
-    doublings = np.ceil(np.log2(np.maximum(steepness / 2.0, 1.0)))
-    points = 48 * 2 ** np.minimum(doublings, 4).astype(int)
-    return points + is_sharp(problem.target, problem.gamma)
+@dataclass(frozen=True)
+class _Rectangle:
+    """Some first layers with some settings of the readout, the rule in κ to solve them on, and where to start."""
+
+    problem: Problem
+    chunk: np.ndarray  # first layers
+    block: np.ndarray  # settings
+    points: int  # κ intervals per piece
+    refinement: int = 0  # how often the rules inside the bulk are doubled
+    farther: float = 1.0  # stretch of the range of κ
+    start: np.ndarray | None = None
+    layers: np.ndarray | None = None  # cuts of the rule in κ around thin layers
+
+    @property
+    def finest(self) -> int:
+        """κ intervals per piece beyond which it is not refined."""
+        if self.problem.loss == square_loss:
+            return _FINEST
+        return _FINEST_CONVEX if self.layers is None else _FINEST_LAYERS
 
 
-def _first_layer_blocks(problem: Problem, order: np.ndarray) -> list[np.ndarray]:
-    """Split the first layers into runs that share a rule and whose function evaluations fit a block."""
-    points = _first_points(problem)[order]
-    blocks = []
-    for value in np.unique(points):
-        members = order[points == value]
-        cost = evaluations_per_model(problem.activation, problem.target, int(value)) * problem.r.shape[1]
-        size = max(1, min(_BLOCK // cost, _BLOCK // problem.width))
-        blocks += np.split(members, range(size, len(members), size))
-    return blocks
+@dataclass
+class _Attempt:
+    """A rectangle's answers on its rule, with what tells how to do better."""
+
+    answers: Answers
+    solution: Solution  # on the finest of the three rules
+    error: np.ndarray  # quadrature error, [U, A], that of the wrong signs apart
+    final: np.ndarray  # where nothing is gained by refining, [U, A]
+    profile: Profile | None  # fields as functions of κ, for binary labels
+    nodes: np.ndarray  # κ of every point, [U·A, N]
 
 
-def _solve_rectangle(
-    problem: Problem,
-    chunk: np.ndarray,
-    block: np.ndarray,
-    points: int,
-    tolerance: float,
-    refinement: int = 0,
-    farther: float = 1.0,
-    start: np.ndarray | None = None,
-    layers: np.ndarray | None = None,
-) -> dict[str, np.ndarray]:
-    points -= points % 2
-    table = Table(
-        problem.activation,
-        problem.target,
-        problem.r[chunk],
-        problem.c[chunk],
-        problem.biases,
-        problem.gamma[chunk],
-        points,
-        farther,
-        problem.law,
-        layers,
-    )
-    rules = [table.at(stride) for stride in reversed(STRIDES)]
-    limits = Limits(problem, chunk, block, *rules[-1])
-    bulks = problem.bulks(chunk, refinement)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solutions = _on_rules(problem, chunk, rules, bulks, limits.setting, points, start)
-        error = _quadrature_error(solutions, rules[-1], problem.loss == square_loss)
-        total, profile, nodes = error, None, rule_nodes(rules[-1][0], limits.setting)
-        if problem.law is not None:  # on a rule of their own, which refining this one does not improve
-            profile = profile_of(problem, chunk, solutions[-1], bulks[0], limits.setting)
-            signs = count_wrong_signs(profile, problem.law, problem.loss, nodes)
-            solutions[-1].test_error_01, train, off = (part.reshape(error.shape) for part in signs)
-            solutions[-1].train_error_01 = np.where(limits.setting.unit == 0.0, 0.0, train)
-            total = np.where(off > _SIGNS_ACCEPTED, np.maximum(error, off), error)
-    answers = limits.apply(_answers(solutions[-1], total))
-    if problem.loss.margin:
-        answers["code"][(answers["code"] == 1) & _separable(solutions[-1], *rules[-1], limits.setting)] = 5
-    unresolved = ~(error <= tolerance) & ~limits.diverging
-    unresolved &= answers["code"] != 5
-    finest = _FINEST if problem.loss == square_loss else _FINEST_CONVEX if layers is None else _FINEST_LAYERS
-    cuts = None
-    may_bend = problem.loss != square_loss  # and real labels, which have no profile, blur thin layers
-    if profile is not None and may_bend and unresolved.any() and layers is None and points >= _LAYERS_FROM:
-        cuts = bends(profile, problem.loss, nodes).reshape(*error.shape, -1)
+def _solve_rectangle(rectangle: _Rectangle, tolerance: float) -> Answers:
+    """The answers of a rectangle; points that are not resolved are solved again, more finely."""
+    attempt = _attempt(rectangle, tolerance)
+    unresolved = ~(attempt.error <= tolerance) & ~attempt.final
+    for u, a, finer in _refinements(rectangle, attempt, unresolved, tolerance):
+        for name, values in _solve_rectangle(finer, tolerance).items():
+            attempt.answers[name][np.ix_(u, a)] = values
+    return attempt.answers
+
+
+def _refinements(
+    rectangle: _Rectangle, attempt: _Attempt, unresolved: np.ndarray, tolerance: float
+) -> Iterator[tuple[np.ndarray, np.ndarray, _Rectangle]]:
+    """Smaller rectangles with finer rules that hold all unresolved points, and where they lie in this one."""
+    if not unresolved.any():
+        return
+    problem, chunk, block = rectangle.problem, rectangle.chunk, rectangle.block
+    start = attempt.solution.start
+    cuts = _cuts(rectangle, attempt)
     if cuts is not None and cuts.size:
-        for u, a in np.argwhere(unresolved):
-            better = _solve_rectangle(
-                problem,
-                chunk[[u]],
-                block[[a]],
-                _LAYERS_POINTS,
-                tolerance,
-                0,
-                farther,
-                solutions[-1].start[[u]][:, [a]],
-                cuts[[u], a],
-            )
-            for name, values in better.items():
-                answers[name][u, a] = values[0, 0]
-    elif unresolved.any() and 2 * points <= finest:
+        for at in np.argwhere(unresolved):
+            u, a = at[:1], at[1:]
+            alone = _Rectangle(problem, chunk[u], block[a], _LAYERS_POINTS, farther=rectangle.farther)
+            yield u, a, replace(alone, start=start[np.ix_(u, a)], layers=cuts[u, a])
+    elif 2 * rectangle.points <= rectangle.finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
-        if (solutions[-1].tail[unresolved] > tolerance).any():
-            farther = min(_FARTHEST, farther * 4.0 / 3.0)
-        begin = None if problem.loss == square_loss else solutions[-1].start[np.ix_(u, a)]
-        better = _solve_rectangle(
-            problem, chunk[u], block[a], 2 * points, tolerance, refinement + 1, farther, begin, layers
+        cut_off = (attempt.solution.tail[unresolved] > tolerance).any()
+        finer = replace(
+            rectangle,
+            chunk=chunk[u],
+            block=block[a],
+            points=2 * rectangle.points,
+            refinement=rectangle.refinement + 1,
+            farther=min(_FARTHEST, rectangle.farther * 4.0 / 3.0) if cut_off else rectangle.farther,
+            start=None if problem.loss == square_loss else start[np.ix_(u, a)],
         )
-        for name, values in better.items():
-            answers[name][np.ix_(u, a)] = values
-    else:
-        imprecise = ~(answers["quadrature_error"] <= max(tolerance, ACCEPTED_ERROR)) & (answers["code"] == 0)
-        answers["code"][imprecise] = 2
-        if problem.loss.margin:
-            answers["code"][imprecise & _separable(solutions[-1], *rules[-1], limits.setting)] = 5
-        answers["code"][np.isin(answers["code"], FAILED) & (limits.setting.unit == 0.0)] = 4
-    return answers
+        yield u, a, finer
+
+
+def _cuts(rectangle: _Rectangle, attempt: _Attempt) -> np.ndarray | None:
+    """Where to cut the rule in κ, [U, A, ...], if thin layers may be what it does not resolve.
+
+    The square loss has no bends, and real labels, which have no profile, blur thin layers.
+    """
+    suspected = rectangle.layers is None and rectangle.points >= _LAYERS_FROM
+    if attempt.profile is None or rectangle.problem.loss == square_loss or not suspected:
+        return None
+    return bends(attempt.profile, rectangle.problem.loss, attempt.nodes).reshape(*attempt.error.shape, -1)
+
+
+def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
+    """Solve a rectangle on three nested rules, and judge every point by their differences."""
+    problem, chunk = rectangle.problem, rectangle.chunk
+    table = problem.table(chunk, rectangle.points, rectangle.farther, rectangle.layers)
+    rules = [table.at(stride) for stride in reversed(STRIDES)]
+    limits = Limits(problem, chunk, rectangle.block, *rules[-1])
+    setting = limits.setting
+    bulks = problem.bulks(chunk, rectangle.refinement)
+    nodes = rule_nodes(rules[-1][0], setting)
+    profile = None
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        solutions = _on_rules(rectangle, rules, bulks, setting)
+        solution = solutions[-1]
+        error = _quadrature_error(solutions, rules[-1], problem.loss == square_loss)
+        answers = _answers(solution, error)
+        if problem.law is not None:  # on a rule of their own, which refining this one does not improve
+            profile = profile_of(problem, chunk, solution, bulks[0], setting)
+            test, train, off = count_wrong_signs(profile, problem.law, problem.loss, nodes)
+            answers["test_error_01"] = test.reshape(error.shape)
+            answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train.reshape(error.shape))
+            off = off.reshape(error.shape)
+            answers["quadrature_error"] = np.where(off > _SIGNS_ACCEPTED, np.maximum(error, off), error)
+    limits.apply(answers)
+    separable = problem.loss.margin and _separable(solution, *rules[-1], setting)
+    final = limits.diverging | (separable & (answers["code"] == UNSOLVED))
+    _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
+    return _Attempt(answers, solution, error, final, profile, nodes)
 
 
 def _on_rules(
-    problem: Problem,
-    chunk: np.ndarray,
+    rectangle: _Rectangle,
     rules: list[tuple[Features, Label]],
     bulks: tuple[Bulk, Bulk, Bulk],
     setting: Setting,
-    points: int,
-    start: np.ndarray | None,
 ) -> list[Solution]:
     """Solutions on the three rules, coarse to fine, each starting from the last."""
+    problem, start = rectangle.problem, rectangle.start
     solutions: list[Solution] = []
     for (features, label), bulk, stride in zip(rules, reversed(bulks), reversed(STRIDES), strict=True):
-        start = solutions[-1].start if solutions else start
-
-        def channel(kappa: np.ndarray = features.kappa, stride: int = stride) -> Channel:
-            return make_channel(
-                problem.loss, problem.law, problem.target, kappa, problem.gamma[chunk], points // stride
-            )
-
         if problem.loss == square_loss:
             found = square.solve(features, label, bulk, setting, start)
         else:
-            found = convex.solve(features, label, bulk, channel(), setting, stride == 1, start)
+            gamma, fineness = problem.gamma[rectangle.chunk], rectangle.points // stride
+            channel = make_channel(problem.loss, problem.law, problem.target, features.kappa, gamma, fineness)
+            found = convex.solve(features, label, bulk, channel, setting, stride == 1, start)
         solutions.append(found)
+        start = found.start
     return solutions
 
 
 def _separable(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
     """Where the sign of the all-ones field alone, Σ μ0 m, is the right label for almost every κ, at d = ∞."""
-    field = solution.m @ features.mu0
+    field = solution.state.m @ features.mu0
     wrong = 0.5 * (1.0 - np.sign(field) * label.t0[:, None])
     return np.isinf(setting.d) & ((wrong * features.weights[:, None]).sum(axis=-1) < _HARDLY_EVER)
 
@@ -258,30 +221,39 @@ def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label],
         found = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
         error = np.maximum(error, found + solutions[-1].tail)
     if linear:
-        coarse, middle, fine = (s.V for s in solutions)
-        size = square.scale(fine, packing(solutions[-1].m.shape[-1]))
+        coarse, middle, fine = (s.state.V for s in solutions)
+        size = square.scale(fine, packing(solutions[-1].state.groups))
         last, previous = ((np.abs(a - b) / size).max(axis=-1) for a, b in ((fine, middle), (middle, coarse)))
         error = np.maximum(error, extrapolated_error(last, previous))
     return np.where(np.isfinite(error), error, np.inf)
 
 
-def _answers(solution: Solution, error: np.ndarray) -> dict[str, np.ndarray]:
-    pack = packing(solution.m.shape[-1])
+def _answers(solution: Solution, error: np.ndarray) -> Answers:
+    state = solution.state
+    pack = packing(state.groups)
     failed = ~(solution.residual <= RESIDUAL_TOLERANCE)
-    signs = {name: getattr(solution, name) for name in ("test_error_01", "train_error_01")}
-    return {name: values for name, values in signs.items() if values is not None} | {
+    return {
         "test_error": solution.test_error,
         "train_error": solution.train_error,
         "train_loss": solution.train_loss,
-        "m": solution.m,
-        "zeta": solution.zeta,
-        "psi": solution.psi,
-        "chi": solution.chi,
-        "q1": pack.matrix(solution.q),
-        "q2": pack.vector(solution.q),
-        "V1": pack.matrix(solution.V),
-        "V2": pack.vector(solution.V),
+        "m": state.m,
+        "zeta": state.zeta,
+        "psi": state.psi,
+        "chi": state.chi,
+        "q1": pack.matrix(state.q),
+        "q2": pack.vector(state.q),
+        "V1": pack.matrix(state.V),
+        "V2": pack.vector(state.V),
         "residual": solution.residual,
         "quadrature_error": error,
-        "code": failed.astype(np.int8),
+        "code": np.where(failed, UNSOLVED, CONVERGED).astype(np.int8),
     }
+
+
+def _judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tolerance: float) -> None:
+    """Say why a point fails, as far as this rule goes."""
+    code = answers["code"]
+    imprecise = ~(answers["quadrature_error"] <= max(tolerance, ACCEPTED_ERROR)) & (code == CONVERGED)
+    code[imprecise] = IMPRECISE
+    code[np.isin(code, (UNSOLVED, IMPRECISE)) & separable] = SEPARABLE
+    code[np.isin(code, FAILED) & interpolates] = RARE_INPUTS

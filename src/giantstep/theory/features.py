@@ -186,6 +186,12 @@ def is_sharp(target: Function, gamma: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(0.0, 1.0 - gamma**2)) < _SHARP * np.abs(gamma)
 
 
+def doublings(r: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """How often a usual number of κ intervals is doubled, [U]: features vary on the scale √c/r."""
+    steepness = (np.abs(r) / np.sqrt(c)).max(axis=1)
+    return np.minimum(np.ceil(np.log2(np.maximum(steepness / 2.0, 1.0))), 4).astype(int)
+
+
 def evaluations_per_model(activation: Function, target: Function, points: int) -> int:
     """Function values that one model needs per group, to size blocks of work."""
     inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 64

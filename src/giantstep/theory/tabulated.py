@@ -7,13 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ..gaussian import STRIDES, extrapolated_error
-from .engine import Problem
-from .features import Features, Label, Table, evaluations_per_model, is_sharp
+from .features import Features, Label
+from .problem import Problem
 
 Compute = Callable[[Features, Label, np.ndarray], np.ndarray]
 
 _COARSEST, _FINEST = 32, 2048  # κ intervals per piece: where refinement starts, and where it gives up
-_BLOCK = 1 << 20  # function values in flight
 
 
 def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -25,7 +24,7 @@ def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.n
     U = len(problem.gamma)
     values: np.ndarray | None = None
     error = np.empty(U)
-    for chunk, points in _blocks(problem):
+    for chunk, points in problem.blocks(_COARSEST):
         while len(chunk):
             found, off = _on_three_rules(problem, compute, chunk, points)
             if values is None:
@@ -40,7 +39,7 @@ def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.n
 def _on_three_rules(
     problem: Problem, compute: Compute, chunk: np.ndarray, points: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    table = tabulate(problem, chunk, points)
+    table = problem.table(chunk, points)
     rules = [table.at(stride) for stride in STRIDES]
     fine, middle, coarse = (compute(*rule, chunk) for rule in rules)
     features, label = rules[0]
@@ -50,31 +49,3 @@ def _on_three_rules(
     )
     off = extrapolated_error(last, previous)
     return fine, np.nan_to_num(off, nan=np.inf).max(axis=1)
-
-
-def tabulate(problem: Problem, chunk: np.ndarray, points: int) -> Table:
-    """The table of some of a problem's first layers."""
-    return Table(
-        problem.activation,
-        problem.target,
-        problem.r[chunk],
-        problem.c[chunk],
-        problem.biases,
-        problem.gamma[chunk],
-        points,
-    )
-
-
-def _blocks(problem: Problem) -> list[tuple[np.ndarray, int]]:
-    """First layers that can share a rule, and the rule to begin with: few enough at a time to bound the memory."""
-    sharp = is_sharp(problem.target, problem.gamma)
-    steepness = (np.abs(problem.r) / np.sqrt(problem.c)).max(axis=1)  # features vary on the scale √c/r
-    doublings = np.minimum(np.ceil(np.log2(np.maximum(steepness / 2.0, 1.0))), 4).astype(int)
-    blocks = []
-    for kind, doubled in sorted(set(zip(sharp.tolist(), doublings.tolist(), strict=True))):
-        members = np.flatnonzero((sharp == kind) & (doublings == doubled))
-        points = _COARSEST << doubled
-        cost = evaluations_per_model(problem.activation, problem.target, points) * problem.r.shape[1]
-        size = max(1, _BLOCK // cost)
-        blocks += [(members[i : i + size], points) for i in range(0, len(members), size)]
-    return blocks

@@ -17,8 +17,8 @@ import numpy as np
 from ..gaussian import STRIDES, extrapolated_error, points_needed, sample, tail_reach
 from ..grid import Grid
 from ..model import SpikedRF, Target, TwoSpikes, parameter
+from . import square
 from .bulk import Isotropic
-from .equations import square
 from .equations.means import Setting
 from .features import Features, Label, Table, coefficient_moments
 from .symmetric import packing
@@ -59,7 +59,7 @@ def predict_two_spikes(
         for stride in reversed(STRIDES):
             features, label = plane.table(points, stride)
             bulk = Isotropic(np.full((1, len(model.weights)), model.c), np.asarray(model.weights), spikes=2)
-            start = solutions[-1].V if solutions else None
+            start = solutions[-1].start if solutions else None
             solutions.append(square.solve(features, label, bulk, setting, start))
         coarse, middle, fine = (s.test_error for s in solutions)
         error = extrapolated_error(np.abs(fine / middle - 1.0), np.abs(middle / coarse - 1.0))
@@ -138,16 +138,18 @@ def _dataset(
 
     pack = packing(len(model.weights))
     dims, shape = grid.dims, grid.shape
-    zeta = np.stack([found.zeta, found.chi], axis=-1) @ plane.turn  # back to the user's directions
+    zeta = (
+        np.stack([found.state.zeta, found.state.chi], axis=-1) @ plane.turn
+    )  # back to the user's directions
     answers = {
         "test_error": (found.test_error, ()),
         "train_error": (found.train_error, ()),
         "train_loss": (found.train_loss, ()),
-        "m": (found.m, ("group",)),
+        "m": (found.state.m, ("group",)),
         "zeta": (zeta, ("group", "spike")),
-        "psi": (found.psi, ("group",)),
-        "q1": (pack.matrix(found.q), ("group", "group_")),
-        "q2": (pack.vector(found.q), ("group",)),
+        "psi": (found.state.psi, ("group",)),
+        "q1": (pack.matrix(found.state.q), ("group", "group_")),
+        "q2": (pack.vector(found.state.q), ("group",)),
         "residual": (found.residual, ()),
         "quadrature_error": (error, ()),
         "converged": ((found.residual <= _RESIDUAL) & (error <= _ACCEPTED), ()),

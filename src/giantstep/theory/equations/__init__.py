@@ -1,1 +1,1 @@
-"""Result 3: the equations that join features, bulk and channel, and the solvers of them at one rule in κ."""
+"""Result 3: what both solvers are made of. Order parameters, averages over κ, responses, means, and special limits."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,14 +16,12 @@ from ...losses import Loss
 from ..bulk import Bulk
 from ..channel.base import REACH
 from ..features import Features, features_at
+from ..problem import Problem
 from ..symmetric import packing
 from .averages import Averages
 from .means import Setting, wobble
 from .solution import Solution
 from .state import State, fields
-
-if TYPE_CHECKING:
-    from ..engine import Problem
 
 _MOST = 4  # crossings of a mark that are looked after
 _LAYER = 5.0  # half-width of a layer in its own units
@@ -99,8 +96,8 @@ def profile_of(
     """The fields of all points of a rectangle, one after the other, at any κ."""
     U, A = setting.alpha.shape
     rows = np.repeat(chunk, A)
-    means = np.stack([solution.m, solution.zeta, solution.chi][: bulk.modes], axis=2)
-    parts = (solution.V, solution.q, means, solution.psi)
+    found = solution.state
+    parts = (found.V, found.q, found.means, found.psi)
     state = State(*(part.reshape(U * A, 1, *part.shape[2:]) for part in parts))
     spread = wobble(bulk, setting)
     spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])

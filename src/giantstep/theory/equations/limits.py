@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..features import Features, Label
+from ..problem import Problem
+from ..status import DIVERGES, RARE_INPUTS
 from .means import Setting
-
-if TYPE_CHECKING:
-    from ..engine import Problem
 
 _ABSURD = 1e9  # error of an interpolating readout, over E σ*², beyond which the limit is taken to be infinite
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
@@ -52,11 +49,13 @@ class Limits:
         self.setting = Setting(alpha, beta, lam, noise, d, unit=np.where(self._interpolates, 0.0, 1.0))
         self._power = (w * label.t2).sum(axis=-1)[:, None]
 
-    def apply(self, answers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def apply(self, answers: dict[str, np.ndarray]) -> None:
         """Put infinities where the limit has them."""
         answers["q2"] *= self._norm
         absurd = self._interpolates & ~(answers["test_error"] <= _ABSURD * self._power)
-        answers["code"][absurd] = 4  # where an activation saturates, tails underflow before they are followed
+        answers["code"][absurd] = (
+            RARE_INPUTS  # where an activation saturates, tails underflow before they are followed
+        )
         answers["V1"][self._interpolates] = np.inf
         answers["V2"][self._interpolates | self._idle] = np.inf
         for name in ("test_error", "q1", "q2", "V1", "V2"):
@@ -68,5 +67,4 @@ class Limits:
             if name in answers:
                 answers[name][self.diverging] = 0.0
         answers["quadrature_error"][self.diverging] = 0.0
-        answers["code"][self.diverging] = 3
-        return answers
+        answers["code"][self.diverging] = DIVERGES

@@ -14,7 +14,7 @@ import numpy as np
 from ..bulk import Bulk
 from ..symmetric import packing, solve_small
 from .averages import apply
-from .response import Response
+from .response import Response, signal_energy_gradient
 
 _NULL = 1e-13  # relative size under which a direction of the all-ones modes counts as absent
 _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
@@ -99,6 +99,14 @@ def solve_means(
     with np.errstate(divide="ignore", invalid="ignore"):
         stiff = np.where(V2 > 0, held * bulk.weights * per_size / V2, 0.0)
     return Means(values, psi, u, stiff, (per_neuron - held) * per_size)
+
+
+def signal_norms(bulk: Bulk, response: Response, tangent: np.ndarray, means: Means) -> np.ndarray:
+    """The share of (q1, q2), packed, that the means bring along; q1 leaves out a·W along the spikes."""
+    pack = packing(len(bulk.weights))
+    energy = signal_energy_gradient(response, tangent, means.u, means.stiff, means.loose)
+    along = means.values[:, :, 1 : 1 + bulk.spikes]
+    return energy - pack.pack(np.einsum("uajs,uajt->uast", along, along), np.zeros_like(means.psi))
 
 
 def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""The unknowns of the general solver as one vector per grid point, in coordinates where steps stay admissible.
+"""The order parameters, and the general solver's unknowns: one vector per grid point in which steps stay admissible.
 
 Responses V and norms q are positive (matrices over the groups: positive definite), so their diagonals enter as
 logarithms and their off-diagonal entries as correlations; of q1 what enters is q1 - ψψᵀ, which is positive
@@ -26,6 +26,23 @@ class State:
     q: np.ndarray
     means: np.ndarray  # [U, A, 2 or 3, K]
     psi: np.ndarray  # [U, A, K]
+
+    @property
+    def groups(self) -> int:
+        return self.psi.shape[-1]
+
+    @property
+    def m(self) -> np.ndarray:
+        return self.means[:, :, 0]
+
+    @property
+    def zeta(self) -> np.ndarray:
+        return self.means[:, :, 1]
+
+    @property
+    def chi(self) -> np.ndarray:
+        """The third mean; zero for bulks that have none."""
+        return self.means[:, :, 2] if self.means.shape[2] == 3 else np.zeros_like(self.psi)
 
 
 def fields(

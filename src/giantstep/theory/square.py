@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bulk import Bulk
-from ..features import Features, Label
-from ..symmetric import Packing, packing, solve_small
-from .averages import Averages, apply, expand, symmetric
-from .means import Means, Setting, solve_means, wobble
-from .response import Response, respond, signal_energy_gradient, total_tangent
-from .solution import Solution
+from .bulk import Bulk
+from .equations.averages import Averages, apply, expand, symmetric
+from .equations.means import Means, Setting, signal_norms, solve_means, wobble
+from .equations.response import Response, respond, total_tangent
+from .equations.solution import Solution
+from .equations.state import State
+from .features import Features, Label
+from .symmetric import Packing, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
@@ -46,11 +47,7 @@ def solve(
         base += np.einsum("uast,uasn,uatn->uan", spread, tilt, tilt, optimize=True)
 
     pack = packing(len(bulk.weights))
-    tangent = total_tangent(response)
-    signal = signal_energy_gradient(response, tangent, means.u, means.stiff, means.loose)
-    zeta = means.values[:, :, 1]
-    along = means.values[:, :, 1 : 1 + bulk.spikes]  # a·W along the spikes, which q1 leaves out
-    signal -= pack.pack(np.einsum("uajs,uajt->uast", along, along), np.zeros_like(zeta))
+    signal = signal_norms(bulk, response, total_tangent(response), means)
     squared = gain * gain
     source = setting.ratio * averages.hats(base * squared)
     eye = np.eye(pack.size)
@@ -65,14 +62,8 @@ def solve(
     if label.clean is not None:  # a test compares with clean labels
         c0, c1, c2 = (clean[:, None, :] for clean in label.clean)
         test_error += averages.mean(c2 - t2 - 2.0 * M * (c0 - t0) - P2 * (c1 - t1))
-    chi = means.values[:, :, 2] if bulk.modes == 3 else np.zeros_like(zeta)
     return Solution(
-        V=V,
-        q=q,
-        m=means.values[:, :, 0],
-        zeta=zeta,
-        psi=means.psi,
-        chi=chi,
+        state=State(V, q, means.values, means.psi),
         test_error=test_error,
         train_error=train_error,
         train_loss=0.5 * train_error,

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bulk import Bulk
-from ..channel import Channel, Scores, Training
-from ..features import Features, Label
-from ..symmetric import packing
-from .anderson import FixedPoint, anderson, newton
-from .averages import Averages, apply
-from .means import Setting, solve_means, wobble
-from .response import Response, respond, signal_energy_gradient, total_tangent
-from .solution import Solution
-from .state import Coordinates, State, fields
+from .bulk import Bulk
+from .channel import Channel, Scores, Training
+from .equations.anderson import FixedPoint, anderson, newton
+from .equations.averages import Averages, apply
+from .equations.means import Setting, signal_norms, solve_means, wobble
+from .equations.response import Response, respond, total_tangent
+from .equations.solution import Solution
+from .equations.state import Coordinates, State, fields
+from .features import Features, Label
+from .symmetric import packing
 
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
@@ -96,10 +96,8 @@ class _Problem:
             ratio[..., 0] * averages.size,
         )
         tangent = total_tangent(response)
-        signal = signal_energy_gradient(response, tangent, means.u, means.stiff, means.loose)
-        zeta = means.values[:, :, 1]
-        signal -= pack.pack(zeta[..., :, None] * zeta[..., None, :], np.zeros_like(zeta))
-        norms = apply(tangent, ratio * averages.hats(scores.F2)) + signal
+        noise = apply(tangent, ratio * averages.hats(scores.F2))
+        norms = noise + signal_norms(bulk, response, tangent, means)
         return State(self._closed(state.V, response), norms, means.values, means.psi)
 
     def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
@@ -191,14 +189,8 @@ def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
     M, P, _, q = found_fields
     t0, t1, t2 = (t[:, None, :] for t in label.clean or label[:3])
     R = t2 - 2.0 * M * t0 + M * M - 2.0 * P * t1 + q
-    zeta = state.means[:, :, 1]
     return Solution(
-        V=state.V,
-        q=state.q,
-        m=state.means[:, :, 0],
-        zeta=zeta,
-        psi=state.psi,
-        chi=state.means[:, :, 2] if problem.bulk.modes == 3 else np.zeros_like(zeta),
+        state=state,
         test_error=problem.averages.mean(R),
         train_error=training.error,
         train_loss=training.loss,
