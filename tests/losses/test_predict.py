@@ -125,6 +125,17 @@ def test_binary_labels_have_shares_of_wrong_signs_and_real_ones_do_not():
     assert float(ridgeless.train_error) == 0.0
 
 
+def test_a_test_compares_with_clean_labels():
+    """At an infinite ridge only m is left: s = 1 - 2·flips times that of clean labels, which reach the upper bound."""
+    model = gs.SpikedRF("tanh", r=1.2, gamma=0.8)
+    share = 1.0 - float(gs.bounds(model, "sign").upper)  # of the clean labels' variance that m explains
+    for flips in (0.0, 0.2):
+        found = gs.predict(model, gs.Target("sign", flips=flips), alpha=1.0, lam=np.inf)
+        s = 1.0 - 2.0 * flips
+        assert float(found.test_error) == pytest.approx(1.0 - (2.0 * s - s**2) * share, rel=1e-9)
+        assert float(found.train_error) == pytest.approx(1.0 - s**2 * share, rel=1e-9)
+
+
 def test_flips_of_one_half_leave_nothing_to_learn():
     found = gs.predict(
         gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sign", flips=0.5), alpha=1.0, lam=0.1

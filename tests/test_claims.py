@@ -1,0 +1,74 @@
+"""Numbers and words of the documentation that no other test would miss if they were false."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+
+ROOT = Path(__file__).parents[1]
+SMALL_STEPS = {"eta": [0.25, 0.5, 1.0], "alpha0": [1.0, 2.0, 5.0]}
+STRONG_STEPS = {"eta": [3.0, 6.0], "alpha0": [0.3, 0.5, 1.0]}
+READOUTS = {"alpha": [0.5, 1.0, 1.5, 3.0], "lam": [0.01, 0.1, 1.0]}
+
+
+def said(page: str, pattern: str) -> float:
+    """The number that a page gives, where the pattern has its group."""
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    (number,) = re.findall(pattern, text)
+    return float(number)
+
+
+# the isotropic model of a network
+
+
+@pytest.mark.parametrize("target", ["tanh", "sin", "sign"])
+@pytest.mark.parametrize("activation", ["tanh", "erf"])
+def test_the_rule_of_thumb_for_the_isotropic_model_holds(activation, target):
+    gap = gs.Network(activation, **SMALL_STEPS).isotropy_gap(target, **READOUTS).gap
+    assert float(np.abs(gap).max()) < 0.01 * said("docs/guides/choose.md", r"agree within ([\d.]+) %")
+
+
+def test_the_isotropic_model_is_off_by_what_the_pages_say():
+    gap = gs.Network("tanh", **STRONG_STEPS).isotropy_gap("tanh", **READOUTS).gap
+    worst = 100 * float(np.abs(gap).max())
+    for page, pattern in (
+        ("README.md", r"which is up to ([\d.]+) % off after strong steps"),
+        ("docs/ideas.md", r"level of 5 to ([\d.]+) % in test error"),
+        ("docs/theory/corrections.md", r"off by 5 to ([\d.]+) % in test error for strong steps"),
+    ):
+        assert 0.9 * worst < said(page, pattern) < 1.1 * worst, page
+
+
+def test_where_excess_and_stretch_are_small_the_isotropic_model_is_good():
+    """Both below 0.02: within about 2 %. The excess of an odd activation is c - 1; its stretch is zero."""
+    net = gs.Network("tanh", eta=[0.2, 0.4, 0.8], alpha0=[0.5, 1.0, 2.0, 4.0])
+    found = net.isotropy_gap("tanh", **READOUTS)
+    fine = found.gap.where(found.c - 1.0 < 0.02)
+    assert int(fine.notnull().sum()) > 50
+    assert float(np.abs(fine).max()) < 0.02
+
+
+# steps
+
+
+def test_a_step_of_three_takes_the_common_part_of_tanh_rows_away():
+    """docs/theory/finite-size.md: the pull on m shrinks by a factor 100."""
+    z, w = np.polynomial.hermite_e.hermegauss(200)
+    h1 = float(w @ (z * np.tanh(z)) / w.sum())
+    factor = said(
+        "docs/theory/finite-size.md", r"For a tanh network with \$\\tilde\\eta=3\$ that is a factor (\d+)"
+    )
+    assert 1.0 / (1.0 - 3.0 * h1**2) ** 2 == pytest.approx(factor, rel=0.05)
+
+
+# random features
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "softplus"])
+def test_random_features_never_beat_the_best_linear_predictor(activation):
+    net = gs.Network(activation, eta=3.0, alpha0=0.0, beta=[0.5, 1.0, 4.0])
+    found = gs.predict(net, "sin", alpha=np.geomspace(0.1, 1e4, 11), lam=np.geomspace(1e-6, 10.0, 8))
+    assert float(found.test_error.min()) > gs.linear_error("sin")
