@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
 from giantstep.model import Letters, Network, SpikedRF, Target, as_target
 from giantstep.simulation.backend import make_backend
@@ -121,3 +122,18 @@ def test_odd_activations_do_not_see_the_sign_of_a_letter():
         a, b = (np.array([layer.measured[name] for layer in layers]) for layers in (signed, uniform))
         error = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 12)
         assert abs(a.mean() - b.mean()) < 4 * error
+
+
+@pytest.mark.parametrize("letters", [Letters((1.0,), (1.0,)), LETTERS])
+def test_the_step_pulls_along_the_residuals_of_the_mean_output(letters):
+    """relu: E relu(z + b) = φ(b) + b Φ(b). The direction has no trace of what f fluctuates about its mean."""
+    model, target, d = Network("relu", 2.0, 3.0, readout=letters), as_target("sin"), 40
+    draws = Draws(1, 0, BACKEND)
+    layer = first_layer(model, target, d, draws)
+    block = Data(Batch.STEP, target, layer.theta, draws).block(0, 120)
+    b = np.asarray(letters.biases or (0.0,))
+    means = np.exp(-(b**2) / 2) / np.sqrt(2 * np.pi) + b * ndtr(b)
+    sizes = [group.stop - group.start for group in layer.groups]
+    f = np.dot(sizes, np.asarray(letters.values) * means) / sum(sizes)
+    pull = (block.labels - f) @ block.inputs
+    np.testing.assert_allclose(layer.v, pull / np.linalg.norm(pull), atol=1e-13)

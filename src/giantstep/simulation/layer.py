@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import gaussian
 from ..losses import Loss, as_loss, square
 from ..model import Letters, Network, SpikedRF, Target
 from .backend import Backend
@@ -112,6 +113,7 @@ def _trained(model: Network, target: Target, d: int, draws: Draws) -> Layer:
             eta * d,
             backend,
             as_loss(model.step_loss),
+            _mean_output(model, values),
         )
     return _measure(rows, values, direction, theta, free, groups, biases, backend)
 
@@ -127,11 +129,14 @@ def gradient_step(
     eta: float,
     backend: Backend,
     loss: Loss = square,
+    mean_output: float | None = None,
 ) -> tuple[Any, Any]:
     """One step of size `eta` down the loss (1/n0) Σ ℓ(y, f), at a_i = letter_i/√p, f = a·σ(Wx + b)/√p.
 
     Returns the stepped rows W + eta/(n0√p) Σ e a_i σ'(w_i·x + b_i) x, e = -∂ℓ(y, f) being the residual y - f for
-    the square loss, and the direction Σ e x that the step pulls every row along.
+    the square loss, and the direction Σ e x that the step pulls every row along. Where `mean_output` is known, E f, it
+    takes the place of f in that direction: the rest of f, of order 1/√d, pulls the rows back along what they have in
+    common, an effect of its own in theory, and would tilt the direction towards it.
     """
     p, d = rows.shape
     readout = backend.asarray(letters / p)  # a_i/√p
@@ -142,10 +147,21 @@ def gradient_step(
         error = -loss.derivative(block.labels, backend.matmul(activation(fields), readout))
         slopes *= error[:, None]
         ascent = backend.add_product(ascent, slopes.T, block.inputs)
+        if mean_output is not None:
+            error = -loss.derivative(block.labels, backend.xp.full_like(block.labels, mean_output))
         direction = direction + backend.matmul(error, block.inputs)
     ascent *= (eta / n0 * readout)[:, None]
     ascent += rows
     return ascent, direction
+
+
+def _mean_output(model: Network, values: np.ndarray) -> float:
+    """E f over inputs before the step, Σ_i letter_i E σ(z + b_i)/p: all rows have unit norm."""
+    letters = model.readout
+    biases = letters.biases or (0.0,)
+    means = gaussian.moments(model.activation, np.asarray(biases), np.ones(len(biases)))[0].mean
+    groups = group_slices(letters, len(values)) if letters.biases else (slice(0, len(values)),)
+    return float(values @ spread(tuple(means), groups)) / len(values)
 
 
 def preactivations(rows: Any, biases: Any | None, inputs: Any, backend: Backend) -> Any:
@@ -166,7 +182,7 @@ def _measure(
     biases: Any | None,
     backend: Backend,
 ) -> Layer:
-    """Split trained rows into spike and bulk along v ∝ Σ (y-f) x: u_i = r·letter_i, r by least squares."""
+    """Split trained rows into spike and bulk along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares."""
     v = _unit(direction)
     along_v, along_theta = (backend.numpy(backend.matmul(rows, unit)) for unit in (v, theta))
     power = float(letters @ letters)
