@@ -205,7 +205,8 @@ def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tupl
 def _resolved(target: Function, shifts: np.ndarray, scale: float, weights: tuple[np.ndarray, ...]) -> bool:
     """Whether the nested rules agree on E[t0(κ)²], t0 the target averaged at fixed κ, as far as the error needs it."""
     averages = gaussian.moments(target, shifts, scale)[0]
-    square = averages.mean**2  # 0 where an odd target does not look along v: only its own power is a yardstick
+    # t0 vanishes where an odd target does not look along v: the target's own power is the yardstick
+    square = averages.mean**2
     fine, half, quarter = (
         (square[..., gaussian.nested(stride)] * w).sum() for stride, w in zip((1, 2, 4), weights, strict=True)
     )
