@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -84,7 +85,7 @@ def test_the_page_knows_every_setting(visitor: Visitor) -> None:
         ({"target": "tanh(x"}, "not an expression"),
         ({"target": "exp(x**4)"}, ""),
         ({"activation": "tanhh"}, "did you mean 'tanh'"),
-        ({"readout": "1:2:3"}, "readout"),
+        ({"readout": "1:2:3:4"}, "readout"),
         ({"loss": "hinge"}, "±1"),
         ({"loss": "nonsense"}, "nonsense"),
         ({"bulk": "round"}, "bulk"),
@@ -215,6 +216,8 @@ def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way(monkeypatch: pyt
             assert second.server_address[1] != taken
     with pytest.raises(gs.ParameterError, match="65535"):
         explore(port=99999, browser=False)
+    with pytest.raises(gs.ParameterError, match=r"host = 'no\.such\.host\.invalid'"):
+        explore("no.such.host.invalid", browser=False)
 
 
 def test_the_command_serves_until_interrupted() -> None:
@@ -222,17 +225,19 @@ def test_the_command_serves_until_interrupted() -> None:
     heed = partial(
         signal.signal, signal.SIGINT, signal.SIG_DFL
     )  # this run itself may have been told to ignore it
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=heed, start_new_session=True
+    )
     try:
         assert process.stderr is not None
         found = re.search(r"http://127\.0\.0\.1:\d+/", process.stderr.readline())
         assert found is not None
         with urllib.request.urlopen(found.group()) as page:
             assert b"giantstep" in page.read()
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the processes that it has started, too
         _, rest = process.communicate(timeout=30)
         assert process.returncode == 0
-        assert "ended" in rest
+        assert rest == "the explorer has ended\n"
     finally:
         process.kill()
         process.communicate()

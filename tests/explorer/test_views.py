@@ -54,6 +54,25 @@ def test_the_lines_of_a_view_reproduce_its_numbers(visitor: Visitor, view: str, 
         np.testing.assert_allclose(np.asarray(answer[name], float), found[name].values, rtol=1e-9)
 
 
+def test_random_signs_and_biases_reach_the_library(visitor: Visitor) -> None:
+    asked = {
+        "target": "sign",
+        "noise": 0.0,
+        "flips": 0.1,
+        "latent_noise": 0.2,
+        "readout": "1:0.5:0,1:0.5:0.7",
+    }
+    _, (answer, _) = visitor.ask("curve", SETTINGS | asked | {"finite": True})
+    found = reproduced(answer["code"])
+    np.testing.assert_allclose(answer["test_error_01"], found.test_error_01.values, rtol=1e-9)
+    target = gs.Target("sign", flips=0.1, latent_noise=0.2)
+    letters = gs.Letters((1, 1), (0.5, 0.5), biases=(0, 0.7))
+    net = gs.Network("tanh", eta=1.3, alpha0=2.5, readout=letters)
+    alpha = np.asarray(answer["alpha"], float)
+    expected = gs.predict(net, target, alpha=alpha, lam=0.02, bulk="isotropic", d=300)
+    np.testing.assert_allclose(answer["test_error_01"], expected.test_error_01.values, rtol=1e-9)
+
+
 def test_coefficients_come_letter_by_letter(visitor: Visitor) -> None:
     _, (answer, _) = visitor.ask("coefficients", SETTINGS | {"readout": "-1:0.25,0.5:0.75"})
     found = reproduced(answer["code"])

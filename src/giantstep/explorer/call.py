@@ -55,20 +55,19 @@ class Call:
         """Make the call; `more` are arguments that change how it is done, not what comes out."""
         arguments = {name: _value(value) for name, value in self.arguments.items()}
         network = gs.Network(**{name: _value(value) for name, value in self._network().items()})
-        target = gs.Target(self.settings.target, noise=self.settings.noise)
+        target = gs.Target(self.settings.target, **self._randomness())
         subjects = (network.equivalent(target),) if self.equivalent else (network, target)
         return getattr(gs, self.verb)(*subjects, **arguments, **more)
 
     def python(self) -> str:
         """Lines that reproduce it, ready to paste. Texts are written as string literals, so they stay texts."""
-        settings, network = self.settings, self._network()
+        network = self._network()
         activation = _literal(network.pop("activation"))
-        noise = f", noise={_literal(settings.noise)}" if settings.noise else ""
         subjects = "net.equivalent(y)" if self.equivalent else "net, y"
         lines = [
             _HEAD,
             _wrapped("net = gs.Network(", [activation, *_keywords(network)]),
-            f"y = gs.Target({_literal(settings.target)}{noise})",
+            _wrapped("y = gs.Target(", [_literal(self.settings.target), *_keywords(self._randomness())]),
             _wrapped(f"found = gs.{self.verb}(", [subjects, *_keywords(self.arguments)]),
         ]
         if self.shows:
@@ -81,6 +80,11 @@ class Call:
         if s.readout != "uniform":
             given["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
         return given | self.model
+
+    def _randomness(self) -> dict[str, float]:
+        """What makes the labels random, where it is not zero."""
+        names = ("noise", "flips", "latent_noise")
+        return {name: getattr(self.settings, name) for name in names if getattr(self.settings, name)}
 
 
 def _value(value: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -97,6 +98,8 @@ class Jobs:
                 process.terminate()
 
     def _first(self) -> None:
+        # what is started here inherits it: a Ctrl-C in the terminal is for us alone, who end the others quietly
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         process = self._context.Process(target=_nothing, daemon=True)
         process.start()
         process.join()

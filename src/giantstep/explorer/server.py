@@ -94,9 +94,10 @@ def _listening(host: str, port: int | None) -> Explorer:
         raise ParameterError(f"port = {port} must be a whole number from 0 to 65535") from None
     except OSError as error:
         if port is None:
-            return Explorer(host, 0)
+            return _listening(host, 0)
         raise ParameterError(
-            f"cannot listen on host = {host!r}, port = {port} ({error.strerror or error}); choose another port, or 0"
+            f"cannot listen on host = {host!r}, port = {port} ({error.strerror or error}); choose another port, or 0, "
+            "and for host an address of this machine"
         ) from None
 
 

@@ -31,6 +31,8 @@ class Settings:
     beta: float = 1.0
     lam: float = 0.1
     noise: float = 0.0
+    flips: float = 0.0
+    latent_noise: float = 0.0
     alpha: float = 2.0
     alpha_min: float = 0.1
     alpha_max: float = 6.0
@@ -66,6 +68,8 @@ NUMBERS = {  # ranges in which the page computes, lowest and highest; the librar
     "beta": (1e-2, 1e2),
     "lam": (0.0, 1e6),
     "noise": (0.0, 1e2),
+    "flips": (0.0, 0.5),
+    "latent_noise": (0.0, 1e2),
     "alpha": (1e-2, 1e2),
     "alpha_min": (1e-2, 1e2),
     "alpha_max": (1e-2, 1e2),

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 Answer = dict[str, Any]
 
-_FIRST_LAYER = ("activation", "target", "readout", "eta", "alpha0", "beta", "noise")
+_LABELS = ("target", "noise", "flips", "latent_noise")
+_FIRST_LAYER = ("activation", "readout", "eta", "alpha0", "beta", *_LABELS)
 _RANGE = ("alpha_min", "alpha_max")
 _THEORY = ("loss", "bulk", "finite", "d")
 ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
@@ -74,7 +75,7 @@ def curve(settings: Settings) -> Answer:
     return _curve(settings, {})
 
 
-@_view(("activation", "target", "beta", "noise", *_RANGE, "lam", "loss", "finite", "d"))
+@_view(("activation", "beta", *_LABELS, *_RANGE, "lam", "loss", "finite", "d"))
 def random_features(settings: Settings) -> Answer:
     """The same without the gradient step."""
     return _curve(settings, {"eta": 0.0, "alpha0": 0.0})

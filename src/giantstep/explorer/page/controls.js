@@ -8,12 +8,14 @@ const GROUPS = [
     { name: "activation", symbol: "σ", label: "Activation", list: "functions", hint: "a name or an expression, such as tanh(2*x)" },
     { name: "target", symbol: "σ⋆", label: "Target", list: "functions", hint: "likewise: the labels, of one projection of the input" },
     { name: "noise", symbol: "Δ", label: "Label noise", slider: [0, 2, "linear"], hint: "standard deviation" },
+    { name: "flips", label: "Flipped signs", short: true, hint: "share of ±1 labels" },
+    { name: "latent_noise", label: "Latent noise", short: true, hint: "before the sign" },
   ]],
   ["The gradient step", [
     { name: "eta", symbol: "η̃", label: "Learning rate ÷ d", slider: [0.05, 50, "log"], hint: "0: no step" },
     { name: "alpha0", symbol: "α₀", label: "Step samples ÷ d", slider: [0.05, 100, "log"], hint: "0: no step; inf: the population" },
     { name: "beta", symbol: "β", label: "Width ÷ d", slider: [0.1, 10, "log"] },
-    { name: "readout", symbol: "a₀", label: "Initial readout", list: "readouts", hint: "a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25" },
+    { name: "readout", symbol: "a₀", label: "Initial readout", list: "readouts", hint: "a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25; a third number is a bias" },
   ]],
   ["The readout", [
     { name: "alpha", symbol: "α", label: "Fit samples ÷ d", slider: [0.1, 20, "log"], hint: "the working point: dotted line on the curve" },
