@@ -118,7 +118,7 @@ def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
 
 
 def _stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
-    """What holds the all-ones directions at finite d, [U, A, K, K]: ((1_sᵀH⁻¹1_t)/d)⁻¹, which is 1/(βd V2) δ_st.
+    """What holds the all-ones directions at finite d, [U, A, K, K]: (1_sᵀH⁻¹1_t)⁻¹, which is 1/(βd V2) δ_st.
 
     H is λ + V̂2 plus the pull of the linear features, through the rows' common part. A gradient step takes some of
     that part away: the network's own initial output is linear in it, and the step descends on the residual.
