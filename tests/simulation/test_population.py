@@ -9,7 +9,7 @@ import pytest
 
 from giantstep.functions import as_function
 from giantstep.model import Letters, Network, SpikedRF, as_target
-from giantstep.simulation import population
+from giantstep.simulation import hermite, population
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Batch, Draws
@@ -129,3 +129,16 @@ def test_rows_that_are_nearly_parallel_are_left_to_sampling():
     assert (
         population.exact_test_error(layer, as_function("tanh"), as_function("sin"), readouts, BACKEND) is None
     )
+
+
+@pytest.mark.parametrize(("name", "bias"), [("tanh", 0.0), ("relu", 0.3), ("sign", -0.2)])
+def test_a_grid_stands_for_many_similar_rows(name, bias):
+    """The moments of 2000 rows, from a grid of (φ, s) and row by row."""
+    rng, kappa = np.random.default_rng(3), np.linspace(-8.5, 8.5, 29)
+    along, across = 0.9 + 0.02 * rng.standard_normal(2000), 1.1 + 0.01 * rng.random(2000)
+    biases, function = np.full(2000, bias), as_function(name)
+    phi, s = hermite._box(along, across, 8.5, 12)
+    assert phi.count * s.count < 1000
+    found = hermite.hermite_moments(function, along, biases, across, kappa, 12)
+    expected = hermite._interpolated(function, along[:, None] * kappa + bias, across, 12)
+    np.testing.assert_allclose(found, expected, atol=1e-11)

@@ -16,15 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from .. import gaussian
 from ..functions import Function
 from .backend import Backend
+from .hermite import hermite_moments
 from .layer import Layer
 
 Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -38,7 +37,6 @@ MOST_TERMS = 80
 
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
 _TALL = 16  # neurons per κ node from which on an eigendecomposition costs next to nothing
-_REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
 
 
 def exact_test_error(
@@ -63,7 +61,7 @@ def exact_test_error(
         return None
     kappa, kappa_weights = _kappa_rule(along, across, target)
     moments = np.concatenate(
-        [_hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions], axis=1
+        [hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions], axis=1
     )
     pairs = _pair_sums(gram, along, across, moments, kappa_weights, weights, backend)
     return (weights**2).T @ squares + 2 * pairs
@@ -216,94 +214,3 @@ def _resolved(target: Function, shifts: np.ndarray, scale: float, weights: tuple
 
 def _quarterable(count: float) -> int:
     return 4 * math.ceil(count / 4)  # three nested rules
-
-
-def _hermite_moments(
-    function: Function,
-    along: np.ndarray,
-    biases: np.ndarray,
-    across: np.ndarray,
-    kappa: np.ndarray,
-    terms: int,
-) -> np.ndarray:
-    """S_k(m, s) = E[f(m + s z) he_k(z)] at m = φ_i κ + b_i and s = s_i: [terms, rows, kappa].
-
-    A smooth function of the two numbers m and s: interpolated from Chebyshev points where there are many rows.
-    """
-    shifts = along[:, None] * kappa + biases[:, None]
-    if len(along) == 1 or across.min() < 0.05 * across.max():
-        scales = np.broadcast_to(across[:, None], shifts.shape)
-        return np.moveaxis(_moments_at(function, shifts, scales, terms), -1, 0)
-    return _interpolated(function, shifts, across, terms)
-
-
-def _interpolated(function: Function, shifts: np.ndarray, across: np.ndarray, terms: int) -> np.ndarray:
-    """The moments from a table that trials of one model share: its ranges are rounded outwards."""
-    unit = 2.0 ** math.floor(math.log2(across.min()))
-    m_range, s_range = _rounded(shifts, 2 * unit), _rounded(across, unit / 16)
-    m_points, s_points, table = _table(function, m_range, s_range, 4 * math.ceil(terms / 4))
-    answers = np.empty((terms, *shifts.shape))
-    step = max(1, (1 << 18) // (shifts.shape[1] * m_points.count))
-    for start in range(0, len(shifts), step):
-        part = slice(start, start + step)
-        own = np.tensordot(s_points.basis(across[part]), table[:, :terms], (1, 0))  # [rows, terms, m]
-        answers[:, part] = np.moveaxis(own @ np.moveaxis(m_points.basis(shifts[part]), -1, -2), 1, 0)
-    return answers
-
-
-def _rounded(values: np.ndarray, unit: float) -> tuple[float, float]:
-    return unit * math.floor(values.min() / unit), unit * math.ceil(values.max() / unit + 1e-9)
-
-
-@lru_cache(maxsize=32)
-def _table(
-    function: Function, m_range: tuple[float, float], s_range: tuple[float, float], terms: int
-) -> tuple[_Chebyshev, _Chebyshev, np.ndarray]:
-    """Chebyshev coefficients of S_k(m, s): [s, terms, m].
-
-    In m the moments are smoothed on the scale s: their Fourier transform is below 1e-14 beyond the wave number
-    (8 + √terms)/s, which sets the degree. In s they are analytic away from 0: the degree follows from the ratio
-    of the interval to its distance from there.
-    """
-    half, middle = (s_range[1] - s_range[0]) / 2, (s_range[1] + s_range[0]) / 2
-    ellipse = half / (middle + math.sqrt(middle**2 - half**2))
-    wave_number = (8 + math.sqrt(terms)) / s_range[0]
-    m_points = _Chebyshev(*m_range, 24 + math.ceil(wave_number * (m_range[1] - m_range[0]) / 2))
-    s_points = _Chebyshev(*s_range, 3 + math.ceil((25 + math.sqrt(terms)) / -math.log(ellipse)))
-    nodes = np.meshgrid(m_points.nodes, s_points.nodes, indexing="ij")
-    moments = _moments_at(function, *nodes, terms)  # [m, s, terms]
-    moments = np.tensordot(moments, m_points.to_coefficients(), (0, 1))
-    return m_points, s_points, np.tensordot(s_points.to_coefficients(), moments, (1, 0))
-
-
-class _Chebyshev:
-    """Interpolation from Chebyshev points of an interval."""
-
-    def __init__(self, low: float, high: float, count: int):
-        self.middle, self.half, self.count = (high + low) / 2, (high - low) / 2, count
-        self.nodes = self.middle + self.half * chebyshev.chebpts1(count)
-
-    def basis(self, values: np.ndarray) -> np.ndarray:
-        """Chebyshev polynomials at the values: [..., count]."""
-        return chebyshev.chebvander((values - self.middle) / self.half, self.count - 1)
-
-    def to_coefficients(self) -> np.ndarray:
-        """From values at the nodes to Chebyshev coefficients: [count, nodes]."""
-        matrix = self.basis(self.nodes).T * (2 / self.count)
-        matrix[0] /= 2
-        return matrix
-
-
-def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, terms: int) -> np.ndarray:
-    """E[f(m + s z) he_k(z)] by quadrature, split at the function's breakpoints: [..., terms]."""
-    wide = float(np.abs(shifts).max())
-    reach = max(_REACH, *(gaussian.tail_reach(function, float(scales.max()), m) for m in (-wide, wide)))
-    samples = gaussian.sample(function, shifts, scales, 256 if not function.breakpoints else 96, reach)
-    z, weighted = samples.z, samples.values * samples.weights[0]
-    before, hermite, moments = np.zeros_like(z), np.ones_like(z), np.empty((*shifts.shape, terms))
-    for k in range(terms):
-        moments[..., k] = (
-            weighted @ hermite if z.ndim == 1 else np.einsum("...pz,...pz->...", weighted, hermite)
-        )
-        before, hermite = hermite, (z * hermite - math.sqrt(k) * before) / math.sqrt(k + 1)
-    return moments

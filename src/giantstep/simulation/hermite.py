@@ -1,0 +1,136 @@
+"""Hermite moments of neurons, S_k(m, s) = E[f(m + s z) he_k(z)] with z ~ N(0, 1), for many neurons at once.
+
+One neuron takes a quadrature, split at the function's breakpoints. Many of them are interpolated: from a table in
+(m, s) that trials share, and, since neurons of one group differ little, from a grid of neurons that stands for them.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from .. import gaussian
+from ..functions import Function
+
+_REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
+
+
+def hermite_moments(
+    function: Function,
+    along: np.ndarray,
+    biases: np.ndarray,
+    across: np.ndarray,
+    kappa: np.ndarray,
+    terms: int,
+) -> np.ndarray:
+    """S_k(m, s) = E[f(m + s z) he_k(z)] at m = φ_i κ + b_i and s = s_i: [terms, rows, kappa].
+
+    A smooth function of m and s: interpolated from Chebyshev points where there are many rows. The rows of a group
+    differ little in (φ, s): where a grid of these has fewer points than there are rows, it stands for them.
+    """
+    if len(along) == 1 or across.min() < 0.05 * across.max():
+        shifts = along[:, None] * kappa + biases[:, None]
+        scales = np.broadcast_to(across[:, None], shifts.shape)
+        return np.moveaxis(_moments_at(function, shifts, scales, terms), -1, 0)
+    if np.ptp(biases) == 0:
+        phi, s = _box(along, across, float(np.abs(kappa).max()), terms)
+        if phi.count * s.count < len(along) / 2:
+            sites, scales = (each.ravel() for each in np.meshgrid(phi.nodes, s.nodes, indexing="ij"))
+            at_nodes = _interpolated(function, sites[:, None] * kappa + biases[0], scales, terms)
+            weights = phi.weights(along)[:, :, None] * s.weights(across)[:, None, :]
+            return weights.reshape(len(along), -1) @ at_nodes
+    return _interpolated(function, along[:, None] * kappa + biases[:, None], across, terms)
+
+
+def _box(along: np.ndarray, across: np.ndarray, reach: float, terms: int) -> tuple[_Chebyshev, _Chebyshev]:
+    """Chebyshev points for all (φ, s) of the rows; φ enters as φκ, hence with wave numbers up to κ times those of m."""
+    low, high = float(across.min()), float(across.max())
+    width = reach * np.ptp(along) / 2 * _wave_number(low, terms)
+    # e^(iωx) has Chebyshev coefficients J_n(ω), below 1e-13 from n = 14 + 2ω on
+    return (
+        _Chebyshev(float(along.min()), float(along.max()), 14 + math.ceil(2 * width)),
+        _Chebyshev(low, high, _degree_in_scale(low, high, terms)),
+    )
+
+
+def _wave_number(scale: float, terms: int) -> float:
+    """In m, the moments up to he_terms are smoothed on this scale: their Fourier transform is 1e-14 beyond."""
+    return (8 + math.sqrt(terms)) / scale
+
+
+def _degree_in_scale(low: float, high: float, terms: int) -> int:
+    """In s the moments are analytic away from 0: the ratio of the interval to its distance from there decides."""
+    half, middle = (high - low) / 2, (high + low) / 2
+    ellipse = max(half / (middle + math.sqrt(middle**2 - half**2)), 1e-16)
+    return 3 + math.ceil((25 + math.sqrt(terms)) / -math.log(ellipse))
+
+
+def _interpolated(function: Function, shifts: np.ndarray, across: np.ndarray, terms: int) -> np.ndarray:
+    """The moments from a table that trials of one model share: its ranges are rounded outwards."""
+    unit = 2.0 ** math.floor(math.log2(across.min()))
+    m_range, s_range = _rounded(shifts, 2 * unit), _rounded(across, unit / 16)
+    m_points, s_points, table = _table(function, m_range, s_range, 4 * math.ceil(terms / 4))
+    answers = np.empty((terms, *shifts.shape))
+    step = max(1, (1 << 18) // (shifts.shape[1] * m_points.count))
+    for start in range(0, len(shifts), step):
+        part = slice(start, start + step)
+        own = np.tensordot(s_points.basis(across[part]), table[:, :terms], (1, 0))  # [rows, terms, m]
+        answers[:, part] = np.moveaxis(own @ np.moveaxis(m_points.basis(shifts[part]), -1, -2), 1, 0)
+    return answers
+
+
+def _rounded(values: np.ndarray, unit: float) -> tuple[float, float]:
+    return unit * math.floor(values.min() / unit), unit * math.ceil(values.max() / unit + 1e-9)
+
+
+@lru_cache(maxsize=32)
+def _table(
+    function: Function, m_range: tuple[float, float], s_range: tuple[float, float], terms: int
+) -> tuple[_Chebyshev, _Chebyshev, np.ndarray]:
+    """Chebyshev coefficients of S_k(m, s): [s, terms, m]."""
+    degree = 24 + math.ceil(_wave_number(s_range[0], terms) * (m_range[1] - m_range[0]) / 2)
+    m_points, s_points = _Chebyshev(*m_range, degree), _Chebyshev(*s_range, _degree_in_scale(*s_range, terms))
+    nodes = np.meshgrid(m_points.nodes, s_points.nodes, indexing="ij")
+    moments = _moments_at(function, *nodes, terms)  # [m, s, terms]
+    moments = np.tensordot(moments, m_points.to_coefficients(), (0, 1))
+    return m_points, s_points, np.tensordot(s_points.to_coefficients(), moments, (1, 0))
+
+
+class _Chebyshev:
+    """Interpolation from Chebyshev points of an interval."""
+
+    def __init__(self, low: float, high: float, count: int):
+        self.middle, self.half, self.count = (high + low) / 2, max((high - low) / 2, 1e-300), count
+        self.nodes = self.middle + self.half * chebyshev.chebpts1(count)
+
+    def basis(self, values: np.ndarray) -> np.ndarray:
+        """Chebyshev polynomials at the values: [..., count]."""
+        return chebyshev.chebvander((values - self.middle) / self.half, self.count - 1)
+
+    def weights(self, values: np.ndarray) -> np.ndarray:
+        """From values at the nodes to those elsewhere: [values, nodes]."""
+        return self.basis(values) @ self.to_coefficients()
+
+    def to_coefficients(self) -> np.ndarray:
+        """From values at the nodes to Chebyshev coefficients: [count, nodes]."""
+        matrix = self.basis(self.nodes).T * (2 / self.count)
+        matrix[0] /= 2
+        return matrix
+
+
+def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, terms: int) -> np.ndarray:
+    """E[f(m + s z) he_k(z)] by quadrature, split at the function's breakpoints: [..., terms]."""
+    wide = float(np.abs(shifts).max())
+    reach = max(_REACH, *(gaussian.tail_reach(function, float(scales.max()), m) for m in (-wide, wide)))
+    samples = gaussian.sample(function, shifts, scales, 256 if not function.breakpoints else 96, reach)
+    z, weighted = samples.z, samples.values * samples.weights[0]
+    before, hermite, moments = np.zeros_like(z), np.ones_like(z), np.empty((*shifts.shape, terms))
+    for k in range(terms):
+        moments[..., k] = (
+            weighted @ hermite if z.ndim == 1 else np.einsum("...pz,...pz->...", weighted, hermite)
+        )
+        before, hermite = hermite, (z * hermite - math.sqrt(k) * before) / math.sqrt(k + 1)
+    return moments
