@@ -13,7 +13,7 @@ from .errors import ParameterError
 from .parameters import number_tuple
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Letters:
     """A finite vocabulary of initial readout weights: a_i = value_s/√p for a fraction weight_s of neurons.
 
@@ -68,6 +68,9 @@ class Letters:
     def uniform(self) -> bool:
         """One letter, of value 1, no bias: the setting of the paper's main text."""
         return self.values == (1.0,) and self.biases is None and self.c is None
+
+    def __repr__(self) -> str:
+        return f"Letters({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
 
     def to_dict(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}

@@ -207,3 +207,13 @@ def test_random_settings_converge(loss: str):
 @pytest.mark.parametrize("loss", EVERY)
 def test_forty_random_settings_converge(loss: str):
     converges(loss, 40, 11)
+
+
+def test_labels_that_are_all_the_same_are_a_target_too():
+    model = gs.SpikedRF("relu", r=1.0, gamma=0.5)
+    found, other = (
+        gs.predict(model, target, alpha=[0.5, 2.0], lam=0.1)
+        for target in ("1", "where(x > -8.5, 1, -1)")  # a turn that one label in 10^17 sees
+    )
+    for name in ("test_error", *BY_SIGN):
+        np.testing.assert_allclose(found[name], other[name], rtol=SAME, atol=SIGNS)

@@ -62,6 +62,10 @@ class Formula(Function):
         return Formula(calculus.derivative(self._tree), DERIVATIVE_PREFIX + self.spec, f"{self.name}'")
 
     @property
+    def has_spec(self) -> bool:
+        return True
+
+    @property
     def spec(self) -> str:
         """Text from which `as_function` makes this function again."""
         return self._spec

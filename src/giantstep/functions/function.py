@@ -126,6 +126,11 @@ class Function:
         return self._parity or observed_parity(self, self.breakpoints)
 
     @property
+    def has_spec(self) -> bool:
+        """Whether `spec` is there to be used."""
+        return False
+
+    @property
     def spec(self) -> str:
         """Text from which `as_function` makes this function again; a user's callable has none."""
         raise ParameterError(

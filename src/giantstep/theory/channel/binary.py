@@ -89,7 +89,7 @@ class BinaryChannel(Channel):
         edges = np.concatenate([*cuts, *(cut[..., None] for cut in more)], axis=-1)
         reach = rho * share
         reach = np.where(np.abs(reach) < _TINY, _TINY, reach)
-        turns = np.stack([(cut - gamma * kappa) / reach for cut in self.law.cuts], axis=-1)
+        turns = (np.array(self.law.cuts, dtype=float) - (gamma * kappa)[..., None]) / reach[..., None]
         z, w = panels(np.concatenate([(edges - M[..., None]) / root[..., None], turns], axis=-1), self.points)
         omega = M[..., None] + root[..., None] * z
         mean = (gamma * kappa)[..., None] + (rho * share)[..., None] * z
