@@ -9,7 +9,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
-from giantstep.quantities import _TABLE
+from giantstep.quantities import TABLE
 
 FIRST_ANSWER, FIRST_DIAGNOSTIC = "test_error", "residual"
 
@@ -21,7 +21,7 @@ class Symbols(Directive):
     option_spec: ClassVar[dict[str, Any]] = {}
 
     def run(self) -> list[nodes.Node]:
-        names = list(_TABLE)
+        names = list(TABLE)
         answers, diagnostics = names.index(FIRST_ANSWER), names.index(FIRST_DIAGNOSTIC)
         parts = {
             "inputs": names[:answers],
@@ -30,7 +30,7 @@ class Symbols(Directive):
         }
         lines = ["| name | symbol | meaning |", "|---|---|---|"]
         for name in parts[self.arguments[0]]:
-            symbol, words = _TABLE[name]
+            symbol, words = TABLE[name]
             words = words.replace("|", r"\|")
             lines.append(f"| `{name}` | {f'${symbol}$' if symbol else ''} | {words} |")
         container = nodes.Element()

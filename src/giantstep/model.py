@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .errors import ParameterError
 from .functions import Function, as_function
 from .letters import Letters, as_letters
 from .parameters import number, number_tuple, parameter
+from .words import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,12 +31,24 @@ if TYPE_CHECKING:
 class _Description:
     """Dictionary form shared by the models and the target: plain data for provenance, links and sweeps."""
 
+    # parameters that may open a grid dimension, in the grid's order; and the numbers, with the target's noise
+    # among them, that shape the first layer
+    numeric: ClassVar[tuple[str, ...]] = ()
+    shaping: ClassVar[tuple[str, ...]] = ()
+
+    def numbers(self) -> dict[str, Any]:
+        """The numeric parameters by name."""
+        return {name: getattr(self, name) for name in self.numeric}
+
     def to_dict(self) -> dict[str, Any]:
         """This description as plain, JSON-ready data. A user's own callable has no such form: an error."""
         data: dict[str, Any] = {"kind": type(self).__name__}
         for f in fields(self):  # type: ignore[arg-type]
             data[f.name] = _plain(getattr(self, f.name))
         return data
+
+    def __repr__(self) -> str:
+        return spoken(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -56,7 +69,7 @@ class _Description:
         return kind(**{name: _restored(value) for name, value in values.items()})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Network(_Description):
     """Two-layer network f(x) = a·σ(Wx)/√p that takes one giant gradient step on W.
 
@@ -64,6 +77,9 @@ class Network(_Description):
     and uses n0 = `alpha0`·d samples; the width is p = `beta`·d. `eta` = 0 or `alpha0` = 0 means no step:
     plain random features. `alpha0` = inf is a step on the population gradient.
     """
+
+    numeric = ("eta", "alpha0", "beta")
+    shaping = ("eta", "alpha0", "beta", "noise")
 
     activation: Function
     eta: Parameter
@@ -109,13 +125,16 @@ class Network(_Description):
         return isotropy_gap(self, target, alpha=alpha, lam=lam)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpikedRF(_Description):
     """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a trainable readout.
 
     Rows of W are uniform on the sphere of squared radius `c`; |v|² = d; `gamma` = v·θ/d is the alignment of
     the spike with the target; p = `beta`·d. With letters, row i has spike strength r·value_s(i).
     """
+
+    numeric = ("r", "gamma", "c", "beta")
+    shaping = ("r", "gamma", "c")
 
     activation: Function
     r: Parameter
@@ -146,7 +165,7 @@ class SpikedRF(_Description):
         set_(self, "readout", as_letters(self.readout))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TwoSpikes(_Description):
     """Spiked random features with two spikes, F = W + (r1 u1 v1ᵀ + r2 u2 v2ᵀ)/√d, v1 and v2 orthogonal.
 
@@ -203,7 +222,7 @@ class TwoSpikes(_Description):
         return reduced(self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Target(_Description):
     """Single-index target y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a noiseless one.
 
@@ -257,6 +276,12 @@ class Target(_Description):
     def random_signs(self) -> bool:
         """Whether labels are ±1 with randomness of their own."""
         return self.flips > 0 or self.latent_noise > 0 or self.scale is not None
+
+
+def check_model(model: Any) -> None:
+    """Refuse what is neither a `Network` nor a `SpikedRF`, the models that a grid or a sweep may be made of."""
+    if not isinstance(model, Network | SpikedRF):
+        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF")
 
 
 def as_target(target: Target | FunctionLike) -> Target:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,10 @@ import numpy as np
 from .errors import ConvergenceError, GiantstepWarning, ParameterError
 from .grid import Grid
 from .losses import Loss, as_loss, square
-from .model import Network, SpikedRF, Target, TwoSpikes, as_target, parameter
+from .model import Network, SpikedRF, Target, TwoSpikes, as_target
+from .parameters import parameter
+from .provenance import provenance
+from .quantities import letter_axes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -93,7 +95,7 @@ def predict(
         for a Network also `c`, `r`, `gamma`; per point `residual`, `quadrature_error`, `converged` and `status`.
     """
     from .theory import engine
-    from .theory.pose import pose
+    from .theory.pose import model_grid, pose
 
     target = as_target(target)
     loss = as_loss(loss)
@@ -103,7 +105,7 @@ def predict(
         if one is None:
             return _two_spikes(model, target, loss, bulk, alpha=alpha, lam=lam, d=d)
         model = one
-    grid = Grid(_parameters(model, target, alpha, lam, d))
+    grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)
     if tolerance is None:
         tolerance = TOLERANCE if loss == square else CONVEX_TOLERANCE
@@ -162,17 +164,13 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
         )
 
 
-def _parameters(model: Network | SpikedRF, target: Target, alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
-    if not isinstance(model, Network | SpikedRF):
-        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF")
-    names = ("eta", "alpha0", "beta") if isinstance(model, Network) else ("r", "gamma", "c", "beta")
-    parameters = {name: getattr(model, name) for name in names}
-    parameters["noise"] = target.noise
-    parameters["alpha"] = parameter("alpha", alpha, low=0.0, strict=True)
-    parameters["lam"] = parameter("lam", lam, low=0.0, infinite=True)
-    if d is not None:
-        parameters["d"] = parameter("d", d, low=1.0, infinite=True)
-    return parameters
+def readout_parameters(alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
+    """What a readout is given on top of a model and its target, checked; d only if there is one."""
+    given = {
+        "alpha": parameter("alpha", alpha, low=0.0, strict=True),
+        "lam": parameter("lam", lam, low=0.0, infinite=True),
+    }
+    return given if d is None else given | {"d": parameter("d", d, low=1.0, infinite=True)}
 
 
 def _dataset(
@@ -188,7 +186,6 @@ def _dataset(
 
     one = model.readout.single
     letter = () if one else ("letter",)
-    groups = {"m": 1, "zeta": 1, "psi": 1, "chi": 1, "q2": 1, "V2": 1, "q1": 2, "V1": 2}
     dims = posed.layer_dims + posed.setting_dims
     sizes = tuple(grid.sizes[dim] for dim in dims)
     answers = expand(answers, posed.merging, posed.layer.c)
@@ -200,7 +197,7 @@ def _dataset(
         del answers["chi"]
     variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
     for name, values in answers.items():
-        extra = () if one else ("letter", "letter_")[: groups.get(name, 0)]
+        extra = () if one else ("letter", "letter_")[: letter_axes(name)]
         shaped = values.reshape((*sizes, *(() if one else values.shape[2:])))
         if name not in ("residual", "quadrature_error"):
             shaped[failed] = np.nan
@@ -211,7 +208,7 @@ def _dataset(
         variables |= _first_layer_variables(model, grid, posed, letter)
     values = list(model.readout.values)
     coords = {} if one else {"letter": values, "letter_": values}
-    attrs = provenance(model, target, loss.name, posed.bulk)
+    attrs = provenance("predict", model, target, loss=loss.name, bulk=posed.bulk)
     return grid.dataset(variables, attrs, coords).transpose(*grid.dims, *coords, missing_dims="ignore")
 
 
@@ -230,28 +227,6 @@ def _first_layer_variables(
         "r": (dims + by_letter, r.reshape(per_letter if by_letter else shape)),
         "gamma": (dims, layer.gamma.reshape(shape)),
     }
-
-
-def provenance(model: Network | SpikedRF | TwoSpikes, target: Target, loss: str, bulk: str) -> dict[str, str]:
-    """The attributes of a prediction's Dataset."""
-    from . import __version__
-
-    return {
-        "command": "predict",
-        "giantstep_version": __version__,
-        "model": description(model),
-        "target": description(target),
-        "loss": loss,
-        "bulk": bulk,
-    }
-
-
-def description(thing: Any) -> str:
-    """A model or target as JSON text for provenance; a user's own callable is named, since it cannot be kept."""
-    try:
-        return json.dumps(thing.to_dict())
-    except ParameterError:
-        return repr(thing)
 
 
 def _checked(dataset: xr.Dataset, throw: bool) -> xr.Dataset:

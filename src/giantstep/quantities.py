@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_TABLE = {
+TABLE = {
     # inputs
     "eta": (r"\tilde\eta", "learning rate of the step, divided by d"),
     "alpha0": (r"\alpha_0", "samples in the gradient step, divided by d"),
@@ -66,10 +66,19 @@ _TABLE = {
     "status": ("", "what happened at this point, in words"),
 }
 
+# sums over the neurons of one letter, or over pairs of letters, where there are several
+_PER_LETTER = ("m", "zeta", "psi", "chi", "q2", "V2", "c", "overlap")
+_PER_PAIR = ("q1", "V1")
+
+
+def letter_axes(name: str) -> int:
+    """How many axes over letters a quantity has when there are several letters."""
+    return 1 if name in _PER_LETTER else 2 if name in _PER_PAIR else 0
+
 
 def describe(name: str) -> dict[str, str]:
     """The attributes `symbol` (LaTeX) and `long_name` of a quantity; empty for names outside the table."""
-    if name not in _TABLE:
+    if name not in TABLE:
         return {}
-    symbol, words = _TABLE[name]
+    symbol, words = TABLE[name]
     return {"symbol": symbol, "long_name": words} if symbol else {"long_name": words}

@@ -12,7 +12,8 @@ from .estimator.readout import fit_readout
 from .estimator.step import features, one_step
 from .functions import as_function
 from .losses import Loss, as_loss, square
-from .model import Letters, as_letters, parameter
+from .model import Letters, as_letters
+from .parameters import parameter
 from .simulation.backend import Backend, make_backend
 
 try:

@@ -110,6 +110,15 @@ def test_the_exact_bulk_is_tuned_without_derivatives():
     assert best["best_error"] <= around.min() * (1 + 1e-9)
 
 
+def test_labels_with_flips_are_tuned_on_their_own_error():
+    """Flips call for a larger penalty than the clean labels, whose derivatives say nothing about it."""
+    model, y = gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sign", flips=0.2)
+    best = tune(model, y, alpha=2.0)
+    assert np.isnan(best["slope"])
+    around = gs.predict(model, y, alpha=2.0, lam=float(best["best_lam"]) * np.geomspace(0.9, 1.1, 21))
+    assert best["best_error"] <= around["test_error"].min() * (1 + 1e-9)
+
+
 def test_an_optimum_at_the_end_of_the_scan_says_so():
     model = gs.SpikedRF("tanh", r=1.0, gamma=0.7)
     best = tune(model, gs.Target("sin", noise=0.5), alpha=1.0, scan={"lam": np.geomspace(1e-4, 1e-2, 9)})

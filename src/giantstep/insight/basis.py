@@ -11,7 +11,9 @@ import numpy as np
 from ..errors import GiantstepWarning, ParameterError
 from ..gaussian import moments
 from ..grid import Grid
-from ..model import Network, SpikedRF, parameter
+from ..model import Network, SpikedRF
+from ..parameters import parameter
+from ..provenance import provenance
 from ..theory.features import coefficient_moments
 from ..theory.step.mapping import activation_moments
 
@@ -66,7 +68,7 @@ def coefficients(model: SpikedRF, kappa: Parameter) -> xr.Dataset:
     dims, sizes = (grid.dims, grid.shape) if one else ((*grid.dims, "letter"), shape)
     return grid.dataset(
         {name: (dims, flat.reshape(sizes)) for name, flat in answers.items()},
-        _provenance(model),
+        provenance("coefficients", model),
         {} if one else {"letter": list(values)},
     )
 
@@ -112,10 +114,3 @@ def _in_blocks(activation: Function, shift: np.ndarray, c: np.ndarray) -> list[n
         found, error = moments(activation, shift[part], np.sqrt(c[part]))
         blocks.append((*coefficient_moments(found, c[part]), error))
     return [np.concatenate(column) for column in zip(*blocks, strict=True)]
-
-
-def _provenance(model: SpikedRF) -> dict[str, Any]:
-    from .. import __version__
-    from ..prediction import description
-
-    return {"command": "coefficients", "giantstep_version": __version__, "model": description(model)}

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
-from ..model import Letters, SpikedRF, Target, as_target, parameter
+from ..model import Letters, SpikedRF, Target, as_target
+from ..parameters import parameter
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -14,8 +14,9 @@ import numpy as np
 from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Network, SpikedRF, Target, as_target
+from ..provenance import provenance
 from ..theory.features import Features, Label
-from ..theory.pose import Posed, pose
+from ..theory.pose import Posed, model_grid, pose
 from ..theory.step.mapping import linear_error
 from ..theory.tabulated import averaged
 
@@ -74,7 +75,7 @@ def bounds(
     found = evaluate(posed)
     variables = {name: (grid.dims, _on_grid(values, posed, grid)) for name, values in found.items()}
     variables["linear"] = ((), np.asarray(linear_error(target)))
-    return grid.dataset(variables, provenance("bounds", model, target, posed.bulk))
+    return grid.dataset(variables, provenance("bounds", model, target, bulk=posed.bulk))
 
 
 def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray]:
@@ -180,14 +181,6 @@ def mean(features: Features, f: np.ndarray) -> np.ndarray:
     return (features.weights * f).sum(axis=-1)
 
 
-def model_grid(model: Network | SpikedRF, target: Target, **more: object) -> Grid:
-    """The grid of a model's own parameters, the target's noise, and `more`."""
-    if not isinstance(model, Network | SpikedRF):
-        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF")
-    names = ("eta", "alpha0", "beta") if isinstance(model, Network) else ("r", "gamma", "c", "beta")
-    return Grid({name: getattr(model, name) for name in names} | {"noise": target.noise} | more)
-
-
 def checked_target(target: Target | FunctionLike) -> Target:
     target = as_target(target)
     if target.random_signs:
@@ -195,15 +188,6 @@ def checked_target(target: Target | FunctionLike) -> Target:
             "bounds are for real labels; for ±1 labels with noise of their own use the noiseless Target('sign')"
         )
     return target
-
-
-def provenance(command: str, model: Network | SpikedRF, target: Target | None, bulk: str) -> dict[str, str]:
-    """Attributes that say where a Dataset comes from."""
-    from .. import __version__
-    from ..prediction import description
-
-    about = {"command": command, "giantstep_version": __version__, "model": description(model), "bulk": bulk}
-    return about | ({} if target is None else {"target": description(target)})
 
 
 def _on_grid(values: np.ndarray, posed: Posed, grid: Grid) -> np.ndarray:

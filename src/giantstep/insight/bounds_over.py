@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
-from ..losses import as_loss
 from ..model import Network, SpikedRF, Target
+from ..provenance import provenance
 from ..theory.pose import pose
 from ..theory.step.mapping import Step, activation_moments, linear_error, residual_moments
 
@@ -26,7 +26,7 @@ _POLISH = 42  # golden sections: 0.618^42 = 2e-9 of the bracket, about where rou
 
 def bounds_over(model: Network | SpikedRF, target: Target, over: str, bulk: str | None) -> xr.Dataset:
     """Each bound minimised over η, and where; on the grid of the other parameters."""
-    from .bounds import TOLERANCE, evaluate, provenance
+    from .bounds import TOLERANCE, evaluate
 
     if over != "eta":
         raise ParameterError(f"over = {over!r} is unknown; bounds can be optimised over 'eta'")
@@ -61,7 +61,7 @@ def bounds_over(model: Network | SpikedRF, target: Target, over: str, bulk: str 
         variables[bound] = (grid.dims, best[i].reshape(grid.shape))
         variables[f"eta_{bound}"] = (grid.dims, np.exp(where[i]).reshape(grid.shape))
     variables["linear"] = ((), np.asarray(linear_error(target)))
-    return grid.dataset(variables, provenance("bounds", model, target, name) | {"over": over})
+    return grid.dataset(variables, provenance("bounds", model, target, bulk=name) | {"over": over})
 
 
 def _polished(
@@ -91,7 +91,7 @@ def _polished(
 
 def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
     """The η of r = 1 at α0, β and noise [U]; where the step makes no spike, β, so that c at least is of order one."""
-    step = Step(net.activation, net.readout, target, as_loss(net.step_loss))
+    step = Step.of(net, target)
     e = residual_moments(step, flat["noise"])
     alpha0 = np.where(flat["alpha0"] > 0, flat["alpha0"], np.inf)
     slope = abs(activation_moments(net.activation).h1)

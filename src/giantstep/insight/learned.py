@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..gaussian import STRIDES, moments
-from ..model import Network, SpikedRF, as_target, parameter
-from ..theory.pose import pose
-from .bounds import checked_target, lowest, model_grid, project, provenance
+from ..model import Network, SpikedRF, as_target
+from ..parameters import parameter
+from ..provenance import provenance
+from ..theory.pose import model_grid, pose
+from .bounds import checked_target, lowest, project
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,7 +106,7 @@ def bound_functions(
     biases = xr.DataArray(problem.biases, dims="group") if groups else float(problem.biases[0])
     at = parameter("x", x)
     at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=("x",)[: np.ndim(at)])
-    dataset = grid.dataset({}, provenance("bound_functions", model, target, posed.bulk))
+    dataset = grid.dataset({}, provenance("bound_functions", model, target, bulk=posed.bulk))
     return (
         dataset.assign_coords(x=at)
         .assign(

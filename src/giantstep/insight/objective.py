@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import GiantstepWarning
-from ..grid import Grid
-from ..losses import as_loss
 from ..model import Network, SpikedRF, Target
 from ..theory.equations.means import Setting
-from ..theory.pose import Posed, pose
+from ..theory.pose import Posed, model_grid, pose
 from ..theory.step.mapping import Step, common_drag, first_layer
 from .derivative import TINY, Layer, error_and_gradient
 
@@ -37,14 +35,14 @@ class Objective:
         bulk: str | None,
     ):
         self._model, self._target, self._over = model, target, over
-        own = ("eta", "alpha0", "beta") if isinstance(model, Network) else ("r", "gamma", "c", "beta")
-        names = [*own, "noise", "alpha", "lam", "d", "budget"]
+        names = [*model.numeric, "noise", "alpha", "lam", "d", "budget"]
         derived = ("alpha0", "alpha") if "split" in over else ()
         self.fixed = [
             name for name in names if name in landscape.coords and name not in over and name not in derived
         ]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
-        self.differentiable = self.bulk == "isotropic"
+        # derivatives are those of the isotropic bulk, and of labels that a function of the input gives
+        self.differentiable = self.bulk == "isotropic" and not target.random_signs
 
     def minimise(
         self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -156,7 +154,7 @@ class Objective:
         alpha0 = moved["split"] * at["budget"] if "split" in moved else row("alpha0")
         eta = moved.get("eta", row("eta"))
         letters = posed.merging.letters
-        step = Step(problem.activation, letters, self._target, as_loss(self._model.step_loss))
+        step = Step.of(self._model, self._target, letters)
         flat = {"eta": eta, "alpha0": alpha0, "beta": row("beta"), "noise": row("noise")}
         found = first_layer(step, **flat)
         spike = found.r * np.asarray(letters.values)
@@ -177,9 +175,7 @@ class Objective:
 
     def _posed(self, at: dict[str, float], x: np.ndarray) -> Posed:
         model, target, readout = self._described(at, x)
-        own = ("eta", "alpha0", "beta") if isinstance(model, Network) else ("r", "gamma", "c", "beta")
-        named: dict[str, Any] = {name: getattr(model, name) for name in own}
-        return pose(model, target, Grid(named | {"noise": target.noise} | readout), self.bulk)
+        return pose(model, target, model_grid(model, target, **readout), self.bulk)
 
     def _described(
         self, at: dict[str, float], x: np.ndarray
@@ -189,8 +185,7 @@ class Objective:
         if "split" in chosen:
             chosen["alpha0"] = chosen["split"] * chosen["budget"]
             chosen["alpha"] = (1.0 - chosen["split"]) * chosen["budget"]
-        names = ("eta", "alpha0", "beta") if isinstance(self._model, Network) else ("r", "gamma", "c", "beta")
-        model = replace(self._model, **{name: chosen[name] for name in names})
+        model = replace(self._model, **{name: chosen[name] for name in self._model.numeric})
         target = replace(self._target, noise=chosen["noise"])
         readout = {name: chosen[name] for name in ("alpha", "lam", "d") if name in chosen}
         return model, target, readout

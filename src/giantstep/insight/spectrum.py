@@ -9,9 +9,10 @@ import numpy as np
 
 from ..errors import ConvergenceError, ParameterError
 from ..grid import Grid
-from ..model import Network, SpikedRF, Target, as_target, parameter
-from ..theory.pose import Posed, pose
-from .bounds import model_grid, provenance
+from ..model import Network, SpikedRF, Target, as_target
+from ..parameters import parameter
+from ..provenance import provenance
+from ..theory.pose import Posed, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
 from .spectra.halfplane import Follower
 from .spectra.outliers import outliers, spikes, spikes_per_d
@@ -98,7 +99,7 @@ def spectrum(
             found.append(one_spectrum(posed, u, a, points))
             if progress:
                 progress(len(found) / (U * A))
-    attrs = provenance("spectrum", model, target, posed.bulk)
+    attrs = provenance("spectrum", model, target, bulk=posed.bulk)
     attrs |= {"normalise": normalise, "matrix": "kernel" if kernel else "covariance"}
     return _labelled(found, posed, grid, attrs, normalise, kernel)
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
-from ..model import Network, SpikedRF, Target, as_target, parameter
-from .bounds import provenance
+from ..model import Network, SpikedRF, Target, as_target, check_model
+from ..parameters import parameter
+from ..provenance import provenance
 from .bounds_over import rate_of_unit_spike
 from .objective import Objective
 
@@ -51,8 +52,8 @@ def tune(
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
     minima are then polished by a quasi-Newton method on exact derivatives (implicit differentiation at the
-    fixed point), within the scanned ranges. That is for the isotropic bulk; with the exact bulk of a Network a
-    simplex search polishes instead, to about 1e-5 in the parameters.
+    fixed point), within the scanned ranges. That is for the isotropic bulk; with the exact bulk of a Network, or
+    labels ±1 that are drawn, a simplex search polishes instead, to about 1e-5 in the parameters.
 
     Parameters
     ----------
@@ -97,21 +98,15 @@ def tune(
         }
     )
     if "split" in over:
-        samples = found["budget"]
-        found = found.assign(
-            best_alpha0=found["best_split"] * samples, best_alpha=(1 - found["best_split"]) * samples
-        )
-    attrs = provenance("tune", model, target, objective.bulk) | {"over": " ".join(over)}
-    return (
-        found.drop_vars(["alpha0", "alpha"], errors="ignore").assign_attrs(attrs)
-        if "split" in over
-        else (found.assign_attrs(attrs))
-    )
+        samples, share = found["budget"], found["best_split"]
+        found = found.assign(best_alpha0=share * samples, best_alpha=(1 - share) * samples)
+        found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
+    attrs = provenance("tune", model, target, bulk=objective.bulk)
+    return found.assign_attrs(attrs, over=" ".join(over))
 
 
 def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any) -> None:
-    if not isinstance(model, Network | SpikedRF):
-        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF")
+    check_model(model)
     unknown = [name for name in over if name not in ("lam", "eta", "split")]
     if unknown or not over or len(set(over)) != len(over):
         raise ParameterError(f"over = {over!r} must name some of 'lam', 'eta' and 'split', each once")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import ParameterError
-from ..losses import as_loss
-from ..model import Network, SpikedRF, Target, as_target, parameter
-from ..theory.pose import pose
+from ..model import Network, SpikedRF, Target, as_target
+from ..parameters import parameter
+from ..provenance import provenance
+from ..theory.pose import model_grid, pose
 from ..theory.step.batch import Batch, label_batch, residuals
 from ..theory.step.mapping import Step, activation_moments
-from .bounds import model_grid, provenance
 from .spectra.halfplane import Follower
 from .spectra.poles import pole_correction
 from .spectra.support import Density, find_density
@@ -118,7 +118,7 @@ def weight_spectrum(
     sizes = [grid.sizes[dim] for dim in order]
     return grid.dataset(
         {name: _stacked(name, values, order, sizes) for name, values in columns.items()},
-        provenance("weight_spectrum", model, target, bulk),
+        provenance("weight_spectrum", model, target, bulk=bulk),
         {"side": ["lower", "upper"]},
     )
 
@@ -149,7 +149,7 @@ def _trained(net: Network, target: Target, beta: float, eta: float, alpha0: floa
     letter = float(net.readout.values[0])
     if eta == 0.0 or alpha0 == 0.0 or np.isinf(alpha0) or letter == 0.0:
         return _isotropic(np.ones(1))
-    step = Step(net.activation, net.readout, target, as_loss(net.step_loss))
+    step = Step.of(net, target)
     labels = label_batch(target, noise, _BATCH_POINTS)
     batch = residuals(labels, step.loss, step.output)[0]
     b = (eta * letter / beta) ** 2 * activation_moments(net.activation).spread / alpha0

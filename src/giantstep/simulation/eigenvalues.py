@@ -15,7 +15,7 @@ from .data import Data
 from .draw import Batch, Draws
 from .features import NetworkFeatures
 from .layer import first_layer
-from .simulate import provenance
+from .simulate import provenance_of
 from .trial import Task
 
 if TYPE_CHECKING:
@@ -52,10 +52,8 @@ def simulate_spectrum(
     )
     check.check_memory([task], backend, 1)
     found = np.stack([_eigenvalues(task, Draws(seed, trial, backend), backend) for trial in numbers])
-    names = ("eta", "alpha0", "r", "gamma", "c", "beta")
-    own = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    attrs = provenance(task) | {"command": "simulate_spectrum", "dtype": dtype}
-    dataset = Grid(own | {"alpha": alpha}).dataset(
+    attrs = provenance_of(task) | {"command": "simulate_spectrum", "dtype": dtype}
+    dataset = Grid(model.numbers() | {"alpha": alpha}).dataset(
         {"eigenvalue": (("trial", "rank"), found)}, attrs, {"trial": numbers}
     )
     dataset["eigenvalue"].attrs["long_name"] = "eigenvalue of the features' covariance"

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__
-from ..errors import ParameterError
 from ..grid import Grid
 from ..losses import Loss, as_loss
 from ..model import Network, SpikedRF, Target, TwoSpikes, as_target
+from ..provenance import provenance
+from ..quantities import letter_axes
 from . import check
 from .backend import make_backend
 from .schedule import run_tasks
-from .statistics import letter_axes
 from .trial import Task
 
 if TYPE_CHECKING:
     import xarray as xr
-
-_SETTING = ("eta", "alpha0", "r", "gamma", "c", "beta", "noise")
 
 
 def simulate(
@@ -142,7 +138,7 @@ def simulate(
     tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
     results, interrupted = run_tasks(tasks, workers, executor, progress)
     done, answers = plan.collect(numbers, len(settings), results)
-    attrs = provenance(common) | {"interrupted": int(interrupted)}
+    attrs = provenance_of(common) | {"interrupted": int(interrupted)}
     return plan.grid.dataset(answers, attrs, plan.coords | {"trial": done} | ({"x": list(at)} if at else {}))
 
 
@@ -150,7 +146,7 @@ class _Plan:
     """How the grid splits into settings (a first layer each) and the readouts that are fitted on each."""
 
     def __init__(self, model: Network | SpikedRF, target: Target, alpha: Any, lam: Any):
-        own = {f.name: getattr(model, f.name) for f in fields(model) if f.name in _SETTING}
+        own = model.numbers()
         self.model, self.target = model, target
         self.names = [*own, "noise"]
         self.grid = Grid(own | {"noise": target.noise, "alpha": alpha, "lam": lam})
@@ -207,27 +203,18 @@ class _Plan:
         return dims, stacked.reshape(*sizes, *stacked.shape[stacked.ndim - len(last) :])
 
 
-def provenance(task: Task) -> dict[str, Any]:
+def provenance_of(task: Task) -> dict[str, Any]:
     """The attributes of a simulation's Dataset, apart from how it went; netCDF has no booleans."""
-    return {
-        "command": "simulate",
-        "giantstep_version": __version__,
-        "model": _json(task.model),
-        "target": _json(task.target),
-        "features": task.features,
-        "loss": as_loss(task.loss).name,
-        "d": task.d,
-        "seed": task.seed,
-        "n_test": task.n_test or "exact",
-        "device": task.device,
-        "dtype": task.dtype,
-        "backend": task.backend,
-    } | ({"bulk": task.bulk} if task.bulk else {})
-
-
-def _json(description: Network | SpikedRF | Target) -> str:
-    """The description as JSON; a user's own callable has no such form and leaves its repr."""
-    try:
-        return json.dumps(description.to_dict())
-    except ParameterError:
-        return repr(description)
+    return provenance(
+        "simulate",
+        task.model,
+        task.target,
+        features=task.features,
+        loss=as_loss(task.loss).name,
+        d=task.d,
+        seed=task.seed,
+        n_test=task.n_test or "exact",
+        device=task.device,
+        dtype=task.dtype,
+        backend=task.backend,
+    ) | ({"bulk": task.bulk} if task.bulk else {})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..quantities import letter_axes
 from .backend import Backend
 from .layer import Layer
 
@@ -35,11 +36,6 @@ def summary_statistics(layer: Layer, readouts: Any, backend: Backend) -> dict[st
     q1 = np.stack([np.stack([(h * g).sum(axis=0) for g in across]) for h in across])
     answers = {"m": m, "zeta": zeta, "psi": psi, "q1": q1, "q2": q2}
     return {name: drop_single_letter(np.stack(list(rows)), name) for name, rows in answers.items()}
-
-
-def letter_axes(name: str) -> int:
-    """How many axes over letters a quantity has when there are several letters."""
-    return {"q1": 2, "m": 1, "zeta": 1, "psi": 1, "q2": 1, "c": 1, "overlap": 1}.get(name, 0)
 
 
 def drop_single_letter(values: np.ndarray, name: str) -> np.ndarray:

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..losses import as_loss
-from ..model import Network, SpikedRF, Target, as_target, parameter
+from ..model import Network, SpikedRF, Target, as_target, check_model
+from ..parameters import parameter
 from ..simulation import check
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ class Sweep:
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        if not isinstance(self.model, Network | SpikedRF):
-            raise ParameterError(f"model = {self.model!r} is neither a Network nor a SpikedRF")
+        check_model(self.model)
         set_(self, "target", as_target(self.target))
         set_(self, "alpha", parameter("alpha", self.alpha, low=0.0, strict=True))
         set_(self, "lam", parameter("lam", self.lam, low=0.0, infinite=True))
@@ -126,9 +126,7 @@ class Sweep:
 
     def numbers(self) -> dict[str, Any]:
         """The model's numbers and the noise, in the order of the grid's dimensions; then alpha and lam."""
-        names = ("eta", "alpha0", "beta") if isinstance(self.model, Network) else ("r", "gamma", "c", "beta")
-        own = {name: getattr(self.model, name) for name in names}
-        return {**own, "noise": self.target.noise, "alpha": self.alpha, "lam": self.lam}
+        return {**self.model.numbers(), "noise": self.target.noise, "alpha": self.alpha, "lam": self.lam}
 
     def to_dict(self) -> dict[str, Any]:
         """This sweep as plain data."""

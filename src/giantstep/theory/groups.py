@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model import Letters
+from ..letters import Letters
+from ..quantities import letter_axes
 
 
 class Merging(NamedTuple):
@@ -70,8 +71,5 @@ def expand(answers: dict[str, np.ndarray], merging: Merging, c: np.ndarray) -> d
 
 def summed(answers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Order parameters summed over the letters, for a vocabulary that stands for a continuous law."""
-    vectors, matrices = ("m", "chi", "zeta", "psi", "q2", "V2"), ("q1", "V1")
-    found = dict(answers)
-    found |= {name: answers[name].sum(axis=-1) for name in vectors}
-    found |= {name: answers[name].sum(axis=(-1, -2)) for name in matrices}
-    return found
+    axes = {name: tuple(range(-letter_axes(name), 0)) for name in answers}
+    return {name: values.sum(axis=axes[name]) if axes[name] else values for name, values in answers.items()}

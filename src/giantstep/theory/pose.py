@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
-from ..losses import Loss, as_loss, square
-from ..model import Letters, Network, SpikedRF, Target
+from ..letters import Letters
+from ..losses import Loss, square
+from ..model import Network, SpikedRF, Target, check_model
 from .bulk import Bulk, Isotropic, Orthogonal
 from .groups import Merging, merge
 from .labels import binary_law
@@ -31,6 +32,12 @@ class Posed(NamedTuple):
     bulk: str
 
 
+def model_grid(model: Network | SpikedRF, target: Target, **more: object) -> Grid:
+    """The grid of a model's own parameters, the target's noise, and `more`."""
+    check_model(model)
+    return Grid(model.numbers() | {"noise": target.noise} | more)
+
+
 def pose(
     model: Network | SpikedRF, target: Target, grid: Grid, bulk: str | None, loss: Loss = square
 ) -> Posed:
@@ -38,12 +45,11 @@ def pose(
     law = binary_law(target)
     merging = merge(model.readout, odd=model.activation.parity == "odd")
     letters = merging.letters
-    shaping = ("eta", "alpha0", "beta", "noise") if isinstance(model, Network) else ("r", "gamma", "c")
-    layer_dims = grid.dims_of(shaping)
+    layer_dims = grid.dims_of(model.shaping)
     setting_dims = tuple(dim for dim in grid.dims if dim not in layer_dims)
-    values = {name: grid.over(name, layer_dims).reshape(-1) for name in shaping}
+    values = {name: grid.over(name, layer_dims).reshape(-1) for name in model.shaping}
     if isinstance(model, Network):
-        step = Step(model.activation, letters, target, as_loss(model.step_loss))
+        step = Step.of(model, target, letters)
         layer = first_layer(step, **values)
     else:
         step = None

@@ -16,7 +16,9 @@ import numpy as np
 
 from ..gaussian import STRIDES, extrapolated_error, points_needed, sample, tail_reach
 from ..grid import Grid
-from ..model import SpikedRF, Target, TwoSpikes, parameter
+from ..model import SpikedRF, Target, TwoSpikes
+from ..parameters import parameter
+from ..provenance import provenance
 from . import square
 from .bulk import Isotropic
 from .equations.means import Setting
@@ -134,8 +136,6 @@ def reduced(model: TwoSpikes) -> SpikedRF | None:
 def _dataset(
     model: TwoSpikes, target: Target, grid: Grid, found: Any, plane: _Plane, error: np.ndarray
 ) -> xr.Dataset:
-    from ..prediction import provenance
-
     pack = packing(len(model.weights))
     dims, shape = grid.dims, grid.shape
     zeta = (
@@ -158,4 +158,4 @@ def _dataset(
         name: ((*dims, *extra), np.asarray(values[0]).reshape((*shape, *values.shape[2:])))
         for name, (values, extra) in answers.items()
     }
-    return grid.dataset(variables, provenance(model, target, "square", "isotropic"))
+    return grid.dataset(variables, provenance("predict", model, target, loss="square", bulk="isotropic"))

@@ -13,7 +13,7 @@ from ...model import Network, SpikedRF, Target
 from ...simulation import check
 from ...simulation.backend import make_backend
 from ...simulation.schedule import attempt
-from ...simulation.simulate import provenance
+from ...simulation.simulate import provenance_of
 from ...simulation.trial import Task
 from ..description import Sweep
 from ..job import Answers, Job
@@ -99,7 +99,7 @@ class SimulationPart(Part):
     def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
         variables = self._labelled(answers, self.dims, self.sizes, ("trial", *self.layer_dims))
         coords = {**self._letters(), "trial": self.trials}
-        return self.grid.dataset(variables, provenance(self.common) | attrs, coords)
+        return self.grid.dataset(variables, provenance_of(self.common) | attrs, coords)
 
     def _task(self, setting: int, cells: np.ndarray) -> Task:
         *own, noise = self._layers[setting].tolist()

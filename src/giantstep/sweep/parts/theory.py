@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...grid import Grid
-from ...model import Network
+from ...provenance import provenance
 from ..description import Sweep
 from ..job import Answers, Job
 from ..points import Family, rounded
@@ -35,9 +35,7 @@ class TheoryPart(Part):
         self.columns = (*numbers, "d")
         setting = {**self._words(), "bulk": theory.bulk, "tolerance": theory.tolerance}
         self.family = Family("theory", self.columns, setting)
-        self.layer = (
-            (*self.own, "noise") if isinstance(sweep.model, Network) else ("r", "gamma", "c")
-        )  # what the first layer depends on
+        self.layer = sweep.model.shaping
         self.layer_dims = self.grid.dims_of(self.layer)
         self.dims = (*self.layer_dims, *(dim for dim in self.grid.dims if dim not in self.layer_dims))
         self.sizes = tuple(self.grid.sizes[dim] for dim in self.dims)
@@ -71,10 +69,9 @@ class TheoryPart(Part):
         return int(np.count_nonzero(chosen))
 
     def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
-        from ...prediction import provenance
-
         sweep, coords = self.sweep, self._letters()
-        said = provenance(sweep.model, sweep.target, sweep.loss, attrs.get("bulk", str(sweep.theory.bulk)))  # type: ignore[union-attr]
+        bulk = attrs.get("bulk", str(sweep.theory.bulk))  # type: ignore[union-attr]
+        said = provenance("predict", sweep.model, sweep.target, loss=sweep.loss, bulk=bulk)
         variables = self._labelled(answers, self.dims, self.sizes, self.layer_dims)
         dataset = self.grid.dataset(variables, said | attrs, coords)
         return dataset.transpose(*self.grid.dims, *coords, missing_dims="ignore")

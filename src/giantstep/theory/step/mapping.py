@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import GiantstepWarning, ParameterError
 from ...gaussian import expectation, tail_reach
+from ...losses import as_loss
 from ..labels import binary_law
 from .batch import label_batch, residuals
 
@@ -107,6 +108,13 @@ class Step(NamedTuple):
     letters: Letters
     target: Target
     loss: Loss
+
+    @classmethod
+    def of(cls, net: Network, target: Target, letters: Letters | None = None) -> Step:
+        """That of a network; `letters` stand for its own where those have been merged."""
+        return cls(
+            net.activation, net.readout if letters is None else letters, target, as_loss(net.step_loss)
+        )
 
     @property
     def output(self) -> float:
@@ -212,15 +220,13 @@ def warn_if_poor(step: Step, layer: FirstLayer, eta: np.ndarray, beta: np.ndarra
 def equivalent(net: Network, target: Target) -> SpikedRF:
     """The spiked random features model with the network's spike, alignment and row norms."""
     from ...grid import Grid
-    from ...losses import as_loss
     from ...model import Letters, SpikedRF
 
-    names = ("eta", "alpha0", "beta", "noise")
-    grid = Grid({"eta": net.eta, "alpha0": net.alpha0, "beta": net.beta, "noise": target.noise})
+    grid = Grid(net.numbers() | {"noise": target.noise})
     dims = grid.dims
     letters = net.readout
-    flat = {name: grid.over(name, dims).reshape(-1) for name in names}
-    layer = first_layer(Step(net.activation, letters, target, as_loss(net.step_loss)), **flat)
+    flat = {name: grid.over(name, dims).reshape(-1) for name in net.shaping}
+    layer = first_layer(Step.of(net, target), **flat)
     if letters.uniform:
         r, gamma, c = (grid.labelled(values) for values in (layer.r[:, 0], layer.gamma, layer.c[:, 0]))
         return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta)

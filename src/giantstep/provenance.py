@@ -1,0 +1,28 @@
+"""Where a Dataset comes from: the attributes that every answer carries, as plain text and numbers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from . import __version__
+from .errors import ParameterError
+
+if TYPE_CHECKING:
+    from .model import Network, SpikedRF, Target, TwoSpikes
+
+
+def provenance(
+    command: str, model: Network | SpikedRF | TwoSpikes, target: Target | None = None, **more: Any
+) -> dict[str, Any]:
+    """The verb, the version, the model and the target it was given, and `more` that is particular to the verb."""
+    about = {"command": command, "giantstep_version": __version__, "model": description(model)}
+    return about | ({} if target is None else {"target": description(target)}) | more
+
+
+def description(thing: Network | SpikedRF | TwoSpikes | Target) -> str:
+    """A model or target as JSON text; a user's own callable is named, since it cannot be kept."""
+    try:
+        return json.dumps(thing.to_dict())
+    except ParameterError:
+        return repr(thing)
