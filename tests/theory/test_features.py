@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import giantstep as gs
 from giantstep.functions import as_function
+from giantstep.theory import engine, features
 from giantstep.theory.features import Table
 
 ROUNDING = 1e-13  # hundreds of function values of order one, each to 2e-16
@@ -44,3 +46,19 @@ def test_sines_have_their_closed_forms_on_every_node(activation, target, bias, s
     assert label.t0 == pytest.approx(mean, abs=ROUNDING)
     assert label.t1 == pytest.approx(np.sqrt(across) * slope, abs=ROUNDING)
     assert label.t2 == pytest.approx(square, abs=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("activation", "r", "tolerance"), [("softplus", 2.0, 3e-9), ("erf", 1.0, engine.ACCEPTED_ERROR)]
+)
+def test_all_ranges_are_stretched_until_their_ends_do_not_matter(activation, r, tolerance, monkeypatch):
+    """Interpolating far out along the spike, where an activation saturates, takes a large readout: rare inputs count.
+
+    The erf's features there are 1e-14 and less of its size, so that its last digits are lost. Cut at κ = 9, or at
+    z = 9 inside, its error would be off by 2e-3.
+    """
+    model = gs.SpikedRF(activation, r=r, gamma=0.9)
+    found = gs.predict(model, "sin", alpha=[0.3, 0.9], lam=0.0).test_error.values
+    monkeypatch.setattr(features, "tail_reach", lambda *_: 15.0)
+    far = gs.predict(model, "sin", alpha=[0.3, 0.9], lam=0.0).test_error.values
+    assert found == pytest.approx(far, rel=tolerance)

@@ -4,30 +4,65 @@ import numpy as np
 import pytest
 
 from giantstep.theory.bulk import Isotropic
-from giantstep.theory.equations.means import Setting, _stiffness
-from giantstep.theory.equations.response import respond
+from giantstep.theory.equations.means import Setting, _stiffness, solve_means
+from giantstep.theory.equations.response import Response, respond, signal_energy_gradient, total_tangent
+
+ONE = np.ones((1, 1))
+D, BETA, LAM = 200, 1.5, 0.3
+SETTING = Setting(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE)
+
+
+def _dragged(drag: float) -> Isotropic:
+    return Isotropic(np.ones((1, 1)), np.ones(1), drag=np.array([drag]))
+
+
+def _closed(bulk: Isotropic, hat: np.ndarray) -> Response:
+    """The bulk's response to (V̂1, V̂2), the relation closed by plain iteration."""
+    V = np.array([[[0.0, 1.0 / LAM]]])
+    for _ in range(500):
+        response = respond(bulk, V, hat[None, None], BETA * ONE, LAM * ONE)
+        V = response.V
+    return response
 
 
 @pytest.mark.parametrize("drag", [0.0, 0.5, 1.4])
 def test_the_all_ones_direction_is_as_stiff_as_that_of_rows_whose_mean_was_dragged(drag):
     """1/(1ᵀH⁻¹1) with H = λ + V̂2 + V̂1 WWᵀ and rows w_i - drag·w̄: 30 draws, four standard errors and 2/d."""
-    d, beta, lam, hat1, hat2 = 200, 1.5, 0.3, 0.8, 0.2
-    p = round(beta * d)
+    hat1, hat2 = 0.8, 0.2
+    p = round(BETA * D)
     rng = np.random.default_rng(8)
     softness = []
     for _ in range(30):
-        W = rng.standard_normal((p, d))
+        W = rng.standard_normal((p, D))
         W /= np.linalg.norm(W, axis=1)[:, None]
         W -= drag * W.mean(axis=0)
-        H = (lam + hat2) * np.eye(p) + hat1 * W @ W.T
+        H = (LAM + hat2) * np.eye(p) + hat1 * W @ W.T
         softness.append(np.linalg.solve(H, np.ones(p)).sum())
-    bulk = Isotropic(np.ones((1, 1)), np.ones(1), drag=np.array([drag]))
-    one = np.ones((1, 1))
-    V = np.array([[[0.0, 1.0 / lam]]])
-    for _ in range(500):
-        response = respond(bulk, V, np.array([[[hat1, hat2]]]), beta * one, lam * one)
-        V = response.V
-    setting = Setting(one, beta * one, lam * one, 0.0 * one, d * one, one)
-    expected = 1.0 / _stiffness(bulk, setting, response).item()
+    bulk = _dragged(drag)
+    stiffness = _stiffness(bulk, SETTING, _closed(bulk, np.array([hat1, hat2]))).item()
     error = np.std(softness, ddof=1) / np.sqrt(len(softness))
-    assert abs(np.mean(softness) - expected) < 4.0 * error + 2.0 / d * expected
+    assert abs(np.mean(softness) - 1.0 / stiffness) < 4.0 * error + 2.0 / D / stiffness
+
+
+@pytest.mark.parametrize("drag", [0.0, 0.5, 1.4])
+def test_the_norms_hold_what_the_all_ones_direction_costs(drag):
+    """The share of m in (q1, q2) is minus the gradient of f²/stiffness in (V̂1, V̂2), f being the force on m."""
+    bulk, hat = _dragged(drag), np.array([0.8, 0.2])
+    response = _closed(bulk, hat)
+    hat1 = hat[:1].reshape(1, 1, 1, 1)
+    pairs = np.zeros((1, 1, 2, 2))
+    pairs[..., 0, 0], pairs[..., 1, 1] = 0.3, hat[0]  # nothing but m, and what the resolvent itself contains
+    means = solve_means(
+        bulk, SETTING, response, hat1, pairs, np.array([[[0.7, 0.0]]]), np.zeros((1, 1, 1)), ONE
+    )
+    force = means.values[0, 0, 0, 0] * _stiffness(bulk, SETTING, response).item()
+    share = signal_energy_gradient(response, total_tangent(response), means.u, means.stiff, means.loose)[0, 0]
+
+    def energy(hat: np.ndarray) -> float:
+        return force**2 / _stiffness(bulk, SETTING, _closed(bulk, hat)).item()
+
+    for j, unit in enumerate(np.eye(2)):
+        slope = (energy(hat + 1e-5 * unit) - energy(hat - 1e-5 * unit)) / 2e-5
+        assert -share[j] == pytest.approx(
+            slope, rel=1e-7
+        )  # truncation 1e-10, rounding 1e-11, over slopes of 1e-2

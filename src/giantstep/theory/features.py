@@ -63,11 +63,11 @@ def coefficient_moments(moments: Moments, c: np.ndarray) -> tuple[np.ndarray, ..
 class Table:
     """Features and label on three nested rules in κ, from one set of function evaluations.
 
-    `points` is the number of κ intervals (per piece, where the target's jumps are cut out), and `farther`
-    stretches the range of κ. Refining the rule in κ is the solver's business, since only its answer tells
-    what is needed; the inner averages over z and y are resolved here, to `_INNER_TOLERANCE`. Binary labels
-    have a `law`, of which `target` is the clean version; their moments are closed forms. `layers` [U, ...] are
-    more places at which to cut the rule in κ.
+    `points` is the number of κ intervals (per piece, where the target's jumps are cut out), and `farther` stretches
+    the range of κ, and those of z and y with it: what is left of a saturated feature comes from rare z. Refining the
+    rule in κ is the solver's business, since only its answer tells what is needed; the inner averages over z and y
+    are resolved here, to `_INNER_TOLERANCE`. Binary labels have a `law`, of which `target` is the clean version;
+    their moments are closed forms. `layers` [U, ...] are more places at which to cut the rule in κ.
     """
 
     def __init__(
@@ -84,15 +84,15 @@ class Table:
         layers: np.ndarray | None = None,
     ):
         total = float(np.sqrt(c + r**2).max())
-        reach = max(tail_reach(activation, _round_up(total)), tail_reach(target, 1.0))
+        reach = farther * max(tail_reach(activation, _round_up(total)), tail_reach(target, 1.0))
         rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
         sharp = layers is not None or bool(is_sharp(target, gamma).any())
         if sharp:
             cuts = label_layers(target.breakpoints, gamma)
             cuts = cuts if layers is None else np.concatenate([cuts, layers], axis=-1)
-            self._kappa, self._weights = piecewise_rule(cuts, points, farther * reach)
+            self._kappa, self._weights = piecewise_rule(cuts, points, reach)
         else:
-            line, weights = line_rule(2 * points, farther * reach)
+            line, weights = line_rule(2 * points, reach)
             self._kappa, self._weights = line[None, None], tuple(w[None, None] for w in weights)
         self._c = c[:, :, None]
         self._features = _Column(activation, r, biases, np.sqrt(c), self._kappa, reach, symmetric=not sharp)
