@@ -1,5 +1,7 @@
 """Bounds bracket the error over every penalty, are attained, and find what can be learned perfectly."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.insight.bounds import bounds
+from giantstep.insight.bounds_over import rate_of_unit_spike
 from giantstep.insight.learned import bound_functions
 
 ROUNDING = 1e-8  # relative: predict's quadrature tolerance is 1e-9, the bounds' 1e-11
@@ -154,6 +157,16 @@ def test_no_scanned_learning_rate_beats_the_optimised_bounds():
     tried = bounds(gs.Network("tanh", eta=np.geomspace(0.1, 30, 60), alpha0=alpha0), "sin", bulk="isotropic")
     for name in ("upper", "lower", "lower_beta"):
         assert np.all(best[name] <= tried[name].min("eta") + 1e-12)
+
+
+@pytest.mark.parametrize("readout", ["uniform", "rademacher"])
+def test_learning_rates_are_searched_around_that_of_a_spike_of_one(readout):
+    net = gs.Network("relu", eta=1.0, alpha0=0.4, beta=1.7, readout=readout)
+    target = gs.Target("sin", noise=0.5)
+    flat = {"alpha0": np.array([0.4]), "beta": np.array([1.7]), "noise": np.array([0.5])}
+    rate = float(rate_of_unit_spike(net, target, flat)[0])
+    found = gs.predict(replace(net, eta=rate), target, alpha=1.0, lam=0.1, d=300)
+    assert float(found.r) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_bound_functions_attain_the_bounds():

@@ -82,6 +82,18 @@ def test_without_throw_failures_are_flagged_and_warned_about():
         assert np.isfinite(found[name].values[1])
 
 
+def test_an_absurd_interpolating_readout_is_refused_and_an_honest_one_on_strong_noise_is_not():
+    """Without a ridge the error is linear in the noise's power, however strong."""
+    with pytest.raises(gs.ConvergenceError, match="1 of 1 points failed") as caught:
+        gs.predict(gs.SpikedRF("softplus", r=4.0, gamma=0.9), "sin", alpha=0.3, lam=0.0)  # 1e12 times E σ*²
+    assert "small positive lam" in caught.value.partial.status.item()
+    model, noise = gs.SpikedRF("tanh", r=0.5, gamma=0.9), np.array([1.0, 1e5])
+    clean, weak, strong = gs.predict(
+        model, gs.Target("sin", noise=[0.0, *noise]), alpha=0.5, lam=0.0
+    ).test_error.values
+    assert strong - clean == pytest.approx(1e10 * (weak - clean), rel=1e-7)
+
+
 def test_unsolved_equations_are_told_from_poor_integration(monkeypatch):
     monkeypatch.setattr(square, "_NEWTON_STEPS", 1)
     with pytest.raises(gs.ConvergenceError) as caught:

@@ -156,6 +156,22 @@ def test_for_odd_activations_only_the_size_of_a_letter_matters(bulk, values, mon
         assert found[name].values == pytest.approx(plain[name][0, 0], abs=1e-9 * size), name
 
 
+def test_a_mirrored_letter_has_sums_of_the_other_sign():
+    """Flipping a letter of an odd network flips its readout weights and rows: Σa changes sign, Σa w does not."""
+    options = {"alpha": 1.5, "lam": 0.1, "d": 300}
+    plain, mirrored = (
+        gs.predict(
+            gs.Network("tanh", eta=2.0, alpha0=0.8, readout=gs.Letters((first, 1.5), (0.4, 0.6))),
+            "sin",
+            **options,
+        )
+        for first in (0.5, -0.5)
+    )
+    for name, sign in {"m": -1.0, "chi": -1.0, "zeta": 1.0, "psi": 1.0, "q2": 1.0}.items():
+        expected = plain[name].values * np.array([sign, 1.0])
+        assert mirrored[name].values == pytest.approx(expected, rel=1e-10), name
+
+
 def test_rademacher_letters_are_the_uniform_readout_for_odd_activations():
     uniform = _predict(gs.Network("erf", eta=2.0, alpha0=0.8))
     signs = _predict(gs.Network("erf", eta=2.0, alpha0=0.8, readout="rademacher"))

@@ -9,7 +9,7 @@ from ..problem import Problem
 from ..status import DIVERGES, RARE_INPUTS
 from .means import Setting
 
-_ABSURD = 1e9  # error of an interpolating readout, over E σ*², beyond which the limit is taken to be infinite
+_ABSURD = 1e9  # error of an interpolating readout, over the labels' E y², beyond which the limit counts as infinite
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
 
 
@@ -47,7 +47,7 @@ class Limits:
             self._norm = np.where(crowded, 1.0 / (beta - 1.0), 1.0)[..., None]
         beta = np.where(crowded, 2.0, beta)
         self.setting = Setting(alpha, beta, lam, noise, d, unit=np.where(self._interpolates, 0.0, 1.0))
-        self._power = (w * label.t2).sum(axis=-1)[:, None]
+        self._power = (w * label.t2).sum(axis=-1)[:, None] + noise**2
 
     def apply(self, answers: dict[str, np.ndarray]) -> None:
         """Put infinities where the limit has them."""
