@@ -73,6 +73,11 @@ def test_scripts_that_a_page_names_exist(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_a_page_runs_nothing_that_it_does_not_show(path):
+    assert "remove-cell" not in text_of(path)  # a reader who types what is shown would lack it
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
 def test_every_page_is_in_the_table_of_contents(path):
     listed = re.findall(r"^([\w/-]+)$", text_of(DOCS / "index.md"), flags=re.MULTILINE)
     assert page_id(path) == "index.md" or page_id(path).removesuffix(".md") in listed

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,3 +171,25 @@ def test_what_is_not_a_dataset_is_refused_by_its_kind():
         gs.plot(made({"alpha": 3}).test_error)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="is a list"):
         gs.plot([1.0, 2.0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("trials", [0, 3])
+def test_a_notebook_shows_axes_and_figure_of_ours_as_one_picture(trials):
+    axes: Any = gs.plot(made({"alpha": 5}, trials))
+    assert axes._repr_png_() == axes.figure._repr_png_()
+    assert axes._repr_png_().startswith(b"\x89PNG")
+    assert matplotlib_figures_open() == []
+
+
+def test_a_users_own_axes_stay_what_they_are():
+    from matplotlib.figure import Figure
+
+    own = Figure().add_subplot()
+    assert gs.plot(made({"alpha": 5}), ax=own) is own
+    assert not hasattr(own, "_repr_png_")
+
+
+def matplotlib_figures_open() -> list[int]:
+    import matplotlib.pyplot as plt
+
+    return plt.get_fignums()

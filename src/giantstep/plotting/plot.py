@@ -48,7 +48,7 @@ def plot(
 
     `x` is the longest dimension unless named; `y` is "test_error" (for coefficients, all of them); several
     names share one picture. `theory` adds lines from another Dataset, so that points lie on smooth curves.
-    The figure is `ax.figure`: it belongs to no window, and `ax.figure.savefig(...)` writes it.
+    A notebook shows what is returned; its `figure`, which belongs to no window, is written by `figure.savefig(...)`.
     """
     _check_dataset(dataset)
     names = _quantities(dataset, y)
@@ -131,9 +131,13 @@ def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
 def _axes(ax: Axes | None, compared: bool) -> tuple[Axes, Axes | None]:
     if ax is not None:
         return ax, None
+    from .shown import ShownAxes
+
     if not compared:
-        return style.new_figure().add_subplot(), None
-    above, below = style.new_figure(5.0, 4.6).subplots(2, 1, sharex=True, height_ratios=(3, 1))
+        return style.new_figure().add_subplot(axes_class=ShownAxes), None
+    above, below = style.new_figure(5.0, 4.6).subplots(
+        2, 1, sharex=True, height_ratios=(3, 1), subplot_kw={"axes_class": ShownAxes}
+    )
     return above, below
 
 

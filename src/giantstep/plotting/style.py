@@ -78,11 +78,11 @@ def styled() -> Any:
 
 
 def new_figure(width: float = 5.0, height: float = 3.6) -> Figure:
-    """An empty figure that no window and no global state knows of."""
-    from matplotlib.figure import Figure
+    """An empty figure that no window and no global state knows of; notebooks show it."""
+    from .shown import ShownFigure
 
     with styled():
-        return Figure(figsize=(width, height), layout="constrained")
+        return ShownFigure(figsize=(width, height), layout="constrained")
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
