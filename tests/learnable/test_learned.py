@@ -30,6 +30,30 @@ def test_the_closed_form_is_the_average_over_the_rest_of_the_input(gamma):
         assert learned == pytest.approx(weight @ inner, abs=1e-9)
 
 
+def test_letters_and_fluctuating_norms_have_their_share_in_the_closed_form():
+    """Σ_s E_w[m_s μ0 + (ζ_s κ + ψ_s(ρx - γw))μ1 + χ_s ∂μ0/∂c], each letter at its own spike and row norm."""
+    w, weight = np.polynomial.hermite_e.hermegauss(80)
+    weight = weight / weight.sum()
+    values = (0.5, -1.5)
+    net = gs.Network("softplus", eta=1.5, alpha0=0.7, readout=gs.Letters(values, (0.4, 0.6)))
+    found = learned_function(net, "sin", X, alpha=1.5, lam=0.2, d=300)
+    gamma = float(found["gamma"])
+    rho = np.sqrt(1 - gamma**2)
+    expected = np.zeros(len(X))
+    for s, value in enumerate(values):
+        rows = gs.SpikedRF("softplus", r=float(found["r"]) * value, gamma=gamma, c=float(found["c"][s]))
+        m, zeta, psi, chi = (float(found[name][s]) for name in ("m", "zeta", "psi", "chi"))
+        for i, x in enumerate(X):
+            kappa = gamma * x + rho * w
+            at = gs.coefficients(rows, kappa)
+            inner = (
+                m * at["mu0"] + (zeta * kappa + psi * (rho * x - gamma * w)) * at["mu1"] + chi * at["dmu0"]
+            )
+            expected[i] += weight @ inner.values
+    assert float(np.abs(found["chi"]).max()) > 1e-4
+    assert found["learned"].values == pytest.approx(expected, abs=1e-9)
+
+
 def test_random_features_learn_a_line():
     net = gs.Network("tanh", eta=0.0, alpha0=0.0)
     learned = learned_function(net, "sin", X, alpha=1.0, lam=0.1)["learned"].values
