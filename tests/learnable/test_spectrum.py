@@ -87,6 +87,8 @@ def test_the_kernel_has_the_same_eigenvalues_apart_from_zeros():
     np.testing.assert_allclose(other["density"], 0.5 * one["density"])
     assert float(other["mass_at_zero"]) == pytest.approx(0.5)
     assert float(other["mass"]) == pytest.approx(1.0, abs=1e-6)
+    for power in (1, 2):
+        assert moment(other, power) == pytest.approx(float(other[f"moment{power}"]), rel=1e-6)
 
 
 def test_normalising_by_samples_stretches_the_axis():
@@ -94,6 +96,7 @@ def test_normalising_by_samples_stretches_the_axis():
     p, n = (spectrum(model, alpha=1.6, d=300, normalise=by) for by in ("p", "n"))
     for name in ("edge", "spike", "spike_per_d", "moment1"):
         np.testing.assert_allclose(n[name], 0.5 * p[name])
+    np.testing.assert_allclose(n["moment2"], 0.25 * p["moment2"])
     assert float(n["mass"]) == pytest.approx(float(p["mass"]))
 
 
