@@ -119,6 +119,24 @@ def test_labels_with_flips_are_tuned_on_their_own_error():
     assert best["best_error"] <= around["test_error"].min() * (1 + 1e-9)
 
 
+def test_a_point_of_the_scan_that_fails_is_simply_not_optimal(monkeypatch):
+    net, y = CASES["smooth"]
+    honest = gs.predict
+    scan = {"lam": np.geomspace(1e-3, 10.0, 9)}
+    whole = tune(net, y, alpha=1.5, bulk="isotropic", scan=scan)
+
+    def failing(*arguments, **options):
+        found = honest(*arguments, **options)
+        if "lam" in found.test_error.dims:
+            found["test_error"] = found.test_error.where(found.lam > found.lam.min())
+        return found
+
+    monkeypatch.setattr("giantstep.prediction.predict", failing)
+    found = tune(net, y, alpha=1.5, bulk="isotropic", scan=scan)
+    assert float(found.best_error) == pytest.approx(float(whole.best_error), rel=1e-9)
+    assert np.isinf(found.landscape.values[0])
+
+
 def test_an_optimum_at_the_end_of_the_scan_says_so():
     model = gs.SpikedRF("tanh", r=1.0, gamma=0.7)
     best = tune(model, gs.Target("sin", noise=0.5), alpha=1.0, scan={"lam": np.geomspace(1e-4, 1e-2, 9)})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.insight.weight_spectrum import weight_spectrum
+from giantstep.insight.weight_spectrum import _trained, weight_spectrum
 
 from .finite import distance_to_cdf, spiked_rows, trained_rows
 
@@ -32,7 +32,7 @@ def test_the_spike_leaves_the_bulk_at_its_threshold(T):
     d, beta, c, gamma = 600, 1.5, 1.2, 0.7
     r = np.sqrt(T / (beta * d))
     found = weight_spectrum(gs.SpikedRF("tanh", r=r, gamma=gamma, c=c, beta=beta), d=d)
-    assert bool(r > found["threshold"]) == (c * np.sqrt(beta) < T)
+    assert float(found["threshold"]) == pytest.approx(np.sqrt(c / (np.sqrt(beta) * d)))  # r²βd = c√β
     rng = np.random.default_rng(8)
     tops, neurons, along = [], [], []
     for _ in range(6):
@@ -82,6 +82,21 @@ def test_a_trained_layer_has_the_bulk_of_its_batch():
     # one batch of n0 = d samples moves the law by order 1/√n0 at most
     assert np.mean(distances["exact"]) < 0.5 / np.sqrt(d)
     assert np.mean(distances["isotropic"]) > 2 * np.mean(distances["exact"])
+
+
+def test_rows_vary_along_the_spike_as_the_batch_weighs_it():
+    """v̂ᵀCv̂ with C = 1 + bX0ᵀdiag(e²)X0/n0 and v̂ along X0ᵀe: 40 batches at d = 300, four standard errors and 3/d."""
+    d, alpha0, noise = 300, 0.5, 0.3
+    net = gs.Network("tanh", eta=4.0, alpha0=alpha0, beta=1.5)
+    rows = _trained(net, gs.Target("sin", noise=noise), 1.5, 4.0, alpha0, noise)
+    rng, drawn = np.random.default_rng(10), []
+    for _ in range(40):
+        X = rng.standard_normal((round(alpha0 * d), d))
+        e = np.sin(X[:, 0]) + noise * rng.standard_normal(len(X))
+        v = X.T @ e
+        drawn.append(1.0 + rows.b * np.mean((e * (X @ v)) ** 2) / (v @ v))
+    error = np.std(drawn, ddof=1) / np.sqrt(len(drawn))
+    assert abs(np.mean(drawn) - rows.along) < 4 * error + 3 / d * rows.along
 
 
 def test_a_layer_without_a_step_is_isotropic():

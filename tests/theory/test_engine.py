@@ -100,6 +100,10 @@ def test_unsolved_equations_are_told_from_poor_integration(monkeypatch):
         gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.5), "sin", alpha=1.0, lam=1e-3)
     assert "not solved" in caught.value.partial.status.item()
     assert float(caught.value.partial.residual) > engine.RESIDUAL_TOLERANCE
+    two = gs.TwoSpikes(
+        "tanh", left=((1, 1), (1, -1)), strengths=(1, 1), alignments=(0.7, 0.5), weights=(0.5, 0.5)
+    )
+    assert not bool(gs.predict(two, "sin", alpha=1.0, lam=1e-3).converged)
 
 
 def test_a_bad_point_does_not_poison_its_batch():
