@@ -159,8 +159,9 @@ def test_the_step_finds_the_direction_and_beats_random_features():
     trained, frozen = (
         OneStepRegressor(eta, 200, lam=0.1, random_state=0).fit(X[:1000], y[:1000]) for eta in ("auto", 0.0)
     )
-    # v·θ = 1/√(1 + d·noise/(n0·signal²)): with n0 = 500, d = 30 and this target about 0.9
-    assert trained.network_.spike[0] @ theta > 0.8
+    # v·θ = 1/√(1 + d/(n0·signal²)): with n0 = 500, d = 30 and a signal of 0.38 ± 0.045 about 0.85, and 0.6 where
+    # signal and noise are three standard deviations off; a random direction has 0.2
+    assert trained.network_.spike[0] @ theta > 0.6
     assert trained.outlier_ratio_ > 1.5
     errors = [((model.predict(X[1000:]) - y[1000:]) ** 2) for model in (trained, frozen)]
     gain = errors[1] - errors[0]

@@ -138,9 +138,12 @@ def test_feature_matrices_have_the_predicted_spectrum(activation):
     tops = np.array([values[-1] for values in eigenvalues])
     # the spike fluctuates with Σμ0(κ)² over n samples: a relative deviation of order √(3/n)
     assert abs(tops.mean() / float(found["spike"][0]) - 1.0) < 4.0 * np.sqrt(3.0 / (alpha * d) / trials)
-    # the largest bulk eigenvalue is within a few d^(-2/3) of the edge
-    seconds = np.array([values[-2] for values in eigenvalues])
-    assert np.all(np.abs(seconds / float(found["edge"][-1, 1]) - 1.0) < 5.0 * d ** (-2 / 3))
+    # the largest bulk eigenvalue: at most a few d^(-2/3) above the edge, and below it so few are expected beyond it
+    # that none of them need be there (independent ones would all be missing with a chance of e^-7)
+    mass = beta * d * found["weight"] * found["density"]
+    for values in eigenvalues:
+        assert values[-2] / float(found["edge"][-1, 1]) - 1.0 < 5.0 * d ** (-2 / 3)
+        assert float(mass.where(found["eigenvalue"] > values[-2]).sum()) < 7.0
 
 
 def test_a_trained_network_has_the_spectrum_of_the_exact_bulk():
