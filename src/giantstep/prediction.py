@@ -103,7 +103,8 @@ def predict(
     if isinstance(model, TwoSpikes):
         one = model.reduced()
         if one is None:
-            return _two_spikes(model, target, loss, bulk, alpha=alpha, lam=lam, d=d)
+            options = {"d": d, "tolerance": tolerance, "progress": progress}
+            return _checked(_two_spikes(model, target, loss, bulk, alpha=alpha, lam=lam, **options), throw)
         model = one
     grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)

@@ -103,7 +103,8 @@ def test_unsolved_equations_are_told_from_poor_integration(monkeypatch):
     two = gs.TwoSpikes(
         "tanh", left=((1, 1), (1, -1)), strengths=(1, 1), alignments=(0.7, 0.5), weights=(0.5, 0.5)
     )
-    assert not bool(gs.predict(two, "sin", alpha=1.0, lam=1e-3).converged)
+    with pytest.raises(gs.ConvergenceError, match="not solved"):
+        gs.predict(two, "sin", alpha=1.0, lam=1e-3)
 
 
 def test_a_bad_point_does_not_poison_its_batch():

@@ -77,6 +77,28 @@ def test_two_spikes_agree_with_simulation(model, target, alpha, lam):
     assert np.sqrt(np.mean(np.square(z))) < 2
 
 
+def test_points_that_fail_are_refused_or_flagged_as_for_one_spike(monkeypatch):
+    monkeypatch.setattr("giantstep.theory.square._NEWTON_STEPS", 0)
+    with pytest.raises(gs.ConvergenceError, match="not solved to tolerance") as caught:
+        gs.predict(TANH, "sin", alpha=[0.5, 1.2], lam=0.2)
+    with pytest.warns(gs.GiantstepWarning, match="2 of 2 points failed"):
+        flagged = gs.predict(TANH, "sin", alpha=[0.5, 1.2], lam=0.2, throw=False)
+    for found in (caught.value.partial, flagged):
+        assert not found["converged"].any()
+        assert np.isnan(found["test_error"]).all()
+
+
+def test_a_coarser_tolerance_is_heeded_and_progress_reported():
+    seen: list[float] = []
+    exact, rough = (
+        gs.predict(RELU, "relu", alpha=1.5, lam=0.1, tolerance=tolerance, progress=seen.append)
+        for tolerance in (1e-11, 1e-4)
+    )
+    assert exact["quadrature_error"] <= 1e-11 < rough["quadrature_error"] <= 1e-4
+    assert float(rough["test_error"]) == pytest.approx(float(exact["test_error"]), rel=1e-4)
+    assert seen == [1.0, 1.0]
+
+
 def test_bad_input_gets_a_sentence():
     with pytest.raises(gs.ParameterError, match="squares must sum to at most 1"):
         gs.TwoSpikes("tanh", (1, 1), (0.9, 0.9), ((1, 1),), (1,))

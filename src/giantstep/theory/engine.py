@@ -18,7 +18,7 @@ from ..losses import square as square_loss
 from . import convex, square
 from .bulk import Bulk
 from .channel import make_channel
-from .equations.layers import Profile, bends, profile_of, rule_nodes
+from .equations.layers import Profile, bends, profile_of
 from .equations.limits import Limits
 from .equations.means import Setting
 from .equations.signs import count_wrong_signs
@@ -30,9 +30,9 @@ from .symmetric import packing
 
 RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
-_COARSEST = 48  # κ intervals per piece to begin with,
-_FINEST = 2048  # and at which refinement gives up,
-_FINEST_CONVEX = 256  # for losses that need rules in two dimensions or more,
+_FINEST_CONVEX = (
+    256  # κ intervals at which refinement gives up for losses that need rules in two dimensions or more,
+)
 _FINEST_LAYERS = 64  # and between the cuts of thin layers
 _FARTHEST = 2.0  # how much the range of κ may grow
 _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
@@ -53,7 +53,7 @@ def solve(problem: Problem, tolerance: float, progress: Callable[[float], None] 
     U, A = problem.alpha.shape
     answers: Answers = {}
     done = 0
-    for chunk, points in problem.blocks(_COARSEST):
+    for chunk, points in problem.blocks(problem.coarsest):
         for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * problem.width // BLOCK))):
             found = _solve_rectangle(_Rectangle(problem, chunk, block, points), tolerance)
             for name, values in found.items():
@@ -83,7 +83,7 @@ class _Rectangle:
     def finest(self) -> int:
         """κ intervals per piece beyond which it is not refined."""
         if self.problem.loss == square_loss:
-            return _FINEST
+            return self.problem.finest
         return _FINEST_CONVEX if self.layers is None else _FINEST_LAYERS
 
 
@@ -96,7 +96,6 @@ class _Attempt:
     error: np.ndarray  # quadrature error, [U, A], that of the wrong signs apart
     final: np.ndarray  # where nothing is gained by refining, [U, A]
     profile: Profile | None  # fields as functions of κ, for binary labels
-    nodes: np.ndarray  # κ of every point, [U·A, N]
 
 
 def _solve_rectangle(rectangle: _Rectangle, tolerance: float) -> Answers:
@@ -146,7 +145,7 @@ def _cuts(rectangle: _Rectangle, attempt: _Attempt) -> np.ndarray | None:
     suspected = rectangle.layers is None and rectangle.points >= _LAYERS_FROM
     if attempt.profile is None or rectangle.problem.loss == square_loss or not suspected:
         return None
-    return bends(attempt.profile, rectangle.problem.loss, attempt.nodes).reshape(*attempt.error.shape, -1)
+    return bends(attempt.profile, rectangle.problem.loss).reshape(*attempt.error.shape, -1)
 
 
 def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
@@ -157,7 +156,6 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     limits = Limits(problem, chunk, rectangle.block, *rules[-1])
     setting = limits.setting
     bulks = problem.bulks(chunk, rectangle.refinement)
-    nodes = rule_nodes(rules[-1][0], setting)
     profile = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         solutions = _on_rules(rectangle, rules, bulks, setting)
@@ -165,8 +163,8 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         error = _quadrature_error(solutions, rules[-1], problem.loss == square_loss)
         answers = _answers(solution, error)
         if problem.law is not None:  # on a rule of their own, which refining this one does not improve
-            profile = profile_of(problem, chunk, solution, bulks[0], setting)
-            test, train, off = count_wrong_signs(profile, problem.law, problem.loss, nodes)
+            profile = profile_of(problem, chunk, solution, bulks[0], setting, rules[-1][0].kappa)
+            test, train, off = count_wrong_signs(profile, problem.law, problem.loss)
             answers["test_error_01"] = test.reshape(error.shape)
             answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train.reshape(error.shape))
             off = off.reshape(error.shape)
@@ -175,7 +173,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     separable = problem.loss.margin and _separable(solution, *rules[-1], setting)
     final = limits.diverging | (separable & (answers["code"] == UNSOLVED))
     _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
-    return _Attempt(answers, solution, error, final, profile, nodes)
+    return _Attempt(answers, solution, error, final, profile)
 
 
 def _on_rules(

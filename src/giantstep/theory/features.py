@@ -7,7 +7,7 @@ the features through μ0, μ1, μ2², and the target through its moments given �
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -58,6 +58,14 @@ class Label(NamedTuple):
 def coefficient_moments(moments: Moments, c: np.ndarray) -> tuple[np.ndarray, ...]:
     """(μ0, μ1, μ2², ∂μ0/∂c) from the Gaussian moments of σ(rκ + √c z)."""
     return moments.mean, moments.first / np.sqrt(c), moments.remainder, moments.second / (2.0 * c)
+
+
+class Tabulated(Protocol):
+    """Features and label on three nested rules in κ."""
+
+    def at(self, stride: int) -> tuple[Features, Label]:
+        """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
+        ...
 
 
 class Table:

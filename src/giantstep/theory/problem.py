@@ -10,7 +10,7 @@ import numpy as np
 from ..functions import Function
 from ..losses import Loss, square
 from .bulk import Bulk
-from .features import Table, doublings, evaluations_per_model, is_sharp
+from .features import Table, Tabulated, doublings, evaluations_per_model, is_sharp
 from .labels import BinaryLaw
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
@@ -40,6 +40,8 @@ class Problem:
     width: int = 64  # array elements in flight per grid point
     loss: Loss = square
     law: BinaryLaw | None = None  # of labels ±1, whose clean version is `target`
+    coarsest: int = 48  # κ intervals per piece to begin with,
+    finest: int = 2048  # and at which refinement gives up
 
     def blocks(self, points: int) -> list[tuple[np.ndarray, int]]:
         """First layers that can share a rule in κ, few enough at a time, and the κ intervals to begin with.
@@ -58,7 +60,7 @@ class Problem:
 
     def table(
         self, chunk: np.ndarray, points: int, farther: float = 1.0, layers: np.ndarray | None = None
-    ) -> Table:
+    ) -> Tabulated:
         """Features and label of some first layers, on rules of that many κ intervals."""
         layer = (self.r[chunk], self.c[chunk], self.biases, self.gamma[chunk])
         return Table(self.activation, self.target, *layer, points, farther, self.law, layers)

@@ -10,36 +10,46 @@ is then a function of that κ and of y alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..gaussian import STRIDES, extrapolated_error, points_needed, sample, tail_reach
+from ..gaussian import points_needed, sample, tail_reach
 from ..grid import Grid
+from ..letters import Letters
 from ..model import SpikedRF, Target, TwoSpikes
 from ..parameters import parameter
 from ..provenance import provenance
-from . import square
+from . import engine
 from .bulk import Isotropic
-from .equations.means import Setting
 from .features import Features, Label, Table, coefficient_moments
-from .symmetric import packing
+from .problem import Problem
+from .status import FAILED, SENTENCES
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_POINTS, _FINEST = 32, 128  # half the κ intervals in each direction: where refinement starts and gives up
-_ACCEPTED = 1e-6
-_RESIDUAL = 1e-9
+TOLERANCE = 1e-8
+_COARSEST, _FINEST = 32, 128  # half the κ intervals in each direction: where refinement starts and gives up
 _BLOCK = 1 << 21  # function values in flight
 
 
 def predict_two_spikes(
-    model: TwoSpikes, target: Target, *, alpha: Any, lam: Any, d: Any = None, tolerance: float = 1e-8
+    model: TwoSpikes,
+    target: Target,
+    *,
+    alpha: Any,
+    lam: Any,
+    d: Any = None,
+    tolerance: float | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
     """Errors and order parameters of the square loss; a pair of proportional left vectors is one spike in disguise.
 
-    `m`, `q2` have the dimension `group`, `q1` (`group`, `group_`), `psi` `group`, `zeta` (`group`, `spike`).
+    `m`, `q2`, `V2` have the dimension `group`, `q1`, `V1` (`group`, `group_`), `psi` `group`, `zeta` (`group`,
+    `spike`).
     """
     grid = Grid(
         {
@@ -50,24 +60,10 @@ def predict_two_spikes(
             "d": np.inf if d is None else parameter("d", d, low=1.0, infinite=True),
         }
     )
-    flat = {
-        name: grid.over(name, grid.dims).reshape(1, -1) for name in ("alpha", "beta", "lam", "noise", "d")
-    }
-    setting = Setting(**flat, unit=np.ones_like(flat["alpha"]))
     plane = _Plane(model, target)
-    points = _POINTS
-    while True:
-        solutions: list[Any] = []
-        for stride in reversed(STRIDES):
-            features, label = plane.table(points, stride)
-            bulk = Isotropic(np.full((1, len(model.weights)), model.c), np.asarray(model.weights), spikes=2)
-            start = solutions[-1].start if solutions else None
-            solutions.append(square.solve(features, label, bulk, setting, start))
-        coarse, middle, fine = (s.test_error for s in solutions)
-        error = extrapolated_error(np.abs(fine / middle - 1.0), np.abs(middle / coarse - 1.0))
-        if np.all(error <= tolerance) or 2 * points > _FINEST:
-            return _dataset(model, target, grid, solutions[-1], plane, error)
-        points *= 2
+    problem = _posed(model, target, grid, plane)
+    answers = engine.solve(problem, TOLERANCE if tolerance is None else tolerance, progress)
+    return _dataset(model, target, grid, plane, answers)
 
 
 class _Plane:
@@ -82,30 +78,35 @@ class _Plane:
             else np.eye(2)
         )
         self.spikes = np.asarray(model.left) * np.asarray(model.strengths) @ self.turn.T  # [K, 2]
-        self._model, self._target = model, target.function
+        self.activation, self.target, self.c = model.activation, target.function, float(model.c)
 
-    def table(self, points: int, stride: int) -> tuple[Features, Label]:
-        """Features and label on the product of a rule in κ along the target and one across."""
-        f, c = self._model.activation, float(self._model.c)
-        along = Table(
-            f,
-            self._target,
-            self.spikes[:1, :1] * 0.0,
-            np.full((1, 1), c),
-            np.zeros(1),
-            np.array([self.length]),
-            points,
-        )
-        one, label = along.at(stride)
-        total = float(np.sqrt(c + (self.spikes**2).sum(axis=1)).max())
-        reach = tail_reach(f, total)
-        n = 2 * points // stride
-        across = reach * (2.0 * np.arange(1, n) / n - 1.0)
-        across_weights = 2.0 * reach / n * np.exp(-0.5 * across**2) / np.sqrt(2.0 * np.pi)
+
+class _PlaneTable:
+    """Features and label on products of a rule in κ along the target and one across."""
+
+    def __init__(self, plane: _Plane, points: int, farther: float):
+        self._plane, self._points = plane, points
+        layer = (np.zeros((1, 1)), np.full((1, 1), plane.c), np.zeros(1), np.array([plane.length]))
+        self._along = Table(plane.activation, plane.target, *layer, points, farther)
+        total = float(np.sqrt(plane.c + (plane.spikes**2).sum(axis=1)).max())
+        self._inner_reach = tail_reach(plane.activation, total)
+        self._reach = farther * self._inner_reach
+
+    def at(self, stride: int) -> tuple[Features, Label]:
+        one, label = self._along.at(stride)
+        n = 2 * self._points // stride
+        across = self._reach * (2.0 * np.arange(1, n) / n - 1.0)
+        across_weights = 2.0 * self._reach / n * np.exp(-0.5 * across**2) / np.sqrt(2.0 * np.pi)
         kappa = np.repeat(one.kappa[0], len(across))
         kappa2 = np.tile(across, one.kappa.shape[-1])
         weights = np.outer(one.weights[0], across_weights).reshape(1, -1)
-        argument = self.spikes @ np.stack([kappa, kappa2])  # [K, N]
+        mu = self._coefficients(self._plane.spikes @ np.stack([kappa, kappa2]))
+        t0, t1, t2 = (np.repeat(t, len(across), axis=-1) for t in (label.t0, label.t1, label.t2))
+        return Features(kappa[None], weights, *mu, kappa2=kappa2[None]), Label(t0, t1, t2)
+
+    def _coefficients(self, argument: np.ndarray) -> list[np.ndarray]:
+        """Result 2's coefficients [1, K, N] where groups see s_τ·κ = `argument` [K, N]."""
+        f, c, reach = self._plane.activation, self._plane.c, self._inner_reach
         nodes = points_needed(f, float(np.sqrt(c)), reach, float(np.abs(argument).max()), 1e-11)
         parts = [
             coefficient_moments(
@@ -113,15 +114,49 @@ class _Plane:
             )
             for block in np.array_split(argument, max(1, argument.size * nodes // _BLOCK), axis=1)
         ]
-        mu = (np.concatenate(values, axis=-1)[None] for values in zip(*parts, strict=True))
-        t0, t1, t2 = (np.repeat(t, len(across), axis=-1) for t in (label.t0, label.t1, label.t2))
-        return Features(kappa[None], weights, *mu, kappa2=kappa2[None]), Label(t0, t1, t2)
+        return [np.concatenate(values, axis=-1)[None] for values in zip(*parts, strict=True)]
+
+
+@dataclass
+class _PlaneProblem(Problem):
+    """One first layer with two spikes: its features are tabulated on the plane of them."""
+
+    plane: _Plane | None = None
+
+    def blocks(self, points: int) -> list[tuple[np.ndarray, int]]:
+        return [(np.array([0]), points)]
+
+    def table(
+        self, chunk: np.ndarray, points: int, farther: float = 1.0, layers: np.ndarray | None = None
+    ) -> _PlaneTable:
+        assert self.plane is not None
+        return _PlaneTable(self.plane, points, farther)
+
+
+def _posed(model: TwoSpikes, target: Target, grid: Grid, plane: _Plane) -> _PlaneProblem:
+    weights, c = np.asarray(model.weights), np.full((1, len(model.weights)), model.c)
+    bulk = Isotropic(c, weights, spikes=2)
+    names = ("alpha", "beta", "lam", "noise", "d")
+    settings: dict[str, Any] = {name: grid.over(name, grid.dims).reshape(1, -1) for name in names}
+    return _PlaneProblem(
+        activation=model.activation,
+        target=target.function,
+        weights=weights,
+        biases=np.zeros(len(weights)),
+        r=np.hypot(*plane.spikes.T)[None],
+        c=c,
+        gamma=np.array([plane.length]),
+        bulks=lambda *_: (bulk, bulk, bulk),
+        **settings,
+        width=4 * _COARSEST**2,
+        coarsest=_COARSEST,
+        finest=_FINEST,
+        plane=plane,
+    )
 
 
 def reduced(model: TwoSpikes) -> SpikedRF | None:
     """The one-spike model that this is in disguise, if all pairs are multiples of one: else None."""
-    from ..model import Letters
-
     pairs = np.asarray(model.left) * np.asarray(model.strengths)
     values, vectors = np.linalg.eigh(pairs.T @ pairs)
     if values[0] > 1e-24 * values[1]:
@@ -134,28 +169,18 @@ def reduced(model: TwoSpikes) -> SpikedRF | None:
 
 
 def _dataset(
-    model: TwoSpikes, target: Target, grid: Grid, found: Any, plane: _Plane, error: np.ndarray
+    model: TwoSpikes, target: Target, grid: Grid, plane: _Plane, answers: dict[str, np.ndarray]
 ) -> xr.Dataset:
-    pack = packing(len(model.weights))
-    dims, shape = grid.dims, grid.shape
-    zeta = (
-        np.stack([found.state.zeta, found.state.chi], axis=-1) @ plane.turn
-    )  # back to the user's directions
-    answers = {
-        "test_error": (found.test_error, ()),
-        "train_error": (found.train_error, ()),
-        "train_loss": (found.train_loss, ()),
-        "m": (found.state.m, ("group",)),
-        "zeta": (zeta, ("group", "spike")),
-        "psi": (found.state.psi, ("group",)),
-        "q1": (pack.matrix(found.state.q), ("group", "group_")),
-        "q2": (pack.vector(found.state.q), ("group",)),
-        "residual": (found.residual, ()),
-        "quadrature_error": (error, ()),
-        "converged": ((found.residual <= _RESIDUAL) & (error <= _ACCEPTED), ()),
-    }
-    variables = {
-        name: ((*dims, *extra), np.asarray(values[0]).reshape((*shape, *values.shape[2:])))
-        for name, (values, extra) in answers.items()
-    }
+    code = answers.pop("code")
+    zeta = np.stack([answers["zeta"], answers.pop("chi")], axis=-1) @ plane.turn  # in the user's directions
+    failed = np.isin(code, FAILED)
+    answers |= {"zeta": zeta, "converged": ~failed, "status": np.array(SENTENCES, dtype=object)[code]}
+    inner = {"m": ("group",), "psi": ("group",), "zeta": ("group", "spike")}
+    inner |= dict.fromkeys(("q2", "V2"), ("group",)) | dict.fromkeys(("q1", "V1"), ("group", "group_"))
+    variables = {}
+    for name, values in answers.items():
+        if name not in ("residual", "quadrature_error", "converged", "status"):
+            values[failed] = np.nan
+        shaped = values[0].reshape((*grid.shape, *values.shape[2:]))
+        variables[name] = ((*grid.dims, *inner.get(name, ())), shaped)
     return grid.dataset(variables, provenance("predict", model, target, loss="square", bulk="isotropic"))

@@ -15,7 +15,7 @@ from ...functions import Function
 from ...losses import Loss
 from ..bulk import Bulk
 from ..channel.base import REACH
-from ..features import Features, features_at
+from ..features import features_at
 from ..problem import Problem
 from ..symmetric import packing
 from .averages import Averages
@@ -41,6 +41,7 @@ class Profile:
     gamma: np.ndarray  # [B]
     state: State  # [B, 1, ...]
     wobble: np.ndarray | None  # [B, 1, K, K]
+    nodes: np.ndarray  # [B, N], κ dense enough to show where fields cross a mark
 
     def at(self, kappa: np.ndarray) -> tuple[np.ndarray, ...]:
         """M, P, V and q at κ [B, N]."""
@@ -49,12 +50,12 @@ class Profile:
         found = fields(self.state, averages, packing(self.r.shape[1]), self.wobble)
         return tuple(field[:, 0] for field in found)
 
-    def layers(self, marks: Marks, nodes: np.ndarray) -> np.ndarray:
+    def layers(self, marks: Marks) -> np.ndarray:
         """Cuts [B, ...] at and around the κ where M crosses a mark; `marks(V)` lists them, [B, N] each.
 
-        Crossings are those that show on `nodes` [B, N]; the ones nearest to the centre are kept.
+        Crossings are those that show on the nodes; the ones nearest to the centre are kept.
         """
-        nodes = np.clip(nodes, -REACH, REACH)
+        nodes = np.clip(self.nodes, -REACH, REACH)
         if not marks(np.ones_like(nodes[:, :1])):
             return np.empty((len(nodes), 0))
         h, _ = self._above(marks, nodes)
@@ -91,9 +92,9 @@ class Profile:
 
 
 def profile_of(
-    problem: Problem, chunk: np.ndarray, solution: Solution, bulk: Bulk, setting: Setting
+    problem: Problem, chunk: np.ndarray, solution: Solution, bulk: Bulk, setting: Setting, kappa: np.ndarray
 ) -> Profile:
-    """The fields of all points of a rectangle, one after the other, at any κ."""
+    """The fields of all points of a rectangle, one after the other, at any κ; `kappa` is that of the rule."""
     U, A = setting.alpha.shape
     rows = np.repeat(chunk, A)
     found = solution.state
@@ -102,19 +103,14 @@ def profile_of(
     spread = wobble(bulk, setting)
     spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
     layer = (problem.r[rows], problem.c[rows], problem.biases, problem.gamma[rows])
-    return Profile(problem.activation, *layer, state, spread)
+    nodes = np.repeat(np.broadcast_to(kappa, (U, kappa.shape[-1])), A, axis=0)
+    return Profile(problem.activation, *layer, state, spread, nodes)
 
 
-def rule_nodes(features: Features, setting: Setting) -> np.ndarray:
-    """The rule's κ for every point, [U·A, N]."""
-    U, A = setting.alpha.shape
-    return np.repeat(np.broadcast_to(features.kappa, (U, features.kappa.shape[-1])), A, axis=0)
-
-
-def bends(profile: Profile, loss: Loss, nodes: np.ndarray) -> np.ndarray:
+def bends(profile: Profile, loss: Loss) -> np.ndarray:
     """Cuts [B, ...] around the κ where the mean field crosses a bend of the score."""
 
     def marks(V: np.ndarray) -> list[np.ndarray]:
         return [bend for y in (-1.0, 1.0) for bend in np.moveaxis(loss.breaks(y, V), -1, 0)]
 
-    return profile.layers(marks, nodes)
+    return profile.layers(marks)

@@ -30,16 +30,16 @@ class WrongSigns(NamedTuple):
     error: np.ndarray
 
 
-def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss, nodes: np.ndarray) -> WrongSigns:
-    """Wrong signs at solved points; κ `nodes` [B, N] are dense enough to show where signs change."""
+def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss) -> WrongSigns:
+    """Wrong signs at solved points."""
 
     def marks(V: np.ndarray) -> list[np.ndarray]:
         """Fields at which an output vanishes: a test output, and fitted ones with either label."""
         zero = np.zeros_like(V)
         return [zero, *(V * loss.derivative(zero + y, zero) for y in (-1.0, 1.0))]
 
-    always = np.broadcast_to(_ALWAYS, (len(nodes), len(_ALWAYS)))
-    cuts = [always, profile.layers(marks, nodes), label_layers(law.cuts, profile.gamma)]
+    always = np.broadcast_to(_ALWAYS, (len(profile.nodes), len(_ALWAYS)))
+    cuts = [always, profile.layers(marks), label_layers(law.cuts, profile.gamma)]
     cuts = np.concatenate(cuts, axis=-1)
 
     def shares(points: int) -> np.ndarray:
