@@ -131,7 +131,7 @@ def test_a_point_of_the_scan_that_fails_is_simply_not_optimal(monkeypatch):
             found["test_error"] = found.test_error.where(found.lam > found.lam.min())
         return found
 
-    monkeypatch.setattr("giantstep.prediction.predict", failing)
+    monkeypatch.setattr("giantstep.insight.tune.predict", failing)
     found = tune(net, y, alpha=1.5, bulk="isotropic", scan=scan)
     assert float(found.best_error) == pytest.approx(float(whole.best_error), rel=1e-9)
     assert np.isinf(found.landscape.values[0])

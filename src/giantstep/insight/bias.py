@@ -15,6 +15,7 @@ from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Letters, SpikedRF, Target, as_target
 from ..parameters import parameter
+from ..prediction import predict
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,8 +50,6 @@ def trained_bias(
     lam = float(parameter("lam", float(lam), low=0.0))
 
     def at(bias: float) -> tuple[float, xr.Dataset]:
-        from ..prediction import predict
-
         letters = model.readout
         moved = Letters(
             letters.values,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..prediction import predict
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -20,8 +22,6 @@ def isotropy_gap(
     is mostly too optimistic about what is learned across the spike. The gap grows with eta and with 1/alpha0 until
     both are so strong that the activation saturates; for tanh and erf it stays within about 20 %.
     """
-    from ..prediction import predict
-
     exact = predict(net, target, alpha=alpha, lam=lam, loss=loss, bulk="exact")
     isotropic = predict(net, target, alpha=alpha, lam=lam, loss=loss, bulk="isotropic")
     gap = (isotropic["test_error"] / exact["test_error"] - 1.0).drop_attrs()

@@ -9,6 +9,7 @@ import numpy as np
 from ..gaussian import STRIDES, moments
 from ..model import Network, SpikedRF, as_target
 from ..parameters import parameter
+from ..prediction import predict
 from ..provenance import provenance
 from ..theory.pose import model_grid, pose
 from .bounds import checked_target, lowest, project
@@ -49,8 +50,6 @@ def learned_function(
     variables `learned` (over `x` and the grid) and `truth`, the target at `x`.
     """
     import xarray as xr
-
-    from ..prediction import predict
 
     target = as_target(target)
     fitted = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import GiantstepWarning
 from ..model import Network, SpikedRF, Target
+from ..prediction import predict
 from ..theory.equations.means import Setting
 from ..theory.pose import Posed, model_grid, pose
 from ..theory.step.mapping import Step, common_drag, first_layer
@@ -97,8 +98,6 @@ class Objective:
 
     def error(self, at: dict[str, float], x: np.ndarray) -> float:
         """The error as `predict` has it; infinite where it fails."""
-        from ..prediction import predict
-
         model, target, readout = self._described(at, x)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import GiantstepWarning, ParameterError
 from ..model import Network, SpikedRF, Target, as_target, check_model
 from ..parameters import parameter
+from ..prediction import predict
 from ..provenance import provenance
 from .bounds_over import rate_of_unit_spike
 from .objective import Objective
@@ -163,8 +164,6 @@ def _landscape(
 ) -> xr.DataArray:
     """The scanned error over the axes and every other dimension; infinite where it could not be computed."""
     import xarray as xr
-
-    from ..prediction import predict
 
     if "eta" in axes:
         model = replace(model, eta=axes["eta"])

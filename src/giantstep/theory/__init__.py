@@ -1,1 +1,2 @@
-"""Exact asymptotics: Result 1 (mapping), Result 2 (features), Result 3 (bulk × channel, joined by solve)."""
+"""Exact asymptotics. The path of a number: pose, problem, step (Result 1), features (Result 2), bulk and channel,
+joined by square or convex (Result 3, made of equations), on rules that the engine refines."""
