@@ -49,11 +49,37 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: Letters((1, 2), (1.5, -0.5)), "positive fractions"),
         (lambda: Letters((1,), (1,), c=(0,)), "must be positive"),
         (lambda: Letters((np.nan,), (1,)), "Letters.values = nan"),
+        (
+            lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha=1, lam="small"),
+            "lam = 'small' is not a number",
+        ),  # type: ignore[arg-type]
     ],
 )
 def test_bad_values_are_refused_with_what_is_allowed(make, said):
     with pytest.raises(ParameterError, match=said):
         make()
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (Network("tanh", 1, np.inf), "Network('tanh', eta=1, alpha0=inf)"),
+        (Network("tanh(2*x)", [0.5, 1], 1, beta=2), "Network('tanh(2*x)', eta=[0.5, 1], alpha0=1, beta=2)"),
+        (SpikedRF("relu", 1 / 3, 1, readout=Letters((1,), (1,), biases=(2,))), None),
+        (gs.TwoSpikes("relu", (1, 1), (0.7, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), None),
+        (Target("sin", noise=0.1), "Target('sin', noise=0.1)"),
+        (Target("logistic", scale=2), None),
+    ],
+)
+def test_a_description_is_shown_as_the_call_that_makes_it(model, said):
+    assert said is None or repr(model) == said
+    names = {kind.__name__: kind for kind in (Network, SpikedRF, gs.TwoSpikes, Target, Letters)}
+    assert eval(repr(model), names | {"inf": np.inf}).to_dict() == model.to_dict()
+
+
+def test_long_lists_and_callables_are_shown_in_short():
+    assert repr(Network("tanh", np.arange(1000), 1)) == "Network('tanh', eta=[0, 1, ..., 999], alpha0=1)"
+    assert repr(Target(np.cbrt)) == "Target(<Function cbrt>)"
 
 
 @given(positive | grids, positive | grids, positive)

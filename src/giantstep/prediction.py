@@ -157,7 +157,7 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
             f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign' or"
             " Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
         )
-    ridge = np.asarray(lam, dtype=float)
+    ridge = np.asarray(parameter("lam", lam, low=0.0, infinite=True))
     if loss != square and not np.all((ridge > 0) & np.isfinite(ridge)):
         raise ParameterError(
             f"lam must be positive and finite with loss = {loss.name!r}: its limits 0 and inf are known for the"

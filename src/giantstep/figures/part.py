@@ -12,7 +12,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +163,7 @@ def _spoken(value: Any) -> str:
     if isinstance(value, str):
         return repr(value)
     if hasattr(value, "to_dict") and type(value).__name__ != "DataArray":
-        return _spoken_model(value)
+        return f"gs.{value!r}"
     if isinstance(value, np.ndarray | list | tuple) or type(value).__name__ == "DataArray":
         numbers = np.asarray(value)
         if numbers.dtype.kind in "UO":
@@ -174,17 +174,3 @@ def _spoken(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name!r}: {_spoken(entry)}" for name, entry in value.items()) + "}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _spoken_model(model: Any) -> str:
-    words = []
-    for place, entry in enumerate(fields(model)):
-        value = getattr(model, entry.name)
-        shown = repr(value.name) if hasattr(value, "has_derivative") else _spoken(value)
-        if place == 0:
-            words.append(shown)
-        elif entry.name in ("eta", "alpha0", "r", "gamma", "c", "beta"):
-            words.append(f"{entry.name}={shown}")
-        elif entry.name == "readout" and not value.single:
-            words.append(f"readout=Letters({list(value.values)}, {list(value.weights)})")
-    return f"gs.{type(model).__name__}({', '.join(words)})"
