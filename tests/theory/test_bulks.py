@@ -152,7 +152,7 @@ def test_the_signal_s_share_of_the_norms_is_minus_the_gradient_of_its_energy(bul
 
     at = _closed(bulk, hat, beta, lam)
     stiff = pack.vector(at.V) * um**2
-    share = signal_energy_gradient(at, total_tangent(at), u, stiff, np.zeros_like(stiff))[0, 0]
+    share = signal_energy_gradient(at, total_tangent(at), u, stiff, np.zeros_like(hat))[0, 0]
     for j, unit in enumerate(np.eye(hat.shape[-1])):
         slope = float(_slope(energy, hat, unit).item())
         assert -share[j] * pack.counts[j] == pytest.approx(slope, rel=1e-7, abs=1e-8), j

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from giantstep.theory.bulk import Isotropic
-from giantstep.theory.equations.means import Setting, _stiffness, solve_means
+from giantstep.theory.equations.means import Setting, _all_ones_energy, _stiffness, solve_means
 from giantstep.theory.equations.response import Response, respond, signal_energy_gradient, total_tangent
+from giantstep.theory.symmetric import packing
 
 ONE = np.ones((1, 1))
 D, BETA, LAM = 200, 1.5, 0.3
@@ -13,12 +14,13 @@ SETTING = Setting(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE)
 
 
 def _dragged(drag: float) -> Isotropic:
-    return Isotropic(np.ones((1, 1)), np.ones(1), drag=np.array([drag]))
+    return Isotropic(np.ones((1, 1)), np.ones(1), drag=np.array([[[drag]]]))
 
 
 def _closed(bulk: Isotropic, hat: np.ndarray) -> Response:
     """The bulk's response to (V̂1, V̂2), the relation closed by plain iteration."""
-    V = np.array([[[0.0, 1.0 / LAM]]])
+    K = len(bulk.weights)
+    V = np.append(np.zeros(K * (K + 1) // 2), bulk.weights / LAM)[None, None]
     for _ in range(500):
         response = respond(bulk, V, hat[None, None], BETA * ONE, LAM * ONE)
         V = response.V
@@ -66,3 +68,47 @@ def test_the_norms_hold_what_the_all_ones_direction_costs(drag):
         assert -share[j] == pytest.approx(
             slope, rel=1e-7
         )  # truncation 1e-10, rounding 1e-11, over slopes of 1e-2
+
+
+C, WEIGHTS = np.array([[1.0, 1.6]]), np.array([0.4, 0.6])
+DRAG = np.array([[[0.3, 0.5], [0.2, 0.9]]])
+HAT = np.array([0.8, 0.3, 0.6, 0.2, 0.1])  # V̂1 (three entries), V̂2
+
+
+def test_groups_whose_mean_rows_were_dragged_together_are_as_stiff_as_matrices_say():
+    """(1_sᵀH⁻¹1_t)⁻¹ with rows w_i - Σ_t D_st w̄_t: 60 draws, four standard errors and 3/d of the largest entry."""
+    sizes = (WEIGHTS * BETA * D).round().astype(int)
+    rng = np.random.default_rng(9)
+    group = np.repeat([0, 1], sizes)
+    ones = np.eye(2)[group]
+    hat1 = np.array([[0.8, 0.3], [0.3, 0.6]])
+    found = []
+    for _ in range(60):
+        W = rng.standard_normal((len(group), D)) * np.sqrt(C[0, group] / D)[:, None]
+        means = (ones / sizes).T @ W
+        W -= ones @ DRAG[0] @ means
+        H = np.diag(LAM + np.array([0.2, 0.1])[group]) + hat1[np.ix_(group, group)] * (W @ W.T)
+        found.append(ones.T @ np.linalg.solve(H, ones))
+    bulk = Isotropic(C, WEIGHTS, drag=DRAG)
+    expected = np.linalg.inv(_stiffness(bulk, SETTING, _closed(bulk, HAT))[0, 0])
+    error = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
+    assert abs(expected[0, 1]) > 20 * error[0, 1]  # the groups are tied, which the test sees
+    assert np.all(np.abs(np.mean(found, axis=0) - expected) < 4.0 * error + 3.0 / D * expected.max())
+
+
+def test_dragged_mean_rows_enter_the_norms_as_minus_the_gradient_of_their_energy():
+    """uᵀS⁻¹u at fixed drive u, S the stiffness, against central differences in (V̂1, V̂2) with V closed."""
+    bulk, u = Isotropic(C, WEIGHTS, drag=DRAG), np.array([0.7, -0.4])
+
+    def energy(hat: np.ndarray) -> float:
+        return u @ np.linalg.solve(_stiffness(bulk, SETTING, _closed(bulk, hat))[0, 0], u)
+
+    at = _closed(bulk, HAT)
+    m = np.linalg.solve(_stiffness(bulk, SETTING, at)[0, 0], u)[None, None]
+    still = np.zeros((1, 1, 2, 2))
+    share = signal_energy_gradient(at, total_tangent(at), still, *_all_ones_energy(bulk, SETTING, at, m))[
+        0, 0
+    ]
+    for j, unit in enumerate(np.eye(5)):
+        slope = (energy(HAT + 1e-5 * unit) - energy(HAT - 1e-5 * unit)) / 2e-5
+        assert -share[j] * packing(2).counts[j] == pytest.approx(slope, rel=1e-7, abs=1e-8), j

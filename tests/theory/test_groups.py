@@ -146,8 +146,6 @@ def test_for_odd_activations_only_the_size_of_a_letter_matters(bulk, values, mon
     weights = tuple(np.arange(1.0, len(values) + 1) / np.arange(1.0, len(values) + 1).sum())
     net = gs.Network("tanh", eta=2.0, alpha0=0.8, beta=1.2, readout=gs.Letters(values, weights))
     target = gs.Target("sin", noise=0.2)
-    # what a step takes from the rows' common part, of order 1/d, is known for one group only
-    monkeypatch.setattr("giantstep.theory.pose.common_drag", lambda step, **_: np.zeros(1))
     found = _predict(net, target, bulk=bulk, d=300)
     plain = _unmerged(net, target, bulk, monkeypatch, alpha=1.3, lam=0.1, d=300.0)
     assert float(found.test_error) == pytest.approx(plain["test_error"].item(), rel=1e-10)

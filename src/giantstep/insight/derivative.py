@@ -27,7 +27,7 @@ _INNER_TOLERANCE = 1e-11
 
 
 class Layer(NamedTuple):
-    """One first layer and its derivatives in D directions, as imaginary parts: r, c [D, K], γ and the drag [D]."""
+    """One first layer and its derivatives in D directions, as imaginary parts: r, c [D, K], γ [D], drag [D, K, K]."""
 
     r: np.ndarray
     c: np.ndarray

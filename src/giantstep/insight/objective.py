@@ -145,7 +145,7 @@ class Objective:
             still = (problem.r[:1], problem.c[:1], problem.gamma[:1])
             drag = problem.bulks(np.array([0]), 0)[0].drag
             r, c, gamma = (np.repeat(values, count, axis=0).astype(complex) for values in still)
-            return Layer(r, c, gamma, None if drag is None else np.repeat(drag, count))
+            return Layer(r, c, gamma, None if drag is None else np.repeat(drag, count, axis=0))
 
         def row(name: str) -> np.ndarray:
             return np.full(count, at[name]) if name in at else np.full(count, np.nan)
@@ -158,7 +158,7 @@ class Objective:
         found = first_layer(step, **flat)
         spike = found.r * np.asarray(letters.values)
         r, c, gamma = (np.asarray(values, dtype=complex) for values in (spike, found.c, found.gamma))
-        return Layer(r, c, gamma, common_drag(step, **flat) if len(letters.values) == 1 else None)
+        return Layer(r, c, gamma, common_drag(step, **flat))
 
     def _points(self, at: dict[str, float], x: np.ndarray) -> int:
         """A rule in κ that is fine enough around x."""

@@ -97,7 +97,7 @@ def _bulks(
     """The bulk's name, its maker, and how many array elements a grid point takes."""
     name = _named(model, letters, bulk)
     weights = np.asarray(letters.weights)
-    drag = common_drag(step, **values) if step is not None and len(weights) == 1 else None
+    drag = common_drag(step, **values) if step is not None else None
     if name == "isotropic":
         if bulk is None and step is not None:
             warn_if_poor(step, layer, values["eta"], values["beta"], values["noise"])

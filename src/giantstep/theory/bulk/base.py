@@ -48,8 +48,10 @@ class Bulk(ABC):
     weights: np.ndarray  # fraction of neurons in each group, [K]
     modes: int  # 2: W v̂ and W ê; 3: also the fluctuation δ of the row norms, or a second spike's W v̂2
     spikes: int = 1
-    # [U]: the share of the rows' common part that a step took away; for one group of neurons
-    drag: np.ndarray | None = None
+    c: np.ndarray  # mean squared norm of each group's rows, (1/d) tr C_s, [U, K]
+    drag: np.ndarray | None = (
+        None  # what a step took away of the groups' mean rows, D [U, K, K]: w̄ → (1 - D) w̄
+    )
 
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...

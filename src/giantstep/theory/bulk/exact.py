@@ -88,15 +88,22 @@ class Exact(Bulk):
         S[..., self.rank :, self.rank :] = -Vt
         return S
 
+    @cached_property
+    def _free(self) -> ExactResolvent:
+        """At Ṽ = 0, where T̂ = (1/d) tr C."""
+        K = len(self.weights)
+        return ExactResolvent(self, np.zeros((len(self.m), 1, K, K)), None)
+
+    @cached_property
+    def c(self) -> np.ndarray:  # type: ignore[override]
+        return np.diagonal(self._free.T[:, 0], axis1=-2, axis2=-1)
+
     def norm_overlap(self) -> np.ndarray:
         K = len(self.weights)
-        zero = np.zeros((len(self.m), 1, K, K))
         unit = np.zeros((1, 1, K * K, K, K))
         index = np.arange(K * K)
         unit[0, 0, index, index // K, index % K] = 1.0
-        change = ExactResolvent(self, zero, None).tangent(
-            np.broadcast_to(unit, (len(self.m), *unit.shape[1:]))
-        )
+        change = self._free.tangent(np.broadcast_to(unit, (len(self.m), *unit.shape[1:])))
         return change[:, 0, index, index // K, index % K].reshape(-1, K, K)
 
 

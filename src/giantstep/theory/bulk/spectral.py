@@ -28,6 +28,10 @@ class Spectral(Bulk):
     drag: np.ndarray | None = None
     modes = 3
 
+    @property
+    def c(self) -> np.ndarray:  # type: ignore[override]
+        return self.C.mean(axis=-1)
+
     def resolvent(self, Vt: np.ndarray) -> SpectralResolvent:
         return SpectralResolvent(self, Vt)
 

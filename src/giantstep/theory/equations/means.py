@@ -14,7 +14,7 @@ import numpy as np
 from ..bulk import Bulk
 from ..symmetric import packing, solve_small
 from .averages import apply
-from .response import Response, signal_energy_gradient
+from .response import Response, coupling_gradient, mean_row_coupling, signal_energy_gradient
 
 _NULL = 1e-13  # relative size under which a direction of the all-ones modes counts as absent
 _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
@@ -44,8 +44,8 @@ class Means:
     values: np.ndarray  # m, ζ and, with three modes, χ: [U, A, 2 or 3, K]
     psi: np.ndarray  # [U, A, K]
     u: np.ndarray  # [U, A, modes, K]
-    stiff: np.ndarray  # energy of the all-ones directions that is proportional to V2, [U, A, K]
-    loose: np.ndarray  # minus the derivative of the rest of it with respect to V̂2, [U, A, K]
+    stiff: np.ndarray  # derivative of the energy of the all-ones directions by ln V2, [U, A, K]
+    loose: np.ndarray  # minus its derivative by V̂1 at fixed V2, packed [U, A, P]
 
 
 def solve_means(
@@ -69,7 +69,6 @@ def solve_means(
     U, A = setting.alpha.shape
     root = response.root
     G = response.resolvent.forms() * root[:, :, None, :, None, None] * root[:, :, None, None, None, :]
-    V2 = packing(K).vector(response.V)
     softness = _softness(pairs[..., :K, :K], _stiffness(bulk, setting, response), size)
     # eliminate m, then solve for the modes c = (ζ, χ)
     others = [0, 2] if bulk.modes == 3 else [0]
@@ -93,12 +92,7 @@ def solve_means(
     u[:, :, 1] = r_psi
     psi = np.einsum("uasktl,uatl->uask", G, u)[:, :, 1]
     values = np.concatenate([m[:, :, None], c.reshape(U, A, len(others), K)], axis=2)
-    per_neuron = m**2 / bulk.weights
-    held = per_neuron if bulk.drag is None else _kept(bulk.drag) * per_neuron
-    per_size = 1.0 / (setting.beta * setting.d)[..., None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        stiff = np.where(V2 > 0, held * bulk.weights * per_size / V2, 0.0)
-    return Means(values, psi, u, stiff, (per_neuron - held) * per_size)
+    return Means(values, psi, u, *_all_ones_energy(bulk, setting, response, m))
 
 
 def signal_norms(bulk: Bulk, response: Response, tangent: np.ndarray, means: Means) -> np.ndarray:
@@ -118,22 +112,47 @@ def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
 
 
 def _stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
-    """What holds the all-ones directions at finite d, [U, A, K, K]: (1_sᵀH⁻¹1_t)⁻¹, which is 1/(βd V2) δ_st.
+    """What holds the all-ones directions at finite d, [U, A, K, K]: ((1_sᵀH⁻¹1_t)/d)⁻¹, which is 1/(βd V2) δ_st.
 
-    H is λ + V̂2 plus the pull of the linear features, through the rows' common part. A gradient step takes some of
-    that part away: the network's own initial output is linear in it, and the step descends on the residual.
+    H is λ + V̂2 plus the pull of the linear features, through the rows that groups have in common. A gradient step
+    takes some of these away: the network's own initial output is linear in them, and the step descends on the residual.
     """
     V2 = packing(len(bulk.weights)).vector(response.V)
-    per_size = np.where(np.isinf(setting.d), 0.0, 1.0 / (setting.beta * setting.d))[..., None]
+    per_size = _per_size(setting)[..., None]
     with np.errstate(divide="ignore"):
-        total = bulk.weights / np.where(V2 > 0, V2, 1e-300)
-    kept = total if bulk.drag is None else total - (1.0 - _kept(bulk.drag)) * response.pull
-    return (per_size * kept / bulk.weights)[..., None] * np.eye(len(bulk.weights))
+        drawn = per_size[..., None] / np.where(V2 > 0, V2, 1e-300)[..., None] * np.eye(len(bulk.weights))
+    if bulk.drag is None:
+        return drawn
+    return drawn + per_size[..., None] * _taken(bulk) * mean_row_coupling(bulk, response)
 
 
-def _kept(drag: np.ndarray) -> np.ndarray:
-    """The share of the pull that is left when that of the rows' common part is taken away, [U, 1, 1]."""
-    return ((1.0 - drag) ** 2)[:, None, None]
+def _all_ones_energy(
+    bulk: Bulk, setting: Setting, response: Response, m: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of the energy that the all-ones directions store, at fixed drive: `stiff` and `loose` of `Means`."""
+    pack = packing(len(bulk.weights))
+    V2 = pack.vector(response.V)
+    per_size = _per_size(setting)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        stiff = np.where(V2 > 0, m**2 * per_size / V2, 0.0)
+    if bulk.drag is None or np.all(np.isinf(setting.d)):
+        return stiff, np.zeros((*stiff.shape[:2], pack.size), stiff.dtype)
+    load = (per_size * m)[..., :, None] * m[..., None, :] * _taken(bulk)
+    loose, by_log_tau = coupling_gradient(bulk, response, load)
+    return stiff - by_log_tau, loose
+
+
+def _per_size(setting: Setting) -> np.ndarray:
+    return np.where(np.isinf(setting.d), 0.0, 1.0 / (setting.beta * setting.d))
+
+
+def _taken(bulk: Bulk) -> np.ndarray:
+    """By how much a step changed the covariance of the groups' mean rows, in units of 1/(βd), [U, 1, K, K]."""
+    assert bulk.drag is not None
+    K = len(bulk.weights)
+    drawn = (bulk.c / bulk.weights)[:, None, :] * np.eye(K)
+    left = np.eye(K) - bulk.drag
+    return (left @ drawn @ np.swapaxes(left, -1, -2) - drawn)[:, None]
 
 
 def _softness(A00: np.ndarray, stiffness: np.ndarray, size: np.ndarray) -> np.ndarray:

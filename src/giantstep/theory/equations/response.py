@@ -70,7 +70,7 @@ def _derivatives(
     by_V = np.zeros_like(by_hat)
 
     # a unit change of each V̂1 entry, at fixed τ
-    moved = (root[..., :, None] * root[..., None, :])[:, :, None] * pack.units
+    moved = _by_conjugate(pack, root)
     dV1 = scale[:, :, None] * resolvent.tangent(moved)
     dpull = resolvent.leak(moved) * inverse_tau[:, :, None]
     by_hat[..., :pairs, :pairs] = np.swapaxes(dV1[..., pack.rows, pack.cols], -1, -2)
@@ -78,9 +78,7 @@ def _derivatives(
     by_hat[..., pairs + group, pairs + group] = stiffness
 
     # a unit change of each ln τ: it scales rows and columns of Ṽ and V1
-    share = np.zeros((K, K, K))
-    share[group, group, :] += 0.5
-    share[group, :, group] += 0.5
+    share = _shares(K)
     moved = share * resolvent.Vt[:, :, None]
     dV1 = share * V1[:, :, None] - scale[:, :, None] * resolvent.tangent(moved)
     dpull = resolvent.leak(moved) * inverse_tau[:, :, None] - np.eye(K) * pull[:, :, None]
@@ -88,6 +86,56 @@ def _derivatives(
     by_V[..., :pairs, pairs:] = np.swapaxes(dV1[..., pack.rows, pack.cols], -1, -2) * per_V2[..., None, :]
     by_V[..., pairs:, pairs:] = -stiffness[..., :, None] * np.swapaxes(dpull, -1, -2) * per_V2[..., None, :]
     return by_V, by_hat
+
+
+def _by_conjugate(pack: Packing, root: np.ndarray) -> np.ndarray:
+    """Ṽ's derivative with respect to each entry of V̂1 and its mirror image, at fixed τ: [U, A, pairs, K, K]."""
+    return (root[..., :, None] * root[..., None, :])[:, :, None] * pack.units
+
+
+def _shares(K: int) -> np.ndarray:
+    """How √(τ_s τ_t) grows with each ln τ, [K, K, K]."""
+    group = np.arange(K)
+    share = np.zeros((K, K, K))
+    share[group, group, :] += 0.5
+    share[group, :, group] += 0.5
+    return share
+
+
+def mean_row_coupling(bulk: Bulk, response: Response) -> np.ndarray:
+    """Q_st [U, A, K, K]: how strongly linear features tie the mean rows of groups, once all other rows have answered.
+
+    Q = V̂1 - V̂1 (WᵀH⁻¹W) V̂1, H = λ + V̂2 + WV̂1Wᵀ, per unit of input space. With (1/d) tr C_s Q_st = (T̂Ṽ)_st/√(τ_sτ_t),
+    it is that over c_s: exact where the C_s are proportional to each other, as after steps on large batches, where it
+    counts, and always for one group.
+    """
+    tied = product(response.resolvent.T, response.resolvent.Vt) / bulk.c[:, None, :, None]
+    return (tied + np.swapaxes(tied, -1, -2)) / 2 * _inverse(response.root)
+
+
+def coupling_gradient(bulk: Bulk, response: Response, load: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of Σ load·Q: by V̂1, packed [U, A, P] with V̂2's entries zero, and by ln τ [U, A, K]."""
+    pack, resolvent = packing(len(bulk.weights)), response.resolvent
+    share = _shares(pack.groups)
+    weight = load * _inverse(response.root)
+    by_tied = weight / bulk.c[:, None, :, None]
+
+    def along(moved: np.ndarray) -> np.ndarray:
+        change = product(resolvent.T[:, :, None], moved) - product(
+            resolvent.tangent(moved), resolvent.Vt[:, :, None]
+        )
+        return np.einsum("uast,uapst->uap", by_tied, change)
+
+    by_hat1 = along(_by_conjugate(pack, response.root)) / pack.counts[: pack.pairs]
+    scaled = np.einsum("uast,uast,kst->uak", load, mean_row_coupling(bulk, response), share)
+    by_log_tau = along(share * resolvent.Vt[:, :, None]) - scaled
+    return np.concatenate([by_hat1, np.zeros_like(by_log_tau)], axis=-1), by_log_tau
+
+
+def _inverse(root: np.ndarray) -> np.ndarray:
+    """1/√(τ_s τ_t), and 1 where τ vanishes, [U, A, K, K]."""
+    inverse = 1.0 / np.where(root == 0.0, 1.0, root)
+    return inverse[..., :, None] * inverse[..., None, :]
 
 
 def total_tangent(response: Response) -> np.ndarray:
@@ -102,10 +150,10 @@ def total_tangent(response: Response) -> np.ndarray:
 def signal_energy_gradient(
     response: Response, tangent: np.ndarray, u: np.ndarray, stiff: np.ndarray, loose: np.ndarray
 ) -> np.ndarray:
-    """Minus the total derivative of uᵀGu + Σ_s stiff_s with respect to (V̂1, V̂2): the signal's share of (q1, q2).
+    """Minus the total derivative of uᵀGu + the all-ones energy with respect to (V̂1, V̂2): the signal's (q1, q2).
 
-    u [U, A, modes, K] drives the modes; stiff [U, A, K] is the energy of the all-ones directions, proportional to
-    τ, and loose what of it moves with V̂2 alone. G = τ^½ Ĝ τ^½ moves with Ṽ and τ, and τ with both conjugates.
+    u [U, A, modes, K] drives the modes; stiff [U, A, K] is the derivative of the all-ones energy by ln τ, and loose,
+    packed, minus that by V̂1 at fixed τ. G = τ^½ Ĝ τ^½ moves with Ṽ and τ, and τ with both conjugates.
     """
     pack = packing(response.root.shape[-1])
     resolvent, root = response.resolvent, response.root
@@ -117,4 +165,4 @@ def signal_energy_gradient(
     V2 = pack.vector(response.V)
     per_V2 = by_log_tau / np.where(V2 == 0.0, 1.0, V2)
     through_tau = np.einsum("uak,uakp->uap", per_V2, tangent[..., pack.pairs :, :]) / pack.counts
-    return through_tau + pack.pack(-direct, loose)
+    return through_tau + pack.pack(-direct, np.zeros_like(per_V2)) + loose

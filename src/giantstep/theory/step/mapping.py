@@ -173,17 +173,20 @@ def first_layer(
 def common_drag(
     step: Step, *, eta: np.ndarray, alpha0: np.ndarray, beta: np.ndarray, noise: np.ndarray
 ) -> np.ndarray:
-    """The share of the rows' common part that the step takes away, [U], for one letter: an effect of order 1/d.
+    """What the step takes away of the rows that groups have in common, [U, K, K]: an effect of order 1/d.
 
-    The initial output f = ℓ Σ σ(w_i·x)/p has the linear part ℓ h1 w̄·x, w̄ being the mean row. The step descends on
-    the residual, so it moves all rows against it: w̄ → (1 - k ℓ² h1²) w̄ with k = η/β (times the mean curvature of
-    the step's loss). Neurons then share less noise along the all-ones direction than drawn ones would.
+    The initial output f = Σ ℓ_i σ(w_i·x)/p has the linear part Σ_t n_t ℓ_t h1_t w̄_t·x, w̄_t being the mean row of
+    group t and n_t its share of the neurons. The step descends on the residual, so it moves all rows against it:
+    w̄_s → w̄_s - Σ_t D_st w̄_t with D_st = k ℓ_s h1_s n_t ℓ_t h1_t and k = η/β (times the mean curvature of the
+    step's loss). Neurons then share less noise along the all-ones directions than drawn ones would.
     """
-    (h1, *_), *_ = _letter_moments(step.activation, step.letters)
+    letters = step.letters
+    h1 = np.array([first for first, *_ in _letter_moments(step.activation, letters)])
     low, high = (residual_moments(step, noise, moved).mean for moved in (-_NUDGE, _NUDGE))
     curvature = (low - high) / (2.0 * _NUDGE)
     rate = np.where((eta > 0) & (alpha0 > 0), eta / beta, 0.0)
-    return rate * curvature * (h1 * step.letters.values[0]) ** 2
+    slopes = h1 * np.asarray(letters.values)
+    return (rate * curvature)[:, None, None] * np.outer(slopes, slopes * np.asarray(letters.weights))
 
 
 def _letter_moments(activation: Function, letters: Letters) -> list[tuple[float, float, float]]:
