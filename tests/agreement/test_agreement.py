@@ -134,22 +134,20 @@ def test_measured_spike_alignment_and_norms_agree_with_result_1(case):
         )
 
 
-@pytest.mark.parametrize(
-    ("readout", "d", "trials"), [("uniform", 200, 80), (zoo._TERNARY, 300, 60)], ids=["uniform", "ternary"]
-)
-def test_the_step_takes_away_what_the_rows_have_in_common(readout, d, trials, monkeypatch):
+@pytest.mark.parametrize("readout", ["uniform", zoo._TERNARY], ids=["uniform", "ternary"])
+def test_the_step_takes_away_what_the_rows_have_in_common(readout, monkeypatch):
     """The initial output is linear in the groups' mean rows, and the step descends on it: an effect of order 1/d.
 
-    Where learning is almost perfect it decides: without it the corrected theory is 5 % off at these sizes.
+    Where learning is almost perfect it decides: without it the corrected theory is 5 % off at d = 200, or more.
     """
     model = zoo.network("tanh", 3, 16, readout=readout)
-    case = Case("large batch", model, "tanh", 3.0, 0.1, trials=trials)
-    found = confront(case, d=d, seed=1100)
+    case = Case("large batch", model, "tanh", 3.0, 0.1, trials=80)
+    found = confront(case, d=200, seed=1100)
     assert found.precision < 0.015
     for name, z in found.z.items():
         assert abs(np.ravel(z)[0]) < 3.5, name + report([found])  # seven values, t-distributed
     monkeypatch.setattr("giantstep.theory.pose.common_drag", lambda step, **_: np.zeros((1, 1, 1)))
-    without = confront(case, d=d, seed=1100)
+    without = confront(case, d=200, seed=1100)
     assert without.z["test_error"][0] < -3.5, report([without])
 
 
