@@ -229,7 +229,7 @@ class Interrupting:
 
 def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
     executor = Interrupting()
-    with pytest.warns(GiantstepWarning, match="the 3 trials"):
+    with pytest.warns(GiantstepWarning, match="3 of 4 trials"):
         result = simulate(NET, "sin", executor=executor, **SMALL | {"trials": 4})
     assert list(result.trial) == [0, 1, 3]
     assert executor.cancelled == 1
