@@ -262,6 +262,8 @@ def make_backend(name: str | None = None, device: str = "cpu", dtype: str = "flo
     name = name or ("numpy" if device == "cpu" else "torch")
     if dtype not in DTYPES:
         raise ParameterError(f"dtype = {dtype!r} is not supported; use one of {DTYPES}")
+    if not device.startswith(("cpu", "cuda", "mps", "xpu")):
+        raise ParameterError(f"device = {device!r} is unknown; use 'cpu', 'cuda' or 'cuda:1'")
     if name == "torch":
         from .backend_torch import torch_backend
 

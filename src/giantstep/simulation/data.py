@@ -62,7 +62,7 @@ class Data:
         if target.scale is None:
             labels = xp.sign(target.function(latent))
         else:
-            positive = 1 / (1 + xp.exp(-target.scale * latent))
+            positive = (1 + xp.tanh(target.scale / 2 * latent)) / 2  # a sigmoid that does not overflow
             coin = self.draws.uniform(self.batch, Kind.COIN, start, stop)
             labels = _sign_where(coin < positive, self.draws.backend)
         if target.flips:
