@@ -35,7 +35,9 @@ def read(folder: Path) -> dict[str, dict[tuple[str, str], dict[str, str]]]:
 
 def table(full: dict[tuple[str, str], dict[str, str]], quick: dict[tuple[str, str], dict[str, str]]) -> str:
     """Both runs side by side, the full one first."""
-    names = [f"{size}: {name}" if name == "trials" else name for size in ("full", "quick") for name in COLUMNS]
+    names = [
+        f"{size}: {name}" if name == "trials" else name for size in ("full", "quick") for name in COLUMNS
+    ]
     lines = [f"| comparison | quantity | points | {' | '.join(names)} |", "|---|---|" + "--:|" * 9]
     for key, row in full.items():
         cells = [*key, row["points"], *(run[key][name] for run in (full, quick) for name in COLUMNS)]

@@ -9,7 +9,7 @@ from ..problem import Problem
 from ..status import DIVERGES, RARE_INPUTS
 from .means import Setting
 
-_ABSURD = 1e9  # error of an interpolating readout, over the labels' E y², beyond which the limit counts as infinite
+_ABSURD = 1e9  # error of an interpolating readout, over E y², beyond which the limit counts as infinite
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
 
 
