@@ -21,7 +21,13 @@ copyright = "2026, The giantstep developers"
 version = release = giantstep.__version__
 language = "en-GB"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx-mathjax-offline", "giantstep_docs"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx-mathjax-offline",
+    "giantstep_docs",
+]
 exclude_patterns = ["_build", "_data", "_ext"]
 nitpicky = False  # types of other libraries have no page here
 

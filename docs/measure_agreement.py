@@ -41,8 +41,9 @@ def measured(case: Case, seed: int, bulks: tuple[str | None, ...]) -> list[tuple
     mean, error = float(run.mean()), float(run.std(ddof=1)) / TRIALS**0.5
     found = []
     for bulk in bulks:
+        options = case.options | ({} if bulk is None else {"bulk": bulk})
         theory = float(
-            gs.predict(case.model, case.target, alpha=case.alpha, lam=case.lam, d=D, bulk=bulk)["test_error"]
+            gs.predict(case.model, case.target, alpha=case.alpha, lam=case.lam, d=D, **options)["test_error"]
         )
         found.append((theory / mean - 1.0, error / mean, (mean - theory) / error))
     return found
