@@ -29,9 +29,8 @@ class Resolvent(ABC):
         """𝒯[dṼ] = -dT̂ for a stack of perturbations [U, A, S, K, K]."""
 
     def leak(self, dVt: np.ndarray) -> np.ndarray:
-        """Derivative of diag(T̂Ṽ), [U, A, S, K], for a stack of perturbations."""
-        change = product(self.T[:, :, None], dVt) - product(self.tangent(dVt), self.Vt[:, :, None])
-        return np.diagonal(change, axis1=-2, axis2=-1)
+        """Derivative of T̂Ṽ, [U, A, S, K, K], for a stack of perturbations."""
+        return product(self.T[:, :, None], dVt) - product(self.tangent(dVt), self.Vt[:, :, None])
 
     @abstractmethod
     def forms(self) -> np.ndarray:
@@ -49,9 +48,8 @@ class Bulk(ABC):
     modes: int  # 2: W v̂ and W ê; 3: also the fluctuation δ of the row norms, or a second spike's W v̂2
     spikes: int = 1
     c: np.ndarray  # mean squared norm of each group's rows, (1/d) tr C_s, [U, K]
-    drag: np.ndarray | None = (
-        None  # what a step took away of the groups' mean rows, D [U, K, K]: w̄ → (1 - D) w̄
-    )
+    # D [U, K, K]: what a step took away of the groups' mean rows, w̄ → (1 - D) w̄
+    drag: np.ndarray | None = None
 
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...

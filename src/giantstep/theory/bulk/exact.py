@@ -183,8 +183,7 @@ class ExactResolvent(Resolvent):
         X = self.X[:, :, None]
         x3 = self._x3[:, :, None]
         change = self.T[:, :, None] @ dVt @ X[..., Q:, :K]
-        change = change - np.swapaxes(x3, -1, -2) @ self._feedback(dVt) @ X[..., :Q, :K]
-        return np.diagonal(change, axis1=-2, axis2=-1)
+        return change - np.swapaxes(x3, -1, -2) @ self._feedback(dVt) @ X[..., :Q, :K]
 
     # quadratic forms
 

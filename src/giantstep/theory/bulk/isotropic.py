@@ -51,8 +51,7 @@ class IsotropicResolvent(Resolvent):
         return product(product(T, dVt), T)
 
     def leak(self, dVt: np.ndarray) -> np.ndarray:
-        change = product(product(self.T[:, :, None], dVt), self._damped[:, :, None])
-        return np.diagonal(change, axis1=-2, axis2=-1)
+        return product(product(self.T[:, :, None], dVt), self._damped[:, :, None])
 
     def forms(self) -> np.ndarray:
         U, A, K, _ = self.T.shape

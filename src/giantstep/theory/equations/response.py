@@ -45,7 +45,7 @@ def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: n
     scale = root[..., :, None] * root[..., None, :] / beta[..., None, None]
     V1 = scale * resolvent.T
     inverse_tau = 1.0 / np.where(tau == 0.0, 1.0, tau)
-    pull = np.diagonal(product(resolvent.T, Vt), axis1=-2, axis2=-1) * inverse_tau
+    pull = _diagonal(product(resolvent.T, Vt)) * inverse_tau
     V2 = bulk.weights / (lam[..., None] + hat2 + pull)
     by_V, by_hat = _derivatives(pack, bulk.weights, resolvent, V, V1, V2, pull, root, scale, inverse_tau)
     return Response(pack.pack(V1, V2), by_V, by_hat, resolvent, root, pull)
@@ -72,7 +72,7 @@ def _derivatives(
     # a unit change of each V̂1 entry, at fixed τ
     moved = _by_conjugate(pack, root)
     dV1 = scale[:, :, None] * resolvent.tangent(moved)
-    dpull = resolvent.leak(moved) * inverse_tau[:, :, None]
+    dpull = _diagonal(resolvent.leak(moved)) * inverse_tau[:, :, None]
     by_hat[..., :pairs, :pairs] = np.swapaxes(dV1[..., pack.rows, pack.cols], -1, -2)
     by_hat[..., pairs:, :pairs] = stiffness[..., :, None] * np.swapaxes(dpull, -1, -2)
     by_hat[..., pairs + group, pairs + group] = stiffness
@@ -81,7 +81,7 @@ def _derivatives(
     share = _shares(K)
     moved = share * resolvent.Vt[:, :, None]
     dV1 = share * V1[:, :, None] - scale[:, :, None] * resolvent.tangent(moved)
-    dpull = resolvent.leak(moved) * inverse_tau[:, :, None] - np.eye(K) * pull[:, :, None]
+    dpull = _diagonal(resolvent.leak(moved)) * inverse_tau[:, :, None] - np.eye(K) * pull[:, :, None]
     per_V2 = 1.0 / np.where(pack.vector(V) == 0.0, 1.0, pack.vector(V))
     by_V[..., :pairs, pairs:] = np.swapaxes(dV1[..., pack.rows, pack.cols], -1, -2) * per_V2[..., None, :]
     by_V[..., pairs:, pairs:] = -stiffness[..., :, None] * np.swapaxes(dpull, -1, -2) * per_V2[..., None, :]
@@ -117,19 +117,19 @@ def coupling_gradient(bulk: Bulk, response: Response, load: np.ndarray) -> tuple
     """Derivatives of Σ load·Q: by V̂1, packed [U, A, P] with V̂2's entries zero, and by ln τ [U, A, K]."""
     pack, resolvent = packing(len(bulk.weights)), response.resolvent
     share = _shares(pack.groups)
-    weight = load * _inverse(response.root)
-    by_tied = weight / bulk.c[:, None, :, None]
+    by_tied = load * _inverse(response.root) / bulk.c[:, None, :, None]
 
     def along(moved: np.ndarray) -> np.ndarray:
-        change = product(resolvent.T[:, :, None], moved) - product(
-            resolvent.tangent(moved), resolvent.Vt[:, :, None]
-        )
-        return np.einsum("uast,uapst->uap", by_tied, change)
+        return np.einsum("uast,uapst->uap", by_tied, resolvent.leak(moved))
 
     by_hat1 = along(_by_conjugate(pack, response.root)) / pack.counts[: pack.pairs]
     scaled = np.einsum("uast,uast,kst->uak", load, mean_row_coupling(bulk, response), share)
     by_log_tau = along(share * resolvent.Vt[:, :, None]) - scaled
     return np.concatenate([by_hat1, np.zeros_like(by_log_tau)], axis=-1), by_log_tau
+
+
+def _diagonal(matrices: np.ndarray) -> np.ndarray:
+    return np.diagonal(matrices, axis1=-2, axis2=-1)
 
 
 def _inverse(root: np.ndarray) -> np.ndarray:
