@@ -26,8 +26,8 @@ from giantstep.model import SpikedRF, Target
 from giantstep.simulation import draw
 from giantstep.simulation.backend import Backend, make_backend
 from giantstep.simulation.data import Data
-from giantstep.simulation.draw import Batch, Draws
-from giantstep.simulation.layer import first_layer
+from giantstep.simulation.draw import Draws, Purpose
+from giantstep.simulation.origin import first_layer
 from giantstep.simulation.trial import Task, run_trial
 
 clock = time.perf_counter
@@ -96,8 +96,8 @@ def straightforward(task: Task) -> np.ndarray:
     layer = first_layer(task.model, task.target, task.d, draws)
     p, q2 = len(layer.rows), []
     for n in sorted({n for n, _ in task.points}):
-        train = Data(Batch.TRAIN, task.target, layer.theta, draws).block(0, n)
-        test = Data(Batch.TEST, task.target, layer.theta, draws).block(0, 2 * task.d)
+        train = Data(Purpose.TRAIN, task.target, layer.theta, draws).block(0, n)
+        test = Data(Purpose.TEST, task.target, layer.theta, draws).block(0, 2 * task.d)
         phi = np.tanh(train.inputs @ layer.rows.T) / np.sqrt(p)
         phi_test = np.tanh(test.inputs @ layer.rows.T) / np.sqrt(p)
         gram, correlation = phi.T @ phi, phi.T @ train.labels

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.errors import ParameterError
-from giantstep.model import Letters, Network, SpikedRF, Target, as_letters, as_target, parameter
+from giantstep.model import Letters, Network, SpikedRF, Step, Target, as_letters, as_target, parameter
 
 positive = st.floats(0, 1e6, exclude_min=True)
 grids = st.lists(positive, min_size=1, max_size=4)
@@ -23,8 +23,17 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: Network("tanh", [1, -2], 1), "eta = -2"),
         (lambda: Network("tanh", np.nan, 1), "eta = nan"),
         (lambda: Network("tanh", np.inf, 1), "eta = inf .* must be finite and at least 0"),
-        (lambda: Network("tanh", None, 1), "eta = None is not a number"),  # type: ignore[arg-type]
+        (lambda: Network("tanh", None, 1), "eta is missing: give eta and alpha0, or a schedule"),
+        (lambda: Network("tanh", 1), "alpha0 is missing: give eta and alpha0, or a schedule"),
         (lambda: Network("tanh", 1, -0.5), "alpha0 = -0.5 .*inf is allowed"),
+        (lambda: Network("tanh", 1, 1, steps=1.5), "steps = 1.5 must be whole numbers"),
+        (lambda: Network("tanh", 1, 1, steps=-1), "steps = -1 is not allowed"),
+        (lambda: Network("tanh", 1, steps=[Step(1, 1)]), "each Step has its own eta and alpha0"),
+        (lambda: Network("tanh", steps=[Step(1, 1), 3]), "steps has 3, which is no Step"),
+        (lambda: Network("tanh", steps=[Step(-1, 1)]), "eta = -1 is not allowed"),
+        (lambda: Step(1, 1, "cubic"), "loss = 'cubic' is unknown"),
+        (lambda: Network("tanh", 1, 1, rows="round"), "rows = 'round' is unknown; use 'unit', 'gaussian'"),
+        (lambda: Network("tanh", 1, 1, rows=-1), "rows = -1 is not allowed"),
         (lambda: Network("tanh", 1, 1, beta=0), "beta = 0 is not allowed: it must be greater than 0"),
         (lambda: Network("tanh", "fast", 1), "eta = 'fast' is not a number"),
         (lambda: Network("tanh", [], 1), "eta is an empty range"),
@@ -65,6 +74,11 @@ def test_bad_values_are_refused_with_what_is_allowed(make, said):
     [
         (Network("tanh", 1, np.inf), "Network('tanh', eta=1, alpha0=inf)"),
         (Network("tanh(2*x)", [0.5, 1], 1, beta=2), "Network('tanh(2*x)', eta=[0.5, 1], alpha0=1, beta=2)"),
+        (Network("tanh", 1, 2, steps=[1, 3], rows="gaussian"), None),
+        (
+            Network("tanh", steps=[Step(1, 0.5), Step([2, 3], 1, loss="logistic")]),
+            "Network('tanh', steps=[Step(1, alpha0=0.5), Step([2, 3], alpha0=1, loss='logistic')])",
+        ),
         (SpikedRF("relu", 1 / 3, 1, readout=Letters((1,), (1,), biases=(2,))), None),
         (gs.TwoSpikes("relu", (1, 1), (0.7, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), None),
         (Target("sin", noise=0.1), "Target('sin', noise=0.1)"),
@@ -73,7 +87,7 @@ def test_bad_values_are_refused_with_what_is_allowed(make, said):
 )
 def test_a_description_is_shown_as_the_call_that_makes_it(model, said):
     assert said is None or repr(model) == said
-    names = {kind.__name__: kind for kind in (Network, SpikedRF, gs.TwoSpikes, Target, Letters)}
+    names = {kind.__name__: kind for kind in (Network, SpikedRF, gs.TwoSpikes, Step, Target, Letters)}
     assert eval(repr(model), names | {"inf": np.inf}).to_dict() == model.to_dict()
 
 
@@ -96,6 +110,8 @@ def test_networks_survive_their_dictionary(eta, alpha0, beta):
     [
         SpikedRF("relu", r=[-1.0, 2.0], gamma=0.5, c=2.0, readout="ternary"),
         SpikedRF("relu", r=xr.DataArray([1.0, 2.0], dims="run"), gamma=xr.DataArray([0.0, 1.0], dims="run")),
+        Network("tanh", 1.0, 2.0, steps=[1, 3], rows=0.5),
+        Network("tanh", steps=[Step(1.0, [0.5, 2.0]), Step(2.0, 1.0, loss="logistic")], rows="gaussian"),
         Target("max(x, 0)", noise=[0.0, 0.5]),
         Target("logistic", scale=2.0),
         Target("sign", flips=0.1, latent_noise=0.2),
@@ -105,6 +121,7 @@ def test_descriptions_survive_their_dictionary(thing):
     plain = json.loads(json.dumps(thing.to_dict()))
     again = type(thing).from_dict(plain)
     assert type(again) is type(thing)
+    assert again == thing
     assert json.loads(json.dumps(again.to_dict())) == plain
 
 
@@ -130,6 +147,40 @@ def test_foreign_dictionaries_are_refused(data, said):
 def test_descriptions_cannot_be_changed():
     with pytest.raises(AttributeError):
         Network("tanh", 1, 1).eta = 2  # type: ignore[misc]
+
+
+def test_descriptions_compare_and_hash_by_value():
+    def made():
+        yield Network("tanh", [1, 2], xr.DataArray([0.5, 1.0], dims="run"), readout="rademacher")
+        yield Network("tanh", steps=[Step(1, [0.5, 2.0])])
+        yield SpikedRF("relu", r=np.array([1.0, 2.0]), gamma=1)
+        yield gs.TwoSpikes("relu", (1, 1), (0.7, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
+        yield Target("sin", noise=[0.0, 0.5])
+        yield Letters((1, 2), (0.5, 0.5), biases=(0.0, 1.0))
+
+    one, other = list(made()), list(made())
+    for i, a in enumerate(one):
+        assert hash(a) == hash(other[i])
+        assert [a == b for b in other] == [i == j for j in range(len(other))]
+    assert Network("tanh", [1, 2], 1) != Network("tanh", [1, 3], 1)
+    assert Network("tanh", [1, 2], 1) != Network("tanh", xr.DataArray([1.0, 2.0], dims="run"), 1)
+    assert Network("tanh", 1, 1) != Network("tanh", 1, 1, steps=1)
+
+
+def test_a_model_can_be_had_with_other_numbers():
+    net = Network("tanh", [1, 2], 1, beta=2, steps=[1, 3])
+    assert net.at(eta=2, steps=3) == Network("tanh", 2, 1, beta=2, steps=3)
+    assert net.at(eta=2, steps=1).most_steps == 3  # of the grid that it is from
+    assert net.moved(eta=[4, 5]) == Network("tanh", [4, 5], 1, beta=2, steps=[1, 3])
+    with pytest.raises(ParameterError, match="eta = -1"):
+        net.moved(eta=-1)
+    two = Network("tanh", steps=[Step([1, 2], 3), Step(4, 5, loss="logistic")])
+    assert list(two.numbers()) == ["eta_1", "alpha0_1", "eta_2", "alpha0_2", "beta"]
+    assert two.at(eta_1=2, beta=3) == Network("tanh", beta=3, steps=[Step(2, 3), Step(4, 5, loss="logistic")])
+    assert two.moved(alpha0_2=[6, 7]) == Network(
+        "tanh", steps=[Step([1, 2], 3), Step(4, [6, 7], loss="logistic")]
+    )
+    assert SpikedRF("relu", [1, 2], 0.5).at(r=2) == SpikedRF("relu", 2, 0.5)
 
 
 def test_names_stand_for_letters_and_targets():

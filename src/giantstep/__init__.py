@@ -12,6 +12,7 @@ _HOME = {
     "SpikedRF": "model",
     "Letters": "model",
     "TwoSpikes": "model",
+    "Step": "model",
     "Target": "model",
     "Function": "functions",
     "Loss": "losses",
@@ -19,7 +20,7 @@ _HOME = {
     "simulate": "simulation",
     "simulate_spectrum": "simulation.eigenvalues",
     "coefficients": "insight.basis",
-    "linear_error": "theory.step.mapping",
+    "linear_error": "theory.hermite",
     "bounds": "insight.bounds",
     "bound_functions": "insight.learned",
     "learned_function": "insight.learned",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from .model import Letters as Letters
     from .model import Network as Network
     from .model import SpikedRF as SpikedRF
+    from .model import Step as Step
     from .model import Target as Target
     from .model import TwoSpikes as TwoSpikes
     from .plotting import plot as plot
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
     from .simulation.eigenvalues import simulate_spectrum as simulate_spectrum
     from .sweep import Sweep as Sweep
     from .sweep import run_sweep as run_sweep
-    from .theory.step.mapping import linear_error as linear_error
+    from .theory.hermite import linear_error as linear_error
 
 
 def __getattr__(name: str) -> Any:

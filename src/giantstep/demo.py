@@ -32,7 +32,7 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
     from .prediction import predict
     from .simulation import simulate
     from .tables import aligned, points
-    from .theory.step.mapping import linear_error
+    from .theory.hermite import linear_error
 
     start = time.perf_counter()
     workers = workers or min(2, os.cpu_count() or 1)

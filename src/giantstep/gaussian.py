@@ -12,6 +12,7 @@ rules, so one set of function values yields three answers, and their differences
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -46,6 +47,14 @@ class Samples(NamedTuple):
     values: np.ndarray  # [..., n-1] or, with breakpoints, [..., pieces, n-1]
     z: np.ndarray
     weights: tuple[np.ndarray, ...]  # one per stride
+
+    def nodes(self, stride: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values [..., n], nodes and weights of the rule with every `stride`-th point, its pieces end to end."""
+        f, w = self.values[..., nested(stride)], self.weights[STRIDES.index(stride)]
+        z = self.z[..., nested(stride)]
+        if self.z.ndim == 1:
+            return f, z, w
+        return f.reshape(*f.shape[:-2], -1), z.reshape(*z.shape[:-2], -1), w.reshape(*w.shape[:-2], -1)
 
     def moments(self, stride: int = 1, rows: tuple[slice, ...] = ()) -> Moments:
         """The moments by the rule that uses every `stride`-th point (1, 2 or 4), for some `rows` or all."""
@@ -117,15 +126,23 @@ def piecewise_rule(
     return z, tuple(scaled[..., nested(stride)] * w for stride, w in zip(STRIDES, reference, strict=True))
 
 
-def sample(f: Function, shift: np.ndarray, scale: np.ndarray, n: int, reach: float = REACH) -> Samples:
-    """Values of f(shift + scale·z) on the finest of three nested rules, split at f's breakpoints."""
+def sample(
+    f: Function,
+    shift: np.ndarray,
+    scale: np.ndarray,
+    n: int,
+    reach: float = REACH,
+    more: tuple[float, ...] = (),
+) -> Samples:
+    """Values of f(shift + scale·z) on the finest of three nested rules, split at f's breakpoints (and `more`)."""
     shift, scale = np.asarray(shift, float), np.asarray(scale, float)
-    if not f.breakpoints:
+    breakpoints = tuple(sorted({*f.breakpoints, *more}))
+    if not breakpoints:
         z, weights = line_rule(n, reach)
         return Samples(f(shift[..., None] + scale[..., None] * z), z, weights)
     shift, scale = np.broadcast_arrays(shift, scale)
     safe = np.where(scale == 0.0, 1.0, scale)[..., None]  # a vanishing scale has no breakpoints to meet
-    z, weights = piecewise_rule((np.asarray(f.breakpoints) - shift[..., None]) / safe, n, reach)
+    z, weights = piecewise_rule((np.asarray(breakpoints) - shift[..., None]) / safe, n, reach)
     return Samples(f(shift[..., None, None] + scale[..., None, None] * z), z, weights)
 
 
@@ -236,6 +253,11 @@ def _extremes(shift: np.ndarray, scale: np.ndarray) -> list[tuple[float, float]]
         return []
     wide = float(np.abs(shift).max())
     return [(-wide, float(scale.max())), (wide, float(scale.max()))]
+
+
+def round_up(value: float) -> float:
+    """The next quarter power of two, so that caches keyed on a scale are hit."""
+    return 0.0 if value == 0.0 else 2.0 ** (math.ceil(4.0 * math.log2(value)) / 4.0)
 
 
 def _density(z: np.ndarray | float) -> np.ndarray:

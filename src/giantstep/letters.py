@@ -13,7 +13,7 @@ from .errors import ParameterError
 from .parameters import number_tuple
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Letters:
     """A finite vocabulary of initial readout weights: a_i = value_s/√p for a fraction weight_s of neurons.
 

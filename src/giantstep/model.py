@@ -7,15 +7,18 @@ Every numeric parameter takes a number, a 1-D sequence (which opens a grid dimen
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from .errors import ParameterError
 from .functions import Function, as_function
+from .groups import merge
 from .letters import Letters, as_letters
+from .losses import Loss, as_loss
 from .parameters import number, number_tuple, parameter
 from .words import spoken
 
@@ -29,31 +32,36 @@ if TYPE_CHECKING:
 
 
 class _Description:
-    """Dictionary form shared by the models and the target: plain data for provenance, links and sweeps."""
-
-    # parameters that may open a grid dimension, in the grid's order; and the numbers, with the target's noise
-    # among them, that shape the first layer
-    numeric: ClassVar[tuple[str, ...]] = ()
-    shaping: ClassVar[tuple[str, ...]] = ()
-
-    def numbers(self) -> dict[str, Any]:
-        """The numeric parameters by name."""
-        return {name: getattr(self, name) for name in self.numeric}
+    """What models and targets share: a dictionary form for provenance, links and sweeps, and equality by value."""
 
     def to_dict(self) -> dict[str, Any]:
         """This description as plain, JSON-ready data. A user's own callable has no such form: an error."""
         data: dict[str, Any] = {"kind": type(self).__name__}
         for f in fields(self):  # type: ignore[arg-type]
-            data[f.name] = _plain(getattr(self, f.name))
+            value = getattr(self, f.name)
+            if f.name not in _LATER or _hashable(value) != f.default:
+                data[f.name] = _plain(value)
         return data
 
     def __repr__(self) -> str:
         return spoken(self)
 
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._identity == other._identity  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return tuple(_hashable(getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """The description that `to_dict` wrote."""
-        kinds = {kind.__name__: kind for kind in (Network, SpikedRF, TwoSpikes, Target)}
+        kinds = {kind.__name__: kind for kind in (Network, SpikedRF, TwoSpikes, Target, Step)}
         kind = kinds.get(data.get("kind", cls.__name__))
         if kind is None or not issubclass(kind, cls):
             raise ParameterError(f"kind = {data.get('kind')!r} is not a {cls.__name__}")
@@ -69,52 +77,222 @@ class _Description:
         return kind(**{name: _restored(value) for name, value in values.items()})
 
 
+_LATER = ("steps", "rows")  # parameters that are written down only where they are used
+
+
+class Model(_Description):
+    """A first layer to put a readout on: a trained network, or spiked random features."""
+
+    activation: Function
+    beta: Any
+    readout: Letters
+    group: ClassVar[str] = "letter"  # the dimension along which groups of neurons are told apart
+    takes_steps: ClassVar[bool] = False  # whether gradient steps on the target made it
+
+    @cached_property
+    def most_steps(self) -> int:
+        """The number of gradient steps, the most of them on the grid that this model has or is from."""
+        return 0
+
+    @property
+    def spike_directions(self) -> int:
+        """How many directions the spikes of its groups may span."""
+        return 1
+
+    def numbers(self) -> dict[str, Any]:
+        """The numeric parameters by name, each of which may open a grid dimension, in the grid's order."""
+        raise NotImplementedError
+
+    @property
+    def shaping(self) -> tuple[str, ...]:
+        """The numbers, with the target's noise among them, that shape the first layer."""
+        raise NotImplementedError
+
+    def at(self, **numbers: float) -> Any:
+        """The same model with other numbers, which are known to be allowed."""
+        moved = object.__new__(type(self))
+        moved.__dict__.update(self.__dict__)
+        moved.__dict__.update(
+            {name: float(value) for name, value in numbers.items()}, most_steps=self.most_steps
+        )
+        return moved
+
+    def moved(self, **numbers: Any) -> Any:
+        """The same model with other numbers or grids of them, checked as any."""
+        return replace(self, **numbers)  # type: ignore[type-var]
+
+    def resolved(self) -> Model:
+        """The simplest description of the same first layer."""
+        return self
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Step(_Description):
+    """One giant step of a `Network`: learning rate `eta`·d on `alpha0`·d fresh samples, down a `loss`."""
+
+    eta: Parameter
+    alpha0: Parameter
+    loss: str = "square"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, eta: Parameter, alpha0: Parameter, loss: str = "square") -> None: ...
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "eta", parameter("eta", self.eta, low=0.0))
+        set_(self, "alpha0", parameter("alpha0", self.alpha0, low=0.0, infinite=True))
+        as_loss(self.loss)  # refuses what it does not know
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Network(_Description):
-    """Two-layer network f(x) = a·σ(Wx)/√p that takes one giant gradient step on W.
+class Network(Model):
+    """Two-layer network f(x) = a·σ(Wx)/√p whose first layer takes giant gradient steps.
 
     Unit-norm rows, readout a = 1/√p (or `readout` letters) at initialisation; the step has size η = `eta`·d
     and uses n0 = `alpha0`·d samples; the width is p = `beta`·d. `eta` = 0 or `alpha0` = 0 means no step:
-    plain random features. `alpha0` = inf is a step on the population gradient.
+    plain random features. `alpha0` = inf is a step on the population gradient. `steps` = 3 takes three such steps,
+    each on a fresh batch, with the readout as it was; a list of `Step`s is a schedule, in place of eta and alpha0.
+    `rows` are "unit" (initial rows of unit norm), "gaussian" (independent entries of variance 1/d), or the
+    variance of the squared norm of a row, times d.
     """
 
-    numeric = ("eta", "alpha0", "beta")
-    shaping = ("eta", "alpha0", "beta", "noise")
+    takes_steps = True
 
     activation: Function
-    eta: Parameter
-    alpha0: Parameter
+    eta: Parameter | None = None
+    alpha0: Parameter | None = None
     beta: Parameter = 1.0
     readout: Letters = "uniform"  # type: ignore[assignment]
     step_loss: str = "square"
+    steps: Parameter | tuple[Step, ...] | None = None
+    rows: str | float = "unit"
 
     if TYPE_CHECKING:
 
         def __init__(
             self,
             activation: FunctionLike,
-            eta: Parameter,
-            alpha0: Parameter,
+            eta: Parameter | None = None,
+            alpha0: Parameter | None = None,
             beta: Parameter = 1.0,
             readout: str | Letters = "uniform",
             step_loss: str = "square",
+            steps: Parameter | Sequence[Step] | None = None,
+            rows: str | float = "unit",
         ) -> None: ...
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "activation", as_function(self.activation))
-        set_(self, "eta", parameter("eta", self.eta, low=0.0))
-        set_(self, "alpha0", parameter("alpha0", self.alpha0, low=0.0, infinite=True))
+        if isinstance(self.steps, (tuple, list)) and any(not _is_number(step) for step in self.steps):
+            set_(self, "steps", tuple(_as_step(step) for step in self.steps))
+            if self.eta is not None or self.alpha0 is not None:
+                raise ParameterError(
+                    "steps is a schedule: each Step has its own eta and alpha0, so leave those out"
+                )
+        else:
+            for name in ("eta", "alpha0"):
+                if getattr(self, name) is None:
+                    raise ParameterError(
+                        f"{name} is missing: give eta and alpha0, or a schedule, steps=[Step(eta, alpha0), ...]"
+                    )
+            set_(self, "eta", parameter("eta", self.eta, low=0.0))
+            set_(self, "alpha0", parameter("alpha0", self.alpha0, low=0.0, infinite=True))
+            if self.steps is not None:
+                set_(self, "steps", _whole("steps", parameter("steps", self.steps, low=0.0)))
         set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
         set_(self, "readout", as_letters(self.readout))
+        if self.rows not in ("unit", "gaussian"):
+            if isinstance(self.rows, str):
+                raise ParameterError(f"rows = {self.rows!r} is unknown; use 'unit', 'gaussian' or a variance")
+            set_(self, "rows", number("rows", self.rows, low=0.0))
         if self.readout.c is not None:
             raise ParameterError(
                 "Letters.c belongs to a SpikedRF; a Network's row norms follow from its step"
             )
 
+    @property
+    def schedule(self) -> tuple[Step, ...] | None:
+        """The steps where each was given by itself."""
+        return self.steps if isinstance(self.steps, tuple) else None  # type: ignore[return-value]
+
+    @cached_property
+    def most_steps(self) -> int:
+        if self.steps is None or self.schedule is not None:
+            return 1 if self.steps is None else len(self.schedule or ())
+        return int(np.max(np.asarray(self.steps)))
+
+    @property
+    def spike_directions(self) -> int:
+        """From the second step on, each group with a letter of its own has a spike of its own."""
+        if self.most_steps < 2 or self.readout.law is not None:
+            return 1
+        groups = merge(self.readout, self.activation.parity == "odd").letters
+        return max(1, sum(value != 0.0 for value in groups.values))
+
+    @property
+    def norm_variance(self) -> float:
+        """d·Var |w|² of the initial rows."""
+        return {"unit": 0.0, "gaussian": 2.0}[self.rows] if isinstance(self.rows, str) else self.rows
+
+    def numbers(self) -> dict[str, Any]:
+        if self.schedule is not None:
+            own = {}
+            for t, step in enumerate(self.schedule, start=1):
+                own |= {f"eta_{t}": step.eta, f"alpha0_{t}": step.alpha0}
+        else:
+            own = {"eta": self.eta, "alpha0": self.alpha0}
+            own |= {} if self.steps is None else {"steps": self.steps}
+        return own | {"beta": self.beta}
+
+    @property
+    def shaping(self) -> tuple[str, ...]:
+        return (*self.numbers(), "noise")
+
+    def at(self, **numbers: float) -> Network:
+        if self.schedule is None:
+            return super().at(**numbers)
+        moved = super().at(**{name: value for name, value in numbers.items() if name == "beta"})
+        steps = [
+            replace(
+                step, eta=numbers.get(f"eta_{t}", step.eta), alpha0=numbers.get(f"alpha0_{t}", step.alpha0)
+            )
+            for t, step in enumerate(self.schedule, start=1)
+        ]
+        moved.__dict__["steps"] = tuple(steps)
+        return moved
+
+    def moved(self, **numbers: Any) -> Network:
+        if self.schedule is None:
+            return super().moved(**numbers)
+        steps = [
+            Step(numbers.pop(f"eta_{t}", step.eta), numbers.pop(f"alpha0_{t}", step.alpha0), step.loss)
+            for t, step in enumerate(self.schedule, start=1)
+        ]
+        return replace(self, **numbers, steps=tuple(steps))
+
+    def stages(self, values: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray, str]]:
+        """(eta, alpha0, loss) of each step for `values` by the names of `numbers`; eta = 0 where none is taken."""
+        if self.schedule is not None:
+            count = range(1, len(self.schedule) + 1)
+            losses = [step.loss for step in self.schedule]
+            return [
+                (values[f"eta_{t}"], values[f"alpha0_{t}"], loss)
+                for t, loss in zip(count, losses, strict=True)
+            ]
+        eta, alpha0 = values["eta"], values["alpha0"]
+        if "steps" not in values:
+            return [(eta, alpha0, self.step_loss)]
+        steps = np.asarray(values["steps"])
+        return [
+            (np.where(steps > t, eta, 0.0), alpha0, self.step_loss)
+            for t in range(max(1, int(steps.max(initial=0))))
+        ]
+
     def equivalent(self, target: Target | FunctionLike) -> SpikedRF:
         """Result 1: the spiked random features model that the trained first layer resembles."""
-        from .theory.step.mapping import equivalent
+        from .theory.equivalent import equivalent
 
         return equivalent(self, as_target(target))
 
@@ -126,15 +304,12 @@ class Network(_Description):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpikedRF(_Description):
+class SpikedRF(Model):
     """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a trainable readout.
 
     Rows of W are uniform on the sphere of squared radius `c`; |v|² = d; `gamma` = v·θ/d is the alignment of
     the spike with the target; p = `beta`·d. With letters, row i has spike strength r·value_s(i).
     """
-
-    numeric = ("r", "gamma", "c", "beta")
-    shaping = ("r", "gamma", "c")
 
     activation: Function
     r: Parameter
@@ -164,15 +339,25 @@ class SpikedRF(_Description):
         set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
         set_(self, "readout", as_letters(self.readout))
 
+    def numbers(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("r", "gamma", "c", "beta")}
+
+    @property
+    def shaping(self) -> tuple[str, ...]:
+        return ("r", "gamma", "c")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoSpikes(_Description):
+class TwoSpikes(Model):
     """Spiked random features with two spikes, F = W + (r1 u1 v1ᵀ + r2 u2 v2ᵀ)/√d, v1 and v2 orthogonal.
 
     `strengths` = (r1, r2); `alignments` = (v1·θ/d, v2·θ/d); `left` lists the pairs (u1, u2) that neurons have, a
     fraction `weights` of them each. Pairs that are all multiples of one make a single spike in disguise, of
     strength |(r1 u1, r2 u2)| along their combination: `reduced()` is that `SpikedRF`, and what is computed.
     """
+
+    group = "group"
+    spike_directions = 2  # type: ignore[assignment]
 
     activation: Function
     strengths: tuple[float, float]
@@ -215,11 +400,31 @@ class TwoSpikes(_Description):
                 " squares must sum to at most 1"
             )
 
+    @property
+    def readout(self) -> Letters:  # type: ignore[override]
+        """The groups of neurons, numbered."""
+        return Letters(tuple(range(len(self.left))), self.weights)
+
+    def numbers(self) -> dict[str, Any]:
+        return {"c": self.c, "beta": self.beta}
+
+    @property
+    def shaping(self) -> tuple[str, ...]:
+        return ("c",)
+
+    def resolved(self) -> Model:
+        return self.reduced() or self
+
     def reduced(self) -> SpikedRF | None:
         """The one-spike model that this is in disguise, or None if it has two spikes indeed."""
-        from .theory.two_spikes import reduced
-
-        return reduced(self)
+        pairs = np.asarray(self.left) * np.asarray(self.strengths)
+        values, vectors = np.linalg.eigh(pairs.T @ pairs)
+        if values[0] > 1e-24 * values[1]:
+            return None
+        direction = vectors[:, 1]
+        gamma = float(direction @ np.asarray(self.alignments))
+        readout = Letters(tuple(pairs @ direction), self.weights)
+        return SpikedRF(self.activation, r=1.0, gamma=gamma, c=self.c, beta=self.beta, readout=readout)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -265,12 +470,13 @@ class Target(_Description):
     @property
     def binary(self) -> bool:
         """Whether labels are ±1: signs with randomness of their own, or a function of these two values."""
-        if self.random_signs:
-            return True
-        grid = np.linspace(-9.0, 9.0, 2048)  # even: 0, where a sign may be 0, is left out
-        return not np.any(np.asarray(self.noise)) and bool(
-            np.all(np.abs(np.asarray(self.function(grid))) == 1.0)
-        )
+        return self.random_signs or (not np.any(np.asarray(self.noise)) and _is_sign(self.function))
+
+    def at(self, noise: float) -> Target:
+        """The same target with another noise, which is known to be allowed."""
+        moved = object.__new__(Target)
+        moved.__dict__.update(self.__dict__, noise=float(noise))
+        return moved
 
     @property
     def random_signs(self) -> bool:
@@ -279,9 +485,16 @@ class Target(_Description):
 
 
 def check_model(model: Any) -> None:
-    """Refuse what is neither a `Network` nor a `SpikedRF`, the models that a grid or a sweep may be made of."""
-    if not isinstance(model, Network | SpikedRF):
-        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF")
+    """Refuse what is no model."""
+    if not isinstance(model, Model):
+        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF (nor a TwoSpikes)")
+
+
+@lru_cache(maxsize=256)
+def _is_sign(function: Function) -> bool:
+    """Whether a function has the values ±1 alone."""
+    grid = np.linspace(-9.0, 9.0, 2048)  # even: 0, where a sign may be 0, is left out
+    return bool(np.all(np.abs(np.asarray(function(grid))) == 1.0))
 
 
 def as_target(target: Target | FunctionLike) -> Target:
@@ -290,10 +503,12 @@ def as_target(target: Target | FunctionLike) -> Target:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Function):
+    if isinstance(value, Function | Loss):
         return value.spec
-    if isinstance(value, Letters):
+    if isinstance(value, Letters | Step):
         return value.to_dict()
+    if isinstance(value, tuple) and value and isinstance(value[0], Step):
+        return [step.to_dict() for step in value]
     if isinstance(value, np.ndarray):
         return value.tolist()
     if type(value).__name__ == "DataArray":
@@ -307,3 +522,31 @@ def _restored(value: Any) -> Any:
 
         return xr.DataArray(value["data"], dims=value["dims"])
     return value
+
+
+def _hashable(value: Any) -> Any:
+    """A value as something that compares and hashes by content."""
+    if isinstance(value, np.ndarray):
+        return (value.shape, tuple(value.ravel().tolist()))
+    if type(value).__name__ == "DataArray":
+        return (tuple(value.dims), _hashable(np.asarray(value)))
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _as_step(given: Any) -> Step:
+    """The `Step` that an instance or its dictionary stands for."""
+    if isinstance(given, Step):
+        return given
+    if isinstance(given, dict):
+        return Step.from_dict({"kind": "Step"} | given)
+    raise ParameterError(f"steps has {given!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]")
+
+
+def _whole(name: str, values: Any) -> Any:
+    if np.any(np.asarray(values) != np.rint(np.asarray(values))):
+        raise ParameterError(f"{name} = {values!r} must be whole numbers")
+    return values

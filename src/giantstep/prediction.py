@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .axes import Axes
 from .errors import ConvergenceError, GiantstepWarning, ParameterError
-from .grid import Grid
-from .losses import Loss, as_loss, square
-from .model import Network, SpikedRF, Target, TwoSpikes, as_target
+from .losses import Loss, as_loss
+from .model import Model, Target, as_target, check_model
 from .parameters import parameter
 from .provenance import provenance
-from .quantities import letter_axes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,20 +21,22 @@ if TYPE_CHECKING:
     from .model import FunctionLike, Parameter
     from .theory.pose import Posed
     from .theory.problem import Problem
+    from .theory.rows import Rows
 
 TOLERANCE = 1e-9
 _REAL_SIZE, _UNREACHABLE = 1e3, 0.03  # a usual size, and how far the limit may be from it without a warning
+SEVERAL_SPIKES_TOLERANCE = 1e-8  # where averages over κ have two dimensions or more
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
 
 
 def predict(
-    model: Network | SpikedRF | TwoSpikes,
+    model: Model,
     target: Target | FunctionLike,
     *,
     alpha: Parameter,
     lam: Parameter,
     loss: str | Loss = "square",
-    bulk: str | None = None,
+    bulk: str | Rows | None = None,
     d: Parameter | None = None,
     throw: bool = True,
     tolerance: float | None = None,
@@ -92,38 +93,26 @@ def predict(
         Inputs as coordinates; `test_error` (against the noiseless target), `train_error` (against the
         labels), `train_loss`, `m`, `zeta`, `psi`, `q1`, `q2`, `V1`, `V2` (with the exact bulk also `chi`);
         for labels ±1 also `test_error_01` (against clean labels) and `train_error_01`, shares of wrong signs;
-        for a Network also `c`, `r`, `gamma`; per point `residual`, `quadrature_error`, `converged` and `status`.
+        for a Network also `c`, `r`, `gamma`; per point `residual`, `quadrature_error`, `converged`,
+        `status` (a sentence) and `code` (its number, for programs: 0 is converged).
     """
     from .theory import engine
     from .theory.pose import model_grid, pose
 
-    target = as_target(target)
-    loss = as_loss(loss)
+    check_model(model)
+    model, target, loss = model.resolved(), as_target(target), as_loss(loss)
     _check_supported(target, loss, lam)
-    if isinstance(model, TwoSpikes):
-        one = model.reduced()
-        if one is None:
-            options = {"d": d, "tolerance": tolerance, "progress": progress}
-            return _checked(_two_spikes(model, target, loss, bulk, alpha=alpha, lam=lam, **options), throw)
-        model = one
     grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)
     if tolerance is None:
-        tolerance = TOLERANCE if loss == square else CONVEX_TOLERANCE
-    answers = engine.solve(posed.problem, tolerance, progress)
-    if len(posed.problem.weights) > 1:
-        _warn_if_unreachable(posed.problem, answers["test_error"], tolerance)
-    return _checked(_dataset(model, target, grid, posed, answers, loss), throw)
-
-
-def _two_spikes(model: TwoSpikes, target: Target, loss: Loss, bulk: str | None, **readout: Any) -> xr.Dataset:
-    from .theory.two_spikes import predict_two_spikes
-
-    if loss != square or target.binary or bulk not in (None, "isotropic"):
-        raise ParameterError(
-            "two spikes are predicted for the square loss, real labels and the isotropic bulk; simulate the rest"
+        several = posed.problem.spikes > 1
+        tolerance = (
+            CONVEX_TOLERANCE if not loss.linear else SEVERAL_SPIKES_TOLERANCE if several else TOLERANCE
         )
-    return predict_two_spikes(model, target, **readout)
+    answers = engine.solve(posed.problem, tolerance, progress)
+    if len(posed.problem.weights) > 1 and model.group == "letter":
+        _warn_if_unreachable(posed.problem, answers["test_error"], tolerance)
+    return _checked(_dataset(model, target, posed, answers, loss), throw)
 
 
 def _warn_if_unreachable(problem: Problem, errors: np.ndarray, tolerance: float) -> None:
@@ -158,7 +147,7 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
             " Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
         )
     ridge = np.asarray(parameter("lam", lam, low=0.0, infinite=True))
-    if loss != square and not np.all((ridge > 0) & np.isfinite(ridge)):
+    if not loss.linear and not np.all((ridge > 0) & np.isfinite(ridge)):
         raise ParameterError(
             f"lam must be positive and finite with loss = {loss.name!r}: its limits 0 and inf are known for the"
             " square loss only; use a small or a large number"
@@ -174,60 +163,76 @@ def readout_parameters(alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
     return given if d is None else given | {"d": parameter("d", d, low=1.0, infinite=True)}
 
 
+Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
+
+
 def _dataset(
-    model: Network | SpikedRF,
-    target: Target,
-    grid: Grid,
-    posed: Posed,
-    answers: dict[str, np.ndarray],
-    loss: Loss,
+    model: Model, target: Target, posed: Posed, answers: dict[str, np.ndarray], loss: Loss
 ) -> xr.Dataset:
-    from .theory.groups import expand, summed
+    from .groups import expand, summed
     from .theory.status import FAILED, SENTENCES
 
-    one = model.readout.single
-    letter = () if one else ("letter",)
-    dims = posed.layer_dims + posed.setting_dims
-    sizes = tuple(grid.sizes[dim] for dim in dims)
-    answers = expand(answers, posed.merging, posed.layer.c)
+    split, axes = posed.split, Axes(model)
+    dims, sizes = split.dims, split.shape
+    answers = expand(answers, posed.merging, posed.problem.c)
     if model.readout.law is not None:
         answers = summed(answers)
     code = answers.pop("code").reshape(sizes)
     failed = np.isin(code, FAILED)
-    if posed.bulk in ("isotropic", "orthogonal"):
+    if not posed.problem.rows.norms:
         del answers["chi"]
-    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
+    variables: Variables = {}
     for name, values in answers.items():
-        extra = () if one else ("letter", "letter_")[: letter_axes(name)]
-        shaped = values.reshape((*sizes, *(() if one else values.shape[2:])))
+        inner = axes.of(name)
+        if name in ("zeta", "psi"):  # the engine has directions before groups
+            values = np.moveaxis(values, 2, -1)
+        shaped = values.reshape((*sizes, *_sizes(values.shape[2:], len(inner))))
         if name not in ("residual", "quadrature_error"):
             shaped[failed] = np.nan
-        variables[name] = (dims + extra, shaped)
+        variables[name] = (dims + inner, shaped)
     variables["converged"] = (dims, ~failed)
     variables["status"] = (dims, np.array(SENTENCES, dtype=object)[code])
-    if isinstance(model, Network):
-        variables |= _first_layer_variables(model, grid, posed, letter)
-    values = list(model.readout.values)
-    coords = {} if one else {"letter": values, "letter_": values}
+    variables["code"] = (dims, code.astype(int))
+    if posed.origin.training is not None:
+        for name, values in _of_the_layer(model, posed).items():
+            inner = axes.of(name)
+            shape = (*split.layer_shape, *_sizes(values.shape[1:], len(inner)))
+            variables[name] = (split.layer_dims + inner, values.reshape(shape))
     attrs = provenance("predict", model, target, loss=loss.name, bulk=posed.bulk)
-    return grid.dataset(variables, attrs, coords).transpose(*grid.dims, *coords, missing_dims="ignore")
+    inner = [model.group, f"{model.group}_", "spike", "direction"]
+    dataset = split.grid.dataset(variables, attrs, axes.coords)
+    return dataset.transpose(*split.grid.dims, "step", *inner, missing_dims="ignore")
 
 
-def _first_layer_variables(
-    model: Network, grid: Grid, posed: Posed, letter: tuple[str, ...]
-) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    """The equivalent c, r, γ of a network: c per letter, and r too if biases make it differ between letters."""
-    dims, layer, group = posed.layer_dims, posed.layer, posed.merging.group
-    shape = tuple(grid.sizes[dim] for dim in dims)
-    per_letter = (*shape, *(len(group),) * len(letter))
-    by_letter = letter if model.readout.biases is not None else ()
-    r = layer.r[:, group] if by_letter else layer.r[:, 0]
-    c = layer.c[:, group] if letter else layer.c[:, group] @ np.asarray(model.readout.weights)
-    return {
-        "c": (dims + letter, c.reshape(per_letter)),
-        "r": (dims + by_letter, r.reshape(per_letter if by_letter else shape)),
-        "gamma": (dims, layer.gamma.reshape(shape)),
-    }
+def _sizes(shape: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The sizes of `count` axes that have a dimension; others have size one."""
+    kept = list(shape)
+    while len(kept) > count:
+        kept.remove(1)
+    return tuple(kept)
+
+
+def _of_the_layer(model: Model, posed: Posed) -> dict[str, np.ndarray]:
+    """The equivalent c, r, γ of networks after each step, [U, step, letter, direction], each as far as it has these."""
+    from .theory.equivalent import by_letter, network_errors
+
+    training, letters, group = posed.origin.training, model.readout, posed.merging.group
+    assert training is not None
+    axes, values = Axes(model), np.asarray(posed.merging.letters.values)
+    longest = int(np.abs(values).argmax())
+    found = [by_letter(layer, values) for layer in training.path[1:]]
+    r, gamma, c = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+    c = c[:, :, group] if axes.several else c[:, :, group] @ np.asarray(letters.weights)
+    r = r[:, :, group] if axes.of("r")[-1:] == (model.group,) else r[:, :, longest]
+    gamma = gamma[:, :, group] if model.group in axes.of("gamma") else gamma[:, :, longest]
+    answers = {"c": c, "r": r, "gamma": gamma}
+    if model.most_steps > 1:
+        answers["network_error"] = network_errors(posed.problem)
+        if "steps" in model.numbers():  # other points of the grid may take more steps than some
+            taken = np.arange(model.most_steps) < posed.split.layers("steps")[:, None]
+            for name, part in answers.items():
+                answers[name] = np.where(taken.reshape(*taken.shape, *(1,) * (part.ndim - 2)), part, np.nan)
+    return answers
 
 
 def _checked(dataset: xr.Dataset, throw: bool) -> xr.Dataset:

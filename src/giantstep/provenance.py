@@ -9,18 +9,16 @@ from . import __version__
 from .errors import ParameterError
 
 if TYPE_CHECKING:
-    from .model import Network, SpikedRF, Target, TwoSpikes
+    from .model import Model, Target
 
 
-def provenance(
-    command: str, model: Network | SpikedRF | TwoSpikes, target: Target | None = None, **more: Any
-) -> dict[str, Any]:
+def provenance(command: str, model: Model, target: Target | None = None, **more: Any) -> dict[str, Any]:
     """The verb, the version, the model and the target it was given, and `more` that is particular to the verb."""
     about = {"command": command, "giantstep_version": __version__, "model": description(model)}
     return about | ({} if target is None else {"target": description(target)}) | more
 
 
-def description(thing: Network | SpikedRF | TwoSpikes | Target) -> str:
+def description(thing: Model | Target) -> str:
     """A model or target as JSON text; a user's own callable is named, since it cannot be kept."""
     try:
         return json.dumps(thing.to_dict())

@@ -31,6 +31,13 @@ TABLE = {
     "q2": (r"q_2", "squared norm of the readout, |a|²/p"),
     "V1": (r"V_1", "response of the linear features"),
     "V2": (r"V_2", "response of the noise-like features"),
+    "network_error": (
+        r"\epsilon_f",
+        "mean squared error of the network itself, before its readout is refitted",
+    ),
+    "steps": ("T", "number of gradient steps"),
+    "step": ("t", "gradient step, counted from 1"),
+    "direction": ("", "direction of the target"),
     "overlap": (r"\overline{w\cdot\hat\theta}", "mean overlap of the trained rows with the target direction"),
     "mu0": (r"\mu_0", "mean of the features given κ"),
     "mu1": (r"\mu_1", "slope of the features across the spike, given κ"),
@@ -64,6 +71,7 @@ TABLE = {
     "optimality": ("", "bound on the relative suboptimality of the fitted readout: its duality gap"),
     "converged": ("", "whether residual and quadrature error are within tolerance"),
     "status": ("", "what happened at this point, in words"),
+    "code": ("", "what happened at this point, as a number; 0 is converged"),
 }
 
 # sums over the neurons of one letter, or over pairs of letters, where there are several

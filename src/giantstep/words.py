@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ def _said(value: Any) -> str:
         return repr(value).removesuffix(".0")
     if type(value).__name__ == "DataArray":
         return f"<DataArray {dict(value.sizes)}>"
+    if isinstance(value, tuple) and value and is_dataclass(value[0]):
+        return f"[{', '.join(map(repr, value))}]"
     if isinstance(value, np.ndarray | tuple):
         shown = [_said(number) for number in np.asarray(value).tolist()]
         return f"[{', '.join(shown if len(shown) <= _LONG else [*shown[:2], '...', shown[-1]])}]"

@@ -133,4 +133,6 @@ NETWORKS = [
     Case(
         "logistic step", network("relu", 3, 0.5, step_loss="logistic"), gs.Target("sign", flips=0.1), 1.5, 0.3
     ),
+    Case("biases, tanh", network("tanh", 3, 0.5, readout=_BIASED), "sin", 1.5, 0.1),
+    Case("biases, relu", network("relu", 2, 0.5, readout=_BIASED), "tanh", 1.5, 0.1),
 ]

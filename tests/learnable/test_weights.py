@@ -5,6 +5,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.insight.weight_spectrum import _trained, weight_spectrum
+from giantstep.theory.pose import model_grid, pose
 
 from .finite import distance_to_cdf, spiked_rows, trained_rows
 
@@ -88,7 +89,8 @@ def test_rows_vary_along_the_spike_as_the_batch_weighs_it():
     """v̂ᵀCv̂ with C = 1 + bX0ᵀdiag(e²)X0/n0 and v̂ along X0ᵀe: 40 batches at d = 300, four standard errors and 3/d."""
     d, alpha0, noise = 300, 0.5, 0.3
     net = gs.Network("tanh", eta=4.0, alpha0=alpha0, beta=1.5)
-    rows = _trained(net, gs.Target("sin", noise=noise), 1.5, 4.0, alpha0, noise)
+    target = gs.Target("sin", noise=noise)
+    rows = _trained(pose(net, target, model_grid(net, target)), target, 0)
     rng, drawn = np.random.default_rng(10), []
     for _ in range(40):
         X = rng.standard_normal((round(alpha0 * d), d))

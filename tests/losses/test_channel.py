@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal
 import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import Loss, as_loss
-from giantstep.theory.channel import BinaryChannel, RealChannel
+from giantstep.theory.channel import BinaryChannel, Channel, RealChannel
 from giantstep.theory.labels import binary_law
 
 SAMPLES = 400_000
@@ -32,9 +32,11 @@ BINARY = {
 }
 KAPPA = np.array([[-1.3, 0.1, 0.9]])
 GAMMA = 0.6
+CENTRE, RHO = GAMMA * KAPPA[:, None], np.array([[np.sqrt(1 - GAMMA**2)]])  # of one direction of the target
 FIELDS = tuple(
     np.array([row]) for row in ([-0.8, 0.1, 1.2], [0.3, 0.5, -0.2], [0.4, 3.0, 20.0], [0.5, 1.5, 0.3])
 )
+GIVEN = (FIELDS[0], FIELDS[1][:, None], *FIELDS[2:])  # as a channel takes them: P for each direction
 
 
 def drawn(target: gs.Target, noise: float, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -53,6 +55,13 @@ def drawn(target: gs.Target, noise: float, rng: np.random.Generator) -> tuple[np
     else:
         labels = clean + noise * rng.standard_normal(z.shape)
     return y, clean, labels, M + P * y + np.sqrt(q - P**2) * xi
+
+
+def averages(channel: Channel, arguments: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
+    """All that it answers, each [1, κ]."""
+    scores = channel.scores(*arguments)
+    assert scores.Dy.shape == (1, 1, KAPPA.size)
+    return scores._asdict() | {"Dy": scores.Dy[:, 0]} | channel.training(*arguments)._asdict()
 
 
 def check(loss: Loss, found: dict[str, np.ndarray], draws: tuple[np.ndarray, ...]) -> None:
@@ -82,9 +91,8 @@ def check(loss: Loss, found: dict[str, np.ndarray], draws: tuple[np.ndarray, ...
 @pytest.mark.parametrize("text", REAL)
 def test_averages_for_real_labels_are_those_of_drawn_samples(text: str, target: str):
     loss, noise, rows = as_loss(text), 0.3, np.zeros(1, int)
-    channel = RealChannel(loss, as_function(target), KAPPA, np.array([GAMMA]), NODES)
-    arguments = (rows, *FIELDS, np.array([noise]))
-    found = channel.scores(*arguments)._asdict() | channel.training(*arguments)._asdict()
+    channel = RealChannel(loss, as_function(target), CENTRE, RHO, NODES)
+    found = averages(channel, (rows, *GIVEN, np.array([noise])))
     check(loss, found, drawn(gs.Target(target, noise=noise), noise, np.random.default_rng(1)))
 
 
@@ -93,21 +101,17 @@ def test_averages_for_binary_labels_are_those_of_drawn_samples(text: str):
     loss, target, rows = as_loss(text), BINARY[text], np.zeros(1, int)
     law = binary_law(target)
     assert law is not None
-    channel = BinaryChannel(loss, law, KAPPA, np.array([GAMMA]), NODES)
-    arguments = (rows, *FIELDS, np.zeros(1))
-    found = channel.scores(*arguments)._asdict() | channel.training(*arguments)._asdict()
-    found["train"], found["test"] = channel.wrong(rows, *FIELDS)
+    channel = BinaryChannel(loss, law, CENTRE, RHO, NODES)
+    found = averages(channel, (rows, *GIVEN, np.zeros(1)))
+    found["train"], found["test"] = channel.wrong(rows, *GIVEN)
     check(loss, found, drawn(target, 0.0, np.random.default_rng(2)))
 
 
 def test_a_loss_of_ones_own_is_averaged_like_its_closed_form():
     """The square loss through the generic score and rule: only their rounding and quadrature differ."""
     own = Loss(lambda y, z: (y - z) ** 2 / 2, lambda y, z: z - y, lambda y, z: 1.0 + 0.0 * z)
-    channels = [
-        RealChannel(loss, as_function("sin"), KAPPA, np.array([GAMMA]), 24)
-        for loss in (own, as_loss("square"))
-    ]
-    arguments = (np.zeros(1, int), *FIELDS, np.array([0.3]))
+    channels = [RealChannel(loss, as_function("sin"), CENTRE, RHO, 24) for loss in (own, as_loss("square"))]
+    arguments = (np.zeros(1, int), *GIVEN, np.array([0.3]))
     for part in ("scores", "training"):
         one, other = (getattr(channel, part)(*arguments) for channel in channels)
         for a, b in zip(one, other, strict=True):
@@ -119,8 +123,8 @@ def test_a_loss_of_ones_own_is_averaged_like_its_closed_form():
 def test_closed_forms_of_clipped_scores_equal_integrals_over_the_residual(text: str, stiffness: float):
     """From windows far narrower than the Gaussian, where differences of Φ would cancel, to far wider ones."""
     loss = as_loss(text)
-    M, P, q = np.array([[0.2]]), np.array([[0.0]]), np.array([[0.7]])
-    channel = RealChannel(loss, as_function("0*x"), np.array([[0.0]]), np.array([0.5]), 8)
+    M, P, q = np.array([[0.2]]), np.array([[[0.0]]]), np.array([[0.7]])
+    channel = RealChannel(loss, as_function("0*x"), np.array([[[0.0]]]), np.array([[np.sqrt(0.75)]]), 8)
     found = channel.scores(np.zeros(1, int), M, P, np.array([[stiffness]]), q, np.zeros(1))
 
     def integral(power: int, slope: bool = False) -> float:
@@ -142,9 +146,7 @@ def test_test_signs_follow_the_bivariate_normal_law():
     """Φ(a) + Φ(b) - 2Φ2(a, b; ϱ) with a = M/√q, b = γκ/√(1-γ²), ϱ = P/√q."""
     law = binary_law(gs.Target("sign", flips=0.2))
     assert law is not None
-    _, wrong = BinaryChannel(as_loss("logistic"), law, KAPPA, np.array([GAMMA]), NODES).wrong(
-        np.zeros(1, int), *FIELDS
-    )
+    _, wrong = BinaryChannel(as_loss("logistic"), law, CENTRE, RHO, NODES).wrong(np.zeros(1, int), *GIVEN)
     for i, kappa in enumerate(KAPPA[0]):
         M, P, _, q = (float(field[0, i]) for field in FIELDS)
         a, b, rho = M / np.sqrt(q), GAMMA * kappa / np.sqrt(1 - GAMMA**2), P / np.sqrt(q)

@@ -71,13 +71,13 @@ def test_a_device_that_does_not_exist_is_refused():
 def test_a_gpu_draws_rows_that_only_append(monkeypatch):
     """The native generator of torch, tried on the CPU: chunks are keyed, whatever is drawn before them."""
     pytest.importorskip("torch")
-    from giantstep.simulation.draw import CHUNK_ROWS, Batch, Draws, Kind
+    from giantstep.simulation.draw import CHUNK_ROWS, Draws, Kind, Purpose
 
     backend = make_backend("torch")
     monkeypatch.setattr(backend, "draws_natively", True)
     draws = Draws(1, 2, backend)
-    long = backend.numpy(draws.normal(Batch.TRAIN, Kind.INPUTS, 0, 3 * CHUNK_ROWS, 4))
-    part = backend.numpy(draws.normal(Batch.TRAIN, Kind.INPUTS, CHUNK_ROWS - 3, CHUNK_ROWS + 9, 4))
+    long = backend.numpy(draws.normal(Purpose.TRAIN, Kind.INPUTS, 0, 3 * CHUNK_ROWS, 4))
+    part = backend.numpy(draws.normal(Purpose.TRAIN, Kind.INPUTS, CHUNK_ROWS - 3, CHUNK_ROWS + 9, 4))
     np.testing.assert_array_equal(part, long[CHUNK_ROWS - 3 : CHUNK_ROWS + 9])
     assert abs(long.mean()) < 4 / np.sqrt(long.size)
     assert abs(long.var() - 1) < 4 * np.sqrt(2 / long.size)

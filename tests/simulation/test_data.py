@@ -8,7 +8,7 @@ import pytest
 import giantstep as gs
 from giantstep.simulation.backend import NumpyBackend
 from giantstep.simulation.data import Data
-from giantstep.simulation.draw import Batch, Draws
+from giantstep.simulation.draw import Draws, Purpose
 
 
 def test_sampled_test_errors_are_of_fresh_samples():
@@ -23,7 +23,7 @@ def test_noise_before_a_steep_sigmoid_is_noise_before_a_sign():
     """Y = sign(z + 2ε) agrees with sign z with probability ½ + arctan(½)/π; four standard errors of 10 000 samples."""
     n, theta = 10_000, np.array([1.0, 0.0, 0.0])
     target = gs.Target("logistic", scale=60.0, latent_noise=2.0)
-    block = Data(Batch.TRAIN, target, theta, Draws(0, 0, NumpyBackend())).block(0, n)
+    block = Data(Purpose.TRAIN, target, (theta,), Draws(0, 0, NumpyBackend())).block(0, n)
     share = np.mean(block.labels == np.sign(block.inputs[:, 0]))
     expected = 0.5 + math.atan(0.5) / math.pi
     assert share == pytest.approx(expected, abs=4.0 * math.sqrt(expected * (1.0 - expected) / n))

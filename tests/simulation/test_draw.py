@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from giantstep.simulation.backend import make_backend
-from giantstep.simulation.draw import CHUNK_ROWS, Batch, Draws, Kind
+from giantstep.simulation.draw import CHUNK_ROWS, Draws, Kind, Purpose
 
 BACKEND = make_backend()
 
 
 def inputs(start: int, stop: int, width: int = 5, **changes: int) -> np.ndarray:
     words = {"seed": 3, "trial": 4} | changes
-    return Draws(words["seed"], words["trial"], BACKEND).normal(Batch.TRAIN, Kind.INPUTS, start, stop, width)
+    return Draws(words["seed"], words["trial"], BACKEND).normal(
+        Purpose.TRAIN, Kind.INPUTS, start, stop, width
+    )
 
 
 def test_more_rows_only_append():
@@ -36,8 +38,8 @@ def test_every_word_of_the_key_opens_another_stream():
         inputs(0, 40, seed=4),
         inputs(0, 40, trial=3),
         inputs(CHUNK_ROWS, CHUNK_ROWS + 40),
-        draws.normal(Batch.TEST, Kind.INPUTS, 0, 40, 5),
-        draws.normal(Batch.TRAIN, Kind.NOISE, 0, 40, 5),
+        draws.normal(Purpose.TEST, Kind.INPUTS, 0, 40, 5),
+        draws.normal(Purpose.TRAIN, Kind.NOISE, 0, 40, 5),
     ]
     flat = np.stack([stream.ravel() for stream in streams])
     correlation = np.corrcoef(flat) - np.eye(len(flat))
@@ -49,7 +51,7 @@ def test_normals_and_uniforms_have_their_moments():
     count = z.size
     assert abs(z.mean()) < 4 / np.sqrt(count)
     assert abs(z.var() - 1) < 4 * np.sqrt(2 / count)
-    u = Draws(0, 0, BACKEND).uniform(Batch.TRAIN, Kind.COIN, 0, 20000)
+    u = Draws(0, 0, BACKEND).uniform(Purpose.TRAIN, Kind.COIN, 0, 20000)
     assert u.shape == (20000,)
     assert u.min() >= 0
     assert u.max() < 1

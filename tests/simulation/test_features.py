@@ -9,9 +9,9 @@ from scipy.integrate import quad
 from giantstep.model import Letters, SpikedRF, as_target
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Block
-from giantstep.simulation.draw import Batch, Draws
+from giantstep.simulation.draw import Draws, Purpose
 from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
-from giantstep.simulation.layer import first_layer
+from giantstep.simulation.origin import first_layer
 
 BACKEND = make_backend()
 MODEL = SpikedRF("relu", r=0.8, gamma=0.6, readout=Letters((1.0, -0.5), (0.5, 0.5), (0.1, -0.3), (1.0, 2.0)))
@@ -44,9 +44,10 @@ def test_gaussian_features_have_their_conditional_moments():
     layer = first_layer(MODEL, as_target("sin"), d, draws)
     x = np.random.default_rng(0).standard_normal(d)
     block = Block(0, np.tile(x, (count, 1)), np.zeros(count), np.zeros(count))
-    phi = GaussianFeatures(layer, ResultTwo(MODEL), draws)(block, Batch.TRAIN)
-    bulk = (layer.rows - np.outer(layer.spike, layer.v)) @ x
-    mu0, mu1, mu2 = (np.repeat(mu[:, 0], 15) for mu in ResultTwo(MODEL)(np.array([layer.v @ x])))
+    phi = GaussianFeatures(layer, ResultTwo(MODEL), draws)(block, Purpose.TRAIN)
+    (v,), (spike,) = layer.v, layer.spike
+    bulk = (layer.rows - np.outer(spike, v)) @ x
+    mu0, mu1, mu2 = (np.repeat(mu[:, 0], 15) for mu in ResultTwo(MODEL)(np.array([v @ x])))
     assert np.abs((phi.mean(axis=0) - mu0 - mu1 * bulk) / (mu2 / np.sqrt(count))).max() < 4.5
     assert np.abs(phi.var(axis=0) / mu2**2 - 1).max() < 4.5 * np.sqrt(2 / count)
     correlation = np.corrcoef(phi.T) - np.eye(d)
@@ -61,7 +62,7 @@ def test_true_features_have_the_same_conditional_mean_and_linear_part():
     x = np.random.default_rng(1).standard_normal(d)
     x *= np.sqrt(d / (x @ x))  # so that w_i·x has variance c, up to the part along v
     block = Block(0, x[None, :], np.zeros(1), np.zeros(1))
-    phi = NetworkFeatures(layer, model.activation, BACKEND)(block, Batch.TRAIN)[0]
-    mu0, mu1, mu2 = (mu[0, 0] for mu in ResultTwo(model)(np.array([layer.v @ x])))
+    phi = NetworkFeatures(layer, model.activation, BACKEND)(block, Purpose.TRAIN)[0]
+    mu0, mu1, mu2 = (mu[0, 0] for mu in ResultTwo(model)(np.array([layer.v[0] @ x])))
     error = np.sqrt((mu1**2 * 1.3 + mu2**2) / len(phi))
     assert abs(phi.mean() - mu0) < 4.5 * error

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from giantstep.model import Letters, Network, SpikedRF, Target, as_target
+from giantstep.model import Letters, Network, SpikedRF, Target, TwoSpikes, as_target
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
-from giantstep.simulation.draw import Batch, Draws
-from giantstep.simulation.layer import first_layer, group_slices, unit_rows
+from giantstep.simulation.draw import Draws, Purpose
+from giantstep.simulation.layer import group_slices, unit_rows
+from giantstep.simulation.origin import first_layer
 
 BACKEND = make_backend()
 LETTERS = Letters((1.0, -0.5, 0.0), (0.3, 0.45, 0.25), biases=(0.2, 0.0, -0.4))
@@ -50,14 +51,30 @@ def test_initial_rows_have_unit_norm():
 def test_spiked_rows_have_exact_alignment_norms_and_spikes(gamma):
     letters = Letters((1.0, -0.5), (0.4, 0.6), c=(0.7, 2.0))
     layer = layer_of(SpikedRF("tanh", r=0.9, gamma=gamma, beta=1.5, readout=letters))
-    assert layer.v @ layer.theta == pytest.approx(gamma, abs=1e-14)
-    assert layer.theta @ layer.theta == pytest.approx(1, abs=1e-14)
-    assert layer.t @ layer.v == pytest.approx(0, abs=1e-14)
-    np.testing.assert_allclose(gamma * layer.v + np.sqrt(1 - gamma**2) * layer.t, layer.theta, atol=1e-14)
-    bulk = layer.rows - np.outer(layer.spike, layer.v)
+    (v,), (t,), (theta,), (spike,) = layer.v, layer.rest, layer.theta, layer.spike
+    assert v @ theta == pytest.approx(gamma, abs=1e-14)
+    assert theta @ theta == pytest.approx(1, abs=1e-14)
+    assert t @ v == pytest.approx(0, abs=1e-14)
+    np.testing.assert_allclose(gamma * v + np.sqrt(1 - gamma**2) * t, theta, atol=1e-14)
+    bulk = layer.rows - np.outer(spike, v)
     sizes = [group.stop - group.start for group in layer.groups]
     np.testing.assert_allclose((bulk**2).sum(axis=1), np.repeat([0.7, 2.0], sizes), rtol=1e-13)
-    np.testing.assert_allclose(layer.spike, np.repeat([0.9, -0.45], sizes))
+    np.testing.assert_allclose(spike, np.repeat([0.9, -0.45], sizes))
+
+
+@pytest.mark.parametrize("alignments", [(0.0, 0.0), (0.6, -0.5), (0.6, 0.8)])
+def test_rows_with_two_spikes_have_exact_alignments_norms_and_spikes(alignments):
+    model = TwoSpikes("tanh", (0.9, 0.5), alignments, ((1.0, 2.0), (-1.0, 1.0)), (0.4, 0.6), c=1.7, beta=1.5)
+    layer = layer_of(model)
+    v, (t,), (theta,) = np.stack(layer.v), layer.rest, layer.theta
+    np.testing.assert_allclose(np.stack([*v, t]) @ np.stack([*v, t]).T, np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(v @ theta, alignments, atol=1e-14)
+    across = np.sqrt(max(0.0, 1.0 - np.dot(alignments, alignments)))
+    np.testing.assert_allclose(np.dot(alignments, v) + across * t, theta, atol=1e-14)
+    sizes = [group.stop - group.start for group in layer.groups]
+    np.testing.assert_allclose(layer.spike, np.repeat([[0.9, -0.9], [1.0, 0.5]], sizes, axis=1))
+    bulk = layer.rows - layer.spike.T @ v
+    np.testing.assert_allclose((bulk**2).sum(axis=1), 1.7, rtol=1e-13)
 
 
 @pytest.mark.parametrize("target", ["sin", Target("sign", flips=0.1), Target("tanh", noise=0.3)])
@@ -69,7 +86,7 @@ def test_the_step_descends_the_loss_of_its_samples(target):
     before = first_layer(Network("tanh", 0.0, alpha0, 1.5, LETTERS), as_target(target), d, draws)
     after = first_layer(model, as_target(target), d, draws)
     p, n0 = before.rows.shape[0], round(alpha0 * d)
-    block = Data(Batch.STEP, as_target(target), before.theta, draws).block(0, n0)
+    block = Data(Purpose.STEP, as_target(target), before.theta, draws).block(0, n0)
     sizes = [group.stop - group.start for group in before.groups]
     readout, biases = np.repeat(LETTERS.values, sizes) / np.sqrt(p), np.repeat(LETTERS.biases or (), sizes)
 
@@ -99,19 +116,35 @@ def test_without_a_step_the_layer_is_random_features(change):
     layer = layer_of(Network("tanh", **({"eta": 1.0, "alpha0": 1.0} | change)))
     np.testing.assert_array_equal(layer.rows, unit_rows(40, 40, Draws(1, 0, BACKEND)))
     assert layer.measured["r"] == layer.measured["gamma"] == 0
-    assert layer.v @ layer.theta == pytest.approx(0, abs=1e-14)
+    assert layer.v[0] @ layer.theta[0] == pytest.approx(0, abs=1e-14)
     assert layer.measured["c"] == pytest.approx(1, abs=1e-14)
 
 
 def test_measured_quantities_are_those_of_the_trained_rows():
     layer = layer_of(Network("tanh", 2.0, 3.0), d=60)
-    r, c = layer.measured["r"], layer.measured["c"][0]
-    assert r == pytest.approx((layer.rows @ layer.v).mean(), rel=1e-13)
-    assert c == pytest.approx(((layer.rows - r * layer.v) ** 2).sum(axis=1).mean(), rel=1e-13)
-    assert layer.measured["gamma"] == pytest.approx(layer.v @ layer.theta, rel=1e-13)
-    assert layer.measured["overlap"][0] == pytest.approx((layer.rows @ layer.theta).mean(), rel=1e-13)
+    (v,), (t,), (theta,) = layer.v, layer.rest, layer.theta
+    (r,), (c,) = layer.measured["r"], layer.measured["c"]
+    assert r == pytest.approx((layer.rows @ v).mean(), rel=1e-13)
+    assert c == pytest.approx(((layer.rows - r * v) ** 2).sum(axis=1).mean(), rel=1e-13)
+    assert layer.measured["gamma"] == pytest.approx(v @ theta, rel=1e-13)
+    assert layer.measured["overlap"][0] == pytest.approx((layer.rows @ theta).mean(), rel=1e-13)
     gamma = float(layer.measured["gamma"])
-    np.testing.assert_allclose(gamma * layer.v + np.sqrt(1 - gamma**2) * layer.t, layer.theta, atol=1e-13)
+    np.testing.assert_allclose(gamma * v + np.sqrt(1 - gamma**2) * t, theta, atol=1e-13)
+
+
+def test_with_biases_each_letter_has_a_strength_of_its_own():
+    """By the mean of its own rows along the pull, over the letter; what is left of them is its own c."""
+    layer = layer_of(Network("relu", 2.0, 3.0, readout=LETTERS), d=60)
+    (v,), (spike,) = layer.v, layer.spike
+    assert layer.measured["r"].shape == layer.measured["c"].shape == (3,)
+    for group, value, r, c in zip(
+        layer.groups, LETTERS.values, layer.measured["r"], layer.measured["c"], strict=True
+    ):
+        rows = layer.rows[group]
+        assert r == pytest.approx((rows @ v).mean() / value if value else 0.0, rel=1e-13)
+        assert spike[group] == pytest.approx(r * value, rel=1e-13)
+        assert c == pytest.approx(((rows - r * value * v) ** 2).sum(axis=1).mean(), rel=1e-13)
+    assert layer.measured["r"][0] != pytest.approx(layer.measured["r"][1], rel=0.05)
 
 
 def test_odd_activations_do_not_see_the_sign_of_a_letter():
@@ -130,10 +163,10 @@ def test_the_step_pulls_along_the_residuals_of_the_mean_output(letters):
     model, target, d = Network("relu", 2.0, 3.0, readout=letters), as_target("sin"), 40
     draws = Draws(1, 0, BACKEND)
     layer = first_layer(model, target, d, draws)
-    block = Data(Batch.STEP, target, layer.theta, draws).block(0, 120)
+    block = Data(Purpose.STEP, target, layer.theta, draws).block(0, 120)
     b = np.asarray(letters.biases or (0.0,))
     means = np.exp(-(b**2) / 2) / np.sqrt(2 * np.pi) + b * ndtr(b)
     sizes = [group.stop - group.start for group in layer.groups]
     f = np.dot(sizes, np.asarray(letters.values) * means) / sum(sizes)
     pull = (block.labels - f) @ block.inputs
-    np.testing.assert_allclose(layer.v, pull / np.linalg.norm(pull), atol=1e-13)
+    np.testing.assert_allclose(layer.v[0], pull / np.linalg.norm(pull), atol=1e-13)

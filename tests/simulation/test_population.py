@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from giantstep.functions import as_function
-from giantstep.model import Letters, Network, SpikedRF, as_target
+from giantstep.model import Letters, Network, SpikedRF, TwoSpikes, as_target
 from giantstep.simulation import hermite, population
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
-from giantstep.simulation.draw import Batch, Draws
+from giantstep.simulation.draw import Draws, Purpose
 from giantstep.simulation.evaluate import sampled_errors
 from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
-from giantstep.simulation.layer import first_layer
+from giantstep.simulation.origin import first_layer
 from giantstep.simulation.statistics import summary_statistics
 
 BACKEND = make_backend()
@@ -65,7 +65,7 @@ def sine(gram):  # E sin(u) sin(v)
 def test_the_exact_error_is_that_of_the_closed_form_kernels(name, kernel, gamma, r):
     """Activation and target from one family whose covariance is known in closed form."""
     _, layer, readouts = layer_and_readouts(SpikedRF(name, r=r, gamma=gamma, c=1.2, beta=0.8))
-    rows = np.vstack([layer.rows, layer.theta])
+    rows = np.vstack([layer.rows, *layer.theta])
     weights = np.vstack([readouts / np.sqrt(len(layer.rows)), -np.ones(readouts.shape[1])])
     expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
     function = as_function(name)
@@ -80,6 +80,7 @@ SAMPLED = [
     (Network("tanh", 3.0, 0.5), "sin"),
     (Network("relu", 1.0, 1.0, readout=Letters((1.0, -1.0), (0.5, 0.5), biases=(0.5, -0.2))), "abs"),
     (Network("softplus", 0.0, 0.0), "He2"),
+    (TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), "tanh"),
 ]
 
 
@@ -90,9 +91,11 @@ def test_the_exact_error_is_the_mean_over_samples(model, target):
     features = NetworkFeatures(layer, model.activation, BACKEND)
     exact = features.test_error(target, readouts, {})
     assert exact is not None
-    data, runs = Data(Batch.TEST, target, layer.theta, draws), []
+    data, runs = Data(Purpose.TEST, target, layer.theta, draws), []
     for block in data.blocks(60_000):
-        errors = (features(block, Batch.TEST) @ readouts / np.sqrt(len(readouts)) - block.clean[:, None]) ** 2
+        errors = (
+            features(block, Purpose.TEST) @ readouts / np.sqrt(len(readouts)) - block.clean[:, None]
+        ) ** 2
         runs.append(errors)
     errors = np.concatenate(runs)
     z = (exact - errors.mean(axis=0)) / (errors.std(axis=0) / np.sqrt(len(errors)))
@@ -113,10 +116,10 @@ def test_the_exact_error_of_gaussian_features_is_the_mean_over_samples(target, g
     features = GaussianFeatures(layer, ResultTwo(model), draws)
     exact = features.test_error(target, readouts, summary_statistics(layer, readouts, BACKEND))
     assert exact is not None
-    data = Data(Batch.TEST, target, layer.theta, draws)
+    data = Data(Purpose.TEST, target, layer.theta, draws)
     errors = np.concatenate(
         [
-            (features(block, Batch.TEST) @ readouts / np.sqrt(len(readouts)) - block.clean[:, None]) ** 2
+            (features(block, Purpose.TEST) @ readouts / np.sqrt(len(readouts)) - block.clean[:, None]) ** 2
             for block in data.blocks(60_000)
         ]
     )

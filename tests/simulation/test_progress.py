@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 from giantstep.model import SpikedRF
+from giantstep.progress import Display
 from giantstep.simulation import simulate
-from giantstep.simulation.progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -24,7 +24,7 @@ class Clock:
 
 
 def run(total: int, wanted: bool | None, stream: io.StringIO, seconds: float) -> str:
-    with Progress(total, wanted, stream, Clock(seconds)) as shown:
+    with Display(wanted, stream, Clock(seconds)).over("trials", total) as shown:
         for _ in range(total):
             shown.advance()
     return stream.getvalue()
@@ -33,8 +33,9 @@ def run(total: int, wanted: bool | None, stream: io.StringIO, seconds: float) ->
 def test_logs_get_a_bounded_number_of_lines_with_the_remaining_time():
     lines = run(200, True, io.StringIO(), 1.0).splitlines()
     assert len(lines) == 20
-    assert lines[0] == "10 of 200 trials, 190 s to go"
-    assert lines[-1] == "200 of 200 trials, 0 s to go"
+    assert lines[0].startswith("trials: 10 of 200 done, ")
+    assert lines[0].endswith(" left")
+    assert lines[-1].startswith("trials: 200 of 200 done")
 
 
 def test_logs_stay_silent_unless_asked():
@@ -44,8 +45,8 @@ def test_logs_stay_silent_unless_asked():
 
 def test_a_person_sees_a_bar_for_long_work_only():
     assert run(5, None, Terminal(), 0.01) == ""
-    assert "5/5" in run(5, None, Terminal(), 10.0)
-    assert "5/5" in run(5, True, Terminal(), 0.01)
+    assert "5 of 5 done" in run(5, None, Terminal(), 10.0)
+    assert "5 of 5 done" in run(5, True, Terminal(), 0.01)
     assert run(5, False, Terminal(), 10.0) == ""
 
 
@@ -53,4 +54,4 @@ def test_simulate_reports_on_standard_error_when_asked(capsys):
     simulate(SpikedRF("tanh", 0.5, 0.5), "sin", alpha=1.0, lam=0.1, d=10, trials=2, progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.splitlines()[-1] == "2 of 2 trials, 0 s to go"
+    assert captured.err.splitlines()[-1].startswith("trials: 2 of 2 done")

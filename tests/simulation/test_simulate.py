@@ -236,15 +236,16 @@ def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
 
 
 def test_ctrl_c_with_workers_does_not_wait_for_the_trials_that_are_left(monkeypatch):
-    advance, pressed = schedule.Progress.advance, []
+    advance, done, pressed = schedule.Display.advance, [], []
 
-    def press_after_two(progress):
-        advance(progress)
-        if progress.done == 2:
+    def press_after_two(display):
+        advance(display)
+        done.append(display)
+        if len(done) == 2:
             pressed.append(time.monotonic())
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(schedule.Progress, "advance", press_after_two)
+    monkeypatch.setattr(schedule.Display, "advance", press_after_two)
     with pytest.warns(GiantstepWarning, match="interrupted"):
         result = simulate(NET, "sin", workers=2, **SMALL | {"trials": 5000})
     assert time.monotonic() - pressed[0] < 15  # all 5000 would take a minute or so

@@ -12,9 +12,9 @@ from giantstep.prediction import predict
 from giantstep.simulation import simulate
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
-from giantstep.simulation.draw import Batch, Draws
+from giantstep.simulation.draw import Draws, Purpose
 from giantstep.simulation.eigenvalues import simulate_spectrum
-from giantstep.simulation.layer import first_layer
+from giantstep.simulation.origin import first_layer
 
 RELU = SpikedRF("relu", r=1.0, gamma=1.0, readout="rademacher")
 NET = Network("tanh", eta=1.5, alpha0=2.0)
@@ -24,13 +24,14 @@ NET = Network("tanh", eta=1.5, alpha0=2.0)
 def test_orthogonal_rows_are_the_projector_across_the_spike(gamma):
     model = SpikedRF("relu", r=0.7, gamma=gamma, readout="rademacher")
     layer = first_layer(model, as_target("sin"), 50, Draws(3, 1, make_backend()), "orthogonal")
-    rows = layer.rows - np.outer(layer.spike, layer.v)
+    (v,), (spike,) = layer.v, layer.spike
+    rows = layer.rows - np.outer(spike, v)
     np.testing.assert_allclose(rows @ rows, rows, atol=1e-14)  # a projector
-    np.testing.assert_allclose(rows @ layer.v, 0, atol=1e-14)
+    np.testing.assert_allclose(rows @ v, 0, atol=1e-14)
     assert np.trace(rows) == pytest.approx(49, abs=1e-12)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), layer.radii, rtol=1e-13)
-    assert layer.v @ layer.theta == pytest.approx(gamma, abs=1e-14)
-    assert sorted(np.unique(layer.spike)) == [-0.7, 0.7]
+    assert v @ layer.theta[0] == pytest.approx(gamma, abs=1e-14)
+    assert sorted(np.unique(spike)) == [-0.7, 0.7]
 
 
 def test_orthogonal_features_learn_what_the_theory_says():
@@ -76,12 +77,12 @@ def test_the_learned_function_is_the_average_output_given_the_projection():
     np.testing.assert_array_equal(learned["x"], x)
     draws = Draws(0, 4, make_backend())
     layer = first_layer(model, as_target("sin"), d, draws)
-    block = Data(Batch.TRAIN, as_target("sin"), layer.theta, draws).block(0, 2 * d)
+    block = Data(Purpose.TRAIN, as_target("sin"), layer.theta, draws).block(0, 2 * d)
     features = np.tanh(block.inputs @ layer.rows.T + layer.biases) / np.sqrt(d)
     readout = np.linalg.solve(features.T @ features + 0.1 * np.eye(d), features.T @ block.labels)
-    inputs = np.random.default_rng(0).standard_normal((200_000, d))
+    inputs, (theta,) = np.random.default_rng(0).standard_normal((200_000, d)), layer.theta
     for place, at in enumerate(x):
-        inputs += np.outer(at - inputs @ layer.theta, layer.theta)
+        inputs += np.outer(at - inputs @ theta, theta)
         outputs = np.tanh(inputs @ layer.rows.T + layer.biases) @ readout / np.sqrt(d)
         error = outputs.std() / np.sqrt(len(outputs))
         assert float(learned[0, 1, place]) == pytest.approx(outputs.mean(), abs=5 * error)
@@ -101,7 +102,7 @@ def test_eigenvalues_are_those_of_the_features_that_simulate_draws(model):
     assert found["eigenvalue"].dims == ("trial", "rank")
     draws = Draws(5, 1, make_backend())
     layer = first_layer(model, as_target("sin"), 30, draws)
-    inputs = Data(Batch.TRAIN, as_target("sin"), layer.theta, draws).block(0, 60).inputs
+    inputs = Data(Purpose.TRAIN, as_target("sin"), layer.theta, draws).block(0, 60).inputs
     features = np.asarray(model.activation(inputs @ layer.rows.T))
     values = np.linalg.svd(features / np.sqrt(features.shape[1]), compute_uv=False) ** 2
     np.testing.assert_allclose(found["eigenvalue"][1], np.sort(values), rtol=1e-9, atol=1e-12)

@@ -11,8 +11,8 @@ import pytest
 import giantstep as gs
 from giantstep.cli import main
 from giantstep.errors import ParameterError
+from giantstep.progress import Display, duration
 from giantstep.sweep.description import canonical
-from giantstep.sweep.progress import Display, duration
 from giantstep.sweep.toml import read
 
 from .helpers import write_toml
@@ -82,7 +82,7 @@ GOOD = {
         ({"alpha": "true"}, "alpha = True is not a number"),
         ({"alpha": "[]"}, "alpha is an empty range"),
         ({"lam": "-1"}, "lam = -1 is not allowed"),
-        ({"model": '{ activation = "tanh", eta = 1 }'}, "model.alpha0 is missing"),
+        ({"model": '{ activation = "tanh", eta = 1 }'}, "alpha0 is missing: give eta and alpha0"),
         ({"model": '{ activation = "tanh", eta = 1, alpha0 = 1, gama = 2 }'}, "model.gama is unknown"),
         ({"model": '{ activation = "tanh" }'}, "neither eta and alpha0"),
         ({"model": '{ kind = "rnn", activation = "tanh", r = 1, gamma = 1 }'}, "model.kind = 'rnn'"),

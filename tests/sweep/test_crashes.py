@@ -13,12 +13,12 @@ import psutil
 import pytest
 
 from giantstep.grid import Grid
+from giantstep.progress import Display
 from giantstep.sweep.executors import DIED, local
 from giantstep.sweep.job import Job
 from giantstep.sweep.parts.base import Part
 from giantstep.sweep.points import Family
 from giantstep.sweep.problems import StoreError
-from giantstep.sweep.progress import Display
 from giantstep.sweep.run import _Workload, run_sweep
 from giantstep.sweep.store import Store
 from giantstep.sweep.toml import read

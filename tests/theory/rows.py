@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.theory.step.mapping import activation_moments
+from giantstep.theory.slopes import at_rest
 
 from .zoo import Trained
 
@@ -35,13 +35,15 @@ def train(case: Trained, d: int, rng: np.random.Generator) -> Rows:
     X = rng.standard_normal((n0, d))
     f = case.model.activation
     y = case.label.function(X @ theta) + case.noise * rng.standard_normal(n0)
-    h = X @ W0.T
+    biases = np.array(case.biases or np.zeros(len(values)))
+    h = X @ W0.T + biases[group]
     letters = values[group]
     residual = y - f(h) @ letters / p
     k = case.eta / case.beta * letters
     W1 = W0 + k[:, None] * ((f.derivative(h) * residual[:, None]).T @ X) / n0
     spike = X.T @ residual / n0
-    W = W1 - np.outer(k * activation_moments(f).h1, spike)
+    h1 = at_rest(f, biases, 1.0)[0].s0[:, 0]
+    W = W1 - np.outer(k * h1[group], spike)
     v = spike / np.linalg.norm(spike)
     e = theta - (theta @ v) * v
     return Rows(W, group, v, e / np.linalg.norm(e), residual, X)

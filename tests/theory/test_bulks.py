@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.grid import Grid
 from giantstep.theory.bulk import Bulk, Isotropic, Orthogonal
 from giantstep.theory.equations.response import respond, signal_energy_gradient, total_tangent
-from giantstep.theory.pose import pose
+from giantstep.theory.modes import Modes
+from giantstep.theory.pose import model_grid, pose
 from giantstep.theory.symmetric import packing
 
 from . import rows
@@ -21,15 +21,18 @@ STEP, DIFFERENCES = 3e-4, 1e-8
 
 def bulk_of(case: Trained, bulk: str = "exact") -> Bulk:
     model, target = case.model, case.label
-    names = {"eta": model.eta, "alpha0": model.alpha0, "beta": model.beta, "noise": target.noise}
-    posed = pose(model, target, Grid({**names, "alpha": 1.0, "lam": 1.0}), bulk)
-    return posed.problem.bulks(np.arange(1), 0)[0]
+    posed = pose(model, target, model_grid(model, target, alpha=1.0, lam=1.0), bulk)
+    return posed.problem.bulks(np.arange(1))[0]
 
 
 def _all_bulks():
     yield pytest.param(Isotropic(np.array([[1.3]]), np.ones(1)), id="isotropic")
     yield pytest.param(
         Isotropic(np.array([[1.3, 0.7, 1.3]]), np.array([0.2, 0.5, 0.3])), id="isotropic letters"
+    )
+    yield pytest.param(
+        Isotropic(np.array([[1.3, 0.7]]), np.array([0.4, 0.6]), Modes(spikes=2, signals=2)),
+        id="isotropic, two spikes",
     )
     yield pytest.param(Orthogonal(np.array([0.4, 0.6])), id="orthogonal")
     for case in TRAINED:
@@ -46,7 +49,7 @@ def _point(bulk: Bulk, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarra
     rng = np.random.default_rng(seed)
     K = len(bulk.weights)
     root, move = rng.standard_normal((2, K, K))
-    u = rng.standard_normal((1, 1, bulk.modes, K))
+    u = rng.standard_normal((1, 1, bulk.modes.count, K))
     return 0.5 * (root @ root.T)[None, None], (move + move.T)[None, None], u
 
 
@@ -83,7 +86,7 @@ def test_cotangent_is_the_gradient_of_the_driven_form(bulk):
 def test_forms_are_symmetric_and_positive(bulk):
     for seed in range(3):
         Vt, _, _ = _point(bulk, seed)
-        size = bulk.modes * len(bulk.weights)
+        size = bulk.modes.count * len(bulk.weights)
         G = bulk.resolvent(Vt).forms().reshape(size, size)
         assert _close(G, G.T, 1e-13)
         assert np.linalg.eigvalsh(G).min() > -1e-12 * np.abs(G).max()
@@ -134,7 +137,7 @@ def test_the_total_tangent_is_a_derivative_and_a_hessian(bulk):
     hessian = counts[:, None] * tangent
     assert _close(hessian, hessian.T, 1e-11)
     # W = Π⊥ answers only to V̂1 + V̂2: its Hessian has null directions
-    assert np.linalg.eigvalsh(0.5 * (hessian + hessian.T)).min() > (-1e-12 if bulk.modes == 2 else 0.0)
+    assert np.linalg.eigvalsh(0.5 * (hessian + hessian.T)).min() > (-1e-12 if bulk.modes.count == 2 else 0.0)
 
 
 @pytest.mark.parametrize("bulk", BULKS)
@@ -274,6 +277,6 @@ def test_every_mode_of_a_diagonalised_batch_weighs_what_the_limit_says(case: Tra
     """The forms' diagonal at d = 600, one draw: 4 d^-½ = 0.16 of it."""
     exact, sampled = bulk_of(case), bulk_of(case, "sampled:600:3")
     Vt = _point(exact)[0]
-    size = exact.modes * len(exact.weights)
+    size = exact.modes.count * len(exact.weights)
     a, b = (np.diag(bulk.resolvent(Vt).forms().reshape(size, size)) for bulk in (exact, sampled))
     assert b == pytest.approx(a, rel=0.16)

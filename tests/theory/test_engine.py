@@ -186,7 +186,7 @@ def test_letters_open_their_dimensions_and_chi_belongs_to_bulks_whose_norms_vary
     assert "chi" not in gs.predict(net, "sin", alpha=1.0, lam=0.1, d=300, bulk="isotropic")
 
 
-# when the isotropic model is poor
+# the default bulk
 
 
 def _biased(activation: str, eta: float) -> gs.Network:
@@ -194,21 +194,17 @@ def _biased(activation: str, eta: float) -> gs.Network:
     return gs.Network(activation, eta=eta, alpha0=0.5, readout=letters)
 
 
-def _warnings(net: gs.Network, **options) -> list[str]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        gs.predict(net, "tanh", alpha=[0.5, 1.0], lam=[0.1, 1.0], d=500, **options)
-    return [str(w.message) for w in caught if issubclass(w.category, gs.GiantstepWarning)]
-
-
-def test_a_network_that_the_isotropic_model_describes_poorly_is_warned_about_once():
-    found = _warnings(_biased("relu", 3.0))
-    assert len(found) == 1
-    assert "rough" in found[0]
-    assert "isotropic" in found[0]
-
-
-def test_no_warning_where_the_model_is_good_or_was_asked_for():
-    assert _warnings(_biased("relu", 0.1)) == []
-    assert _warnings(_biased("relu", 3.0), bulk="isotropic") == []
-    assert _warnings(gs.Network("relu", eta=3.0, alpha0=0.5)) == []  # the exact bulk needs no warning
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_the_default_bulk_of_a_network_with_biases_is_the_exact_one(activation):
+    """Without a word, because it needs no warning; the paper's model is another one, and says so."""
+    options = {"alpha": [0.5, 1.0], "lam": [0.1, 1.0], "d": 500}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        default, exact, isotropic = (
+            gs.predict(_biased(activation, 3.0), "tanh", bulk=bulk, **options)
+            for bulk in (None, "exact", "isotropic")
+        )
+    assert [found.attrs["bulk"] for found in (default, exact, isotropic)] == ["exact", "exact", "isotropic"]
+    assert default.drop_attrs().equals(exact.drop_attrs())
+    assert "chi" in default
+    assert float(np.abs(isotropic.test_error / default.test_error - 1.0).max()) > 0.01

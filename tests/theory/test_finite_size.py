@@ -10,11 +10,13 @@ from giantstep.theory.symmetric import packing
 
 ONE = np.ones((1, 1))
 D, BETA, LAM = 200, 1.5, 0.3
-SETTING = Setting(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE)
+PLAIN = Isotropic(np.ones((1, 1)), np.ones(1))
 
 
-def _dragged(drag: float) -> Isotropic:
-    return Isotropic(np.ones((1, 1)), np.ones(1), drag=np.array([[[drag]]]))
+def _dragged(drag: np.ndarray) -> Setting:
+    """What a step left of the groups' mean rows, having taken `drag` [K, K] of them."""
+    left = np.eye(len(drag)) - drag
+    return Setting(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE, left[None])
 
 
 def _closed(bulk: Isotropic, hat: np.ndarray) -> Response:
@@ -40,8 +42,8 @@ def test_the_all_ones_direction_is_as_stiff_as_that_of_rows_whose_mean_was_dragg
         W -= drag * W.mean(axis=0)
         H = (LAM + hat2) * np.eye(p) + hat1 * W @ W.T
         softness.append(np.linalg.solve(H, np.ones(p)).sum())
-    bulk = _dragged(drag)
-    stiffness = _stiffness(bulk, SETTING, _closed(bulk, np.array([hat1, hat2]))).item()
+    setting = _dragged(np.array([[drag]]))
+    stiffness = _stiffness(PLAIN, setting, _closed(PLAIN, np.array([hat1, hat2]))).item()
     error = np.std(softness, ddof=1) / np.sqrt(len(softness))
     assert abs(np.mean(softness) - 1.0 / stiffness) < 4.0 * error + 2.0 / D / stiffness
 
@@ -49,19 +51,19 @@ def test_the_all_ones_direction_is_as_stiff_as_that_of_rows_whose_mean_was_dragg
 @pytest.mark.parametrize("drag", [0.0, 0.5, 1.4])
 def test_the_norms_hold_what_the_all_ones_direction_costs(drag):
     """The share of m in (q1, q2) is minus the gradient of f²/stiffness in (V̂1, V̂2), f being the force on m."""
-    bulk, hat = _dragged(drag), np.array([0.8, 0.2])
-    response = _closed(bulk, hat)
+    setting, hat = _dragged(np.array([[drag]])), np.array([0.8, 0.2])
+    response = _closed(PLAIN, hat)
     hat1 = hat[:1].reshape(1, 1, 1, 1)
     pairs = np.zeros((1, 1, 2, 2))
     pairs[..., 0, 0], pairs[..., 1, 1] = 0.3, hat[0]  # nothing but m, and what the resolvent itself contains
     means = solve_means(
-        bulk, SETTING, response, hat1, pairs, np.array([[[0.7, 0.0]]]), np.zeros((1, 1, 1)), ONE
+        PLAIN, setting, response, hat1, pairs, np.array([[[0.7, 0.0]]]), np.zeros((1, 1, 1)), ONE
     )
-    force = means.values[0, 0, 0, 0] * _stiffness(bulk, SETTING, response).item()
+    force = means.values[0, 0, 0, 0] * _stiffness(PLAIN, setting, response).item()
     share = signal_energy_gradient(response, total_tangent(response), means.u, means.stiff, means.loose)[0, 0]
 
     def energy(hat: np.ndarray) -> float:
-        return force**2 / _stiffness(bulk, SETTING, _closed(bulk, hat)).item()
+        return force**2 / _stiffness(PLAIN, setting, _closed(PLAIN, hat)).item()
 
     for j, unit in enumerate(np.eye(2)):
         slope = (energy(hat + 1e-5 * unit) - energy(hat - 1e-5 * unit)) / 2e-5
@@ -71,7 +73,8 @@ def test_the_norms_hold_what_the_all_ones_direction_costs(drag):
 
 
 C, WEIGHTS = np.array([[1.0, 1.6]]), np.array([0.4, 0.6])
-DRAG = np.array([[[0.3, 0.5], [0.2, 0.9]]])
+GROUPS = Isotropic(C, WEIGHTS)
+DRAG = np.array([[0.3, 0.5], [0.2, 0.9]])
 HAT = np.array([0.8, 0.3, 0.6, 0.2, 0.1])  # V̂1 (three entries), V̂2
 
 
@@ -86,11 +89,10 @@ def test_groups_whose_mean_rows_were_dragged_together_are_as_stiff_as_matrices_s
     for _ in range(60):
         W = rng.standard_normal((len(group), D)) * np.sqrt(C[0, group] / D)[:, None]
         means = (ones / sizes).T @ W
-        W -= ones @ DRAG[0] @ means
+        W -= ones @ DRAG @ means
         H = np.diag(LAM + np.array([0.2, 0.1])[group]) + hat1[np.ix_(group, group)] * (W @ W.T)
         found.append(ones.T @ np.linalg.solve(H, ones))
-    bulk = Isotropic(C, WEIGHTS, drag=DRAG)
-    expected = np.linalg.inv(_stiffness(bulk, SETTING, _closed(bulk, HAT))[0, 0])
+    expected = np.linalg.inv(_stiffness(GROUPS, _dragged(DRAG), _closed(GROUPS, HAT))[0, 0])
     error = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
     assert abs(expected[0, 1]) > 20 * error[0, 1]  # the groups are tied, which the test sees
     assert np.all(np.abs(np.mean(found, axis=0) - expected) < 4.0 * error + 3.0 / D * expected.max())
@@ -98,17 +100,16 @@ def test_groups_whose_mean_rows_were_dragged_together_are_as_stiff_as_matrices_s
 
 def test_dragged_mean_rows_enter_the_norms_as_minus_the_gradient_of_their_energy():
     """uᵀS⁻¹u at fixed drive u, S the stiffness, against central differences in (V̂1, V̂2) with V closed."""
-    bulk, u = Isotropic(C, WEIGHTS, drag=DRAG), np.array([0.7, -0.4])
+    setting, u = _dragged(DRAG), np.array([0.7, -0.4])
 
     def energy(hat: np.ndarray) -> float:
-        return u @ np.linalg.solve(_stiffness(bulk, SETTING, _closed(bulk, hat))[0, 0], u)
+        return u @ np.linalg.solve(_stiffness(GROUPS, setting, _closed(GROUPS, hat))[0, 0], u)
 
-    at = _closed(bulk, HAT)
-    m = np.linalg.solve(_stiffness(bulk, SETTING, at)[0, 0], u)[None, None]
+    at = _closed(GROUPS, HAT)
+    m = np.linalg.solve(_stiffness(GROUPS, setting, at)[0, 0], u)[None, None]
     still = np.zeros((1, 1, 2, 2))
-    share = signal_energy_gradient(at, total_tangent(at), still, *_all_ones_energy(bulk, SETTING, at, m))[
-        0, 0
-    ]
+    energies = _all_ones_energy(GROUPS, setting, at, m)
+    share = signal_energy_gradient(at, total_tangent(at), still, *energies)[0, 0]
     for j, unit in enumerate(np.eye(5)):
         slope = (energy(HAT + 1e-5 * unit) - energy(HAT - 1e-5 * unit)) / 2e-5
         assert -share[j] * packing(2).counts[j] == pytest.approx(slope, rel=1e-7, abs=1e-8), j

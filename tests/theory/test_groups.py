@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.grid import Grid
+from giantstep.groups import Merging, merge
 from giantstep.theory import engine
 from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.response import respond
-from giantstep.theory.groups import Merging, merge
-from giantstep.theory.pose import pose
+from giantstep.theory.pose import model_grid, pose
 from giantstep.theory.symmetric import packing
 
 from . import reference_groups
@@ -133,10 +132,9 @@ def _unmerged(model, target: gs.Target, bulk: str, monkeypatch, **options) -> di
         return Merging(letters, np.arange(count), np.ones(count), np.ones(count))
 
     monkeypatch.setattr("giantstep.theory.pose.merge", as_they_are)
-    parameters = {"beta": model.beta, "noise": target.noise, **options}
-    names = ("eta", "alpha0") if isinstance(model, gs.Network) else ("r", "gamma", "c")
-    parameters |= {name: getattr(model, name) for name in names}
-    return engine.solve(pose(model, target, Grid(parameters), bulk).problem, 1e-9)
+    found = engine.solve(pose(model, target, model_grid(model, target, **options), bulk).problem, 1e-9)
+    one = {name: found[name][:, :, 0] for name in ("zeta", "psi")}  # of one spike, and of one direction
+    return found | one
 
 
 @pytest.mark.parametrize("bulk", ["isotropic", "exact"])

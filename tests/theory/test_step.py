@@ -7,10 +7,13 @@ import pytest
 from scipy.stats import norm
 
 import giantstep as gs
+from giantstep.functions import as_function
 from giantstep.losses import as_loss
-from giantstep.theory.step.batch import Batch, label_batch
-from giantstep.theory.step.imprint import _rows
-from giantstep.theory.step.mapping import Step, common_drag, residual_moments
+from giantstep.theory.common_rows import left_of_mean_rows
+from giantstep.theory.law import Batch, label_batch
+from giantstep.theory.slopes import Slopes, at_rest
+from giantstep.theory.step import Neurons, Sight, make_step, sights
+from giantstep.theory.training import Imprint, trained
 
 EXACT = 1e-12  # closed forms: rounding and quadratures that are exact to 1e-13
 
@@ -66,38 +69,25 @@ def test_the_equivalent_of_a_network_with_biases_has_the_network_s_errors():
 
 def test_residuals_of_another_loss_are_its_forces():
     """Logistic loss, odd activation: f0 = 0, so e = y/2. On the sign of z² - 1, E[(z² - 1) y] = 4 φ(1)."""
-    step = Step(
-        gs.Network("tanh", 1.0, 1.0).activation,
-        gs.Letters((1.0,), (1.0,)),
-        gs.Target("sign(x**2 - 1)"),
-        as_loss("logistic"),
-    )
-    e = residual_moments(step, np.zeros(1))
-    assert e.mean[0] == pytest.approx(0.5 * (1.0 - 2.0 * (2.0 * norm.cdf(1.0) - 1.0)), rel=EXACT)
-    assert e.first[0] == pytest.approx(0.0, abs=EXACT)
-    assert e.second[0] == pytest.approx(2.0 * norm.pdf(1.0), rel=EXACT)
-    assert e.square[0] == pytest.approx(0.25, rel=EXACT)
+    neurons, target = Neurons(as_function("tanh"), gs.Letters((1.0,), (1.0,))), gs.Target("sign(x**2 - 1)")
+    seen, _ = sights(neurons, target, neurons.drawn(1), np.zeros(1), as_loss("logistic"), 256)
+    for batch, *_ in seen:
+        mean, first, second = (batch.mean(batch.e, row)[0] for row in range(3))  # against 1, z and z²
+        assert mean == pytest.approx(0.5 * (1.0 - 2.0 * (2.0 * norm.cdf(1.0) - 1.0)), rel=EXACT)
+        assert first == pytest.approx(0.0, abs=EXACT)
+        assert second - mean == pytest.approx(2.0 * norm.pdf(1.0), rel=EXACT)
+        assert batch.mean(batch.e**2)[0] == pytest.approx(0.25, rel=EXACT)
 
 
 @pytest.mark.parametrize(("loss", "curvature"), [("square", 1.0), ("logistic", 0.25)])
 def test_the_step_drags_the_common_part_of_linear_rows_by_their_own_output(loss, curvature):
     """σ = 2x, letter 0.6: the output is linear in the mean row with slope 1.2, and so is the pull on each row."""
-    step = Step(
-        gs.Network("2*x", 1.0, 1.0).activation, gs.Letters((0.6,), (1.0,)), gs.Target("sign"), as_loss(loss)
-    )
-    drag = common_drag(
-        step, eta=np.array([0.9, 0.0]), alpha0=np.ones(2), beta=np.full(2, 1.5), noise=np.zeros(2)
-    )
+    neurons = Neurons(as_function("2*x"), gs.Letters((0.6,), (1.0,)))
+    step = make_step(np.array([0.9, 0.0]), np.ones(2), np.full(2, 1.5), np.zeros(2), as_loss(loss))
+    found = trained(neurons, gs.Target("sign"), (step,))
+    taken = [1.0 - left_of_mean_rows(found, np.array([u])).item() for u in range(2)]
     # differences with steps of 1e-4 of a smooth function of order one
-    assert drag.ravel() == pytest.approx([0.6 * curvature * 1.2**2, 0.0], rel=1e-7)
-
-
-def test_a_stretch_along_the_target_alone_is_reason_to_warn():
-    """At α0 = ∞ nothing inflates the rows, but the second coefficients of relu and x² stretch them."""
-    letters = gs.Letters((1.0, 1.0), (0.5, 0.5), biases=(0.0, 0.5))
-    net = gs.Network("relu", eta=1.0, alpha0=np.inf, readout=letters)
-    with pytest.warns(gs.GiantstepWarning, match="inflated by .* and stretched"):
-        gs.predict(net, "x**2", alpha=1.0, lam=0.1, d=300)
+    assert taken == pytest.approx([0.6 * curvature * 1.2**2, 0.0], rel=1e-7)
 
 
 def test_the_linear_error_of_a_target_with_a_mean():
@@ -141,7 +131,7 @@ def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, flo
     X = rng.standard_normal((n0, d))
     z = X[:, 0]
     e = np.sin(2.0 * z) + 0.7 * (z > 0.3)
-    f = gs.Network(activation, 1.0, 1.0).activation
+    f = as_function(activation)
     W = rng.standard_normal((4000, d))
     W /= np.linalg.norm(W, axis=1)[:, None]
     slopes = f.derivative(W @ X.T)
@@ -150,9 +140,12 @@ def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, flo
     delta -= delta.mean()
 
     batch = Batch(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0)
-    rows = _rows(f, batch, np.array([d / n0]), np.full((1, 1), k))
+    neurons = Neurons(f, gs.Letters((1.0,), (1.0,)))
+    seen = Slopes(*(part[None] for part in at_rest(f, np.zeros(1), 1.0)[0]))
+    step = make_step(np.array([k]), np.array([n0 / d]), np.ones(1), np.zeros(1), as_loss("square"))
+    rows = Imprint(neurons, neurons.drawn(1), step, Sight(batch, seen, np.ones(1)), first=True)
     fa, fb = X.T @ rows.fa[0, 0] / n0, X.T @ rows.fb[0, 0] / n0
-    pull = fa + fb + rows.b[0, 0] * X.T @ (e * (X @ fb)) / n0
+    pull = fa + fb + k * seen.s1.item() * X.T @ (e * (X @ fb)) / n0
     variance = rows.direct[0, 0] + fb @ fb
     # relu: σ' - ½ is odd, and norms and rows are uncorrelated
     along = 1.0 if activation == "relu" else d * np.mean(delta * (W @ pull)) / (pull @ pull)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.two_spikes import predict_two_spikes
 
 RELU = gs.TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
 TANH = gs.TwoSpikes(
@@ -14,21 +13,41 @@ TANH = gs.TwoSpikes(
 )
 
 
-def test_proportional_left_vectors_are_one_spike_and_the_plane_agrees():
+@pytest.mark.parametrize(
+    ("target", "loss"),
+    [
+        (gs.Target("sin", noise=0.2), "square"),
+        (gs.Target("sign", flips=0.1), "square"),
+        (gs.Target("sign", flips=0.1), "logistic"),
+    ],
+    ids=["square", "square on signs", "logistic"],
+)
+def test_proportional_left_vectors_are_one_spike_and_the_plane_agrees(target, loss, monkeypatch):
     model = gs.TwoSpikes("tanh", (1.2, 0.7), (0.5, 0.7), ((1, 2), (0.5, 1)), (0.4, 0.6))
     one = model.reduced()
     assert one is not None
-    target, at = gs.Target("sin", noise=0.2), {"alpha": [0.8, 1.5], "lam": 0.2, "d": 400}
+    at = {"alpha": [0.8, 1.5], "lam": 0.2, "d": 400, "loss": loss}
     expected = gs.predict(one, target, **at)
     np.testing.assert_allclose(
         gs.predict(model, target, **at)["test_error"], expected["test_error"], rtol=1e-14
     )
-    plane = predict_two_spikes(
-        model, target, **at
-    )  # the two-dimensional equations do not know of the disguise
-    np.testing.assert_allclose(plane["test_error"], expected["test_error"], rtol=1e-8)
-    np.testing.assert_allclose(plane["train_error"], expected["train_error"], rtol=1e-8)
-    np.testing.assert_allclose(plane["q2"].sum("group"), expected["q2"].sum("letter"), rtol=1e-7)
+    # the two-dimensional equations do not know of the disguise
+    monkeypatch.setattr(gs.TwoSpikes, "resolved", lambda self: self)
+    plane = gs.predict(model, target, **at)
+    assert plane["zeta"].dims == ("alpha", "group", "spike")
+    for name in ("test_error", "train_error", "train_loss"):
+        np.testing.assert_allclose(plane[name], expected[name], rtol=1e-8, err_msg=name)
+    for name in (
+        ("test_error_01", "train_error_01") if target.binary else ()
+    ):  # counted on a rule of their own
+        np.testing.assert_allclose(plane[name], expected[name], rtol=1e-5, err_msg=name)
+    for name in ("m", "q2", "V1", "V2"):
+        np.testing.assert_allclose(plane[name], expected[name].values, rtol=1e-7, err_msg=name)
+    # what is left of the target across the spikes is another direction in the plane; the target itself is not
+    gamma, along = float(one.gamma), np.asarray(model.alignments)
+    single = gamma * expected["zeta"] + np.sqrt(1.0 - gamma**2) * expected["psi"]
+    both = plane["zeta"].values @ along + np.sqrt(1.0 - along @ along) * plane["psi"].values
+    np.testing.assert_allclose(both, single.values, rtol=1e-7)
 
 
 def test_equal_strengths_of_equal_neurons_add_up_to_one_spike():
@@ -69,12 +88,34 @@ def test_two_spikes_agree_with_simulation(model, target, alpha, lam):
     run = gs.simulate(model, target, alpha=alpha, lam=lam, d=d, trials=trials, seed=3)
     assert bool(theory["converged"])
     z = []
-    for name in ("test_error", "train_error", "m", "q2"):
+    for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2"):
+        assert run[name].dims == ("trial", *theory[name].dims)
         error = run[name].std("trial", ddof=1) / trials**0.5
         z += np.ravel((run[name].mean("trial") - theory[name]) / error).tolist()
-    # six to eight t-distributed values, some of them correlated: none beyond 4, rms below 2
+    # 16 or 26 t-distributed values, some of them correlated: none beyond 4, rms below 2
     assert np.max(np.abs(z)) < 4
     assert np.sqrt(np.mean(np.square(z))) < 2
+
+
+def test_two_spikes_agree_with_simulation_for_another_loss():
+    """Logistic regression on noisy signs, 16 trials: six t-distributed values of 15 degrees, none beyond 4."""
+    target, at = gs.Target("sign", flips=0.1), {"alpha": 1.5, "lam": 0.1, "loss": "logistic", "d": 150}
+    theory, run = (
+        gs.predict(RELU, target, **at),
+        gs.simulate(RELU, target, **at, trials=16, seed=1, n_test=4000),
+    )
+    assert bool(theory["converged"])
+    for name in ("test_error", "train_loss", "train_error_01", "test_error_01", "m"):
+        error = run[name].std("trial", ddof=1) / 4.0
+        assert float(np.abs((run[name].mean("trial") - theory[name]) / error).max()) < 4.0, name
+
+
+def test_a_trial_of_two_spikes_can_be_repeated_alone():
+    at = {"alpha": [0.5, 1.5], "lam": 0.1, "d": 20, "seed": 2}
+    all_, alone = (gs.simulate(TANH, "sin", **at, trials=trials) for trials in (4, [2]))
+    assert alone["trial"].values.tolist() == [2]
+    for name in ("test_error", "m", "zeta", "q1"):
+        np.testing.assert_array_equal(alone[name][0], all_[name][2], err_msg=name)
 
 
 def test_points_that_fail_are_refused_or_flagged_as_for_one_spike(monkeypatch):
@@ -104,8 +145,8 @@ def test_bad_input_gets_a_sentence():
         gs.TwoSpikes("tanh", (1, 1), (0.9, 0.9), ((1, 1),), (1,))
     with pytest.raises(gs.ParameterError, match="two strengths"):
         gs.TwoSpikes("tanh", (1,), (0.1, 0.1), ((1, 1),), (1,))
-    with pytest.raises(gs.ParameterError, match="square loss"):
-        gs.predict(RELU, "sign", alpha=1, lam=1, loss="logistic")
+    with pytest.raises(gs.ParameterError, match="labels ±1"):
+        gs.predict(RELU, "sin", alpha=1, lam=1, loss="logistic")
 
 
 def test_a_description_survives_a_dictionary():

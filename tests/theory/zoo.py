@@ -51,10 +51,11 @@ class Trained:
     beta: float = 1.0
     noise: float = 0.0
     letters: tuple[tuple[float, ...], tuple[float, ...]] = field(default=((1.0,), (1.0,)))
+    biases: tuple[float, ...] | None = None
 
     @property
     def model(self) -> gs.Network:
-        readout = gs.Letters(*self.letters)
+        readout = gs.Letters(*self.letters, self.biases)
         return gs.Network(self.activation, eta=self.eta, alpha0=self.alpha0, beta=self.beta, readout=readout)
 
     @property
@@ -102,6 +103,8 @@ TRAINED = [
     Trained("odd letters", "tanh", "sin", letters=((0.5, 1.5), (0.4, 0.6))),
     Trained("letters", "gelu", "sin", eta=1.4, letters=((-1.0, 0.0, 1.0), (0.25, 0.5, 0.25))),
     Trained("shifted", "tanh(x + 0.4)", "tanh", eta=1.5, letters=((0.5, 1.0), (0.5, 0.5))),
+    Trained("biases", "tanh", "sin", eta=1.5, letters=((0.5, 1.0), (0.4, 0.6)), biases=(0.6, -0.3)),
+    Trained("biases, not odd", "relu", "tanh", eta=1.2, letters=((-1.0, 1.0), (0.5, 0.5)), biases=(0.5, 0.2)),
 ]
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
+from ..ranges import numbers
 from . import output as out
 from .options import LOSSES, Layer, Output, Picture, option
-from .ranges import numbers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,6 +64,9 @@ def predict(
     Random features (alpha0 = 0) beside steps on more samples, as a picture:
       giantstep predict --eta 1 --alpha0 0,0.5,2 --alpha 0.1:5:60 --lam 0.1 \\
         --plot curves.png
+
+    One to four steps, each on a fresh batch:
+      giantstep predict --eta 2 --alpha0 1 --steps 1,2,3,4 --alpha 1.5 --lam 0.1
 
     Spiked random features with a ReLU, on a grid that goes to a file:
       giantstep predict --activation relu --r 1 --gamma 0:1:11 --alpha 2 \\
@@ -229,13 +232,12 @@ def coefficients(
       giantstep coefficients --activation tanh --target sin --eta 3 --alpha0 20
     """
     from ..insight.basis import coefficients as verb
-    from ..model import Network
 
     out.check(output)
     model = layer.model()
-    if isinstance(model, Network):
-        model = model.equivalent(layer.goal())
-    dataset = verb(model, numbers("kappa", kappa))
+    if model.takes_steps:
+        model = model.equivalent(layer.goal())  # type: ignore[union-attr]
+    dataset = verb(model, numbers("kappa", kappa))  # type: ignore[arg-type]
     names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
     out.deliver(dataset, output, out.table(dataset, names))
     out.draw(dataset, output, names)

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from .ranges import numbers
+from ..ranges import numbers
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..model import Letters, Network, SpikedRF, Target
+    from ..model import Letters, Network, SpikedRF, Step, Target
 
-_NETWORK = Group("A network: one gradient step", sort_key=1)
+_NETWORK = Group("A network: gradient steps", sort_key=1)
 _FEATURES = Group("Or spiked random features, given directly", sort_key=2)
 _COMMON = Group("Both", sort_key=3)
 _OUTPUT = Group("Output", sort_key=5)
 
-NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0"), ("r", "gamma", "c")
+NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0", "steps"), ("r", "gamma", "c")
 LOSSES = (
     "loss of the readout: square, huber:0.5, absolute, pinball:0.9; for labels ±1 also logistic, hinge, "
     "squared_hinge, exponential"
@@ -45,6 +45,18 @@ class Layer:
     alpha0: Annotated[
         str | None, option("samples in the step, divided by d; 0: random features, inf: population", _NETWORK)
     ] = None
+    steps: Annotated[
+        str | None, option("so many such steps, each on a fresh batch (default 1)", _NETWORK)
+    ] = None
+    schedule: Annotated[
+        str | None, option("steps one by one, eta:alpha0 each, as in '1:0.5, 2:1'", _NETWORK, "STEPS")
+    ] = None
+    rows: Annotated[
+        str,
+        option(
+            "initial rows: unit, gaussian, or d times the variance of their squared norm", _NETWORK, "LAW"
+        ),
+    ] = "unit"
     r: Annotated[str | None, option("strength of the spike", _FEATURES)] = None
     gamma: Annotated[str | None, option("alignment of the spike with the target, -1 to 1", _FEATURES)] = None
     c: Annotated[str | None, option("squared norm of the rows without the spike (default 1)", _FEATURES)] = (
@@ -90,11 +102,20 @@ class Layer:
         network, features = (
             {n: values[n] for n in names if n in values} for names in (NETWORK_ONLY, FEATURES_ONLY)
         )
+        if self.schedule is not None:
+            network["schedule"] = self.schedule
         if network and features:
             raise ParameterError(
                 f"{_flags(network)} describe a network and {_flags(features)} spiked random features; give one kind"
             )
-        if set(network) == set(NETWORK_ONLY):
+        common |= {} if features or self.rows == "unit" else {"rows": _rows(self.rows)}
+        if self.schedule is not None:
+            if len(network) > 1:
+                raise ParameterError(
+                    "--schedule lists all steps with their eta and alpha0: leave the others out"
+                )
+            return Network(steps=schedule(self.schedule), **common)
+        if {"eta", "alpha0"} <= set(network):
             return Network(**network, **common)
         if {"r", "gamma"} <= set(features):
             return SpikedRF(**features, **common)
@@ -164,6 +185,32 @@ def letters(text: str) -> Letters:
             "in each, like 1:0.5:0,1:0.5:0.7"
         ) from None
     return Letters(values, weights, biases)
+
+
+def schedule(text: str) -> list[Step]:
+    """Steps as eta:alpha0 pairs, or eta:alpha0:loss triples."""
+    from ..model import Step
+
+    steps = []
+    for entry in text.split(","):
+        eta, _, rest = entry.strip().partition(":")
+        alpha0, _, loss = rest.partition(":")
+        try:
+            steps.append(Step(float(eta), float(alpha0), loss or "square"))
+        except ValueError as error:
+            if isinstance(error, ParameterError):
+                raise
+            raise ParameterError(
+                f"--schedule {text}: {entry.strip()!r} is no step; write them like 1:0.5, 2:1 (eta:alpha0)"
+            ) from None
+    return steps
+
+
+def _rows(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _flags(names: Any) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..comparison import compare
 from ..model import Network
-from ..theory.step.mapping import linear_error
+from ..theory.hermite import linear_error
 from . import look
 from .part import Part
 from .registry import Size, number

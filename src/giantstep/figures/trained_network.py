@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model import Network
-from ..theory.step.mapping import linear_error
+from ..theory.hermite import linear_error
 from . import look
 from .curves import curve_comparisons, curve_parts
 from .part import Part

@@ -11,11 +11,11 @@ import numpy as np
 from ..errors import GiantstepWarning, ParameterError
 from ..gaussian import moments
 from ..grid import Grid
-from ..model import Network, SpikedRF
+from ..model import SpikedRF
 from ..parameters import parameter
 from ..provenance import provenance
 from ..theory.features import coefficient_moments
-from ..theory.step.mapping import activation_moments
+from ..theory.slopes import at_rest
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,9 +44,10 @@ def coefficients(model: SpikedRF, kappa: Parameter) -> xr.Dataset:
     `quadrature_error` (relative to √E σ²) over `kappa`, the dimensions of the model's `r` and `c`, and
     `letter` if there are several. A letter's spike is r times its value.
     """
-    if isinstance(model, Network):
+    if not isinstance(model, SpikedRF):
         raise ParameterError(
-            "model = Network(...) has coefficients only together with a target; give net.equivalent(target)"
+            f"model = {type(model).__name__}(...) has no coefficients of its own; give a SpikedRF, such as"
+            " net.equivalent(target) of a Network"
         )
     grid = Grid({"r": model.r, "c": model.c, "kappa": parameter("kappa", kappa)})
     letters = model.readout
@@ -86,7 +87,10 @@ class Hermite(NamedTuple):
 def hermite(function: Function) -> Hermite:
     """Hermite coefficients of an activation or a target; an error if its variance is infinite."""
     found, _ = moments(function)
-    spread = activation_moments(function).spread if function.has_derivative else None
+    spread = None
+    if function.has_derivative:
+        slopes, _ = at_rest(function, np.zeros(1), 1.0)
+        spread = float(slopes.s1[0, 0] ** 2 + slopes.n2[0, 0])
     return Hermite(float(found.mean), float(found.first), float(found.second), float(found.square), spread)
 
 

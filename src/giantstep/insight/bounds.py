@@ -13,11 +13,12 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
-from ..model import Network, SpikedRF, Target, as_target
+from ..model import Model, Target, as_target
 from ..provenance import provenance
 from ..theory.features import Features, Label
+from ..theory.hermite import linear_error
+from ..theory.modes import mean_functions
 from ..theory.pose import Posed, model_grid, pose
-from ..theory.step.mapping import linear_error
 from ..theory.tabulated import averaged
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Best(NamedTuple):
 
 
 def bounds(
-    model: Network | SpikedRF,
+    model: Model,
     target: Target | FunctionLike,
     *,
     over: str | None = None,
@@ -81,14 +82,14 @@ def bounds(
 def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray]:
     """The bounds of every first layer (and setting of β), arrays [U, A]."""
     problem = posed.problem
-    exact = posed.bulk == "exact"
+    norms = problem.rows.norms
     beta = problem.beta
-    one = problem.r.shape[1] == 1 and not exact
+    one = len(problem.weights) == 1 and problem.spikes == 1 and not norms
 
     def compute(features: Features, label: Label, chunk: np.ndarray) -> np.ndarray:
         rest = np.maximum(mean(features, label.t2 - label.t0**2), 0.0)
         upper = project(features, features.mu0, label.t0).distance + rest
-        lower = lowest(features, label, exact)[0]
+        lower = lowest(features, label, norms)[0]
         columns = [upper[:, None], lower[:, None]]
         if one:
             columns.append(infinite_samples(features, label, problem.c[chunk], beta[chunk]))
@@ -99,18 +100,12 @@ def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray
     return {name: np.broadcast_to(bound, beta.shape) for name, bound in found.items()}
 
 
-def lowest(features: Features, label: Label, exact: bool) -> tuple[np.ndarray, Best, Best]:
-    """The lower bound [U], and the best functions of κ and of κ times y that make it up."""
-    along = project(features, mean_functions(features, exact), label.t0)
-    across = project(features, features.mu1, label.t1)
-    beyond = mean(features, np.maximum(label.t2 - label.t0**2 - label.t1**2, 0.0))
-    return along.distance + across.distance + beyond, along, across
-
-
-def mean_functions(features: Features, exact: bool) -> np.ndarray:
-    """The functions of κ that a readout combines: μ0, κμ1 and, if row norms fluctuate, ∂μ0/∂c; [U, F, N]."""
-    functions = [features.mu0, features.kappa[:, None] * features.mu1] + [features.dmu0] * exact
-    return np.concatenate(functions, axis=1)
+def lowest(features: Features, label: Label, norms: int) -> tuple[np.ndarray, Best, list[Best]]:
+    """The lower bound [U], and the best functions of κ, and of κ times each y, that make it up."""
+    along = project(features, mean_functions(features, norms), label.t0)
+    across = [project(features, features.mu1, t1) for t1 in np.moveaxis(label.t1, 1, 0)]
+    unseen = np.maximum(label.t2 - label.t0**2 - (label.t1**2).sum(axis=1), 0.0)
+    return along.distance + sum(side.distance for side in across) + mean(features, unseen), along, across
 
 
 def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.ndarray) -> np.ndarray:
@@ -121,7 +116,7 @@ def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.n
     """
     mu0, mu1 = features.mu0, features.mu1
     start = project(features, mu0, label.t0)
-    drift = features.kappa[:, None] * mu1
+    drift = features.kappa[:, :1] * mu1
     left = drift - project_rows(features, mu0, drift[:, 0])[:, None]
     rest = np.maximum(mean(features, label.t2 - label.t0**2), 0.0)
     upper, h = start.distance + rest, mean(features, left[:, 0] * label.t0)
@@ -129,7 +124,7 @@ def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.n
     h = np.where(
         _DEPENDENT**2 * mean(features, drift[:, 0] ** 2) < S0, h, 0.0
     )  # else κμ1 is a multiple of μ0
-    across = mean(features, mu1[:, 0] * label.t1)
+    across = mean(features, mu1[:, 0] * label.t1[:, 0])
     columns = (upper, h, S0, slope, across, mean(features, features.mu2sq[:, 0]))
     upper, h, S0, slope, across, noise = (column[:, None] for column in columns)
     present = slope > 1e-28 * (noise + mean(features, mu0[:, 0] ** 2)[:, None])
@@ -192,6 +187,5 @@ def checked_target(target: Target | FunctionLike) -> Target:
 
 def _on_grid(values: np.ndarray, posed: Posed, grid: Grid) -> np.ndarray:
     """[U, A] to the grid's own order of dimensions."""
-    order = posed.layer_dims + posed.setting_dims
-    sized = values.reshape([grid.sizes[dim] for dim in order])
-    return sized.transpose([order.index(dim) for dim in grid.dims])
+    order = posed.split.dims
+    return values.reshape(posed.split.shape).transpose([order.index(dim) for dim in grid.dims])

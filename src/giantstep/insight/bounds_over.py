@@ -10,10 +10,11 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
-from ..model import Network, SpikedRF, Target
+from ..model import Model, Network, Target
 from ..provenance import provenance
+from ..theory.equivalent import by_letter
+from ..theory.hermite import linear_error
 from ..theory.pose import pose
-from ..theory.step.mapping import Step, activation_moments, linear_error, residual_moments
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,7 +25,7 @@ _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 _POLISH = 42  # golden sections: 0.618^42 = 2e-9 of the bracket, about where rounding hides a minimum
 
 
-def bounds_over(model: Network | SpikedRF, target: Target, over: str, bulk: str | None) -> xr.Dataset:
+def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr.Dataset:
     """Each bound minimised over η, and where; on the grid of the other parameters."""
     from .bounds import TOLERANCE, evaluate
 
@@ -91,12 +92,13 @@ def _polished(
 
 def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
     """The η of r = 1 at α0, β and noise [U]; where the step makes no spike, β, so that c at least is of order one."""
-    step = Step.of(net, target)
-    e = residual_moments(step, flat["noise"])
-    alpha0 = np.where(flat["alpha0"] > 0, flat["alpha0"], np.inf)
-    slope = abs(activation_moments(net.activation).h1)
-    per_rate = slope * np.sqrt(e.square / alpha0 + e.first**2)
-    spiked = (per_rate > 1e-12) & (flat["alpha0"] > 0)
+    posed = pose(
+        _with(net, flat["beta"], flat), _noisy(target, flat), _flat_grid(flat | {"eta": flat["beta"]})
+    )
+    values = np.asarray(posed.merging.letters.values)
+    found = by_letter(posed.origin.layer, values).r[:, np.abs(values).argmax()]
+    per_rate = np.broadcast_to(np.abs(found), flat["beta"].shape)
+    spiked = per_rate > 1e-12
     return flat["beta"] / np.where(spiked, per_rate, 1.0)
 
 

@@ -26,20 +26,19 @@ TINY = 1e-20  # the imaginary step: its square is lost in rounding, which is wha
 _INNER_TOLERANCE = 1e-11
 
 
-class Layer(NamedTuple):
-    """One first layer and its derivatives in D directions, as imaginary parts: r, c [D, K], γ [D], drag [D, K, K]."""
+class Moved(NamedTuple):
+    """One first layer and its derivatives in D directions, as imaginary parts: r, c [D, K], γ [D]."""
 
     r: np.ndarray
     c: np.ndarray
     gamma: np.ndarray
-    drag: np.ndarray | None = None
 
 
 def error_and_gradient(
     activation: Function,
     target: Function,
     biases: np.ndarray,
-    layer: Layer,
+    layer: Moved,
     rules: tuple[Features, Label, Bulk],
     setting: Setting,
 ) -> tuple[float, np.ndarray]:
@@ -50,11 +49,13 @@ def error_and_gradient(
     """
     features, label, bulk = rules
     D = len(layer.gamma)
+    common = None if setting.common is None else np.real(setting.common[:1])
     real = Setting(*(np.real(getattr(setting, name))[:1] for name in _SETTING))
+    real.common = common
     here = square.solve(features, label, bulk, real)
     features = _moved_features(activation, biases, features, layer)
-    label = _moved_label(target, features.kappa, label, layer.gamma)
-    moved = Isotropic(layer.c, bulk.weights, drag=layer.drag)
+    label = _moved_label(target, features.kappa[:, 0], label, layer.gamma)
+    moved = Isotropic(layer.c, bulk.weights)
     start = _moved_responses(features, moved, setting, np.repeat(here.state.V, D, axis=0))
     found = square.solve(features, label, moved, setting, start)
     return float(here.test_error[0, 0]), np.imag(found.test_error)[:, 0] / TINY
@@ -75,9 +76,9 @@ def _moved_responses(features: Features, bulk: Bulk, setting: Setting, V: np.nda
     return V + 1j * change
 
 
-def _moved_features(activation: Function, biases: np.ndarray, at: Features, layer: Layer) -> Features:
+def _moved_features(activation: Function, biases: np.ndarray, at: Features, layer: Moved) -> Features:
     """Coefficients with derivatives: μ0' = κμ1 dr + ½E σ'' dc and so on, all by parts."""
-    kappa = at.kappa[:, None]
+    kappa = at.kappa[:, :1]
     c, r = np.real(layer.c)[:1, :, None], np.real(layer.r)[:1, :, None]
     dc, dr = np.imag(layer.c)[..., None], np.imag(layer.r)[..., None]
     moments = _higher_moments(activation, r * kappa + biases[:, None], np.sqrt(c))
@@ -101,13 +102,14 @@ def _moved_label(target: Function, kappa: np.ndarray, label: Label, gamma: np.nd
     g, dg = float(np.real(gamma)[0]), np.imag(gamma)[:, None]
     rho = np.sqrt(max(0.0, 1.0 - g * g))
     if rho == 0.0 or not dg.any():
-        return Label(label.t0 + 0j * dg, label.t1 + 0j * dg, label.t2 + 0j * dg)
+        return Label(label.t0 + 0j * dg, label.t1 + 0j * dg[:, None], label.t2 + 0j * dg)
+    t1 = label.t1[:, 0]
     moments = _higher_moments(target, g * kappa[:, None], np.full((1, 1, 1), rho), with_second=True)
     third, _, square_first, square_second, second = (m[:, 0] for m in moments)
-    dt0 = kappa * label.t1 / rho - g / rho**2 * second
-    dt1 = kappa * second / rho - g / rho**2 * (third + label.t1)
+    dt0 = kappa * t1 / rho - g / rho**2 * second
+    dt1 = kappa * second / rho - g / rho**2 * (third + t1)
     dt2 = kappa * square_first / rho - g / rho**2 * square_second
-    return Label(label.t0 + 1j * dt0 * dg, label.t1 + 1j * dt1 * dg, label.t2 + 1j * dt2 * dg)
+    return Label(label.t0 + 1j * dt0 * dg, (t1 + 1j * dt1 * dg)[:, None], label.t2 + 1j * dt2 * dg)
 
 
 def _higher_moments(

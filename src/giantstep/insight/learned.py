@@ -78,16 +78,17 @@ def bound_functions(
     target = checked_target(target)
     grid = model_grid(model, target)
     posed = pose(model, target, grid, bulk)
-    exact, problem = posed.bulk == "exact", posed.problem
-    K = problem.r.shape[1]
+    problem, split = posed.problem, posed.split
+    norms, K = problem.rows.norms, len(problem.weights)
+    frame = problem.frame(np.arange(len(problem.c)))
     upper, along, across = [], [], []
-    for u in range(len(problem.gamma)):  # one at a time: rules differ, and a figure has few curves
+    for u in range(len(problem.c)):  # one at a time: rules differ, and a figure has few curves
         features, label = problem.table(np.array([u]), _POINTS).at(STRIDES[0])
-        _, best, side = lowest(features, label, exact)
+        _, best, side = lowest(features, label, norms)
         upper.append(project(features, features.mu0, label.t0).coefficients[0])
         along.append(best.coefficients[0])
-        across.append(side.coefficients[0])
-    sizes = [grid.sizes[dim] for dim in posed.layer_dims]
+        across.append(side[0].coefficients[0])
+    sizes = split.layer_shape
     groups = () if K == 1 else ("group",)
 
     def labelled(values: Any) -> xr.DataArray:
@@ -95,13 +96,14 @@ def bound_functions(
         shape = (*sizes, *values.shape[1:])
         if K == 1 and values.ndim > 1:
             shape = shape[:-1]
-        return xr.DataArray(values.reshape(shape), dims=(*posed.layer_dims, *groups[: values.ndim - 1]))
+        return xr.DataArray(values.reshape(shape), dims=(*split.layer_dims, *groups[: values.ndim - 1]))
 
     means = np.asarray(along)
-    names = ("m", "zeta", "chi")[: 3 if exact else 2]
+    names = ("m", "zeta", "chi")[: 2 + norms]
     best = {name: labelled(means[:, i * K : (i + 1) * K]) for i, name in enumerate(names)}
     best["psi"] = labelled(across)
-    layer = {"r": labelled(problem.r), "c": labelled(problem.c), "gamma": labelled(problem.gamma)}
+    spike = {"r": frame.b[..., 0], "c": problem.c, "gamma": frame.gamma[:, 0]}
+    layer = {name: labelled(values) for name, values in spike.items()}
     biases = xr.DataArray(problem.biases, dims="group") if groups else float(problem.biases[0])
     at = parameter("x", x)
     at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=("x",)[: np.ndim(at)])

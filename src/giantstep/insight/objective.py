@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +11,9 @@ from ..errors import GiantstepWarning
 from ..model import Network, SpikedRF, Target
 from ..prediction import predict
 from ..theory.equations.means import Setting
+from ..theory.origin import Origin, origin
 from ..theory.pose import Posed, model_grid, pose
-from ..theory.step.mapping import Step, common_drag, first_layer
-from .derivative import TINY, Layer, error_and_gradient
+from .derivative import TINY, Moved, error_and_gradient
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +35,7 @@ class Objective:
         bulk: str | None,
     ):
         self._model, self._target, self._over = model, target, over
-        names = [*model.numeric, "noise", "alpha", "lam", "d", "budget"]
+        names = [*model.numbers(), "noise", "alpha", "lam", "d", "budget"]
         derived = ("alpha0", "alpha") if "split" in over else ()
         self.fixed = [
             name for name in names if name in landscape.coords and name not in over and name not in derived
@@ -123,42 +122,35 @@ class Objective:
         def value(name: str, array: np.ndarray) -> np.ndarray:
             return np.full((count, 1), array[0, 0], dtype=complex if name in ("alpha", "lam") else float)
 
+        made = self._origin(posed, at, moved, count)
+        common = None if np.all(np.isinf(problem.d)) else made.common(np.arange(count))
         setting = Setting(
             *(value(name, getattr(problem, name)) for name in ("alpha", "beta", "lam", "noise", "d")),
             unit=np.ones((count, 1)),
+            common=common,
         )
         if "lam" in moved:
             setting.lam = moved["lam"][:, None]
         if "split" in moved:
             setting.alpha = ((1.0 - moved["split"]) * at["budget"])[:, None]
-        layer = self._layer(posed, at, moved, count)
+        frame = made.layer.frame()
+        layer = Moved(*(part.astype(complex) for part in (frame.b[..., 0], made.layer.c, frame.gamma[:, 0])))
         features, label = problem.table(np.array([0]), points).at(1)
-        rules = (features, label, problem.bulks(np.array([0]), 0)[0])
+        rules = (features, label, problem.bulks(np.array([0]))[0])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return error_and_gradient(
                 problem.activation, problem.target, problem.biases, layer, rules, setting
             )
 
-    def _layer(self, posed: Posed, at: dict[str, float], moved: dict[str, np.ndarray], count: int) -> Layer:
-        problem = posed.problem
-        if not isinstance(self._model, Network) or not {"eta", "split"} & set(moved):
-            still = (problem.r[:1], problem.c[:1], problem.gamma[:1])
-            drag = problem.bulks(np.array([0]), 0)[0].drag
-            r, c, gamma = (np.repeat(values, count, axis=0).astype(complex) for values in still)
-            return Layer(r, c, gamma, None if drag is None else np.repeat(drag, count, axis=0))
-
-        def row(name: str) -> np.ndarray:
-            return np.full(count, at[name]) if name in at else np.full(count, np.nan)
-
-        alpha0 = moved["split"] * at["budget"] if "split" in moved else row("alpha0")
-        eta = moved.get("eta", row("eta"))
-        letters = posed.merging.letters
-        step = Step.of(self._model, self._target, letters)
-        flat = {"eta": eta, "alpha0": alpha0, "beta": row("beta"), "noise": row("noise")}
-        found = first_layer(step, **flat)
-        spike = found.r * np.asarray(letters.values)
-        r, c, gamma = (np.asarray(values, dtype=complex) for values in (spike, found.c, found.gamma))
-        return Layer(r, c, gamma, common_drag(step, **flat))
+    def _origin(self, posed: Posed, at: dict[str, float], moved: dict[str, np.ndarray], count: int) -> Origin:
+        """The first layer, once for each direction, with the derivatives of what moves it as imaginary parts."""
+        if not {"eta", "split"} & set(moved):
+            return posed.origin.at(np.zeros(count, int))
+        values = {name: np.full(count, at.get(name, np.nan)) for name in self._model.shaping}
+        if "split" in moved:
+            values["alpha0"] = moved["split"] * at["budget"]
+        values["eta"] = moved.get("eta", values["eta"])
+        return origin(self._model, self._target, posed.merging, values)
 
     def _points(self, at: dict[str, float], x: np.ndarray) -> int:
         """A rule in κ that is fine enough around x."""
@@ -184,8 +176,8 @@ class Objective:
         if "split" in chosen:
             chosen["alpha0"] = chosen["split"] * chosen["budget"]
             chosen["alpha"] = (1.0 - chosen["split"]) * chosen["budget"]
-        model = replace(self._model, **{name: chosen[name] for name in self._model.numeric})
-        target = replace(self._target, noise=chosen["noise"])
+        model = self._model.at(**{name: chosen[name] for name in self._model.numbers()})
+        target = self._target.at(chosen["noise"])
         readout = {name: chosen[name] for name in ("alpha", "lam", "d") if name in chosen}
         return model, target, readout
 

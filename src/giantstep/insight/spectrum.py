@@ -82,7 +82,7 @@ def spectrum(
     """
     if normalise not in ("p", "n"):
         raise ParameterError(f"normalise = {normalise!r} is unknown; use 'p' or 'n'")
-    if isinstance(model, Network) and target is None:
+    if model.takes_steps and target is None:
         raise ParameterError(
             "the spectrum of a Network needs the target that its step was taken on; give target="
         )
@@ -107,7 +107,7 @@ def spectrum(
 def _bulk_of(model: Network | SpikedRF, bulk: str | None) -> str | None:
     """The exact bulk is followed to the real axis for networks with an odd activation and one letter only."""
     simple = len(model.readout.values) == 1 and model.activation.parity == "odd"
-    if bulk == "exact" and isinstance(model, Network) and not simple:
+    if bulk == "exact" and model.takes_steps and not simple:
         raise ParameterError(
             "bulk = 'exact' has a spectrum for odd activations and one readout letter only; use bulk='isotropic'"
         )
@@ -117,8 +117,8 @@ def _bulk_of(model: Network | SpikedRF, bulk: str | None) -> str | None:
 def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum:
     """The spectrum of first layer u at setting a."""
     problem = posed.problem
-    features = feature_table(problem.activation, problem.r[u], problem.c[u], problem.biases)
-    rows = problem.bulks(np.array([u]), 0)[0]
+    features = feature_table(problem, u)
+    rows = problem.bulks(np.array([u]))[0]
     d = float(problem.d[u, a])
     equations = FeatureBulk(features, rows, float(problem.alpha[u, a]), float(problem.beta[u, a]))
     top = 2.0 * equations.largest()
@@ -151,8 +151,7 @@ def _labelled(
     normalise: str,
     kernel: bool,
 ) -> xr.Dataset:
-    order = posed.layer_dims + posed.setting_dims
-    sizes = [grid.sizes[dim] for dim in order]
+    order, sizes = posed.split.dims, posed.split.shape
     alpha, beta = (getattr(posed.problem, name).reshape(-1) for name in ("alpha", "beta"))
     unit = np.ones(len(found)) if normalise == "p" else beta / alpha  # eigenvalues are multiplied by this
     count = np.ones(len(found)) if not kernel else beta / alpha  # neurons per eigenvalue

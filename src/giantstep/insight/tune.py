@@ -111,7 +111,7 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
     unknown = [name for name in over if name not in ("lam", "eta", "split")]
     if unknown or not over or len(set(over)) != len(over):
         raise ParameterError(f"over = {over!r} must name some of 'lam', 'eta' and 'split', each once")
-    if isinstance(model, SpikedRF) and over != ("lam",):
+    if not model.takes_steps and over != ("lam",):
         raise ParameterError(f"over = {over!r} needs a Network: a SpikedRF has a penalty 'lam' alone")
     if "split" in over and (budget is None or alpha is not None):
         raise ParameterError("over = 'split' divides a budget: give budget= and leave alpha out")

@@ -10,9 +10,8 @@ from ..errors import ParameterError
 from ..model import Network, SpikedRF, Target, as_target
 from ..parameters import parameter
 from ..provenance import provenance
+from ..theory.law import Batch
 from ..theory.pose import model_grid, pose
-from ..theory.step.batch import Batch, label_batch, residuals
-from ..theory.step.mapping import Step, activation_moments
 from .spectra.halfplane import Follower
 from .spectra.poles import pole_correction
 from .spectra.support import Density, find_density
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..model import FunctionLike, Parameter
+    from ..theory.pose import Posed
 
 POINTS = 200
-_BATCH_POINTS = 256
 
 
 class Rows(NamedTuple):
@@ -75,7 +74,7 @@ def weight_spectrum(
     also `outlier` (the edge, below the threshold), `overlap_neurons`, `overlap_spike`, `overlap_target`
     (squared cosines), and `threshold`, the r at which the spike leaves the bulk.
     """
-    if isinstance(model, Network) and target is None:
+    if model.takes_steps and target is None:
         raise ParameterError(
             "the weights of a Network need the target that its step was taken on; give target="
         )
@@ -86,36 +85,26 @@ def weight_spectrum(
     posed = pose(model, target, grid, "isotropic")
     problem = posed.problem
     U, A = problem.beta.shape
-    flat = {
-        name: grid.over(name, posed.layer_dims).reshape(-1)
-        for name in ("eta", "alpha0", "noise")
-        if name in grid
-    }
+    frame = problem.frame(np.arange(U))
     columns: dict[str, list] = {}
     for u in range(U):
         for a in range(A):
             beta, size = float(problem.beta[u, a]), float(problem.d[u, a])
-            setting = {name: float(values[u]) for name, values in flat.items()} if bulk == "exact" else {}
-            rows = (
-                _trained(model, target, beta, **setting)  # type: ignore[arg-type]
-                if bulk == "exact"
-                else _isotropic(problem.c[u])
-            )
-            strength = float(problem.weights @ problem.r[u] ** 2) * beta
+            rows = _trained(posed, target, u) if bulk == "exact" else _isotropic(problem.c[u])
+            strength = float(problem.weights @ frame.b[u, :, 0] ** 2) * beta
             base = _bulk(rows, beta, points)
             edge = float(np.max(base["edge"]))  # type: ignore[call-overload]
             top = _top(rows, strength, size, beta, bulk, edge)
             power = float(problem.weights @ np.square(posed.merging.letters.values)) or np.nan
             top["threshold"] = float(np.sqrt(rows.c / (np.sqrt(beta) * size * power)))  # T = c√β
             found = base | top | {"spike_per_d": strength}
-            found["overlap_target"] = float(problem.gamma[u]) ** 2 * top["overlap_spike"]
+            found["overlap_target"] = float(frame.gamma[u, 0]) ** 2 * top["overlap_spike"]
             for name, value in found.items():
                 columns.setdefault(name, []).append(value)
     if d is None:
         for name in ("outlier", "overlap_neurons", "overlap_spike", "overlap_target", "threshold"):
             del columns[name]
-    order = posed.layer_dims + posed.setting_dims
-    sizes = [grid.sizes[dim] for dim in order]
+    order, sizes = posed.split.dims, list(posed.split.shape)
     return grid.dataset(
         {name: _stacked(name, values, order, sizes) for name, values in columns.items()},
         provenance("weight_spectrum", model, target, bulk=bulk),
@@ -126,9 +115,7 @@ def weight_spectrum(
 def _bulk_of(model: Network | SpikedRF, bulk: str | None) -> str:
     if bulk not in (None, "isotropic", "exact"):
         raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
-    simple = (
-        isinstance(model, Network) and len(model.readout.values) == 1 and model.activation.parity == "odd"
-    )
+    simple = model.takes_steps and len(model.readout.values) == 1 and model.activation.parity == "odd"
     if bulk == "exact" and not simple:
         raise ParameterError(
             "bulk = 'exact' needs a Network with an odd activation and one readout letter; use bulk='isotropic'"
@@ -144,23 +131,21 @@ def _isotropic(c: np.ndarray) -> Rows:
     return Rows(float(c[0]), 0.0, np.inf, None, float(c[0]), float(c[0]) ** 2)
 
 
-def _trained(net: Network, target: Target, beta: float, eta: float, alpha0: float, noise: float) -> Rows:
+def _trained(posed: Posed, target: Target, u: int) -> Rows:
     """The rows after a step with an odd activation and one letter: W0 plus sampling noise of the gradient."""
-    letter = float(net.readout.values[0])
-    if eta == 0.0 or alpha0 == 0.0 or np.isinf(alpha0) or letter == 0.0:
+    training, chunk = posed.origin.training, np.array([u])
+    assert training is not None
+    bulk = training.exact(chunk, 0)[0]
+    level = bulk.levels[0]
+    if not np.any(level.D):
         return _isotropic(np.ones(1))
-    step = Step.of(net, target)
-    labels = label_batch(target, noise, _BATCH_POINTS)
-    batch = residuals(labels, step.loss, step.output)[0]
-    b = (eta * letter / beta) ** 2 * activation_moments(net.activation).spread / alpha0
-    e = batch.e
-    e2, e4, h = float(batch.mean(e**2)[0]), float(batch.mean(e**4)[0]), float(batch.mean(e, 1)[0])
-    z1e3, z2e2 = float(batch.mean(e**3, 1)[0]), float(batch.mean(e**2, 2)[0])
-    # E[e² (e/α0 + h z + √(e2/α0) ξ)²]/N²: a sample's own share of the direction v, and the rest of it
-    N2 = e2 / alpha0 + h**2
-    along = 1.0 + b * (e4 / alpha0**2 + 2.0 * h * z1e3 / alpha0 + h**2 * z2e2 + e2 * e2 / alpha0) / N2
-    second = 1.0 + 2.0 * b * e2 + b**2 * (e2**2 + e4 / alpha0)
-    return Rows(1.0, b, alpha0, batch, along, second, _is_even(target, noise, labels[0]))
+    sight = training.seen(0, chunk, 0)[0]
+    largest = np.abs(sight.batch.e[0]).argmax()
+    weight = float(level.D[0, 0, 0, largest] / sight.batch.e[0, largest] ** 2)
+    along = float(bulk.resolvent(np.zeros((1, 1, 1, 1))).forms()[0, 0, 0, 0, 0, 0])
+    share, noise = float(level.share[0]), float(training.steps[0].noise[u])
+    even = _is_even(target, noise, sight.batch)
+    return Rows(1.0, weight, 1.0 / share, sight.batch, along, float(bulk.norm_overlap()[0, 0, 0]), even)
 
 
 def _is_even(target: Target, noise: float, labels: Batch) -> bool:

@@ -43,6 +43,18 @@ class Clipped(_Named):
     def residual(self) -> bool:  # type: ignore[override]
         return not self.margin
 
+    @property
+    def linear(self) -> bool:  # type: ignore[override]
+        return self.residual and self.a > 0 and math.isinf(self.low) and math.isinf(self.high)
+
+    @property
+    def continuous(self) -> bool:  # type: ignore[override]
+        return self.a > 0
+
+    @property
+    def line(self) -> Clipped:  # type: ignore[override]
+        return self
+
     def value(self, y: Any, z: Any) -> Any:
         s = 1 - y * z if self.margin else y - z
         force = self._force(s)
@@ -82,7 +94,7 @@ class Logistic(_Named):
     """ln(1 + exp(-yz))."""
 
     name: str = "logistic"
-    margin = True
+    margin = continuous = True
 
     def value(self, y: Any, z: Any) -> Any:
         xp = array_namespace(z)
@@ -129,7 +141,7 @@ class Exponential(_Named):
     """exp(-yz), the loss of boosting."""
 
     name: str = "exponential"
-    margin = True
+    margin = continuous = True
 
     def value(self, y: Any, z: Any) -> Any:
         return array_namespace(z).exp(-y * z)

@@ -29,6 +29,9 @@ class Loss:
     name: str
     margin: bool = False  # for labels ±1 only
     residual: bool = False  # a function of y - z alone
+    linear: bool = False  # a square: its score is a straight line
+    continuous: bool = False  # known to have a derivative without jumps
+    line: Any = None  # where the score is a straight line between two bounds: `a`, `low` and `high` of it
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 """Train the real thing at finite size: draw, step, fit, measure. `simulate` is the public verb."""
 
-from .simulate import simulate
+from .run import simulate
 
 __all__ = ["simulate"]

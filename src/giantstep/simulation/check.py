@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..losses import Loss, as_loss, square
-from ..model import Network, SpikedRF, Target
+from ..losses import Loss, as_loss
+from ..model import Model, Network, SpikedRF, Target
 from ..model import parameter as checked_parameter
 from .backend import Backend
 from .layer import width
@@ -18,15 +18,15 @@ from .readout import METHODS
 from .trial import Task
 
 
-def check_choices(model: Network | SpikedRF, features: str | None, loss: str | Loss, method: str) -> str:
+def check_choices(model: Model, features: str | None, loss: str | Loss, method: str) -> str:
     """The features to use; errors for names that do not exist and for choices that contradict the model."""
     if method not in METHODS:
         raise ParameterError(f"method = {method!r} is unknown; use one of {METHODS}")
-    if method == "plain" and as_loss(loss) != square:
+    if method == "plain" and not as_loss(loss).linear:
         raise ParameterError("method = 'plain' is a check of the square loss; leave it out for other losses")
     if features not in (None, "network", "gaussian"):
         raise ParameterError(f"features = {features!r} is unknown; use 'network' or 'gaussian'")
-    if features == "gaussian" and isinstance(model, Network):
+    if features == "gaussian" and not isinstance(model, SpikedRF):
         raise ParameterError(
             "features = 'gaussian' needs a SpikedRF, whose equivalent Gaussian features are known; "
             "for a network simulate net.equivalent(target)"
@@ -37,28 +37,25 @@ def check_choices(model: Network | SpikedRF, features: str | None, loss: str | L
             "neuron its own; use a finite vocabulary, Letters(values, weights)"
         )
     if isinstance(model, Network):
-        _check_step(model)
+        _check_steps(model)
     return features or "network"
 
 
-def _check_step(model: Network) -> None:
-    if np.isinf(np.asarray(model.alpha0)).any():
-        raise ParameterError(
-            "alpha0 = inf is a step on infinitely many samples, which cannot be drawn; simulate a large finite "
-            "alpha0, or the spiked features model net.equivalent(target)"
-        )
-    if (
-        np.any(np.asarray(model.eta) > 0)
-        and np.any(np.asarray(model.alpha0) > 0)
-        and not model.activation.has_derivative
-    ):
-        raise ParameterError(
-            f"activation = {model.activation.name!r} has no derivative, so a Network cannot take a gradient step "
-            "with it; use a SpikedRF, or eta=0 for plain random features"
-        )
+def _check_steps(model: Network) -> None:
+    for eta, alpha0, _ in model.stages({name: np.asarray(value) for name, value in model.numbers().items()}):
+        if np.isinf(alpha0).any():
+            raise ParameterError(
+                "alpha0 = inf is a step on infinitely many samples, which cannot be drawn; simulate a large finite "
+                "alpha0, or the spiked features model net.equivalent(target)"
+            )
+        if np.any(eta > 0) and np.any(alpha0 > 0) and not model.activation.has_derivative:
+            raise ParameterError(
+                f"activation = {model.activation.name!r} has no derivative, so a Network cannot take a gradient step "
+                "with it; use a SpikedRF, or eta=0 for plain random features"
+            )
 
 
-def check_bulk(model: Network | SpikedRF, bulk: str | None) -> str | None:
+def check_bulk(model: Model, bulk: str | None) -> str | None:
     """The rows of W: random ones (None), or those of Π⊥, which only some models have."""
     if bulk not in (None, "orthogonal"):
         raise ParameterError(
@@ -66,7 +63,7 @@ def check_bulk(model: Network | SpikedRF, bulk: str | None) -> str | None:
             "predict calls exact and isotropic are theories of a Network and of its equivalent SpikedRF"
         )
     if bulk and (
-        isinstance(model, Network)
+        not isinstance(model, SpikedRF)
         or np.any(np.asarray(model.beta) != 1.0)
         or np.any(np.asarray(model.c) != 1.0)
         or model.readout.c is not None
@@ -105,7 +102,7 @@ def check_loss(loss: str | Loss, target: Target, lam: Any) -> Loss:
             f"loss = {loss.name!r} is for labels ±1, and this target has real labels; use a binary target such as "
             "'sign' or Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
         )
-    if loss != square and not np.all(np.asarray(lam) > 0):
+    if not loss.linear and not np.all(np.asarray(lam) > 0):
         raise ParameterError(
             f"lam must be positive with loss = {loss.name!r}: without a penalty the readout may be infinite or "
             "not unique; use a small number such as 1e-4"
@@ -137,11 +134,12 @@ def trial_numbers(trials: int | Sequence[int]) -> list[int]:
     return numbers
 
 
-def check_sizes(model: Network | SpikedRF, alpha: Iterable[float], d: int) -> None:
+def check_sizes(model: Model, alpha: Iterable[float], d: int) -> None:
     """No ratio may round to nothing at this d."""
     ratios = {"beta": float(model.beta)} | {"alpha": min(alpha)}  # type: ignore[arg-type]
-    if isinstance(model, Network) and float(model.alpha0) > 0:  # type: ignore[arg-type]
-        ratios["alpha0"] = float(model.alpha0)  # type: ignore[arg-type]
+    if isinstance(model, Network):
+        batches = [float(a) for eta, a, _ in model.stages(model.numbers()) if float(eta) > 0 and float(a) > 0]
+        ratios |= {"alpha0": min(batches)} if batches else {}
     for name, ratio in ratios.items():
         if round(ratio * d) == 0:
             what = {"beta": "neurons", "alpha": "training samples", "alpha0": "samples in the step"}[name]
@@ -160,10 +158,10 @@ def needed_bytes(task: Task, backend: Backend) -> int:
     d, p = task.d, width(task.model, task.d)
     few = max((n for n, _ in task.points if n < p), default=0)
     many = any(n >= p for n, _ in task.points)
-    rows = 3 * p * d if isinstance(task.model, Network) else 2 * p * d
+    rows = 3 * p * d if task.model.takes_steps else 2 * p * d
     solves = 4 if any(lam == 0 for _, lam in task.points) else 3
     matrices = (p * p if many else 0) + few * (p + few) + (solves - 1) * max(p * many, few) ** 2
-    if as_loss(task.loss) != square:  # all features, and a weighted or signed copy or two of them
+    if not as_loss(task.loss).linear:  # all features, and a weighted or signed copy or two of them
         n = max(n for n, _ in task.points)
         matrices = 4 * n * p + 3 * max(p, min(n, 2 * p)) ** 2
     blocks = backend.block_rows * (2 * d + 3 * p) + 4 * len(task.points) * (p + d + backend.block_rows)

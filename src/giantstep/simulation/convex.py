@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConvergenceError
-from ..losses import Clipped, Exponential, Logistic, Loss
+from ..losses import Loss
 from .backend import Backend
 from .interior import InteriorPoint
 from .newton import Newton
@@ -53,15 +53,15 @@ def convex(
 def _minimise(
     loss: Loss, features: Any, labels: np.ndarray, lam: float, start: Any, backend: Backend
 ) -> tuple[Any, float]:
-    if isinstance(loss, Clipped) and loss.a == 0:
-        return InteriorPoint(features, labels, lam, loss, backend).solve(_AIM_KINKED)
+    if loss.line and not loss.continuous:
+        return InteriorPoint(features, labels, lam, loss.line, backend).solve(_AIM_KINKED)
     newton = Newton(features, labels, lam, loss, backend)
     return newton.solve(start, _AIM, _tolerance(backend), known_smooth(loss))
 
 
 def known_smooth(loss: Loss) -> bool:
     """Whether the loss has no kinks, for sure; a user's own may have some."""
-    return isinstance(loss, (Logistic, Exponential)) or (isinstance(loss, Clipped) and loss.a > 0)
+    return loss.continuous
 
 
 def _gather(blocks: Iterator[tuple[Any, Any]], n: int, p: int, backend: Backend) -> tuple[Any, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Samples in blocks: inputs x ~ N(0, I_d), the noiseless target at them, and the labels as observed."""
+"""SampleBlocks in blocks: inputs x ~ N(0, I_d), the noiseless target at them, and the labels as observed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..model import Target
 from .backend import Backend
-from .draw import Batch, Draws, Kind
+from .draw import Draws, Kind
 
 
 class Block(NamedTuple):
@@ -20,7 +20,7 @@ class Block(NamedTuple):
     labels: Any  # [rows], what the learner sees
 
 
-class Samples(Protocol):
+class SampleBlocks(Protocol):
     """A batch that comes in blocks, whatever it is made of."""
 
     def blocks(self, rows: int) -> Iterator[Block]: ...
@@ -30,9 +30,9 @@ class Samples(Protocol):
 class Data:
     """An endless batch of labelled samples, of which any number of first rows can be asked for."""
 
-    batch: Batch
+    batch: int  # what it is for: a `Purpose`, or `step_batch`
     target: Target
-    theta: Any  # unit vector [d]
+    theta: tuple[Any, ...]  # the target's directions, unit vectors [d]
     draws: Draws
 
     def blocks(self, rows: int) -> Iterator[Block]:
@@ -42,8 +42,8 @@ class Data:
             yield self.block(start, min(start + size, rows))
 
     def block(self, start: int, stop: int) -> Block:
-        inputs = self.draws.normal(self.batch, Kind.INPUTS, start, stop, self.theta.shape[0])
-        field = self.draws.backend.matmul(inputs, self.theta)
+        inputs = self.draws.normal(self.batch, Kind.INPUTS, start, stop, self.theta[0].shape[0])
+        field = self.draws.backend.matmul(inputs, self.theta[0])
         clean, labels = self._labels(field, start, stop)
         return Block(start, inputs, clean, labels)
 

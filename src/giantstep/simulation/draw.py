@@ -23,13 +23,18 @@ CHUNK_ROWS = 256
 """Rows that share one counter. Part of the format of the random numbers: changing it changes every result."""
 
 
-class Batch(IntEnum):
+class Purpose(IntEnum):
     """What a sample is for. The numbers are part of the format: append, never renumber."""
 
     START = 0
     STEP = 1
     TRAIN = 2
     TEST = 3
+
+
+def step_batch(step: int) -> int:
+    """What the samples of a gradient step are for: each step has a batch of its own."""
+    return int(Purpose.STEP) if step == 0 else int(Purpose.TEST) + step
 
 
 class Kind(IntEnum):
@@ -57,15 +62,15 @@ class Draws:
     trial: int
     backend: Backend
 
-    def normal(self, batch: Batch, kind: Kind, start: int, stop: int, width: int) -> Any:
+    def normal(self, batch: int, kind: Kind, start: int, stop: int, width: int) -> Any:
         """Rows `start` to `stop` of an endless standard normal matrix with `width` columns."""
         return self._rows(batch, kind, start, stop, width, normal=True)
 
-    def uniform(self, batch: Batch, kind: Kind, start: int, stop: int) -> Any:
+    def uniform(self, batch: int, kind: Kind, start: int, stop: int) -> Any:
         """Entries `start` to `stop` of an endless vector, uniform on [0, 1)."""
         return self._rows(batch, kind, start, stop, 1, normal=False)[:, 0]
 
-    def _rows(self, batch: Batch, kind: Kind, start: int, stop: int, width: int, *, normal: bool) -> Any:
+    def _rows(self, batch: int, kind: Kind, start: int, stop: int, width: int, *, normal: bool) -> Any:
         first, last = start // CHUNK_ROWS, -(-stop // CHUNK_ROWS)
         words = [(self.seed, self.trial, int(batch), int(kind), chunk) for chunk in range(first, last)]
         rows = stop - first * CHUNK_ROWS

@@ -12,10 +12,10 @@ from ..model import Network, SpikedRF, Target, as_target
 from . import check
 from .backend import Backend, make_backend
 from .data import Data
-from .draw import Batch, Draws
+from .draw import Draws, Purpose
 from .features import NetworkFeatures
-from .layer import first_layer
-from .simulate import provenance_of
+from .origin import first_layer
+from .run import provenance_of
 from .trial import Task
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def simulate_spectrum(
     Ψ are the features of a first layer as `simulate` draws and trains it, from the same random numbers; the
     parameters are single numbers. Only a Network's step needs the target. Returns `eigenvalue` over (`trial`, `rank`).
     """
-    if isinstance(model, Network) and target is None:
+    if model.takes_steps and target is None:
         raise ParameterError(
             "the spectrum of a Network needs the target that its step was taken on; give target="
         )
@@ -68,6 +68,6 @@ def _eigenvalues(task: Task, draws: Draws, backend: Backend) -> np.ndarray:
     features = NetworkFeatures(layer, task.model.activation, backend)
     p = layer.rows.shape[0]
     gram: Any = backend.zeros(p, p)
-    for block in Data(Batch.TRAIN, task.target, layer.theta, draws).blocks(task.points[0][0]):
-        gram = backend.add_gram(gram, features(block, Batch.TRAIN))
+    for block in Data(Purpose.TRAIN, task.target, layer.theta, draws).blocks(task.points[0][0]):
+        gram = backend.add_gram(gram, features(block, Purpose.TRAIN))
     return eigvalsh(backend.numpy(gram) / p, lower=True)

@@ -8,11 +8,11 @@ import numpy as np
 
 from .backend import Backend
 from .data import Data
-from .features import Features
+from .features import FeatureMap
 
 
 def sampled_errors(
-    features: Features, test: Data, samples: int, readouts: Any, backend: Backend
+    features: FeatureMap, test: Data, samples: int, readouts: Any, backend: Backend
 ) -> dict[str, np.ndarray]:
     """Mean squared error against the noiseless target, and for binary labels the share of wrong signs."""
     square, wrong = np.zeros(readouts.shape[1]), np.zeros(readouts.shape[1])
@@ -27,7 +27,7 @@ def sampled_errors(
 
 
 def wrong_training_signs(
-    features: Features, train: Data, sizes: np.ndarray, readouts: Any, backend: Backend
+    features: FeatureMap, train: Data, sizes: np.ndarray, readouts: Any, backend: Backend
 ) -> np.ndarray:
     """Share of wrong signs on the training labels: a second pass over the very same samples.
 

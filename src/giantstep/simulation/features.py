@@ -15,15 +15,15 @@ from ..functions import Function
 from ..model import SpikedRF, Target
 from .backend import Backend
 from .data import Block
-from .draw import Batch, Draws, Kind
-from .layer import Layer, preactivations
+from .draw import Draws, Kind
+from .layer import Weights, preactivations
 from .population import Coefficients, exact_gaussian_test_error, exact_test_error
 
 
-class Features(Protocol):
+class FeatureMap(Protocol):
     """A map from a block of samples to features [rows, p], which may know its test error without sampling."""
 
-    def __call__(self, block: Block, batch: Batch) -> Any: ...
+    def __call__(self, block: Block, batch: int) -> Any: ...
 
     def test_error(
         self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
@@ -34,11 +34,11 @@ class Features(Protocol):
 class NetworkFeatures:
     """φ = σ(Fx + b): what the network computes."""
 
-    layer: Layer
+    layer: Weights
     activation: Function
     backend: Backend
 
-    def __call__(self, block: Block, batch: Batch) -> Any:
+    def __call__(self, block: Block, batch: int) -> Any:
         fields = preactivations(self.layer.rows, self.layer.biases, block.inputs, self.backend)
         return self.backend.apply(self.activation, fields)
 
@@ -56,15 +56,15 @@ class GaussianFeatures:
     κ = v·x, and Wx includes the part along v: W x = κ Wv + W x⊥.
     """
 
-    layer: Layer
+    layer: Weights
     coefficients: Coefficients
     draws: Draws
 
-    def __call__(self, block: Block, batch: Batch) -> Any:
+    def __call__(self, block: Block, batch: int) -> Any:
         layer, backend = self.layer, self.draws.backend
-        kappa = backend.matmul(block.inputs, layer.v)
+        kappa = backend.matmul(block.inputs, layer.v[0])
         features = backend.matmul(block.inputs, layer.rows.T)
-        features -= kappa[:, None] * backend.asarray(layer.spike)[None, :]
+        features -= kappa[:, None] * backend.asarray(layer.spike[0])[None, :]
         stop = block.start + features.shape[0]
         noise = self.draws.normal(batch, Kind.FEATURE_NOISE, block.start, stop, features.shape[1])
         per_letter = zip(*self.coefficients(backend.numpy(kappa)), layer.groups, strict=True)

@@ -5,7 +5,7 @@ are multiplied by y first, so that s = 1 - z). The dual of the readout's problem
 
     max over low ≤ f ≤ high of  f·t - |Φᵀf|²/2lam,    a = Φᵀf/lam,    s = t - Φa,
 
-whose central path s = mu/(high - f) - mu/(f - low) is followed to mu = 0. Samples then fall in three sets: at
+whose central path s = mu/(high - f) - mu/(f - low) is followed to mu = 0. SampleBlocks then fall in three sets: at
 either bound, and at the kink (s = 0, f in between). Once these are known the kinks are met by a linear solve,
 to rounding. The duality gap Σ ℓ - f·s certifies the result; every term of it is positive.
 """

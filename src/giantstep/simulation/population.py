@@ -24,7 +24,7 @@ from .. import gaussian
 from ..functions import Function
 from .backend import Backend
 from .hermite import hermite_moments
-from .layer import Layer
+from .layer import Weights
 
 Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """From kappa [nodes] to mu0, mu1, mu2 of Result 2, each [letters, nodes]."""
@@ -40,14 +40,14 @@ _TALL = 16  # neurons per κ node from which on an eigendecomposition costs next
 
 
 def exact_test_error(
-    layer: Layer, activation: Function, target: Function, readouts: Any, backend: Backend
+    layer: Weights, activation: Function, target: Function, readouts: Any, backend: Backend
 ) -> np.ndarray | None:
     """E (σ*(θ·x) - a·σ(Fx + b)/√p)² for each column of `readouts`; None where the series is too long."""
-    rows = backend.xp.concat([layer.rows, layer.theta[None, :]], axis=0)
+    rows = backend.xp.concat([layer.rows, layer.theta[0][None, :]], axis=0)
     weights = np.vstack(
         [backend.numpy(readouts) / math.sqrt(layer.rows.shape[0]), -np.ones(readouts.shape[1])]
     )
-    along = backend.numpy(backend.matmul(rows, layer.v))
+    along = backend.numpy(backend.matmul(rows, layer.v[0]))
     gram = backend.add_gram(backend.zeros(rows.shape[0], rows.shape[0]), rows.T)
     norms = np.sqrt(backend.numpy(backend.diagonal(gram)))
     across = np.sqrt(np.maximum(norms**2 - along**2, 0.0))
@@ -68,16 +68,16 @@ def exact_test_error(
 
 
 def exact_gaussian_test_error(
-    layer: Layer, coefficients: Coefficients, target: Function, statistics: dict[str, np.ndarray]
+    layer: Weights, coefficients: Coefficients, target: Function, statistics: dict[str, np.ndarray]
 ) -> np.ndarray:
     """E (σ*(θ·x) - a·φ/√p)² for Gaussian features: given κ all is Gaussian, and the statistics settle it.
 
     With M = μ0·m + κ μ1·zeta and the target's moments t0, t1, t2 at fixed κ, it is the average over κ of
     t2 - 2 M t0 + M² - 2 (μ1·psi) t1 + μ1ᵀ q1 μ1 + Σ_s μ2_s² q2_s.
     """
-    gamma = float(layer.v @ layer.theta)
+    gamma = float(layer.v[0] @ layer.theta[0])
     along, across = (
-        np.array([*layer.spike, gamma]),
+        np.array([*layer.spike[0], gamma]),
         np.array([*layer.radii, math.sqrt(max(1 - gamma**2, 0.0))]),
     )
     kappa, weights = _kappa_rule(along, across, target)

@@ -9,15 +9,14 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import fields
 from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError
+from ..progress import Display
 from .draw import draw_threads
-from .progress import Progress
 from .trial import Task, run_trial
 
 Results = dict[int, dict[str, np.ndarray]]
@@ -32,11 +31,7 @@ def attempt(task: Task) -> dict[str, np.ndarray]:
     try:
         return run_trial(task)
     except Exception as error:
-        setting = ", ".join(
-            f"{f.name}={getattr(task.model, f.name)}"
-            for f in fields(task.model)
-            if isinstance(getattr(task.model, f.name), float)
-        )
+        setting = ", ".join(f"{name}={value}" for name, value in task.model.numbers().items())
         raise TrialError(
             f"trial {task.trial} of seed {task.seed} failed at {setting}, d={task.d}: "
             f"{type(error).__name__}: {error}; run it alone with simulate(..., seed={task.seed}, "
@@ -47,7 +42,7 @@ def attempt(task: Task) -> dict[str, np.ndarray]:
 def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | None) -> tuple[Results, bool]:
     """Results by position in `tasks`, and whether the run was interrupted before all were there."""
     results: Results = {}
-    with Progress(len(tasks), progress) as shown, _futures(tasks, workers, executor) as futures:
+    with Display(progress).over("trials", len(tasks)) as shown, _futures(tasks, workers, executor) as futures:
         try:
             for index, future in enumerate(futures):
                 results[index] = future.result()

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from ..axes import Axes
 from ..losses import Loss, as_loss
-from ..model import Network, SpikedRF, Target
+from ..model import Model, SpikedRF, Target
 from . import evaluate
 from .backend import Backend, make_backend
 from .data import Data
-from .draw import Batch, Draws
-from .features import Features, GaussianFeatures, NetworkFeatures, ResultTwo
-from .layer import Layer, first_layer
+from .draw import Draws, Purpose
+from .features import FeatureMap, GaussianFeatures, NetworkFeatures, ResultTwo
+from .layer import Weights
 from .learned import learned_function
+from .origin import first_layer
 from .readout import Fit, fitter
-from .statistics import drop_single_letter, summary_statistics
+from .statistics import summary_statistics
 
 ENOUGH_SAMPLES = 20_000
 """Test samples (10 d if that is more) where the average over inputs is not available in closed form."""
@@ -28,7 +30,7 @@ ENOUGH_SAMPLES = 20_000
 class Task:
     """All that a trial needs, picklable: a model and a target with plain numbers, and what to fit."""
 
-    model: Network | SpikedRF
+    model: Model
     target: Target
     d: int
     trial: int
@@ -46,7 +48,7 @@ class Task:
 
 
 def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarray]:
-    """Every statistic of the trial: per point those of its readout (points last), else those of the layer."""
+    """Every statistic of the trial, with the dimensions of `axes`; behind them the points, for those of a readout."""
     backend = backend or make_backend(task.backend, task.device, task.dtype)
     with backend.at_work():
         return _measured(task, backend)
@@ -56,10 +58,10 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     draws = Draws(task.seed, task.trial, backend)
     layer = first_layer(task.model, task.target, task.d, draws, task.bulk)
     features = _features(task, layer, draws)
-    train = Data(Batch.TRAIN, task.target, layer.theta, draws)
+    train = Data(Purpose.TRAIN, task.target, layer.theta, draws)
 
     def rows(n: int) -> Iterator[tuple[Any, Any]]:
-        return ((features(block, Batch.TRAIN), block.labels) for block in train.blocks(n))
+        return ((features(block, Purpose.TRAIN), block.labels) for block in train.blocks(n))
 
     problems = _problems(task.points)
     fits = fitter(as_loss(task.loss), task.method)(rows, layer.rows.shape[0], problems, backend)
@@ -68,15 +70,28 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
     answers |= _errors(task, features, layer, draws, readouts, answers)
     if task.learned_at:
-        at, weights = np.array(task.learned_at), (layer.rows, layer.theta)
-        answers["learned"] = learned_function(readouts, *weights, at, task.model.activation, layer.biases)
-    return answers | {name: drop_single_letter(value, name) for name, value in layer.measured.items()}
+        at, weights = np.array(task.learned_at), (layer.rows, layer.theta[0])
+        answers["learned"] = learned_function(readouts, *weights, at, task.model.activation, layer.biases).T
+    return _shaped(answers, layer.measured, task)
+
+
+def _shaped(
+    answers: dict[str, np.ndarray], measured: dict[str, np.ndarray], task: Task
+) -> dict[str, np.ndarray]:
+    """Without the axes of size one that `axes` leaves out."""
+    axes, sized = Axes(task.model), {}
+    for name, values in (answers | measured).items():
+        kept = len(axes.of(name)) + (name in answers)
+        while values.ndim > kept:
+            values = np.squeeze(values, axis=next(i for i, size in enumerate(values.shape) if size == 1))
+        sized[name] = values
+    return sized
 
 
 def _errors(
     task: Task,
-    features: Features,
-    layer: Layer,
+    features: FeatureMap,
+    layer: Weights,
     draws: Draws,
     readouts: Any,
     statistics: dict[str, np.ndarray],
@@ -87,16 +102,16 @@ def _errors(
     errors = {} if exact is None else {"test_error": exact}
     if exact is None or target.binary:
         samples = task.n_test or max(ENOUGH_SAMPLES, 10 * task.d)
-        test = Data(Batch.TEST, target, layer.theta, draws)
+        test = Data(Purpose.TEST, target, layer.theta, draws)
         errors = evaluate.sampled_errors(features, test, samples, readouts, backend) | errors
     if target.binary:
         sizes = np.array([n for n, _ in task.points])
-        train = Data(Batch.TRAIN, target, layer.theta, draws)
+        train = Data(Purpose.TRAIN, target, layer.theta, draws)
         errors["train_error_01"] = evaluate.wrong_training_signs(features, train, sizes, readouts, backend)
     return errors
 
 
-def _features(task: Task, layer: Layer, draws: Draws) -> Features:
+def _features(task: Task, layer: Weights, draws: Draws) -> FeatureMap:
     if task.features == "gaussian":
         assert isinstance(task.model, SpikedRF)  # refused earlier, with a sentence
         return GaussianFeatures(layer, ResultTwo(task.model), draws)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..losses import as_loss
-from ..model import Network, SpikedRF, Target, as_target, check_model
+from ..model import Model, Target, as_target, check_model
 from ..parameters import parameter
 from ..simulation import check
 
@@ -73,7 +73,7 @@ class Sweep:
     It must be plain data, since results are kept under what they are: functions are names or expressions.
     """
 
-    model: Network | SpikedRF
+    model: Model
     target: Target
     alpha: Any
     lam: Any
@@ -85,7 +85,7 @@ class Sweep:
 
         def __init__(
             self,
-            model: Network | SpikedRF,
+            model: Model,
             target: Target | FunctionLike,
             alpha: Parameter,
             lam: Parameter,
@@ -143,9 +143,8 @@ class Sweep:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Sweep:
         """The sweep that `to_dict` wrote."""
-        kind = {"Network": Network, "SpikedRF": SpikedRF}[data["model"]["kind"]]
         return cls(
-            **{**data, "model": kind.from_dict(data["model"]), "target": Target.from_dict(data["target"])}
+            **{**data, "model": Model.from_dict(data["model"]), "target": Target.from_dict(data["target"])}
         )
 
 

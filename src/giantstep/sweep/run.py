@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
+from ..progress import Display
 from ..simulation.check import check_count
 from .description import Sweep, canonical
 from .executors import Executor, WorkerDied, alone, cluster, cores, local
@@ -20,7 +21,6 @@ from .export import Results, results
 from .job import RESULTS_VERSION, Job, Outcome
 from .parts import Part, parts
 from .problems import StoreError, SweepError
-from .progress import Display
 from .status import tally
 from .store import Store
 from .toml import read

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..progress import duration
 from .description import Sweep
 from .parts import Part, parts
 from .points import positions
-from .progress import duration
 from .store import Store
 
 

@@ -8,6 +8,7 @@ lam = [0.01, 0.1]
 activation = "tanh"
 eta = [0.5, 1, 2]                    # eta and alpha0: a network; r and gamma: spiked random features
 alpha0 = 2
+steps = [1, 2]                       # so many such steps; or a list of tables, [[model.steps]] with eta and alpha0
 
 [theory]                             # may be empty; leave it out for none
 [simulation]
@@ -24,12 +25,19 @@ from typing import Any
 
 import numpy as np
 
-from ..cli.ranges import numbers
 from ..errors import ExpressionError, ParameterError
-from ..model import Letters, Network, SpikedRF, Target
+from ..model import Letters, Network, SpikedRF, Step, Target
+from ..ranges import numbers
 from .description import Sweep, check_keys, fields_of
 
-_WORDS = ("activation", "function", "readout", "step_loss", "kind")  # what is not a number in these tables
+_WORDS = (
+    "activation",
+    "function",
+    "readout",
+    "step_loss",
+    "loss",
+    "kind",
+)  # what is not a number in these tables
 _LETTERS = ("values", "weights", "biases", "c")
 
 
@@ -78,7 +86,7 @@ def _model(given: Any) -> Network | SpikedRF:
     if not isinstance(given, dict):
         raise ParameterError(f"model = {given!r} is not a table; begin it with a line [model]")
     kinds = {"network": Network, "spikedrf": SpikedRF}
-    default = "network" if {"eta", "alpha0"} & set(given) else "spikedrf"
+    default = "network" if {"eta", "alpha0", "steps"} & set(given) else "spikedrf"
     name = str(given.get("kind", default))
     kind = kinds.get(name.lower())
     if kind is None:
@@ -91,11 +99,23 @@ def _model(given: Any) -> Network | SpikedRF:
             "model has neither eta and alpha0, which make a network, nor r and gamma, which make spiked features"
         )
     check_keys("model", given, ["kind", *names], needed)
-    values = _values("model", {key: value for key, value in given.items() if key != "kind"})
+    plain = {key: value for key, value in given.items() if key != "kind"}
+    schedule = plain.pop("steps") if _is_schedule(plain.get("steps")) else None
+    values = _values("model", plain)
+    if schedule is not None:
+        for place, step in enumerate(schedule, start=1):
+            check_keys(f"model.steps {place}", step, *fields_of(Step))
+        values["steps"] = [
+            Step(**_values(f"model.steps {t}", step)) for t, step in enumerate(schedule, start=1)
+        ]
     if isinstance(values.get("readout"), dict):
         check_keys("model.readout", values["readout"], _LETTERS, ("values", "weights"))
         values["readout"] = Letters(**values["readout"])
     return kind(**values)
+
+
+def _is_schedule(given: Any) -> bool:
+    return isinstance(given, list) and bool(given) and all(isinstance(step, dict) for step in given)
 
 
 def _target(given: Any) -> Target:
@@ -112,7 +132,8 @@ def _values(where: str, table: dict[str, Any]) -> dict[str, Any]:
     for word in set(table) & set(_WORDS) - {"readout"}:
         if not isinstance(table[word], str):
             raise ParameterError(f"{where}.{word} = {table[word]!r} is not a text")
-    return {key: value if key in _WORDS else _grid(f"{where}.{key}", value) for key, value in table.items()}
+    words = {*_WORDS, *({"rows"} if isinstance(table.get("rows"), str) else ())}
+    return {key: value if key in words else _grid(f"{where}.{key}", value) for key, value in table.items()}
 
 
 def _grid(key: str, given: Any) -> Any:

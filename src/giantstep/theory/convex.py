@@ -11,6 +11,8 @@ linearised step: the score answers a change of the mean field by -G times it. Al
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .bulk import Bulk
@@ -22,6 +24,7 @@ from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
 from .equations.state import Coordinates, State, fields
 from .features import Features, Label
+from .solver import OnRule
 from .symmetric import packing
 
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
@@ -29,6 +32,21 @@ _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
+
+
+class Convex:
+    """The solver of any other convex loss; see `giantstep.theory.solver`."""
+
+    linear = False
+
+    def finest(self, spikes: int, cut: bool) -> int:
+        return 64 if cut else 256 if spikes == 1 else 64 if spikes == 2 else 24
+
+    def restart(self, solution: Solution) -> np.ndarray:
+        return solution.start
+
+    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+        return solve(rule.features, rule.label, rule.bulk, rule.channel, rule.setting, thorough, start)
 
 
 class _Problem:
@@ -43,15 +61,15 @@ class _Problem:
         U, A = setting.alpha.shape
         self.shape = (U, A)
         self.rows = np.repeat(np.arange(U), A)
-        N = self.averages.phi.shape[-1]
-        self._scores = [np.zeros((U * A, N)) for _ in Scores._fields]
+        N, k = self.averages.phi.shape[-1], bulk.modes.signals
+        self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
 
     def fields(self, state: State) -> tuple[np.ndarray, ...]:
         """M, P, V and q on the κ nodes, [U, A, N]."""
         return fields(state, self.averages, self.pack, self.wobble)
 
     def _channel_arguments(self, fields: tuple[np.ndarray, ...], at: np.ndarray) -> tuple[np.ndarray, ...]:
-        flat = (field.reshape(len(self.rows), -1)[at] for field in fields)
+        flat = (field.reshape(len(self.rows), *field.shape[2:])[at] for field in fields)
         return (self.rows[at], *flat, self.setting.noise.reshape(-1)[at])
 
     def training(self, fields: tuple[np.ndarray, ...]) -> Training:
@@ -70,7 +88,7 @@ class _Problem:
         found = self.channel.scores(*self._channel_arguments(fields, active))
         for kept, new in zip(self._scores, found, strict=True):
             kept[active] = new
-        scores = Scores(*(kept.reshape(*self.shape, -1) for kept in self._scores))
+        scores = Scores(*(kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores))
         new = self.coordinates.vector(self._answer(state, fields, scores))
         return np.where(active.reshape(self.shape)[..., None], new, x).reshape(active.size, -1)
 
@@ -79,6 +97,7 @@ class _Problem:
         averages, setting, bulk, pack = self.averages, self.setting, self.bulk, self.pack
         ratio, K = setting.ratio, pack.groups
         M, _, V, q = fields
+        U, A = self.shape
         hat = ratio * averages.hats(scores.G)
         response = respond(bulk, state.V, hat, setting.beta, setting.lam)
         slope = np.maximum(scores.G, self.channel.loss.floor(V, q))
@@ -92,13 +111,13 @@ class _Problem:
             pack.matrix(hat),
             pairs,
             ratio * averages.on_means(scores.F1 + slope * M),
-            ratio * averages.on_mu1(scores.Dy),
+            (ratio[..., None] * averages.on_mu1(scores.Dy)).reshape(U, A, -1),
             ratio[..., 0] * averages.size,
         )
         tangent = total_tangent(response)
         noise = apply(tangent, ratio * averages.hats(scores.F2))
         norms = noise + signal_norms(bulk, response, tangent, means)
-        return State(self._closed(state.V, response), norms, means.values, means.psi)
+        return State(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
 
     def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
         """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
@@ -115,8 +134,9 @@ class _Problem:
         V2 = share / (1.0 + self.setting.lam[..., None])
         V1 = V2[..., :, None] * np.eye(K)
         q = 0.5 * self.pack.pack(np.broadcast_to(np.diag(share), V1.shape), np.broadcast_to(share, V2.shape))
-        means = np.zeros((*self.shape, self.bulk.modes, K))
-        return self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, np.zeros_like(V2)))
+        modes = self.bulk.modes
+        means, psi = (np.zeros((*self.shape, count, K)) for count in (modes.means, modes.signals))
+        return self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, psi, modes))
 
     def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
         shaped = (a.reshape(*self.shape, -1) for a in (new, old))
@@ -172,7 +192,7 @@ def _continue_in_lam(problem: _Problem, found: FixedPoint, tolerance: float, fac
     path = FixedPoint(problem.cold().reshape(len(todo), -1), *_unknown(len(todo)))
     for stage in range(_STAGES, -1, -1):
         easier = final * factor ** (stage / _STAGES)
-        problem.setting = Setting(setting.alpha, setting.beta, easier, setting.noise, setting.d, setting.unit)
+        problem.setting = replace(setting, lam=easier)
         path.residual = np.where(todo, np.inf, 0.0)
         last = stage == 0
         _search(problem, path, tolerance if last else 1e-4, damping=0.6)
@@ -187,8 +207,8 @@ def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
     found_fields = problem.fields(state)
     training = Training(*(problem.mean(values) for values in problem.training(found_fields)))
     M, P, _, q = found_fields
-    t0, t1, t2 = (t[:, None, :] for t in label.clean or label[:3])
-    R = t2 - 2.0 * M * t0 + M * M - 2.0 * P * t1 + q
+    t0, t1, t2 = (t[:, None] for t in label.clean or label[:3])
+    R = t2 - 2.0 * M * t0 + M * M - 2.0 * (P * t1).sum(axis=2) + q
     return Solution(
         state=state,
         test_error=problem.averages.mean(R),

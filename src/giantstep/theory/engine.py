@@ -14,26 +14,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..gaussian import STRIDES, extrapolated_error
-from ..losses import square as square_loss
-from . import convex, square
-from .bulk import Bulk
-from .channel import make_channel
-from .equations.layers import Profile, bends, profile_of
+from .equations.averages import Averages
+from .equations.crossings import Profile, bends, profile_of
 from .equations.limits import Limits
-from .equations.means import Setting
-from .equations.signs import count_wrong_signs
+from .equations.means import Setting, wobble
+from .equations.signs import WrongSigns, count_wrong_signs, wrong_signs_on_rules
 from .equations.solution import Solution
+from .equations.state import fields
 from .features import Features, Label
 from .problem import BLOCK, Problem
+from .solver import OnRule, Solver, solver_of
+from .square import scale
 from .status import CONVERGED, FAILED, IMPRECISE, RARE_INPUTS, SEPARABLE, UNSOLVED
 from .symmetric import packing
 
 RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
-_FINEST_CONVEX = (
-    256  # κ intervals at which refinement gives up for losses that need rules in two dimensions or more,
-)
-_FINEST_LAYERS = 64  # and between the cuts of thin layers
+_COARSEST = 48  # κ intervals per piece to begin with
 _FARTHEST = 2.0  # how much the range of κ may grow
 _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
 _HARDLY_EVER = (
@@ -53,9 +50,10 @@ def solve(problem: Problem, tolerance: float, progress: Callable[[float], None] 
     U, A = problem.alpha.shape
     answers: Answers = {}
     done = 0
-    for chunk, points in problem.blocks(problem.coarsest):
+    solver = solver_of(problem.loss)
+    for chunk, points in problem.blocks(_COARSEST):
         for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * problem.width // BLOCK))):
-            found = _solve_rectangle(_Rectangle(problem, chunk, block, points), tolerance)
+            found = _solve_rectangle(_Rectangle(problem, solver, chunk, block, points), tolerance)
             for name, values in found.items():
                 if name not in answers:
                     answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
@@ -71,6 +69,7 @@ class _Rectangle:
     """Some first layers with some settings of the readout, the rule in κ to solve them on, and where to start."""
 
     problem: Problem
+    solver: Solver
     chunk: np.ndarray  # first layers
     block: np.ndarray  # settings
     points: int  # κ intervals per piece
@@ -82,9 +81,7 @@ class _Rectangle:
     @property
     def finest(self) -> int:
         """κ intervals per piece beyond which it is not refined."""
-        if self.problem.loss == square_loss:
-            return self.problem.finest
-        return _FINEST_CONVEX if self.layers is None else _FINEST_LAYERS
+        return self.solver.finest(self.problem.frame(self.chunk).spikes, self.layers is not None)
 
 
 @dataclass
@@ -95,7 +92,7 @@ class _Attempt:
     solution: Solution  # on the finest of the three rules
     error: np.ndarray  # quadrature error, [U, A], that of the wrong signs apart
     final: np.ndarray  # where nothing is gained by refining, [U, A]
-    profile: Profile | None  # fields as functions of κ, for binary labels
+    profile: Profile | None  # fields as functions of κ, for binary labels and one spike
 
 
 def _solve_rectangle(rectangle: _Rectangle, tolerance: float) -> Answers:
@@ -114,14 +111,25 @@ def _refinements(
     """Smaller rectangles with finer rules that hold all unresolved points, and where they lie in this one."""
     if not unresolved.any():
         return
-    problem, chunk, block = rectangle.problem, rectangle.chunk, rectangle.block
-    start = attempt.solution.start
+    chunk, block = rectangle.chunk, rectangle.block
+    start = rectangle.solver.restart(attempt.solution)
     cuts = _cuts(rectangle, attempt)
     if cuts is not None and cuts.size:
         for at in np.argwhere(unresolved):
             u, a = at[:1], at[1:]
-            alone = _Rectangle(problem, chunk[u], block[a], _LAYERS_POINTS, farther=rectangle.farther)
-            yield u, a, replace(alone, start=start[np.ix_(u, a)], layers=cuts[u, a])
+            yield (
+                u,
+                a,
+                replace(
+                    rectangle,
+                    chunk=chunk[u],
+                    block=block[a],
+                    points=_LAYERS_POINTS,
+                    refinement=0,
+                    start=None if start is None else start[np.ix_(u, a)],
+                    layers=cuts[u, a],
+                ),
+            )
     elif 2 * rectangle.points <= rectangle.finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         cut_off = (attempt.solution.tail[unresolved] > tolerance).any()
@@ -132,7 +140,7 @@ def _refinements(
             points=2 * rectangle.points,
             refinement=rectangle.refinement + 1,
             farther=min(_FARTHEST, rectangle.farther * 4.0 / 3.0) if cut_off else rectangle.farther,
-            start=None if problem.loss == square_loss else start[np.ix_(u, a)],
+            start=None if start is None else start[np.ix_(u, a)],
         )
         yield u, a, finer
 
@@ -143,58 +151,68 @@ def _cuts(rectangle: _Rectangle, attempt: _Attempt) -> np.ndarray | None:
     The square loss has no bends, and real labels, which have no profile, blur thin layers.
     """
     suspected = rectangle.layers is None and rectangle.points >= _LAYERS_FROM
-    if attempt.profile is None or rectangle.problem.loss == square_loss or not suspected:
+    if attempt.profile is None or rectangle.solver.linear or not suspected:
         return None
     return bends(attempt.profile, rectangle.problem.loss).reshape(*attempt.error.shape, -1)
 
 
 def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     """Solve a rectangle on three nested rules, and judge every point by their differences."""
-    problem, chunk = rectangle.problem, rectangle.chunk
+    problem, chunk, solver = rectangle.problem, rectangle.chunk, rectangle.solver
     table = problem.table(chunk, rectangle.points, rectangle.farther, rectangle.layers)
-    rules = [table.at(stride) for stride in reversed(STRIDES)]
-    limits = Limits(problem, chunk, rectangle.block, *rules[-1])
+    tabulated = [table.at(stride) for stride in STRIDES]
+    limits = Limits(problem, chunk, rectangle.block, *tabulated[0])
     setting = limits.setting
     bulks = problem.bulks(chunk, rectangle.refinement)
+    rules = [
+        OnRule(problem, chunk, *both, bulk, setting, rectangle.points // stride)
+        for both, bulk, stride in zip(tabulated, bulks, STRIDES, strict=True)
+    ]
     profile = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solutions = _on_rules(rectangle, rules, bulks, setting)
-        solution = solutions[-1]
-        error = _quadrature_error(solutions, rules[-1], problem.loss == square_loss)
-        answers = _answers(solution, error)
+        solutions = _on_rules(solver, rules, rectangle.start)
+        solution = solutions[0]
+        error = _quadrature_error(solutions, tabulated[0], solver.linear)
+        error = np.maximum(error, problem.origin.error[chunk][:, None])
+        answers = _answers(problem, chunk, solution, error)
         if problem.law is not None:  # on a rule of their own, which refining this one does not improve
-            profile = profile_of(problem, chunk, solution, bulks[0], setting, rules[-1][0].kappa)
-            test, train, off = count_wrong_signs(profile, problem.law, problem.loss)
-            answers["test_error_01"] = test.reshape(error.shape)
-            answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train.reshape(error.shape))
-            off = off.reshape(error.shape)
+            if solution.state.modes.spikes == 1:
+                profile = profile_of(problem, chunk, solution, bulks[0], setting, tabulated[0][0].kappa[:, 0])
+                signs = count_wrong_signs(profile, problem.law, problem.loss)
+            else:
+                signs = _wrong_signs(rules, solutions)
+            test, train, off = (part.reshape(error.shape) for part in signs)
+            answers["test_error_01"] = test
+            answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train)
             answers["quadrature_error"] = np.where(off > _SIGNS_ACCEPTED, np.maximum(error, off), error)
     limits.apply(answers)
-    separable = problem.loss.margin and _separable(solution, *rules[-1], setting)
+    separable = problem.loss.margin and _separable(solution, *tabulated[0], setting)
     final = limits.diverging | (separable & (answers["code"] == UNSOLVED))
     _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
     return _Attempt(answers, solution, error, final, profile)
 
 
-def _on_rules(
-    rectangle: _Rectangle,
-    rules: list[tuple[Features, Label]],
-    bulks: tuple[Bulk, Bulk, Bulk],
-    setting: Setting,
-) -> list[Solution]:
-    """Solutions on the three rules, coarse to fine, each starting from the last."""
-    problem, start = rectangle.problem, rectangle.start
+def _on_rules(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
+    """Solutions on the three rules, finest first; found from coarse to fine, each starting from the last."""
     solutions: list[Solution] = []
-    for (features, label), bulk, stride in zip(rules, reversed(bulks), reversed(STRIDES), strict=True):
-        if problem.loss == square_loss:
-            found = square.solve(features, label, bulk, setting, start)
-        else:
-            gamma, fineness = problem.gamma[rectangle.chunk], rectangle.points // stride
-            channel = make_channel(problem.loss, problem.law, problem.target, features.kappa, gamma, fineness)
-            found = convex.solve(features, label, bulk, channel, setting, stride == 1, start)
-        solutions.append(found)
-        start = found.start
+    for rule, stride in zip(reversed(rules), reversed(STRIDES), strict=True):
+        solutions.insert(0, solver.solve(rule, start, thorough=stride == 1))
+        start = solutions[0].start
     return solutions
+
+
+def _wrong_signs(rules: list[OnRule], solutions: list[Solution]) -> WrongSigns:
+    """Shares of wrong signs on the rules in κ themselves, where there are several spikes."""
+    U, A = rules[0].setting.alpha.shape
+    rows = np.repeat(np.arange(U), A)
+    points = []
+    for rule, solution in zip(rules, solutions, strict=True):
+        averages, pack = Averages(rule.features, rule.bulk.modes), packing(len(rule.bulk.weights))
+        found = fields(solution.state, averages, pack, wobble(rule.bulk, rule.setting))
+        flat = tuple(field.reshape(U * A, *field.shape[2:]) for field in found)
+        weights = np.broadcast_to(rule.features.weights, (U, rule.features.weights.shape[-1]))[rows]
+        points.append((weights, rule.channel, flat))
+    return wrong_signs_on_rules(points, rows)
 
 
 def _separable(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
@@ -212,31 +230,35 @@ def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label],
     """
     features, label = finest
     power = (features.weights * label.t2).sum(axis=-1)[:, None]
-    error = solutions[-1].tail.copy()
+    error = solutions[0].tail.copy()
     for name, least in _MONITORED:
-        coarse, middle, fine = (getattr(s, name) for s in solutions)
+        fine, middle, coarse = (getattr(s, name) for s in solutions)
         size = np.maximum(np.abs(fine), least * power) + 1e-300
         found = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
-        error = np.maximum(error, found + solutions[-1].tail)
+        error = np.maximum(error, found + solutions[0].tail)
     if linear:
-        coarse, middle, fine = (s.state.V for s in solutions)
-        size = square.scale(fine, packing(solutions[-1].state.groups))
+        fine, middle, coarse = (s.state.V for s in solutions)
+        size = scale(fine, packing(solutions[0].state.groups))
         last, previous = ((np.abs(a - b) / size).max(axis=-1) for a, b in ((fine, middle), (middle, coarse)))
         error = np.maximum(error, extrapolated_error(last, previous))
     return np.where(np.isfinite(error), error, np.inf)
 
 
-def _answers(solution: Solution, error: np.ndarray) -> Answers:
-    state = solution.state
+def _answers(problem: Problem, chunk: np.ndarray, solution: Solution, error: np.ndarray) -> Answers:
+    state, frame = solution.state, problem.frame(chunk)
     pack = packing(state.groups)
     failed = ~(solution.residual <= RESIDUAL_TOLERANCE)
+    zeta = np.zeros((*error.shape, max(problem.spikes, problem.directions), state.groups), state.means.dtype)
+    zeta[:, :, : frame.spikes] = (
+        np.swapaxes(frame.back, -1, -2)[:, None] @ state.zeta
+    )  # along the directions given
     return {
         "test_error": solution.test_error,
         "train_error": solution.train_error,
         "train_loss": solution.train_loss,
         "m": state.m,
-        "zeta": state.zeta,
-        "psi": state.psi,
+        "zeta": zeta,
+        "psi": frame.turn[:, None] @ state.psi,
         "chi": state.chi,
         "q1": pack.matrix(state.q),
         "q2": pack.vector(state.q),

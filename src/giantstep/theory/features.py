@@ -6,47 +6,39 @@ the features through μ0, μ1, μ2², and the target through its moments given �
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from ..functions import Function
-from ..gaussian import (
-    STRIDES,
-    UNRESOLVED,
-    Moments,
-    line_rule,
-    nested,
-    piecewise_rule,
-    points_needed,
-    sample,
-    tail_reach,
-)
+from ..gaussian import UNRESOLVED, Moments, nested, points_needed, round_up, sample, tail_reach
 from .labels import BinaryLaw
+from .layer import Frame
+from .rule import Rule, across_intervals
+from .smoothed import tabulated
 
 _INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
 _SHARP = 0.5  # width in κ below which a smoothed jump of the target is cut out rather than resolved
 _LAYER = 6.0  # half-width, in standard deviations, of what is cut out
+_BLOCK = 1 << 21  # function values in flight
 
 
 class Features(NamedTuple):
     """Coefficients of U models × K groups on N nodes in κ: σ ≃ μ0 1 + μ1 Wx + μ2 ξ, and ∂μ0/∂c."""
 
-    kappa: np.ndarray  # [U or 1, N]
+    kappa: np.ndarray  # [U or 1, S, N]
     weights: np.ndarray  # [U or 1, N], Gaussian weights of the nodes
     mu0: np.ndarray  # [U, K, N]
     mu1: np.ndarray
     mu2sq: np.ndarray
     dmu0: np.ndarray
-    kappa2: np.ndarray | None = None  # projection on a second spike, where there is one
 
 
 class Label(NamedTuple):
-    """Moments of the labels Y given κ, over y = θ⊥·x and the labels' own law: E Y, E[yY], E Y²; all [U, N].
+    """Moments of the labels Y given κ, over y (the rest of the target's directions) and the labels' own law.
 
-    Additive noise is not included: it only adds its variance to the last. `clean` are the moments of the
-    noiseless target where those differ (binary labels with flips and the like).
+    E Y [U, N], E[y_m Y] [U, k, N], E Y² [U, N]. Additive noise is not included: it only adds its variance to the
+    last. `clean` are the moments of the noiseless target where those differ (binary labels with flips and the like).
     """
 
     t0: np.ndarray
@@ -58,14 +50,6 @@ class Label(NamedTuple):
 def coefficient_moments(moments: Moments, c: np.ndarray) -> tuple[np.ndarray, ...]:
     """(μ0, μ1, μ2², ∂μ0/∂c) from the Gaussian moments of σ(rκ + √c z)."""
     return moments.mean, moments.first / np.sqrt(c), moments.remainder, moments.second / (2.0 * c)
-
-
-class Tabulated(Protocol):
-    """Features and label on three nested rules in κ."""
-
-    def at(self, stride: int) -> tuple[Features, Label]:
-        """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
-        ...
 
 
 class Table:
@@ -82,50 +66,90 @@ class Table:
         self,
         activation: Function,
         target: Function,
-        r: np.ndarray,
+        frame: Frame,
         c: np.ndarray,
         biases: np.ndarray,
-        gamma: np.ndarray,
         points: int,
         farther: float = 1.0,
         law: BinaryLaw | None = None,
         layers: np.ndarray | None = None,
     ):
-        total = float(np.sqrt(c + r**2).max())
-        reach = farther * max(tail_reach(activation, _round_up(total)), tail_reach(target, 1.0))
-        rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
+        b, gamma = frame.b, frame.gamma[:, 0]
+        total = float(np.sqrt(c + (b**2).sum(axis=-1)).max())
+        own = tail_reach(activation, round_up(total))
+        reach = farther * max(own, tail_reach(target, 1.0))
         sharp = layers is not None or bool(is_sharp(target, gamma).any())
+        cuts = None
         if sharp:
             cuts = label_layers(target.breakpoints, gamma)
             cuts = cuts if layers is None else np.concatenate([cuts, layers], axis=-1)
-            self._kappa, self._weights = piecewise_rule(cuts, points, reach)
-        else:
-            line, weights = line_rule(2 * points, reach)
-            self._kappa, self._weights = line[None, None], tuple(w[None, None] for w in weights)
+        across = across_intervals(b, c, points)
+        self._rule = rule = Rule(points, reach, cuts, across, farther * own)
         self._c = c[:, :, None]
-        self._features = _Column(activation, r, biases, np.sqrt(c), self._kappa, reach, symmetric=not sharp)
-        self._law, self._gamma = law, gamma
-        if law is None:
-            self._label = _Column(
-                target, gamma[:, None], np.zeros(1), rho[:, None], self._kappa, reach, symmetric=not sharp
+        if frame.spikes == 1:
+            scale = np.sqrt(c)
+            self._features = _Column(
+                activation, b[..., 0], biases, scale, rule.first, reach, symmetric=not sharp
             )
+        else:
+            self._features = _Sheet(activation, b, biases, c, rule, own)
+        self._law, self._gamma, self._rho = law, gamma, frame.rho[:, 0]
+        if law is None:
+            slope, scale = gamma[:, None], self._rho[:, None]
+            self._label = _Column(target, slope, np.zeros(1), scale, rule.first, reach, symmetric=not sharp)
 
     def at(self, stride: int) -> tuple[Features, Label]:
         """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
-        kappa = self._kappa[..., nested(stride)]
-        flat = (*kappa.shape[:1], -1)
-        weights = self._weights[STRIDES.index(stride)]
+        kappa, weights = self._rule.at(stride)
         coefficients = coefficient_moments(self._features.moments(stride), self._c)
-        features = Features(kappa.reshape(flat), weights.reshape(flat), *coefficients)
-        return features, self._label_at(features.kappa, stride)
+        label = self._label_at(self._rule.line(stride)[0], stride)
+        times = self._rule.others(stride)
+        if times > 1:
+            label = _repeated(label, times)
+        return Features(kappa, weights, *coefficients), label
 
     def _label_at(self, kappa: np.ndarray, stride: int) -> Label:
         law = self._law
         if law is None:
             label = self._label.moments(stride)
-            return Label(label.mean[:, 0], label.first[:, 0], label.square[:, 0])
-        clean = None if law == law.clean else law.clean.moments(self._gamma, kappa)
-        return Label(*law.moments(self._gamma, kappa), clean)
+            return Label(label.mean[:, 0], label.first, label.square[:, 0])
+        t0, t1, t2 = law.moments(self._gamma, kappa)
+        clean = None
+        if law != law.clean:
+            c0, c1, c2 = law.clean.moments(self._gamma, kappa)
+            clean = (c0, c1[:, None], c2)
+        return Label(t0, t1[:, None], t2, clean)
+
+
+def _repeated(label: Label, times: int) -> Label:
+    """Moments along the first direction, the same for all nodes across it."""
+    parts = [np.repeat(part, times, axis=-1) for part in label[:3]]
+    clean = label.clean and tuple(np.repeat(part, times, axis=-1) for part in label.clean)
+    return Label(*parts, clean)  # type: ignore[arg-type]
+
+
+class _Sheet:
+    """Moments of σ(b·κ + bias + √c z) on the nodes of a plane or a space."""
+
+    def __init__(
+        self, f: Function, b: np.ndarray, biases: np.ndarray, c: np.ndarray, rule: Rule, reach: float
+    ):
+        self._f, self._b, self._biases, self._c, self._rule, self._reach = f, b, biases, c, rule, reach
+
+    def moments(self, stride: int) -> Moments:
+        argument = self._b @ self._rule.at(stride)[0] + self._biases[:, None]  # [U, K, N]
+        widest, span = float(np.sqrt(self._c.max())), float(np.abs(argument).max())
+        nodes = points_needed(self._f, round_up(widest), self._reach, round_up(span), _INNER_TOLERANCE)
+
+        def averages(shift: np.ndarray, c: np.ndarray) -> np.ndarray:
+            pieces = max(1, shift.size * nodes // _BLOCK)
+            parts = [
+                sample(self._f, a, np.sqrt(v), nodes, self._reach).moments()
+                for a, v in zip(np.array_split(shift, pieces), np.array_split(c, pieces), strict=True)
+            ]
+            return np.concatenate([np.stack(part) for part in parts], axis=-1)
+
+        return Moments(*tabulated(averages, argument, self._c))
 
 
 class _Column:
@@ -149,7 +173,7 @@ class _Column:
         if self._parity:
             kappa = kappa[..., kappa.shape[-1] // 2 :]
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]
-        span, widest = _round_up(float(np.abs(argument).max())), _round_up(float(scale.max()))
+        span, widest = round_up(float(np.abs(argument).max())), round_up(float(scale.max()))
         n = points_needed(f, widest, reach, span, _INNER_TOLERANCE)
         self._samples = sample(f, argument, scale[:, :, None, None], n, reach)
         self._resolved = self._samples.moments() if n < UNRESOLVED else None
@@ -173,18 +197,13 @@ class _Column:
 
 
 def features_at(
-    activation: Function,
-    r: np.ndarray,
-    c: np.ndarray,
-    biases: np.ndarray,
-    kappa: np.ndarray,
-    weights: np.ndarray,
+    activation: Function, b: np.ndarray, c: np.ndarray, biases: np.ndarray, kappa: np.ndarray
 ) -> Features:
-    """Coefficients of U first layers at κ [U, N] of one's own, with their weights."""
-    reach = tail_reach(activation, _round_up(float(np.sqrt(c + r**2).max())))
-    column = _Column(activation, r, biases, np.sqrt(c), kappa[:, None], reach, symmetric=False)
+    """Coefficients of U first layers with one spike b [U, K] at κ [U, N] of one's own; nodes of weight one."""
+    reach = tail_reach(activation, round_up(float(np.sqrt(c + b**2).max())))
+    column = _Column(activation, b, biases, np.sqrt(c), kappa[:, None], reach, symmetric=False)
     coefficients = coefficient_moments(column.moments(1), c[:, :, None])
-    return Features(kappa, weights, *coefficients)
+    return Features(kappa[:, None], np.ones_like(kappa), *coefficients)
 
 
 def is_sharp(target: Function, gamma: np.ndarray) -> np.ndarray:
@@ -194,9 +213,9 @@ def is_sharp(target: Function, gamma: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(0.0, 1.0 - gamma**2)) < _SHARP * np.abs(gamma)
 
 
-def doublings(r: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """How often a usual number of κ intervals is doubled, [U]: features vary on the scale √c/r."""
-    steepness = (np.abs(r) / np.sqrt(c)).max(axis=1)
+def doublings(lengths: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """How often a usual number of κ intervals is doubled, [U]: features vary on the scale √c/(spike's length)."""
+    steepness = (lengths / np.sqrt(c)).max(axis=1)
     return np.minimum(np.ceil(np.log2(np.maximum(steepness / 2.0, 1.0))), 4).astype(int)
 
 
@@ -214,8 +233,3 @@ def label_layers(breakpoints: tuple[float, ...], gamma: np.ndarray) -> np.ndarra
     slope = np.where(gamma == 0.0, 1.0, gamma)[:, None, None]
     cuts = (np.asarray(breakpoints)[:, None] + layer * rho[:, None, None]) / slope
     return cuts.reshape(len(gamma), -1)
-
-
-def _round_up(value: float) -> float:
-    """The next quarter power of two, so that caches keyed on a scale are hit."""
-    return 0.0 if value == 0.0 else 2.0 ** (math.ceil(4.0 * math.log2(value)) / 4.0)

@@ -2,73 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from ..functions import Function
 from ..losses import Loss, square
 from .bulk import Bulk
-from .features import Table, Tabulated, doublings, evaluations_per_model, is_sharp
+from .features import Table, doublings, evaluations_per_model, is_sharp
 from .labels import BinaryLaw
+from .layer import Frame
+from .origin import Origin
+from .rows import Rows
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
+_ON_A_PLANE = {
+    2: 32,
+    3: 24,
+    4: 16,
+}  # κ intervals in each half of a direction to begin with, where there are several
 
-# bulks(chunk, refinement) gives the bulk of some first layers on three nested rules, finest first; the rules
-# that a bulk may have inside (over the first batch) have 2^refinement times their usual number of nodes
-Bulks = Callable[[np.ndarray, int], tuple[Bulk, Bulk, Bulk]]
+
+class Block(NamedTuple):
+    """First layers that can be worked on together, and κ intervals per piece to begin with."""
+
+    chunk: np.ndarray
+    points: int
 
 
 @dataclass
 class Problem:
-    """What `predict` asks: K groups; first layers [U, K] or [U]; readout settings [U, A]."""
+    """What `predict` asks: first layers, the law of their rows, the labels, and readout settings [U, A]."""
 
-    activation: Function
+    origin: Origin
+    rows: Rows
     target: Function
-    weights: np.ndarray  # [K]
-    biases: np.ndarray  # [K]
-    r: np.ndarray  # [U, K]
-    c: np.ndarray  # [U, K]
-    gamma: np.ndarray  # [U]
-    bulks: Bulks
     alpha: np.ndarray  # [U, A]
     beta: np.ndarray
     lam: np.ndarray
     noise: np.ndarray
     d: np.ndarray
-    width: int = 64  # array elements in flight per grid point
     loss: Loss = square
     law: BinaryLaw | None = None  # of labels ±1, whose clean version is `target`
-    coarsest: int = 48  # κ intervals per piece to begin with,
-    finest: int = 2048  # and at which refinement gives up
+    directions: int = 1  # of spikes that answers have room for
 
-    def blocks(self, points: int) -> list[tuple[np.ndarray, int]]:
-        """First layers that can share a rule in κ, few enough at a time, and the κ intervals to begin with.
+    @property
+    def activation(self) -> Function:
+        return self.origin.neurons.activation
 
-        Those are `points`, or more where features vary fast.
-        """
-        sharp, doubled = is_sharp(self.target, self.gamma), doublings(self.r, self.c)
-        blocks = []
-        for kind in np.unique(np.stack([doubled, sharp]), axis=1).T:
-            members = np.flatnonzero((doubled == kind[0]) & (sharp == kind[1]))
-            first = points << int(kind[0])
-            cost = evaluations_per_model(self.activation, self.target, first) * self.r.shape[1]
-            size = max(1, BLOCK // max(cost, self.width))
-            blocks += [(members[i : i + size], first) for i in range(0, len(members), size)]
-        return blocks
+    @property
+    def weights(self) -> np.ndarray:
+        """Fraction of neurons in each group, [K]."""
+        return self.origin.neurons.weights
+
+    @property
+    def biases(self) -> np.ndarray:
+        return self.origin.neurons.biases
+
+    @property
+    def c(self) -> np.ndarray:
+        return self.origin.layer.c
+
+    @cached_property
+    def width(self) -> int:
+        """Array elements in flight per grid point."""
+        return self.rows.width(self.origin)
+
+    def frame(self, chunk: np.ndarray) -> Frame:
+        """Directions of some first layers of one kind."""
+        return self.origin.layer.at(chunk).frame()
+
+    @property
+    def spikes(self) -> int:
+        """The most directions that any first layer's spikes span."""
+        return int(self.origin.layer.spikes.max())
+
+    def bulks(self, chunk: np.ndarray, refinement: int = 0) -> tuple[Bulk, Bulk, Bulk]:
+        """The bulk of some first layers of one kind on three nested rules, finest first."""
+        return self.rows.bulks(self.origin, chunk, refinement)
+
+    def blocks(self, points: int) -> Iterator[Block]:
+        """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""
+        for chunk in _alike(self.origin.kinds):
+            frame = self.frame(chunk)
+            begin = _ON_A_PLANE.get(frame.spikes, points)
+            length = np.sqrt((frame.b**2).sum(axis=-1)) if frame.spikes > 1 else np.abs(frame.b[..., 0])
+            doubled = doublings(length, self.c[chunk]) * (frame.spikes == 1)
+            sharp = is_sharp(self.target, frame.gamma[:, 0])
+            for members in _alike(np.stack([doubled, sharp], axis=1)):
+                first = begin << int(doubled[members[0]])
+                cost = evaluations_per_model(self.activation, self.target, first) * len(self.weights)
+                cost *= (2 * begin) ** (frame.spikes - 1)
+                size = max(1, BLOCK // max(cost, self.width))
+                for i in range(0, len(members), size):
+                    yield Block(chunk[members[i : i + size]], first)
 
     def table(
         self, chunk: np.ndarray, points: int, farther: float = 1.0, layers: np.ndarray | None = None
-    ) -> Tabulated:
+    ) -> Table:
         """Features and label of some first layers, on rules of that many κ intervals."""
-        layer = (self.r[chunk], self.c[chunk], self.biases, self.gamma[chunk])
-        return Table(self.activation, self.target, *layer, points, farther, self.law, layers)
+        own = (self.frame(chunk), self.c[chunk], self.biases)
+        return Table(self.activation, self.target, *own, points, farther, self.law, layers)
 
     def at(self, u: int, a: int, d: float) -> Problem:
         """One of its points alone, at another input dimension."""
-        row, bulks = np.array([u]), self.bulks
         settings = {name: getattr(self, name)[[u]][:, [a]] for name in ("alpha", "beta", "lam", "noise")}
-        layer = {name: getattr(self, name)[row] for name in ("r", "c", "gamma")}
-        alone = {"d": np.full((1, 1), d), "bulks": lambda _, refinement: bulks(row, refinement)}
-        return replace(self, **settings, **layer, **alone)
+        return replace(self, origin=self.origin.at(np.array([u])), **settings, d=np.full((1, 1), d))
+
+
+def _alike(keys: np.ndarray) -> Iterator[np.ndarray]:
+    """Indices of equal rows [U, ...], one kind after the other."""
+    if (keys == keys[0]).all():
+        yield np.arange(len(keys))
+        return
+    _, kind = np.unique(keys, axis=0, return_inverse=True)
+    for one in range(int(kind.max()) + 1):
+        yield np.flatnonzero(kind.reshape(-1) == one)

@@ -19,11 +19,27 @@ from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
 from .equations.state import State
 from .features import Features, Label
+from .solver import OnRule
 from .symmetric import Packing, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
 _ALMOST_RIDGELESS = 1e-12  # a λ small enough to start from above when there is none
+
+
+class Square:
+    """The solver of the square loss; see `giantstep.theory.solver`."""
+
+    linear = True
+
+    def finest(self, spikes: int, cut: bool) -> int:
+        return 2048 if spikes == 1 else 128 if spikes == 2 else 48
+
+    def restart(self, solution: Solution) -> None:
+        """On a finer rule it begins from above again: that is monotone, and costs a few steps."""
+
+    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+        return solve(rule.features, rule.label, rule.bulk, rule.setting, start)
 
 
 def solve(
@@ -34,11 +50,11 @@ def solve(
     V, residual, response, gain, Jacobian = _responses(averages, bulk, setting, start)
     means = _means(averages, label, bulk, setting, response, gain)
     M = expand(means.values.reshape(*V.shape[:2], -1), averages.means)
-    P2 = expand(2.0 * means.psi, averages.mu1)
-    t0, t1, t2 = (t[:, None, :] for t in (label.t0, label.t1, label.t2))
+    P2 = (2.0 * means.psi) @ averages.mu1[:, None]  # [U, A, k, N]
+    t0, t1, t2 = (t[:, None] for t in (label.t0, label.t1, label.t2))
     base = M - 2.0 * t0
     base *= M
-    base -= P2 * t1
+    base -= (P2 * t1).sum(axis=2)
     base += t2
     base += (setting.noise**2)[..., None]
     spread = wobble(bulk, setting)
@@ -60,10 +76,10 @@ def solve(
     train_error = averages.mean(left_over) * setting.unit**2
     test_error = averages.mean(R) - setting.noise**2
     if label.clean is not None:  # a test compares with clean labels
-        c0, c1, c2 = (clean[:, None, :] for clean in label.clean)
-        test_error += averages.mean(c2 - t2 - 2.0 * M * (c0 - t0) - P2 * (c1 - t1))
+        c0, c1, c2 = (clean[:, None] for clean in label.clean)
+        test_error += averages.mean(c2 - t2 - 2.0 * M * (c0 - t0) - (P2 * (c1 - t1)).sum(axis=2))
     return Solution(
-        state=State(V, q, means.values, means.psi),
+        state=State(V, q, means.values, means.psi, bulk.modes),
         test_error=test_error,
         train_error=train_error,
         train_loss=0.5 * train_error,
@@ -117,8 +133,9 @@ def _means(
 ) -> Means:
     """The means under the square loss's score (T - M)/(1 + V), which is linear in them."""
     K, F = len(bulk.weights), averages.means.shape[1]
-    t0, t1 = label.t0[:, None], label.t1[:, None]
-    tested = [averages.mean_products, averages.means * t0, averages.mu1 * t1]
+    t0 = label.t0[:, None]
+    signals = [averages.mu1 * label.t1[:, [m]] for m in range(bulk.modes.signals)]
+    tested = [averages.mean_products, averages.means * t0, *signals]
     found = setting.ratio * (gain @ averages.table(np.concatenate(tested, axis=1)))
     both, r, r_psi = np.split(found, [F * (F + 1) // 2, F * (F + 1) // 2 + F], axis=-1)
     pairs = symmetric(both, F)

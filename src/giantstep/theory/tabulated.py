@@ -21,7 +21,7 @@ def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.n
     `chunk` says which of the problem's first layers are meant. The error is what was reached, from three
     nested rules: it may stay above `tolerance` where an activation or a target is wild.
     """
-    U = len(problem.gamma)
+    U = len(problem.c)
     values: np.ndarray | None = None
     error = np.empty(U)
     for chunk, points in problem.blocks(_COARSEST):

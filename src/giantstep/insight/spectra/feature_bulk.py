@@ -7,14 +7,20 @@ that κ have their eigenvalues near x: `pole_correction` keeps them right.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ...functions import Function, as_function
+from ...functions import as_function
 from ...theory.bulk import Bulk
 from ...theory.equations.response import respond
 from ...theory.features import Features, Table
 from ...theory.symmetric import packing
 from .poles import pole_correction
+
+if TYPE_CHECKING:
+    from ...theory.problem import Problem
 
 _POINTS = 128  # half the κ intervals, for features that vary on the scale of κ itself
 _RARE = 6.0  # |κ| beyond which inputs (2e-9 of them) do not count for the extent of the spectrum
@@ -26,7 +32,7 @@ class FeatureBulk:
     def __init__(self, features: Features, bulk: Bulk, alpha: float, beta: float):
         self.features, self.bulk, self.alpha, self.beta = features, bulk, alpha, beta
         pack = self.pack = packing(len(bulk.weights))
-        self.kappa, self._w = features.kappa[0], features.weights[0]
+        self.kappa, self._w = features.kappa[0, 0], features.weights[0]
         mu1, mu2sq = features.mu1[0], features.mu2sq[0]
         self.phi = np.concatenate([mu1[pack.rows] * mu1[pack.cols], mu2sq])  # [P, N]
         self._log_w = np.log(self._w)
@@ -95,9 +101,11 @@ class FeatureBulk:
         return max(0.0, 1.0 - min(self.alpha, directions) / self.beta)
 
 
-def feature_table(activation: Function, r: np.ndarray, c: np.ndarray, biases: np.ndarray) -> Features:
+def feature_table(problem: Problem, u: int) -> Features:
     """Coefficients of one first layer on an evenly spaced rule in κ that resolves them."""
-    steepness = float((np.abs(r) / np.sqrt(c)).max())
+    chunk = np.array([u])
+    frame, c = problem.frame(chunk), problem.c[chunk]
+    steepness = float((np.abs(frame.b[..., 0]) / np.sqrt(c)).max())
     points = _POINTS * 2 ** int(np.ceil(np.log2(max(steepness / 1.5, 1.0))))
-    table = Table(activation, as_function("x"), r[None], c[None], biases, np.zeros(1), points)
-    return table.at(1)[0]
+    unseen = replace(frame, gamma=0.0 * frame.gamma)  # no target that would call for cuts
+    return Table(problem.activation, as_function("x"), unseen, c, problem.biases, points).at(1)[0]

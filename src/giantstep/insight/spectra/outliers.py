@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...theory.equations.response import respond
+from ...theory.modes import mean_functions
 from .feature_bulk import FeatureBulk
 from .halfplane import Follower
 
@@ -115,8 +116,7 @@ def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.nda
     """A over all mean modes, and G over all but the all-ones ones; real outside the support."""
     features, bulk = equations.features, equations.bulk
     K = equations.pack.groups
-    functions = [features.mu0[0], features.kappa[0] * features.mu1[0], features.dmu0[0]][: bulk.modes]
-    f = np.concatenate(functions)
+    f = mean_functions(features, bulk.modes.norms)[0]
     pairs = (f[:, None] * f[None] * features.weights[0]).reshape(-1, f.shape[-1])
     gain = (1.0 / equations.D(V)).real
     A = equations.alpha / equations.beta * (gain @ pairs.T).reshape(-1, len(f), len(f))
@@ -124,8 +124,8 @@ def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.nda
     response = respond(bulk, V[None], equations.hats(V)[None], beta, z[None])
     root = response.root[0]
     forms = response.resolvent.forms()[0] * root[:, None, :, None, None] * root[:, None, None, None, :]
-    others = [0, 2] if bulk.modes == 3 else [0]
-    G = forms[:, others][:, :, :, others].reshape(len(z), len(others) * K, -1)
+    mean = bulk.modes.mean
+    G = forms[:, mean][:, :, :, mean].reshape(len(z), len(mean) * K, -1)
     return A, G.real
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...grid import Grid
+from ...axes import OF_THE_LAYER, Axes
+from ...split import Split
 from ..description import Sweep
 from ..job import Answers, Job
 from ..points import Family
@@ -17,19 +18,16 @@ from ..points import Family
 if TYPE_CHECKING:
     import xarray as xr
 
-OF_THE_LAYER = ("c", "r", "gamma", "overlap")  # answers that do not depend on the readout's alpha and lam
-
 
 class Part(ABC):
-    """Points in the order of `dims`: those of settings first, then those of readouts."""
+    """Points in the order of the split: first layers, then the readouts on each."""
 
     family: Family
-    grid: Grid
+    split: Split
     unit: str  # what is counted for people
 
     def __init__(self, sweep: Sweep):
-        self.sweep = sweep
-        self.own = [name for name in sweep.numbers() if name not in ("alpha", "lam", "noise")]
+        self.sweep, self.own, self.axes = sweep, tuple(sweep.model.numbers()), Axes(sweep.model)
 
     @property
     @abstractmethod
@@ -66,29 +64,28 @@ class Part(ABC):
     def _words(self) -> dict[str, Any]:
         """What there is to say about the problem besides numbers."""
         model, target = self.sweep.model.to_dict(), self.sweep.target.to_dict()
+        for step in model.get("steps") or [] if isinstance(model.get("steps"), list) else []:
+            if isinstance(step, dict):  # its numbers are among the points'
+                step.update(eta=None, alpha0=None)
         words = {key: value for key, value in model.items() if key not in self.own}
         return {"model": words, "target": {**target, "noise": None}, "loss": self.sweep.loss}
 
     def _labelled(
-        self, answers: Answers, dims: tuple[str, ...], sizes: tuple[int, ...], setting_dims: tuple[str, ...]
+        self, answers: Answers, before: dict[str, int]
     ) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-        """Flat answers with dimensions; those of the first layer along the settings' dimensions alone."""
+        """Flat answers with dimensions: those `before` the grid's, the grid's, and the quantity's own."""
+        split = self.split
+        dims = (*before, *split.dims)
+        sizes = (*before.values(), *split.shape)
         variables = {}
         for name, values in answers.items():
-            letters = ("letter", "letter_")[: values.ndim - 1]
             shaped = values.reshape(*sizes, *values.shape[1:])
+            kept = dims
             if name in OF_THE_LAYER:
-                shaped = _any_along(
-                    shaped, [axis for axis, dim in enumerate(dims) if dim not in setting_dims]
-                )
-            kept = tuple(dim for dim in dims if name not in OF_THE_LAYER or dim in setting_dims)
-            variables[name] = (kept + letters, shaped)
+                kept = (*before, *split.layer_dims)
+                shaped = _any_along(shaped, [axis for axis, dim in enumerate(dims) if dim not in kept])
+            variables[name] = (kept + self.axes.of(name), shaped)
         return variables
-
-    def _letters(self) -> dict[str, list[float]]:
-        readout = self.sweep.model.readout
-        values = list(readout.values)
-        return {} if readout.single else {"letter": values, "letter_": values}
 
 
 def _any_along(values: np.ndarray, axes: list[int]) -> np.ndarray:

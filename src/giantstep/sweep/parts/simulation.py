@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...grid import Grid
-from ...model import Network, SpikedRF, Target
+from ...axes import OF_THE_LAYER
 from ...simulation import check
 from ...simulation.backend import make_backend
+from ...simulation.run import Plan, provenance_of
 from ...simulation.schedule import attempt
-from ...simulation.simulate import provenance_of
 from ...simulation.trial import Task
 from ..description import Sweep
 from ..job import Answers, Job
 from ..points import Family, distinct, rounded
-from .base import OF_THE_LAYER, Part
+from .base import Part
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,37 +35,30 @@ class SimulationPart(Part):
         self.trials = check.trial_numbers(told.trials)
         library = make_backend(told.backend, told.device, told.dtype).name
         features = check.check_choices(sweep.model, told.features, sweep.loss, told.method)
-        self.common = Task(
-            sweep.model, sweep.target, told.d, 0, told.seed, (), told.n_test, features, sweep.loss, told.method,
-            library, told.device, told.dtype,
-        )  # fmt: skip
+        options = (features, sweep.loss, told.method, library, told.device, told.dtype)
+        common = Task(sweep.model, sweep.target, told.d, 0, told.seed, (), told.n_test, *options)
+        self.plan = Plan(common, sweep.alpha, sweep.lam)
+        self.split = self.plan.split
         names = ("d", "seed", "n_test", "features", "method", "backend", "device", "dtype")
-        setting = {**self._words(), **{name: getattr(self.common, name) for name in names}}
+        setting = {**self._words(), **{name: getattr(common, name) for name in names}}
         self.family = Family("simulation", (*self.own, "noise", "trial", "n", "lam"), setting)
-        self.grid = Grid(sweep.numbers())
-        self.layer_dims = self.grid.dims_of((*self.own, "noise"))
-        inner = tuple(dim for dim in self.grid.dims if dim not in self.layer_dims)
-        self.dims = ("trial", *self.layer_dims, *inner)
-        self.sizes = (len(self.trials), *(self.grid.sizes[dim] for dim in self.dims[1:]))
-        self._inner = tuple(self.grid.over(name, inner).ravel() for name in ("alpha", "lam"))
-        self._layers = np.stack(
-            [self.grid.over(name, self.layer_dims).ravel() for name in (*self.own, "noise")], axis=1
-        )
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.trials) * len(self._layers), len(self._inner[0])
+        layers, readouts = self.split.counts
+        return len(self.trials) * layers, readouts
 
     def _keys(self) -> np.ndarray:
-        alpha, lam = self._inner
-        readouts = np.stack([np.rint(alpha * self.common.d), rounded(lam)], axis=1)
-        first = [
-            np.repeat(np.asarray(part, dtype=float), repeats, axis=0)
-            for part, repeats in ((rounded(self._layers), 1), (self.trials, len(self._layers)))
-        ]
-        lead = np.concatenate([np.tile(first[0], (len(self.trials), 1)), first[1][:, None]], axis=1)
+        split, (layers, readouts) = self.split, self.split.counts
+        own = rounded(np.stack([split.layers(name) for name in (*self.own, "noise")], axis=1))
+        lead = np.concatenate(
+            [np.tile(own, (len(self.trials), 1)), np.repeat(self.trials, layers)[:, None].astype(float)],
+            axis=1,
+        )
+        n, lam = np.rint(split.settings("alpha") * self.plan.common.d), rounded(split.settings("lam"))
+        each = np.stack([n, lam], axis=-1).reshape(layers * readouts, 2)
         return np.concatenate(
-            [np.repeat(lead, len(readouts), axis=0), np.tile(readouts, (len(lead), 1))], axis=1
+            [np.repeat(lead, readouts, axis=0), np.tile(each, (len(self.trials), 1))], axis=1
         )
 
     def jobs(self, missing: np.ndarray) -> Iterator[Job]:
@@ -74,8 +66,8 @@ class SimulationPart(Part):
         for row in np.flatnonzero(missing.reshape(self.shape).any(axis=1)):
             cells = np.flatnonzero(missing.reshape(self.shape)[row])
             cells = cells[distinct(keys[row, cells])]  # several alphas may mean the same number of samples
-            trial, setting = divmod(int(row), len(self._layers))
-            task = replace(self._task(setting, cells), trial=self.trials[trial])
+            trial, setting = divmod(int(row), self.split.counts[0])
+            task = replace(self.plan.task(setting, cells), trial=self.trials[trial])
             yield Job(self.family.id, keys[row, cells], SimulationWork(task))
 
     def count(self, missing: np.ndarray) -> int:
@@ -86,28 +78,20 @@ class SimulationPart(Part):
 
     def check(self, workers: int) -> None:
         """Sizes at the smallest ratios, memory at the largest."""
-        column = {name: self._layers[:, place] for place, name in enumerate(self.own)}
-        every = np.arange(self.shape[1])
-        for name in ("beta", "alpha0"):
-            if name in column:
-                some = np.where(column[name] > 0, column[name], np.inf)
-                task = self._task(int(np.argmin(some)), every)
-                check.check_sizes(task.model, self._inner[0].tolist(), task.d)
-        library = make_backend(self.common.backend, self.common.device, self.common.dtype)
-        check.check_memory([self._task(int(np.argmax(column["beta"])), every)], library, workers)
+        alphas = self.split.settings("alpha").reshape(-1).tolist()
+        for name in self.own:
+            if name == "beta" or name.startswith("alpha0"):
+                values = self.split.layers(name)
+                task = self.plan.task(int(np.argmin(np.where(values > 0, values, np.inf))))
+                check.check_sizes(task.model, alphas, task.d)
+        common = self.plan.common
+        library = make_backend(common.backend, common.device, common.dtype)
+        check.check_memory([self.plan.task(int(np.argmax(self.split.layers("beta"))))], library, workers)
 
     def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
-        variables = self._labelled(answers, self.dims, self.sizes, ("trial", *self.layer_dims))
-        coords = {**self._letters(), "trial": self.trials}
-        return self.grid.dataset(variables, provenance_of(self.common) | attrs, coords)
-
-    def _task(self, setting: int, cells: np.ndarray) -> Task:
-        *own, noise = self._layers[setting].tolist()
-        model: Network | SpikedRF = replace(self.sweep.model, **dict(zip(self.own, own, strict=True)))
-        target: Target = replace(self.sweep.target, noise=noise)
-        n, lam = np.rint(self._inner[0][cells] * self.common.d).astype(int), self._inner[1][cells]
-        points = tuple(zip(n.tolist(), lam.tolist(), strict=True))
-        return replace(self.common, model=model, target=target, points=points)
+        variables = self._labelled(answers, {"trial": len(self.trials)})
+        coords = {**self.axes.coords, "trial": self.trials}
+        return self.split.grid.dataset(variables, provenance_of(self.plan.common) | attrs, coords)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...grid import Grid
 from ...provenance import provenance
+from ...split import Split
 from ..description import Sweep
 from ..job import Answers, Job
 from ..points import Family, rounded
@@ -31,26 +32,20 @@ class TheoryPart(Part):
         super().__init__(sweep)
         assert sweep.theory is not None
         theory, numbers = sweep.theory, sweep.numbers()
-        self.grid = Grid(numbers if theory.d is None else {**numbers, "d": theory.d})
+        grid = Grid(numbers if theory.d is None else {**numbers, "d": theory.d})
         self.columns = (*numbers, "d")
         setting = {**self._words(), "bulk": theory.bulk, "tolerance": theory.tolerance}
         self.family = Family("theory", self.columns, setting)
-        self.layer = sweep.model.shaping
-        self.layer_dims = self.grid.dims_of(self.layer)
-        self.dims = (*self.layer_dims, *(dim for dim in self.grid.dims if dim not in self.layer_dims))
-        self.sizes = tuple(self.grid.sizes[dim] for dim in self.dims)
+        self.split = Split(grid, sweep.model.shaping)
 
     @property
     def shape(self) -> tuple[int, int]:
-        settings = int(np.prod(self.sizes[: len(self.layer_dims)]))
-        return settings, int(np.prod(self.sizes)) // settings
+        return self.split.counts
 
     @cached_property
     def _values(self) -> np.ndarray:
         """The wanted points as they were given, [settings, points, columns]."""
-        known = [self.grid.over(name, self.dims).ravel() for name in self.columns if name in self.grid]
-        d = [] if "d" in self.grid else [np.full(int(np.prod(self.sizes)), np.inf)]
-        return np.stack([*known, *d], axis=1).reshape(*self.shape, -1)
+        return np.stack([self.split.settings(name, np.inf) for name in self.columns], axis=-1)
 
     def _keys(self) -> np.ndarray:
         return rounded(self._values).reshape(-1, len(self.columns))
@@ -59,7 +54,7 @@ class TheoryPart(Part):
         keys = self.keys.reshape(*self.shape, -1)
         for rows, cells in self._rectangles(missing):
             values, chosen = self._values[np.ix_(rows, cells)], keys[np.ix_(rows, cells)]
-            work = TheoryWork(self._problem, self.layer, values)
+            work = TheoryWork(self._problem, values)
             yield Job(self.family.id, chosen.reshape(-1, keys.shape[-1]), work)
 
     def count(self, missing: np.ndarray) -> int:
@@ -69,12 +64,11 @@ class TheoryPart(Part):
         return int(np.count_nonzero(chosen))
 
     def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
-        sweep, coords = self.sweep, self._letters()
+        sweep, coords, grid = self.sweep, self.axes.coords, self.split.grid
         bulk = attrs.get("bulk", str(sweep.theory.bulk))  # type: ignore[union-attr]
         said = provenance("predict", sweep.model, sweep.target, loss=sweep.loss, bulk=bulk)
-        variables = self._labelled(answers, self.dims, self.sizes, self.layer_dims)
-        dataset = self.grid.dataset(variables, said | attrs, coords)
-        return dataset.transpose(*self.grid.dims, *coords, missing_dims="ignore")
+        dataset = grid.dataset(self._labelled(answers, {}), said | attrs, coords)
+        return dataset.transpose(*grid.dims, *coords, ..., missing_dims="ignore")
 
     @cached_property
     def _problem(self) -> Sweep:
@@ -82,8 +76,8 @@ class TheoryPart(Part):
         sweep, point = self.sweep, dict(zip(self.columns, self._values[0, 0].tolist(), strict=True))
         return replace(
             sweep,
-            model=replace(sweep.model, **{name: point[name] for name in self.own}),
-            target=replace(sweep.target, noise=point["noise"]),
+            model=sweep.model.at(**{name: point[name] for name in self.own}),
+            target=sweep.target.at(point["noise"]),
             alpha=point["alpha"],
             lam=point["lam"],
             theory=replace(sweep.theory, d=None),  # type: ignore[type-var]
@@ -113,7 +107,6 @@ class TheoryWork:
     """One call of `predict` on first layers × readouts, values [settings, points, columns]."""
 
     problem: Sweep
-    layer: tuple[str, ...]  # names of the numbers that vary along settings; the others vary along points
     values: np.ndarray
 
     def compute(self) -> tuple[Answers, dict[str, str]]:
@@ -124,12 +117,11 @@ class TheoryWork:
         sweep, numbers = self.problem, {}
         assert sweep.theory is not None
         for column, name in enumerate((*sweep.numbers(), "d")):
-            along = name in self.layer
+            along = name in sweep.model.shaping
             values = self.values[:, 0, column] if along else self.values[0, :, column]
             numbers[name] = xr.DataArray(values, dims="setting" if along else "point")
-        given = {name: numbers[name] for name in numbers if hasattr(sweep.model, name)}
         dataset = predict(
-            replace(sweep.model, **given),
+            sweep.model.moved(**{name: numbers[name] for name in sweep.model.numbers()}),
             replace(sweep.target, noise=numbers["noise"]),
             alpha=numbers["alpha"],
             lam=numbers["lam"],

@@ -2,9 +2,10 @@
 the samples, the labels or the loss."""
 
 from .base import Bulk, Resolvent
-from .exact import Exact
+from .dense import Dense
 from .isotropic import Isotropic
 from .orthogonal import Orthogonal
+from .pencil import Exact
 from .spectral import Spectral
 
-__all__ = ["Bulk", "Exact", "Isotropic", "Orthogonal", "Resolvent", "Spectral"]
+__all__ = ["Bulk", "Dense", "Exact", "Isotropic", "Orthogonal", "Resolvent", "Spectral"]

@@ -5,8 +5,8 @@ on one symmetric K×K matrix Ṽ = τ^½ V̂1 τ^½, τ = βV2, through
 
     T̂(Ṽ) = (1/d) tr (C⁻¹ + Ṽ)⁻¹        (blockwise trace: K×K),
 
-its derivative, and the resolvent's quadratic forms Ĝ on the *modes* W_s v̂, W_s ê (and, for bulks whose row
-norms fluctuate, δ_s): the few directions of neuron space that carry signal.
+its derivative, and the resolvent's quadratic forms Ĝ on the *modes* W_s d̂, W_s ê (and, for bulks whose row
+norms fluctuate, δ_s): the few directions of neuron space that carry signal (`giantstep.theory.modes`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from ..modes import Modes
 from ..symmetric import product
 
 
@@ -45,11 +46,8 @@ class Bulk(ABC):
     """The bulk of U first layers."""
 
     weights: np.ndarray  # fraction of neurons in each group, [K]
-    modes: int  # 2: W v̂ and W ê; 3: also the fluctuation δ of the row norms, or a second spike's W v̂2
-    spikes: int = 1
+    modes: Modes
     c: np.ndarray  # mean squared norm of each group's rows, (1/d) tr C_s, [U, K]
-    # D [U, K, K]: what a step took away of the groups' mean rows, w̄ → (1 - D) w̄
-    drag: np.ndarray | None = None
 
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...

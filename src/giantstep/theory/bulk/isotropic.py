@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..modes import ONE, Modes
 from ..symmetric import product
 from .base import Bulk, Resolvent
 
@@ -16,15 +17,10 @@ class Isotropic(Bulk):
 
     c: np.ndarray  # [U, K]
     weights: np.ndarray  # [K]
-    spikes: int = 1
-    drag: np.ndarray | None = None
-
-    @property
-    def modes(self) -> int:  # type: ignore[override]
-        return 1 + self.spikes
+    modes: Modes = ONE
 
     def resolvent(self, Vt: np.ndarray) -> IsotropicResolvent:
-        return IsotropicResolvent(self.c, Vt, self.modes)
+        return IsotropicResolvent(self.c, Vt, self.modes.count)
 
     def norm_overlap(self) -> np.ndarray:
         return self.c[:, :, None] * self.c[:, None, :]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..modes import Modes
 from .base import Bulk, Resolvent
 
 
@@ -14,7 +15,7 @@ class Orthogonal(Bulk):
     """Rows e_i projected across the spike: they never mix, and none of them sees the spike's direction."""
 
     weights: np.ndarray  # [K]
-    modes = 2
+    modes = Modes()
 
     def resolvent(self, Vt: np.ndarray) -> OrthogonalResolvent:
         return OrthogonalResolvent(Vt)

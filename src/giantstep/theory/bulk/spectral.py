@@ -14,19 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..modes import Modes
 from .base import Bulk, Resolvent
 
 
 @dataclass
 class Spectral(Bulk):
-    """Eigenvalues C [U, K, d]; modes as W_s y + independent part: y [U, 3, K, d], and the rest's variance [U, K]."""
+    """Eigenvalues C [U, K, d]; modes as W_s y [U, modes, K, d] + an independent part, of variance `direct` [U, K]."""
 
     weights: np.ndarray
     C: np.ndarray
     y: np.ndarray
     direct: np.ndarray
-    drag: np.ndarray | None = None
-    modes = 3
+    modes: Modes
 
     @property
     def c(self) -> np.ndarray:  # type: ignore[override]
@@ -63,7 +63,8 @@ class SpectralResolvent(Resolvent):
         G = np.einsum("umsi,uaist,unti->uamsnt", y, self._P, y, optimize="greedy")
         K = G.shape[3]
         s = np.arange(K)
-        G[:, :, 2, s, 2, s] += self.bulk.direct[:, None]
+        norm = self.bulk.modes.norm.start
+        G[:, :, norm, s, norm, s] += self.bulk.direct[:, None]
         return G
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:

@@ -17,10 +17,10 @@ _FEWEST = 4  # nodes between two cuts of an inner rule
 
 
 def make_channel(
-    loss: Loss, law: BinaryLaw | None, target: Function, kappa: np.ndarray, gamma: np.ndarray, points: int
+    loss: Loss, law: BinaryLaw | None, target: Function, centre: np.ndarray, rho: np.ndarray, points: int
 ) -> Channel:
-    """The channel of a loss and its labels on κ nodes [U or 1, N]; `points` measures the fineness of all rules."""
+    """The channel of a loss and its labels where z = centre + ρy; `points` measures the fineness of all rules."""
     nodes = max(_FEWEST, points // 2)
     if law is not None:
-        return BinaryChannel(loss, law, kappa, gamma, nodes)
-    return RealChannel(loss, target, kappa, gamma, nodes)
+        return BinaryChannel(loss, law, centre, rho, nodes)
+    return RealChannel(loss, target, centre, rho, nodes)

@@ -1,7 +1,7 @@
 """What every channel answers: averages of the proximal score given κ, and what training does to its samples.
 
-Given κ, a sample's field without it in the training set is ω = M + P y + √(q - P²) ξ, its label depends on y
-(the projection on the rest of the target), and training moves the output to the proximal point of the loss
+Given κ, a sample's field without it in the training set is ω = M + P·y + √(q - |P|²) ξ, its label depends on y
+(the projections on the rest of the target), and training moves the output to the proximal point of the loss
 at ω with stiffness V. Everything the readout's statistics need is in four averages over y, ξ and the label.
 """
 
@@ -21,7 +21,7 @@ _BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in c
 
 
 class Scores(NamedTuple):
-    """Averages given κ, each [B, N]: F1 = E f, F2 = E f², G = E g, Dy = E[y f] + P G (only the label moves)."""
+    """Averages given κ: F1 = E f, F2 = E f², G = E g [B, N]; Dy = E[y f] + P G [B, k, N] (only the label moves)."""
 
     F1: np.ndarray
     F2: np.ndarray
@@ -37,10 +37,14 @@ class Training(NamedTuple):
 
 
 class Channel(ABC):
-    """B grid points, each of a first layer `rows` [B]; fields M, P, V, q [B, N] on the κ nodes of their rule."""
+    """B grid points, each of a first layer `rows` [B]; fields M, V, q [B, N] and P [B, k, N] on the κ nodes of a rule.
+
+    The target's argument is z = centre + ρ y there.
+    """
 
     loss: Loss
-    kappa: np.ndarray  # [U or 1, N]
+    centre: np.ndarray  # [U, k, N]
+    rho: np.ndarray  # [U, k]
     width: int  # array elements per point and κ node
 
     def scores(
@@ -62,16 +66,12 @@ class Channel(ABC):
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training: ...
 
     def _in_blocks(self, compute: Callable[..., tuple], rows: np.ndarray, *fields: np.ndarray) -> tuple:
-        size = max(1, _BLOCK // (self.width * self.kappa.shape[-1]))
+        size = max(1, _BLOCK // (self.width * self.centre.shape[-1]))
         parts = [
             compute(rows[i : i + size], *(field[i : i + size] for field in fields))
             for i in range(0, len(rows), size)
         ]
         return tuple(np.concatenate(p) for p in zip(*parts, strict=True))
-
-    def at(self, rows: np.ndarray) -> np.ndarray:
-        """κ of these rows, [B or 1, N]."""
-        return self.kappa if len(self.kappa) == 1 else self.kappa[rows]
 
 
 @lru_cache(maxsize=64)

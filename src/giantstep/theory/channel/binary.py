@@ -18,9 +18,8 @@ _TINY = 1e-150
 class BinaryChannel(Channel):
     """A loss on labels of a `law`; `points` is the number of nodes between two cuts."""
 
-    def __init__(self, loss: Loss, law: BinaryLaw, kappa: np.ndarray, gamma: np.ndarray, points: int):
-        self.loss, self.law, self.kappa, self.points = loss, law, kappa, points
-        self._gamma, self._rho = gamma[:, None], np.sqrt(np.maximum(0.0, 1.0 - gamma**2))[:, None]
+    def __init__(self, loss: Loss, law: BinaryLaw, centre: np.ndarray, rho: np.ndarray, points: int):
+        self.loss, self.law, self.centre, self.rho, self.points = loss, law, centre, rho, points
         count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
         self.width = (count + len(law.cuts) + 3) * points
 
@@ -28,7 +27,7 @@ class BinaryChannel(Channel):
         M, P, V, q, _ = fields
         w, omega, mean, variance = self._nodes(rows, M, P, V, q, ())
         up, slope = self.law.chance(mean, variance)
-        slope *= self._rho[rows][..., None] * w
+        slope *= self.rho[rows, :1][..., None] * w
         up *= w
         F1, F2, G, Dy = (np.zeros_like(M) for _ in range(4))
         for y, chance, tilt in ((1.0, up, slope), (-1.0, w - up, -slope)):
@@ -37,7 +36,7 @@ class BinaryChannel(Channel):
             F2 += _dot(chance, f * f)
             G += _dot(chance, g)
             Dy += _dot(tilt, f)
-        return Scores(F1, F2, G, Dy)
+        return Scores(F1, F2, G, Dy[:, None])
 
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
         M, P, V, q, _ = fields
@@ -82,17 +81,17 @@ class BinaryChannel(Channel):
         bends: bool = True,
     ) -> tuple[np.ndarray, ...]:
         """Weights, ω, and mean and variance of the target's argument given ω; [B, N, nodes]."""
-        kappa, gamma, rho = self.at(rows), self._gamma[rows], self._rho[rows]
+        centre, rho = self.centre[rows, 0], self.rho[rows, :1]
         root = np.sqrt(q)
-        share = np.clip(P / root, -1.0, 1.0)
+        share = np.clip(P[:, 0] / root, -1.0, 1.0)
         cuts = [self.loss.breaks(y, V) for y in (-1.0, 1.0)] if bends else []
         edges = np.concatenate([*cuts, *(cut[..., None] for cut in more)], axis=-1)
         reach = rho * share
         reach = np.where(np.abs(reach) < _TINY, _TINY, reach)
-        turns = (np.array(self.law.cuts, dtype=float) - (gamma * kappa)[..., None]) / reach[..., None]
+        turns = (np.array(self.law.cuts, dtype=float) - centre[..., None]) / reach[..., None]
         z, w = panels(np.concatenate([(edges - M[..., None]) / root[..., None], turns], axis=-1), self.points)
         omega = M[..., None] + root[..., None] * z
-        mean = (gamma * kappa)[..., None] + (rho * share)[..., None] * z
+        mean = centre[..., None] + (rho * share)[..., None] * z
         return w, omega, mean, (rho**2 * (1.0 - share**2))[..., None]
 
 

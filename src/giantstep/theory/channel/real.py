@@ -33,11 +33,10 @@ class _Local(NamedTuple):
 class RealChannel(Channel):
     """A loss of y - z on a target's values; `points` nodes between two cuts, or along y if it has no kinks."""
 
-    def __init__(self, loss: Loss, target: Function, kappa: np.ndarray, gamma: np.ndarray, points: int):
-        self.loss, self.kappa, self._points = loss, kappa, points
-        rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))[:, None]
+    def __init__(self, loss: Loss, target: Function, centre: np.ndarray, rho: np.ndarray, points: int):
+        self.loss, self.centre, self.rho, self._points = loss, centre, rho, points
+        centre, rho = centre[:, 0], rho[:, :1]  # [U, N] and [U, 1]
         reach = tail_reach(target, 1.0)
-        centre = gamma[:, None] * kappa  # [U, N]
         if target.breakpoints:
             steep = np.where(rho < 1e-150, 1e-150, rho)
             cuts = np.stack([(b - centre) / steep for b in target.breakpoints], axis=-1)
@@ -47,14 +46,14 @@ class RealChannel(Channel):
             self._y, self._w = y[None, None], weights[0][None, None]
         self._T = np.asarray(target(centre[..., None] + rho[..., None] * self._y))  # [U, N, J]
         bends = loss.breaks(0.0, np.ones(1)).shape[-1]
-        inner = 1 if isinstance(loss, Clipped) else (bends + 3) * points
+        inner = 1 if loss.line else (bends + 3) * points
         self.width = self._T.shape[-1] * inner
 
     def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
         y, w, shift, scale, V, P = self._fields(rows, *fields)
         local = self._local_scores(shift, scale, V)
         F1, F2, G = ((w * a).sum(axis=-1) for a in local)
-        return Scores(F1, F2, G, (w * y * local.first).sum(axis=-1) + P * G)
+        return Scores(F1, F2, G, ((w * y * local.first).sum(axis=-1) + P * G)[:, None])
 
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
         _, w, shift, scale, V, _ = self._fields(rows, *fields)
@@ -64,6 +63,7 @@ class RealChannel(Channel):
     def _fields(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
         """y, weights, mean and standard deviation of s, and V, all [B, N, J or 1]; and P [B, N]."""
         M, P, V, q, noise = fields
+        P = P[:, 0]
         shared = len(self._y) == 1
         y, w = (a if shared else a[rows] for a in (self._y, self._w))
         shift = self._T[rows] - M[..., None] - P[..., None] * y
@@ -71,15 +71,15 @@ class RealChannel(Channel):
         return y, w, shift, scale[..., None], V[..., None], P
 
     def _local_scores(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
-        if isinstance(self.loss, Clipped):
-            return _clipped_scores(self.loss, b, scale, V)
+        if self.loss.line:
+            return _clipped_scores(self.loss.line, b, scale, V)
         s, w, V = self._bent(b, scale, V)
         f, g = self.loss.score(s, np.zeros_like(s), V)
         return _Local((w * f).sum(axis=-1), (w * f * f).sum(axis=-1), (w * g).sum(axis=-1))
 
     def _local_training(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
-        if isinstance(self.loss, Clipped):
-            return _clipped_training(self.loss, b, scale, V)
+        if self.loss.line:
+            return _clipped_training(self.loss.line, b, scale, V)
         s, w, V = self._bent(b, scale, V)
         left = s - V * self.loss.score(s, np.zeros_like(s), V).f
         return _Local(

@@ -11,27 +11,23 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from ..features import Features
+from ..modes import Modes, mean_functions
 from ..symmetric import packing
 
 
 class Averages:
-    """The features' quadratic basis φ = (μ1μ1ᵀ, μ2²) and mean modes g = (μ0, κμ1, ∂μ0/∂c), and averages over them.
+    """The features' quadratic basis φ = (μ1μ1ᵀ, μ2²) and functions g of the mean modes, and averages over them."""
 
-    With two spikes the third mean mode is κ2 μ1, the second spike's.
-    """
-
-    def __init__(self, features: Features, modes: int):
+    def __init__(self, features: Features, modes: Modes):
         pack = packing(features.mu0.shape[1])
         self._weights = features.weights[:, None, :]
         quadratic = features.mu1[:, pack.rows] * features.mu1[:, pack.cols]
         self.phi = np.concatenate([quadratic, features.mu2sq], axis=1)  # [U, P, N]
-        third = features.dmu0 if features.kappa2 is None else features.kappa2[:, None, :] * features.mu1
-        means = [features.mu0, features.kappa[:, None, :] * features.mu1, third][:modes]
-        self.means = np.concatenate(means, axis=1)  # [U, modes·K, N]
+        self.means = mean_functions(features, modes.norms)  # [U, means·K, N]
         self.mu1, self.dmu0 = features.mu1, features.dmu0
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
         self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
-        density = np.exp(-0.5 * features.kappa[:, [0, -1]] ** 2)
+        density = np.exp(-0.5 * (features.kappa[:, :, [0, -1]] ** 2).sum(axis=1))
         self._end_size = (density * self.phi.sum(axis=1)[:, [0, -1]])[:, None, :]
 
     def table(self, functions: np.ndarray) -> np.ndarray:
@@ -82,15 +78,15 @@ class Averages:
         return symmetric(f @ self._phi_pairs, self.phi.shape[1])
 
     def on_means(self, f: np.ndarray) -> np.ndarray:
-        """E[g f], [U, A, modes·K]."""
+        """E[g f], [U, A, means·K]."""
         return f @ self._means
 
     def on_mu1(self, f: np.ndarray) -> np.ndarray:
-        """E[μ1 f], [U, A, K]."""
-        return f @ self._mu1
+        """E[μ1 f_m] for several f [U, A, k, N]: [U, A, k, K]."""
+        return f @ self._mu1[:, None]
 
     def mean_pairs(self, f: np.ndarray) -> np.ndarray:
-        """E[g gᵀ f], [U, A, modes·K, modes·K]."""
+        """E[g gᵀ f], [U, A, means·K, means·K]."""
         return symmetric(f @ self._mean_pairs, self.means.shape[1])
 
     def tilts(self, f: np.ndarray) -> np.ndarray:

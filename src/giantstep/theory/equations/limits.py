@@ -46,7 +46,9 @@ class Limits:
         with np.errstate(divide="ignore"):
             self._norm = np.where(crowded, 1.0 / (beta - 1.0), 1.0)[..., None]
         beta = np.where(crowded, 2.0, beta)
-        self.setting = Setting(alpha, beta, lam, noise, d, unit=np.where(self._interpolates, 0.0, 1.0))
+        common = None if np.all(np.isinf(d)) else problem.origin.common(chunk)
+        unit = np.where(self._interpolates, 0.0, 1.0)
+        self.setting = Setting(alpha, beta, lam, noise, d, unit, common)
         self._power = (w * label.t2).sum(axis=-1)[:, None] + noise**2
 
     def apply(self, answers: dict[str, np.ndarray]) -> None:

@@ -30,6 +30,8 @@ class Setting:
     noise: np.ndarray
     d: np.ndarray
     unit: np.ndarray
+    # what steps left of the groups' mean rows, w̄ → common·w̄, [U, K, K]; None if rows are as drawn
+    common: np.ndarray | None = None
 
     @property
     def ratio(self) -> np.ndarray:
@@ -41,8 +43,8 @@ class Setting:
 class Means:
     """The solved means, what drives the modes, and the energy of the all-ones directions."""
 
-    values: np.ndarray  # m, ζ and, with three modes, χ: [U, A, 2 or 3, K]
-    psi: np.ndarray  # [U, A, K]
+    values: np.ndarray  # [U, A, means, K]
+    psi: np.ndarray  # [U, A, k, K]
     u: np.ndarray  # [U, A, modes, K]
     stiff: np.ndarray  # derivative of the energy of the all-ones directions by ln V2, [U, A, K]
     loose: np.ndarray  # minus its derivative by V̂1 at fixed V2, packed [U, A, P]
@@ -60,23 +62,26 @@ def solve_means(
 ) -> Means:
     """Means under a score that is linear in them, E[g F1] = r - pairs·means over the mean modes g.
 
-    `r` [U, A, modes·K] and `r_psi` [U, A, K] already carry α/β, as do `pairs` and `hat1` (V̂1, which the
+    `r` [U, A, means·K] and `r_psi` [U, A, k·K] already carry α/β, as do `pairs` and `hat1` (V̂1, which the
     resolvent contains). The all-ones directions m are infinitely soft at d = ∞ (the residual is orthogonal to
     μ0) and have stiffness 1/(βd V2) at finite d. `size` [U, A] is the features' power, against which a
     vanishing μ0 is recognised.
     """
-    K = len(bulk.weights)
+    K, modes = len(bulk.weights), bulk.modes
     U, A = setting.alpha.shape
     root = response.root
     G = response.resolvent.forms() * root[:, :, None, :, None, None] * root[:, :, None, None, None, :]
     softness = _softness(pairs[..., :K, :K], _stiffness(bulk, setting, response), size)
     # eliminate m, then solve for the modes c = (ζ, χ)
-    others = [0, 2] if bulk.modes == 3 else [0]
-    C = len(others) * K
-    Gcc = G[:, :, others][:, :, :, :, others].reshape(U, A, C, C)
-    Gcp = G[:, :, others][:, :, :, :, 1].reshape(U, A, C, K)
+    mean = modes.mean
+    C, P = len(mean) * K, modes.signals * K
+    driven = G[:, :, mean]
+    Gcc, Gcp = (
+        driven[:, :, :, :, mean].reshape(U, A, C, C),
+        driven[:, :, :, :, modes.signal].reshape(U, A, C, P),
+    )
     A0c, Acc = pairs[..., :K, K:], pairs[..., K:, K:].copy()
-    for spike in range(bulk.spikes):  # the resolvent already contains this part of ζ's own response
+    for spike in range(modes.spikes):  # the resolvent already contains this part of ζ's own response
         block = slice(spike * K, (spike + 1) * K)
         Acc[..., block, block] -= hat1
     Pr, PA = apply(softness, r[..., :K]), softness @ A0c
@@ -86,12 +91,12 @@ def solve_means(
     c = solve_small(left, right)
     m = Pr - apply(PA, c)
 
-    u = np.zeros((U, A, bulk.modes, K), right.dtype)
+    u = np.zeros((U, A, modes.count, K), right.dtype)
     u_c = r[..., K:] - apply(np.swapaxes(A0c, -1, -2), m) - apply(Acc, c)
-    u[:, :, others] = u_c.reshape(U, A, len(others), K)
-    u[:, :, 1] = r_psi
-    psi = np.einsum("uasktl,uatl->uask", G, u)[:, :, 1]
-    values = np.concatenate([m[:, :, None], c.reshape(U, A, len(others), K)], axis=2)
+    u[:, :, mean] = u_c.reshape(U, A, len(mean), K)
+    u[:, :, modes.signal] = r_psi.reshape(U, A, modes.signals, K)
+    psi = np.einsum("uasktl,uatl->uask", G[:, :, modes.signal], u)
+    values = np.concatenate([m[:, :, None], c.reshape(U, A, len(mean), K)], axis=2)
     return Means(values, psi, u, *_all_ones_energy(bulk, setting, response, m))
 
 
@@ -99,8 +104,8 @@ def signal_norms(bulk: Bulk, response: Response, tangent: np.ndarray, means: Mea
     """The share of (q1, q2), packed, that the means bring along; q1 leaves out a·W along the spikes."""
     pack = packing(len(bulk.weights))
     energy = signal_energy_gradient(response, tangent, means.u, means.stiff, means.loose)
-    along = means.values[:, :, 1 : 1 + bulk.spikes]
-    return energy - pack.pack(np.einsum("uajs,uajt->uast", along, along), np.zeros_like(means.psi))
+    along = means.values[:, :, bulk.modes.mean_spike]
+    return energy - pack.pack(np.swapaxes(along, -1, -2) @ along, np.zeros_like(means.stiff))
 
 
 def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
@@ -121,9 +126,9 @@ def _stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
     per_size = _per_size(setting)[..., None]
     with np.errstate(divide="ignore"):
         drawn = per_size[..., None] / np.where(V2 > 0, V2, 1e-300)[..., None] * np.eye(len(bulk.weights))
-    if bulk.drag is None:
+    if setting.common is None:
         return drawn
-    return drawn + per_size[..., None] * _taken(bulk) * mean_row_coupling(bulk, response)
+    return drawn + per_size[..., None] * _taken(bulk, setting.common) * mean_row_coupling(bulk, response)
 
 
 def _all_ones_energy(
@@ -135,9 +140,9 @@ def _all_ones_energy(
     per_size = _per_size(setting)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         stiff = np.where(V2 > 0, m**2 * per_size / V2, 0.0)
-    if bulk.drag is None or np.all(np.isinf(setting.d)):
+    if setting.common is None:
         return stiff, np.zeros((*stiff.shape[:2], pack.size), stiff.dtype)
-    load = (per_size * m)[..., :, None] * m[..., None, :] * _taken(bulk)
+    load = (per_size * m)[..., :, None] * m[..., None, :] * _taken(bulk, setting.common)
     loose, by_log_tau = coupling_gradient(bulk, response, load)
     return stiff - by_log_tau, loose
 
@@ -146,12 +151,9 @@ def _per_size(setting: Setting) -> np.ndarray:
     return np.where(np.isinf(setting.d), 0.0, 1.0 / (setting.beta * setting.d))
 
 
-def _taken(bulk: Bulk) -> np.ndarray:
-    """By how much a step changed the covariance of the groups' mean rows, in units of 1/(βd), [U, 1, K, K]."""
-    assert bulk.drag is not None
-    K = len(bulk.weights)
-    drawn = (bulk.c / bulk.weights)[:, None, :] * np.eye(K)
-    left = np.eye(K) - bulk.drag
+def _taken(bulk: Bulk, left: np.ndarray) -> np.ndarray:
+    """By how much the covariance of mean rows differs from that of drawn ones, in units of 1/(βd), [U, 1, K, K]."""
+    drawn = (bulk.c / bulk.weights)[:, None, :] * np.eye(len(bulk.weights))
     return (left @ drawn @ np.swapaxes(left, -1, -2) - drawn)[:, None]
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from ...gaussian import extrapolated_error
 from ...losses import Loss
-from ..channel import BinaryChannel
+from ..channel import BinaryChannel, Channel
 from ..channel.base import panels
 from ..features import label_layers
 from ..labels import BinaryLaw
-from .layers import Profile
+from .crossings import Profile
 
 _ALWAYS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # cuts that keep panels narrow where most samples are
 _NODES = (16, 11, 7)  # per panel, of the rule and of two coarser ones that it is compared with
@@ -44,10 +44,27 @@ def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss) -> WrongSign
 
     def shares(points: int) -> np.ndarray:
         kappa, weights = panels(cuts, points)
-        channel = BinaryChannel(loss, law, kappa, profile.gamma, points)
+        centre = (profile.gamma[:, None] * kappa)[:, None]
+        channel = BinaryChannel(loss, law, centre, profile.rho, points)
         train, test = channel.wrong(np.arange(len(kappa)), *profile.at(kappa))
         return np.stack([(weights * test).sum(axis=-1), (weights * train).sum(axis=-1)])
 
-    fine, middle, coarse = (shares(points) for points in _NODES)
+    return _judged([shares(points) for points in _NODES])
+
+
+def wrong_signs_on_rules(
+    points: list[tuple[np.ndarray, Channel, tuple[np.ndarray, ...]]], rows: np.ndarray
+) -> WrongSigns:
+    """The same on the nodes of given rules, finest first: (weights [B, N], channel, fields) of each."""
+    found = []
+    for weights, channel, fields in points:
+        assert isinstance(channel, BinaryChannel)
+        train, test = channel.wrong(rows, *fields)
+        found.append(np.stack([(weights * test).sum(axis=-1), (weights * train).sum(axis=-1)]))
+    return _judged(found)
+
+
+def _judged(found: list[np.ndarray]) -> WrongSigns:
+    fine, middle, coarse = found
     error = extrapolated_error(np.abs(fine - middle), np.abs(middle - coarse))
     return WrongSigns(fine[0], fine[1], error.max(axis=0))

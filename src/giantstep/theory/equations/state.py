@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..modes import Modes
 from ..symmetric import Packing
 from .averages import Averages, expand
 
@@ -20,12 +21,13 @@ _LEAST = 1e-13  # of q1's diagonal that q1 - ψψᵀ may fall to: rounding error
 
 @dataclass
 class State:
-    """Order parameters [U, A, ...]: packed V and q, means (m, ζ and, with three modes, χ) and ψ."""
+    """Order parameters [U, A, ...]: packed V and q, the means of each of the `modes`, and ψ."""
 
     V: np.ndarray  # [U, A, P]
     q: np.ndarray
-    means: np.ndarray  # [U, A, 2 or 3, K]
-    psi: np.ndarray  # [U, A, K]
+    means: np.ndarray  # [U, A, means, K]
+    psi: np.ndarray  # [U, A, k, K]
+    modes: Modes
 
     @property
     def groups(self) -> int:
@@ -37,73 +39,84 @@ class State:
 
     @property
     def zeta(self) -> np.ndarray:
-        return self.means[:, :, 1]
+        """[U, A, S, K]."""
+        return self.means[:, :, self.modes.mean_spike]
 
     @property
     def chi(self) -> np.ndarray:
-        """The third mean; zero for bulks that have none."""
-        return self.means[:, :, 2] if self.means.shape[2] == 3 else np.zeros_like(self.psi)
+        """Zero for bulks whose row norms do not fluctuate."""
+        return self.means[:, :, -1] if self.modes.norms else np.zeros_like(self.m)
+
+    def reshaped(self, *shape: int) -> State:
+        """The points [U, A] in another shape."""
+        V, q, means, psi = (
+            part.reshape(*shape, *part.shape[2:]) for part in (self.V, self.q, self.means, self.psi)
+        )
+        return State(V, q, means, psi, self.modes)
 
 
 def fields(
     state: State, averages: Averages, pack: Packing, wobble: np.ndarray | None
 ) -> tuple[np.ndarray, ...]:
-    """M, P, V and q on the κ nodes, [U, A, N]; `wobble` is the spread of the inputs' variances at finite d."""
+    """M, V and q [U, A, N] and P [U, A, k, N] on the κ nodes, in the order M, P, V, q.
+
+    `wobble` is the spread of the inputs' variances at finite d.
+    """
     M = expand(state.means.reshape(*state.means.shape[:2], -1), averages.means)
-    P = expand(state.psi, averages.mu1)
+    P = state.psi @ averages.mu1[:, None]
     V = expand(state.V * pack.counts, averages.phi)
     q = expand(state.q * pack.counts, averages.phi)
     if wobble is not None:
         tilt = state.means[:, :, 0, :, None] * averages.dmu0[:, None]
         q = q + np.einsum("uast,uasn,uatn->uan", wobble, tilt, tilt, optimize=True)
-    return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, P * P), _LEAST_Q)
+    return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, (P * P).sum(axis=2)), _LEAST_Q)
 
 
 class Coordinates:
     """To and from vectors [U, A, n]."""
 
-    def __init__(self, pack: Packing, modes: int):
-        self._pack, self._means = pack, modes * pack.groups
+    def __init__(self, pack: Packing, modes: Modes):
+        self._pack, self._modes = pack, modes
+        self._rest = (modes.means + modes.signals) * pack.groups
         self.logarithms = np.concatenate([pack.rows == pack.cols, np.ones(pack.groups, bool)])
-        self.size = 2 * pack.size + self._means + pack.groups
+        self.size = 2 * pack.size + self._rest
         self.is_log = np.concatenate(
             [self.logarithms, self.logarithms, np.zeros(self.size - 2 * pack.size, bool)]
         )
 
     def vector(self, state: State) -> np.ndarray:
-        flat = state.means.reshape(*state.means.shape[:2], -1)
+        means, psi = (part.reshape(*part.shape[:2], -1) for part in (state.means, state.psi))
         unseen = self._unseen(state)
-        return np.concatenate([self._encode(state.V), self._encode(unseen), flat, state.psi], axis=-1)
+        return np.concatenate([self._encode(state.V), self._encode(unseen), means, psi], axis=-1)
 
     def state(self, x: np.ndarray) -> State:
         size, K = self._pack.size, self._pack.groups
         V, unseen = self._decode(x[..., :size]), self._decode(x[..., size : 2 * size])
-        means = x[..., 2 * size : -K].reshape(*x.shape[:2], -1, K)
-        psi = x[..., -K:]
-        return State(V, unseen + self._outer(psi), means, psi)
+        rest = x[..., 2 * size :].reshape(*x.shape[:2], -1, K)
+        means, psi = rest[:, :, : self._modes.means], rest[:, :, self._modes.means :]
+        return State(V, unseen + self._outer(psi), means, psi, self._modes)
 
     def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
         """Largest relative difference of two vectors, [U, A]; means are measured against their own scale."""
-        size, K = self._pack.size, self._pack.groups
+        size = self._pack.size
         state = self.state(old)
         diagonal = np.flatnonzero(self._pack.rows == self._pack.cols)
         linear = np.sqrt(state.q[..., diagonal])[..., None, :]  # size of a·W: the scale of ζ and ψ
         free = np.abs(state.means).max(axis=-1, keepdims=True)  # m and χ have no other scale than their own
         scale = np.maximum(free, linear)
         change = np.abs(new - old)
-        change[..., 2 * size : -K] /= (
-            np.broadcast_to(scale, state.means.shape).reshape(*old.shape[:2], -1) + 1e-12
-        )
-        change[..., -K:] /= linear[..., 0, :] + 1e-300
+        sizes = [np.broadcast_to(scale, state.means.shape) + 1e-12]
+        sizes.append(np.broadcast_to(linear, state.psi.shape) + 1e-300)
+        change[..., 2 * size :] /= np.concatenate(sizes, axis=2).reshape(*old.shape[:2], -1)
         return change.max(axis=-1)
 
     def _unseen(self, state: State) -> np.ndarray:
-        """(q1 - ψψᵀ, q2), floored where rounding errors would make it negative."""
+        """(q1 - Σ_m ψ_mψ_mᵀ, q2), floored where rounding errors would make it negative."""
         unseen = state.q - self._outer(state.psi)
         return np.where(self.logarithms, np.maximum(unseen, _LEAST * np.abs(state.q) + 1e-300), unseen)
 
     def _outer(self, psi: np.ndarray) -> np.ndarray:
-        return self._pack.pack(psi[..., :, None] * psi[..., None, :], np.zeros_like(psi))
+        return self._pack.pack(np.swapaxes(psi, -1, -2) @ psi, np.zeros_like(psi[:, :, 0]))
 
     def _encode(self, packed: np.ndarray) -> np.ndarray:
         rows, cols, pairs = self._pack.rows, self._pack.cols, self._pack.pairs

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..letters import Letters
-from ..quantities import letter_axes
+from .letters import Letters
+from .quantities import letter_axes
 
 
 class Merging(NamedTuple):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..grid import Grid
+from ..axes import OF_THE_LAYER, Axes
 from ..losses import Loss, as_loss
-from ..model import Network, SpikedRF, Target, TwoSpikes, as_target
+from ..model import Model, Target, as_target, check_model
 from ..provenance import provenance
-from ..quantities import letter_axes
+from ..split import Split
 from . import check
 from .backend import make_backend
 from .schedule import run_tasks
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    model: Network | SpikedRF | TwoSpikes,
+    model: Model,
     target: Target | str | Callable[[Any], Any],
     *,
     alpha: Any,
@@ -63,7 +63,7 @@ def simulate(
       equivalence itself. `simulate(SpikedRF(...), ..., features="gaussian")`
     - the special spiked features with W = Π⊥: `simulate(SpikedRF("relu", r=1, gamma=1, readout="rademacher"), ...,
       bulk="orthogonal")`
-    - `TwoSpikes`: two spikes with left vectors of their own (square loss, sampled test error; few statistics).
+    - `TwoSpikes`: two spikes with left vectors of their own.
     - several letters or biases: `readout=Letters(...)` in the model; group sizes are weight·p by largest
       remainder, biases are added to the pre-activations in the step as well.
     - binary labels: `Target("sign", flips=0.1)` or `Target("logistic", scale=2)`; the labels are ±1.
@@ -112,15 +112,8 @@ def simulate(
     number of threads; to about 1e-10 whatever the threads and the alphas and lams asked for together. Ctrl-C
     returns the trials that are complete, with `attrs["interrupted"]` = 1 and a warning.
     """
-    target = as_target(target)
-    if isinstance(model, TwoSpikes):
-        one = model.reduced()
-        if one is None:
-            from .two_spikes import simulate_two_spikes
-
-            count = check.check_count("trials", trials, 1)
-            return simulate_two_spikes(model, target, alpha=alpha, lam=lam, d=d, trials=count, seed=seed)
-        model = one
+    check_model(model)
+    model, target = model.resolved(), as_target(target)
     features = check.check_choices(model, features, loss, method)
     bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features)
     alpha, lam = check.check_readout_parameters(alpha, lam)
@@ -130,77 +123,67 @@ def simulate(
     n_test = n_test if n_test is None else check.check_count("n_test", n_test, 1)
     library = make_backend(backend, device, dtype)
 
-    plan = _Plan(model, target, alpha, lam)
     options = (features, loss, method, library.name, device, dtype, bulk, at)
-    common = Task(model, target, d, 0, seed, (), n_test, *options)
-    settings = [plan.task(index, common) for index in np.ndindex(*plan.shape)]
+    plan = Plan(Task(model, target, d, 0, seed, (), n_test, *options), alpha, lam)
+    settings = [plan.task(u) for u in range(plan.split.counts[0])]
+    for setting in settings:
+        check.check_sizes(setting.model, [n / d for n, _ in setting.points], d)
     check.check_memory(settings, library, workers)
     tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
     results, interrupted = run_tasks(tasks, workers, executor, progress)
-    done, answers = plan.collect(numbers, len(settings), results)
-    attrs = provenance_of(common) | {"interrupted": int(interrupted)}
-    return plan.grid.dataset(answers, attrs, plan.coords | {"trial": done} | ({"x": list(at)} if at else {}))
+    done = [
+        position
+        for position in range(len(numbers))
+        if all(position * len(settings) + u in results for u in range(len(settings)))
+    ]
+    answers = {
+        name: np.stack(
+            [[results[position * len(settings) + u][name] for u in range(len(settings))] for position in done]
+        )
+        for name in results[done[0] * len(settings)]
+    }
+    return plan.dataset([numbers[position] for position in done], answers, interrupted=int(interrupted))
 
 
-class _Plan:
-    """How the grid splits into settings (a first layer each) and the readouts that are fitted on each."""
+class Plan:
+    """How the grid splits into settings (a first layer each) and the readouts that are fitted on each.
 
-    def __init__(self, model: Network | SpikedRF, target: Target, alpha: Any, lam: Any):
-        own = model.numbers()
-        self.model, self.target = model, target
-        self.names = [*own, "noise"]
-        self.grid = Grid(own | {"noise": target.noise, "alpha": alpha, "lam": lam})
-        self.setting_dims = self.grid.dims_of(self.names)
-        self.point_dims = tuple(dim for dim in self.grid.dims if dim not in self.setting_dims)
-        self.shape = tuple(self.grid.sizes[dim] for dim in self.setting_dims)
-        self.point_shape = tuple(self.grid.sizes[dim] for dim in self.point_dims)
-        letters = list(model.readout.values)
-        self.coords = {} if model.readout.single else {"letter": letters, "letter_": letters}
+    `common` is the task of all settings: their model and target have grids, its points are still to come.
+    """
 
-    def task(self, index: tuple[int, ...], common: Task) -> Task:
-        """The task of one setting, for any trial."""
-        values = {name: float(self.grid.over(name, self.setting_dims)[index]) for name in self.names}
-        noise = values.pop("noise")
-        model, target = replace(self.model, **values), replace(self.target, noise=noise)
-        every = self.setting_dims + self.point_dims
-        alphas, lams = (self.grid.over(name, every)[index].ravel().tolist() for name in ("alpha", "lam"))
-        check.check_sizes(model, alphas, common.d)
-        points = tuple((round(alpha * common.d), lam) for alpha, lam in zip(alphas, lams, strict=True))
+    def __init__(self, common: Task, alpha: Any, lam: Any):
+        self.common, self.axes = common, Axes(common.model)
+        self.names = tuple(common.model.numbers())
+        grid = Split.grid_of(common.model, common.target, alpha=alpha, lam=lam)
+        self.split = Split(grid, (*self.names, "noise"))
+        self._values = {name: self.split.layers(name).tolist() for name in (*self.names, "noise")}
+        self._points = [self.split.settings(name) for name in ("alpha", "lam")]
+
+    def task(self, u: int, chosen: np.ndarray | None = None) -> Task:
+        """The task of one setting with all its readouts, or some, for any trial."""
+        common = self.common
+        model = common.model.at(**{name: self._values[name][u] for name in self.names})
+        target = common.target.at(self._values["noise"][u])
+        alphas, lams = (values[u] if chosen is None else values[u][chosen] for values in self._points)
+        points = tuple(
+            (round(alpha * common.d), lam) for alpha, lam in zip(alphas.tolist(), lams.tolist(), strict=True)
+        )
         return replace(common, model=model, target=target, points=points)
 
-    def collect(
-        self, numbers: list[int], settings: int, results: dict[int, dict[str, np.ndarray]]
-    ) -> tuple[list[int], dict[str, tuple[tuple[str, ...], np.ndarray]]]:
-        """Trials of which every setting is done, and their answers with dimensions."""
-        done = [
-            position
-            for position in range(len(numbers))
-            if all(position * settings + index in results for index in range(settings))
-        ]
-        answers = {}
-        for name in results[done[0] * settings]:
-            stacked = np.stack(
-                [
-                    [results[position * settings + index][name] for index in range(settings)]
-                    for position in done
-                ]
-            )
-            answers[name] = self._labelled(name, stacked)
-        return [numbers[position] for position in done], answers
-
-    def _labelled(self, name: str, stacked: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-        """Axes (trial, setting, letters, points) -> trial, setting dims, point dims, letter dims.
-
-        The learned function has (trial, setting, points, x) already.
-        """
-        letters = ("letter", "letter_")[: letter_axes(name)] if self.coords else ()
-        last = ("x",) if name == "learned" else letters
-        per_point = stacked.ndim > 2 + len(last)
-        if per_point and letters:
-            stacked = np.moveaxis(stacked, -1, 2)
-        sizes = (len(stacked), *self.shape, *(self.point_shape if per_point else ()))
-        dims = ("trial", *self.setting_dims, *(self.point_dims if per_point else ()), *last)
-        return dims, stacked.reshape(*sizes, *stacked.shape[stacked.ndim - len(last) :])
+    def dataset(self, trials: list[int], answers: dict[str, np.ndarray], **more: Any) -> xr.Dataset:
+        """Answers [trials, settings, ...] of `run_trial`, labelled."""
+        split, at = self.split, self.common.learned_at
+        variables = {}
+        for name, values in answers.items():
+            inner = self.axes.of(name)
+            points = () if name in OF_THE_LAYER else split.readout_dims
+            if name not in OF_THE_LAYER:
+                values = np.moveaxis(values, -1, 2)
+            sizes = [split.grid.sizes[dim] for dim in (*split.layer_dims, *points)]
+            shape = (len(trials), *sizes, *values.shape[values.ndim - len(inner) :])
+            variables[name] = (("trial", *split.layer_dims, *points, *inner), values.reshape(shape))
+        coords = self.axes.coords | {"trial": trials} | ({"x": list(at)} if at else {})
+        return split.grid.dataset(variables, provenance_of(self.common) | more, coords)
 
 
 def provenance_of(task: Task) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Thin layers in κ: where a mean field crosses a mark, within √q/|slope|.
+"""Where a mean field crosses a mark: thin layers in κ, of width √q/|slope|.
 
 A strong ridge leaves little of the readout but m, and then √q ≪ |M|: outputs change sign, or a kinked loss changes
 regime, within a layer of κ too thin for any rule that does not know of it. Here the layers are found.
@@ -35,19 +35,20 @@ class Profile:
     """The fields of B solved points at any κ: first layers [B, K], and the order parameters that go with them."""
 
     activation: Function
-    r: np.ndarray
+    b: np.ndarray
     c: np.ndarray
     biases: np.ndarray
     gamma: np.ndarray  # [B]
+    rho: np.ndarray  # [B, 1]
     state: State  # [B, 1, ...]
     wobble: np.ndarray | None  # [B, 1, K, K]
     nodes: np.ndarray  # [B, N], κ dense enough to show where fields cross a mark
 
     def at(self, kappa: np.ndarray) -> tuple[np.ndarray, ...]:
         """M, P, V and q at κ [B, N]."""
-        features = features_at(self.activation, self.r, self.c, self.biases, kappa, np.ones_like(kappa))
-        averages = Averages(features, self.state.means.shape[2])
-        found = fields(self.state, averages, packing(self.r.shape[1]), self.wobble)
+        features = features_at(self.activation, self.b, self.c, self.biases, kappa)
+        averages = Averages(features, self.state.modes)
+        found = fields(self.state, averages, packing(self.b.shape[1]), self.wobble)
         return tuple(field[:, 0] for field in found)
 
     def layers(self, marks: Marks) -> np.ndarray:
@@ -94,17 +95,15 @@ class Profile:
 def profile_of(
     problem: Problem, chunk: np.ndarray, solution: Solution, bulk: Bulk, setting: Setting, kappa: np.ndarray
 ) -> Profile:
-    """The fields of all points of a rectangle, one after the other, at any κ; `kappa` is that of the rule."""
+    """The fields of all points of a rectangle, one after the other, at any κ; `kappa` [U or 1, N] is the rule's."""
     U, A = setting.alpha.shape
-    rows = np.repeat(chunk, A)
-    found = solution.state
-    parts = (found.V, found.q, found.means, found.psi)
-    state = State(*(part.reshape(U * A, 1, *part.shape[2:]) for part in parts))
+    rows = np.repeat(np.arange(U), A)
     spread = wobble(bulk, setting)
     spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
-    layer = (problem.r[rows], problem.c[rows], problem.biases, problem.gamma[rows])
+    frame = problem.frame(chunk)
+    own = (frame.b[rows, :, 0], problem.c[chunk][rows], problem.biases, frame.gamma[rows, 0], frame.rho[rows])
     nodes = np.repeat(np.broadcast_to(kappa, (U, kappa.shape[-1])), A, axis=0)
-    return Profile(problem.activation, *layer, state, spread, nodes)
+    return Profile(problem.activation, *own, solution.state.reshaped(U * A, 1), spread, nodes)
 
 
 def bends(profile: Profile, loss: Loss) -> np.ndarray:

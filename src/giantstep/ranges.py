@@ -1,11 +1,11 @@
-"""Numbers as they are typed on the command line: one, a list, or a range."""
+"""Numbers as people type them, on a command line or in a file: one, a list, or a range."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from ..errors import ParameterError
+from .errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np

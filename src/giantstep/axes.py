@@ -1,0 +1,50 @@
+"""Which dimensions an answer has beyond those of the grid: groups of neurons, steps, spikes, directions of the target.
+
+One table for theory, simulation and sweeps. A dimension appears only where there are several of its kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .model import Model
+
+OF_THE_LAYER = ("c", "r", "gamma", "overlap", "network_error")
+"""Answers that depend on the first layer alone, not on the readout's alpha and lam."""
+
+
+class Axes:
+    """Those of a model's answers."""
+
+    def __init__(self, model: Model, directions: int = 1):
+        group, letters = model.group, model.readout
+        several = not letters.single
+        one = (group,) if several else ()
+        pair = (group, f"{group}_") if several else ()
+        step = ("step",) if model.most_steps > 1 else ()
+        apart = one if step or letters.biases is not None else ()
+        along = ("direction",) if directions > 1 else ()
+        self.several = several
+        self._inner = {
+            "c": step + one,
+            "r": step + apart,
+            "gamma": step + (one if step else ()) + along,
+            "overlap": one + along,
+            "network_error": step,
+            "zeta": one + (("spike",) if model.spike_directions > 1 else ()),
+            "psi": one + along,
+            "learned": ("x",),
+        }
+        self._inner |= dict.fromkeys(("m", "q2", "V2", "chi"), one) | dict.fromkeys(("q1", "V1"), pair)
+        # numbers of the user's along some of them
+        values = list(letters.values)
+        self.coords: dict[str, list] = (
+            {"letter": values, "letter_": values} if pair and group == "letter" else {}
+        )
+        if step:
+            self.coords["step"] = list(range(1, model.most_steps + 1))
+
+    def of(self, name: str) -> tuple[str, ...]:
+        """The dimensions of one answer, in order."""
+        return self._inner.get(name, ())

@@ -1,0 +1,305 @@
+"""How the first layer of a trial comes about: drawn with its spikes, or drawn without and trained, step by step."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from .. import gaussian
+from ..groups import merge
+from ..losses import as_loss
+from ..model import Network, SpikedRF, Target, TwoSpikes
+from .backend import Backend
+from .data import Data
+from .draw import Draws, Kind, Purpose, step_batch
+from .layer import (
+    Weights,
+    biases_of_neurons,
+    gradient_step,
+    group_slices,
+    letters_of_neurons,
+    spread,
+    unit_rows,
+    width,
+)
+
+
+@singledispatch
+def first_layer(model: Any, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
+    """The layer of one trial of a model whose parameters are plain numbers; `bulk`: see `simulate`."""
+    raise TypeError(model)  # refused with a sentence where models are checked
+
+
+@first_layer.register(SpikedRF)
+def _(model: SpikedRF, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
+    letters, backend = model.readout, draws.backend
+    groups = group_slices(letters, width(model, d))
+    r, gamma, c = float(model.r), float(model.gamma), float(model.c)  # type: ignore[arg-type]
+    radius = np.sqrt(spread(letters.c or (c,) * len(groups), groups))
+    spike = r * letters_of_neurons(letters, groups)
+    v, t = _directions(2, d, draws)
+    if bulk == "orthogonal":
+        rows, radius = _rows_across(v, backend)
+    else:
+        rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
+    if r:
+        rows = rows + backend.asarray(spike)[:, None] * v[None, :]
+    theta = gamma * v + float(np.sqrt(1 - gamma**2)) * t
+    biases = biases_of_neurons(letters, groups, backend)
+    return Weights(rows, spike[None], radius, (v,), (t,), (theta,), groups, biases)
+
+
+@first_layer.register(TwoSpikes)
+def _(model: TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
+    backend = draws.backend
+    groups = group_slices(model.readout, width(model, d))
+    *v, t = _directions(3, d, draws)
+    radius = np.full(groups[-1].stop, np.sqrt(model.c))
+    rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
+    pairs = np.asarray(model.left) * np.asarray(model.strengths)
+    spikes = np.stack([spread(tuple(column), groups) for column in pairs.T])
+    for spike, direction in zip(spikes, v, strict=True):
+        rows = rows + backend.asarray(spike)[:, None] * direction[None, :]
+    along = model.alignments
+    theta = float(np.sqrt(max(0.0, 1.0 - sum(g * g for g in along)))) * t
+    for gamma, direction in zip(along, v, strict=True):
+        theta = theta + gamma * direction
+    return Weights(rows, spikes, radius, tuple(v), (t,), (theta,), groups)
+
+
+@first_layer.register(Network)
+def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
+    letters, backend = model.readout, draws.backend
+    groups = group_slices(letters, width(model, d))
+    values, biases = letters_of_neurons(letters, groups), biases_of_neurons(letters, groups, backend)
+    theta, free = _directions(2, d, draws)
+    rows = _initial_rows(model, len(values), d, draws)
+    track = _Track(model, rows, values, groups, (theta,), backend)
+    for t, (eta, alpha0, loss) in enumerate(model.stages(model.numbers())):
+        n0, eta = round(float(alpha0) * d), float(eta)
+        if n0 and eta:
+            data = Data(step_batch(t), target, (theta,), draws)
+            mean = _mean_output(model, values) if not track.taken else None
+            slope = model.activation.derivative
+            rows, pull = gradient_step(
+                rows, values, biases, model.activation, slope, data, n0, eta * d, backend, as_loss(loss), mean
+            )
+            track.stepped(rows, pull)
+        track.measure(rows)
+    return track.weights(rows, free, biases)
+
+
+def _initial_rows(model: Network, p: int, d: int, draws: Draws) -> Any:
+    """Uniform on the sphere, or with the spread of squared norms that was asked for."""
+    if model.norm_variance == 0.0:
+        return unit_rows(p, d, draws)
+    if model.rows == "gaussian":
+        return draws.normal(Purpose.START, Kind.WEIGHTS, 0, p, d) / d**0.5
+    square = 1.0 + (model.norm_variance / d) ** 0.5 * draws.normal(Purpose.START, Kind.NOISE, 0, p, 1)
+    return unit_rows(p, d, draws) * draws.backend.xp.sqrt(draws.backend.xp.abs(square))
+
+
+def _mean_output(model: Network, values: np.ndarray) -> float:
+    """E f over inputs before the step, Σ_i letter_i E σ(z + b_i)/p: all rows have unit norm."""
+    letters = model.readout
+    biases = letters.biases or (0.0,)
+    means = gaussian.moments(model.activation, np.asarray(biases), np.ones(len(biases)))[0].mean
+    groups = group_slices(letters, len(values)) if letters.biases else (slice(0, len(values)),)
+    return float(values @ spread(tuple(means), groups)) / len(values)
+
+
+class _Track:
+    """What steps make of the rows: spikes and bulk, measured after each of them."""
+
+    def __init__(
+        self,
+        model: Network,
+        rows: Any,
+        letters: np.ndarray,
+        groups: tuple[slice, ...],
+        theta: tuple[Any, ...],
+        backend: Backend,
+    ):
+        self.model, self.letters, self.groups, self.theta, self.backend = (
+            model,
+            letters,
+            groups,
+            theta,
+            backend,
+        )
+        self.taken = 0
+        self._pull: Any = None  # Σ (y - E f) x of the first step
+        self._history: list[dict[str, np.ndarray]] = []
+        self._several = model.most_steps > 1
+        if self._several:
+            self._start = self._means(rows)
+
+    def stepped(self, rows: Any, pull: Any) -> None:
+        if not self.taken:
+            self._pull = pull
+            if self._several:
+                self._facing = np.sign((self._means(rows) - self._start) @ self.backend.numpy(pull))
+        self.taken += 1
+
+    def _means(self, rows: Any) -> np.ndarray:
+        """Mean row of each letter; of a continuous law, that per unit of the letter."""
+        numpy, matmul = self.backend.numpy, self.backend.matmul
+        if self.model.readout.law is not None:
+            return numpy(matmul(self.backend.asarray(self.letters), rows))[None] / float(
+                self.letters @ self.letters
+            )
+        ones = [self.backend.asarray(np.ones(g.stop - g.start)) for g in self.groups]
+        sums = [numpy(matmul(one, rows[g, :])) for one, g in zip(ones, self.groups, strict=True)]
+        return np.stack([total / (g.stop - g.start) for total, g in zip(sums, self.groups, strict=True)])
+
+    def measure(self, rows: Any) -> None:
+        """Keep what the layer is like now: r, c, γ of every letter, by the displacement of its mean row."""
+        if not self._several:
+            return
+        numpy, letters = self.backend.numpy, self.model.readout
+        K = len(self.groups)
+        spikes = self._means(rows) - self._start
+        length = np.sqrt((spikes**2).sum(axis=1)) * (self._facing if self.taken else 1.0)
+        values = np.ones(K) if letters.law is not None else np.asarray(letters.values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r = np.where(values == 0.0, 0.0, length / np.where(values == 0.0, 1.0, values))
+            unit = np.where((length != 0.0) & (values != 0.0), 1.0 / length, 0.0)
+        gamma = np.stack([spikes @ numpy(theta) for theta in self.theta], axis=-1) * unit[:, None]
+        if not self.taken:
+            r, gamma = 0.0 * r, 0.0 * gamma
+        self._history.append({"r": r, "gamma": gamma, "c": self._bulk_norms(rows, spikes)[1]})
+
+    def _bulk_norms(self, rows: Any, spikes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Squared norms of the rows less their spikes, and their means by letter."""
+        numpy, matmul, asarray = self.backend.numpy, self.backend.matmul, self.backend.asarray
+        square = numpy(self.backend.xp.sum(rows * rows, axis=1))
+        scale = self.letters if self.model.readout.law is not None else np.ones(len(self.letters))
+        for group, spike in zip(self.groups, spikes, strict=True):
+            along = numpy(matmul(rows[group, :], asarray(spike)))
+            square[group] += scale[group] * (scale[group] * (spike @ spike) - 2.0 * along)
+        return square, np.array([square[group].mean() for group in self.groups])
+
+    def weights(self, rows: Any, free: Any, biases: Any | None) -> Weights:
+        """The layer in the end. Without a step there is no spike, and `free` is a direction across the target."""
+        return self._together(rows, free, biases) if self._several else self._single(rows, free, biases)
+
+    def _single(self, rows: Any, free: Any, biases: Any | None) -> Weights:
+        """Split the rows along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares.
+
+        Biases change the slope that the step goes through: then each letter has an r of its own.
+        """
+        backend, letters, (theta,) = self.backend, self.letters, self.theta
+        v = _unit(free if self._pull is None else self._pull)
+        along_v, along_theta = (backend.numpy(backend.matmul(rows, unit)) for unit in (v, theta))
+        parts = self.groups if biases is not None else (slice(0, len(letters)),)
+        power = [float(letters[part] @ letters[part]) for part in parts]
+        r = np.array(
+            [
+                float(letters[part] @ along_v[part]) / size if size and self.taken else 0.0
+                for part, size in zip(parts, power, strict=True)
+            ]
+        )
+        spike = spread(tuple(r), parts) * letters
+        bulk = backend.numpy(backend.xp.sum(rows * rows, axis=1)) - 2 * spike * along_v + spike**2
+        gamma = float(v @ theta) if self.taken else 0.0
+        rest = theta - gamma * v
+        measured = {
+            "c": np.array([bulk[group].mean() for group in self.groups]),
+            "overlap": np.array([along_theta[group].mean() for group in self.groups]),
+            "r": r,
+            "gamma": np.array(gamma),
+        }
+        v, t = (v,), (_unit(rest),)
+        return Weights(rows, spike[None], np.sqrt(bulk), v, t, (theta,), self.groups, biases, measured)
+
+    def _together(self, rows: Any, free: Any, biases: Any | None) -> Weights:
+        """Split the rows of every letter from its own spike, along the directions that the spikes span."""
+        backend, numpy = self.backend, self.backend.numpy
+        spikes = self._means(rows) - self._start if self.taken else np.zeros_like(self._start)
+        b, v = self._frame(spikes, numpy(free))
+        theta = np.stack([numpy(one) for one in self.theta])
+        rest = _across(theta, v)
+        scale = self.letters if self.model.readout.law is not None else np.ones(len(self.letters))
+        neuron = np.concatenate(
+            [np.tile(b[:, s : s + 1], g.stop - g.start) for s, g in enumerate(self.groups)], axis=1
+        )
+        bulk = self._bulk_norms(rows, spikes)[0]
+        measured = {name: self._steps([one[name] for one in self._history]) for name in self._history[0]}
+        measured["overlap"] = np.stack([(self._means(rows) @ one) for one in theta], axis=-1)
+        directions, across = (tuple(backend.asarray(one) for one in many) for many in (v, rest))
+        radii = np.sqrt(np.maximum(bulk, 0.0))
+        return Weights(
+            rows, neuron * scale, radii, directions, across, self.theta, self.groups, biases, measured
+        )
+
+    def _steps(self, found: list[np.ndarray]) -> np.ndarray:
+        """One row for each step, and NaN for those that other points of a grid take but not this one."""
+        steps = self.model.steps
+        count = len(found) if self.model.schedule is not None or steps is None else int(steps)  # type: ignore[arg-type]
+        rows = np.full((self.model.most_steps, *found[0].shape), np.nan)
+        for step, values in enumerate(found[:count]):
+            rows[step] = values
+        return rows
+
+    def _frame(self, spikes: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Components [S, letters] of the spikes along orthonormal directions [S, d], the longest first.
+
+        Letters that are one group in disguise share a spike, so that noise does not part them.
+        """
+        letters, S = self.model.readout, self.model.spike_directions
+        if not self.taken:
+            others = np.linalg.qr(np.stack([free, *np.eye(len(free))[: S - 1]]).T)[0].T
+            return np.zeros((S, len(spikes))), np.concatenate([free[None], others[1:]])
+        if letters.law is not None:
+            return np.linalg.norm(spikes, axis=1)[None], spikes / np.linalg.norm(spikes)
+        merging = merge(letters, self.model.activation.parity == "odd")
+        groups = len(merging.letters.values)
+        shared = np.zeros((groups, spikes.shape[1]))
+        for letter, group in enumerate(merging.group):
+            shared[group] += merging.share[letter] * merging.sign[letter] * spikes[letter]
+        shared[np.asarray(merging.letters.values) == 0.0] = 0.0
+        v = np.linalg.svd(shared, full_matrices=False)[2][:S]
+        last = int(
+            np.flatnonzero(np.asarray(merging.letters.values) != 0.0)[-1]
+        )  # its components count as positive
+        v *= np.where(shared[last] @ v.T < 0.0, -1.0, 1.0)[:, None]
+        return (shared @ v.T)[merging.group].T * merging.sign, v
+
+
+def _across(theta: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """What is left of the target's directions across the spikes, orthonormal; 0 where nothing is."""
+    rest = theta - (theta @ v.T) @ v
+    found: list[np.ndarray] = []
+    for one in rest:
+        for other in found:
+            one = one - (one @ other) * other
+        length = np.linalg.norm(one)
+        found.append(one / length if length > 1e-12 else 0.0 * one)
+    return np.stack(found)
+
+
+def _rows_across(v: Any, backend: Backend) -> tuple[Any, np.ndarray]:
+    """The rows of Π⊥ = I - vvᵀ and their norms √(1 - v_i²), close to 1: one neuron per axis, none sees the spike.
+
+    v and the target are uniform, so which neurons have which letter makes no difference.
+    """
+    rows = backend.asarray(np.eye(v.shape[0])) - v[:, None] * v[None, :]
+    return rows, np.sqrt(1.0 - backend.numpy(v) ** 2)
+
+
+def _directions(count: int, d: int, draws: Draws) -> list[Any]:
+    """Orthonormal vectors, uniform."""
+    drawn = draws.normal(Purpose.START, Kind.DIRECTIONS, 0, count, d)
+    found: list[Any] = []
+    for i in range(count):
+        vector = drawn[i, :]
+        for other in found:
+            vector = vector - (drawn[i, :] @ other) * other
+        found.append(_unit(vector))
+    return found
+
+
+def _unit(vector: Any) -> Any:
+    return vector / float(vector @ vector) ** 0.5

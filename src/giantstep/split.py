@@ -1,0 +1,59 @@
+"""The split of a grid into first layers and the readouts on each of them, for theory and simulation alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .grid import Grid
+
+if TYPE_CHECKING:
+    from .model import Model, Target
+
+
+class Split:
+    """First layers along the dimensions of what shapes them, readout settings along all others."""
+
+    def __init__(self, grid: Grid, shaping: Iterable[str]):
+        self.grid = grid
+        self.layer_dims = grid.dims_of(shaping)
+        self.readout_dims = tuple(dim for dim in grid.dims if dim not in self.layer_dims)
+
+    @staticmethod
+    def grid_of(model: Model, target: Target, **more: object) -> Grid:
+        """The grid of a model's own parameters, the target's noise, and `more`."""
+        return Grid(model.numbers() | {"noise": target.noise} | more)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """All dimensions, those of first layers first."""
+        return self.layer_dims + self.readout_dims
+
+    @property
+    def layer_shape(self) -> tuple[int, ...]:
+        return tuple(self.grid.sizes[dim] for dim in self.layer_dims)
+
+    @property
+    def readout_shape(self) -> tuple[int, ...]:
+        return tuple(self.grid.sizes[dim] for dim in self.readout_dims)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layer_shape + self.readout_shape
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many first layers, and how many readouts on each."""
+        return int(np.prod(self.layer_shape, dtype=int)), int(np.prod(self.readout_shape, dtype=int))
+
+    def layers(self, name: str) -> np.ndarray:
+        """A parameter of the first layers, [U]."""
+        return self.grid.over(name, self.layer_dims).reshape(-1)
+
+    def settings(self, name: str, default: float = 0.0) -> np.ndarray:
+        """A parameter on all points, [U, A]; `default` where the grid does not have it."""
+        if name not in self.grid:
+            return np.full(self.counts, default)
+        return self.grid.over(name, self.dims).reshape(self.counts)

@@ -1,0 +1,84 @@
+"""Result 1 in the user's terms: spike strengths, alignments and row norms of a trained network, letter by letter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..letters import Letters
+from ..model import SpikedRF
+from .features import Features, Label
+from .layer import FirstLayer
+from .origin import Origin
+from .pose import model_grid, pose
+from .tabulated import averaged
+
+if TYPE_CHECKING:
+    from ..model import Network, Target
+    from .problem import Problem
+
+
+class Spiked(NamedTuple):
+    """First layers letter by letter: r per unit of the letter, the alignment γ of its spike, c; each [U, letters]."""
+
+    r: np.ndarray
+    gamma: np.ndarray  # [U, letters, k]
+    c: np.ndarray
+
+
+def by_letter(layer: FirstLayer, values: np.ndarray) -> Spiked:
+    """For groups with these letters. Each spike is r·letter times a unit direction, of which γ are the components.
+
+    r has the sign of the slope that the first step went through; a letter of zero has no spike, r = γ = 0.
+    """
+    strength = np.sqrt(np.diagonal(layer.gram, axis1=-2, axis2=-1)) * layer.facing  # of r·letter
+    r = np.where(values == 0.0, 0.0, strength / np.where(values == 0.0, 1.0, values))
+    gamma = layer.on_target / np.where(strength == 0.0, np.inf, strength)[..., None]
+    return Spiked(r, gamma, layer.c)
+
+
+def network_errors(problem: Problem, tolerance: float = 1e-10) -> np.ndarray:
+    """Mean squared error of the networks themselves after each step, with the readout they began with: [U, T]."""
+    training = problem.origin.training
+    assert training is not None
+    neurons = training.neurons
+
+    def compute(features: Features, label: Label, _: np.ndarray) -> np.ndarray:
+        output = np.einsum("s,usn->un", neurons.weights * neurons.values, features.mu0)
+        t0, _, t2 = label.clean or label[:3]
+        return (features.weights * (t2 - 2.0 * output * t0 + output**2)).sum(axis=-1)[:, None]
+
+    after = [replace(problem, origin=Origin(neurons, layer)) for layer in training.path[1:]]
+    return np.concatenate([averaged(one, compute, tolerance)[0] for one in after], axis=1)
+
+
+def equivalent(net: Network, target: Target) -> SpikedRF:
+    """The spiked random features model with the network's spike, alignment and row norms."""
+    grid = model_grid(net, target)
+    posed = pose(net, target, grid)
+    layer = posed.origin.layer
+    if layer.spikes.max() > 1:
+        raise ParameterError(
+            "after several steps the letters' spikes point in different directions: there is no SpikedRF with one"
+            " spike that resembles this network; ask predict(..., bulk='isotropic') for that model itself"
+        )
+    frame = layer.frame()
+    if net.readout.uniform:
+        r, gamma, c = (
+            grid.labelled(values) for values in (frame.b[:, 0, 0], frame.gamma[:, 0], layer.c[:, 0])
+        )
+        return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta)
+    if grid.dims:
+        raise ParameterError(
+            "equivalent() of a network with letters takes one setting: give numbers, not arrays"
+        )
+    # biases change the slope that each letter's spike goes through: carry that in the letters' values
+    group, sign = posed.merging.group, posed.merging.sign
+    spikes, own = frame.b[0, group, 0] * sign, np.asarray(net.readout.values)
+    strength = np.abs(spikes / np.where(own == 0.0, np.inf, own))
+    unit = float(strength.max()) or 1.0
+    readout = Letters(tuple(spikes / unit), net.readout.weights, net.readout.biases, tuple(layer.c[0, group]))
+    return SpikedRF(net.activation, r=unit, gamma=float(frame.gamma[0, 0]), beta=net.beta, readout=readout)

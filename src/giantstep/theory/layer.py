@@ -1,0 +1,158 @@
+"""The first layer as a value: what `drawn` makes, `step` transforms, `given` states, and everything after it sees.
+
+Row i of group s is W_i = S_s + w_i: a spike that its group shares, and a bulk row of squared norm c_s. As d → ∞ all
+that matters of the spikes is their Gram matrix Σ_st = S_s·S_t and their components Γ_sj = S_s·θ̂_j on the target's
+directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+_RANK = 1e-10  # eigenvalues of Σ over its trace under which a direction is rounding
+_INSIDE = 1e-14  # 1 - γ² under which a direction of the target lies within the spikes' span
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Orthonormal directions d̂_j (j ≤ S) that the spikes span, and the target seen from there.
+
+    S_s = Σ_j b_sj d̂_j. The target's directions are turned, θ̂ = turn·θ̂', such that each θ̂'_m meets one d̂ at most:
+    z'_m = γ_m κ_m + ρ_m y_m with κ_j = d̂_j·x and y_m = ê_m·x, all independent and standard normal.
+    """
+
+    b: np.ndarray  # [U, K, S]
+    gamma: np.ndarray  # [U, k]; zero beyond the S-th
+    turn: np.ndarray  # [U, k, k]
+    back: (
+        np.ndarray
+    )  # [U, S, S]: the d̂_j are these combinations of the directions that the spikes were given along
+    dual: np.ndarray | None = None  # [U, S, K]: d̂_j = Σ_s dual_js S_s, for spikes that steps have made
+
+    @property
+    def spikes(self) -> int:
+        return self.b.shape[-1]
+
+    @cached_property
+    def rho(self) -> np.ndarray:
+        return np.sqrt(np.maximum(0.0, 1.0 - np.real(self.gamma) ** 2))
+
+    @property
+    def across(self) -> np.ndarray:
+        """1/ρ, and 0 where a direction of the target lies within the spikes' span: there is no ê then."""
+        rest = np.maximum(0.0, 1.0 - self.gamma**2)
+        return np.where(rest > _INSIDE, 1.0 / np.sqrt(np.where(rest > _INSIDE, rest, 1.0)), 0.0)
+
+    def centre(self, kappa: np.ndarray) -> np.ndarray:
+        """Mean of z' given κ [U or 1, S, N]: γ_m κ_m, and 0 for directions that meet no spike; [U, k, N]."""
+        met = min(self.gamma.shape[1], kappa.shape[1])
+        centre = np.zeros((len(self.gamma), self.gamma.shape[1], kappa.shape[-1]))
+        centre[:, :met] = self.gamma[:, :met, None] * kappa[:, :met]
+        return centre
+
+    def at(self, chunk: np.ndarray) -> Frame:
+        dual = None if self.dual is None else self.dual[chunk]
+        return Frame(self.b[chunk], self.gamma[chunk], self.turn[chunk], self.back[chunk], dual)
+
+
+@dataclass(frozen=True)
+class FirstLayer:
+    """U first layers of K groups that see a target of k directions."""
+
+    c: np.ndarray  # [U, K]
+    gram: np.ndarray  # Σ, [U, K, K]
+    on_target: np.ndarray  # Γ, [U, K, k]
+    facing: (
+        np.ndarray
+    )  # [U, K], ±1: which way along its spike a group counts as positive; 0 before it has one
+    stated: Frame | None = None  # where directions were given, which count even where no spike is on them
+
+    @property
+    def spikes(self) -> np.ndarray:
+        """S, the number of directions that the spikes span, [U]; at least one, which may have no spike on it."""
+        gram = np.real(self.gram)
+        if self.stated is not None:
+            return np.full(len(gram), self.stated.spikes)
+        if gram.shape[-1] == 1:
+            return np.ones(len(gram), int)
+        values = np.linalg.eigvalsh(gram)
+        return np.maximum(1, (values > _RANK * values.sum(axis=-1, keepdims=True)).sum(axis=-1))
+
+    def frame(self) -> Frame:
+        """Directions of first layers that all have the same number of them."""
+        if self.stated is not None:
+            return self.stated
+        spikes = int(self.spikes.max())
+        b, theta, dual = self._single() if spikes == 1 else self._several(spikes)
+        return seen_from(b, theta, dual)
+
+    def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One direction: that of the longest spike, facing its way. Smooth in Σ and Γ, complex ones too."""
+        power = np.diagonal(self.gram, axis1=-2, axis2=-1)
+        longest = np.real(power).argmax(axis=-1)[:, None]
+        own = np.take_along_axis(power, longest, axis=-1)  # [U, 1]
+        there = np.real(own) > 0.0
+        length = np.sqrt(np.where(there, own, 1.0)) * np.take_along_axis(self.facing, longest, axis=-1)
+        unit = np.where(there, 1.0 / np.where(length == 0.0, 1.0, length), 0.0)
+        b = np.take_along_axis(self.gram, longest[:, :, None], axis=-1) * unit[:, :, None]
+        theta = np.take_along_axis(self.on_target, longest[:, :, None], axis=1)[:, 0] * unit
+        dual = np.zeros((len(own), 1, power.shape[-1]), unit.dtype)
+        np.put_along_axis(dual, longest[:, None, :], unit[:, None, :], axis=-1)
+        return b, theta[:, :, None], dual
+
+    def _several(self, spikes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The leading eigenvectors of Σ."""
+        values, vectors = np.linalg.eigh(self.gram)
+        values, vectors = values[:, ::-1][:, :spikes], vectors[:, :, ::-1][:, :, :spikes]
+        last = int(
+            np.flatnonzero(np.any(self.gram != 0.0, axis=(0, 1)))[-1]
+        )  # its components count as positive
+        vectors = vectors * np.where(vectors[:, [last]] < 0.0, -1.0, 1.0)
+        dual = np.swapaxes(vectors / np.sqrt(values)[:, None], -1, -2)
+        return vectors * np.sqrt(values)[:, None], np.swapaxes(dual @ self.on_target, -1, -2), dual
+
+    def at(self, chunk: np.ndarray) -> FirstLayer:
+        """Some of the first layers."""
+        stated = None if self.stated is None else self.stated.at(chunk)
+        return FirstLayer(self.c[chunk], self.gram[chunk], self.on_target[chunk], self.facing[chunk], stated)
+
+    def replaced(self, chunk: np.ndarray, new: FirstLayer) -> FirstLayer:
+        """With others in place of some."""
+        return FirstLayer(
+            _replaced(self.c, chunk, new.c),
+            _replaced(self.gram, chunk, new.gram),
+            _replaced(self.on_target, chunk, new.on_target),
+            _replaced(self.facing, chunk, new.facing),
+        )
+
+
+def _replaced(values: np.ndarray, chunk: np.ndarray, new: np.ndarray) -> np.ndarray:
+    values = values.astype(np.result_type(values, new))
+    values[chunk] = new
+    return values
+
+
+def seen_from(b: np.ndarray, theta: np.ndarray, dual: np.ndarray | None = None) -> Frame:
+    """Turn spikes' and target's directions until they meet one to one: the singular values of Θ [U, k, S]."""
+    U, k, S = theta.shape
+    if k == 1 and S == 1:
+        return Frame(b, theta[:, :, 0], np.ones((U, 1, 1)), np.ones((U, 1, 1)), dual)
+    turn, values, back = np.linalg.svd(theta)
+    still = values[:, :1, None] <= 1e-15  # a target that sees nothing of the spikes is not turned
+    turn, back = np.where(still, np.eye(k), turn), np.where(still, np.eye(S), back)
+    if k == 1:  # a line is turned round by its spike's direction instead
+        back[:, 0] *= turn[:, 0]
+        turn = np.ones_like(turn)
+    gamma = np.zeros((U, k))
+    gamma[:, : min(k, S)] = np.minimum(values, 1.0)
+    return Frame(b @ np.swapaxes(back, -1, -2), gamma, turn, back, None if dual is None else back @ dual)
+
+
+def given(b: np.ndarray, theta: np.ndarray, c: np.ndarray) -> FirstLayer:
+    """Spikes b [U, K, S] along S orthonormal directions, on which the target's have components Θ [U, k, S]."""
+    gram = b @ np.swapaxes(b, -1, -2)
+    on_target = b @ np.swapaxes(theta, -1, -2)
+    return FirstLayer(c, gram, on_target, np.where(b[..., 0] < 0.0, -1.0, 1.0), seen_from(b, theta))

@@ -1,0 +1,77 @@
+"""The few directions that carry signal, by name: one table that equations, bulks and outliers read.
+
+Given κ, features are Σ f_j(κ) e_j + μ1(κ) Wx⊥ + noise. The mean part has the *modes* e in neuron space
+
+    ones_s   1_s         function μ0        coefficient m_s of the readout
+    spike    W_s d̂_j     κ_j μ1             ζ_js          one for each direction that the spikes span
+    norm     δ_s         ∂μ0/∂c             χ_s           where squared row norms fluctuate by δ
+    signal   W_s ê_m     (none: μ1 y_m)     ψ_ms          one for each direction of the target
+
+each of them once per group s. The bulk answers on all of them but the ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .features import Features
+
+
+@dataclass(frozen=True)
+class Modes:
+    """How many there are of each kind."""
+
+    spikes: int = 1
+    signals: int = 1
+    norms: int = 0
+
+    # places among the bulk's modes: spikes, then signals, then the norm
+
+    @property
+    def count(self) -> int:
+        return self.spikes + self.signals + self.norms
+
+    @property
+    def spike(self) -> slice:
+        return slice(0, self.spikes)
+
+    @property
+    def signal(self) -> slice:
+        return slice(self.spikes, self.spikes + self.signals)
+
+    @property
+    def norm(self) -> slice:
+        return slice(self.spikes + self.signals, self.count)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Those that have a function of κ of their own: spikes and norm."""
+        return np.r_[self.spike, self.norm]
+
+    # places among the means: the ones, then spikes, then the norm
+
+    @property
+    def means(self) -> int:
+        return 1 + self.spikes + self.norms
+
+    @property
+    def mean_spike(self) -> slice:
+        return slice(1, 1 + self.spikes)
+
+    @property
+    def mean_norm(self) -> slice:
+        return slice(1 + self.spikes, self.means)
+
+
+ONE = Modes()
+"""One spike, one direction of the target, row norms that do not fluctuate."""
+
+
+def mean_functions(features: Features, norms: int) -> np.ndarray:
+    """The functions of κ that go with the means, [U, means·K, N]: μ0, κ_j μ1 and, if row norms fluctuate, ∂μ0/∂c."""
+    along = [kappa[:, None, :] * features.mu1 for kappa in np.moveaxis(features.kappa, 1, 0)]
+    return np.concatenate([features.mu0, *along, *[features.dmu0] * norms], axis=1)

@@ -1,0 +1,155 @@
+"""Laws of the first layer's bulk rows: each is an object that answers with its bulk; a text only names one.
+
+=================  =================================================================================================
+`Isotropic`        all directions alike: spiked random features, and the paper's model of a network
+`Exact`            the trained network itself, whose rows carry the imprint of its batches
+`Sampled(d, s)`    the same, with batches drawn at dimension d and diagonalised: an independent check
+`Orthogonal`       the special W = Π⊥
+=================  =================================================================================================
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from . import bulk as bulks
+from .bulk import Bulk
+from .modes import Modes
+from .origin import Origin
+from .sampled import sampled_bulk
+from .training import POINTS
+
+NAMES = ("isotropic", "exact", "sampled", "orthogonal")
+
+
+class Rows(ABC):
+    """A law of rows. `norms` says whether squared row norms fluctuate, which adds the functions ∂μ0/∂c."""
+
+    name: str
+    norms: int = 0
+
+    def check(self, origin: Origin, model: Any) -> None:  # noqa: B027  (most laws suit every model)
+        """Refuse a first layer that cannot have such rows."""
+
+    def width(self, origin: Origin) -> int:
+        """Array elements in flight per grid point."""
+        return 64
+
+    @abstractmethod
+    def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
+        """The bulk of some first layers of one kind on three nested rules, finest first.
+
+        Rules that it may have inside, over batches, have 2^refinement times their usual number of nodes.
+        """
+
+
+class Isotropic(Rows):
+    name = "isotropic"
+
+    def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
+        layer = origin.layer.at(chunk)
+        modes = Modes(int(layer.spikes.max()), layer.on_target.shape[-1])
+        return _thrice(bulks.Isotropic(layer.c, origin.neurons.weights, modes))
+
+
+class Exact(Rows):
+    name = "exact"
+    norms = 1
+
+    def check(self, origin: Origin, model: Any) -> None:
+        _check_trained(self.name, origin)
+
+    def width(self, origin: Origin) -> int:
+        K = len(origin.neurons.values)
+        return POINTS * (K * (1 if origin.neurons.activation.parity == "odd" else 2)) ** 2
+
+    def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
+        assert origin.training is not None
+        return origin.training.exact(chunk, refinement)
+
+
+@dataclass(frozen=True)
+class Sampled(Rows):
+    d: int = 1000
+    seed: int = 0
+    norms = 1
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"sampled:{self.d}:{self.seed}"
+
+    def check(self, origin: Origin, model: Any) -> None:
+        _check_trained(self.name, origin)
+
+    def width(self, origin: Origin) -> int:
+        return self.d * len(origin.neurons.values) ** 2
+
+    def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
+        assert origin.training is not None
+        return _thrice(sampled_bulk(origin.training, chunk, self.d, self.seed))
+
+
+class Orthogonal(Rows):
+    name = "orthogonal"
+
+    def check(self, origin: Origin, model: Any) -> None:
+        if origin.training is not None:
+            raise ParameterError(
+                "bulk = 'orthogonal' is a special SpikedRF, W = Π⊥; a Network's rows are not orthogonal"
+            )
+        if (
+            np.any(np.asarray(model.beta) != 1.0)
+            or np.any(origin.layer.c != 1.0)
+            or origin.layer.spikes.max() > 1
+        ):
+            raise ParameterError(
+                "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions: beta = 1 and c = 1, one spike"
+            )
+
+    def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
+        return _thrice(bulks.Orthogonal(origin.neurons.weights))
+
+
+def rows_law(named: str | Rows | None, origin: Origin) -> Rows:
+    """The law that a text names; by default the best one that a first layer has."""
+    if isinstance(named, Rows):
+        return named
+    if named is None:
+        return Isotropic() if origin.training is None else Exact()
+    kind, _, rest = named.partition(":")
+    if kind == "sampled":
+        return _sampled(named, rest)
+    plain = {law.name: law for law in (Isotropic(), Exact(), Orthogonal())}
+    if named not in plain:
+        raise ParameterError(f"bulk = {named!r} is unknown; use one of {list(NAMES)}, or leave it out")
+    return plain[named]
+
+
+def _sampled(named: str, rest: str) -> Sampled:
+    """'sampled', 'sampled:D' or 'sampled:D:SEED'."""
+    try:
+        law = Sampled(*(int(part) for part in rest.split(":"))) if rest else Sampled()
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"bulk = {named!r}: write 'sampled', 'sampled:1000' or 'sampled:1000:7' (d, seed)"
+        ) from None
+    if law.d < 10:
+        raise ParameterError(f"bulk = {named!r}: a sampled batch needs d of at least 10")
+    return law
+
+
+def _check_trained(name: str, origin: Origin) -> None:
+    if origin.training is None:
+        raise ParameterError(
+            f"bulk = {name!r} is that of a trained Network; a SpikedRF has the isotropic one"
+        )
+
+
+def _thrice(bulk: Bulk) -> tuple[Bulk, Bulk, Bulk]:
+    """A bulk with no rule inside is the same on all three."""
+    return bulk, bulk, bulk

@@ -1,0 +1,65 @@
+"""Nodes in κ, the projections on the spikes: a line, its pieces, a plane or a space.
+
+Three nested rules at once, as in `giantstep.gaussian`. The first direction is the one that the target sees: it may be
+cut where the target's jumps remain sharp. The others, if there are any, are lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..gaussian import STRIDES, line_rule, nested, piecewise_rule
+
+_FEWEST = (
+    48  # intervals along a direction that features hardly depend on: the Gaussian itself on a quarter of them
+)
+_SMOOTH = 0.35  # spike over √c up to which so few are enough
+
+
+class Rule:
+    """`points` intervals in each half (or piece) of the first direction; `across` intervals of each of the others."""
+
+    def __init__(
+        self,
+        points: int,
+        reach: float,
+        cuts: np.ndarray | None = None,
+        across: Sequence[int] = (),
+        beyond: float = 9.0,
+    ):
+        self.reach, self.cut = reach, cuts is not None
+        if cuts is not None:
+            self.first, self._weights = piecewise_rule(cuts, points, reach)
+        else:
+            line, weights = line_rule(2 * points, reach)
+            self.first, self._weights = line[None, None], tuple(w[None, None] for w in weights)
+        self._across = [line_rule(n, beyond) for n in across]
+
+    def line(self, stride: int) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and weights along the first direction, [U or 1, N]."""
+        first = self.first[..., nested(stride)]
+        flat = (len(first), -1)
+        return first.reshape(flat), self._weights[STRIDES.index(stride)].reshape(flat)
+
+    def others(self, stride: int) -> int:
+        """How many nodes there are across the first direction for each one along it."""
+        return int(np.prod([len(z[nested(stride)]) for z, _ in self._across], dtype=int))
+
+    def at(self, stride: int) -> tuple[np.ndarray, np.ndarray]:
+        """κ [U or 1, S, N] and its weights [U or 1, N]; the first direction varies slowest."""
+        line, weights = self.line(stride)
+        kappa = [line]
+        for z, w in self._across:
+            z, w = z[nested(stride)], w[STRIDES.index(stride)]
+            kappa = [np.repeat(x, len(z), axis=-1) for x in kappa]
+            kappa.append(np.broadcast_to(np.tile(z, weights.shape[-1]), kappa[0].shape))
+            weights = (weights[..., None] * w).reshape(len(weights), -1)
+        return np.stack(kappa, axis=1), weights
+
+
+def across_intervals(b: np.ndarray, c: np.ndarray, points: int) -> list[int]:
+    """Intervals along each direction but the first for spikes b [U, K, S]: fewer where features hardly vary."""
+    steep = (np.abs(b) / np.sqrt(c)[..., None]).max(axis=(0, 1))[1:]
+    return [2 * points if x > _SMOOTH else min(2 * points, _FEWEST) for x in steep]

@@ -1,0 +1,139 @@
+"""The bulk of a trained network with its batches drawn at finite d: an independent check of the exact one.
+
+Each batch is drawn; spikes, rows' covariances C_s and the correlations of their norms follow from its samples as they
+are, step by step. No pencil, no free probability: the covariances are diagonalised or inverted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .bulk import Bulk, Dense, Spectral
+from .labels import binary_law
+from .law import Batch
+from .layer import FirstLayer
+from .modes import Modes
+from .slopes import Slopes, at_rest, shifted
+from .step import Sight
+from .training import Imprint, Trained, directions
+
+
+def sampled_bulk(trained: Trained, chunk: np.ndarray, d: int, seed: int) -> Bulk:
+    """Some networks' bulk; they share the random numbers of their batches."""
+    drawn = [_drawn(trained, int(u), d, seed) for u in chunk]
+    frame = trained.layer.at(chunk).frame()
+    modes = Modes(frame.spikes, frame.gamma.shape[1], 1)
+    to_target, to_spikes = directions(frame)
+    weights = trained.neurons.weights
+    units = [
+        _orthonormal(t @ one.theta + s @ one.spikes)
+        for t, s, one in zip(to_target, to_spikes, drawn, strict=True)
+    ]
+    alike = all(np.allclose(C @ one.C[0], one.C[0] @ C, atol=1e-9) for one in drawn for C in one.C[1:])
+    parts = [
+        _diagonalised(one, unit) if alike else _rooted(one, unit)
+        for one, unit in zip(drawn, units, strict=True)
+    ]
+    C, y, direct = (np.stack(values) for values in zip(*parts, strict=True))
+    return Spectral(weights, C, y, direct, modes) if alike else Dense(weights, C, y, direct, modes)
+
+
+class _Drawn(NamedTuple):
+    """Rows after drawn batches, by group: covariances C [K, d, d], dE[δw] [K, d], d Var δ [K]; spikes; and θ̂."""
+
+    C: np.ndarray
+    pull: np.ndarray
+    spread: np.ndarray
+    spikes: np.ndarray  # [K, d]
+    theta: np.ndarray  # [k, d]
+
+
+def _drawn(trained: Trained, u: int, d: int, seed: int) -> _Drawn:
+    neurons, K = trained.neurons, len(trained.neurons.values)
+    rng = np.random.default_rng([seed, d])
+    theta = np.eye(d)[:1]  # the target is along the first axis, without loss of generality
+    C = np.broadcast_to(neurons.norm * np.eye(d), (K, d, d))
+    state = _Drawn(C, np.zeros((K, d)), np.full(K, neurons.spread), np.zeros((K, d)), theta)
+    for t in np.flatnonzero(trained.taken[u]):
+        state = _after(trained, u, int(t), state, rng)
+    return state
+
+
+def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Generator) -> _Drawn:
+    """One step on a batch of its own, for all groups."""
+    neurons, step, target = trained.neurons, trained.steps[t].at(np.array([u])), trained.target
+    K, d = state.pull.shape
+    n = max(1, round(d / float(step.share[0])))
+    X = rng.standard_normal((n, d))
+    z = X @ state.theta[0]
+    law = binary_law(target)
+    if law is None:
+        labels = target.function(z) + float(step.noise[0]) * rng.standard_normal(n)
+    else:
+        labels = np.where(rng.random(n) < law.chance(z, np.zeros(n))[0], 1.0, -1.0)
+    c = np.einsum("sii->s", state.C)[None] / d
+    first = not state.spikes.any()
+    if first:
+        slopes = Slopes(
+            *(part[None] for part in at_rest(neurons.activation, neurons.biases, neurons.norm)[0])
+        )
+    else:
+        slopes = shifted(neurons.activation, (state.spikes @ X.T + neurons.biases[:, None])[None], c)
+    output = neurons.output(slopes)[0] + np.zeros(n)
+    e = -np.asarray(step.loss.derivative(labels, output))
+    batch = Batch(e[None], np.stack([np.ones(n), z, z * z])[None] / n)
+    before = FirstLayer(c, state.spikes @ state.spikes.T[None], np.zeros((1, K, 1)), np.zeros((1, K)))
+    one = Imprint(
+        neurons, before, step._replace(share=np.array([d / n])), Sight(batch, slopes, np.ones(1)), first
+    )
+    level, k = np.broadcast_to, one.k[0]
+    s0, s1, n2 = (level(part[0], (K, n)) for part in (slopes.s0, slopes.s1, slopes.n2))
+    vector = {name: level(getattr(one, name)[0], (K, n)) @ X / n for name in ("fa", "fb", "fg")}
+    C, pull, spread = np.empty((K, d, d)), np.empty((K, d)), np.empty(K)
+    for s in range(K):
+        B = np.eye(d) + k[s] * (X.T * (e * s1[s])) @ X / n
+        fa, fb, fg = (vector[name][s] for name in ("fa", "fb", "fg"))
+        gain, old, norm = one.gain[0, s], state.pull[s], state.spread[s]
+        turned = k[s] * np.outer(B @ old, fg)
+        C[s] = B @ state.C[s] @ B + turned + turned.T + k[s] ** 2 * norm * np.outer(fg, fg)
+        C[s] += k[s] ** 2 * d / n * (X.T * (e**2 * n2[s])) @ X / n
+        pull[s] = B @ state.C[s] @ fb + gain * (B @ old) + k[s] * (old @ fb + gain * norm) * fg + fa
+        spread[s] = fb @ state.C[s] @ fb + 2.0 * gain * (fb @ old) + gain**2 * norm + one.direct[0, s]
+    spikes = state.spikes + k[:, None] * ((e * s0) @ X / n)
+    return _Drawn(C, pull, spread, spikes, state.theta)
+
+
+def _orthonormal(vectors: np.ndarray) -> np.ndarray:
+    """One after the other, made unit and orthogonal to those before; 0 stays 0."""
+    found: list[np.ndarray] = []
+    for vector in vectors:
+        for other in found:
+            vector = vector - (vector @ other) * other
+        length = np.linalg.norm(vector)
+        found.append(vector / length if length > 1e-9 else 0.0 * vector)
+    return np.stack(found)
+
+
+def _vectors(one: _Drawn, units: np.ndarray) -> np.ndarray:
+    """The modes but for the rows' covariance, [modes, K, d]: directions, and dE[δw]."""
+    return np.concatenate([np.repeat(units[:, None], len(one.C), axis=1), one.pull[None]])
+
+
+def _diagonalised(one: _Drawn, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues [K, d], modes in the common eigenbasis, and what is left of the norms' variance."""
+    _, basis = np.linalg.eigh(one.C[-1])
+    C = np.einsum("ji,sjk,ki->si", basis, one.C, basis, optimize=True)
+    y = np.einsum("ij,msi->msj", basis, _vectors(one, units))
+    y[-1] /= C
+    return C, y, np.maximum(0.0, one.spread - (y[-1] ** 2 * C).sum(axis=-1))
+
+
+def _rooted(one: _Drawn, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Symmetric roots of the covariances [K, d, d], modes, and what is left of the norms' variance."""
+    values, bases = np.linalg.eigh(one.C)
+    root = (bases * np.sqrt(np.maximum(values, 0.0))[:, None]) @ np.swapaxes(bases, -1, -2)
+    y = _vectors(one, units)
+    y[-1] = np.linalg.solve(one.C, y[-1][..., None])[..., 0]
+    return root, y, np.maximum(0.0, one.spread - np.einsum("si,sij,sj->s", y[-1], one.C, y[-1]))

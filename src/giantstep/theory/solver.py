@@ -1,0 +1,65 @@
+"""What the engine asks of a solver of Result 3, and what it gives one: some points on one rule in κ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from .bulk import Bulk
+from .channel import Channel, make_channel
+from .equations.means import Setting
+from .equations.solution import Solution
+from .features import Features, Label
+
+if TYPE_CHECKING:
+    from ..losses import Loss
+    from .problem import Problem
+
+
+@dataclass(frozen=True)
+class OnRule:
+    """Some first layers and settings of a problem on one rule in κ, as fine as `fineness`."""
+
+    problem: Problem
+    chunk: np.ndarray
+    features: Features
+    label: Label
+    bulk: Bulk
+    setting: Setting
+    fineness: int
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The loss and the labels, given κ."""
+        problem, frame = self.problem, self.problem.frame(self.chunk)
+        centre = frame.centre(self.features.kappa)
+        return make_channel(problem.loss, problem.law, problem.target, centre, frame.rho, self.fineness)
+
+
+class Solver(Protocol):
+    """One way to solve Result 3."""
+
+    linear: bool  # scores are linear in the label, so that responses are solved to rounding and have no bends
+
+    def finest(self, spikes: int, cut: bool) -> int:
+        """κ intervals per piece at which refinement gives up; `cut`: between the cuts of thin layers."""
+        ...
+
+    def restart(self, solution: Solution) -> np.ndarray | None:
+        """What to begin from on a finer rule."""
+        ...
+
+    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+        """All order parameters and errors. What only estimates the quadrature error need not be `thorough`."""
+        ...
+
+
+def solver_of(loss: Loss) -> Solver:
+    """The solver that a loss calls for."""
+    from .convex import Convex
+    from .square import Square
+
+    return Square() if loss.linear else Convex()

@@ -1,0 +1,260 @@
+"""Result 1: what one giant step makes of a first layer. From spikes and row norms before it to those after.
+
+The step moves row i of group s by k_s/n Σ_μ e_μ σ'(W_i·x_μ) x_μ, k_s = η̃ℓ_s/β, e the residual of a sample. With σ'
+split as in `slopes`, the part s0 that all rows of the group share moves the spike, S' = S + k v_{e s0}; the rest
+changes the bulk rows. A fresh batch is free from how those are shaped, so the map is closed and exact:
+
+    Γ' = Γ + k E[e s0 zᵀ],   Σ' = (components on known directions)² + (1/α) k E[e² s0 s0ᵀ] k,
+    c' = c (m̄² + ν) + (k²/α) E[e² s2²],   m̄ = 1 + k E[e s1],   ν = (k²/α) E[e² s1²].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..gaussian import STRIDES, extrapolated_error, tail_reach
+from .features import is_sharp, label_layers
+from .labels import binary_law
+from .law import Batch, Given, label_batch, residuals, stacked
+from .layer import FirstLayer, Frame
+from .rule import Rule, across_intervals
+from .slopes import Slopes, at_rest, shifted
+
+if TYPE_CHECKING:
+    from ..functions import Function
+    from ..letters import Letters
+    from ..losses import Loss
+    from ..model import Target
+
+_COARSEST, _FINEST = (
+    256,
+    8192,
+)  # nodes over a batch before the first step: where refinement starts, and gives up
+_SPIKED = (64, 256)  # and intervals along each variable after it
+_TOLERANCE = 1e-13
+_NUDGE = 1e-4  # of the output, to see how residuals change with it
+
+
+class Sight(NamedTuple):
+    """A batch as a step sees it: its law, and the averages of σ and σ' at its nodes, [U or 1, K, n or 1].
+
+    `bend` [U or 1] is the mean curvature of the loss, by which residuals follow the output.
+    """
+
+    batch: Batch
+    slopes: Slopes
+    bend: np.ndarray
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """What stays the same through all steps: activation and letters; and rows that start with squared norm c0."""
+
+    activation: Function
+    letters: Letters
+    norm: float = 1.0  # c0
+    spread: float = 0.0  # d·Var |w|² of the initial rows
+
+    @property
+    def values(self) -> np.ndarray:
+        return np.asarray(self.letters.values)
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.asarray(self.letters.weights)
+
+    @property
+    def biases(self) -> np.ndarray:
+        return np.asarray(self.letters.biases or (0.0,) * len(self.letters.values))
+
+    def output(self, slopes: Slopes) -> np.ndarray:
+        """The network's own output at each node, Σ_s n_s ℓ_s E σ, [U or 1, n]."""
+        return np.einsum("s,...sn->...n", self.weights * self.values, slopes.mean)
+
+    def drawn(self, settings: int, directions: int = 1) -> FirstLayer:
+        """U first layers before any step: no spikes."""
+        K = len(self.values)
+        blank = np.zeros((settings, K, K))
+        return FirstLayer(
+            np.full((settings, K), self.norm),
+            blank,
+            np.zeros((settings, K, directions)),
+            np.zeros((settings, K)),
+        )
+
+
+class Step(NamedTuple):
+    """One step of U settings: k = η̃/β (0 where none is taken), 1/α, the labels' noise, all [U]; and its loss."""
+
+    rate: np.ndarray
+    share: np.ndarray
+    noise: np.ndarray
+    loss: Loss
+
+    def at(self, chunk: np.ndarray) -> Step:
+        return Step(self.rate[chunk], self.share[chunk], self.noise[chunk], self.loss)
+
+
+def make_step(eta: np.ndarray, alpha0: np.ndarray, beta: np.ndarray, noise: np.ndarray, loss: Loss) -> Step:
+    """Of a network's parameters; η̃ = 0 or α0 = 0 is no step, α0 = ∞ one on the population gradient."""
+    taken = (np.real(eta) > 0) & (np.real(alpha0) > 0)
+    share = np.where(taken, 1.0 / np.where(taken, alpha0, 1.0), 0.0)
+    return Step(np.where(taken, eta / beta, 0.0), share, noise, loss)
+
+
+def stepped(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> tuple[FirstLayer, np.ndarray]:
+    """The first layers after a step, and the error [U] of the integrals that this took, over their own size.
+
+    All of them either have no spikes yet or as many directions of spikes.
+    """
+    resting = not np.any(layer.gram)
+    points, last = (_COARSEST, _FINEST) if resting else _SPIKED
+    # noise in the labels only adds its variance to e², unless another loss bends it
+    exact_noise = step.loss.linear and binary_law(target) is None
+    noise = 0.0 * step.noise if exact_noise else step.noise
+    extra = step.noise**2 if exact_noise else 0.0 * step.noise
+    while True:
+        seen, off = sights(neurons, target, layer, noise, step.loss, points)
+        fine, middle, coarse = (_moved(neurons, layer, step, extra, sight) for sight in seen)
+        error = np.maximum(_distance(fine, middle, coarse), off)
+        if np.all(error <= _TOLERANCE) or 2 * points > last:
+            return fine, error
+        points *= 2
+
+
+def _moved(neurons: Neurons, layer: FirstLayer, step: Step, extra: np.ndarray, sight: Sight) -> FirstLayer:
+    batch, slopes = sight.batch, sight.slopes
+    e, E = batch.e[:, None], batch.mean
+    k, share = step.rate[:, None] * neurons.values, step.share[:, None]
+    s0, s1, n2 = (
+        part + 0.0 * e for part in (slopes.s0, slopes.s1, slopes.n2)
+    )  # on every node, [U or 1, K, n]
+
+    def squared(f: np.ndarray) -> np.ndarray:
+        """E[e² f], the noise of the labels included."""
+        return E(e**2 * f) + extra[:, None] * E(f)
+
+    scale = 1.0 + k * E(e * s1)
+    c = layer.c * (scale**2 + k**2 * share * squared(s1 * s1)) + k**2 * share * squared(n2)
+    pulled = k[..., None] * batch.along(e * s0)  # [U, K, directions]
+    pairs = np.stack([squared(s0 * s0[:, [t]]) for t in range(s0.shape[1])], axis=-1)
+    noise = (k * share)[:, :, None] * pairs * k[:, None, :]
+    facing = np.where(layer.facing == 0.0, np.sign(np.real(k) * slopes.s0[..., 0]), layer.facing)
+    if not np.any(layer.gram):  # the directions known to the batch are the target's own
+        return FirstLayer(c, pulled @ np.swapaxes(pulled, -1, -2) + noise, pulled, facing)
+    frame = layer.frame()
+    S = frame.spikes
+    along, across = frame.b + pulled[..., :S], pulled[..., S:]
+    gram = along @ np.swapaxes(along, -1, -2) + across @ np.swapaxes(across, -1, -2) + noise
+    on_target = across * frame.rho[:, None, :]
+    met = min(S, on_target.shape[-1])
+    on_target[..., :met] += along[..., :met] * frame.gamma[:, None, :met]
+    return FirstLayer(c, gram, on_target @ np.swapaxes(frame.turn, -1, -2), facing)
+
+
+def _distance(fine: FirstLayer, middle: FirstLayer, coarse: FirstLayer) -> np.ndarray:
+    """Error [U] of the finest of three rules, relative to the scale of each quantity."""
+    error = np.zeros(len(fine.c))
+    for name in ("c", "gram", "on_target"):
+        values = [
+            np.asarray(getattr(layer, name)).reshape(len(error), -1) for layer in (fine, middle, coarse)
+        ]
+        size = np.abs(values[0]).max(axis=-1, keepdims=True) + 1e-3
+        last, previous = (np.abs(a - b) / size for a, b in pairwise(values))
+        error = np.maximum(error, extrapolated_error(last, previous).max(axis=-1))
+    return error
+
+
+# what a batch looks like
+
+
+def sights(
+    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int
+) -> tuple[list[Sight], float]:
+    """The batch of a step on three nested rules, finest first, and the error of the averages at its nodes."""
+    if not np.any(layer.gram):
+        return _before(neurons, target, noise, loss, points)
+    return _after(neurons, target, layer, noise, loss, points), 0.0
+
+
+def _before(
+    neurons: Neurons, target: Target, noise: np.ndarray, loss: Loss, points: int
+) -> tuple[list[Sight], float]:
+    """No spikes yet: e is a function of the label alone, and σ' has the same averages at every sample."""
+    slopes, error = at_rest(neurons.activation, neurons.biases, neurons.norm)
+    slopes = Slopes(*(part[None] for part in slopes))
+    output = float(neurons.output(slopes)[0, 0])
+    levels = np.unique(noise)
+    labels = {float(x): label_batch(target, float(x), points) for x in levels}
+    laws = {x: residuals(law, loss, output) for x, law in labels.items()}
+    bends = {x: _bend(loss, law[0].e, output, law[0])[0] for x, law in labels.items()}
+    if len(levels) == 1:
+        batches = laws[float(levels[0])]
+    else:
+        batches = [stacked([laws[float(x)][rule] for x in noise]) for rule in range(3)]
+    bend = np.array([bends[float(x)] for x in (noise if len(levels) > 1 else levels)])
+    return [Sight(batch, slopes, bend) for batch in batches], error
+
+
+def _after(
+    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int
+) -> list[Sight]:
+    frame = layer.frame()
+    gamma, rho, law = frame.gamma[:, 0], frame.rho[:, 0], binary_law(target)
+    f = target.function if law is None else law.function()
+    total = float(np.sqrt(layer.c + (frame.b**2).sum(axis=-1)).max())
+    own = tail_reach(neurons.activation, total)
+    cuts = label_layers(f.breakpoints, gamma) if is_sharp(f, gamma).any() else None
+    rule = Rule(
+        points // 2,
+        max(own, tail_reach(f, 1.0)),
+        cuts,
+        across_intervals(frame.b, layer.c, points // 2),
+        own,
+    )
+    labels = Given(target, gamma, rho, noise, points)
+    return [_sight(neurons, layer, frame, rule, labels, loss, stride) for stride in STRIDES]
+
+
+def _sight(
+    neurons: Neurons, layer: FirstLayer, frame: Frame, rule: Rule, labels: Given, loss: Loss, stride: int
+) -> Sight:
+    kappa, weights = rule.at(stride)
+    shift = frame.b @ kappa + neurons.biases[:, None]
+    slopes = shifted(neurons.activation, shift, layer.c)
+    y, own = labels.at(rule.line(stride)[0], stride)
+    others = rule.others(stride)
+    y, own = np.repeat(y, others, axis=1), np.repeat(own, others, axis=1)
+    U, _, J = y.shape
+    output = np.repeat(neurons.output(slopes), J, axis=-1)
+    y = y.reshape(U, -1)
+    e = -np.asarray(loss.derivative(y, output))
+    batch = Batch(e, _rows(kappa, weights, own, U))
+    return Sight(batch, slopes.repeated(J), _bend(loss, y, output, batch))
+
+
+def _bend(loss: Loss, y: np.ndarray, output: np.ndarray | float, batch: Batch) -> np.ndarray:
+    """Mean of ∂²ℓ at labels y and the output, [U]: how residuals follow it."""
+    if loss.linear:
+        return np.ones(len(y))
+    low, high = (np.asarray(loss.derivative(y, output + side + 0.0 * y)) for side in (-_NUDGE, _NUDGE))
+    return batch.mean(high - low) / (2.0 * _NUDGE)
+
+
+def _rows(kappa: np.ndarray, weights: np.ndarray, own: np.ndarray, U: int) -> np.ndarray:
+    """Weights for 1, (κ, y⊥) and their pairs: [U, rows, N·J]."""
+    x = [*np.moveaxis(np.broadcast_to(kappa, (U, *kappa.shape[1:])), 1, 0), None]  # None stands for y⊥
+    plain, first, second = (weights[..., None] * own[:, :, power] for power in range(3))
+
+    def product(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray:
+        if a is None:
+            return second
+        return a[..., None] * (first if b is None else b[..., None] * plain)
+
+    rows = [plain, *(first if a is None else a[..., None] * plain for a in x)]
+    rows += [product(a, b) for i, a in enumerate(x) for b in x[i:]]
+    return np.stack(rows, axis=1).reshape(U, len(rows), -1)

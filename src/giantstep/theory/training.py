@@ -1,0 +1,255 @@
+"""First layers that steps have made: the way there, and what each batch has left in the rows.
+
+`Trained` keeps spikes and row norms after every step. The row covariances of the exact bulk are made of it on demand,
+on rules as fine as asked for: each step that was taken is one level of the pencil.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .bulk.pencil import Columns, Exact, Level
+from .law import unused_batch
+from .layer import FirstLayer, Frame
+from .modes import Modes
+from .slopes import Slopes, at_rest
+from .step import Neurons, Sight, Step, sights, stepped
+
+if TYPE_CHECKING:
+    from ..model import Target
+
+POINTS = 256  # nodes over a batch before the first step,
+_SPIKED_POINTS = 48  # and intervals along each variable after it
+
+
+@dataclass(frozen=True)
+class Trained:
+    """U networks: `path[t]` is their first layer after t steps, `error` [U] that of the integrals on the way."""
+
+    neurons: Neurons
+    target: Target
+    steps: tuple[Step, ...]
+    path: tuple[FirstLayer, ...]
+    error: np.ndarray
+
+    @property
+    def layer(self) -> FirstLayer:
+        """The first layer in the end."""
+        return self.path[-1]
+
+    def at(self, chunk: np.ndarray) -> Trained:
+        """Some of the networks."""
+        steps, path = (
+            tuple(step.at(chunk) for step in self.steps),
+            tuple(layer.at(chunk) for layer in self.path),
+        )
+        return Trained(self.neurons, self.target, steps, path, self.error[chunk])
+
+    @cached_property
+    def taken(self) -> np.ndarray:
+        """Which steps changed anything, [U, T]."""
+        return np.stack([np.real(step.rate) > 0.0 for step in self.steps], axis=1)
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """First layers with equal rows have been made in the same way, and can be worked on together: [U, ...]."""
+        spikes = np.stack([layer.spikes for layer in self.path], axis=1)
+        return np.concatenate([self.taken.astype(int), spikes], axis=1)
+
+    def exact(self, chunk: np.ndarray, refinement: int) -> tuple[Exact, Exact, Exact]:
+        """The exact bulks of some networks of one kind, on three nested rules over each batch, finest first."""
+        chosen = np.flatnonzero(self.taken[chunk[0]])
+        seen = [(int(t), self.seen(int(t), chunk, refinement)) for t in (chosen if len(chosen) else [0])]
+        return tuple(self._exact(chunk, [(t, views[rule]) for t, views in seen]) for rule in range(3))  # type: ignore[return-value]
+
+    def seen(self, t: int, chunk: np.ndarray, refinement: int) -> list[Sight]:
+        """The batch of step t of some networks of one kind, on three nested rules, finest first."""
+        step, layer = self.steps[t].at(chunk), self.path[t].at(chunk)
+        first = not np.any(layer.gram)
+        points = (POINTS if first else _SPIKED_POINTS) * 2**refinement
+        if not np.any(step.rate):  # no step at all: any batch will do
+            slopes, _ = at_rest(self.neurons.activation, self.neurons.biases, self.neurons.norm)
+            idle = Slopes(*(part[None] for part in slopes))
+            return [Sight(batch, idle, np.ones(1)) for batch in unused_batch(points)]
+        return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
+
+    def _exact(self, chunk: np.ndarray, seen: list[tuple[int, Sight]]) -> Exact:
+        neurons, last = self.neurons, self.layer.at(chunk)
+        imprints = [
+            Imprint(neurons, self.path[t].at(chunk), self.steps[t].at(chunk), sight, first=place == 0)
+            for place, (t, sight) in enumerate(seen)
+        ]
+        columns = _columns(neurons, last.frame(), imprints)
+        start = np.full(last.c.shape, neurons.norm)
+        return Exact(neurons.weights, last.c, start, [one.level for one in imprints], columns)
+
+
+def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Trained:
+    """All steps, one after the other, for U networks at once."""
+    U = len(steps[0].rate)
+    layer = neurons.drawn(U)
+    path, error = [layer], np.zeros(U)
+    for step in steps:
+        found = layer
+        spiked = np.any(np.real(layer.gram) != 0.0, axis=(-1, -2))
+        kinds = np.where(spiked, layer.spikes, 0)
+        moves = np.real(step.rate) > 0.0
+        for kind in np.unique(kinds[moves]):
+            chunk = np.flatnonzero(moves & (kinds == kind))
+            whole = len(chunk) == U
+            new, off = stepped(
+                neurons, target, layer if whole else layer.at(chunk), step if whole else step.at(chunk)
+            )
+            error[chunk] = np.maximum(error[chunk], off)
+            found = new if whole else found.replaced(chunk, new)
+        layer = found
+        path.append(layer)
+    return Trained(neurons, target, steps, tuple(path), error)
+
+
+class Imprint:
+    """What one step does to rows of each letter, in terms of the samples of its batch.
+
+    With m = m̄ + (k/α) e s1 a row becomes w' = Bw + k v_fg δ + n, and its squared norm fluctuates by
+    δ' = v_fb·w + Λδ + ε: the random part n has covariance (k²/α) A and correlates with ε along v_fa.
+    """
+
+    def __init__(self, neurons: Neurons, before: FirstLayer, step: Step, sight: Sight, first: bool):
+        batch, s = sight.batch, sight.slopes
+        e, E = batch.e[:, None], batch.mean
+        self.batch, self.first, self.neurons = batch, first, neurons
+        self.k, self.share = step.rate[:, None] * neurons.values, step.share
+        k, a, c = self.k[..., None], step.share[:, None, None], before.c[..., None]
+        self.simple = first and not np.any(s.s1)  # B = 1
+        mean_scale = 1.0 + k * E(e * s.s1)[..., None]  # m̄
+        m = mean_scale + k * a * e * s.s1
+        excess = m**2 - mean_scale**2
+        self.fg = e * s.b2 / (2.0 * c**2)
+        self.fb = 2.0 * k * e * m * s.b2 / c + k**2 * a / c * e**2 * s.n21
+        self.fa = k * s.b2 * e * excess + 2.0 * k**2 * a * s.n21 * e**2 * m + k**3 * a**2 * s.n3 * e**3
+        # at rest all groups' spikes are made of one function, e, through slopes of their own
+        self._common = None if s.s0.shape[-1] > 1 else s.s0[..., 0]
+        self.spike_functions = e * s.s0 if self._common is None else e
+        k, a, c = self.k, step.share[:, None], before.c
+        mean_scale, nu = mean_scale[..., 0], k**2 * a * E((e * s.s1) ** 2)
+        K3, K4 = k**3 * a**2 * E((e * s.s1) ** 3), k**4 * a**3 * E((e * s.s1) ** 4)
+        square = E(e**2 * s.n2)
+        growth = mean_scale**2 + nu
+        fourth_trace = K4 + 4.0 * K3 * mean_scale + 2.0 * nu**2 + 6.0 * nu * mean_scale**2 + mean_scale**4
+        c_ = c[..., None]
+        c2 = s.n22 - c_ * s.n2
+        self.gain = growth + k / c**2 * E(e * m * s.b3) + k**2 * a / (2.0 * c**2) * E(e**2 * c2)  # Λ
+        self.direct = (
+            2.0 * c**2 * (fourth_trace - growth**2)
+            + 4.0 * k**2 * a * (E(e**2 * m**2 * (s.n22 - s.b2**2 / c_)) + c * nu * square)
+            + k**4 * a**3 * E(e**4 * (s.n4 - s.n2**2 - s.n21**2 / c_))
+            + 2.0 * k**4 * a**2 * square**2
+            + 4.0 * k * E(e * m * s.b3 * excess)
+            + 2.0 * k**2 * a * E(e**2 * c2 * excess)
+            + 4.0 * k**3 * a**2 * E(e**3 * m * (s.n31 - s.b2 * s.n21 / c_))
+        )  # d Var ε
+        self._weight = (k[..., None] ** 2 * a[..., None] * e**2 * s.n2, k[..., None] * e * s.s1)
+        self.frame = None if not np.any(before.gram) else before.frame()
+
+    @cached_property
+    def functions(self) -> np.ndarray:
+        """[U, F, n]: those that make the spikes, f_a and f_b (together, if B = 1), and f_g after the first step."""
+        own = [self.fa + self.neurons.norm * self.fb] if self.simple else [self.fa, self.fb]
+        parts = [self.spike_functions, *own, *([] if self.first and not self.neurons.spread else [self.fg])]
+        shape = (len(self.k), self.batch.e.shape[-1])
+        return np.concatenate([np.broadcast_to(p, (shape[0], p.shape[1], shape[1])) for p in parts], axis=1)
+
+    def place(self, kind: str) -> int:
+        """Where the functions of a kind begin."""
+        K, pulls = self.k.shape[1], self.spike_functions.shape[1]
+        return pulls + K * {"fa": 0, "fb": 1, "fg": 1 if self.simple else 2}[kind]
+
+    @cached_property
+    def level(self) -> Level:
+        U, K = self.k.shape
+        n, F = self.batch.e.shape[-1], self.functions.shape[1]
+        rank = K if self.simple else 2 * K
+        D = np.zeros((U, rank, rank, n))
+        s = np.arange(K)
+        D[:, s, s] = self._weight[0]
+        if not self.simple:
+            D[:, s, K + s] = D[:, K + s, s] = self._weight[1]
+        spike = np.zeros((U, K, F))
+        if self._common is None:
+            spike[:, s, s] = self.k
+        else:
+            spike[:, :, 0] = self.k * self._common
+        count = self.batch.directions
+        if self.frame is None:
+            to_target = np.broadcast_to(np.eye(count), (U, count, count))
+            to_spikes = np.zeros((U, count, K))
+        else:
+            to_target, to_spikes = directions(self.frame)
+        weights = np.broadcast_to(self.batch.weights, (U, *self.batch.weights.shape[1:]))
+        return Level(weights, self.batch.pairs, self.share, D, self.functions, spike, to_target, to_spikes)
+
+
+def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """d̂_j and ê_m of a frame as combinations of θ̂ [U, S + k, k] and of the spikes [U, S + k, K]."""
+    assert frame.dual is not None
+    U, S, K = frame.dual.shape
+    k = frame.gamma.shape[1]
+    met = min(S, k)
+    to_target, to_spikes = np.zeros((U, S + k, k)), np.zeros((U, S + k, K))
+    to_spikes[:, :S] = frame.dual
+    to_target[:, S:] = frame.across[..., None] * np.swapaxes(frame.turn, -1, -2)
+    to_spikes[:, S : S + met] = -(frame.across * frame.gamma)[:, :met, None] * frame.dual[:, :met]
+    return to_target, to_spikes
+
+
+def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns:
+    """The modes: W_s d̂_j, W_s ê_m and the norms after the last step; then those of earlier ones."""
+    U, K = imprints[0].k.shape
+    levels = [one.level for one in imprints]
+    ends = np.cumsum([0, *(level.rank for level in levels)])
+    z = int(ends[-1])
+    R = z + K
+    to_target, to_spikes = directions(frame)
+    count, k = to_target.shape[1:]
+    T, s = len(imprints), np.arange(K)
+    norms = [("a", T - 1)] + [("a", t) for t in range(T - 1)]
+    norms += [("b", t) for t in range(T) if t > 0 or neurons.spread]
+    m = (count + len(norms)) * K
+    target = np.zeros((U, k, R, count, K))
+    functions = [np.zeros((U, level.functions.shape[1], R, m)) for level in levels]
+    constant = np.zeros((U, m, m))
+    target[:, :, z + s, :, s] = -np.swapaxes(to_target, -1, -2)
+    target = np.concatenate([target.reshape(U, k, R, count * K), np.zeros((U, k, R, m - count * K))], axis=-1)
+    for level, inside in zip(levels, functions, strict=True):
+        made = np.zeros((U, inside.shape[1], R, count, K))
+        made[:, :, z + s, :, s] = -np.swapaxes(to_spikes @ level.spike, -1, -2)
+        inside[..., : count * K] = made.reshape(U, -1, R, count * K)
+    where = {norm: (count + i) * K + s for i, norm in enumerate(norms)}
+    for t, (one, inside, low) in enumerate(zip(imprints, functions, ends, strict=False)):
+        a, mode = int(low) + s, where["a", t]
+        inside[:, one.place("fa") + s, a, mode] = 1.0
+        constant[:, mode, mode] = one.direct
+        if one.simple:
+            constant[:, mode, mode] += neurons.norm * _squared_norm(one.batch, one.share, one.fb)
+        else:
+            inside[:, one.place("fb") + s, a + K, mode] = 1.0
+        if ("b", t) not in where:
+            continue
+        fed = where["b", t]
+        inside[:, one.place("fg") + s, a, fed] = one.k
+        constant[:, mode, fed] = constant[:, fed, mode] = one.gain
+        if t > 0:
+            constant[:, fed, where["a", t - 1]] = constant[:, where["a", t - 1], fed] = 1.0
+        else:
+            constant[:, fed, fed] = -1.0 / neurons.spread
+    modes = Modes(frame.spikes, frame.gamma.shape[1], 1)
+    return Columns(target, tuple(functions), constant, modes, (count + 1) * K)
+
+
+def _squared_norm(batch, share: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """|v_f|² for f [U, K, n]."""
+    return share[:, None] * batch.mean(f**2) + (batch.along(f) ** 2).sum(axis=-1)
