@@ -254,9 +254,12 @@ def test_ctrl_c_says_so_and_exits_with_130(words, said):
         text=True,
         start_new_session=True,
     ) as process:
-        time.sleep(4)  # into the first trials, whatever the machine
-        process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=60)
+        try:
+            time.sleep(4)  # into the first trials, whatever the machine
+            process.send_signal(signal.SIGINT)
+            _, complaint = process.communicate(timeout=60)
+        finally:
+            process.kill()  # else leaving the block waits for it
     assert process.returncode == 130
     assert said in complaint
     assert complaint.count("\n") == 1
