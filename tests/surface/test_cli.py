@@ -265,6 +265,18 @@ def test_ctrl_c_says_so_and_exits_with_130(words, said):
     assert complaint.count("\n") == 1
 
 
+@pytest.mark.parametrize("columns", ["1", "20", "43"])
+@pytest.mark.parametrize("words", ["--help", "predict --help", "sweep run --help"])
+def test_help_fits_into_any_terminal(columns, words, monkeypatch, capsys):
+    from giantstep.cli import main
+
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert not ended.value.code
+    assert "usage: giantstep" in capsys.readouterr().out
+
+
 def test_a_closed_pipe_is_no_crash():
     words = f"predict {NET} --alpha 1:2:5000 --lam 1 --format csv".split()
     with subprocess.Popen(

@@ -15,6 +15,9 @@ from .program import Program
 from .tree import Node
 
 DERIVATIVE_PREFIX = "d/dx "
+MAX_NODES = (
+    6000  # of a derivative; a text of the greatest length has a few hundred, its first derivative 2000
+)
 
 
 class Formula(Function):
@@ -24,9 +27,11 @@ class Formula(Function):
     _program: Program
     _spec: str
 
-    def __init__(self, tree: Node, spec: str, name: str):
-        program = Program(tree)
-        self.__dict__.update(_tree=tree, _program=program, _spec=spec, name=name)
+    def __init__(self, tree: Node, spec: str, name: str, breakpoints: tuple[float, ...] | None = None):
+        """`breakpoints` are those of the tree, where they are known already."""
+        self.__dict__.update(_tree=tree, _program=Program(tree), _spec=spec, name=name)
+        if breakpoints is not None:
+            self.__dict__["breakpoints"] = breakpoints
 
     def __call__(self, x: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
@@ -53,13 +58,19 @@ class Formula(Function):
 
     @cached_property
     def derivative(self) -> Function:
-        """The derivative, itself a Function; ParameterError when the function jumps."""
+        """The derivative, itself a Function; ParameterError when the function jumps.
+
+        At a point where there is none it has the value of one side, or 0 (see `calculus.derivative`).
+        """
         if self._jumps:
             raise ParameterError(
                 f"{self.name!r} jumps at x = {self._jumps[0]:g}, so its derivative is not a function and a "
                 "gradient step cannot use it; use SpikedRF, which needs no derivative, or a continuous activation"
             )
-        return Formula(calculus.derivative(self._tree), DERIVATIVE_PREFIX + self.spec, f"{self.name}'")
+        slope = calculus.derivative(
+            self._tree
+        )  # made of the same parts, so that it breaks at the same places
+        return Formula(slope, DERIVATIVE_PREFIX + self.spec, f"{self.name}'", self.breakpoints)
 
     @property
     def has_spec(self) -> bool:
