@@ -26,6 +26,7 @@ MODERATE = 9.0  # a function must be finite this far out
 MAX_EFFORT = 4e8
 
 _PER_STEP_MADE, _PER_STEP_RUN = 5_000, 800  # what a step of a program costs to make, and to run on nothing
+_PER_SLOPE = 10_000  # and what it costs to differentiate a node
 
 _MERGE = 1e-12  # zeros closer than this, relative to max(1, |x|), are one: rounding separates them
 _BISECTIONS = 70  # SPACING/2**70 is below the resolution of double precision everywhere but next to 0
@@ -112,9 +113,12 @@ def zeros(
     between zeros of g', and g' between those of g'' (Rolle): these are found first and join the grid, so that
     up to three zeros within SPACING of each other are told apart, and a zero that is only touched is found.
     """
+    before = len(slopes)
     slope = derivative(root, slopes)
+    curvature = derivative(slope, slopes)
+    effort.spend(_PER_SLOPE * (len(slopes) - before))
     x = np.union1d(_grid(), inner)
-    for level in (derivative(slope, slopes), slope):
+    for level in (curvature, slope):
         if not tree.is_const(level):
             x = np.union1d(x, _sign_changes(effort.program(level), x, inner, effort))
     at = np.abs(effort.run(value, x))

@@ -12,11 +12,11 @@ from .elementary import Parity
 from .function import Function
 from .parity import observed_parity
 from .program import Program
-from .tree import Node
+from .tree import Node, postorder
 
 DERIVATIVE_PREFIX = "d/dx "
 MAX_NODES = (
-    6000  # of a derivative; a text of the greatest length has a few hundred, its first derivative 2000
+    3000  # whose derivative is taken: a text has a thousand at most, its derivatives several times that
 )
 
 
@@ -67,9 +67,10 @@ class Formula(Function):
                 f"{self.name!r} jumps at x = {self._jumps[0]:g}, so its derivative is not a function and a "
                 "gradient step cannot use it; use SpikedRF, which needs no derivative, or a continuous activation"
             )
-        slope = calculus.derivative(
-            self._tree
-        )  # made of the same parts, so that it breaks at the same places
+        if len(postorder(self._tree)) > MAX_NODES:
+            raise ParameterError(f"{self.name!r} is too long to take its derivative; simplify the expression")
+        slope = calculus.derivative(self._tree)
+        # it is made of the same parts, so that it breaks at the same places
         return Formula(slope, DERIVATIVE_PREFIX + self.spec, f"{self.name}'", self.breakpoints)
 
     @property
