@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .encoding import Damaged
@@ -142,9 +142,8 @@ def read(connection: sqlite3.Connection, table: str) -> list[Any]:
     return [kind(*row[:-1]) for row in rows]
 
 
-def read_answers(connection: sqlite3.Connection, batches: list[Batch]) -> list[tuple[Any, ...]]:
+def read_answers(connection: sqlite3.Connection, batches: list[Batch]) -> Iterator[tuple[Any, ...]]:
     """Name, form, words and data of every quantity, each after the position of its batch in the list."""
-    found = []
     for place, batch in enumerate(batches):
         rows = connection.execute(
             "SELECT * FROM answer WHERE batch = ? ORDER BY rowid", (batch.id,)
@@ -154,8 +153,15 @@ def read_answers(connection: sqlite3.Connection, batches: list[Batch]) -> list[t
         for row in rows:
             if checksum(row[:-1]) != row[-1]:
                 raise Damaged("an answer does not match its checksum")
-            found.append((place, *row[1:-1]))
-    return found
+            yield place, *row[1:-1]
+
+
+def check(connection: sqlite3.Connection) -> None:
+    """That every table is as it was written."""
+    for table in KINDS:
+        read(connection, table)
+    for _ in read_answers(connection, read(connection, "batch")):
+        pass
 
 
 def count(connection: sqlite3.Connection, table: str) -> int:
