@@ -180,7 +180,8 @@ def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
     b = np.asarray(points)
 
     def mismatch(h: np.ndarray) -> np.ndarray:
-        return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
+        with np.errstate(invalid="ignore"):  # far out the function may have overflowed: no jump can be seen there
+            return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
 
     wide, narrow = map(mismatch, _vicinity(points))
     around = np.linspace(-1.0, 1.0, 41)
