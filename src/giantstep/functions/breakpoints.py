@@ -180,7 +180,9 @@ def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
     b = np.asarray(points)
 
     def mismatch(h: np.ndarray) -> np.ndarray:
-        with np.errstate(invalid="ignore"):  # far out the function may have overflowed: no jump can be seen there
+        with np.errstate(
+            invalid="ignore"
+        ):  # far out the function may have overflowed: no jump can be seen there
             return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
 
     wide, narrow = map(mismatch, _vicinity(points))
