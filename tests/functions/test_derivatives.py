@@ -229,6 +229,9 @@ def test_a_derivative_that_is_infinite_on_both_sides_has_none_itself():
 def test_harmless_products_are_not_guarded():
     """The guard against 0·inf costs time, which smooth functions need not spend."""
     for text in (
+        "exp(-x**2/2)*x",
+        "gelu(2*x)",
+        "elu(2*x)",
         "tanh(2*x)*x",
         "arctan(x**2)",
         "x/(1 + abs(x))",
@@ -239,6 +242,20 @@ def test_harmless_products_are_not_guarded():
         assert "chain" not in {op for op, _, _ in as_function(text).derivative._program.steps}, text
 
 
+@pytest.mark.parametrize(
+    "text", ["tanh(exp(x**2))", "1/cosh(x**2)", "sinh(1/cosh(max(x, 800)))", "exp(-exp(x**2))"]
+)
+def test_a_part_that_overflows_does_not_spoil_the_derivative(text):
+    x = np.array([-39.0, -27.3, -5.0, 5.0, 27.3, 39.0])
+    slope = as_function(text).derivative(x)
+    assert not np.isnan(slope).any()
+    assert np.abs(slope[[0, 1, 4, 5]]).max() < 1e-9  # the function is constant there, to rounding
+
+
 @pytest.mark.parametrize("text", ["log(normal_cdf(x))", "(sigmoid(He3(x)))**-0.5"])
 def test_overflow_far_out_is_no_warning(text):
     assert as_function(text).has_derivative  # warnings are errors here
+
+
+def test_a_jump_to_where_a_part_overflows_is_seen():
+    assert as_function("sinh(1/cosh(where(x > pi, x, 1e6)))")._jumps == pytest.approx([np.pi])

@@ -1,7 +1,8 @@
-"""What the form of a node tells about its values: a lower bound, and whether it can be infinite or undefined.
+"""What the form of a node tells about its values: bounds, and whether it can be infinite or undefined.
 
 This is how 1 + x**2 is known never to vanish: nobody need look for its zeros, and dividing by it is harmless.
-Bounds hold up to rounding, so only strict ones (1 + x**2 > 0) and those of a sign (|x| >= 0) are made use of.
+Bounds hold for every x, up to rounding, so only strict ones (1 + x**2 > 0) and those of a sign (|x| >= 0) are made
+use of.
 """
 
 from __future__ import annotations
@@ -9,51 +10,83 @@ from __future__ import annotations
 import math
 from typing import Any
 
-_LEAST = {
-    **dict.fromkeys(("abs", "exp", "sigmoid", "softplus", "normal_cdf", "number"), 0.0),
-    **dict.fromkeys(("sin", "cos", "tanh", "erf", "sign", "expm1"), -1.0),
-    "arctan": -math.pi / 2,
-    "cosh": 1.0,
+Range = tuple[float, float]
+
+_OPEN: Range = (-math.inf, math.inf)
+_OVERFLOW = 700.0  # exp of more has no double precision number
+_IMAGES: dict[str, Range] = {
+    **dict.fromkeys(("abs", "softplus"), (0.0, math.inf)),
+    **dict.fromkeys(("sigmoid", "normal_cdf", "number"), (0.0, 1.0)),
+    **dict.fromkeys(("sin", "cos", "tanh", "erf", "sign"), (-1.0, 1.0)),
+    "arctan": (-math.pi / 2, math.pi / 2),
+    "cosh": (1.0, math.inf),
+    "expm1": (-1.0, math.inf),
 }
 
 
-def lower_bound(op: str, args: tuple[Any, ...], lows: list[float], value: float) -> float:
-    """A number that the operation's result is never below, wherever it is defined; -inf if none is known."""
+def bounds(op: str, args: tuple[Any, ...], ranges: list[Range], value: float) -> Range:
+    """Numbers between which the operation's result always is, wherever it is defined."""
     match op:
         case "const":
-            return value
-        case "add" if math.isfinite(lows[0] + lows[1]):
-            return lows[0] + lows[1]
-        case "sub" if args[1].op == "const":
-            return lows[0] - args[1].value
-        case "mul" | "div" | "chain" if min(lows[:2]) >= 0 or (args[0] is args[1]):
-            return lows[0] * lows[1] if op == "mul" and min(lows) > 0 else 0.0
-        case "power" if value % 2 != 1 or lows[0] >= 0:  # an even power, or one that needs a positive base
-            return max(lows[0], 0.0) ** value if value > 0 and lows[0] < 1e4 else 0.0
+            return value, value
+        case "add":
+            return _ordered(ranges[0][0] + ranges[1][0], ranges[0][1] + ranges[1][1])
+        case "sub":
+            return _ordered(ranges[0][0] - ranges[1][1], ranges[0][1] - ranges[1][0])
+        case "neg":
+            return -ranges[0][1], -ranges[0][0]
+        case "mul" | "chain" if args[0] is args[1]:
+            return 0.0, math.inf
+        case "mul" | "chain":
+            corners = [_product(a, b) for a in ranges[0] for b in ranges[1]]
+            return min(corners), max(corners)
+        case "div" if args[1].op == "const":
+            ends = [end / args[1].value for end in ranges[0]]
+            return min(ends), max(ends)
+        case "div" if min(ranges[0][0], ranges[1][0]) >= 0:
+            return 0.0, math.inf
+        case "power" if value % 2 != 1 or ranges[0][0] >= 0:  # even, or of a base that must be positive
+            return 0.0, math.inf
         case "max":
-            return max(lows)
+            return max(low for low, _ in ranges), max(high for _, high in ranges)
         case "min":
-            return min(lows)
+            return min(low for low, _ in ranges), min(high for _, high in ranges)
         case "select":
-            return min(lows[1:])
+            return min(low for low, _ in ranges[1:]), max(high for _, high in ranges[1:])
+        case "exp":
+            return 0.0, math.exp(ranges[0][1]) if ranges[0][1] < _OVERFLOW else math.inf
         case "sqrt":
-            return math.sqrt(max(lows[0], 0.0))
-    return _LEAST.get(op, -math.inf)
+            return math.sqrt(max(ranges[0][0], 0.0)), math.sqrt(max(ranges[0][1], 0.0))
+    return _IMAGES.get(op, _OPEN)
 
 
-def may_fail(op: str, lows: list[float], value: float) -> bool:
-    """Whether the operation itself may be infinite or undefined for some arguments (of an ordinary size)."""
+def may_fail(op: str, ranges: list[Range], value: float) -> bool:
+    """Whether the operation itself may be infinite or undefined for some arguments."""
+    low, high = ranges[0] if ranges else _OPEN
     match op:
         case "div":
-            return not lows[1] > 0
+            return not (ranges[1][0] > 0 or ranges[1][1] < 0)
         case "power" if value < 0:
-            return not lows[0] > 0
+            return not low > 0
         case "power":
-            return not float(value).is_integer() and lows[0] < 0
+            return not float(value).is_integer() and low < 0
         case "sqrt":
-            return lows[0] < 0
+            return low < 0
         case "log":
-            return not lows[0] > 0
+            return not low > 0
         case "log1p":
-            return not lows[0] > -1
+            return not low > -1
+        case "exp" | "expm1":
+            return not high < _OVERFLOW
+        case "sinh" | "cosh":
+            return not (low > -_OVERFLOW and high < _OVERFLOW)
     return False
+
+
+def _ordered(low: float, high: float) -> Range:
+    """A range; the sum of opposite infinities tells nothing."""
+    return -math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high
+
+
+def _product(a: float, b: float) -> float:
+    return a * b if a and b else 0.0

@@ -99,7 +99,7 @@ def _difference(node: Node) -> Node | None:
         difference = node.args[0]
     elif node.op in ELEMENTARY and (edge := ELEMENTARY[node.op].edge) is not None:
         difference = tree.sub(node.args[0], tree.const(edge))
-    if difference is None or tree.is_const(difference) or difference.low > 0:
+    if difference is None or tree.is_const(difference) or difference.low > 0 or difference.high < 0:
         return None
     return difference
 

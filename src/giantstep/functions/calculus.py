@@ -39,7 +39,7 @@ def _slope(node: Node, slopes: list[Node]) -> Node:
             return tree.add(tree.chain(slopes[0], args[1]), tree.chain(args[0], slopes[1]))
         case "div":
             above = tree.sub(slopes[0], tree.chain(node, slopes[1]))
-            if args[1].low > 0 or tree.is_const(args[1]):
+            if args[1].low > 0 or args[1].high < 0:
                 return tree.div(above, args[1])
             return tree.chain(tree.div(tree.ONE, args[1]), above)
         case "power":

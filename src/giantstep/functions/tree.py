@@ -13,7 +13,7 @@ import math
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from .bounds import lower_bound, may_fail
+from .bounds import bounds, may_fail
 
 CONDITIONS = frozenset({"less", "at_most", "and", "not"})
 
@@ -22,21 +22,23 @@ CONDITIONS = frozenset({"less", "at_most", "and", "not"})
 class Node:
     """One operation; `value` is the number of a `const` and the exponent of a `power`.
 
-    Two things are known of every node: a number `low` below which it never is, and whether it may be infinite or
-    undefined somewhere (`wild`), because of a division by zero or the like in it.
+    What is known of every node: numbers `low` and `high` between which it always is, and whether it may be infinite
+    or undefined somewhere (`wild`), because of a division by zero, an overflow or the like in it.
     """
 
     op: str
     args: tuple[Node, ...] = ()
     value: float = 0.0
     low: float = field(init=False)
+    high: float = field(init=False)
     wild: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        lows = [arg.low for arg in self.args]
-        object.__setattr__(self, "low", lower_bound(self.op, self.args, lows, self.value))
-        wild = may_fail(self.op, lows, self.value) or any(arg.wild for arg in self.args)
-        object.__setattr__(self, "wild", wild)
+        ranges = [(arg.low, arg.high) for arg in self.args]
+        low, high = bounds(self.op, self.args, ranges, self.value)
+        wild = may_fail(self.op, ranges, self.value) or any(arg.wild for arg in self.args)
+        for name, known in (("low", low), ("high", high), ("wild", wild)):
+            object.__setattr__(self, name, known)
 
 
 X = Node("x")
@@ -168,6 +170,8 @@ def larger(a: Node, b: Node) -> Node:
 
 
 def smaller(a: Node, b: Node) -> Node:
+    if is_const(b) and a.high <= b.value:
+        return a
     return const(min(a.value, b.value)) if is_const(a) and is_const(b) else Node("min", (a, b))
 
 
