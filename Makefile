@@ -6,12 +6,13 @@ INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.installed-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser lint agreement bench docs clean
+.PHONY: help demo test test-browser hostile lint agreement bench docs clean
 
 help:
 	@echo "make demo       theory against simulation: prints a table, draws demo/learning_curves.png"
 	@echo "make test       linters, type check and tests"
 	@echo "make test-browser  the explorer in chromium; screenshots go to screenshots/"
+	@echo "make hostile    20,000 random expressions, a thousand damaged files and stores (minutes)"
 	@echo "make lint       linters and type check alone"
 	@echo "make agreement  theory against simulation at length (minutes)"
 	@echo "make bench      speed of theory and simulation on this machine"
@@ -31,6 +32,9 @@ test-browser: $(INSTALLED)
 	@$(BIN)/python -c 'import playwright' 2> /dev/null \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
 	$(BIN)/pytest -m browser tests/browser
+
+hostile: $(INSTALLED)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "hostile or not hostile" tests/hostile
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check

@@ -1,6 +1,14 @@
 """Settings that all tests share."""
 
+import signal
+import threading
+
 from hypothesis import settings
 
 settings.register_profile("giantstep", deadline=None)  # a busy machine is no reason to fail
 settings.load_profile("giantstep")
+
+# A shell may start what runs in the background with Ctrl-C ignored, and every process that is started inherits
+# that: the tests that press Ctrl-C would wait for ever. This process heeds it, and so do those that it starts.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -15,6 +15,9 @@ TEXTS = [
     "where(x > 1 or x < -1, x**-1, x) + (not x > 0)",
     "(1 + x**2)**-0.3 + 2**x",
     "leaky_relu(x, 0.3) + erf(x) + normal_cdf(2*x)",
+    "d/dx tanh(sqrt(max(x, 0)))",
+    "d/dx abs(x)**1.5*sign(x)",
+    "-1 <= x <= 2",
 ]
 X = np.array([[-2.5, -0.75, 0.5], [1.25, 3.0, 7.5]])
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from giantstep.errors import ExpressionError, ParameterError
 from giantstep.functions import as_function
+from giantstep.functions.calculus import derivative
+from giantstep.functions.program import Program
 
 mp = mpmath.mp.clone()
 mp.dps = 40
@@ -102,7 +104,7 @@ def test_values_and_derivatives_of_random_expressions(text, x):
         "log(1 + x**2)",
         "sinh(x)/cosh(x)",
         "where(x > 0, x**2, -x**2)",
-        "where(x > 0.5, sqrt(abs(x)), x)*0 + sqrt(abs(x))",
+        "where(x > 0.5, abs(x)**1.5, x)*0 + abs(x)**2.5",
         "x*x*sign(x)",
         "min(x, 0)**2",
         "gelu(sin(2*x)) + e**-x",
@@ -171,3 +173,89 @@ def test_functions_that_jump_have_none_and_say_where(text):
 
 def test_trivial_factors_are_simplified_away():
     assert len(as_function("d/dx 3*x + 1")._program.steps) == 0
+
+
+MASKED = {  # text: the derivative where there is one, for numpy arrays of positive and of negative numbers
+    "sqrt(max(x, 0))": (lambda x: 0.5 / np.sqrt(x), lambda x: 0 * x),
+    "max(x, 0)**0.7": (lambda x: 0.7 * x**-0.3, lambda x: 0 * x),
+    "relu(x)**0.7 + x": (lambda x: 0.7 * x**-0.3 + 1, lambda x: 0 * x + 1),
+    "min(x, 0)**2 + sqrt(relu(x))": (lambda x: 0.5 / np.sqrt(x), lambda x: 2 * x),
+    "tanh(sqrt(max(2*x, 0)))": (
+        lambda x: (1 - np.tanh(np.sqrt(2 * x)) ** 2) / np.sqrt(2 * x),
+        lambda x: 0 * x,
+    ),
+    "log1p(max(x, -1 + 1e-3))*0 + sqrt(max(x, 0)*max(x, 0))": (lambda x: 0 * x + 1, lambda x: 0 * x),
+    "1/(1 + sqrt(max(x, 0)))": (lambda x: -0.5 / np.sqrt(x) / (1 + np.sqrt(x)) ** 2, lambda x: 0 * x),
+    "sqrt(max(x, 0))/(2 + sin(x))": (
+        lambda x: 0.5 / np.sqrt(x) / (2 + np.sin(x)) - np.sqrt(x) * np.cos(x) / (2 + np.sin(x)) ** 2,
+        lambda x: 0 * x,
+    ),
+    "sign(x)*abs(x)**0.51": (lambda x: 0.51 * x**-0.49, lambda x: 0.51 * (-x) ** -0.49),
+    "abs(x)**0.5*sign(x)": (lambda x: 0.5 * x**-0.5, lambda x: 0.5 * (-x) ** -0.5),
+    "where(x > 0, x*log(x), 0)": (lambda x: np.log(x) + 1, lambda x: 0 * x),
+    "tanh(1/x**2)": (lambda x: -2 * x**-3 / np.cosh(x**-2) ** 2, lambda x: -2 * x**-3 / np.cosh(x**-2) ** 2),
+}
+
+
+@pytest.mark.parametrize("text", MASKED)
+def test_a_branch_that_is_not_taken_does_not_spoil_the_derivative(text):
+    function = as_function(text)
+    right, left = MASKED[text]
+    x = (
+        np.array([1e-6, 1e-3, 0.1, 0.7, 1.9, 4.4, 8.8])
+        if "/x" not in text
+        else np.array([0.3, 0.7, 1.9, 8.8])
+    )
+    np.testing.assert_allclose(
+        function.derivative(x), right(x), rtol=1e-13, atol=1e-13
+    )  # some hundred roundings
+    np.testing.assert_allclose(function.derivative(-x), left(-x), rtol=1e-13, atol=1e-13)
+    assert function.derivative(0.0) in (0.0, 1.0)  # at the point itself: that of one side, or 0
+
+
+@pytest.mark.parametrize("text", ["sqrt(max(x, 0))", "max(x, 0)**0.7", "tanh(sqrt(max(2*x, 0)))"])
+def test_the_second_derivative_of_a_masked_branch_is_finite_where_there_is_one(text):
+    tree = as_function(text).derivative._tree
+    second = Program(derivative(tree))(np.array([-8.0, -1.0, -1e-3, 1e-3, 1.0, 8.0]))
+    assert np.isfinite(second).all()
+    assert (second[:3] == 0).all()
+
+
+def test_a_derivative_that_is_infinite_on_both_sides_has_none_itself():
+    with pytest.raises(ParameterError, match="jumps at x = 0"):
+        _ = as_function("sqrt(abs(x))").derivative.derivative
+
+
+def test_harmless_products_are_not_guarded():
+    """The guard against 0·inf costs time, which smooth functions need not spend."""
+    for text in (
+        "exp(-x**2/2)*x",
+        "gelu(2*x)",
+        "elu(2*x)",
+        "tanh(2*x)*x",
+        "arctan(x**2)",
+        "x/(1 + abs(x))",
+        "x*sigmoid(x)",
+        "log(2 + sin(x))",
+        "sqrt(1 + x**2)",
+    ):
+        assert "chain" not in {op for op, _, _ in as_function(text).derivative._program.steps}, text
+
+
+@pytest.mark.parametrize(
+    "text", ["tanh(exp(x**2))", "1/cosh(x**2)", "sinh(1/cosh(max(x, 800)))", "exp(-exp(x**2))"]
+)
+def test_a_part_that_overflows_does_not_spoil_the_derivative(text):
+    x = np.array([-39.0, -27.3, -5.0, 5.0, 27.3, 39.0])
+    slope = as_function(text).derivative(x)
+    assert not np.isnan(slope).any()
+    assert np.abs(slope[[0, 1, 4, 5]]).max() < 1e-9  # the function is constant there, to rounding
+
+
+@pytest.mark.parametrize("text", ["log(normal_cdf(x))", "(sigmoid(He3(x)))**-0.5"])
+def test_overflow_far_out_is_no_warning(text):
+    assert as_function(text).has_derivative  # warnings are errors here
+
+
+def test_a_jump_to_where_a_part_overflows_is_seen():
+    assert as_function("sinh(1/cosh(where(x > pi, x, 1e6)))")._jumps == pytest.approx([np.pi])

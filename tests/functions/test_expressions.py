@@ -47,6 +47,22 @@ def test_expressions_mean_what_they_say(text, expected):
     np.testing.assert_allclose(as_function(text)(X), expected, rtol=1e-14, atol=1e-14)  # some ten roundings
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sinh(x) <= x**0.5", [0, 0, 0, 1, 0, 0]),
+        ("x**0.5 >= sinh(x)", [0, 0, 0, 1, 0, 0]),
+        ("sqrt(x) < 1 or sqrt(x) >= 1", [0, 0, 0, 1, 1, 1]),
+        ("not sqrt(x) < 1", [1, 1, 1, 0, 1, 1]),  # as in Python: not (nan < 1) holds
+        ("0 <= sqrt(x) <= 2", [0, 0, 0, 1, 1, 1]),
+        ("where(log(x) <= 0, 1, 2)", [2, 2, 2, 1, 2, 2]),
+    ],
+)
+def test_no_comparison_with_an_undefined_value_holds(text, expected):
+    assert as_function(text)(X).tolist() == expected
+    assert as_function("x <= 0.5")(0.5) == as_function("x >= 0.5")(0.5) == 1.0
+
+
 HOSTILE = {
     # text: column of the refusal (None: wherever Python's parser stopped)
     "__import__('os').system('true')": 11,

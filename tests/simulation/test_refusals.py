@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -90,7 +91,13 @@ def test_more_memory_than_there_is_is_refused_before_it_is_taken():
 
 
 def test_functions_that_cannot_be_sent_to_workers_are_refused():
-    model = SpikedRF(Function(lambda x: np.tanh(x)), r=0.5, gamma=0.5)
+    lock = Lock()
+
+    def guarded(x):
+        with lock:
+            return np.tanh(x)
+
+    model = SpikedRF(Function(guarded), r=0.5, gamma=0.5)
     with pytest.raises(ParameterError, match="workers = 2 sends trials to other processes"):
         simulate(model, "sin", **FINE | {"workers": 2, "trials": 2})
 

@@ -254,12 +254,27 @@ def test_ctrl_c_says_so_and_exits_with_130(words, said):
         text=True,
         start_new_session=True,
     ) as process:
-        time.sleep(4)  # into the first trials, whatever the machine
-        process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=60)
+        try:
+            time.sleep(4)  # into the first trials, whatever the machine
+            process.send_signal(signal.SIGINT)
+            _, complaint = process.communicate(timeout=60)
+        finally:
+            process.kill()  # else leaving the block waits for it
     assert process.returncode == 130
     assert said in complaint
     assert complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize("columns", ["1", "20", "43"])
+@pytest.mark.parametrize("words", ["--help", "predict --help", "sweep run --help"])
+def test_help_fits_into_any_terminal(columns, words, monkeypatch, capsys):
+    from giantstep.cli import main
+
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert not ended.value.code
+    assert "usage: giantstep" in capsys.readouterr().out
 
 
 def test_a_closed_pipe_is_no_crash():

@@ -1,7 +1,13 @@
 """Datasets go to files and come back; what cannot be written leaves nothing behind."""
 
 import csv
+import hashlib
+import json
+import os
+import resource
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -47,8 +53,6 @@ def test_a_dataset_comes_back_identical(make, ending, tmp_path):
 
 
 def test_json_is_standard_json(tmp_path):
-    import json
-
     gs.save(predicted(), tmp_path / "a.json")
     text = (tmp_path / "a.json").read_text()
 
@@ -135,3 +139,134 @@ def test_a_link_is_followed_and_permissions_are_ordinary(tmp_path):
     assert stat.S_IMODE((tmp_path / "real.json").stat().st_mode) == stat.S_IMODE(
         (tmp_path / "plain").stat().st_mode
     )
+
+
+@pytest.mark.parametrize("ending", ["nc", "json", "csv"])
+def test_a_full_disk_is_a_sentence_and_the_old_file_stays(ending, tmp_path):
+    path = tmp_path / f"a.{ending}"
+    path.write_text("old")
+
+    def little_room():  # no file grows beyond this; Python is told so as it is told that a disk is full
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    words = f"predict --eta 1 --alpha0 1 --alpha 1:2:200 --lam 0.1 --out {path}"
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "giantstep", *words.split()],
+        capture_output=True,
+        text=True,
+        preexec_fn=little_room,
+        timeout=120,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "cannot be written: File too large" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    path = tmp_path / "a.json"
+    for mode in (0o600, 0o640, 0o666):
+        gs.save(spiked(), path)
+        path.chmod(mode)
+        gs.save(spiked(), path)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_link_that_somebody_has_laid_is_not_written_through(tmp_path, monkeypatch):
+    """Whatever the name of the temporary file: if it is there already, it is not opened."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr("giantstep.files.place.secrets.token_hex", lambda size: "known")
+    (tmp_path / ".a.giantstep-known.json").symlink_to(victim)
+    with pytest.raises(ParameterError, match="File exists"):
+        gs.save(spiked(), tmp_path / "a.json")
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_a_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+    order = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (order.append(os.fstat(fd).st_size), fsync(fd)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (order.append("replaced"), replace(a, b)))
+    gs.save(spiked(), tmp_path / "a.nc")
+    assert order[:2] == [(tmp_path / "a.nc").stat().st_size, "replaced"]
+
+
+KILLED = """
+import os, sys, time
+from giantstep.files import replacing
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_process_left_goes_with_the_next_save_and_what_is_in_use_stays(tmp_path):
+    path = tmp_path / "a.json"
+    with subprocess.Popen([sys.executable, "-c", KILLED, path], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            gs.save(spiked(), path)  # another process is writing the same file: it is left alone
+            assert len(list(tmp_path.iterdir())) == 2
+        finally:
+            process.kill()
+    assert len(list(tmp_path.iterdir())) == 2
+    gs.save(spiked(), path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_command_says_that_a_file_was_replaced(tmp_path, capsys):
+    from giantstep.cli import main
+
+    for said in (
+        f"wrote {tmp_path / 'a.nc'}\n",
+        f"wrote {tmp_path / 'a.nc'}, which replaces the file that was there\n",
+    ):
+        with pytest.raises(SystemExit):
+            main(f"predict --eta 1 --alpha0 1 --alpha 1 --lam 0.1 --out {tmp_path / 'a.nc'}".split())
+        assert capsys.readouterr().err == said
+
+
+def test_a_sealed_file_opens_elsewhere_and_says_what_its_last_line_is(tmp_path):
+    dataset, path = predicted(), tmp_path / "a.nc"
+    gs.save(dataset, path)
+    elsewhere = xr.load_dataset(path, engine="h5netcdf")
+    np.testing.assert_array_equal(elsewhere.test_error, dataset.test_error)
+    assert elsewhere.attrs["giantstep_seal"] == "the last line of this file is its checksum"
+    content, line = path.read_bytes().rsplit(b"\n", 2)[:2]
+    assert (
+        line == b"# giantstep: sha256 of all before this line " + hashlib.sha256(content).hexdigest().encode()
+    )
+
+
+def test_files_without_a_checksum_are_read_if_they_never_had_one(tmp_path):
+    dataset = spiked()
+    dataset.to_netcdf(tmp_path / "plain.nc", engine="h5netcdf")
+    assert gs.load(tmp_path / "plain.nc").equals(dataset)
+    gs.save(dataset, tmp_path / "a.nc")
+    cut = (tmp_path / "a.nc").read_bytes().rsplit(b"\n", 2)[0]
+    (tmp_path / "a.nc").write_bytes(cut)
+    with pytest.raises(ParameterError, match="does not match its checksum"):
+        gs.load(tmp_path / "a.nc")
+    gs.save(dataset, tmp_path / "a.json")
+    document = json.loads((tmp_path / "a.json").read_text())
+    del document["sha256"]
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    with pytest.raises(ParameterError, match="does not match its checksum"):
+        gs.load(tmp_path / "a.json")
+    (tmp_path / "a.json").write_text(
+        json.dumps(document | {"giantstep_dataset": 1})
+    )  # as before there was one
+    xr.testing.assert_identical(gs.load(tmp_path / "a.json"), dataset)
+
+
+def test_a_dataset_that_a_form_has_no_place_for_is_refused(tmp_path):
+    for ending in ("nc", "json"):
+        with pytest.raises(ParameterError, match=f"cannot be kept as .{ending}"):
+            gs.save(spiked().assign_attrs(odd=object()), tmp_path / f"a.{ending}")
+    assert list(tmp_path.iterdir()) == []

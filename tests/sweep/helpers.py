@@ -32,6 +32,7 @@ n_test = 200
 """
 
 DRIVER = "from giantstep.cli import main; main()"
+STARTED: list[subprocess.Popen[str]] = []  # which the fixture in conftest ends if a test does not
 
 
 def write_toml(folder: Path, d: int = 20, trials: int = 10) -> Path:
@@ -43,13 +44,15 @@ def write_toml(folder: Path, d: int = 20, trials: int = 10) -> Path:
 def start(*words: object) -> subprocess.Popen[str]:
     """`giantstep sweep ...` as a process of its own."""
     command = [sys.executable, "-c", DRIVER, "sweep", *map(str, words)]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
+    STARTED.append(process)
+    return process
 
 
 def finish(*words: object) -> tuple[int, str, str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -79,6 +83,111 @@ def test_a_changed_number_is_noticed(tmp_path, whole):
         results(SWEEP, path)
 
 
+CHANGES = [
+    "UPDATE batch SET points = points || x'00' WHERE id = 2",
+    "UPDATE batch SET family = 'another' WHERE id = 2",
+    "UPDATE batch SET seconds = seconds + 1 WHERE id = 2",
+    "UPDATE batch SET id = 1000 WHERE id = 2",
+    "DELETE FROM batch WHERE id = (SELECT max(id) FROM batch)",
+    "UPDATE answer SET name = 'train_error' WHERE name = 'test_error'",
+    "UPDATE answer SET form = '[\"<f8\", [2]]' WHERE rowid = 3",
+    "UPDATE answer SET batch = batch + 1 WHERE rowid = 3",
+    "UPDATE answer SET words = '[]' WHERE words IS NOT NULL",
+    "DELETE FROM answer WHERE rowid = 3",
+    "UPDATE family SET attrs = '{'",
+    "UPDATE family SET attrs = CAST(x'ff' AS TEXT)",
+    "UPDATE run SET version = '9'",
+    "UPDATE ledger SET rows = rows + 1",
+    "DELETE FROM ledger WHERE name = 'batch'",
+    "ALTER TABLE batch RENAME COLUMN points TO pounts",
+    "DROP TABLE answer",
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_anywhere_in_a_row_is_noticed(change, tmp_path, whole):
+    path = tmp_path / "s.sqlite"
+    path.write_bytes(whole.read_bytes())
+    connection = sqlite3.connect(path)
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    if "RENAME" in change:  # what is read and checked is the same whatever it is called
+        assert results(SWEEP, path).simulation.identical(results(SWEEP, whole).simulation)
+        return
+    with pytest.raises(StoreError, match="is damaged"):
+        results(SWEEP, path)
+
+
+def test_a_damaged_index_is_noticed_before_anything_is_added(tmp_path, whole):
+    path = tmp_path / "s.sqlite"
+    path.write_bytes(whole.read_bytes())
+    connection = sqlite3.connect(path)
+    (root,) = connection.execute(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_batch_1'"
+    ).fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    (identity,) = connection.execute("SELECT identity FROM batch WHERE id = 5").fetchone()
+    connection.close()
+    data = bytearray(path.read_bytes())
+    at = data.index(identity.encode(), (root - 1) * size)
+    data[at] ^= 1
+    path.write_bytes(data)
+    assert results(SWEEP, path).simulation.identical(results(SWEEP, whole).simulation)
+    refused(path, "is damaged")
+
+
+def test_a_store_of_before_there_were_checksums_is_refused_in_words(tmp_path, whole):
+    path = tmp_path / "s.sqlite"
+    path.write_bytes(whole.read_bytes()[:60] + (1).to_bytes(4, "big") + whole.read_bytes()[64:])
+    refused(
+        path,
+        "has layout 1 of stores, and this giantstep knows 2; use the version that made it, or start anew",
+    )
+
+
+@contextmanager
+def anybody() -> Iterator[None]:
+    """As a user for whom permissions count, if this is root."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def test_a_killed_store_where_nothing_can_be_written_says_what_to_do(tmp_path, whole):
+    path = tmp_path / "s.sqlite"
+    path.write_bytes(whole.read_bytes())
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("UPDATE run SET ended = ended")
+    connection.commit()
+    with TemporaryDirectory(dir="/tmp") as name:  # which everybody may enter
+        folder = Path(name)
+        for part in ("s.sqlite", "s.sqlite-wal"):
+            (folder / part).write_bytes((tmp_path / part).read_bytes())
+        connection.close()
+        folder.chmod(0o555)
+        words = r"last run was killed .* copy s\.sqlite and s\.sqlite-wal together to another folder"
+        with anybody(), pytest.raises(StoreError, match=words):
+            results(SWEEP, folder / "s.sqlite")
+        folder.chmod(0o755)
+        assert results(SWEEP, folder / "s.sqlite").simulation.identical(results(SWEEP, whole).simulation)
+
+
+def test_a_link_laid_in_place_of_the_lock_is_not_written_through(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "s.sqlite.lock").symlink_to(victim)
+    with pytest.raises(StoreError, match="cannot be written here"), only_writer(tmp_path / "s.sqlite"):
+        pytest.fail("it has the lock")
+    assert victim.read_text() == "precious"
+
+
 def test_results_of_another_version_are_not_mixed_but_can_be_exported(tmp_path, whole, monkeypatch):
     path = tmp_path / "s.sqlite"
     path.write_bytes(whole.read_bytes())
@@ -113,7 +222,7 @@ def test_a_half_written_job_is_not_there(tmp_path, whole):
             "-c",
             "import os, sys, sqlite3; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
             "c.execute('PRAGMA journal_mode = WAL'); c.execute('BEGIN IMMEDIATE');"
-            "c.execute(\"INSERT INTO batch SELECT NULL, 'half', family, points, 0, 1, 1, '' FROM batch LIMIT 1\");"
+            "c.execute(\"INSERT INTO batch SELECT NULL, 'half', '', '', 0, 1, 1, '', 0, 0\");"
             "os.kill(os.getpid(), 9)",
             str(path),
         ]

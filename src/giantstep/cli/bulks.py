@@ -71,8 +71,9 @@ def _draw(
                 label = f"{bulk} theory" if place == 0 else None
                 axes.plot(line[x], line, color=look.color, ls=look.linestyle, marker="", label=label)
         axes.legend()
+    said = out.deed("drew", output.plot or "")
     save_figure(axes.figure, output.plot or "")  # type: ignore[arg-type]
-    out.note(f"drew {output.plot}")
+    out.note(said)
 
 
 def _others(dataset: xr.Dataset, name: str, x: str) -> list[str]:

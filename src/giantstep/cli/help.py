@@ -8,6 +8,7 @@ from typing import Any
 
 _COLUMN = 24  # where descriptions begin
 _WIDEST = 100
+_NARROWEST = 20  # of a description: a terminal that has no room for it wraps it by itself
 
 
 class PlainHelp:
@@ -39,7 +40,7 @@ def _entry(names: str, description: str, entry: Any) -> list[str]:
         remark = f" (default {entry.default})"
     wrapped = textwrap.wrap(
         " ".join(description.split()) + remark,
-        width=min(_WIDEST, shutil.get_terminal_size().columns) - _COLUMN,
+        width=max(_NARROWEST, _width() - _COLUMN),
         break_on_hyphens=False,
     )
     first = f"  {names}".ljust(_COLUMN)
@@ -50,11 +51,11 @@ def _entry(names: str, description: str, entry: Any) -> list[str]:
 
 def _wrapped(line: str) -> str:
     """A long line of prose in several; indented ones are examples and stay."""
-    return (
-        line
-        if line.startswith(" ")
-        else textwrap.fill(line, min(_WIDEST, shutil.get_terminal_size().columns))
-    )
+    return line if line.startswith(" ") else textwrap.fill(line, max(_NARROWEST, _width()))
+
+
+def _width() -> int:
+    return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
 def _text(renderable: Any, console: Any) -> str:

@@ -243,5 +243,6 @@ def _summary(dataset: Any, names: list[str]) -> str:
 def _save(figure: Figure, output: Picture) -> None:
     from ..plotting import save_figure
 
+    said = out.deed("drew", output.plot or "")
     save_figure(figure, output.plot or "")
-    out.note(f"drew {output.plot}")
+    out.note(said)

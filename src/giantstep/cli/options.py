@@ -157,7 +157,10 @@ class Output:
         Literal["table", "csv", "json"], Parameter(help="on standard output", group=_OUTPUT)
     ] = "table"
     out: Annotated[
-        str | None, option("also write everything to a .nc, .json or .csv file", _OUTPUT, "FILE")
+        str | None,
+        option(
+            "also write everything to a .nc, .json or .csv file, replacing one that is there", _OUTPUT, "FILE"
+        ),
     ] = None
 
 

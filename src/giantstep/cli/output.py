@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -36,7 +37,9 @@ def deliver(dataset: xr.Dataset, output: Output, table: str) -> None:
     from ..files import save, write_json
     from ..tables import write_csv
 
+    said = ""
     if output.out:
+        said = deed("wrote", output.out)
         save(dataset, output.out)
     if output.format == "csv":
         write_csv(dataset, sys.stdout)
@@ -44,8 +47,8 @@ def deliver(dataset: xr.Dataset, output: Output, table: str) -> None:
         write_json(dataset, sys.stdout)
     else:
         print(table)
-    if output.out:
-        note(f"wrote {output.out}")
+    if said:
+        note(said)
 
 
 def draw(
@@ -57,8 +60,9 @@ def draw(
     from ..plotting import plot, save_figure
 
     axes = plot(dataset, output.x, names, theory=theory)
+    said = deed("drew", output.plot)
     save_figure(axes.figure, output.plot)  # type: ignore[arg-type]
-    note(f"drew {output.plot}")
+    note(said)
 
 
 def shown(dataset: xr.Dataset, output: Output, default: Sequence[str]) -> list[str]:
@@ -107,6 +111,11 @@ def progress(words: str) -> Callable[[float], None] | None:
             print(f"\r{line:<30}", end="" if line else "\r", file=sys.stderr, flush=True)
 
     return show
+
+
+def deed(verb: str, path: str) -> str:
+    """What is about to be done to a file, in the words to say once it is done: a file that is there is replaced."""
+    return f"{verb} {path}" + (", which replaces the file that was there" if os.path.exists(path) else "")
 
 
 def note(text: str) -> None:

@@ -121,9 +121,10 @@ def export(
 
     check_path(to)
     dataset = _chosen(_results(file, store), part)
+    said = out.deed("wrote", to)
     write(dataset, to)
     missing = dataset.attrs["missing"]
-    out.note(f"wrote {to}" + (f" ({missing} points are not computed yet)" if missing else ""))
+    out.note(said + (f" ({missing} points are not computed yet)" if missing else ""))
     return 0
 
 
@@ -148,8 +149,9 @@ def plot(
         axes = draw(_chosen(found, "theory"), x, show)
     else:
         axes = draw(complete_trials(found.simulation), x, show, theory=found.theory)
+    said = out.deed("drew", to)
     save_figure(axes.figure, to)  # type: ignore[arg-type]
-    out.note(f"drew {to}")
+    out.note(said)
     return 0
 
 

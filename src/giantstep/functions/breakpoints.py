@@ -23,6 +23,10 @@ RANGE = 40.0
 SPACING = 0.01
 MAX_BREAKPOINTS = 64
 MODERATE = 9.0  # a function must be finite this far out
+MAX_EFFORT = 4e8
+
+_PER_STEP_MADE, _PER_STEP_RUN = 5_000, 800  # what a step of a program costs to make, and to run on nothing
+_PER_SLOPE = 10_000  # and what it costs to differentiate a node
 
 _MERGE = 1e-12  # zeros closer than this, relative to max(1, |x|), are one: rounding separates them
 _BISECTIONS = 70  # SPACING/2**70 is below the resolution of double precision everywhere but next to 0
@@ -35,14 +39,47 @@ def _grid() -> np.ndarray:
     return np.concatenate([-half[::-1], [0.0], half])
 
 
+class Effort:
+    """What looking for breakpoints may cost; counted, not timed, so that an expression fares alike everywhere.
+
+    Every text is to be answered within a second. A unit is about a nanosecond of a machine of 2020.
+    """
+
+    def __init__(self, allowed: float = MAX_EFFORT):
+        self.left = allowed
+
+    def program(self, root: Node) -> Program:
+        """A program that is paid for, with what it will cost to run it."""
+        program = Program(root)
+        self.spend(_PER_STEP_MADE * len(program.steps))
+        return program
+
+    def spend(self, units: float) -> None:
+        self.left -= units
+        if self.left < 0:
+            raise ParameterError(
+                "the function is too intricate: finding its kinks and jumps would take too long; simplify it, or "
+                "give a Python function with its derivative and breakpoints, Function(f, derivative=, breakpoints=)"
+            )
+
+    def run(self, program: Program, x: np.ndarray) -> np.ndarray:
+        self.spend(program.cost * x.size + _PER_STEP_RUN * len(program.steps))
+        return program(x)
+
+
 def breakpoints(root: Node) -> tuple[float, ...]:
     """All x in [-RANGE, RANGE] where the tree or its derivative may jump, sorted."""
     points = np.empty(0)
+    effort, slopes, seen = Effort(), {}, set()
     for node in postorder(root):
         difference = _difference(node)
         if difference is None:
             continue
-        points = _merged(np.concatenate([points, zeros(difference, points)]))
+        program = effort.program(difference)
+        if program.key in seen:  # the same thing written twice
+            continue
+        seen.add(program.key)
+        points = _merged(np.concatenate([points, zeros(difference, program, points, effort, slopes)]))
         if points.size > MAX_BREAKPOINTS:
             raise ParameterError(
                 f"the function has more than {MAX_BREAKPOINTS} kinks or jumps for |x| <= {RANGE:g}; "
@@ -53,51 +90,58 @@ def breakpoints(root: Node) -> tuple[float, ...]:
 
 def _difference(node: Node) -> Node | None:
     """The quantity at whose zeros this node may break; None for operations that are smooth throughout."""
-    if node.op in ("less", "max", "min"):
-        return tree.sub(*node.args)
-    if node.op == "div":
-        return node.args[1]
-    if node.op == "power" and (node.value < 0 or not float(node.value).is_integer()):
-        return node.args[0]
-    if node.op in ELEMENTARY and (edge := ELEMENTARY[node.op].edge) is not None:
-        return tree.sub(node.args[0], tree.const(edge))
-    return None
+    difference = None
+    if node.op in ("less", "at_most", "max", "min"):
+        difference = tree.sub(*node.args[:2])
+    elif node.op == "div":
+        difference = node.args[1]
+    elif node.op == "power" and (node.value < 0 or not float(node.value).is_integer()):
+        difference = node.args[0]
+    elif node.op in ELEMENTARY and (edge := ELEMENTARY[node.op].edge) is not None:
+        difference = tree.sub(node.args[0], tree.const(edge))
+    if difference is None or tree.is_const(difference) or difference.low > 0 or difference.high < 0:
+        return None
+    return difference
 
 
-def zeros(root: Node, inner: np.ndarray) -> np.ndarray:
-    """Zeros and sign changes of a tree g whose own breakpoints are `inner`.
+def zeros(
+    root: Node, value: Program, inner: np.ndarray, effort: Effort, slopes: dict[Node, Node]
+) -> np.ndarray:
+    """Zeros and sign changes of a tree g, ready as `value`, whose own breakpoints are `inner`.
 
     Zeros of g that lie between neighbours of the grid do not show in its signs there. But g is monotone
     between zeros of g', and g' between those of g'' (Rolle): these are found first and join the grid, so that
     up to three zeros within SPACING of each other are told apart, and a zero that is only touched is found.
     """
-    if tree.is_const(root):
-        return np.empty(0)
-    slope = derivative(root)
+    before = len(slopes)
+    slope = derivative(root, slopes)
+    curvature = derivative(slope, slopes)
+    effort.spend(_PER_SLOPE * (len(slopes) - before))
     x = np.union1d(_grid(), inner)
-    for level in (derivative(slope), slope):
+    for level in (curvature, slope):
         if not tree.is_const(level):
-            x = np.union1d(x, _sign_changes(Program(level), x, inner))
-    value = Program(root)
-    at = np.abs(value(x))
+            x = np.union1d(x, _sign_changes(effort.program(level), x, inner, effort))
+    at = np.abs(effort.run(value, x))
     touched = x[1:-1][at[1:-1] < _TOUCHED * np.minimum(at[:-2], at[2:])]
-    return np.concatenate([_sign_changes(value, x, np.empty(0)), touched])
+    return np.concatenate([_sign_changes(value, x, np.empty(0), effort), touched])
 
 
-def _sign_changes(function: Program, x: np.ndarray, kinks: np.ndarray) -> np.ndarray:
+def _sign_changes(function: Program, x: np.ndarray, kinks: np.ndarray, effort: Effort) -> np.ndarray:
     """Where the sign of `function` changes between neighbours in x; at a kink it is taken inside the cell."""
     inward = np.where(np.isin(x, kinks), RANGE * 1e-15, 0.0)
     left, right = x[:-1] + inward[:-1], x[1:] - inward[1:]
-    changes = _sign(function(left)) != _sign(function(right))
-    return _bisect(function, left[changes], right[changes])
+    changes = _sign(effort.run(function, left)) != _sign(effort.run(function, right))
+    return _bisect(function, left[changes], right[changes], effort)
 
 
-def _bisect(function: Program, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _bisect(function: Program, left: np.ndarray, right: np.ndarray, effort: Effort) -> np.ndarray:
     """In each cell the point where the sign of `function` stops being that of the left end."""
-    sign = _sign(function(left))
+    sign = _sign(effort.run(function, left))
     for _ in range(_BISECTIONS if left.size else 0):
         middle = 0.5 * (left + right)
-        same = _sign(function(middle)) == sign
+        if ((middle == left) | (middle == right)).all():  # neighbouring numbers
+            break
+        same = _sign(effort.run(function, middle)) == sign
         left, right = np.where(same, middle, left), np.where(same, right, middle)
     return np.where(np.abs(function(left)) < np.abs(function(right)), left, right)
 
@@ -136,7 +180,10 @@ def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
     b = np.asarray(points)
 
     def mismatch(h: np.ndarray) -> np.ndarray:
-        return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
+        with np.errstate(
+            invalid="ignore"
+        ):  # far out the function may have overflowed: no jump can be seen there
+            return np.abs(value(b + h) - value(b - h) - h * (slope(b + h) + slope(b - h)))
 
     wide, narrow = map(mismatch, _vicinity(points))
     around = np.linspace(-1.0, 1.0, 41)

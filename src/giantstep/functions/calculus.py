@@ -8,12 +8,17 @@ from .expression import expand
 from .tree import Node, postorder
 
 
-def derivative(root: Node) -> Node:
-    """The derivative with respect to x wherever it exists; jumps, if there are any, are left out."""
-    slopes: dict[int, Node] = {}
-    for node in postorder(root):
-        slopes[id(node)] = _slope(node, [slopes[id(arg)] for arg in node.args])
-    return slopes[id(root)]
+def derivative(root: Node, known: dict[Node, Node] | None = None) -> Node:
+    """The derivative with respect to x wherever it exists; jumps, if there are any, are left out.
+
+    At a point where there is none it has the value of one side, or 0: that of the second argument where those of
+    max or min are equal, 0 where a root or a power begins with infinite slope at a kink (sqrt(abs(x)) at 0). `known`
+    are derivatives that have been taken already; those taken now are added to it.
+    """
+    slopes = {} if known is None else known
+    for node in postorder(root, slopes):
+        slopes[node] = _slope(node, [slopes[arg] for arg in node.args])
+    return slopes[root]
 
 
 def _slope(node: Node, slopes: list[Node]) -> Node:
@@ -22,7 +27,7 @@ def _slope(node: Node, slopes: list[Node]) -> Node:
     match node.op:
         case "x":
             return tree.ONE
-        case "const" | "number" | "less" | "and" | "not":
+        case "const" | "number" | "less" | "at_most" | "and" | "not":
             return tree.ZERO
         case "add":
             return tree.add(*slopes)
@@ -30,13 +35,16 @@ def _slope(node: Node, slopes: list[Node]) -> Node:
             return tree.sub(*slopes)
         case "neg":
             return tree.neg(slopes[0])
-        case "mul":
-            return tree.add(tree.mul(slopes[0], args[1]), tree.mul(args[0], slopes[1]))
+        case "mul" | "chain":
+            return tree.add(tree.chain(slopes[0], args[1]), tree.chain(args[0], slopes[1]))
         case "div":
-            return tree.div(tree.sub(slopes[0], tree.mul(node, slopes[1])), args[1])
+            above = tree.sub(slopes[0], tree.chain(node, slopes[1]))
+            if args[1].low > 0 or args[1].high < 0:
+                return tree.div(above, args[1])
+            return tree.chain(tree.div(tree.ONE, args[1]), above)
         case "power":
             outer = tree.mul(tree.const(node.value), tree.power(args[0], node.value - 1))
-            return tree.mul(outer, slopes[0])
+            return tree.chain(outer, slopes[0])
         case "max":
             return tree.select(tree.less(args[1], args[0]), *slopes)
         case "min":
@@ -46,15 +54,15 @@ def _slope(node: Node, slopes: list[Node]) -> Node:
         case _:
             if tree.is_const(slopes[0], 0):
                 return tree.ZERO
-            return tree.mul(expand(ELEMENTARY[node.op].derivative, args[0]), slopes[0])
+            return tree.chain(expand(ELEMENTARY[node.op].derivative, args[0]), slopes[0])
 
 
 def proven_parity(root: Node) -> Parity | None:
     """Odd or even when that follows from the parts of the tree; None when they do not tell."""
-    parities: dict[int, Parity | None] = {}
+    parities: dict[Node, Parity | None] = {}
     for node in postorder(root):
-        parities[id(node)] = _parity(node, [parities[id(arg)] for arg in node.args])
-    return parities[id(root)]
+        parities[node] = _parity(node, [parities[arg] for arg in node.args])
+    return parities[root]
 
 
 def _parity(node: Node, parts: list[Parity | None]) -> Parity | None:
@@ -67,7 +75,7 @@ def _parity(node: Node, parts: list[Parity | None]) -> Parity | None:
     match node.op:
         case "add" | "sub" | "neg":
             return parts[0] if len(set(parts)) == 1 else None
-        case "mul" | "div":
+        case "mul" | "div" | "chain":
             return "even" if parts[0] == parts[1] else "odd"
         case "power" if float(node.value).is_integer():
             return "odd" if node.value % 2 else "even"

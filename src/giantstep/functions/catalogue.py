@@ -129,13 +129,14 @@ def _polynomial(given: Sequence[float] | np.ndarray) -> Function:
 def _expression(text: str) -> Function:
     tree = parse(text)
     try:
-        reason = broken.refused(tree, broken.breakpoints(tree))
+        points = broken.breakpoints(tree)
+        reason = broken.refused(tree, points)
     except ParameterError as error:
-        reason = str(error)
+        raise ExpressionError(str(error), text) from None
     if reason:
         raise ExpressionError(reason, text)
     spec = compact(text)
-    return Formula(tree, spec, _shortened(spec))
+    return Formula(tree, spec, _shortened(spec), points)
 
 
 def _number_text(value: float) -> str:

@@ -188,8 +188,7 @@ class _Reader:
             if isinstance(sign, (ast.Lt, ast.Gt)):
                 step = tree.less(left, right) if isinstance(sign, ast.Lt) else tree.less(right, left)
             elif isinstance(sign, (ast.LtE, ast.GtE)):
-                step = tree.less(right, left) if isinstance(sign, ast.LtE) else tree.less(left, right)
-                step = tree.opposite(step)
+                step = tree.at_most(left, right) if isinstance(sign, ast.LtE) else tree.at_most(right, left)
             else:
                 raise self.refuse("only <, <=, > and >= compare; an equality holds at single points", node)
             result = tree.both(result, step)
@@ -244,6 +243,6 @@ class _Reader:
 def _apply(name: str, argument: Node) -> Node:
     """An elementary function of a node; of a number, its value."""
     if not tree.is_const(argument):
-        return Node(name, (argument,))
+        return tree.absolute(argument) if name == "abs" else Node(name, (argument,))
     with np.errstate(all="ignore"):
         return tree.const(float(implementation(name, 0.0, np)(np.float64(argument.value))))

@@ -12,9 +12,12 @@ from .elementary import Parity
 from .function import Function
 from .parity import observed_parity
 from .program import Program
-from .tree import Node
+from .tree import Node, postorder
 
 DERIVATIVE_PREFIX = "d/dx "
+MAX_NODES = (
+    3000  # whose derivative is taken: a text has a thousand at most, its derivatives several times that
+)
 
 
 class Formula(Function):
@@ -24,9 +27,11 @@ class Formula(Function):
     _program: Program
     _spec: str
 
-    def __init__(self, tree: Node, spec: str, name: str):
-        program = Program(tree)
-        self.__dict__.update(_tree=tree, _program=program, _spec=spec, name=name)
+    def __init__(self, tree: Node, spec: str, name: str, breakpoints: tuple[float, ...] | None = None):
+        """`breakpoints` are those of the tree, where they are known already."""
+        self.__dict__.update(_tree=tree, _program=Program(tree), _spec=spec, name=name)
+        if breakpoints is not None:
+            self.__dict__["breakpoints"] = breakpoints
 
     def __call__(self, x: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
@@ -53,13 +58,20 @@ class Formula(Function):
 
     @cached_property
     def derivative(self) -> Function:
-        """The derivative, itself a Function; ParameterError when the function jumps."""
+        """The derivative, itself a Function; ParameterError when the function jumps.
+
+        At a point where there is none it has the value of one side, or 0 (see `calculus.derivative`).
+        """
         if self._jumps:
             raise ParameterError(
                 f"{self.name!r} jumps at x = {self._jumps[0]:g}, so its derivative is not a function and a "
                 "gradient step cannot use it; use SpikedRF, which needs no derivative, or a continuous activation"
             )
-        return Formula(calculus.derivative(self._tree), DERIVATIVE_PREFIX + self.spec, f"{self.name}'")
+        if len(postorder(self._tree)) > MAX_NODES:
+            raise ParameterError(f"{self.name!r} is too long to take its derivative; simplify the expression")
+        slope = calculus.derivative(self._tree)
+        # it is made of the same parts, so that it breaks at the same places
+        return Formula(slope, DERIVATIVE_PREFIX + self.spec, f"{self.name}'", self.breakpoints)
 
     @property
     def has_spec(self) -> bool:

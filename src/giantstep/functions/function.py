@@ -85,6 +85,10 @@ class Function:
                 f"{self.name!r} does not accept a numpy array ({error}); write it with numpy's functions, "
                 "wrap it in numpy.vectorize, or give an expression in x as text"
             ) from error
+        if not isinstance(result, np.ndarray | np.generic | int | float):
+            result = np.array(result, dtype=np.asarray(x).dtype)[
+                ()
+            ]  # of JAX, say, whose arrays cannot be written to
         return self._of_same_shape(result, x)
 
     def _of_same_shape(self, result: Any, x: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from .elementary import ELEMENTARY
 from .tree import Node, postorder
 
+_EXPENSIVE = 20  # an elementary function takes so many times as long as a sum, about
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]  # function, arguments, registers to free
 
 
@@ -24,17 +25,19 @@ class Program:
         constants = {value: 1 + i for i, value in enumerate(self.constants)}
         first = 1 + len(constants)
         steps: dict[Any, int] = {}
-        register: dict[int, int] = {}
+        register: dict[Node, int] = {}
         for node in order:
             if node.op in ("x", "const"):
-                register[id(node)] = 0 if node.op == "x" else constants[node.value]
+                register[node] = 0 if node.op == "x" else constants[node.value]
                 continue
-            step = (node.op, node.value, tuple(register[id(arg)] for arg in node.args))
+            step = (node.op, node.value, tuple(register[arg] for arg in node.args))
             if step not in steps:
                 steps[step] = first + len(self.steps)
                 self.steps.append(step)
-            register[id(node)] = steps[step]
-        self.result = register[id(root)]
+            register[node] = steps[step]
+        self.result = register[root]
+        self.key = (tuple(self.constants), tuple(self.steps), self.result)  # equal for equal computations
+        self.cost = sum(_EXPENSIVE if op in ELEMENTARY or op == "power" else 1 for op, _, _ in self.steps)
         self._finished = self._last_uses(first)
         self._bound: dict[Any, list[Step]] = {}
 
@@ -76,7 +79,10 @@ class Program:
     def _last_uses(self, first: int) -> list[tuple[int, ...]]:
         """For each step the registers that nothing uses after it, so that their memory is given back."""
         last = {i: step for step, (_, _, args) in enumerate(self.steps) for i in args if i >= first}
-        return [tuple(i for i, at in last.items() if at == step) for step in range(len(self.steps))]
+        finished: list[tuple[int, ...]] = [()] * len(self.steps)
+        for i, step in last.items():
+            finished[step] += (i,)
+        return finished
 
 
 def implementation(op: str, value: float, xp: Any) -> Callable[..., Any]:
@@ -85,6 +91,8 @@ def implementation(op: str, value: float, xp: Any) -> Callable[..., Any]:
         return ELEMENTARY[op].build(xp)
     if op == "power":
         return _integer_power(int(value)) if float(value).is_integer() else lambda a: a**value
+    if op == "chain":
+        return lambda a, b, zero: xp.where((a == 0) | (b == 0), zero, a * b)
     if op == "number":
         return _number if xp is np else lambda condition, one: xp.astype(condition, one.dtype)
     names = {
@@ -104,6 +112,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "div": operator.truediv,
     "neg": operator.neg,
     "less": operator.lt,
+    "at_most": operator.le,
 }
 
 

@@ -3,25 +3,42 @@
 A node is an operation on other nodes. Nodes are compared by identity and shared freely, so a tree is in
 general a directed acyclic graph; every pass over it walks `postorder`, which visits each node once.
 
-Real operations: x, const, add, sub, mul, div, neg, power, max, min, select, number and the names of
-`elementary.ELEMENTARY`. Conditions, which are true or false: less, and, not; `number` makes one 1 or 0.
+Real operations: x, const, add, sub, mul, chain, div, neg, power, max, min, select, number and the names of
+`elementary.ELEMENTARY`. Conditions, which are true or false: less, at_most, and, not; `number` makes one 1 or 0.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, field
 
-CONDITIONS = frozenset({"less", "and", "not"})
+from .bounds import bounds, may_fail
+
+CONDITIONS = frozenset({"less", "at_most", "and", "not"})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """One operation; `value` is the number of a `const` and the exponent of a `power`."""
+    """One operation; `value` is the number of a `const` and the exponent of a `power`.
+
+    What is known of every node: numbers `low` and `high` between which it always is, and whether it may be infinite
+    or undefined somewhere (`wild`), because of a division by zero, an overflow or the like in it.
+    """
 
     op: str
     args: tuple[Node, ...] = ()
     value: float = 0.0
+    low: float = field(init=False)
+    high: float = field(init=False)
+    wild: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        ranges = [(arg.low, arg.high) for arg in self.args]
+        low, high = bounds(self.op, self.args, ranges, self.value)
+        wild = may_fail(self.op, ranges, self.value) or any(arg.wild for arg in self.args)
+        for name, known in (("low", low), ("high", high), ("wild", wild)):
+            object.__setattr__(self, name, known)
 
 
 X = Node("x")
@@ -29,17 +46,17 @@ ZERO = Node("const", value=0.0)
 ONE = Node("const", value=1.0)
 
 
-def postorder(root: Node) -> list[Node]:
-    """Every node below `root` once, arguments before the operations that use them."""
+def postorder(root: Node, known: Container[Node] = ()) -> list[Node]:
+    """Every node below `root` once, arguments before the operations that use them; not what is below `known` ones."""
     order: list[Node] = []
-    seen: set[int] = set()
+    seen: set[Node] = set()
     stack = [(root, False)]
     while stack:
         node, arguments_done = stack.pop()
         if arguments_done:
             order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
+        elif node not in seen and node not in known:
+            seen.add(node)
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args))
     return order
@@ -100,6 +117,21 @@ def mul(a: Node, b: Node) -> Node:
     return Node("mul", (a, b))
 
 
+def chain(a: Node, b: Node) -> Node:
+    """The product of two slopes, which is 0 where one of them is, whatever the other: inf and undefined included.
+
+    A branch that is not taken has slope 0. What it would have been there does not matter, as in the derivative of
+    sqrt(max(x, 0)) for x < 0.
+    """
+    if a.op == "number":
+        a, b = b, a
+    if b.op == "number":
+        return select(b.args[0], a, ZERO)
+    if is_const(a) or is_const(b) or not (a.wild or b.wild):
+        return mul(a, b)
+    return Node("chain", (a, b, ZERO))
+
+
 def div(a: Node, b: Node) -> Node:
     """a/b; a quotient of numbers by zero raises ZeroDivisionError."""
     if is_const(b):
@@ -127,17 +159,30 @@ def power(base: Node, exponent: float) -> Node:
     return Node("power", (base,), exponent)
 
 
+def absolute(a: Node) -> Node:
+    return a if a.low >= 0 else Node("abs", (a,))
+
+
 def larger(a: Node, b: Node) -> Node:
+    if is_const(b) and a.low >= b.value:
+        return a
     return const(max(a.value, b.value)) if is_const(a) and is_const(b) else Node("max", (a, b))
 
 
 def smaller(a: Node, b: Node) -> Node:
+    if is_const(b) and a.high <= b.value:
+        return a
     return const(min(a.value, b.value)) if is_const(a) and is_const(b) else Node("min", (a, b))
 
 
 def less(a: Node, b: Node) -> Node:
     """The condition a < b; between numbers it is the number 1 or 0."""
     return const(a.value < b.value) if is_const(a) and is_const(b) else Node("less", (a, b))
+
+
+def at_most(a: Node, b: Node) -> Node:
+    """The condition a <= b, which is not the opposite of b < a: neither holds where one of them is undefined."""
+    return const(a.value <= b.value) if is_const(a) and is_const(b) else Node("at_most", (a, b))
 
 
 def both(a: Node, b: Node) -> Node:

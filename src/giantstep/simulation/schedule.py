@@ -7,7 +7,7 @@ import pickle
 import signal
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from threading import Thread
 from typing import Any
@@ -18,6 +18,7 @@ from ..errors import GiantstepError, GiantstepWarning, ParameterError
 from ..progress import Display
 from .draw import draw_threads
 from .trial import Task, run_trial
+from .workers import WorkerDied, check_sendable, limit_threads, process_pool
 
 Results = dict[int, dict[str, np.ndarray]]
 
@@ -45,7 +46,7 @@ def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | N
     with Display(progress).over("trials", len(tasks)) as shown, _futures(tasks, workers, executor) as futures:
         try:
             for index, future in enumerate(futures):
-                results[index] = future.result()
+                results[index] = _result(future, tasks[index])
                 shown.advance()
         except KeyboardInterrupt:
             for index, future in enumerate(futures):
@@ -67,6 +68,17 @@ def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | N
             )
             return results, True
     return results, False
+
+
+def _result(future: Any, task: Task) -> dict[str, np.ndarray]:
+    """What a task gave; the death of its process is told as a sentence."""
+    try:
+        return future.result()
+    except WorkerDied as death:
+        reason = str(death)
+    except BrokenExecutor as broken:
+        reason = f"the executor lost its processes ({broken})"
+    raise TrialError(f"trial {task.trial} of seed {task.seed} at d={task.d} was lost: {reason}")
 
 
 class _Deferred:
@@ -101,37 +113,13 @@ def _futures(tasks: list[Task], workers: int, executor: Any) -> Iterator[list[An
                 future.cancel()
         return
     with process_pool(min(workers, len(tasks)), max(1, draw_threads() // workers)) as pool:
-        futures = [pool.submit(attempt, task) for task in tasks]
-        yield futures
-        if all(future.done() for future in futures):  # else Ctrl-C was pressed: nobody waits for the rest
-            pool.shutdown()
-
-
-@contextmanager
-def process_pool(workers: int, threads: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh processes with `threads` threads each; none of them outlives the block, whatever ends it."""
-    from multiprocessing import get_context
-
-    pool = ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=cap_threads, initargs=(threads,)
-    )
-    try:
-        yield pool
-    finally:
-        processes = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:  # only after an error or Ctrl-C are there any left at work
-            process.terminate()
+        yield [pool.submit(attempt, task) for task in tasks]
 
 
 def cap_threads(threads: int) -> None:
-    """In a worker: linear algebra and draws share the cores with the other workers; it ends with its parent."""
-    os.environ["OMP_NUM_THREADS"] = str(threads)
+    """In a process of `multiprocessing`: it has so many threads, and ends with its parent."""
     end_with_parent()
-    import scipy.linalg  # noqa: F401  (its own BLAS must be loaded before it can be capped)
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(threads)
+    limit_threads(threads)
 
 
 def end_with_parent() -> None:
@@ -151,7 +139,7 @@ def _end_after_parent() -> None:
 
 def _check_picklable(task: Task, workers: int, executor: Any) -> None:
     try:
-        pickle.dumps(task)
+        check_sendable(task) if executor is None else pickle.dumps(task)
     except Exception as error:
         how = f"workers = {workers}" if executor is None else f"executor = {executor!r}"
         raise ParameterError(

@@ -7,14 +7,13 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ..errors import ParameterError
 from ..simulation.check import check_count
-from ..simulation.schedule import process_pool
+from ..simulation.workers import NoWorker, WorkerDied, Workers, process_pool
 from .job import Outcome, Work, perform
 from .problems import SweepError
 
@@ -22,10 +21,6 @@ _TRIES = 3  # for a job whose worker died
 _SCHEMES = ("tcp", "tls", "ucx", "ws", "wss")
 _REFRESH = 5.0  # seconds between looks at how large a cluster has become
 DIED = "its worker process died again and again (killed, perhaps for want of memory); try fewer workers or a smaller d"
-
-
-class WorkerDied(Exception):
-    """A worker died, taking some jobs with it: they must be done again."""
 
 
 class Executor(Protocol):
@@ -41,10 +36,6 @@ class Executor(Protocol):
         """What came of a finished job; `WorkerDied` if it was lost."""
         ...
 
-    def revive(self) -> None:
-        """Make ready again after a death."""
-        ...
-
 
 @contextmanager
 def local(workers: int, threads: int) -> Iterator[Executor]:
@@ -52,8 +43,8 @@ def local(workers: int, threads: int) -> Iterator[Executor]:
     if workers == 1:
         yield _Here(threads)
         return
-    with ExitStack() as cleanup:
-        yield _Processes(workers, threads, cleanup)
+    with process_pool(workers, threads) as pool:
+        yield _Processes(workers, pool, threads)
 
 
 @contextmanager
@@ -73,7 +64,10 @@ def cluster(address: str | None, started: int | None, threads: int) -> Iterator[
                 "threads_per_worker": 1,
                 "dashboard_address": None,
             }
-            here: Any = distributed.LocalCluster(**options)
+            # processes of their own, which LocalCluster's are not: those would run the user's script again
+            from distributed.deploy.subprocess import SubprocessCluster
+
+            here: Any = SubprocessCluster(**options)
             address = cleanup.enter_context(here).scheduler_address
         else:
             _check_answers(address or "")
@@ -116,33 +110,22 @@ class _Here:
     def outcome(self, future: Future[Outcome]) -> Outcome:
         return future.result()
 
-    def revive(self) -> None:
-        """This process is alive."""
-
 
 class _Processes:
-    def __init__(self, workers: int, threads: int, cleanup: ExitStack):
-        self.workers, self.threads, self._cleanup = workers, threads, cleanup
-        self.revive()
+    def __init__(self, workers: int, pool: Workers, threads: int):
+        self.workers, self.threads, self._pool = workers, threads, pool
 
     def width(self) -> int:
         return self.workers
 
     def submit(self, work: Work) -> Future[Outcome]:
-        try:
-            return self._pool.submit(perform, work, self.threads)
-        except BrokenProcessPool as error:
-            raise WorkerDied from error
+        return self._pool.submit(perform, work, self.threads)
 
     def outcome(self, future: Future[Outcome]) -> Outcome:
         try:
             return future.result()
-        except BrokenProcessPool as error:
-            raise WorkerDied from error
-
-    def revive(self) -> None:
-        self._cleanup.close()
-        self._pool = self._cleanup.enter_context(process_pool(self.workers, self.threads))
+        except NoWorker as error:
+            raise SweepError(f"{error} (what was finished is safe)") from error
 
 
 class _Dask:
@@ -177,15 +160,10 @@ class _Dask:
                 "giantstep as here"
             ) from error
 
-    def revive(self) -> None:
-        """The cluster does that by itself."""
-
 
 def alone(work: Work, executor: Executor) -> Outcome:
-    """A job that was lost with others when a worker died, by itself: if one dies again, this job is the reason."""
+    """A job that was lost with its worker, with nothing beside it: if a worker dies again, this job is the reason."""
     for _ in range(_TRIES):
-        try:
+        with suppress(WorkerDied):
             return executor.outcome(executor.submit(work))
-        except WorkerDied:
-            executor.revive()
     return Outcome(None, DIED)

@@ -30,7 +30,7 @@ def only_writer(store: Path) -> Iterator[None]:
 def _taken(store: Path, path: Path) -> int:
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise StoreError(f"{str(store)!r} cannot be written here: {error.strerror}") from None
         try:

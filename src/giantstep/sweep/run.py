@@ -15,8 +15,9 @@ import numpy as np
 from ..errors import GiantstepWarning, ParameterError
 from ..progress import Display
 from ..simulation.check import check_count
+from ..simulation.workers import WorkerDied
 from .description import Sweep, canonical
-from .executors import Executor, WorkerDied, alone, cluster, cores, local
+from .executors import Executor, alone, cluster, cores, local
 from .export import Results, results
 from .job import RESULTS_VERSION, Job, Outcome
 from .parts import Part, parts
@@ -179,10 +180,6 @@ class _Workload:
                 wait(self._flying, timeout=_GLANCE, return_when=FIRST_COMPLETED)
                 self._collect()
                 self._show()
-        except WorkerDied:
-            raise SweepError(
-                "workers die before they are given anything to do; is there enough memory?"
-            ) from None
         except KeyboardInterrupt:
             self._collect()
             raise
@@ -213,7 +210,7 @@ class _Workload:
             self._rescue(lost)
 
     def _rescue(self, lost: list[Job]) -> None:
-        """A death breaks everything in flight: start afresh, with each of the suspects by itself."""
+        """Perhaps memory is short: once what is in flight is back, each lost job has the machine to itself."""
         wait(self._flying)
         for future, job in self._flying.items():
             try:
@@ -221,7 +218,6 @@ class _Workload:
             except WorkerDied:
                 lost.append(job)
         self._flying.clear()
-        self.executor.revive()
         for job in lost:
             self._keep(job, alone(job.work, self.executor))
             self._show()

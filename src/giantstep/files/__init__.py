@@ -1,0 +1,87 @@
+"""Datasets on disk: netCDF and JSON keep everything and come back identical, CSV is for other programs.
+
+Files are replaced whole or not at all (`place`). Those that can be loaded again carry a checksum of all they say, so
+that a damaged one is refused and never answers other numbers; one that somebody made up cannot ask for more memory
+than its own size warrants, nor for other files (`netcdf`, `text`).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from ..tables import write_csv
+from .netcdf import load_netcdf, save_netcdf
+from .place import check_place, replacing
+from .problems import Unreadable
+from .text import load_json, save_json, write_json
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["check_dataset_path", "check_place", "load", "replacing", "save", "write_json"]
+
+
+def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write a Dataset to `path`, whole or not at all; its ending decides the form. What was there is replaced.
+
+    ``.nc``    netCDF 4: everything, compact; opens in xarray, Julia, Matlab, ...
+    ``.json``  everything, as text
+    ``.csv``   one row per grid point, for spreadsheets and the like; the attributes are left out
+    """
+    ending = _ending(path, _WRITERS, "saved")
+    with replacing(path) as temporary:
+        try:
+            _WRITERS[ending](dataset, temporary)
+        except (TypeError, ValueError) as error:  # a variable or an attribute that the form has no place for
+            raise ParameterError(f"path = {str(path)!r}: this cannot be kept as {ending}: {error}") from error
+
+
+def load(path: str | os.PathLike[str]) -> xr.Dataset:
+    """The Dataset that `save` wrote to a ``.nc`` or ``.json`` file; ParameterError if it is not what was written."""
+    if Path(path).suffix.lower() == ".csv":
+        raise ParameterError(
+            f"path = {str(path)!r}: a .csv file keeps the numbers but not the labels of a Dataset;"
+            " load the .nc or .json form, or read the table with pandas"
+        )
+    ending = _ending(path, _READERS, "loaded")
+    if not os.path.exists(path):
+        raise ParameterError(f"path = {str(path)!r} does not exist; check its spelling")
+    if not os.path.isfile(path):
+        raise ParameterError(f"path = {str(path)!r} is not a plain file; check its spelling")
+    try:
+        return _READERS[ending](Path(path))
+    except Unreadable as error:
+        reason = str(error)
+    except MemoryError:
+        reason = "there is not enough memory for what it says it holds"
+    except Exception as error:  # whatever a library says of bytes that it was not made for
+        told = isinstance(error, OSError) and error.strerror
+        reason = told or "it is damaged, or not a Dataset that giantstep saved"
+    raise ParameterError(f"path = {str(path)!r} cannot be read: {reason}")
+
+
+def check_dataset_path(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that `save` would refuse, before the work whose result should go there."""
+    _ending(path, _WRITERS, "saved")
+    check_place(path)
+
+
+def _ending(path: str | os.PathLike[str], known: dict[str, Any], verb: str) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        raise ParameterError(
+            f"path = {str(path)!r} has the unknown ending {ending!r}; a Dataset is {verb} as {' or '.join(known)}"
+        )
+    return ending
+
+
+def _save_csv(dataset: xr.Dataset, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        write_csv(dataset, file)
+
+
+_WRITERS = {".nc": save_netcdf, ".json": save_json, ".csv": _save_csv}
+_READERS = {".nc": load_netcdf, ".json": load_json}

@@ -1,0 +1,238 @@
+"""Worker processes, as real processes of real scripts: no script runs twice, and every end has its own words."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from multiprocessing import spawn
+from pathlib import Path
+
+import psutil
+import pytest
+
+from giantstep import Network
+from giantstep.simulation.schedule import TrialError
+from giantstep.simulation.simulate import simulate
+from giantstep.simulation.workers import NoWorker, WorkerDied, process_pool
+
+DOCS = Path(__file__).parents[2] / "docs"
+SETTING = {"alpha": 1.0, "lam": 0.1, "d": 20, "trials": 2}
+
+SIMULATE = """
+import giantstep as gs
+
+print("begun", flush=True)
+
+def cube(x):
+    return x**3
+
+mine = gs.Function(lambda x: cube(x) / 6)
+found = gs.simulate(gs.Network("tanh", eta=1, alpha0=1), mine, alpha=1, lam=0.1, d=20, trials=3, workers={workers})
+print(found.test_error.values.tolist())
+"""
+SWEEP = """
+import giantstep as gs
+
+print("begun", flush=True)
+sweep = gs.Sweep(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=1, lam=0.1, simulation={{"d": 20, "trials": 3}})
+found = gs.run_sweep(sweep, "s{workers}.sqlite", {how}={workers})
+print(found.simulation.test_error.values.tolist())
+"""
+
+
+def script(text: str, folder: Path, given: str = "file") -> tuple[str, str]:
+    """What a script prints, on standard output and error; it may come as a file, by pipe, or as an argument."""
+    (folder / "script.py").write_text(text)
+    words = {"file": ["script.py"], "pipe": ["-"], "argument": ["-c", text]}[given]
+    done = subprocess.run(
+        [sys.executable, *words],
+        input=text if given == "pipe" else "",
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("given", ["file", "pipe", "argument"])
+def test_a_script_without_a_main_guard_simulates_with_workers(given, tmp_path):
+    alone, _ = script(SIMULATE.format(workers=1), tmp_path)
+    together, complaint = script(SIMULATE.format(workers=2), tmp_path, given)
+    assert together == alone
+    assert together.count("begun") == 1
+    assert complaint == ""
+
+
+@pytest.mark.parametrize(
+    ("how", "given"), [("workers", "file"), ("workers", "pipe"), ("local_cluster", "file")]
+)
+def test_a_script_without_a_main_guard_runs_a_sweep(how, given, tmp_path):
+    if how == "local_cluster":
+        pytest.importorskip("distributed")
+    alone, _ = script(SWEEP.format(how="workers", workers=1), tmp_path)
+    together, complaint = script(SWEEP.format(how=how, workers=2), tmp_path, given)
+    assert together == alone
+    assert together.count("begun") == 1
+    assert complaint == ""
+
+
+def test_the_example_of_the_documentation_runs_as_it_stands(tmp_path):
+    (example,) = re.findall(r"```python\n(import numpy.*?)```", (DOCS / "sweeps.md").read_text(), re.DOTALL)
+    small = example.replace('"d": 500, "trials": 20', '"d": 20, "trials": 2')  # the same, in seconds
+    assert small != example
+    out, complaint = script(small + "\nprint(found.simulation.attrs['missing'])", tmp_path)
+    assert (out, complaint) == ("0\n", "")
+
+
+def pid(_: int) -> int:
+    time.sleep(0.2)  # so that no worker does all
+    return os.getpid()
+
+
+def test_a_death_takes_one_job_and_the_others_are_done():
+    with process_pool(2, 1) as pool:
+        futures: list[Future] = [pool.submit(pid, n) for n in range(3)]
+        deadly = pool.submit(_die)
+        futures += [pool.submit(pid, n) for n in range(3)]
+        with pytest.raises(WorkerDied, match=r"killed, perhaps for want of memory"):
+            deadly.result(60)
+        assert len({future.result(60) for future in futures}) >= 2
+        with pytest.raises(WorkerDied, match="exit status 3"):
+            pool.submit(os._exit, 3).result(60)
+        with pytest.raises(WorkerDied, match="Segmentation fault"):
+            pool.submit(_die, signal.SIGSEGV).result(60)
+
+
+def _die(how: int = signal.SIGKILL) -> None:
+    os.kill(os.getpid(), how)
+
+
+def test_a_dead_worker_is_a_sentence_of_simulate(monkeypatch):
+    monkeypatch.setattr("giantstep.simulation.schedule.attempt", lambda task: _die())
+    with pytest.raises(TrialError, match=r"trial 0 of seed 0 at d=20 was lost: .* try fewer workers"):
+        simulate(Network("tanh", 1.0, 1.0), "sin", workers=2, **SETTING)
+
+
+class Broken:
+    """An executor whose processes are gone."""
+
+    def submit(self, function, task):
+        future = Future()
+        future.set_exception(BrokenExecutor("gone"))
+        return future
+
+
+def test_an_executor_that_lost_its_processes_is_a_sentence_of_simulate():
+    with pytest.raises(TrialError, match=r"was lost: the executor lost its processes \(gone\)"):
+        simulate(Network("tanh", 1.0, 1.0), "sin", executor=Broken(), **SETTING)
+
+
+@pytest.mark.parametrize(
+    ("executable", "said"),
+    [
+        ("/no/such/python", "do not start: No such file or directory"),
+        ("/bin/false", r"do not start: the process ended while it started \(exit status 1\)"),
+    ],
+)
+def test_a_worker_that_does_not_start_is_no_death(executable, said, monkeypatch):
+    monkeypatch.setattr(spawn, "_python_exe", executable)  # as multiprocessing.set_executable does
+    with pytest.raises(NoWorker, match=f"{said}; with workers=1"):
+        simulate(Network("tanh", 1.0, 1.0), "sin", workers=2, **SETTING)
+
+
+def test_a_worker_that_cannot_import_giantstep_says_so(monkeypatch, tmp_path):
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("raise ImportError('this is not scipy')")
+    monkeypatch.syspath_prepend(tmp_path)  # ours is imported already, the worker's is not
+    with process_pool(1, 1) as pool, pytest.raises(NoWorker, match="this is not scipy"):
+        pool.submit(pid, 0).result(60)
+
+
+class Picky(Exception):
+    """One that pickle cannot make again."""
+
+    def __init__(self, one, two):
+        super().__init__(one)
+
+
+def raising(kind, *words):
+    raise kind(*words)
+
+
+def test_errors_come_back_with_the_place_where_they_were_raised():
+    with process_pool(1, 1) as pool:
+        with pytest.raises(ZeroDivisionError, match="mine") as caught:
+            pool.submit(raising, ZeroDivisionError, "mine").result(60)
+        assert "in raising" in str(caught.value.__cause__)
+        with pytest.raises(RuntimeError, match="Picky: one"):
+            pool.submit(raising, Picky, "one", "two").result(60)
+        with pytest.raises(RuntimeError, match="SystemExit: 5"):
+            pool.submit(raising, SystemExit, 5).result(60)
+        assert pool.submit(abs, -1).result(60) == 1
+
+
+def threads() -> tuple[str, set[int]]:
+    from threadpoolctl import threadpool_info
+
+    return os.environ["OMP_NUM_THREADS"], {library["num_threads"] for library in threadpool_info()}
+
+
+def test_workers_have_the_threads_that_they_are_given():
+    with process_pool(1, 2) as pool:
+        assert pool.submit(threads).result(60) == ("2", {2})
+
+
+def test_nothing_is_left_when_the_block_is_left_early():
+    with process_pool(2, 1) as pool:
+        running = [pool.submit(pid, 0).result(60), pool.submit(pid, 0).result(60)]
+        busy, waiting = [pool.submit(time.sleep, 600) for _ in range(2)], pool.submit(pid, 0)
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+    assert not any(psutil.pid_exists(number) for number in running)
+    assert all(future.done() for future in busy)
+    with pytest.raises(CancelledError):
+        waiting.result(0)
+
+
+BUSY = """
+import time
+from giantstep.simulation.workers import process_pool
+with process_pool(2, 1) as pool:
+    print(pool.submit(abs, -1).result(), flush=True)
+    [future.result() for future in [pool.submit(time.sleep, 600) for _ in range(2)]]
+"""
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_end_with_their_parent_also_in_the_middle_of_a_job(ending):
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as parent:
+        try:
+            assert parent.stdout is not None
+            assert parent.stdout.readline() == "1\n"
+            time.sleep(0.3)  # until both have a job
+            workers = psutil.Process(parent.pid).children(recursive=True)
+            assert len(workers) == 2
+            if ending == signal.SIGINT:  # as a terminal does: to the workers as well
+                os.killpg(parent.pid, ending)
+            else:
+                parent.send_signal(ending)
+            _, complaint = parent.communicate(timeout=20)
+        finally:
+            parent.kill()
+    assert complaint.count("Traceback") == (ending == signal.SIGINT)  # the script's own, not the workers'
+    gone, alive = psutil.wait_procs(workers, timeout=10)
+    assert (len(gone), alive) == (2, [])
