@@ -507,10 +507,10 @@ def _plain(value: Any) -> Any:
         return value.spec
     if isinstance(value, Letters | Step):
         return value.to_dict()
-    if isinstance(value, tuple) and value and isinstance(value[0], Step):
-        return [step.to_dict() for step in value]
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, tuple):
+        return [step.to_dict() for step in value] if value and isinstance(value[0], Step) else value
     if type(value).__name__ == "DataArray":
         return {"dims": list(value.dims), "data": np.asarray(value).tolist()}
     return value
