@@ -1,11 +1,11 @@
-"""Numbers as they are typed on the command line."""
+"""Numbers as they are typed."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giantstep.cli.ranges import numbers
+from giantstep.typed import numbers
 from giantstep.errors import ParameterError
 
 

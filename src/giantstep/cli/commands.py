@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
+from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Output, Picture, option
-from .ranges import numbers
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
+from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Picture, option
-from .ranges import numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
