@@ -40,6 +40,7 @@ class Control:
     options: tuple[tuple[str, str], ...] | None = None  # value and words
     suggestions: str | None = None  # the list of names that is offered
     short: bool = False
+    more: bool = False  # folded away until it is wanted
     when: Mapping[str, str] | None = None
 
 
@@ -66,6 +67,7 @@ class Settings:
         _PROBLEM,
         "Activation",
         symbol="σ",
+        short=True,
         suggestions="functions",
         hint="a name or an expression, such as tanh(2*x)",
     )
@@ -74,6 +76,7 @@ class Settings:
         _PROBLEM,
         "Target",
         symbol="σ⋆",
+        short=True,
         suggestions="functions",
         hint="likewise: the labels, of one projection of the input",
     )
@@ -88,10 +91,10 @@ class Settings:
         hint="standard deviation",
     )
     flips: float = _set(
-        0.0, _PROBLEM, "Flipped signs", low=0.0, high=0.5, short=True, hint="share of ±1 labels"
+        0.0, _PROBLEM, "Flipped signs", low=0.0, high=0.5, short=True, hint="share of ±1 labels", more=True
     )
     latent_noise: float = _set(
-        0.0, _PROBLEM, "Latent noise", low=0.0, high=1e2, short=True, hint="before the sign"
+        0.0, _PROBLEM, "Latent noise", low=0.0, high=1e2, short=True, hint="before the sign", more=True
     )
 
     layer: str = _set(
@@ -161,6 +164,7 @@ class Settings:
         symbol="a₀",
         suggestions="readouts",
         hint="a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25; a third number is a bias",
+        more=True,
     )
     bulk: str = _set(
         "exact",
@@ -171,6 +175,7 @@ class Settings:
             ("isotropic", "isotropic: the paper's model"),
             ("orthogonal", "orthogonal (a given spike only)"),
         ),
+        more=True,
     )
 
     alpha: float = _set(
@@ -208,9 +213,10 @@ class Settings:
             ("r", "r, strength of the spike"),
             ("gamma", "γ, alignment"),
         ),
+        more=True,
     )
-    low: float = _set(0.1, _CURVE, "from", low=-1e3, high=1e4, short=True)
-    high: float = _set(6.0, _CURVE, "to", low=-1e3, high=1e4, short=True)
+    low: float = _set(0.1, _CURVE, "from", low=-1e3, high=1e4, short=True, more=True)
+    high: float = _set(6.0, _CURVE, "to", low=-1e3, high=1e4, short=True, more=True)
     quantity: str = _set(
         "auto",
         _CURVE,
@@ -222,14 +228,23 @@ class Settings:
             ("test_error_01", "wrong signs, test"),
             ("train_error_01", "wrong signs, training"),
         ),
+        more=True,
     )
 
     d: int = _set(
-        300, _SIZE, "Dimension", symbol="d", low=10, high=3000, short=True, hint="of the simulation"
+        300,
+        _SIZE,
+        "Dimension",
+        symbol="d",
+        low=10,
+        high=3000,
+        short=True,
+        hint="of the simulation",
+        more=True,
     )
-    finite: bool = _set(False, _SIZE, "Theory at this d")
-    trials: int = _set(10, _SIZE, "Trials", low=2, high=100, short=True)
-    seed: int = _set(0, _SIZE, "Seed", low=0, high=2**31, short=True)
+    finite: bool = _set(False, _SIZE, "Theory at this d", more=True)
+    trials: int = _set(10, _SIZE, "Trials", low=2, high=100, short=True, more=True)
+    seed: int = _set(0, _SIZE, "Seed", low=0, high=2**31, short=True, more=True)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Settings:
