@@ -25,7 +25,7 @@ from .views import VIEWS
 
 KINDS = {"quick": "quick", "late": "patient", "heavy": "patient", "simulation": "simulation"}  # of each lane
 _WARM = {"quick": 2, "patient": 1}  # processes that wait for questions from the beginning
-_POLITE = 10  # niceness of all that is not quick, so that sliders stay so
+_POLITE = 5  # niceness of all that is not quick, so that sliders stay so
 _RETIRES = 1000  # questions after which a process is replaced, whatever it has gathered by then
 _SILENT = 0.3  # seconds before the first word on progress, and between two
 

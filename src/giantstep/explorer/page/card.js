@@ -38,14 +38,19 @@ export class Card {
     this.bar.hidden = progress === undefined;
     if (progress !== undefined) this.bar.value = progress;
     const waited = round ? performance.now() - round.begun : 0;
+    this.element.classList.toggle("late", busy && waited > SOON);
     const draft = Object.values(frame?.answers ?? {}).some((answer) => answer.draft);
     const time = frame?.milliseconds === undefined ? "" : `${Math.round(frame.milliseconds)} ms`;
-    this.status.textContent = !busy ? time : waited > SOON ? `computing, ${Math.floor(waited / 1000)} s` : draft && !stale ? "draft, refining…" : "computing…";
+    const words = !busy ? time : waited > SOON ? `computing, ${Math.floor(waited / 1000)} s` : draft && !stale ? "draft, refining…" : "computing…";
+    if (words !== this.status.textContent && (stale || !busy || waited > SOON || draft)) this.status.textContent = words; // no flicker while a hand moves
     clearTimeout(this.timer);
     if (busy) this.timer = setTimeout(() => this.state(this.last()), SOON);
   }
 
   say(errors, notes) {
+    const key = JSON.stringify([errors, notes]);
+    if (key === this.said) return; // what is read aloud is read once
+    this.said = key;
     this.messages.replaceChildren(
       ...errors.map((text) => el("p", { class: "message error" }, text)),
       ...notes.map((text) => el("p", { class: "message note" }, text)),

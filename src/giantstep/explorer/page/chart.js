@@ -3,16 +3,22 @@
 
 import { save, shown } from "./dom.js";
 
+const FONT = getComputedStyle(document.body).fontFamily;
 const MARGIN = { l: 56, r: 10, t: 6, b: 42 };
 const FEW = 300; // a logarithmic axis that spans less is labelled between its powers of ten, too
 const DEEPEST = 1e-7; // of the largest value, at the bottom of a logarithmic axis
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 
+const COLOURS = ["ink", "soft", "card", "rule", "grid", "blue", "orange", "green", "red", "grey", "purple", "accent"];
+const dark = matchMedia("(prefers-color-scheme: dark)"), known = new Map();
+
 /** The colours of the page as it is now, light or dark. */
 export function theme() {
-  const style = getComputedStyle(document.documentElement);
-  const names = ["ink", "soft", "card", "rule", "grid", "blue", "orange", "green", "red", "grey", "purple", "accent"];
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  if (!known.has(dark.matches)) {
+    const style = getComputedStyle(document.documentElement);
+    known.set(dark.matches, Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])));
+  }
+  return known.get(dark.matches);
 }
 
 /** A text that a visitor has typed, for a legend: Plotly reads tags there. */
@@ -43,7 +49,7 @@ export class Chart {
       autosize: true, margin: MARGIN, showlegend: plot.legend !== false, uirevision: `${plot.keep} ${this.scale}`, shapes: plot.shapes,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: plot.unified ? "x unified" : "closest",
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
-      font: { family: getComputedStyle(document.body).fontFamily, size: 11.5, color: colours.ink },
+      font: { family: FONT, size: 11.5, color: colours.ink },
       hoverlabel: { bgcolor: colours.card, bordercolor: colours.rule, font: { color: colours.ink } },
       legend: { orientation: "h", x: 0, y: 1.01, xanchor: "left", yanchor: "bottom", font: { size: 11 } },
       xaxis: axis(plot.x, colours), yaxis: axis({ ...plot.y, log: this.log, range: this.log ? plot.y.range ?? span(plot) : plot.y.range }, colours),

@@ -108,6 +108,8 @@ class Field {
   }
 
   complain(text) {
+    if (text === this.complained) return;
+    this.complained = text;
     if (text && this.fold && !this.fold.open) this.fold.open = true;
     this.complaint.textContent = text ?? "";
     if (text) this.input.setAttribute("aria-invalid", "true");

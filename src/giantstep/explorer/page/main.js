@@ -30,6 +30,9 @@ async function begin() {
   new Page(about);
 }
 
+const SHARE = 8; // times as long as it takes to draw it, a picture beside the curve rests: the hand comes first
+const same = (some, others) => some.length === others?.length && some.every((value, i) => value === others[i]);
+
 class Page {
   constructor(about) {
     this.about = about;
@@ -44,18 +47,23 @@ class Page {
     this.pins = el("span", { class: "pins" });
     card.actions.append(el("button", { type: "button", id: "pin", title: "Keep these curves in grey, to compare", onclick: () => this.pin() }, "Pin"), this.pins);
     this.buttons();
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.cards.forEach((entry) => this.refresh(entry)));
+    this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.dark.addEventListener("change", () => this.cards.forEach((entry) => this.refresh(entry)));
     this.adopt(this.settings);
     document.documentElement.dataset.ready = "true";
   }
 
   card(kind) {
-    const entry = { kind };
+    const entry = { kind, until: 0 };
     entry.card = new Card(kind, kind.pick && ((point) => this.pick(kind.pick(point, this.settings))));
     entry.rounds = new Rounds({ asks: kind.asks, main: kind.main }, this.about.views, () => this.refresh(entry));
     entry.card.last = () => entry.rounds;
     (kind.id === "curve" ? byId("stage") : byId("views")).append(entry.card.element);
-    new IntersectionObserver(([{ isIntersecting }]) => (entry.rounds.patient = !isIntersecting)).observe(entry.card.element);
+    new IntersectionObserver(([{ isIntersecting }]) => {
+      entry.visible = isIntersecting; // what is out of sight is asked when the settings rest, and drawn when it is seen
+      entry.rounds.patient = !isIntersecting;
+      this.refresh(entry);
+    }).observe(entry.card.element);
     return entry;
   }
 
@@ -112,6 +120,9 @@ class Page {
       const pin = decode(text, this.initial);
       return { ...pin, words: difference(pin, this.settings, this.about.controls) || "these settings" };
     });
+    const words = this.pinned.map((pin) => pin.words).join("\n");
+    if (words === this.pins.dataset.words) return;
+    this.pins.dataset.words = words;
     this.pins.replaceChildren(...this.settings.pins.map((text, i) => el("button", {
       type: "button", class: "unpin", title: "Take this pin away", "aria-label": `Unpin ${this.pinned[i].words}`,
       onclick: () => this.take({ ...this.settings, pins: this.settings.pins.filter((other) => other !== text) }),
@@ -145,16 +156,35 @@ class Page {
     card.state(rounds);
     if (kind.id === "learned") summarise(byId("summary"), rounds);
     const points = kind.id === "curve" ? this.simulation.show() : undefined;
-    if (rounds.frame && (!rounds.behind || rounds.frame !== entry.drawn)) {
-      entry.drawn = rounds.frame;
-      const answers = { ...rounds.frame.answers, ...(points && !rounds.behind && { simulation: points }) };
-      const plot = kind.plot(answers, rounds.behind ? rounds.frame.settings : { ...this.settings, pinned: this.pinned });
-      if (typeof plot !== "string") card.chart.draw(plot);
-      card.element.classList.toggle("empty", typeof plot === "string");
-      card.facts.textContent = typeof plot === "string" ? plot : plot.facts ?? "";
-      card.python(kind.codes(answers).filter((pair) => pair && pair[1]));
-    }
+    if (rounds.frame && entry.visible) this.draw(entry, points);
     this.complain();
+  }
+
+  /** Draw what has changed: the answers, or what the picture marks of the settings. */
+  draw(entry, points) {
+    const { kind, card, rounds: { frame, behind } } = entry;
+    const settings = behind ? frame.settings : { ...this.settings, pinned: this.pinned };
+    const answers = { ...frame.answers, ...(points && !behind && { simulation: points }) };
+    const drawn = [frame.id, this.dark.matches, ...Object.values(answers), ...kind.marks(settings)];
+    if (same(drawn, entry.drawn) || (behind && frame === entry.frame)) return;
+    const begun = performance.now(), rest = entry.until - begun;
+    if (rest > 0) return this.later(entry, rest);
+    Object.assign(entry, { drawn, frame });
+    const plot = kind.plot(answers, settings), words = typeof plot === "string";
+    if (!words) card.chart.draw(plot);
+    const ended = performance.now();
+    entry.until = ended + (kind.id === "curve" ? 0 : SHARE * (ended - begun));
+    card.element.classList.toggle("empty", words);
+    card.facts.textContent = words ? plot : plot.facts ?? "";
+    card.python(kind.codes(answers).filter((pair) => pair && pair[1]));
+    return undefined;
+  }
+
+  later(entry, milliseconds) {
+    entry.timer ??= setTimeout(() => {
+      entry.timer = undefined;
+      this.refresh(entry);
+    }, milliseconds);
   }
 
   /** Refusals stand at their field; one that several cards have to say is said once, above them. */

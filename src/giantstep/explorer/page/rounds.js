@@ -65,8 +65,8 @@ export class Rounds {
   free() {
     const { round } = this;
     if (!round?.pending.size) return true;
-    const waited = performance.now() - round.begun;
-    return waited > (round.drafting || !this.frame ? LATE : FAST);
+    const draftable = !round.drafting && this.frame && [...round.pending].some((key) => this.views[round.questions[key].view].drafts);
+    return performance.now() - round.begun > (draftable ? FAST : LATE);
   }
 
   rest() {

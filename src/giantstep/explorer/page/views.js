@@ -5,6 +5,7 @@ import { basis, curve, learned, map, spectrum } from "./plots.js";
 /**
  * `asks(settings)`: the questions, as {key: [view, changed settings, {patient}]}; `main`: those of which one
  * suffices for a picture; `plot(answers, settings)`: the picture, or a sentence why there is none;
+ * `marks(settings)`: what else the picture depends on;
  * `codes(answers)`: [label, lines] pairs; `pick(point, settings)`: settings that a click on the picture changes;
  * `scales`: whether its values may be shown on a logarithmic axis or on a linear one.
  */
@@ -23,6 +24,7 @@ export const CARDS = [
       ...pinned("curve", ({ along, low, high }) => ({ along, low, high }), s),
     }),
     plot: curve,
+    marks: ({ along, quantity, pinned: pins, ...s }) => [quantity, s[along], ...pins.map(({ words }) => words)],
     codes: (a) => [
       ["The network", (a.exact ?? a.isotropic)?.code],
       a.exact && a.isotropic && ["The isotropic model", a.isotropic.code],
@@ -39,6 +41,7 @@ export const CARDS = [
     main: ["learned"],
     asks: (s) => ({ learned: ["learned", {}], ...pinned("learned", () => ({}), s) }),
     plot: learned,
+    marks: ({ pinned: pins }) => pins.map(({ words }) => words),
     codes: (a) => [["Learned function", a.learned?.code]],
   },
   {
@@ -51,6 +54,7 @@ export const CARDS = [
       ...(s.loss === "square" && s.layer === "step" && { best: ["optimum", {}, { patient: true }] }),
     }),
     plot: map,
+    marks: ({ eta, r, lam }) => [eta, r, lam],
     codes: (a) => [["The map", a.map?.code], ["The optimum", a.best?.code]],
     pick: ({ x, y }, { layer }) => ({ [layer === "step" ? "eta" : "r"]: rounded(x), lam: rounded(y) }),
   },
@@ -61,6 +65,7 @@ export const CARDS = [
     main: ["mu"],
     asks: () => ({ mu: ["coefficients", {}] }),
     plot: basis,
+    marks: () => [],
     codes: (a) => [["Coefficients", a.mu?.code]],
   },
   {
@@ -74,6 +79,7 @@ export const CARDS = [
       ...(s.bulk === "exact" && s.layer === "step" && { exact: ["spectrum", {}, { patient: true }] }),
     }),
     plot: spectrum,
+    marks: () => [],
     codes: (a) => [["Spectrum", (a.exact ?? a.isotropic)?.code]],
   },
 ];
