@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giantstep.typed import numbers
 from giantstep.errors import ParameterError
+from giantstep.typed import numbers
 
 
 @pytest.mark.parametrize(
