@@ -33,8 +33,6 @@ def _loss(settings: Settings) -> Any:
 _ATTEMPTS: dict[str, Callable[[Settings], Any]] = {
     "activation": lambda s: gs.Network(s.activation, eta=1.0, alpha0=1.0).equivalent("sin"),
     "target": lambda s: gs.bounds(gs.Network("tanh", eta=1.0, alpha0=1.0), gs.Target(s.target)),
-    "flips": lambda s: gs.Target(s.target, flips=s.flips),
-    "latent_noise": lambda s: gs.Target(s.target, latent_noise=s.latent_noise),
     "readout": lambda s: letters(s.readout),
     "loss": _loss,
 }

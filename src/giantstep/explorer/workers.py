@@ -57,7 +57,7 @@ class Worker:
 
     def end(self) -> None:
         self.pipe.close()
-        self.process.terminate()
+        self.process.kill()  # it has nothing to tidy up, and does not hear anything softer while it computes
         self.process.join()
 
 
@@ -105,7 +105,7 @@ class Workers:
             workers = [*self.busy, *self._idle["quick"], *self._idle["patient"]]
             self._idle = {"quick": [], "patient": []}
         for worker in workers:
-            worker.process.terminate()
+            worker.process.kill()
 
     def _warm_up(self) -> None:
         # what is started here inherits it: a Ctrl-C in the terminal is for us alone, who end the others quietly
