@@ -25,10 +25,17 @@ def settled(page: Any) -> None:
 
 def traces(page: Any, card: str = "curve") -> dict[str, dict[str, Any]]:
     """What is drawn on a card, by name; the main curve also as "main"."""
-    picked = "(box) => JSON.stringify((box.data ?? []).map(({name, x, y, meta, customdata}) => ({name, x, y, meta, customdata})))"
+    picked = "(box) => JSON.stringify((box.data ?? []).map(({name, x, y, meta}) => ({name, x, y, meta})))"
     found = json.loads(page.locator(f"#{card} .chart").evaluate(picked))
-    by_name = {trace["name"]: trace for trace in found}
-    return by_name | {"main": trace for trace in found if trace.get("meta") == "main"}
+    return {trace["meta"]: trace for trace in found if "meta" in trace} | {
+        trace["name"]: trace for trace in found
+    }
+
+
+def unfold(page: Any) -> None:
+    """Open what is folded away among the controls."""
+    for fold in page.locator("details.more:not([open]) > summary").all()[::-1]:
+        fold.click()
 
 
 def drawn(page: Any, card: str = "curve") -> None:

@@ -10,6 +10,7 @@ const DEEPEST = 1e-7; // of the largest value, at the bottom of a logarithmic ax
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 
 const COLOURS = ["ink", "soft", "card", "rule", "grid", "blue", "orange", "green", "red", "grey", "purple", "accent"];
+const finger = matchMedia("(pointer: coarse)");
 const dark = matchMedia("(prefers-color-scheme: dark)"), known = new Map();
 
 /** The colours of the page as it is now, light or dark. */
@@ -35,7 +36,7 @@ export class Chart {
     this.plot = undefined;
     this.at = undefined; // the point that the keyboard is at
     box.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.plot && Plotly.Plots.resize(box)).observe(box);
+    new ResizeObserver(() => this.plot && box.clientHeight && Plotly.Plots.resize(box)).observe(box);
   }
 
   /**
@@ -48,13 +49,13 @@ export class Chart {
     const layout = {
       autosize: true, margin: MARGIN, showlegend: plot.legend !== false, uirevision: `${plot.keep} ${this.scale}`, shapes: plot.shapes,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: plot.unified ? "x unified" : "closest",
-      dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
+      dragmode: finger.matches ? false : "zoom", // a finger scrolls the page
       font: { family: FONT, size: 11.5, color: colours.ink },
       hoverlabel: { bgcolor: colours.card, bordercolor: colours.rule, font: { color: colours.ink } },
       legend: { orientation: "h", x: 0, y: 1.01, xanchor: "left", yanchor: "bottom", font: { size: 11 } },
       xaxis: axis(plot.x, colours), yaxis: axis({ ...plot.y, log: this.log, range: this.log ? plot.y.range ?? span(plot) : plot.y.range }, colours),
     };
-    const config = { displaylogo: false, modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"], showTips: false, responsive: false };
+    const config = { displaylogo: false, displayModeBar: finger.matches ? false : "hover", modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"], showTips: false, responsive: false };
     Plotly.react(this.box, plot.traces, layout, config);
     if (first) this.box.on("plotly_click", ({ points }) => points[0] && this.onPick?.(points[0]));
     this.box.setAttribute("aria-label", `${summary(this.title, plot)}${this.onPick ? " Arrow keys go from point to point; Enter takes the settings of one." : ""}`);

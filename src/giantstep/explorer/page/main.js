@@ -214,7 +214,6 @@ class Page {
 }
 
 begin().catch((error) => {
-  console.warn(error.message);
   say(error.message);
   document.documentElement.dataset.ready = "failed";
 });
