@@ -83,6 +83,8 @@ def test_without_plotly_the_page_is_told_what_to_install(
 def test_the_page_knows_every_setting_and_view(visitor: Visitor) -> None:
     about = json.loads(visitor.request("GET", "/api/about")[2])
     assert {control["name"]: control["initial"] for control in about["controls"]} == asdict(Settings())
+    limits = {control["name"]: (control.get("low"), control.get("high")) for control in about["controls"]}
+    assert limits["lam"] == (0, 1e6)
     assert set(about["views"]) == set(VIEWS)
     used = {name for view in VIEWS.values() for name in view.uses}
     assert used | {"quantity"} == set(asdict(Settings()))  # no control without effect

@@ -286,7 +286,9 @@ def controls() -> list[dict[str, Any]]:
 
 
 def _given(control: Control) -> dict[str, Any]:
-    return {name: value for name, value in asdict(control).items() if value not in (None, False)}
+    return {
+        name: value for name, value in asdict(control).items() if value is not None and value is not False
+    }
 
 
 CONTROLS: dict[str, Control] = {f.name: f.metadata["control"] for f in fields(Settings)}

@@ -23,11 +23,12 @@ export class Card {
       take("PNG", "save as PNG picture", () => this.chart.picture("png", file)),
       take("SVG", "save as SVG picture", () => this.chart.picture("svg", file)),
       take("CSV", "save the values as CSV", () => this.chart.csv(file)));
-    const python = el("details", { class: "python" }, el("summary", {}, "Python"), this.codes);
+    const python = el("details", { class: "python", ontoggle: () => this.showCode() }, el("summary", {}, "Python"), this.codes);
+    this.opened = () => python.open;
     this.element = el("section", { class: "card", id, "aria-labelledby": `${id}-title` },
       el("div", { class: "head" }, el("h2", { id: `${id}-title` }, title), this.bar, this.status),
       el("p", { class: "lead" }, lead), this.messages, this.box, this.facts, this.actions, el("div", { class: "foot" }, python, this.take));
-    this.shownCode = "";
+    this.shownCode = "[]";
   }
 
   /** Whether the picture is of other settings, whether something is computed, and how long the last answer took. */
@@ -57,12 +58,17 @@ export class Card {
     );
   }
 
-  /** `codes`: [label, lines] pairs. */
+  /** `codes`: [label, lines] pairs. They are written out when somebody looks. */
   python(codes) {
-    const key = JSON.stringify(codes);
+    this.code = codes;
+    this.showCode();
+  }
+
+  showCode() {
+    const key = JSON.stringify(this.opened() ? this.code ?? [] : []);
     if (key === this.shownCode) return; // what a visitor is selecting stays selected
     this.shownCode = key;
-    this.codes.replaceChildren(...codes.map(([label, code]) => {
+    this.codes.replaceChildren(...JSON.parse(key).map(([label, code]) => {
       const button = el("button", { type: "button", class: "copy", "aria-label": `Copy the Python lines: ${label}` }, "Copy");
       button.addEventListener("click", () => copy(code, button));
       return el("figure", {}, el("figcaption", {}, label, button), el("pre", { tabindex: 0 }, el("code", {}, code)));

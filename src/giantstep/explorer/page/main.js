@@ -162,16 +162,16 @@ class Page {
 
   /** Draw what has changed: the answers, or what the picture marks of the settings. */
   draw(entry, points) {
-    const { kind, card, rounds: { frame, behind } } = entry;
+    const { kind, card, rounds: { frame, behind, moving } } = entry;
     const settings = behind ? frame.settings : { ...this.settings, pinned: this.pinned };
     const answers = { ...frame.answers, ...(points && !behind && { simulation: points }) };
-    const drawn = [frame.id, this.dark.matches, ...Object.values(answers), ...kind.marks(settings)];
+    const drawn = [frame.id, moving, this.dark.matches, ...Object.values(answers), ...kind.marks(settings)];
     if (same(drawn, entry.drawn) || (behind && frame === entry.frame)) return;
     const begun = performance.now(), rest = entry.until - begun;
     if (rest > 0) return this.later(entry, rest);
     Object.assign(entry, { drawn, frame });
     const plot = kind.plot(answers, settings), words = typeof plot === "string";
-    if (!words) card.chart.draw(plot);
+    if (!words) card.chart.draw(plot, moving);
     const ended = performance.now();
     entry.until = ended + (kind.id === "curve" ? 0 : SHARE * (ended - begun));
     card.element.classList.toggle("empty", words);

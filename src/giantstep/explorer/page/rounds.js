@@ -34,8 +34,12 @@ export class Rounds {
     return this.behind && !(this.follows && performance.now() - this.moved < GRACE);
   }
 
+  get moving() {
+    return this.timer !== undefined;
+  }
+
   get busy() {
-    return this.timer !== undefined || (this.round?.pending.size ?? 0) > 0;
+    return this.moving || (this.round?.pending.size ?? 0) > 0;
   }
 
   /** The share of the slowest question that is done, if it says so. */
@@ -133,8 +137,8 @@ export class Rounds {
 
   done(round) {
     this.show(round);
-    if (round.id !== this.wanted.id) this.start(this.timer !== undefined);
-    else if (round.drafting && this.timer === undefined) this.start(false);
+    if (round.id !== this.wanted.id) this.start(this.moving);
+    else if (round.drafting && !this.moving) this.start(false);
   }
 
   /** Take the round as the picture, once it is complete or has taken long; never a part of it beside another's. */
