@@ -16,10 +16,11 @@ QUIET = 120_000  # milliseconds until all cards have answered, on a busy machine
 CARDS = ("curve", "learned", "optimum", "coefficients", "spectrum")
 
 
-def settled(page: Any) -> None:
-    """The page is there, and no card computes any more."""
+def settled(page: Any, *cards: str) -> None:
+    """The page is there, and these cards (all, if none is named) compute no more."""
+    busy = ", ".join(f"#{card}.busy" for card in cards) or ".card.busy"
     expect(page.locator("html[data-ready=true]")).to_be_attached(timeout=QUIET)
-    expect(page.locator(".card.busy")).to_have_count(0, timeout=QUIET)
+    expect(page.locator(busy)).to_have_count(0, timeout=QUIET)
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 

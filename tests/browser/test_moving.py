@@ -36,7 +36,7 @@ def test_every_setting_has_a_control_that_is_tried() -> None:
 def test_every_control_changes_the_address_and_the_curve(visit: Any, name: str) -> None:
     start = NEEDS.get(name, "") + ("" if name == "bulk" else "bulk=isotropic")
     page = visit(f"#{start}")
-    settled(page)
+    settled(page, "curve")
     before = shown(page)
     unfold(page)
     field, value = page.locator(f"#set-{name}"), OTHER[name]
@@ -47,14 +47,14 @@ def test_every_control_changes_the_address_and_the_curve(visit: Any, name: str) 
     else:
         field.fill(value)
     expect(page).to_have_url(re.compile(f"[#&]{name}="))
-    settled(page)
+    settled(page, "curve")
     expect(page.locator("[aria-invalid]")).to_have_count(0)
     assert name in NOT_DRAWN or shown(page) != before
 
 
 def test_every_example_opens_without_a_complaint(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     options = page.locator("#examples option").all()
     assert len(options) > 20
     for option in options[1:]:
@@ -69,7 +69,7 @@ def test_every_example_opens_without_a_complaint(visit: Any) -> None:
 
 def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve", "learned")
     before = shown(page)
     slow = Delayed(page, "curve", "learned")
     page.locator("#examples").select_option(label="Classification: logistic loss of signs")
@@ -83,15 +83,15 @@ def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit: Any) -
     opacity = "(chart) => getComputedStyle(chart).opacity"
     assert float(page.locator("#curve .chart").evaluate(opacity)) < 0.5
     slow.let_go()
-    settled(page)
-    expect(page.locator(".stale")).to_have_count(0)
+    settled(page, "curve", "learned")
+    expect(page.locator("#curve.stale, #summary.stale")).to_have_count(0)
     assert float(page.locator("#curve .chart").evaluate(opacity)) == 1
     assert all(0 < share < 0.5 for share in traces(page)["main"]["y"])
 
 
 def test_a_late_second_curve_is_left_out_rather_than_kept(visit: Any) -> None:
     page = visit("")
-    settled(page)
+    settled(page, "curve")
     slow = Delayed(page, "random_features")
     page.locator("#set-beta").fill("2")
     eventually(lambda: "random features, d = ∞" not in traces(page))  # those of the old width are gone
@@ -102,7 +102,7 @@ def test_a_late_second_curve_is_left_out_rather_than_kept(visit: Any) -> None:
 
 def test_invalid_input_fades_what_it_no_longer_describes(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     page.locator("#set-lam").fill("-3")
     expect(page.locator("#set-lam")).to_have_attribute("aria-invalid", "true")
     expect(page.locator("#set-lam-error")).to_have_text("Ridge penalty: must be from 0 to 1e6")
@@ -113,7 +113,7 @@ def test_invalid_input_fades_what_it_no_longer_describes(visit: Any) -> None:
 
 def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
     page = visit("")
-    settled(page)
+    settled(page, "curve")
     moves = """async () => {
       const slider = document.querySelector("#slide-eta"), box = document.querySelector("#curve .chart");
       let pictures = 0;
@@ -126,16 +126,16 @@ def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
       return pictures;
     }"""
     assert page.evaluate(moves) >= 4  # drawn on the way, not only at the end
-    settled(page)
+    settled(page, "curve")
     fresh = visit(f"#{page.url.partition('#')[2]}")
-    settled(fresh)
+    settled(fresh, "curve")
     assert shown(fresh) == shown(page)  # the last picture is that of the last setting, refined
     assert len(traces(page)["main"]["x"]) == 80
 
 
 def test_a_slider_answers_to_the_keyboard(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     before = shown(page)
     page.get_by_label("Learning rate ÷ d, slider").focus()
     page.keyboard.press("PageUp")
@@ -146,7 +146,7 @@ def test_a_slider_answers_to_the_keyboard(visit: Any) -> None:
 
 def test_a_click_on_the_curve_moves_the_working_point(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     box = page.locator("#curve .chart .nsewdrag").bounding_box()
     page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.down()
@@ -159,7 +159,7 @@ def test_a_click_on_the_curve_moves_the_working_point(visit: Any) -> None:
 
 def test_a_click_on_the_map_goes_there(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "optimum")
     page.locator("#optimum").scroll_into_view_if_needed()
     drawn(page, "optimum")
     box = page.locator("#optimum .chart .nsewdrag").bounding_box()
@@ -173,7 +173,7 @@ def test_a_click_on_the_map_goes_there(visit: Any) -> None:
 
 def test_undo_and_redo_are_the_browser_s(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     undo, redo = page.get_by_role("button", name="Undo"), page.get_by_role("button", name="Redo")
     expect(undo).to_be_disabled()
     page.locator("#set-eta").fill("1")
@@ -190,22 +190,22 @@ def test_undo_and_redo_are_the_browser_s(visit: Any) -> None:
     page.go_forward()
     expect(page.locator("#set-lam")).to_have_value("0.5")
     expect(redo).to_be_disabled()
-    settled(page)
+    settled(page, "curve")
 
 
 def test_what_is_pinned_stays_to_compare(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve", "learned")
     kept = traces(page)["main"]["y"]
     page.get_by_role("button", name="Pin", exact=True).click()
     page.locator("#set-eta").fill("1")
-    settled(page)
+    settled(page, "curve", "learned")
     pinned = traces(page)["pinned: η̃ = 3"]
     assert pinned["y"] == kept
     assert traces(page)["main"]["y"] != kept
     assert "pinned: η̃ = 3" in traces(page, "learned")
     again = visit(f"#{page.url.partition('#')[2]}")  # pins travel with the link
-    settled(again)
+    settled(again, "curve")
     assert traces(again)["pinned: η̃ = 3"]["y"] == kept
     page.get_by_role("button", name="Unpin η̃ = 3").click()
     eventually(lambda: "pinned: η̃ = 3" not in traces(page))

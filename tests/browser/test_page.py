@@ -58,7 +58,7 @@ def test_a_link_restores_the_page(visit: Any) -> None:
 
 def test_the_target_can_be_an_expression(visit: Any) -> None:
     page = visit()
-    settled(page)
+    settled(page, "curve", "learned")
     before = traces(page, "learned")["target"]["y"]
     page.locator("#set-target").fill("tanh(2*x) + 0.3*x**3")
     eventually(lambda: traces(page, "learned")["target"]["y"] != before)
@@ -74,7 +74,7 @@ def test_hostile_texts_give_one_message_at_their_field(visit: Any, text: str) ->
     page = visit("#bulk=isotropic")
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    settled(page)
+    settled(page, "curve")
     page.locator("#set-target").fill(text)
     expect(page.locator("#set-target-error")).not_to_be_empty()
     expect(page.locator("#set-target")).to_have_attribute("aria-invalid", "true")
@@ -86,8 +86,8 @@ def test_hostile_texts_give_one_message_at_their_field(visit: Any, text: str) ->
     assert not dialogs
     page.locator("#set-target").fill("sin")  # and the page recovers
     expect(page.locator("[aria-invalid]")).to_have_count(0)
-    settled(page)
-    expect(page.locator(".stale")).to_have_count(0)
+    settled(page, "curve")
+    expect(page.locator("#curve.stale")).to_have_count(0)
 
 
 def test_the_same_text_in_a_link_is_harmless(visit: Any) -> None:
@@ -99,7 +99,7 @@ def test_the_same_text_in_a_link_is_harmless(visit: Any) -> None:
 
 def test_classification_is_judged_by_its_signs(visit: Any) -> None:
     page = visit("#target=sign&bulk=isotropic")
-    settled(page)
+    settled(page, "curve", "learned")
     expect(page.locator("#summary dt").first).to_have_text("Wrong signs")
     shares = traces(page)["main"]["y"]
     assert all(0 < share < 0.5 for share in shares)
@@ -113,7 +113,7 @@ def test_classification_is_judged_by_its_signs(visit: Any) -> None:
 
 def test_a_simulation_drops_its_points_and_can_be_cancelled(visit: Any, pictures: Path) -> None:
     page = visit("#d=100&trials=4&bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     page.get_by_role("button", name="Simulate at d = 100").click()
     expect(page.locator("#curve .remark")).to_contain_text("standard errors", timeout=QUIET)
     eventually(lambda: "simulation, d = 100, 4 of 4 trials" in traces(page))
@@ -131,7 +131,7 @@ def test_a_simulation_drops_its_points_and_can_be_cancelled(visit: Any, pictures
 def test_python_lines_can_be_copied(visit: Any) -> None:
     page = visit("#bulk=isotropic")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    settled(page)
+    settled(page, "curve")
     page.locator("#curve details summary").click()
     page.get_by_role("button", name="Copy the Python lines: The network").click()
     expect(page.get_by_role("button", name="Copy the Python lines: The network")).to_have_text("Copied")
@@ -143,7 +143,7 @@ def test_python_lines_can_be_copied(visit: Any) -> None:
 @pytest.mark.parametrize(("kind", "opening"), [("PNG", b"\x89PNG"), ("SVG", b"<svg")])
 def test_a_chart_can_be_saved_as_a_picture(visit: Any, kind: str, opening: bytes) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     with page.expect_download() as waiting:
         page.get_by_role("button", name=f"Learning curve: save as {kind} picture").click()
     assert waiting.value.suggested_filename == f"giantstep-curve.{kind.lower()}"
@@ -153,7 +153,7 @@ def test_a_chart_can_be_saved_as_a_picture(visit: Any, kind: str, opening: bytes
 @pytest.mark.parametrize("card", CARDS)
 def test_the_values_of_every_chart_can_be_saved(visit: Any, card: str) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, card)
     page.locator(f"#{card}").scroll_into_view_if_needed()
     drawn(page, card)
     with page.expect_download() as waiting:
@@ -183,7 +183,7 @@ def test_it_fits_every_window(visit: Any, pictures: Path, size: tuple[int, int],
 
 def test_the_main_question_is_above_the_fold(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     sliders = [f"#slide-{name}" for name in ("noise", "eta", "alpha0", "beta", "alpha", "lam")]
     for place in ("#summary", "#curve .chart", "#set-loss", *sliders):
         box = page.locator(place).bounding_box()
@@ -193,7 +193,7 @@ def test_the_main_question_is_above_the_fold(visit: Any) -> None:
 
 def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit: Any, pictures: Path) -> None:
     page = visit("#bulk=isotropic", size=(390, 844), has_touch=True, is_mobile=True)
-    settled(page)
+    settled(page, "curve")
     slider = page.locator("#slide-lam")
     page.evaluate("() => document.querySelector('#slide-lam').scrollIntoView({ block: 'end' })")
     before = traces(page)["main"]["y"]
@@ -208,7 +208,7 @@ def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit: Any, pic
 
 def test_the_paper_s_figures_open(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     groups = page.locator("#examples optgroup").all()
     assert [group.get_attribute("label") for group in groups] == ["To begin with", "The paper's figures"]
     figures = [option.inner_text()[0] for option in groups[1].locator("option").all()]
@@ -231,7 +231,7 @@ def test_every_control_has_a_name_and_can_be_reached_by_keyboard(visit: Any) -> 
 
 def test_a_chart_takes_the_keyboard(visit: Any) -> None:
     page = visit("#bulk=isotropic")
-    settled(page)
+    settled(page, "curve")
     page.locator("#curve .chart").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#curve .hoverlayer text").first).to_be_visible()

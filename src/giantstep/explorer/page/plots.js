@@ -19,7 +19,7 @@ const SHADES = ["#0d2b59", "#165690", "#2682a0", "#4faaa0", "#96cd96", "#dee8a0"
 const PINS = ["dot", "dashdot", "longdash"];
 
 const line = (name, x, y, colour, look = {}) =>
-  ({ type: "scatter", mode: "lines", name, x, y, line: { color: colour, width: 1.6, ...look.line }, hovertemplate: "%{y:.4g}", ...look.more });
+  ({ type: "scatter", mode: "lines", name, x, y, line: { color: colour, width: 1.6, simplify: false, ...look.line }, hovertemplate: "%{y:.4g}", ...look.more });
 
 /** The quantity that a curve shows: for labels ±1, unless told otherwise, the share of wrong signs. */
 const quantityOf = (settings, answer) =>
