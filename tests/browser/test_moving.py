@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 OTHER = {  # a value for each setting that is not its initial one; those of the given spike need that layer
     "activation": "relu", "target": "tanh", "noise": "0.4", "flips": "0.1", "latent_noise": "0.2", "layer": "spiked",
-    "eta": "1.5", "alpha0": "4", "r": "2", "gamma": "0.5", "c": "2", "beta": "2", "readout": "rademacher",
+    "eta": "1.5", "alpha0": "4", "r": "2", "gamma": "0.5", "c": "2", "beta": "2", "readout": "ternary",
     "bulk": "isotropic", "alpha": "1", "lam": "1", "loss": "huber:0.5", "along": "lam", "low": "0.3", "high": "3",
     "quantity": "train_error", "d": "200", "finite": True, "trials": "3", "seed": "1",
 }  # fmt: skip
@@ -25,7 +25,9 @@ NEEDS |= dict.fromkeys(("r", "gamma", "c"), "layer=spiked&")
 
 
 def shown(page: Any) -> dict[str, Any]:
-    return {name: trace["y"] for name, trace in traces(page).items() if name != "main"}
+    """Every curve, and the place of the working point."""
+    mark = page.locator("#curve .chart").evaluate("(box) => box.layout.shapes.map(({ x0 }) => x0)")
+    return {"mark": mark} | {name: trace["y"] for name, trace in traces(page).items() if name != "main"}
 
 
 def test_every_setting_has_a_control_that_is_tried() -> None:
