@@ -80,7 +80,8 @@ def test_hostile_texts_give_one_message_at_their_field(visit: Any, text: str) ->
     expect(page.locator("#set-target")).to_have_attribute("aria-invalid", "true")
     expect(page.locator("#curve.stale, #curve.invalid")).to_have_count(1)  # the picture is of something else
     expect(page.locator(".message.error")).to_have_count(0)  # it is said once, at the field
-    page.get_by_role("button", name="Pin", exact=True).click()  # into the legend
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.locator(".unpin")).to_have_count(0)  # what has no answer cannot be kept
     assert "Traceback" not in page.content()
     assert page.locator("img").count() == 0
     assert not dialogs

@@ -110,7 +110,8 @@ class Page {
   pin() {
     const { pins, ...rest } = this.settings;
     const pin = encode(rest, this.initial);
-    if (pins.includes(pin)) return;
+    const { frame, behind } = this.cards[0].rounds;
+    if (pins.includes(pin) || !frame || behind) return; // there is nothing to keep before there is an answer
     this.take({ ...this.settings, pins: [...pins, pin].slice(-MOST_PINS) });
   }
 
@@ -192,7 +193,8 @@ class Page {
     const fields = new Map(), count = new Map();
     const said = this.cards.map(({ rounds }) => {
       const current = rounds.round?.id === rounds.wanted?.id ? rounds.round : undefined;
-      return Object.values(current?.errors ?? {});
+      return Object.entries(current?.errors ?? {}).map(([key, error]) =>
+        key.startsWith("pin") ? { text: `A pinned setting was refused: ${error.text}` } : error);
     });
     for (const errors of said) for (const { text, field } of errors) {
       if (field) fields.set(field, text);
