@@ -205,7 +205,7 @@ def test_what_is_pinned_stays_to_compare(visit: Any) -> None:
     pinned = traces(page)["pinned: η̃ = 3"]
     assert pinned["y"] == kept
     assert traces(page)["main"]["y"] != kept
-    assert "pinned: η̃ = 3" in traces(page, "learned")
+    eventually(lambda: "pinned: η̃ = 3" in traces(page, "learned"))  # it is drawn when the curve has been
     again = visit(f"#{page.url.partition('#')[2]}")  # pins travel with the link
     settled(again, "curve")
     assert traces(again)["pinned: η̃ = 3"]["y"] == kept
