@@ -1,10 +1,14 @@
-"""How long the explorer's page waits for each of its views, over HTTP, for settings that were not asked before."""
+"""How long the explorer's page waits for each of its views, over HTTP, for settings that were not asked before; and,
+where chromium and playwright are there, how often a picture follows a slider and what a picture costs the page.
+"""
 
 from __future__ import annotations
 
 import http.client
+import importlib.util
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -14,15 +18,39 @@ from typing import Any
 
 from giantstep.explorer import Explorer
 
-QUICK = ("curve", "random_features", "bounds", "learned", "coefficients", "landscape")
+QUICK = (
+    "curve",
+    "curve/draft",
+    "random_features",
+    "bounds",
+    "learned",
+    "coefficients",
+    "landscape",
+    "landscape/draft",
+)
 SLOW = ("optimum", "spectrum")
+DRAGGED = {"tanh": "", "relu": "#activation=relu", "huber loss": "#loss=huber:0.5"}
+DRAG = """async () => {
+  const slider = document.querySelector("#slide-eta"), box = document.querySelector("#curve .chart");
+  let pictures = 0;
+  box.on("plotly_afterplot", () => (pictures += 1));
+  const begun = performance.now();
+  for (let k = 0; performance.now() - begun < 4000; k += 1) {
+    slider.value = 80 + Math.round(60 * Math.sin(k / 40));
+    slider.dispatchEvent(new Event("input"));
+    await new Promise((done) => setTimeout(done, 33));
+  }
+  return pictures / 4;
+}"""
 
 
 def seconds(server: Explorer, view: str, settings: dict[str, Any]) -> float:
     """From the question to the end of the answer."""
-    connection = http.client.HTTPConnection(*server.server_address[:2])
+    host, port = server.server_address[:2]
+    connection = http.client.HTTPConnection(str(host), int(port))
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {server.token}"}
     begun = time.perf_counter()
-    connection.request("POST", f"/api/{view}", json.dumps(settings), {"Content-Type": "application/json"})
+    connection.request("POST", f"/api/{view}", json.dumps(settings), headers)
     response = connection.getresponse()
     text = response.read()
     assert response.status == 200, text
@@ -42,23 +70,67 @@ def start() -> float:
     return waited
 
 
+def curves_in_a_row(server: Explorer, activation: str) -> float:
+    """Drafts of a network's curve that come one after another in a second, each of a new learning rate."""
+    times = [
+        seconds(server, "curve/draft", {"activation": activation, "eta": 2 + k / 997}) for k in range(40)
+    ]
+    return 1 / statistics.median(times)
+
+
+def dragging(server: Explorer) -> None:
+    """New curves per second while a slider moves, and what each costs the page, in chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        for name, address in DRAGGED.items():
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(f"{server.link}{address}")
+            page.wait_for_selector("html[data-ready=true]", state="attached")
+            page.wait_for_selector(".card.busy", state="detached", timeout=120_000)
+            asked: list[str] = []
+            page.on("requestfinished", lambda done, asked=asked: asked.append(done.url))
+            tools = page.context.new_cdp_session(page)
+            tools.send("Performance.enable")
+            before, rate, after = _script(tools), page.evaluate(DRAG), _script(tools)
+            answers = sum("/api/" in url for url in asked)
+            print(
+                f"{name:12} {rate:4.1f} new curves a second; the page's script takes"
+                f" {1e3 * (after - before) / max(answers, 1):.1f} ms for each of {answers} answers"
+            )
+            page.close()
+        browser.close()
+
+
+def _script(tools: Any) -> float:
+    """Seconds that the page has spent in its script so far."""
+    metrics = tools.send("Performance.getMetrics")["metrics"]
+    return next(metric["value"] for metric in metrics if metric["name"] == "ScriptDuration")
+
+
 def main() -> None:
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; start of the server {start():.2f} s")
     with Explorer() as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         print(f"first answer, while the library loads: {seconds(server, 'bounds', {}):.2f} s")
+        for activation in ("tanh", "relu"):
+            print(f"{activation}: {curves_in_a_row(server, activation):.0f} drafts of the curve a second")
         for bulk in ("isotropic", "exact"):
             for view in (*QUICK, *SLOW):
                 repeats = 3 if view in SLOW else 9
-                times = [
-                    seconds(server, view, {"bulk": bulk, "beta": 1 + k / 100}) for k in range(1, repeats + 1)
-                ]
-                again = seconds(server, view, {"bulk": bulk, "beta": 1.01})
+                place = 2 if view.endswith("draft") else 1  # what is known in full is not drafted
+                asked = [{"bulk": bulk, "beta": place + k / 100} for k in range(1, repeats + 1)]
+                times = [seconds(server, view, settings) for settings in asked]
+                again = seconds(server, view, asked[0])
                 print(
                     f"{view:16} {bulk:10} median {statistics.median(times) * 1e3:6.0f} ms,"
                     f" longest {max(times) * 1e3:6.0f} ms, again {again * 1e3:3.0f} ms"
                 )
+        if shutil.which("chromium") and importlib.util.find_spec("playwright"):
+            dragging(server)
         server.shutdown()
         thread.join()
 

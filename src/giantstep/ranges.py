@@ -1,3 +1,4 @@
+<<<<<<< HEAD:src/giantstep/ranges.py
 """Numbers as people type them, on a command line or in a file: one, a list, or a range."""
 
 from __future__ import annotations
@@ -58,3 +59,8 @@ def _number(name: str, text: str, part: str) -> float:
 
 def _refusal(name: str, text: str, reason: str) -> ParameterError:
     return ParameterError(f"--{name} {text}: {reason}; use {_FORMS}")
+=======
+"""The reading of ranges has moved up, to where files and pages reach it too."""
+
+from ..typed import numbers as numbers
+>>>>>>> explorer:src/giantstep/cli/ranges.py

@@ -8,68 +8,48 @@ from typing import Any
 
 import pytest
 
+from .looking import CARDS, QUIET, drawn, eventually, expect, settled, traces, unfold
+
 pytestmark = pytest.mark.browser
-expect = pytest.importorskip("playwright.sync_api", reason="the extra 'browser' is not installed").expect
-expect.set_options(timeout=60_000)  # milliseconds: a busy machine is no reason to fail
-
-QUIET = 120_000  # milliseconds until all cards have answered, on a busy machine
-
-
-def settled(page: Any) -> None:
-    expect(page.locator("html[data-ready=true]")).to_be_attached(timeout=QUIET)
-    expect(page.locator(".card.busy")).to_have_count(0, timeout=QUIET)
-
-
-def main_curve(page: Any) -> str:
-    return page.locator("#curve .chart > svg .main .curve").first.get_attribute("d")
 
 
 def test_all_views_appear(visit: Any, pictures: Path) -> None:
     page = visit()
     settled(page)
     page.screenshot(path=pictures / "initial.png")
-    for card in ("curve", "learned", "optimum", "coefficients", "spectrum"):
-        expect(page.locator(f"#{card} .chart > svg")).to_be_visible()
-    expect(page.locator("#curve .legend")).to_contain_text("random features")
-    expect(page.locator("#optimum .legend")).to_contain_text("optimum: error")
+    assert "random features, d = ∞" in traces(page)
+    assert "network, d = ∞" in traces(page)
+    for card in CARDS:
+        page.locator(f"#{card}").scroll_into_view_if_needed()
+        drawn(page, card)
+    eventually(lambda: any(name.startswith("optimum: error") for name in traces(page, "optimum")))
     expect(page.locator(".message.error")).to_have_count(0)
-    assert page.locator("#curve .series.simulation").count() == 0
 
 
-def test_a_slider_moves_the_curve_and_the_address(visit: Any) -> None:
+def test_a_page_without_its_token_says_what_to_open(visit: Any, explorer: Any) -> None:
+    page = visit(token=False)
+    expect(page.locator("#alarm")).to_contain_text("the whole link that giantstep explore printed")
+    page.goto(explorer.link)
+    expect(page.locator("html[data-ready=true]")).to_be_attached()
+    assert "token" not in page.url  # it is kept, but not in sight
+    page.goto(f"{explorer.url}#eta=2")  # a link from a colleague
+    page.reload()
+    expect(page.locator("#set-eta")).to_have_value("2")
+
+
+def test_a_page_without_plotly_says_what_to_install(visit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("giantstep.explorer.plotly.find_spec", lambda name: None)
     page = visit()
-    expect(page.locator("#curve .chart > svg .main .curve")).to_be_visible()
-    before = main_curve(page)
-    slider = page.get_by_label("Learning rate ÷ d, slider")
-    slider.focus()
-    page.keyboard.press("PageUp")  # sliders answer to the keyboard
-    expect(page.locator("#set-eta")).not_to_have_value("3")
-    expect(page).to_have_url(re.compile("#eta="))
-    expect(page.locator("#curve .chart > svg .main .curve")).not_to_have_attribute("d", before)
-
-
-def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page)
-    slider = page.get_by_label("Learning rate ÷ d, slider")
-    slider.focus()
-    seen = {main_curve(page)}
-    for _ in range(60):  # two steps per picture or so: no rest between them
-        page.keyboard.press("ArrowRight", delay=15)
-        seen.add(main_curve(page))
-    assert len(seen) > 3  # it was redrawn on the way, not only at the end
-    settled(page)
-    fresh = visit(f"#{page.url.partition('#')[2]}")
-    settled(fresh)
-    assert main_curve(fresh) == main_curve(page)  # and the last picture is that of the last setting
+    expect(page.locator("#alarm")).to_contain_text("pip install 'giantstep[explore]'")
 
 
 def test_a_link_restores_the_page(visit: Any) -> None:
-    page = visit("#target=He2&eta=3.5&finite=true&readout=ternary&alpha0=inf")
+    page = visit("#target=He2&eta=3.5&finite=true&readout=ternary&alpha0=inf&pin=eta%3D1")
     expect(page.locator("#set-target")).to_have_value("He2")
     expect(page.locator("#set-eta")).to_have_value("3.5")
     expect(page.locator("#set-alpha0")).to_have_value("inf")
     expect(page.locator("#set-finite")).to_be_checked()
+    expect(page.locator(".unpin")).to_have_count(1)
     address = page.url
     page.reload()
     expect(page.locator("#set-readout")).to_have_value("ternary")
@@ -78,10 +58,10 @@ def test_a_link_restores_the_page(visit: Any) -> None:
 
 def test_the_target_can_be_an_expression(visit: Any) -> None:
     page = visit()
-    expect(page.locator("#learned .chart > svg .plain .curve")).to_be_visible()
-    before = page.locator("#learned .chart > svg .plain .curve").get_attribute("d")
+    settled(page, "curve", "learned")
+    before = traces(page, "learned")["target"]["y"]
     page.locator("#set-target").fill("tanh(2*x) + 0.3*x**3")
-    expect(page.locator("#learned .chart > svg .plain .curve")).not_to_have_attribute("d", before)
+    eventually(lambda: traces(page, "learned")["target"]["y"] != before)
     page.locator("#learned details summary").click()
     expect(page.locator("#learned pre")).to_contain_text('gs.Target("tanh(2*x) + 0.3*x**3")')
 
@@ -90,55 +70,69 @@ def test_the_target_can_be_an_expression(visit: Any) -> None:
     "text",
     ["<img src=x onerror=alert(1)>", "__import__('os').system('id')", "');alert(1)//", "tanh(", "exp(x**4)"],
 )
-def test_hostile_texts_give_one_message_and_nothing_else(visit: Any, text: str) -> None:
-    page = visit()
+def test_hostile_texts_give_one_message_at_their_field(visit: Any, text: str) -> None:
+    page = visit("#bulk=isotropic")
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    expect(page.locator("#curve .chart > svg .main .curve")).to_be_visible()
+    settled(page, "curve")
     page.locator("#set-target").fill(text)
-    expect(page.locator("#alarm .message.error")).to_have_count(1)
+    expect(page.locator("#set-target-error")).not_to_be_empty()
+    expect(page.locator("#set-target")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#curve.stale, #curve.invalid")).to_have_count(1)  # the picture is of something else
+    expect(page.locator(".message.error")).to_have_count(0)  # it is said once, at the field
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.locator(".unpin")).to_have_count(0)  # what has no answer cannot be kept
     assert "Traceback" not in page.content()
     assert page.locator("img").count() == 0
     assert not dialogs
     page.locator("#set-target").fill("sin")  # and the page recovers
-    expect(page.locator("#alarm .message.error")).to_have_count(0)
-
-
-def test_classification_shows_shares_of_wrong_signs(visit: Any) -> None:
-    page = visit("#target=sign&quantity=test_error_01&bulk=isotropic")
-    expect(page.locator("#curve .chart > svg .main .curve")).to_be_visible()
-    expect(page.locator("#summary")).to_contain_text("Wrong signs")
-    page.locator("#set-target").fill("sin")
-    expect(page.locator("#curve .message.note")).to_contain_text("Labels are not ±1")
+    expect(page.locator("[aria-invalid]")).to_have_count(0)
+    settled(page, "curve")
+    expect(page.locator("#curve.stale")).to_have_count(0)
 
 
 def test_the_same_text_in_a_link_is_harmless(visit: Any) -> None:
     page = visit("#target=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&__proto__=1&eta=1e400")
-    expect(page.locator("#alarm .message.error").first).to_be_visible()
+    expect(page.locator("#set-eta")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#set-eta-error")).to_contain_text("Learning rate ÷ d")
     assert page.locator("img").count() == 0
+
+
+def test_classification_is_judged_by_its_signs(visit: Any) -> None:
+    page = visit("#target=sign&bulk=isotropic")
+    settled(page, "curve", "learned")
+    expect(page.locator("#summary dt").first).to_have_text("Wrong signs")
+    shares = traces(page)["main"]["y"]
+    assert all(0 < share < 0.5 for share in shares)
+    unfold(page)
+    page.locator("#set-quantity").select_option("test_error")
+    eventually(lambda: traces(page)["main"]["y"] != shares)
+    page.locator("#set-quantity").select_option("train_error_01")
+    page.locator("#set-target").fill("sin")
+    expect(page.locator("#curve .facts")).to_contain_text("Labels are not ±1")
 
 
 def test_a_simulation_drops_its_points_and_can_be_cancelled(visit: Any, pictures: Path) -> None:
     page = visit("#d=100&trials=4&bulk=isotropic")
-    expect(page.locator("#curve .chart > svg .main .curve")).to_be_visible()
+    settled(page, "curve")
     page.get_by_role("button", name="Simulate at d = 100").click()
-    expect(page.locator("#curve .chart > svg .simulation .marker").first).to_be_visible()
     expect(page.locator("#curve .remark")).to_contain_text("standard errors", timeout=QUIET)
-    assert page.locator("#curve .chart > svg .simulation .bar").count() == 8
-    settled(page)
+    eventually(lambda: "simulation, d = 100, 4 of 4 trials" in traces(page))
+    assert len(traces(page)["simulation, d = 100, 4 of 4 trials"]["x"]) == 8
     page.screenshot(path=pictures / "simulation.png")
     page.locator("#set-d").fill("1500")
-    expect(page.locator("#curve .chart > svg .simulation")).to_have_count(0)  # these were of another d
+    eventually(
+        lambda: not any(name.startswith("simulation") for name in traces(page))
+    )  # they were of another d
     page.get_by_role("button", name="Simulate at d = 1500").click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#curve .remark")).to_contain_text("cancelled")
-    expect(page.get_by_role("button", name="Simulate at d = 1500")).to_be_visible()
 
 
 def test_python_lines_can_be_copied(visit: Any) -> None:
-    page = visit()
+    page = visit("#bulk=isotropic")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    settled(page)
+    settled(page, "curve")
     page.locator("#curve details summary").click()
     page.get_by_role("button", name="Copy the Python lines: The network").click()
     expect(page.get_by_role("button", name="Copy the Python lines: The network")).to_have_text("Copied")
@@ -147,19 +141,33 @@ def test_python_lines_can_be_copied(visit: Any) -> None:
     )
 
 
-def test_every_control_has_a_name_and_can_be_reached_by_keyboard(visit: Any) -> None:
-    page = visit()
-    expect(page.locator("#controls input").first).to_be_visible()
-    fields = page.locator("#controls input, #controls select").all()
-    unnamed = [
-        f
-        for f in fields
-        if not f.get_attribute("aria-label")
-        and not page.locator(f"label[for={f.get_attribute('id')}]").count()
-    ]
-    assert not unnamed
-    page.locator("body").press("Tab")
-    expect(page.locator(".skip")).to_be_focused()
+@pytest.mark.parametrize(("kind", "opening"), [("PNG", b"\x89PNG"), ("SVG", b"<svg")])
+def test_a_chart_can_be_saved_as_a_picture(visit: Any, kind: str, opening: bytes) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=f"Learning curve: save as {kind} picture").click()
+    assert waiting.value.suggested_filename == f"giantstep-curve.{kind.lower()}"
+    assert Path(waiting.value.path()).read_bytes().startswith(opening)
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_the_values_of_every_chart_can_be_saved(visit: Any, card: str) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, card)
+    page.locator(f"#{card}").scroll_into_view_if_needed()
+    drawn(page, card)
+    with page.expect_download() as waiting:
+        page.locator(f"#{card} .take", has_text="CSV").click()
+    head, *rows = Path(waiting.value.path()).read_text().splitlines()
+    assert head.split(",")[0] == ("eta" if card == "optimum" else "series")
+    if card == "optimum":
+        assert len(rows) == 17 * 13
+        return
+    shown = traces(page, card)["main"]
+    mine = [row.split(",") for row in rows if row.startswith((shown["name"], f'"{shown["name"]}'))]
+    values = [float(row[-2]) for row in mine if row[-2]]
+    assert values == pytest.approx([value for value in shown["y"] if value is not None])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -171,4 +179,64 @@ def test_it_fits_every_window(visit: Any, pictures: Path, size: tuple[int, int],
         "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
     assert overflow <= 0
-    page.screenshot(path=pictures / f"page-{size[0]}-{scheme}.png", full_page=True)
+    page.screenshot(path=pictures / f"page-{size[0]}-{scheme}.png")
+
+
+def test_the_main_question_is_above_the_fold(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    sliders = [f"#slide-{name}" for name in ("noise", "eta", "alpha0", "beta", "alpha", "lam")]
+    for place in ("#summary", "#curve .chart", "#set-loss", *sliders):
+        box = page.locator(place).bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 900, place
+
+
+def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit: Any, pictures: Path) -> None:
+    page = visit("#bulk=isotropic", size=(390, 844), has_touch=True, is_mobile=True)
+    settled(page, "curve")
+    slider = page.locator("#slide-lam")
+    page.evaluate("() => document.querySelector('#slide-lam').scrollIntoView({ block: 'end' })")
+    before = traces(page)["main"]["y"]
+    slider.evaluate("(s) => { s.value = 150; s.dispatchEvent(new Event('input')); }")
+    eventually(lambda: traces(page)["main"]["y"] != before)
+    chart, hand = page.locator("#curve .chart").bounding_box(), slider.bounding_box()
+    assert chart["y"] >= -1
+    assert chart["y"] + chart["height"] <= hand["y"]  # the one is not in front of the other
+    assert hand["y"] + hand["height"] <= 845
+    page.screenshot(path=pictures / "phone-slider.png")
+
+
+def test_the_paper_s_figures_open(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    groups = page.locator("#examples optgroup").all()
+    assert [group.get_attribute("label") for group in groups] == ["To begin with", "The paper's figures"]
+    figures = [option.inner_text()[0] for option in groups[1].locator("option").all()]
+    assert sorted(set(figures)) == list("12345678")
+
+
+def test_every_control_has_a_name_and_can_be_reached_by_keyboard(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    expect(page.locator("#controls input").first).to_be_visible()
+    unnamed = [
+        field
+        for field in page.locator("#controls input, #controls select").all()
+        if not field.get_attribute("aria-label")
+        and not page.locator(f"label[for={field.get_attribute('id')}]").count()
+    ]
+    assert not unnamed
+    page.locator("body").press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+
+
+def test_a_chart_takes_the_keyboard(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    page.locator("#curve .chart").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#curve .hoverlayer text").first).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("alpha="))
+    label = page.locator("#curve .chart").get_attribute("aria-label")
+    assert "network, isotropic model, d = ∞: from" in label

@@ -23,6 +23,8 @@ class Visitor:
     def request(
         self, method: str, path: str, body: bytes | None = None, **headers: str
     ) -> tuple[int, dict, bytes]:
+        """Status, headers and body; with the token, unless an Authorization is given."""
+        headers = {"Authorization": f"Bearer {self.server.token}"} | headers
         connection = http.client.HTTPConnection(self.host, self.port, timeout=120)
         try:
             connection.request(

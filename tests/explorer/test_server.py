@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import re
 import signal
 import socket
@@ -12,15 +13,19 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import giantstep as gs
-from giantstep.explorer import Explorer, explore, jobs
+from giantstep.explorer import Explorer, explore, jobs, plotly
+from giantstep.explorer.browser import opened
 from giantstep.explorer.settings import Settings
 from giantstep.explorer.views import VIEWS, View
+from giantstep.explorer.workers import messages
 
 from .conftest import Visitor
 
@@ -30,8 +35,10 @@ JSON = {"Content_Type": "application/json"}
 def test_the_page_and_all_that_it_loads_are_served(visitor: Visitor) -> None:
     status, headers, page = visitor.request("GET", "/")
     assert status == 200
-    assert "script-src 'self'" in headers["Content-Security-Policy"]
-    assert "unsafe" not in headers["Content-Security-Policy"]
+    policy = dict(part.split(maxsplit=1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["script-src"] == "'self'"  # no inline script, no text as code
+    assert policy["default-src"] == "'none'"
+    assert [name for name, value in policy.items() if "unsafe" in value] == ["style-src-attr"]  # for Plotly
     wanted, seen = set(re.findall(r'(?:src|href)="([\w.]+)"', page.decode())), set()
     while wanted:
         name = wanted.pop()
@@ -41,6 +48,7 @@ def test_the_page_and_all_that_it_loads_are_served(visitor: Visitor) -> None:
         assert headers["X-Content-Type-Options"] == "nosniff"
         wanted |= set(re.findall(r'from "\./([\w.]+)"', body.decode())) - seen
     assert {"main.js", "chart.js", "style.css", "icon.svg"} <= seen
+    assert "plotly.min.js" not in {path.strip("/") for path in visitor.server.pages}  # nothing is vendored
     assert {f"/{name}" for name in seen} | {"/", "/index.html"} == set(visitor.server.pages)
 
 
@@ -53,12 +61,63 @@ def test_the_page_asks_no_other_machine_and_reads_no_text_as_html(visitor: Visit
         ), name
 
 
-def test_the_page_knows_every_setting(visitor: Visitor) -> None:
-    _, _, body = visitor.request("GET", "/api/about")
-    about = json.loads(body)
-    controls = visitor.server.pages["/controls.js"][1].decode()
-    assert set(re.findall(r'name: "(\w+)"', controls)) == {*about["initial"], "quantity"}
+def test_plotly_comes_from_its_package_and_may_be_kept(visitor: Visitor) -> None:
+    script = plotly.script()
+    assert script is not None
+    status, headers, body = visitor.request("GET", f"/plotly.min.js?{plotly.version()}")
+    assert (status, body) == (200, script.read_bytes())
+    assert "immutable" in headers["Cache-Control"]
+    assert visitor.request("GET", "/")[1]["Cache-Control"] == "no-store"
+
+
+def test_without_plotly_the_page_is_told_what_to_install(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plotly, "find_spec", lambda name: None)
+    about = json.loads(visitor.request("GET", "/api/about")[2])
+    assert about["plotly"] is None
+    assert "giantstep[explore]" in about["missing"]
+    assert visitor.request("GET", "/plotly.min.js")[0] == 404
+
+
+def test_the_page_knows_every_setting_and_view(visitor: Visitor) -> None:
+    about = json.loads(visitor.request("GET", "/api/about")[2])
+    assert {control["name"]: control["initial"] for control in about["controls"]} == asdict(Settings())
+    limits = {control["name"]: (control.get("low"), control.get("high")) for control in about["controls"]}
+    assert limits["lam"] == (0, 1e6)
     assert set(about["views"]) == set(VIEWS)
+    used = {name for view in VIEWS.values() for name in view.uses}
+    assert used | {"quantity"} == set(asdict(Settings()))  # no control without effect
+
+
+@pytest.mark.parametrize("given", ["", "Bearer ", "Bearer wrong", "Basic abc", "Bearer é"])
+def test_nobody_asks_without_the_token(visitor: Visitor, given: str) -> None:
+    for status, _, body in (
+        visitor.request("GET", "/api/about", Authorization=given),
+        visitor.request("POST", "/api/bounds", b"{}", **JSON, Authorization=given),
+    ):
+        assert status == 401
+        assert "the whole link" in json.loads(body)["error"]
+    assert visitor.request("GET", "/", Authorization=given)[0] == 200  # the page itself holds no secret
+
+
+def test_each_server_has_a_token_of_its_own(visitor: Visitor) -> None:
+    with Explorer() as other:
+        assert other.token != visitor.server.token
+        assert len(other.token) >= 32
+        assert other.link == f"{other.url}?token={other.token}"
+
+
+def test_a_browser_is_led_to_the_link_by_a_file_of_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: queue.Queue[str] = queue.Queue()
+    monkeypatch.setattr("webbrowser.open", asked.put)
+    with opened("http://127.0.0.1:1/?token=a&b"):
+        address = asked.get(timeout=20)
+        assert "token" not in address  # the command line of a browser can be read by everybody
+        path = Path(address.removeprefix("file://"))
+        assert path.stat().st_mode & 0o077 == 0
+        assert "http://127.0.0.1:1/?token=a&amp;b" in path.read_text()
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(
@@ -71,7 +130,12 @@ def test_the_page_knows_every_setting(visitor: Visitor) -> None:
         ({"beta": float("inf")}, "beta"),
         ({"alpha": True}, "alpha"),
         ({"eta": [1, 2]}, "eta"),
-        ({"alpha_min": 3, "alpha_max": 2}, "alpha_min"),
+        ({"low": 3, "high": 2}, "low"),
+        ({"low": -1}, "low"),
+        ({"along": "r"}, "along"),
+        ({"along": "width"}, "along"),
+        ({"layer": "both"}, "layer"),
+        ({"layer": "spiked", "gamma": 1.5}, "gamma"),
         ({"d": 10.5}, "d = 10.5"),
         ({"trials": 10**9}, "trials"),
         ({"finite": "yes"}, "finite"),
@@ -97,6 +161,28 @@ def test_bad_values_get_a_sentence(visitor: Visitor, settings: Any, word: str) -
     assert word in answer["error"]
     assert "Traceback" not in answer["error"]
     assert "\n" not in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"eta": -1}, "eta"),
+        ({"d": 5}, "d"),
+        ({"low": 9}, "low"),
+        ({"activation": "tanhh"}, "activation"),
+        ({"target": "tanh("}, "target"),
+        ({"target": "exp(x**4)"}, "target"),
+        ({"readout": "1:2:3:4"}, "readout"),
+        ({"loss": "nonsense"}, "loss"),
+        ({"loss": "hinge"}, "loss"),
+        ({"loss": "huber:0.5", "lam": 0}, None),  # each is fine alone
+    ],
+)
+def test_a_refusal_names_the_setting_that_is_to_blame(
+    visitor: Visitor, settings: Any, field: str | None
+) -> None:
+    status, (answer,) = visitor.ask("curve", settings)
+    assert (status, answer.get("field")) == (400, field)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +239,34 @@ def test_equal_questions_are_computed_once(visitor: Visitor, monkeypatch: pytest
 def test_work_ends_when_nobody_waits(visitor: Visitor) -> None:
     body = json.dumps({"d": 1500, "trials": 50}).encode()
     head = f"POST /api/simulate HTTP/1.0\r\nHost: {visitor.host}\r\nContent-Type: application/json\r\n"
+    head += f"Authorization: Bearer {visitor.server.token}\r\n"
     with socket.create_connection((visitor.host, visitor.port)) as connection:
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
-        (process,) = visitor.server.jobs._running
-    wait_until(lambda: not process.is_alive() and not visitor.server.jobs._running)
+        (worker,) = visitor.server.jobs.workers.busy
+    wait_until(lambda: not worker.process.is_alive() and not visitor.server.jobs.workers.busy)
+
+
+def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor: Visitor) -> None:
+    def waiting() -> set[int]:
+        return {worker.process.pid for worker in visitor.server.jobs.workers._idle["quick"]}
+
+    visitor.ask("bounds", {"eta": 1.11})
+    wait_until(lambda: len(waiting()) == 2)
+    before = waiting()
+    assert visitor.ask("bounds", {"eta": 1.12})[0] == 200
+    assert visitor.ask("curve", {"target": "tanh("})[0] == 400  # nor does a refusal end it
+    wait_until(lambda: waiting() == before)
+    body = json.dumps({"along": "eta", "low": 0.1, "high": 10, "activation": "relu", "noise": 0.123}).encode()
+    head = f"POST /api/curve HTTP/1.0\r\nHost: {visitor.host}\r\nContent-Type: application/json\r\n"
+    head += f"Authorization: Bearer {visitor.server.token}\r\n"
+    with socket.create_connection((visitor.host, visitor.port)) as connection:
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        wait_until(lambda: bool(visitor.server.jobs.workers.busy))
+        (worker,) = visitor.server.jobs.workers.busy
+        os.kill(worker.process.pid, signal.SIGSTOP)  # slow, whatever the machine
+    wait_until(lambda: len(waiting()) == 2 and worker.process.pid not in waiting())
+    assert visitor.ask("bounds", {"eta": 1.13})[0] == 200
 
 
 def test_work_that_takes_too_long_ends_with_a_sentence(
@@ -167,7 +276,7 @@ def test_work_that_takes_too_long_ends_with_a_sentence(
     status, (answer,) = visitor.ask("optimum", {"eta": 1.9})
     assert status == 503
     assert "too long" in answer["error"]
-    wait_until(lambda: not visitor.server.jobs._running)
+    wait_until(lambda: not visitor.server.jobs.workers.busy)
 
 
 def test_too_many_questions_are_refused(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,16 +300,16 @@ def test_errors_become_sentences(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(settings: Settings) -> Any:
+    def fail(settings: Settings, coarse: bool, report: Any) -> Any:
         yield {"trial": 0}
         raise error
 
     monkeypatch.setitem(VIEWS, "bounds", View(fail, (), lambda settings: "quick"))
-    first, last = jobs.messages("bounds", Settings())
+    first, (said, (text, _)) = messages("bounds", Settings())
     assert first == ("line", '{"trial": 0}')
-    assert last[0] == kind
-    assert word in last[1]
-    assert "secret" not in last[1]
+    assert said == kind
+    assert word in text
+    assert "secret" not in text
     assert ("Traceback" in capsys.readouterr().err) == (kind == "failed")
 
 
@@ -230,7 +339,7 @@ def test_the_command_serves_until_interrupted() -> None:
     )
     try:
         assert process.stderr is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+/", process.stderr.readline())
+        found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", process.stderr.readline())
         assert found is not None
         with urllib.request.urlopen(found.group()) as page:
             assert b"giantstep" in page.read()

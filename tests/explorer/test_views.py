@@ -38,7 +38,7 @@ def reproduced(code: str) -> Any:
 @pytest.mark.parametrize(
     ("view", "names"),
     [
-        ("curve", ["test_error", "train_error", "alpha"]),
+        ("curve", ["test_error", "train_error"]),
         ("random_features", ["test_error", "train_error"]),
         ("bounds", ["lower", "upper", "linear"]),
         ("learned", ["learned", "truth", "x"]),
@@ -68,7 +68,7 @@ def test_random_signs_and_biases_reach_the_library(visitor: Visitor) -> None:
     target = gs.Target("sign", flips=0.1, latent_noise=0.2)
     letters = gs.Letters((1, 1), (0.5, 0.5), biases=(0, 0.7))
     net = gs.Network("tanh", eta=1.3, alpha0=2.5, readout=letters)
-    alpha = np.asarray(answer["alpha"], float)
+    alpha = np.asarray(answer["x"], float)
     expected = gs.predict(net, target, alpha=alpha, lam=0.02, bulk="isotropic", d=300)
     np.testing.assert_allclose(answer["test_error_01"], expected.test_error_01.values, rtol=1e-9)
 
@@ -146,7 +146,75 @@ def test_a_continuous_law_of_letters_is_written_as_such() -> None:
     assert len(space["net"].readout.values) == 6
 
 
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({"along": "lam", "low": 0.001, "high": 10}, "lam"),
+        ({"along": "beta", "low": 0.5, "high": 2}, "beta"),
+        ({"along": "eta", "low": 0.1, "high": 5}, "eta"),
+        ({"layer": "spiked", "along": "gamma", "low": -1, "high": 1}, "gamma"),
+        ({"layer": "spiked", "bulk": "orthogonal"}, "alpha"),
+    ],
+)
+def test_curves_run_along_any_parameter_of_either_layer(
+    visitor: Visitor, asked: dict[str, Any], name: str
+) -> None:
+    status, (answer, _) = visitor.ask("curve", SETTINGS | asked)
+    assert status == 200
+    found = reproduced(answer["code"])
+    assert found["test_error"].dims == (name,)
+    np.testing.assert_allclose(answer["x"], found[name].values)
+    np.testing.assert_allclose(answer["test_error"], found["test_error"].values, rtol=1e-9)
+
+
+def test_random_features_know_nothing_of_the_spike(visitor: Visitor) -> None:
+    _, (flat, _) = visitor.ask("random_features", SETTINGS | {"along": "eta", "low": 0.1, "high": 5})
+    _, (spiked, _) = visitor.ask("random_features", SETTINGS | {"layer": "spiked", "r": 3})
+    plain = gs.predict(gs.Network("tanh", eta=0, alpha0=0), gs.Target("sin", noise=0.1), alpha=1.5, lam=0.02)
+    assert flat["test_error"] == pytest.approx(float(plain.test_error), rel=1e-9)
+    assert np.interp(1.5, spiked["x"], spiked["test_error"]) == pytest.approx(flat["test_error"], rel=1e-2)
+
+
+@pytest.mark.parametrize("view", ["curve", "random_features", "landscape"])
+def test_a_draft_is_coarser_and_close(visitor: Visitor, view: str) -> None:
+    asked = SETTINGS | {"activation": "relu", "beta": 1.23}
+    _, (draft, _) = visitor.ask(f"{view}/draft", asked)
+    _, (full, _) = visitor.ask(view, asked)
+    assert draft["draft"]
+    assert "draft" not in full
+    rough, fine = np.asarray(draft["test_error"], float), np.asarray(full["test_error"], float)
+    assert rough.size < fine.size
+    np.testing.assert_allclose(rough.flat[0], fine.flat[0], rtol=1e-3)  # the draft's tolerance is 1e-4
+    assert visitor.ask(f"{view}/draft", asked)[1][0] == full  # what is known is not drafted
+
+
+def test_what_is_slow_begins_with_its_draft(visitor: Visitor) -> None:
+    _, lines = visitor.ask("curve", SETTINGS | {"loss": "huber:0.5"})
+    answers = [line for line in lines if "test_error" in line]
+    assert [line.get("draft", False) for line in answers] == [True, False]
+    shares = [line["progress"] for line in lines if "progress" in line]
+    assert shares == sorted(shares)
+    assert all(0 <= share < 1 for share in shares)
+
+
+def test_a_lower_bound_above_the_linear_method_is_explained(visitor: Visitor) -> None:
+    _, (answer, _) = visitor.ask("bounds", {"layer": "spiked", "gamma": 0.3, "r": 2})
+    assert answer["lower"] > answer["linear"]
+    assert "may lie above the best linear method" in answer["notes"][-1]
+    _, (aligned, _) = visitor.ask("bounds", {"layer": "spiked", "gamma": 1, "r": 2})
+    assert aligned["lower"] <= aligned["linear"]
+    assert not aligned["notes"]
+
+
+def test_a_spectrum_of_another_model_says_so(visitor: Visitor) -> None:
+    _, lines = visitor.ask("spectrum", {"activation": "relu", "bulk": "exact"})
+    answer = next(line for line in lines if "bulk" in line)
+    assert answer["bulk"] == "isotropic"
+    assert "odd activations only" in answer["notes"][-1]
+
+
 def test_what_a_view_does_not_use_does_not_reach_it() -> None:
     moved = Settings(lam=7.0, alpha=9.0, eta=0.3)
     assert moved.only(VIEWS["coefficients"].uses) == Settings(eta=0.3)
     assert moved.only(VIEWS["landscape"].uses) == Settings(alpha=9.0)
+    assert moved.only(VIEWS["curve"].uses) == Settings(lam=7.0, eta=0.3)  # it runs along alpha

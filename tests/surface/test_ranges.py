@@ -1,4 +1,4 @@
-"""Numbers as they are typed on the command line."""
+"""Numbers as they are typed."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from giantstep.errors import ParameterError
-from giantstep.ranges import numbers
+from giantstep.typed import numbers
 
 
 @pytest.mark.parametrize(

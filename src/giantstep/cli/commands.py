@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from ..ranges import numbers
+from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Output, Picture, option
 

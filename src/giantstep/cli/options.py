@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from ..ranges import numbers
+from ..typed import letters, numbers, schedule
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..model import Letters, Network, SpikedRF, Step, Target
+    from ..model import Network, SpikedRF, Target
 
 _NETWORK = Group("A network: gradient steps", sort_key=1)
 _FEATURES = Group("Or spiked random features, given directly", sort_key=2)
@@ -171,42 +171,6 @@ class Picture(Output):
 
     plot: Annotated[str | None, option("also draw a .png, .pdf or .svg file", _OUTPUT, "FILE")] = None
     x: Annotated[str | None, option("parameter along the plot's horizontal axis", _OUTPUT, "NAME")] = None
-
-
-def letters(text: str) -> Letters:
-    """The initial readout: a name, or letters as value:weight pairs or value:weight:bias triples."""
-    from ..model import Letters, as_letters
-
-    if ":" not in text or text[0].isalpha():  # a name, which may have a number of nodes: gaussian:20
-        return as_letters(text)
-    try:
-        columns = list(zip(*(map(float, entry.split(":")) for entry in text.split(",")), strict=True))
-        values, weights, biases = columns if len(columns) == 3 else (*columns, None)
-    except ValueError:
-        raise ParameterError(
-            f"--readout {text}: not a list of value:weight pairs; write it like -1:0.25,0:0.5,1:0.25, or with a bias "
-            "in each, like 1:0.5:0,1:0.5:0.7"
-        ) from None
-    return Letters(values, weights, biases)
-
-
-def schedule(text: str) -> list[Step]:
-    """Steps as eta:alpha0 pairs, or eta:alpha0:loss triples."""
-    from ..model import Step
-
-    steps = []
-    for entry in text.split(","):
-        eta, _, rest = entry.strip().partition(":")
-        alpha0, _, loss = rest.partition(":")
-        try:
-            steps.append(Step(float(eta), float(alpha0), loss or "square"))
-        except ValueError as error:
-            if isinstance(error, ParameterError):
-                raise
-            raise ParameterError(
-                f"--schedule {text}: {entry.strip()!r} is no step; write them like 1:0.5, 2:1 (eta:alpha0)"
-            ) from None
-    return steps
 
 
 def _rows(text: str) -> str | float:

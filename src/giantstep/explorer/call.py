@@ -11,13 +11,17 @@ import numpy as np
 
 import giantstep as gs
 
-from ..cli.options import letters
+from ..typed import letters
 
 if TYPE_CHECKING:
     from .settings import Settings
 
 _HEAD = "import numpy as np\nimport giantstep as gs\n"
 _WIDTH = 88
+_LAYERS = {
+    "step": ("Network", ("eta", "alpha0", "beta")),
+    "spiked": ("SpikedRF", ("r", "gamma", "c", "beta")),
+}
 
 
 @dataclass(frozen=True)
@@ -40,33 +44,38 @@ class Spaced:
 
 @dataclass(frozen=True)
 class Call:
-    """`found = gs.<verb>(net, y, **arguments)`, for the network and target that the settings describe."""
+    """`found = gs.<verb>(net, y, **arguments)`, for the first layer and the target that the settings describe."""
 
     verb: str
     settings: Settings
     arguments: dict[str, Any]
     model: dict[str, Any] = field(
         default_factory=dict
-    )  # parameters of the network that differ from the settings
+    )  # parameters of the layer that the settings do not say
     shows: tuple[str, ...] = ()  # quantities that the last line prints
-    equivalent: bool = False  # of the network's spiked features, which need no target any more
+    equivalent: bool = False  # of spiked features alone, those of a network's equivalent: no target any more
 
     def run(self, **more: Any) -> Any:
         """Make the call; `more` are arguments that change how it is done, not what comes out."""
         arguments = {name: _value(value) for name, value in self.arguments.items()}
-        network = gs.Network(**{name: _value(value) for name, value in self._network().items()})
+        kind, given = self._layer()
+        layer: Any = getattr(gs, kind)(**{name: _value(value) for name, value in given.items()})
         target = gs.Target(self.settings.target, **self._randomness())
-        subjects = (network.equivalent(target),) if self.equivalent else (network, target)
+        subjects: tuple[Any, ...] = (layer, target)
+        if self.equivalent:
+            subjects = (layer.equivalent(target) if kind == "Network" else layer,)
         return getattr(gs, self.verb)(*subjects, **arguments, **more)
 
     def python(self) -> str:
         """Lines that reproduce it, ready to paste. Texts are written as string literals, so they stay texts."""
-        network = self._network()
-        activation = _literal(network.pop("activation"))
-        subjects = "net.equivalent(y)" if self.equivalent else "net, y"
+        kind, given = self._layer()
+        activation = _literal(given.pop("activation"))
+        subjects = "net, y"
+        if self.equivalent:
+            subjects = "net.equivalent(y)" if kind == "Network" else "net"
         lines = [
             _HEAD,
-            _wrapped("net = gs.Network(", [activation, *_keywords(network)]),
+            _wrapped(f"net = gs.{kind}(", [activation, *_keywords(given)]),
             _wrapped("y = gs.Target(", [_literal(self.settings.target), *_keywords(self._randomness())]),
             _wrapped(f"found = gs.{self.verb}(", [subjects, *_keywords(self.arguments)]),
         ]
@@ -74,12 +83,14 @@ class Call:
             lines.append(f"print(found[{json.dumps(list(self.shows))}])")
         return "\n".join(lines) + "\n"
 
-    def _network(self) -> dict[str, Any]:
+    def _layer(self) -> tuple[str, dict[str, Any]]:
+        """The class that describes the first layer, and what it is given."""
         s = self.settings
-        given = {"activation": s.activation, "eta": s.eta, "alpha0": s.alpha0, "beta": s.beta}
+        kind, names = _LAYERS[s.layer]
+        given = {"activation": s.activation} | {name: getattr(s, name) for name in names}
         if s.readout != "uniform":
             given["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
-        return given | self.model
+        return kind, given | self.model
 
     def _randomness(self) -> dict[str, float]:
         """What makes the labels random, where it is not zero."""

@@ -1,33 +1,38 @@
 """The web server: one page, one address per view, for visitors of this machine.
 
-What protects it: it listens on this machine alone unless told otherwise; requests must name it by an IP address, by
-localhost or by the name it was started with (so that no other site can reach it by rebinding a name of its own);
-questions must be JSON from this very page (another site's page cannot send that without a permission that
-is never given); the page may load nothing from elsewhere and run no inline script; files come from a fixed list.
+What protects it: it listens on this machine alone unless told otherwise; questions must carry the token of the link
+that it prints, so that other people on this machine cannot ask; requests must name it by an IP address, by localhost or
+by the name it was started with (so that no other site can reach it by rebinding a name of its own); questions must be
+JSON from this very page (another site's page cannot send that without a permission that is never given); the page may
+load nothing from elsewhere and run no inline script; files come from a fixed list.
+
+What Plotly needs of the content policy: style attributes, one empty style element (which it fills by script), and
+pictures of its own making (data and blob addresses). It may still run no inline script and no text as code.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import json
+import secrets
 import select
 import socket
 import sys
-import threading
-import webbrowser
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
 from ..errors import ParameterError
+from . import plotly
+from .browser import opened
 from .jobs import Gone, Jobs, Refused
-from .settings import COUNTS, NUMBERS, Settings
+from .settings import controls
 from .views import VIEWS
 
 PORT = 8642
+_PLOTLY = "/plotly.min.js"
 _MOST_BYTES = 16_384  # of a question
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -35,15 +40,20 @@ _TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
+_EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text at all
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
-    " img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data: blob:;"
+    f" style-src-elem 'self' '{_EMPTY}'; style-src-attr 'unsafe-inline';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
 }
+_FRESH, _KEPT = (
+    "no-store",
+    "public, max-age=31536000, immutable",
+)  # the second for what has its version in its address
 
 
 class Explorer(ThreadingHTTPServer):
@@ -55,10 +65,15 @@ class Explorer(ThreadingHTTPServer):
     def __init__(self, host: str = "127.0.0.1", port: int = 0):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.name = host.lower()
-        self.jobs = Jobs()
+        self.token = secrets.token_urlsafe(24)
         self.pages = _pages()
         super().__init__((host, port), _Handler)
-        self.jobs.warm_up()
+        self.jobs = Jobs()
+
+    @property
+    def link(self) -> str:
+        """The address with the token: whoever has it may ask."""
+        return f"{self.url}?token={self.token}"
 
     @property
     def url(self) -> str:
@@ -66,7 +81,8 @@ class Explorer(ThreadingHTTPServer):
         return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.server_address[1]}/"
 
     def server_close(self) -> None:
-        self.jobs.close()
+        if hasattr(self, "jobs"):  # not where listening failed
+            self.jobs.close()
         super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -78,11 +94,12 @@ class Explorer(ThreadingHTTPServer):
 def explore(host: str = "127.0.0.1", port: int | None = None, browser: bool = True) -> None:
     """Serve the explorer until Ctrl-C, and open it in a browser. Without a port: 8642, or a free one."""
     with _listening(host, port) as server:
-        print(f"giantstep explorer: {server.url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
-        if browser:
-            threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+        print(f"giantstep explorer: {server.link}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        if plotly.script() is None:
+            print(plotly.MISSING, file=sys.stderr, flush=True)
         try:
-            server.serve_forever()
+            with opened(server.link, browser):
+                server.serve_forever()
         except KeyboardInterrupt:
             print("the explorer has ended", file=sys.stderr)
 
@@ -105,13 +122,16 @@ class _Handler(BaseHTTPRequestHandler):
     server: Explorer  # type: ignore[assignment]
     server_version, sys_version = "giantstep", ""
     timeout = 30  # seconds that a visitor may take to ask
+    disable_nagle_algorithm = True  # a line goes out when it is written
 
     def do_GET(self) -> None:
         path = self.path.split("?")[0]
         if not self._local():
             self._refuse(Refused("this server is reached by IP address or as localhost only", 403))
         elif path == "/api/about":
-            self._send(200, "application/json", _about())
+            self._about()
+        elif path == _PLOTLY and (script := plotly.script()) is not None:
+            self._send(200, _TYPES["js"], script.read_bytes(), _KEPT)
         elif path in self.server.pages:
             self._send(200, *self.server.pages[path])
         else:
@@ -119,22 +139,30 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
+    def _about(self) -> None:
+        try:
+            self._check_token()
+        except Refused as refusal:
+            return self._refuse(refusal)
+        return self._send(200, "application/json", _about())
+
     def do_POST(self) -> None:
         try:
-            view, settings = self._question()
-            with closing(self.server.jobs.lines(view, settings, self._wanted)) as lines:
+            view, coarse, settings = self._question()
+            with closing(self.server.jobs.lines(view, settings, self._wanted, coarse)) as lines:
                 self._stream(lines)
         except Refused as refusal:
             self._refuse(refusal)
         except Gone:
             self.close_connection = True
 
-    def _question(self) -> tuple[str, Any]:
-        """The view that is asked for and the settings, as JSON gives them; or a refusal."""
+    def _question(self) -> tuple[str, bool, Any]:
+        """The view that is asked for, whether a draft will do, and the settings as JSON gives them; or a refusal."""
         if not self._local() or not self._same_site():
             raise Refused("questions must come from the explorer's own page", 403)
         if not self.path.startswith("/api/"):
             raise Refused("there is no such page", 404)
+        self._check_token()
         if self.headers.get_content_type() != "application/json":
             raise Refused("questions must be JSON", 415)
         length = self.headers.get("Content-Length", "")
@@ -142,10 +170,21 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused("the question's length is missing", 411)
         if len(length) > 9 or int(length) > _MOST_BYTES:
             raise Refused(f"the question is too long; at most {_MOST_BYTES} bytes are read", 413)
+        view, _, manner = self.path.removeprefix("/api/").partition("/")
+        if manner not in ("", "draft"):
+            raise Refused("there is no such page", 404)
         try:
-            return self.path.removeprefix("/api/"), json.loads(self.rfile.read(int(length)))
+            return view, manner == "draft", json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
             raise Refused("the question is not valid JSON") from None
+
+    def _check_token(self) -> None:
+        given = self.headers.get("Authorization", "").encode()
+        if not secrets.compare_digest(given, f"Bearer {self.server.token}".encode()):
+            raise Refused(
+                "this page may not ask yet: open the whole link that giantstep explore printed in its terminal",
+                401,
+            )
 
     def _stream(self, lines: Iterator[str]) -> None:
         """Send lines as they come; the first decides whether there is an answer at all."""
@@ -157,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._line(line)
             self._line('{"end": true}')
         except Refused as refusal:
-            self._line(json.dumps({"error": refusal.sentence}))
+            self._line(json.dumps(_words(refusal)))
 
     def _line(self, text: str) -> None:
         try:
@@ -185,17 +224,17 @@ class _Handler(BaseHTTPRequestHandler):
         return origin is None or origin.lower() == f"http://{self.headers.get('Host', '').lower()}"
 
     def _refuse(self, refusal: Refused) -> None:
-        body = json.dumps({"error": refusal.sentence}).encode()
-        self._send(refusal.status, "application/json", body)
+        self._send(refusal.status, "application/json", json.dumps(_words(refusal)).encode())
 
-    def _send(self, status: int, kind: str, body: bytes) -> None:
-        self._headers(status, kind, len(body))
+    def _send(self, status: int, kind: str, body: bytes, cache: str = _FRESH) -> None:
+        self._headers(status, kind, len(body), cache)
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _headers(self, status: int, kind: str, length: int | None = None) -> None:
+    def _headers(self, status: int, kind: str, length: int | None = None, cache: str = _FRESH) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
+        self.send_header("Cache-Control", cache)
         if length is not None:
             self.send_header("Content-Length", str(length))
         for name, value in _HEADERS.items():
@@ -218,21 +257,25 @@ def _pages() -> dict[str, tuple[str, bytes]]:
 
 
 def _about() -> bytes:
-    """What the page needs to know before it asks: initial values, limits, names, and what each view uses."""
+    """What the page needs to know before it asks: the controls, names, and what each view uses."""
     from .. import __version__
     from ..functions import catalogue
     from ..losses import NAMES
 
-    return json.dumps(
-        {
-            "version": __version__,
-            "initial": asdict(Settings()),
-            "limits": NUMBERS | COUNTS,
-            "functions": list(catalogue()),
-            "losses": list(NAMES),
-            "views": {name: list(view.uses) for name, view in VIEWS.items()},
-        }
-    ).encode()
+    about = {
+        "version": __version__,
+        "plotly": plotly.version(),
+        "missing": plotly.MISSING,
+        "controls": controls(),
+        "functions": list(catalogue()),
+        "losses": list(NAMES),
+        "views": {name: {"uses": view.uses, "drafts": view.drafts} for name, view in VIEWS.items()},
+    }
+    return json.dumps(about).encode()
+
+
+def _words(refusal: Refused) -> dict[str, str]:
+    return {"error": refusal.sentence} | ({"field": refusal.field} if refusal.field else {})
 
 
 def _is_address(text: str) -> bool:

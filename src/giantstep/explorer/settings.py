@@ -1,112 +1,339 @@
-"""What the page's controls say: plain values within limits, and nothing else."""
+"""Every setting of the page, in one list: its initial value, its limits, and the control that changes it.
+
+A new parameter is a field here and a word in `call.py`; the page builds its form from this list.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ..errors import ParameterError
-from ..model import parameter
+from ..parameters import parameter
 
 LONGEST_TEXT = 300  # of an expression or a list of letters
+
+_PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
+    "The problem",
+    "The first layer",
+    "The readout",
+    "The curve",
+    "Finite size",
+)
+_STEP, _GIVEN = {"layer": "step"}, {"layer": "spiked"}  # which first layer a control belongs to
+
+
+@dataclass(frozen=True)
+class Control:
+    """How a setting looks on the page: `when` says for which other settings it is there."""
+
+    group: str
+    label: str
+    symbol: str | None = None
+    hint: str | None = None
+    low: float | None = None
+    high: float | None = None
+    infinite: bool = False
+    slider: tuple[float, float, str] | None = None  # its ends, and "log" or "linear"
+    options: tuple[tuple[str, str], ...] | None = None  # value and words
+    suggestions: str | None = None  # the list of names that is offered
+    short: bool = False
+    more: bool = False  # folded away until it is wanted
+    when: Mapping[str, str] | None = None
+
+
+class FieldError(ParameterError):
+    """A value that makes no sense, and the setting that has it."""
+
+    def __init__(self, name: str, reason: str):
+        super().__init__(reason)
+        self.field = name
+
+
+def _set(initial: Any, group: str, label: str, **look: Any) -> Any:
+    return field(default=initial, metadata={"control": Control(group, label, **look)})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Every control of the page with its initial value.
-
-    `alpha` is the working point (learned function, spectrum, optimum); the learning curve runs from `alpha_min`
-    to `alpha_max`. `d` is the simulation's dimension, and the theory's too if `finite` asks for its correction.
+    """What the page says. `alpha` and the others are the working point; the curve leads through it, `along` one of
+    them from `low` to `high`. `d` is the simulation's dimension, and the theory's too if `finite`.
     """
 
-    activation: str = "tanh"
-    target: str = "sin"
-    readout: str = "uniform"
-    loss: str = "square"
-    bulk: str = "exact"
-    eta: float = 3.0
-    alpha0: float = 10.0
-    beta: float = 1.0
-    lam: float = 0.1
-    noise: float = 0.0
-    flips: float = 0.0
-    latent_noise: float = 0.0
-    alpha: float = 2.0
-    alpha_min: float = 0.1
-    alpha_max: float = 6.0
-    finite: bool = False
-    d: int = 300
-    trials: int = 10
-    seed: int = 0
+    activation: str = _set(
+        "tanh",
+        _PROBLEM,
+        "Activation",
+        symbol="σ",
+        short=True,
+        suggestions="functions",
+        hint="a name or an expression, such as tanh(2*x)",
+    )
+    target: str = _set(
+        "sin",
+        _PROBLEM,
+        "Target",
+        symbol="σ⋆",
+        short=True,
+        suggestions="functions",
+        hint="likewise: the labels, of one projection of the input",
+    )
+    noise: float = _set(
+        0.0,
+        _PROBLEM,
+        "Label noise",
+        symbol="Δ",
+        low=0.0,
+        high=1e2,
+        slider=(0.0, 2.0, "linear"),
+        hint="standard deviation",
+    )
+    flips: float = _set(
+        0.0, _PROBLEM, "Flipped signs", low=0.0, high=0.5, short=True, hint="share of ±1 labels", more=True
+    )
+    latent_noise: float = _set(
+        0.0, _PROBLEM, "Latent noise", low=0.0, high=1e2, short=True, hint="before the sign", more=True
+    )
+
+    layer: str = _set(
+        "step",
+        _LAYER,
+        "Comes from",
+        options=(("step", "one gradient step"), ("spiked", "a spike, given directly")),
+    )
+    eta: float = _set(
+        3.0,
+        _LAYER,
+        "Learning rate ÷ d",
+        symbol="η̃",
+        low=0.0,
+        high=1e3,
+        slider=(0.05, 50.0, "log"),
+        hint="0: no step",
+        when=_STEP,
+    )
+    alpha0: float = _set(
+        10.0,
+        _LAYER,
+        "Step samples ÷ d",
+        symbol="α₀",
+        low=0.0,
+        high=1e4,
+        infinite=True,
+        slider=(0.05, 100.0, "log"),
+        hint="0: no step; inf: the population",
+        when=_STEP,
+    )
+    r: float = _set(
+        0.9,
+        _LAYER,
+        "Strength of the spike",
+        symbol="r",
+        low=-1e2,
+        high=1e2,
+        slider=(0.0, 5.0, "linear"),
+        when=_GIVEN,
+    )
+    gamma: float = _set(
+        1.0,
+        _LAYER,
+        "Alignment with the target",
+        symbol="γ",
+        low=-1.0,
+        high=1.0,
+        slider=(-1.0, 1.0, "linear"),
+        when=_GIVEN,
+    )
+    c: float = _set(
+        1.0,
+        _LAYER,
+        "Squared row norm",
+        symbol="c",
+        low=1e-3,
+        high=1e3,
+        slider=(0.1, 10.0, "log"),
+        when=_GIVEN,
+    )
+    beta: float = _set(1.0, _LAYER, "Width ÷ d", symbol="β", low=1e-2, high=1e2, slider=(0.1, 10.0, "log"))
+    readout: str = _set(
+        "uniform",
+        _LAYER,
+        "Initial readout",
+        symbol="a₀",
+        suggestions="readouts",
+        hint="a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25; a third number is a bias",
+        more=True,
+    )
+    bulk: str = _set(
+        "exact",
+        _LAYER,
+        "Model of its rows",
+        options=(
+            ("exact", "exact: the network itself"),
+            ("isotropic", "isotropic: the paper's model"),
+            ("orthogonal", "orthogonal (a given spike only)"),
+        ),
+        more=True,
+    )
+
+    alpha: float = _set(
+        2.0,
+        _READOUT,
+        "Fit samples ÷ d",
+        symbol="α",
+        low=1e-2,
+        high=1e2,
+        slider=(0.1, 20.0, "log"),
+        hint="the working point: dotted line on the curve",
+    )
+    lam: float = _set(
+        0.1, _READOUT, "Ridge penalty", symbol="λ", low=0.0, high=1e6, slider=(1e-4, 100.0, "log")
+    )
+    loss: str = _set(
+        "square",
+        _READOUT,
+        "Loss",
+        symbol="ℓ",
+        suggestions="losses",
+        hint="huber:0.5 and pinball:0.9 have a parameter",
+    )
+
+    along: str = _set(
+        "alpha",
+        _CURVE,
+        "Runs along",
+        options=(
+            ("alpha", "α, fit samples ÷ d"),
+            ("lam", "λ, ridge penalty"),
+            ("beta", "β, width ÷ d"),
+            ("eta", "η̃, learning rate ÷ d"),
+            ("alpha0", "α₀, step samples ÷ d"),
+            ("r", "r, strength of the spike"),
+            ("gamma", "γ, alignment"),
+        ),
+        more=True,
+    )
+    low: float = _set(0.1, _CURVE, "from", low=-1e3, high=1e4, short=True, more=True)
+    high: float = _set(6.0, _CURVE, "to", low=-1e3, high=1e4, short=True, more=True)
+    quantity: str = _set(
+        "auto",
+        _CURVE,
+        "Shows",
+        options=(
+            ("auto", "test error; wrong signs for labels ±1"),
+            ("test_error", "test error, squared"),
+            ("train_error", "training error, squared"),
+            ("test_error_01", "wrong signs, test"),
+            ("train_error_01", "wrong signs, training"),
+        ),
+        more=True,
+    )
+
+    d: int = _set(
+        300,
+        _SIZE,
+        "Dimension",
+        symbol="d",
+        low=10,
+        high=3000,
+        short=True,
+        hint="of the simulation",
+        more=True,
+    )
+    finite: bool = _set(False, _SIZE, "Theory at this d", more=True)
+    trials: int = _set(10, _SIZE, "Trials", low=2, high=100, short=True, more=True)
+    seed: int = _set(0, _SIZE, "Seed", low=0, high=2**31, short=True, more=True)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Settings:
         """Settings from a visitor's JSON; what is missing keeps its initial value, what is unknown is refused."""
         if not isinstance(given, Mapping):
             raise ParameterError("the settings must be a JSON object")
-        kinds = {field.name: type(field.default) for field in fields(cls)}
-        if unknown := sorted(str(name)[:40] for name in given if name not in kinds):
-            raise ParameterError(f"there is no setting {unknown[0]!r}; there are {', '.join(kinds)}")
-        read = {str: _text, float: _number, int: _count, bool: _switch}
-        settings = cls(**{name: read[kinds[name]](name, value) for name, value in given.items()})
-        if settings.alpha_min >= settings.alpha_max:
-            raise ParameterError(
-                f"alpha_min = {settings.alpha_min:g} must be less than alpha_max = {settings.alpha_max:g}"
-            )
+        if unknown := sorted(str(name)[:40] for name in given if name not in CONTROLS):
+            raise ParameterError(f"there is no setting {unknown[0]!r}; there are {', '.join(CONTROLS)}")
+        kinds = {f.name: type(f.default) for f in fields(cls)}
+        settings = cls(**{name: _READ[kinds[name]](name, value) for name, value in given.items()})
+        settings._check_curve()
         return settings
 
     def only(self, names: Iterable[str]) -> Settings:
-        """These settings with all but `names` at their initial values: what an answer can depend on."""
-        return Settings(**{name: value for name, value in asdict(self).items() if name in set(names)})
+        """These settings with all but `names` at their initial values: what an answer can depend on.
+
+        A curve does not depend on the value of what it runs along.
+        """
+        used = set(names) - ({self.along} if "along" in names else set())
+        return Settings(**{name: value for name, value in asdict(self).items() if name in used})
+
+    def _check_curve(self) -> None:
+        along = CONTROLS[self.along]
+        if along.when and along.when["layer"] != self.layer:
+            raise FieldError("along", f"along = {self.along}: this first layer has no {along.label.lower()}")
+        if self.low >= self.high:
+            raise FieldError("low", f"low = {self.low:g} must be less than high = {self.high:g}")
+        for name in ("low", "high"):
+            _within(name, getattr(self, name), along)
 
 
-NUMBERS = {  # ranges in which the page computes, lowest and highest; the library itself goes further
-    "eta": (0.0, 1e3),
-    "alpha0": (0.0, 1e4),  # and inf
-    "beta": (1e-2, 1e2),
-    "lam": (0.0, 1e6),
-    "noise": (0.0, 1e2),
-    "flips": (0.0, 0.5),
-    "latent_noise": (0.0, 1e2),
-    "alpha": (1e-2, 1e2),
-    "alpha_min": (1e-2, 1e2),
-    "alpha_max": (1e-2, 1e2),
-}
-COUNTS = {"d": (10, 3000), "trials": (2, 100), "seed": (0, 2**31)}
+def controls() -> list[dict[str, Any]]:
+    """The list for the page, in its order."""
+    kinds = {str: "text", float: "number", int: "count", bool: "switch"}
+    return [
+        {"name": f.name, "initial": f.default, "kind": kinds[type(f.default)], **_given(CONTROLS[f.name])}
+        for f in fields(Settings)
+    ]
+
+
+def _given(control: Control) -> dict[str, Any]:
+    return {
+        name: value for name, value in asdict(control).items() if value is not None and value is not False
+    }
+
+
+CONTROLS: dict[str, Control] = {f.name: f.metadata["control"] for f in fields(Settings)}
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ParameterError(f"{name} must be a text")
+        raise FieldError(name, f"{name} must be a text")
     if len(value) > LONGEST_TEXT:
-        raise ParameterError(f"{name} has {len(value)} characters; at most {LONGEST_TEXT} are read")
+        raise FieldError(name, f"{name} has {len(value)} characters; at most {LONGEST_TEXT} are read")
+    options = CONTROLS[name].options
+    if options and value not in dict(options):
+        raise FieldError(name, f"{name} = {value[:40]!r} is unknown; there are {', '.join(dict(options))}")
     return value.strip()
 
 
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ParameterError(f"{name} must be a number")
+        raise FieldError(name, f"{name} must be a number")
     try:
         number = float(value)
     except (ValueError, OverflowError):
-        raise ParameterError(f"{name} = {str(value)[:40]!r} is not a number") from None
-    if name == "alpha0" and number == math.inf:
-        return number
-    low, high = NUMBERS[name]
-    return parameter(name, number, low=low, high=high)
+        raise FieldError(name, f"{name} = {str(value)[:40]!r} is not a number") from None
+    return number if number == math.inf and CONTROLS[name].infinite else _within(name, number, CONTROLS[name])
+
+
+def _within(name: str, number: float, control: Control) -> float:
+    try:
+        return parameter(name, number, low=control.low, high=control.high)  # type: ignore[arg-type]
+    except ParameterError as error:
+        raise FieldError(name, str(error)) from None
 
 
 def _count(name: str, value: Any) -> int:
-    low, high = COUNTS[name]
+    low, high = CONTROLS[name].low, CONTROLS[name].high
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if not (whole and low <= value <= high):
-        raise ParameterError(f"{name} = {str(value)[:40]} must be a whole number from {low} to {high}")
+    if not (whole and low <= value <= high):  # type: ignore[operator]
+        raise FieldError(name, f"{name} = {str(value)[:40]} must be a whole number from {low} to {high}")
     return value
 
 
 def _switch(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ParameterError(f"{name} must be true or false")
+        raise FieldError(name, f"{name} must be true or false")
     return value
+
+
+_READ = {str: _text, float: _number, int: _count, bool: _switch}

@@ -2,7 +2,9 @@
 
 A view names the settings that it `uses`: its answer depends on nothing else, so the page asks again only when one
 of them changes, and equal questions are answered from memory. Its lane is the queue that it waits in: "quick" (some
-tenths of a second), "late" (up to seconds), "heavy" (more) or "simulation", so that none waits for a slower one.
+tens of milliseconds), "late" (up to seconds), "heavy" (more) or "simulation", so that none waits for a slower one.
+
+`coarse` asks for a draft while a hand moves: fewer points, integrals to 1e-4. What is slow begins with its draft.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,28 +26,37 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 Answer = dict[str, Any]
+Report = Callable[[float], None]  # hears the share of the work that is done
+Lines = Callable[["Settings", bool, Report], Iterator[Answer]]
 
 _LABELS = ("target", "noise", "flips", "latent_noise")
-_FIRST_LAYER = ("activation", "readout", "eta", "alpha0", "beta", *_LABELS)
-_RANGE = ("alpha_min", "alpha_max")
+_LAYER = ("activation", "readout", "layer", "eta", "alpha0", "r", "gamma", "c", "beta", *_LABELS)
+_MAPPED = tuple(name for name in _LAYER if name not in ("eta", "r"))  # the map runs over these
+_CURVE = ("along", "low", "high", "alpha", "lam")
 _THEORY = ("loss", "bulk", "finite", "d")
 ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
 
 _LOG_RATIO = 30.0  # ranges that span more than this are spaced, and drawn, logarithmically
-_CURVE = {True: 80, False: 16}  # points of a learning curve: square loss, any other
-_SIMULATED = 8  # of which this many are simulated
-_MAP = {True: (17, 13), False: (7, 6)}  # values of eta and lam on the map
+_POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: square loss, any other
+_SIMULATED = 8  # points of a simulated curve
+_MAP = {True: ((17, 13), (9, 7)), False: ((7, 6), (4, 3))}  # values on the map, and on its draft
+_DRAFT = 1e-4  # relative error of integrals in a draft
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
 _SPECTRUM_POINTS = 80
+_OTHER_SPECTRUM = {
+    "exact": "The exact spectrum is known for odd activations only: this is the isotropic model's.",
+    "orthogonal": "The spectrum of orthogonal rows is not known here: this is that of isotropic rows.",
+}
 
 
 @dataclass(frozen=True)
 class View:
-    """One question: what computes it, the settings that it uses, and the queue that it waits in for given ones."""
+    """One question: what computes it, the settings that it uses, the queue that it waits in, and whether it drafts."""
 
-    lines: Callable[[Settings], Iterator[Answer]]
+    lines: Lines
     uses: tuple[str, ...]
     lane: Callable[[Settings], str]
+    drafts: bool = False
 
 
 VIEWS: dict[str, View] = {}
@@ -60,48 +71,82 @@ def _heavy(settings: Settings) -> str:
 
 
 def _view(uses: tuple[str, ...], lane: Callable[[Settings], str] = _by_loss) -> Any:
-    """Register a function from settings to an answer as a view of one line."""
+    """Register a function of settings (and of how to report progress) as a view of one line."""
 
-    def register(function: Callable[[Settings], Answer]) -> Callable[[Settings], Answer]:
-        VIEWS[function.__name__] = View(lambda settings: iter((function(settings),)), uses, lane)
+    def register(function: Callable[[Settings, Report], Answer]) -> Any:
+        VIEWS[function.__name__] = View(lambda s, _, report: iter((function(s, report),)), uses, lane)
         return function
 
     return register
 
 
-@_view((*_FIRST_LAYER, *_RANGE, "lam", *_THEORY))
-def curve(settings: Settings) -> Answer:
-    """The learning curve, and the spiked features that the trained layer resembles."""
-    return _curve(settings, {})
+def _drafting(
+    uses: tuple[str, ...], slow: Callable[[Settings], bool], lane: Callable[[Settings], str]
+) -> Any:
+    """Register a function that can answer coarsely; where it is slow, the draft comes before the answer."""
+
+    def register(function: Callable[[Settings, bool, Report], Answer]) -> Any:
+        def lines(settings: Settings, coarse: bool, report: Report) -> Iterator[Answer]:
+            if coarse or slow(settings):
+                yield function(settings, True, lambda share: None) | {"draft": True}
+            if not coarse:
+                yield function(settings, False, report)
+
+        VIEWS[function.__name__] = View(lines, uses, lane, drafts=True)
+        return function
+
+    return register
 
 
-@_view(("activation", "beta", *_LABELS, *_RANGE, "lam", "loss", "finite", "d"))
-def random_features(settings: Settings) -> Answer:
-    """The same without the gradient step."""
-    return _curve(settings, {"eta": 0.0, "alpha0": 0.0})
+def _not_square(settings: Settings) -> bool:
+    return settings.loss != "square"
 
 
-@_view((*_FIRST_LAYER, "bulk"))
-def bounds(settings: Settings) -> Answer:
+@_drafting((*_LAYER, *_CURVE, *_THEORY), _not_square, _by_loss)
+def curve(settings: Settings, coarse: bool, report: Report) -> Answer:
+    """The error along one parameter, and the spiked features that the trained layer resembles."""
+    return _curve(settings, coarse, report, settings.along)
+
+
+_FLAT = ("eta", "alpha0", "r", "gamma")  # random features know nothing of these
+
+
+@_drafting(
+    ("activation", "layer", "c", "beta", *_LABELS, *_CURVE, "loss", "finite", "d"), _not_square, _by_loss
+)
+def random_features(settings: Settings, coarse: bool, report: Report) -> Answer:
+    """The same without the spike; one value where the curve runs along a parameter of the spike."""
+    plain = replace(settings, eta=0.0, alpha0=0.0, r=0.0, bulk="exact")
+    return _curve(plain, coarse, report, None if settings.along in _FLAT else settings.along)
+
+
+@_view((*_LAYER, "bulk"))
+def bounds(settings: Settings, report: Report) -> Answer:
     """What no number of samples can beat."""
-    call = Call("bounds", settings, {"bulk": settings.bulk}, shows=("lower", "upper", "linear"))
+    call = Call("bounds", settings, _bulk(settings), shows=("lower", "upper", "linear"))
     found, notes = _noted(call)
-    return _answer(call, notes) | {name: float(found[name]) for name in ("lower", "upper", "linear")}
+    values = {name: float(found[name]) for name in ("lower", "upper", "linear")}
+    if values["lower"] > values["linear"] * (1 + 1e-9):
+        notes.append(
+            "The lower bound is on readouts of this first layer. It may lie above the best linear method, which"
+            " works on the inputs themselves: a spike that is not aligned with the target is in the way."
+        )
+    return _answer(call, notes) | values
 
 
-@_view((*_FIRST_LAYER, "alpha", "lam", *_THEORY))
-def learned(settings: Settings) -> Answer:
+@_view((*_LAYER, "alpha", "lam", *_THEORY))
+def learned(settings: Settings, report: Report) -> Answer:
     """The average output of the network against its target, at the working point."""
     arguments = {"x": _PROFILE, "alpha": settings.alpha, **_readout(settings)}
     call = Call("learned_function", settings, arguments, shows=("learned", "truth"))
     found, notes = _noted(call)
     values = {"x": _PROFILE.value, "learned": found["learned"], "truth": found["truth"]}
     point = {name: float(found[name]) for name in ERRORS if name in found}
-    return _answer(call, notes, **values) | {"point": point, "layer": _layer(found)}
+    return _answer(call, notes, **values) | {"point": point, "layer": _layer(settings, found)}
 
 
-@_view(_FIRST_LAYER)
-def coefficients(settings: Settings) -> Answer:
+@_view(_LAYER)
+def coefficients(settings: Settings, report: Report) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
     call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=("mu0", "mu1", "mu2"), equivalent=True)
     found, notes = _noted(call)
@@ -117,133 +162,166 @@ def coefficients(settings: Settings) -> Answer:
     return _answer(call, notes, kappa=_PROFILE.value) | {"curves": curves}
 
 
-@_view((*_FIRST_LAYER, "alpha", "bulk", "finite", "d"), lane=_heavy)
-def spectrum(settings: Settings) -> Answer:
+@_view((*_LAYER, "alpha", "bulk", "finite", "d"), lane=_heavy)
+def spectrum(settings: Settings, report: Report) -> Answer:
     """Eigenvalues of the features' covariance at the working point: bulk, outliers, spikes."""
     arguments = {"alpha": settings.alpha, **_size(settings), "points": _SPECTRUM_POINTS}
     if settings.bulk == "isotropic":
         arguments["bulk"] = settings.bulk
     call = Call("spectrum", settings, arguments, shows=("edge", "outlier", "mass_at_zero"))
-    found, notes = _noted(call)
+    found, notes = _noted(call, progress=report)
+    bulk = found.attrs["bulk"]
+    if _bulk(settings).get("bulk", bulk) != bulk:
+        notes.append(_OTHER_SPECTRUM[settings.bulk])
     names = ("eigenvalue", "density", "edge", "outlier", "spike", "spike_per_d")
     lists = {name: found[name] for name in names if name in found}
-    numbers = {"mass_at_zero": float(found["mass_at_zero"]), "bulk": found.attrs["bulk"]}
-    return _answer(call, notes, **lists) | numbers
+    return _answer(call, notes, **lists) | {"mass_at_zero": float(found["mass_at_zero"]), "bulk": bulk}
 
 
-@_view(
-    (*(name for name in _FIRST_LAYER if name != "eta"), "alpha", *_THEORY),
-    lane=lambda settings: "late" if settings.bulk == "exact" else _by_loss(settings),
+@_drafting(
+    (*_MAPPED, "alpha", *_THEORY),
+    _not_square,
+    lambda settings: "late" if settings.bulk == "exact" else _by_loss(settings),
 )
-def landscape(settings: Settings) -> Answer:
-    """The test error over learning rates and penalties, at the working point."""
-    eta, lam = _map_axes(settings)
+def landscape(settings: Settings, coarse: bool, report: Report) -> Answer:
+    """The test error over learning rates (or spikes) and penalties, at the working point."""
+    name, strengths, lam = _map_axes(settings, coarse)
     arguments = {"alpha": settings.alpha, **_readout(settings, lam)}
-    call = Call("predict", settings, arguments, {"eta": eta}, shows=("test_error",))
-    found, notes = _noted(call, throw=False)
-    values = {"eta": eta.value, "lam": lam.value, "test_error": found["test_error"].transpose("eta", "lam")}
-    return _answer(call, notes, **values) | {"best": _lowest(found["test_error"])}
+    call = Call("predict", settings, arguments, {name: strengths}, shows=("test_error",))
+    found, notes = _noted(call, throw=False, progress=report, **_effort(coarse))
+    errors = found["test_error"].transpose(name, "lam")
+    values = {"strength": strengths.value, "lam": lam.value, "test_error": errors}
+    return _answer(call, notes, **values) | {"name": name, "best": _lowest(errors, name)}
 
 
-@_view(
-    (*(name for name in _FIRST_LAYER if name != "eta"), "alpha", "bulk", "finite", "d"),
-    lane=_heavy,
-)
-def optimum(settings: Settings) -> Answer:
+@_view((*_MAPPED, "alpha", "bulk", "finite", "d"), lane=_heavy)
+def optimum(settings: Settings, report: Report) -> Answer:
     """The best learning rate and penalty on that map, polished."""
-    eta, lam = _map_axes(settings)
-    arguments = {"alpha": settings.alpha, "over": ("eta", "lam"), "bulk": settings.bulk, **_size(settings)}
+    name, strengths, lam = _map_axes(settings, False)
+    arguments = {"alpha": settings.alpha, "over": (name, "lam"), **_bulk(settings), **_size(settings)}
     call = Call(
         "tune",
         settings,
-        arguments | {"scan": {"eta": eta, "lam": lam}},
-        {"eta": 1.0},  # replaced by the search
-        shows=("best_error", "best_eta", "best_lam", "at_end"),
+        arguments | {"scan": {name: strengths, "lam": lam}},
+        {name: 1.0},  # replaced by the search
+        shows=("best_error", f"best_{name}", "best_lam", "at_end"),
     )
-    found, notes = _noted(call)
-    best = {name: float(found[f"best_{name}"]) for name in ("eta", "lam", "error")}
-    return _answer(call, notes) | {"best": best, "at_end": bool(found["at_end"])}
+    found, notes = _noted(call, progress=report)
+    best = {"strength": f"best_{name}", "lam": "best_lam", "error": "best_error"}
+    values = {key: float(found[variable]) for key, variable in best.items()}
+    return _answer(call, notes) | {"best": values, "at_end": bool(found["at_end"])}
 
 
-def simulate(settings: Settings) -> Iterator[Answer]:
+def simulate(settings: Settings, coarse: bool, report: Report) -> Iterator[Answer]:
     """Trained networks: after every trial the means so far, and from the second on their standard errors."""
-    alphas = _alphas(settings, _SIMULATED)
-    arguments = {"alpha": alphas, "lam": settings.lam, "loss": settings.loss, "d": settings.d}
-    shown = Call("simulate", settings, arguments | {"trials": settings.trials, "seed": settings.seed})
+    values = _range(settings, _SIMULATED)
+    model, arguments = _placed(settings.along, values)
+    arguments = {"alpha": settings.alpha, "lam": settings.lam} | arguments
+    arguments |= {"loss": settings.loss, "d": settings.d}
+    if settings.bulk == "orthogonal":
+        arguments["bulk"] = settings.bulk
+    ask = {"trials": settings.trials, "seed": settings.seed}
+    shown = Call("simulate", settings, arguments | ask, model)
     runs: list[xr.Dataset] = []
     notes: list[str] = []
     yield {"trial": 0, "trials": settings.trials, "code": shown.python()}
     for trial in range(settings.trials):
-        found, said = _noted(
-            Call("simulate", settings, arguments | {"trials": [trial], "seed": settings.seed})
-        )
+        one = Call("simulate", settings, arguments | {"trials": [trial], "seed": settings.seed}, model)
+        found, said = _noted(one)
         runs.append(found.isel(trial=0))
         notes = sorted({*notes, *said})
-        line: Answer = {"trial": trial + 1, "trials": settings.trials, "alpha": _plain(alphas.value)}
+        line: Answer = {
+            "trial": trial + 1,
+            "trials": settings.trials,
+            "d": settings.d,
+            "x": _plain(values.value),
+        }
         for name in ERRORS:
             if name in found:
-                values = np.array([run[name].values for run in runs])
+                means = np.array([run[name].values for run in runs])
                 errors = (
-                    values.std(axis=0, ddof=1) / math.sqrt(trial + 1)
-                    if trial
-                    else np.full(_SIMULATED, np.nan)
+                    means.std(axis=0, ddof=1) / math.sqrt(trial + 1) if trial else np.full(_SIMULATED, np.nan)
                 )
-                line[name] = {"mean": _plain(values.mean(axis=0)), "error": _plain(errors)}
+                line[name] = {"mean": _plain(means.mean(axis=0)), "error": _plain(errors)}
         yield line | {"notes": notes, "code": shown.python()}
 
 
 VIEWS["simulate"] = View(
     simulate,
-    (*_FIRST_LAYER, *_RANGE, "lam", "loss", "d", "trials", "seed"),
+    (*_LAYER, *_CURVE, "loss", "d", "trials", "seed", "bulk"),
     lambda settings: "simulation",
 )
 
 
-def _curve(settings: Settings, model: dict[str, Any]) -> Answer:
-    alphas = _alphas(settings, _CURVE[settings.loss == "square"])
-    arguments = {"alpha": alphas, **_readout(settings)}
-    if model:
-        del arguments["bulk"]  # a layer without a step has one bulk
+def _curve(settings: Settings, coarse: bool, report: Report, along: str | None) -> Answer:
+    values = _range(settings, _POINTS[settings.loss == "square"][coarse])
+    model, arguments = _placed(along, values)
+    arguments = {"alpha": settings.alpha, **_readout(settings)} | arguments
     call = Call("predict", settings, arguments, model, shows=("test_error", "train_error"))
-    found, notes = _noted(call, throw=False)
-    values = {name: found[name] for name in ERRORS if name in found}
+    found, notes = _noted(call, throw=False, progress=report, **_effort(coarse))
+    errors = {name: found[name] for name in ERRORS if name in found}
     if not np.isfinite(found["test_error"].values).any():
         raise ParameterError(f"no point of the curve could be computed: {notes[0] if notes else 'unknown'}")
-    return _answer(call, notes, alpha=alphas.value, **values) | {"log": alphas.log, "layer": _layer(found)}
+    return _answer(call, notes, x=values.value, **errors) | {
+        "along": settings.along,
+        "log": values.log,
+        "size": settings.d if settings.finite else None,
+        "layer": _layer(settings, found),
+    }
 
 
-def _alphas(settings: Settings, count: int) -> Spaced:
-    low, high = settings.alpha_min, settings.alpha_max
-    return Spaced(low, high, count, log=high / low > _LOG_RATIO)
+def _effort(coarse: bool) -> dict[str, float]:
+    return {"tolerance": _DRAFT} if coarse else {}
 
 
-def _map_axes(settings: Settings) -> tuple[Spaced, Spaced]:
-    """Learning rates and penalties of the map: fixed, so that their sliders move a mark and not the map."""
-    rates, penalties = _MAP[settings.loss == "square"]
-    return Spaced(0.05, 50.0, rates, log=True), Spaced(1e-4, 1e2, penalties, log=True)
+def _range(settings: Settings, count: int) -> Spaced:
+    low, high = settings.low, settings.high
+    return Spaced(low, high, count, log=low > 0 and high / low > _LOG_RATIO)
+
+
+def _placed(along: str | None, values: Spaced) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Where a range goes: to the parameters of the layer, or to the arguments of the verb."""
+    if along is None:
+        return {}, {}
+    return ({}, {along: values}) if along in ("alpha", "lam") else ({along: values}, {})
+
+
+def _map_axes(settings: Settings, coarse: bool) -> tuple[str, Spaced, Spaced]:
+    """Learning rates or spikes, and penalties of the map: fixed, so that their sliders move a mark and not the map."""
+    strengths, penalties = _MAP[settings.loss == "square"][coarse]
+    name, ends = ("eta", (0.05, 50.0)) if settings.layer == "step" else ("r", (0.05, 5.0))
+    return name, Spaced(*ends, strengths, log=True), Spaced(1e-4, 1e2, penalties, log=True)
 
 
 def _readout(settings: Settings, lam: Any = None) -> Answer:
     given: Answer = {"lam": settings.lam if lam is None else lam}
     if settings.loss != "square":
         given["loss"] = settings.loss
-    return given | {"bulk": settings.bulk} | _size(settings)
+    return given | _bulk(settings) | _size(settings)
+
+
+def _bulk(settings: Settings) -> Answer:
+    """The rows' model, as the verbs want it: rows that were not trained have one of their own."""
+    untrained = settings.layer == "spiked" or 0.0 in (settings.eta, settings.alpha0)
+    return {} if untrained and settings.bulk == "exact" else {"bulk": settings.bulk}
 
 
 def _size(settings: Settings) -> Answer:
     return {"d": settings.d} if settings.finite else {}
 
 
-def _layer(found: xr.Dataset) -> Answer:
+def _layer(settings: Settings, found: xr.Dataset) -> Answer:
     """r, γ and c; lists where letters differ."""
+    if settings.layer == "spiked":
+        return {name: getattr(settings, name) for name in ("r", "gamma", "c")}
     return {name: _plain(found[name]) for name in ("r", "gamma", "c") if name in found}
 
 
-def _lowest(errors: xr.DataArray) -> Answer | None:
+def _lowest(errors: xr.DataArray, name: str) -> Answer | None:
     if not np.isfinite(errors.values).any():
         return None
     at = errors.isel(errors.argmin(..., skipna=True))  # type: ignore[arg-type]
-    return {"eta": float(at["eta"]), "lam": float(at["lam"]), "error": float(at)}
+    return {"strength": float(at[name]), "lam": float(at["lam"]), "error": float(at)}
 
 
 def _noted(call: Call, **more: Any) -> tuple[Any, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from . import style
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     import xarray as xr
     from matplotlib.axes import Axes
 
@@ -29,6 +30,55 @@ class Curve(NamedTuple):
     values: xr.DataArray
 
 
+class Drawing(NamedTuple):
+    """What a picture shows, whoever draws it."""
+
+    dataset: xr.Dataset
+    names: list[str]
+    x: str
+    curves: list[Curve]
+    lines: list[Curve]  # those of `theory`, or the curves themselves
+    theory: bool
+
+    @property
+    def compared(self) -> bool:
+        return "part" in self.dataset.dims
+
+    @property
+    def abscissae(self) -> np.ndarray:
+        return along(self.curves[0].values, self.x)
+
+    @property
+    def ordinates(self) -> np.ndarray:
+        """Every value that is drawn as a line or a point."""
+        shown = [part for curve in self.curves for part in parts(curve.values)[:2] if part is not None]
+        shown += [line.values for line in self.lines] if self.theory else []
+        return np.concatenate([values_along(values, self.x) for values in shown])
+
+
+@overload
+def plot(
+    dataset: xr.Dataset,
+    x: str | None = ...,
+    y: str | Sequence[str] | None = ...,
+    *,
+    theory: xr.Dataset | None = ...,
+    ax: Axes | None = ...,
+    interactive: Literal[False] = ...,
+) -> Axes: ...
+
+
+@overload
+def plot(
+    dataset: xr.Dataset,
+    x: str | None = ...,
+    y: str | Sequence[str] | None = ...,
+    *,
+    theory: xr.Dataset | None = ...,
+    interactive: Literal[True],
+) -> go.Figure: ...
+
+
 def plot(
     dataset: xr.Dataset,
     x: str | None = None,
@@ -36,7 +86,8 @@ def plot(
     *,
     theory: xr.Dataset | None = None,
     ax: Axes | None = None,
-) -> Axes:
+    interactive: bool = False,
+) -> Any:
     """Draw `y` against the dimension `x`, one curve for each combination of the other dimensions.
 
     ===================  ==================================================================================
@@ -48,9 +99,36 @@ def plot(
 
     `x` is the longest dimension unless named; `y` is "test_error" (for coefficients, all of them); several
     names share one picture. `theory` adds lines from another Dataset, so that points lie on smooth curves.
-    A notebook shows what is returned; its `figure`, which belongs to no window, is written by `figure.savefig(...)`.
+    A notebook shows what is returned: matplotlib's Axes, whose `figure`, which belongs to no window, is written by
+    `figure.savefig(...)`; with `interactive=True` a Plotly Figure, written by `write_html(...)` (it needs plotly, the
+    extra `explore`).
     """
     _check_dataset(dataset)
+    drawing = _drawing(dataset, x, y, theory)
+    if interactive:
+        if ax is not None:
+            raise ParameterError(
+                "ax is matplotlib's, and an interactive picture is Plotly's; give one of the two"
+            )
+        from .interactive import figure
+
+        return figure(drawing)
+    with style.styled():
+        axes, below = _axes(ax, drawing.compared)
+        count = len(drawing.curves)
+        for index, (curve, line) in enumerate(zip(drawing.curves, drawing.lines, strict=True)):
+            _draw(axes, curve, line.values if drawing.theory else None, drawing.x, style.look(index, count))
+            if below is not None:
+                _draw_residuals(below, curve, drawing.x, style.look(index, count))
+        _decorate(axes, below, drawing)
+        if count > 1:
+            _legend(axes, [curve.label for curve in drawing.curves], ours=ax is None)
+    return axes
+
+
+def _drawing(
+    dataset: xr.Dataset, x: str | None, y: str | Sequence[str] | None, theory: xr.Dataset | None
+) -> Drawing:
     names = _quantities(dataset, y)
     x = abscissa(dataset, names, x)
     curves = list(_curves(dataset, names, x))
@@ -64,17 +142,7 @@ def plot(
         raise ParameterError(
             f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
         )
-    compared = "part" in dataset.dims
-    with style.styled():
-        axes, below = _axes(ax, compared)
-        for index, (curve, line) in enumerate(zip(curves, lines, strict=True)):
-            _draw(axes, curve, line.values if theory is not None else None, x, style.look(index, len(curves)))
-            if below is not None:
-                _draw_residuals(below, curve, x, style.look(index, len(curves)))
-        _decorate(axes, below, dataset, names, x, curves)
-        if len(curves) > 1:
-            _legend(axes, [curve.label for curve in curves], ours=ax is None)
-    return axes
+    return Drawing(dataset, names, x, curves, lines, theory is not None)
 
 
 def _check_dataset(dataset: Any) -> None:
@@ -141,31 +209,26 @@ def _axes(ax: Axes | None, compared: bool) -> tuple[Axes, Axes | None]:
     return above, below
 
 
-def _abscissae(values: xr.DataArray, x: str) -> np.ndarray:
+def along(values: xr.DataArray, x: str) -> np.ndarray:
+    """The places of values on the dimension x."""
     return values[x].values if x in values.coords else np.arange(values.sizes[x])
 
 
 def _draw(axes: Axes, curve: Curve, theory: xr.DataArray | None, x: str, look: style.Look) -> None:
     """A line for what is exact, points with bars for what was measured; one entry in the legend for both."""
-    values = curve.values
-    line, points, bars = values, None, None
-    if "part" in values.dims:
-        line, points, bars = (values.sel(part=p) for p in ("theory", "simulation", "standard_error"))
-    elif "trial" in values.dims:
-        line, points = None, values.mean("trial")
-        bars = values.std("trial", ddof=min(1, values.sizes["trial"] - 1)) / np.sqrt(values.sizes["trial"])
+    line, points, bars = parts(curve.values)
     line = theory if theory is not None else line
     label: str | None = curve.label
     if line is not None:
         style_ = {"color": look.color, "linestyle": look.linestyle}
-        axes.plot(_abscissae(line, x), _drawn(line, x), label=label, **style_)
+        axes.plot(along(line, x), values_along(line, x), label=label, **style_)
         label = None
     if points is not None and bars is not None:
         face = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.1}
         axes.errorbar(
-            _abscissae(points, x),
-            _drawn(points, x),
-            yerr=_drawn(bars, x),
+            along(points, x),
+            values_along(points, x),
+            yerr=values_along(bars, x),
             label=label,
             color=look.color,
             linestyle="none",
@@ -175,7 +238,18 @@ def _draw(axes: Axes, curve: Curve, theory: xr.DataArray | None, x: str, look: s
         )
 
 
-def _drawn(values: xr.DataArray, x: str) -> np.ndarray:
+def parts(values: xr.DataArray) -> tuple[xr.DataArray | None, xr.DataArray | None, xr.DataArray | None]:
+    """What is exact, what was measured, and its standard errors; None for what there is not."""
+    if "part" in values.dims:
+        theory, points, bars = (values.sel(part=p) for p in ("theory", "simulation", "standard_error"))
+        return theory, points, bars
+    if "trial" not in values.dims:
+        return values, None, None
+    trials = values.sizes["trial"]
+    return None, values.mean("trial"), values.std("trial", ddof=min(1, trials - 1)) / np.sqrt(trials)
+
+
+def values_along(values: xr.DataArray, x: str) -> np.ndarray:
     """Values along x; infinite ones (the interpolation peak) leave a gap."""
     flat = values.transpose(x).values.astype(float)
     return np.where(np.isfinite(flat), flat, np.nan)
@@ -184,17 +258,16 @@ def _drawn(values: xr.DataArray, x: str) -> np.ndarray:
 def _draw_residuals(axes: Axes, curve: Curve, x: str, look: style.Look) -> None:
     z = curve.values.sel(part="z")
     options: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.1}
-    axes.plot(_abscissae(z, x), _drawn(z, x), look.marker, color=look.color, **options)
+    axes.plot(along(z, x), values_along(z, x), look.marker, color=look.color, **options)
 
 
-def _decorate(
-    axes: Axes, below: Axes | None, dataset: xr.Dataset, names: list[str], x: str, curves: list[Curve]
-) -> None:
-    along = dataset[x] if x in dataset.coords else None
+def _decorate(axes: Axes, below: Axes | None, drawing: Drawing) -> None:
+    dataset, names, x = drawing.dataset, drawing.names, drawing.x
+    label = dataset[x] if x in dataset.coords else None
     drawn = [np.concatenate([np.ravel(line.get_ydata()) for line in axes.get_lines()])]  # type: ignore[arg-type]
-    style.choose_scales(axes, _abscissae(curves[0].values, x), drawn)
+    style.choose_scales(axes, drawing.abscissae, drawn)
     lowest = below or axes
-    lowest.set_xlabel(x if along is None else style.axis_label(along))
+    lowest.set_xlabel(x if label is None else style.axis_label(label))
     axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else "")
     axes.set_title(style.title(dataset), loc="left")
     if below is not None:

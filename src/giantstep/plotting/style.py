@@ -151,12 +151,13 @@ def title(dataset: xr.Dataset) -> str:
 
 def choose_scales(axes: Axes, x: np.ndarray, y: list[np.ndarray]) -> None:
     """Logarithmic axes for positive quantities that span decades."""
-    if _spans_decades(x):
+    if spans_decades(x):
         axes.set_xscale("log")
-    if y and _spans_decades(np.concatenate([np.ravel(values) for values in y])):
+    if y and spans_decades(np.concatenate([np.ravel(values) for values in y])):
         axes.set_yscale("log")
 
 
-def _spans_decades(values: np.ndarray) -> bool:
+def spans_decades(values: np.ndarray) -> bool:
+    """Whether values are positive and differ so much that a logarithmic axis suits them."""
     finite = values[np.isfinite(values)]
     return bool(finite.size and finite.min() > 0 and finite.max() / finite.min() > LOG_RATIO)

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import ExpressionError, ParameterError
 from ..model import Letters, Network, SpikedRF, Step, Target
-from ..ranges import numbers
+from ..typed import numbers
 from .description import Sweep, check_keys, fields_of
 
 _WORDS = (

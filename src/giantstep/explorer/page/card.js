@@ -1,42 +1,74 @@
-// A card: heading, chart, messages, and the Python lines that reproduce what is drawn.
+// A card: heading, chart, messages, ways to take the chart away, and the Python lines that reproduce what is drawn.
 
+import { Chart } from "./chart.js";
 import { copy, el } from "./dom.js";
 
+const SOON = 1000; // milliseconds after which the status tells how long it has been
+
 export class Card {
-  constructor({ id, title, lead, wide }) {
-    this.title = title;
-    this.status = el("span", { class: "status", "aria-live": "off" });
-    this.box = el("div", { class: "chart" });
+  constructor({ id, title, lead, scales }, onPick) {
+    Object.assign(this, { id, title });
+    this.status = el("span", { class: "status" });
+    this.bar = el("progress", { max: 1, hidden: true, "aria-label": `${title}: progress` });
+    this.box = el("div", { class: "chart", tabindex: 0, role: "img", "aria-label": title });
     this.messages = el("div", { class: "messages", "aria-live": "polite" });
+    this.facts = el("p", { class: "facts" });
     this.actions = el("div", { class: "actions" });
     this.codes = el("div", { class: "codes" });
-    const python = el("details", { class: "python" }, el("summary", {}, "Python"), this.codes);
-    this.element = el("section", { class: wide ? "card wide" : "card", id, "aria-labelledby": `${id}-title` },
-      el("div", { class: "head" }, el("h2", { id: `${id}-title` }, title), this.status),
-      el("p", { class: "lead" }, lead), this.messages, this.box, this.actions, python);
-    this.shownCode = "";
+    this.chart = new Chart(this.box, title, onPick);
+    const file = `giantstep-${id}`;
+    const take = (text, words, act) => el("button", { type: "button", class: "take", title: words, "aria-label": `${title}: ${words}`, onclick: act }, text);
+    this.take = el("div", { class: "taking" },
+      scales && take("log / linear", "logarithmic or linear axis", () => this.chart.toggleScale()),
+      take("PNG", "save as PNG picture", () => this.chart.picture("png", file)),
+      take("SVG", "save as SVG picture", () => this.chart.picture("svg", file)),
+      take("CSV", "save the values as CSV", () => this.chart.csv(file)));
+    const python = el("details", { class: "python", ontoggle: () => this.showCode() }, el("summary", {}, "Python"), this.codes);
+    this.opened = () => python.open;
+    this.element = el("section", { class: "card", id, "aria-labelledby": `${id}-title` },
+      el("div", { class: "head" }, el("h2", { id: `${id}-title` }, title), this.bar, this.status),
+      el("p", { class: "lead" }, lead), this.messages, this.box, this.facts, this.actions, el("div", { class: "foot" }, python, this.take));
+    this.shownCode = "[]";
   }
 
-  /** Whether something is still being computed, and how long the last answer took. */
-  busy(working, milliseconds) {
-    this.element.classList.toggle("busy", working);
-    this.element.setAttribute("aria-busy", String(working));
-    this.status.textContent = working ? "computing…" : milliseconds === undefined ? "" : `${Math.round(milliseconds)} ms`;
+  /** Whether the picture is of other settings, whether something is computed, and how long the last answer took. */
+  state({ stale, busy, progress, round, frame }) {
+    this.element.classList.toggle("stale", stale);
+    this.element.classList.toggle("busy", busy);
+    this.element.setAttribute("aria-busy", String(busy));
+    this.bar.hidden = progress === undefined;
+    if (progress !== undefined) this.bar.value = progress;
+    const waited = round ? performance.now() - round.begun : 0;
+    this.element.classList.toggle("late", busy && waited > SOON);
+    const draft = Object.values(frame?.answers ?? {}).some((answer) => answer.draft);
+    const time = frame?.milliseconds === undefined ? "" : `${Math.round(frame.milliseconds)} ms`;
+    const words = !busy ? time : waited > SOON ? `computing, ${Math.floor(waited / 1000)} s` : draft && !stale ? "draft, refining…" : "computing…";
+    if (words !== this.status.textContent && (stale || !busy || waited > SOON || draft)) this.status.textContent = words; // no flicker while a hand moves
+    clearTimeout(this.timer);
+    if (busy) this.timer = setTimeout(() => this.state(this.last()), SOON);
   }
 
   say(errors, notes) {
+    const key = JSON.stringify([errors, notes]);
+    if (key === this.said) return; // what is read aloud is read once
+    this.said = key;
     this.messages.replaceChildren(
       ...errors.map((text) => el("p", { class: "message error" }, text)),
       ...notes.map((text) => el("p", { class: "message note" }, text)),
     );
   }
 
-  /** `codes`: [label, lines] pairs. */
+  /** `codes`: [label, lines] pairs. They are written out when somebody looks. */
   python(codes) {
-    const key = JSON.stringify(codes);
+    this.code = codes;
+    this.showCode();
+  }
+
+  showCode() {
+    const key = JSON.stringify(this.opened() ? this.code ?? [] : []);
     if (key === this.shownCode) return; // what a visitor is selecting stays selected
     this.shownCode = key;
-    this.codes.replaceChildren(...codes.map(([label, code]) => {
+    this.codes.replaceChildren(...JSON.parse(key).map(([label, code]) => {
       const button = el("button", { type: "button", class: "copy", "aria-label": `Copy the Python lines: ${label}` }, "Copy");
       button.addEventListener("click", () => copy(code, button));
       return el("figure", {}, el("figcaption", {}, label, button), el("pre", { tabindex: 0 }, el("code", {}, code)));

@@ -1,117 +1,150 @@
-// The form: a label, an input and, for numbers, a slider for every setting.
+// The form, built from the server's list of controls: a label, an input and, for many numbers, a slider for each.
 
 import { el, shown } from "./dom.js";
 import { parsed } from "./state.js";
 
-const GROUPS = [
-  ["The problem", [
-    { name: "activation", symbol: "σ", label: "Activation", list: "functions", hint: "a name or an expression, such as tanh(2*x)" },
-    { name: "target", symbol: "σ⋆", label: "Target", list: "functions", hint: "likewise: the labels, of one projection of the input" },
-    { name: "noise", symbol: "Δ", label: "Label noise", slider: [0, 2, "linear"], hint: "standard deviation" },
-    { name: "flips", label: "Flipped signs", short: true, hint: "share of ±1 labels" },
-    { name: "latent_noise", label: "Latent noise", short: true, hint: "before the sign" },
-  ]],
-  ["The gradient step", [
-    { name: "eta", symbol: "η̃", label: "Learning rate ÷ d", slider: [0.05, 50, "log"], hint: "0: no step" },
-    { name: "alpha0", symbol: "α₀", label: "Step samples ÷ d", slider: [0.05, 100, "log"], hint: "0: no step; inf: the population" },
-    { name: "beta", symbol: "β", label: "Width ÷ d", slider: [0.1, 10, "log"] },
-    { name: "readout", symbol: "a₀", label: "Initial readout", list: "readouts", hint: "a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25; a third number is a bias" },
-  ]],
-  ["The readout", [
-    { name: "alpha", symbol: "α", label: "Fit samples ÷ d", slider: [0.1, 20, "log"], hint: "the working point: dotted line on the curve" },
-    { name: "lam", symbol: "λ", label: "Ridge penalty", slider: [1e-4, 100, "log"] },
-    { name: "loss", symbol: "ℓ", label: "Loss", list: "losses", hint: "huber:0.5 and pinball:0.9 have a parameter" },
-    { name: "alpha_min", label: "Curve from α =", short: true },
-    { name: "alpha_max", label: "to α =", short: true },
-    { name: "bulk", label: "Model of the trained layer", options: [["exact", "exact: the network itself"], ["isotropic", "isotropic: the paper's model"]] },
-    { name: "quantity", label: "Curve shows", options: [["test_error", "test error"], ["train_error", "training error"], ["test_error_01", "wrong signs, test"], ["train_error_01", "wrong signs, training"]] },
-  ]],
-  ["Finite size", [
-    { name: "d", symbol: "d", label: "Dimension", short: true, hint: "of the simulation" },
-    { name: "finite", label: "Theory at this d", checkbox: true },
-    { name: "trials", label: "Trials", short: true },
-    { name: "seed", label: "Seed", short: true },
-  ]],
-];
 const READOUTS = ["uniform", "rademacher", "ternary", "gaussian", "uniform-interval", "-1:0.25,0:0.5,1:0.25"];
 const STEPS = 200; // positions of a slider
 
-/** Fill the form; `onChange(name, value)` hears of every change. Returns a function that shows given settings. */
-export function build(form, about, initial, onChange) {
-  const names = { functions: about.functions, losses: about.losses.map(example), readouts: READOUTS };
-  for (const [id, values] of Object.entries(names)) {
-    form.append(el("datalist", { id }, ...values.map((value) => el("option", { value }))));
-  }
-  const shows = new Map();
-  for (const [title, fields] of GROUPS) {
-    const group = el("fieldset", {}, el("legend", {}, title));
-    for (const field of fields) {
-      const [element, show] = control(field, initial[field.name], about.limits[field.name], (value) => onChange(field.name, value));
-      group.append(element);
-      shows.set(field.name, show);
+export class Controls {
+  /** `onChange(changed)` hears of every change, as an object of settings. */
+  constructor(form, about, onChange) {
+    this.fields = new Map();
+    this.refusals = new Map(); // what the server has to say, by field
+    const names = { functions: about.functions, losses: about.losses.map(example), readouts: READOUTS };
+    for (const [id, values] of Object.entries(names)) form.append(el("datalist", { id }, ...values.map((value) => el("option", { value }))));
+    for (const [title, list] of Map.groupBy(about.controls, ({ group }) => group)) {
+      const group = el("fieldset", {}, el("legend", {}, title));
+      const more = el("details", { class: "more" }, el("summary", {}, list.some((control) => !control.more) ? "more" : "show"));
+      for (const control of list) {
+        const field = new Field(control, (value) => onChange(this.implied(control, value)));
+        this.fields.set(control.name, field);
+        field.fold = control.more ? more : undefined;
+        (control.more ? more : group).append(field.element);
+      }
+      if (list.some((control) => control.more)) group.append(more);
+      form.append(group);
     }
-    form.append(group);
+    form.addEventListener("submit", (event) => event.preventDefault());
   }
-  form.addEventListener("submit", (event) => event.preventDefault());
-  return (settings) => shows.forEach((show, name) => show(settings[name]));
+
+  /** A change, and what goes with it: another axis for the curve has another range. */
+  implied({ name }, value) {
+    const slider = name === "along" && this.fields.get(value)?.control.slider;
+    if (slider) return { along: value, low: slider[0], high: slider[1] };
+    if (name === "layer") return { layer: value, bulk: value === "step" ? "exact" : "isotropic", along: "alpha", low: 0.1, high: 6 };
+    return { [name]: value };
+  }
+
+  show(settings) {
+    for (const [name, field] of this.fields) {
+      const { when } = field.control;
+      field.element.hidden = Boolean(when) && Object.entries(when).some(([other, value]) => settings[other] !== value);
+      field.show(settings[name]);
+      if (field.fold && settings[name] !== field.control.initial) field.fold.open = true;
+    }
+  }
+
+  /** Mark what is wrong, in the page's words: numbers by their limits, the rest as the server says. Returns whether all is well. */
+  mark(settings, refusals) {
+    let well = true;
+    for (const [name, field] of this.fields) {
+      const wrong = field.element.hidden ? undefined : field.wrong(settings[name]);
+      if (wrong) well = false;
+      field.complain(wrong ?? refusals.get(name));
+    }
+    return well;
+  }
 }
 
 const example = (loss) => loss.replace("delta", "0.5").replace("tau", "0.9");
 
-function control(field, like, limits, onChange) {
-  const id = `set-${field.name}`;
-  const hint = field.hint && el("small", { id: `${id}-hint` }, field.hint);
-  const common = { id, name: field.name, "aria-describedby": hint && hint.id };
-  const label = el("label", { for: id }, field.symbol && el("i", {}, field.symbol), field.label);
-  if (field.checkbox) {
-    const box = el("input", { ...common, type: "checkbox", onchange: () => onChange(box.checked) });
-    return [el("div", { class: "control check" }, box, label), (value) => (box.checked = value)];
+class Field {
+  constructor(control, onChange) {
+    this.control = control;
+    const { name, symbol, label, hint, kind, options, slider, short } = control, id = `set-${name}`;
+    this.complaint = el("small", { id: `${id}-error`, class: "complaint" });
+    const described = [hint && `${id}-hint`, `${id}-error`].filter(Boolean).join(" ");
+    const common = { id, name, "aria-describedby": described, title: [hint, limits(control)].filter(Boolean).join("; ") };
+    const words = el("label", { for: id }, symbol && el("i", {}, symbol), label);
+    const number = kind === "number" || kind === "count";
+    if (kind === "switch") {
+      this.input = el("input", { ...common, type: "checkbox", onchange: () => onChange(this.input.checked) });
+    } else if (options) {
+      this.input = el("select", { ...common, onchange: () => onChange(this.input.value) }, ...options.map(([value, text]) => el("option", { value }, text)));
+    } else {
+      const attributes = number ? { inputmode: "decimal", size: 7 } : { list: control.suggestions, spellcheck: "false", autocapitalize: "off" };
+      this.input = el("input", { ...common, type: "text", maxlength: 300, ...attributes });
+      this.input.addEventListener("input", () => {
+        const value = parsed(this.input.value, control.initial);
+        this.slider?.show(value);
+        onChange(value);
+      });
+    }
+    this.slider = slider && new Slider(control, (value) => {
+      this.input.value = String(value);
+      onChange(value);
+    });
+    const classes = ["control", slider && "sliding", short && "short", number && "number", kind === "switch" && "check", options ? "choice" : kind === "text" && "word"];
+    this.element = el("div", { class: classes.filter(Boolean).join(" ") }, words, this.input, this.slider?.element,
+      hint && el("small", { id: `${id}-hint`, class: number ? "unseen" : "hint" }, hint), this.complaint);
   }
-  if (field.options) {
-    const options = field.options.map(([value, text]) => el("option", { value }, text));
-    const select = el("select", { ...common, onchange: () => onChange(select.value) }, ...options);
-    return [el("div", { class: "control" }, label, select), (value) => (select.value = value)];
+
+  show(value) {
+    const { input, control } = this;
+    if (control.kind === "switch") input.checked = value;
+    else if (document.activeElement !== input || parsed(input.value, control.initial) !== value) input.value = String(value);
+    this.slider?.show(value);
   }
-  const attributes = typeof like === "number" ? { inputmode: "decimal", size: 7, title: `from ${limits[0]} to ${limits[1]}` } : { list: field.list, spellcheck: "false", autocapitalize: "off" };
-  const box = el("input", { ...common, type: "text", maxlength: 300, ...attributes });
-  box.addEventListener("input", () => {
-    if (typeof like !== "number" || parsed(box.value, like) !== "") onChange(parsed(box.value, like));
-  });
-  const classes = ["control", field.slider && "sliding", field.short && "short", typeof like === "number" && "number"];
-  const element = el("div", { class: classes.filter(Boolean).join(" ") }, label, box);
-  const slider = field.slider && sliderOf(field, (value) => {
-    box.value = text(value);
-    onChange(value);
-  });
-  if (slider) element.append(slider.element);
-  if (hint) element.append(hint);
-  box.addEventListener("input", () => slider?.show(parsed(box.value, like)));
-  return [element, (value) => {
-    if (document.activeElement !== box || parsed(box.value, like) !== value) box.value = text(value);
-    slider?.show(value);
-  }];
+
+  /** Why a value makes no sense, as far as the page knows. */
+  wrong(value) {
+    const { kind, low, high, infinite, label } = this.control;
+    if ((kind !== "number" && kind !== "count") || (infinite && value === "inf")) return undefined;
+    if (value === "") return `${label}: a number is missing`;
+    if (typeof value !== "number") return `${label}: “${value}” is not a number`;
+    if (kind === "count" && !Number.isInteger(value)) return `${label}: must be a whole number`;
+    return value < low || value > high ? `${label}: must be ${limits(this.control)}` : undefined;
+  }
+
+  complain(text) {
+    if (text === this.complained) return;
+    this.complained = text;
+    if (text && this.fold && !this.fold.open) this.fold.open = true;
+    this.complaint.textContent = text ?? "";
+    if (text) this.input.setAttribute("aria-invalid", "true");
+    else this.input.removeAttribute("aria-invalid");
+  }
 }
 
-const text = (value) => String(value);
+const limits = ({ low, high, infinite }) => (low === undefined ? undefined : `from ${shown(low)} to ${shown(high)}${infinite ? ", or inf" : ""}`);
 
-function sliderOf({ name, label, slider: [low, high, scale] }, onChange) {
-  const value = (at) =>
-    scale === "log" ? rounded(low * (high / low) ** (at / STEPS)) : rounded(low + ((high - low) * at) / STEPS);
-  const position = (number) =>
-    STEPS * (scale === "log" ? Math.log(number / low) / Math.log(high / low) : (number - low) / (high - low));
-  const element = el("input", { type: "range", min: 0, max: STEPS, step: 1, id: `slide-${name}`, "aria-label": `${label}, slider` });
-  const say = (number) => element.setAttribute("aria-valuetext", shown(number, 3));
-  element.addEventListener("input", () => {
-    const number = value(Number(element.value));
-    say(number);
-    onChange(number);
-  });
-  const show = (number) => {
-    if (typeof number !== "number") return number === "inf" ? (element.value = STEPS) : undefined;
-    element.value = Math.min(STEPS, Math.max(0, Math.round(position(Math.max(number, 1e-12)))));
-    say(number);
-  };
-  return { element, show };
+class Slider {
+  constructor({ name, label, slider: [low, high, scale] }, onChange) {
+    Object.assign(this, { low, high, log: scale === "log" });
+    this.element = el("input", { type: "range", min: 0, max: STEPS, step: 1, id: `slide-${name}`, "aria-label": `${label}, slider` });
+    this.element.addEventListener("input", () => {
+      const number = this.value(Number(this.element.value));
+      this.say(number);
+      onChange(number);
+    });
+  }
+
+  value(at) {
+    const { low, high } = this, share = at / STEPS;
+    return Number((this.log ? low * (high / low) ** share : low + (high - low) * share).toPrecision(3));
+  }
+
+  show(number) {
+    const { low, high, element } = this;
+    if (number === "inf") element.value = STEPS;
+    if (typeof number !== "number") return;
+    const share = this.log ? Math.log(Math.max(number, 1e-12) / low) / Math.log(high / low) : (number - low) / (high - low);
+    element.value = Math.min(STEPS, Math.max(0, Math.round(STEPS * share)));
+    this.say(number);
+  }
+
+  say(number) {
+    this.element.setAttribute("aria-valuetext", shown(number, 3));
+  }
 }
-
-const rounded = (value) => Number(value.toPrecision(3));

@@ -1,22 +1,17 @@
 // Making elements. Text always goes in as text: nothing that a visitor types is ever read as HTML.
 
-const SVG = "http://www.w3.org/2000/svg";
-
-export const el = (tag, attributes = {}, ...children) =>
-  filled(document.createElement(tag), attributes, children);
-
-export const svg = (tag, attributes = {}, ...children) =>
-  filled(document.createElementNS(SVG, tag), attributes, children);
-
-function filled(element, attributes, children) {
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
+
+const ROUNDING = 1e-12; // errors below this are zero, up to the arithmetic
 
 /** A number as a person writes it: `digits` significant ones, no trailing zeros. */
 export function shown(value, digits = 4) {
@@ -30,6 +25,10 @@ export function shown(value, digits = 4) {
   return String(Number(value.toPrecision(digits))).replace("-", "−");
 }
 
+/** An error: what only rounding keeps from zero is zero. */
+export const shownError = (value, digits = 4) =>
+  typeof value === "number" && Math.abs(value) < ROUNDING ? "0 (to rounding)" : shown(value, digits);
+
 export async function copy(text, button) {
   const before = button.textContent;
   try {
@@ -39,4 +38,11 @@ export async function copy(text, button) {
     button.textContent = "Select and copy by hand";
   }
   setTimeout(() => (button.textContent = before), 1500);
+}
+
+/** Hand the visitor a file. */
+export function save(text, name, type) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  el("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

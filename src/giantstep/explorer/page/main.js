@@ -2,166 +2,220 @@
 
 import { about as learn } from "./api.js";
 import { Card } from "./card.js";
-import { build } from "./controls.js";
-import { copy, el, shown } from "./dom.js";
-import { Question } from "./questions.js";
-import { decode, encode, EXAMPLES } from "./state.js";
+import { Controls } from "./controls.js";
+import { copy, el } from "./dom.js";
+import { History } from "./history.js";
+import { PRESETS } from "./presets.js";
+import { Rounds } from "./rounds.js";
+import { Simulation } from "./simulation.js";
+import { decode, difference, encode, initialOf, MOST_PINS } from "./state.js";
+import { summarise } from "./summary.js";
 import { CARDS } from "./views.js";
 
 const byId = (id) => document.getElementById(id);
-const about = await learn();
-const initial = { ...about.initial, quantity: "test_error" }; // what is shown of the curve is the page's own setting
-let settings = decode(location.hash.slice(1), initial);
+const alarm = byId("alarm");
+const say = (...sentences) => alarm.replaceChildren(...sentences.map((text) => el("p", { class: "message error" }, text)));
 
-const alarm = el("div", { id: "alarm", role: "alert" });
-byId("views").prepend(alarm);
-const showSettings = build(byId("controls"), about, initial, (name, value) => change({ [name]: value }));
-const cards = CARDS.map((kind) => ({ kind, card: new Card(kind), questions: new Map() }));
-byId("views").append(...cards.map(({ card }) => card.element));
-const simulation = new Question("simulate", about.views.simulate, false, () => refresh(cards[0]));
-const [runButton, progress, remark] = simulationControls(cards[0].card);
-
-function change(changed) {
-  settings = { ...settings, ...changed };
-  const text = encode(settings, initial);
-  history.replaceState(null, "", text ? `#${text}` : location.pathname);
-  update();
-}
-
-/** Ask what the settings make necessary, and draw what is there. */
-function update() {
-  for (const entry of cards) {
-    const asks = entry.kind.asks(settings);
-    for (const [key, question] of entry.questions) {
-      if (!(key in asks)) {
-        question.drop();
-        entry.questions.delete(key);
-      }
-    }
-    for (const [key, [view, changed]] of Object.entries(asks)) {
-      if (!entry.questions.has(key)) {
-        entry.questions.set(key, new Question(view, about.views[view], entry.kind.patient, () => refresh(entry)));
-      }
-      entry.questions.get(key).want({ ...settings, ...changed });
-    }
-    refresh(entry);
-  }
-}
-
-const pending = new Set();
-
-/** Draw a card, at most once per frame. */
-function refresh(entry) {
-  if (pending.has(entry)) return;
-  pending.add(entry);
-  requestAnimationFrame(() => {
-    pending.delete(entry);
-    render(entry);
-  });
-}
-
-function render(entry) {
-  const { kind, card, questions } = entry;
-  const answers = Object.fromEntries([...questions].map(([key, question]) => [key, question.answer]));
-  if (kind.id === "curve") showSimulation(answers);
-  const all = [...questions.values()];
-  const times = all.map((question) => question.milliseconds).filter((time) => time !== undefined);
-  card.busy(all.some((question) => question.busy), times.length ? Math.max(...times) : undefined);
-  card.element.classList.toggle("failed", all.every((question) => question.error));
-  kind.draw(card, answers, settings);
-  card.python(kind.codes(answers).filter((pair) => pair && pair[1]));
-  sayAll();
-  if (kind.id === "learned") summarise(answers.learned);
-}
-
-/** A sentence that several cards have to say is said once, above them. */
-function sayAll() {
-  const said = cards.map(({ questions }) => new Set([...questions.values()].map((q) => q.error).filter(Boolean)));
-  const count = new Map();
-  for (const sentences of said) for (const text of sentences) count.set(text, (count.get(text) ?? 0) + 1);
-  const common = [...count].filter(([, times]) => times > 1).map(([text]) => text);
-  if (JSON.stringify(common) !== alarm.dataset.said) {
-    alarm.dataset.said = JSON.stringify(common);
-    alarm.replaceChildren(...common.map((text) => el("p", { class: "message error" }, text)));
-  }
-  cards.forEach(({ kind, card, questions }, i) => {
-    const minor = new Set(kind.optional?.map((key) => questions.get(key)?.error));
-    const own = [...said[i]].filter((text) => !common.includes(text));
-    const notes = new Set([...questions.values()].flatMap((question) => question.answer?.notes ?? []));
-    card.say(own.filter((text) => !minor.has(text)), [...own.filter((text) => minor.has(text)), ...notes]);
-  });
-}
-
-function summarise(learned) {
-  if (!learned) return;
-  const { point, layer } = learned;
-  const facts = [
-    ["Test error", point.test_error, `at α = ${shown(settings.alpha, 3)}`],
-    ...(point.test_error_01 === undefined ? [] : [["Wrong signs", point.test_error_01, "share, test"]]),
-    ["Training error", point.train_error, "against the labels"],
-    ["r", layer.r, "strength of the spike"],
-    ["γ", layer.gamma, "alignment with the target"],
-    ["c", layer.c, "squared row norm without it"],
-  ];
-  byId("summary").replaceChildren(...facts.map(([name, value, words]) =>
-    el("div", {}, el("dt", {}, name), el("dd", {}, [value].flat(2).map((v) => shown(v, 4)).join(", ")), el("dd", { class: "words" }, words))));
-}
-
-function simulationControls(card) {
-  const button = el("button", { type: "button", class: "primary", id: "simulate" }, "Simulate");
-  const bar = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Progress of the simulation" });
-  const text = el("span", { class: "remark", role: "status" });
-  button.addEventListener("click", () => {
-    if (simulation.busy) {
-      simulation.drop();
-      simulation.stopped = true;
-    } else {
-      simulation.drop();
-      simulation.answer = simulation.error = undefined;
-      simulation.stopped = false;
-      simulation.want(settings);
-      simulation.asked = simulation.key;
-    }
-    refresh(cards[0]);
-  });
-  card.actions.append(button, bar, text);
-  return [button, bar, text];
-}
-
-/** Points of the simulation are shown as long as they belong to the settings. */
-function showSimulation(answers) {
-  const current = JSON.stringify(simulation.part(settings)) === simulation.asked;
-  if (!current && simulation.busy) {
-    simulation.drop();
-    simulation.stopped = true;
-  }
-  const { answer, error, busy } = simulation;
-  if (current) answers.simulation = answer;
-  runButton.textContent = busy ? "Cancel" : `Simulate at d = ${settings.d}`;
-  progress.hidden = !busy;
-  progress.value = busy && answer ? answer.trial / answer.trials : 0;
-  remark.classList.toggle("error", Boolean(current && error));
-  remark.textContent = current && error ? error
-    : busy ? `${answer?.trial ?? 0} of ${settings.trials} networks trained`
-    : simulation.stopped ? `cancelled after ${answer?.trial ?? 0} trials`
-    : current && answer ? `${answer.trial} networks; bars are standard errors` : "";
-}
-
-byId("share").addEventListener("click", (event) => copy(location.href, event.currentTarget));
-byId("reset").addEventListener("click", () => adopt({ ...initial }));
-byId("examples").append(el("option", { value: "" }, "choose…"), ...EXAMPLES.map(([title], i) => el("option", { value: i }, title)));
-byId("examples").addEventListener("change", (event) => {
-  if (event.target.value !== "") adopt(decode(EXAMPLES[Number(event.target.value)][1], initial));
+/** Plotly's script, from the server. */
+const charts = (version) => new Promise((resolve, reject) => {
+  document.head.append(el("script", { src: `plotly.min.js?${version}`, onload: resolve, onerror: reject }));
 });
-window.addEventListener("hashchange", () => adopt(decode(location.hash.slice(1), initial)));
-new ResizeObserver(() => cards.forEach(refresh)).observe(byId("views"));
 
-function adopt(wanted) {
-  settings = wanted;
-  showSettings(settings);
-  change({});
+async function begin() {
+  const about = await learn();
+  if (!about.plotly) throw new Error(about.missing);
+  await charts(about.plotly).catch(() => {
+    throw new Error("The charts could not be loaded; is giantstep explore still running?");
+  });
+  new Page(about);
 }
 
-showSettings(settings);
-update();
-document.documentElement.dataset.ready = "true";
+const SHARE = 8; // times as long as it takes to draw it, a picture beside the curve rests: the hand comes first
+const same = (some, others) => some.length === others?.length && some.every((value, i) => value === others[i]);
+
+class Page {
+  constructor(about) {
+    this.about = about;
+    this.initial = initialOf(about.controls);
+    this.settings = decode(location.hash.slice(1), this.initial);
+    this.pending = new Set();
+    this.controls = new Controls(byId("controls"), about, (changed) => this.change(changed));
+    this.history = new History({ undo: byId("undo"), redo: byId("redo") }, (text) => this.adopt(decode(text, this.initial)));
+    this.cards = CARDS.map((kind) => this.card(kind));
+    const { card } = this.cards[0];
+    this.simulation = new Simulation(card, about.views.simulate.uses, () => this.settings, () => this.refresh(this.cards[0]));
+    this.pins = el("span", { class: "pins" });
+    card.actions.append(el("button", { type: "button", id: "pin", title: "Keep these curves in grey, to compare", onclick: () => this.pin() }, "Pin"), this.pins);
+    this.buttons();
+    this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.dark.addEventListener("change", () => this.cards.forEach((entry) => this.refresh(entry)));
+    this.adopt(this.settings);
+    document.documentElement.dataset.ready = "true";
+  }
+
+  card(kind) {
+    const entry = { kind, until: 0 };
+    entry.card = new Card(kind, kind.pick && ((point) => this.pick(kind.pick(point, this.settings))));
+    entry.rounds = new Rounds({ asks: kind.asks, main: kind.main }, this.about.views, () => this.refresh(entry));
+    entry.card.last = () => entry.rounds;
+    (kind.id === "curve" ? byId("stage") : byId("views")).append(entry.card.element);
+    new IntersectionObserver(([{ isIntersecting }]) => {
+      entry.visible = isIntersecting; // what is out of sight is asked when the settings rest, and drawn when it is seen
+      entry.rounds.patient = !isIntersecting;
+      this.refresh(entry);
+    }).observe(entry.card.element);
+    return entry;
+  }
+
+  buttons() {
+    byId("share").addEventListener("click", (event) => {
+      this.history.write();
+      copy(location.href, event.currentTarget);
+    });
+    byId("reset").addEventListener("click", () => this.take({ ...this.initial }));
+    const examples = byId("examples");
+    examples.append(el("option", { value: "" }, "choose…"), ...Object.entries(PRESETS).map(([group, list]) =>
+      el("optgroup", { label: group }, ...list.map(([title, text]) => el("option", { value: `#${text}` }, title)))));
+    examples.addEventListener("change", () => {
+      if (examples.value) this.take(decode(examples.value.slice(1), this.initial));
+    });
+  }
+
+  /** A change by hand: it may be one of many, so the answers may be drafts. */
+  change(changed) {
+    this.settings = { ...this.settings, ...changed };
+    this.history.record(encode(this.settings, this.initial));
+    if (Object.keys(changed).length > 1 || "layer" in changed) this.controls.show(this.settings);
+    this.update(false);
+  }
+
+  /** A change by a click on a picture. */
+  pick(changed) {
+    this.change(changed);
+    this.controls.show(this.settings);
+  }
+
+  /** Other settings altogether, as a step of the history. */
+  take(settings) {
+    this.history.record(encode(settings, this.initial));
+    this.adopt(settings);
+  }
+
+  adopt(settings) {
+    this.settings = settings;
+    this.controls.show(settings);
+    this.update(true);
+  }
+
+  pin() {
+    const { pins, ...rest } = this.settings;
+    const pin = encode(rest, this.initial);
+    const { frame, behind } = this.cards[0].rounds;
+    if (pins.includes(pin) || !frame || behind) return; // there is nothing to keep before there is an answer
+    this.take({ ...this.settings, pins: [...pins, pin].slice(-MOST_PINS) });
+  }
+
+  /** What is pinned, as settings with words for the legend. */
+  readPins() {
+    this.pinned = this.settings.pins.map((text) => {
+      const pin = decode(text, this.initial);
+      return { ...pin, words: difference(pin, this.settings, this.about.controls) || "these settings" };
+    });
+    const words = this.pinned.map((pin) => pin.words).join("\n");
+    if (words === this.pins.dataset.words) return;
+    this.pins.dataset.words = words;
+    this.pins.replaceChildren(...this.settings.pins.map((text, i) => el("button", {
+      type: "button", class: "unpin", title: "Take this pin away", "aria-label": `Unpin ${this.pinned[i].words}`,
+      onclick: () => this.take({ ...this.settings, pins: this.settings.pins.filter((other) => other !== text) }),
+    }, `${this.pinned[i].words} ×`)));
+  }
+
+  /** Ask what the settings make necessary, and draw what is there. */
+  update(atRest) {
+    this.readPins();
+    const well = this.controls.mark(this.settings, new Map());
+    for (const entry of this.cards) {
+      entry.card.element.classList.toggle("invalid", !well);
+      if (well) entry.rounds.want({ ...this.settings, pinned: this.pinned }, atRest);
+      this.refresh(entry);
+    }
+    byId("summary").classList.toggle("invalid", !well);
+  }
+
+  /** Draw a card, at most once per frame. */
+  refresh(entry) {
+    if (this.pending.has(entry)) return;
+    this.pending.add(entry);
+    requestAnimationFrame(() => {
+      this.pending.delete(entry);
+      this.render(entry);
+    });
+  }
+
+  render(entry) {
+    const { kind, card, rounds } = entry;
+    card.state(rounds);
+    if (kind.id === "learned") summarise(byId("summary"), rounds);
+    const points = kind.id === "curve" ? this.simulation.show() : undefined;
+    if (rounds.frame && entry.visible) this.draw(entry, points);
+    this.complain();
+  }
+
+  /** Draw what has changed: the answers, or what the picture marks of the settings. */
+  draw(entry, points) {
+    const { kind, card, rounds: { frame, behind, moving } } = entry;
+    const settings = behind ? frame.settings : { ...this.settings, pinned: this.pinned };
+    const answers = { ...frame.answers, ...(points && !behind && { simulation: points }) };
+    const drawn = [frame.id, moving, this.dark.matches, ...Object.values(answers), ...kind.marks(settings)];
+    if (same(drawn, entry.drawn) || (behind && frame === entry.frame)) return;
+    const begun = performance.now(), rest = entry.until - begun;
+    if (rest > 0) return this.later(entry, rest);
+    Object.assign(entry, { drawn, frame });
+    const plot = kind.plot(answers, settings), words = typeof plot === "string";
+    if (!words) card.chart.draw(plot, moving);
+    const ended = performance.now();
+    entry.until = ended + (kind.id === "curve" ? 0 : SHARE * (ended - begun));
+    card.element.classList.toggle("empty", words);
+    card.facts.textContent = words ? plot : plot.facts ?? "";
+    card.python(kind.codes(answers).filter((pair) => pair && pair[1]));
+    return undefined;
+  }
+
+  later(entry, milliseconds) {
+    entry.timer ??= setTimeout(() => {
+      entry.timer = undefined;
+      this.refresh(entry);
+    }, milliseconds);
+  }
+
+  /** Refusals stand at their field; one that several cards have to say is said once, above them. */
+  complain() {
+    const fields = new Map(), count = new Map();
+    const said = this.cards.map(({ rounds }) => {
+      const current = rounds.round?.id === rounds.wanted?.id ? rounds.round : undefined;
+      return Object.entries(current?.errors ?? {}).map(([key, error]) =>
+        key.startsWith("pin") ? { text: `A pinned setting was refused: ${error.text}` } : error);
+    });
+    for (const errors of said) for (const { text, field } of errors) {
+      if (field) fields.set(field, text);
+      else count.set(text, (count.get(text) ?? 0) + 1);
+    }
+    this.controls.mark(this.settings, fields);
+    const common = [...count].filter(([, times]) => times > 1).map(([text]) => text);
+    if (JSON.stringify(common) !== alarm.dataset.said) {
+      alarm.dataset.said = JSON.stringify(common);
+      say(...common);
+    }
+    this.cards.forEach(({ card, rounds }, i) => {
+      const own = said[i].filter(({ text, field }) => !field && !common.includes(text)).map(({ text }) => text);
+      const notes = new Set(Object.values(rounds.frame?.answers ?? {}).flatMap((answer) => answer.notes ?? []));
+      const minor = rounds.refusal === undefined && rounds.frame !== undefined;
+      card.say(minor ? [] : own, [...(minor ? own : []), ...notes]);
+    });
+  }
+}
+
+begin().catch((error) => {
+  say(error.message);
+  document.documentElement.dataset.ready = "failed";
+});

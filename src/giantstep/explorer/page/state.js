@@ -1,16 +1,23 @@
-// The settings, and their form in the address: every one that is not at its initial value.
+// The settings, and their form in the address: every one that is not at its initial value, and those that are pinned.
 
-export function encode(settings, initial) {
+export const MOST_PINS = 3;
+
+/** The initial settings, from the server's list of controls. Pins are settings too, each in the form of an address. */
+export const initialOf = (controls) => ({ ...Object.fromEntries(controls.map(({ name, initial }) => [name, initial])), pins: [] });
+
+export function encode({ pins = [], ...settings }, initial) {
   const pairs = Object.entries(settings).filter(([name, value]) => value !== initial[name]);
-  return new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
+  const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]));
+  for (const pin of pins) text.append("pin", pin);
+  return text.toString();
 }
 
 /** Settings from the text after # in a link; names that are not known are left out. */
 export function decode(text, initial) {
-  const settings = { ...initial };
+  const settings = { ...initial, pins: [] };
   for (const [name, value] of new URLSearchParams(text)) {
-    if (!Object.hasOwn(initial, name)) continue;
-    settings[name] = parsed(value, initial[name]);
+    if (name === "pin" && settings.pins.length < MOST_PINS) settings.pins.push(value);
+    else if (name !== "pins" && Object.hasOwn(initial, name)) settings[name] = parsed(value, initial[name]);
   }
   return settings;
 }
@@ -19,19 +26,15 @@ export function decode(text, initial) {
 export function parsed(text, like) {
   if (typeof like === "boolean") return text === "true";
   if (typeof like !== "number") return text;
-  const typed = text.trim().replace("∞", "inf");
+  const typed = text.trim().replace("∞", "inf").replace("−", "-");
   const value = Number(typed);
   return typed === "" || !Number.isFinite(value) ? typed : value;
 }
 
-export const EXAMPLES = [
-  ["One step, tanh learns sin", ""],
-  ["Random features: no step at all", "eta=0&alpha0=0"],
-  ["A ReLU network", "activation=relu&target=tanh(2*x)&eta=1.5&alpha0=3"],
-  ["An expression as target", "target=sin(2*x) + 0.3*x**3&eta=3&alpha0=10&lam=0.01"],
-  ["Double descent: hardly any penalty", "lam=0.0001&eta=1&alpha0=1&noise=0.3&alpha_max=4"],
-  ["A population step, perfect information", "alpha0=inf&activation=erf&target=erf&eta=2"],
-  ["Three letters in the readout", "readout=ternary&eta=3&alpha0=8"],
-  ["Noisy labels, a robust loss", "loss=huber:0.5&noise=0.5&alpha_max=4"],
-  ["Classification: logistic loss of signs", "target=sign&loss=logistic&lam=0.05&quantity=test_error_01"],
-];
+/** In what `settings` differ from `others`, in symbols: "η̃ = 1, λ = 0.01". */
+export function difference(settings, others, controls) {
+  const page = ["quantity", "low", "high", "trials", "seed"];
+  return controls
+    .filter(({ name }) => settings[name] !== others[name] && !page.includes(name))
+    .map(({ name, symbol, label }) => `${symbol ?? label.toLowerCase()} = ${settings[name]}`).join(", ");
+}

@@ -1,0 +1,143 @@
+// Pictures of answers, as Plotly takes them. Curves differ in colour and dash, so that either suffices.
+
+import { dash, literally, theme } from "./chart.js";
+import { shown, shownError } from "./dom.js";
+
+const NAMES = {
+  test_error: "test error",
+  train_error: "training error",
+  test_error_01: "share of wrong signs, test",
+  train_error_01: "share of wrong signs, training",
+};
+const ALONG = {
+  alpha: "α, fit samples ÷ d", lam: "λ, ridge penalty", beta: "β, width ÷ d", eta: "η̃, learning rate ÷ d",
+  alpha0: "α₀, step samples ÷ d", r: "r, strength of the spike", gamma: "γ, alignment",
+};
+const LOG_RATIO = 30; // quantities that span more than this get a logarithmic axis
+const TAIL = 0.85; // share of the values that the map's shades tell apart
+const SHADES = ["#0d2b59", "#165690", "#2682a0", "#4faaa0", "#96cd96", "#dee8a0", "#fcf8d2"];
+const PINS = ["dot", "dashdot", "longdash"];
+
+const line = (name, x, y, colour, look = {}) =>
+  ({ type: "scatter", mode: "lines", name, x, y, line: { color: colour, width: 1.6, simplify: false, ...look.line }, hovertemplate: "%{y:.4g}", ...look.more });
+
+/** The quantity that a curve shows: for labels ±1, unless told otherwise, the share of wrong signs. */
+const quantityOf = (settings, answer) =>
+  settings.quantity !== "auto" && Object.hasOwn(NAMES, settings.quantity) ? settings.quantity : answer.test_error_01 ? "test_error_01" : "test_error";
+
+export function curve({ isotropic, exact, plain, bounds, simulation, ...rest }, settings) {
+  const main = exact ?? isotropic, name = quantityOf(settings, main), colours = theme();
+  if (!main[name]) return `Labels are not ±1 here, so there is no ${NAMES[name]}; choose another quantity.`;
+  const { x } = main, ends = [x[0], x.at(-1)], size = main.size ? `d = ${main.size}` : "d = ∞";
+  const level = (label, value, colour, style) => line(label, ends, [value, value], colour, { line: { dash: style, width: 1.3 } });
+  const traces = [];
+  if (name === "test_error" && bounds) {
+    traces.push(level("best linear method on the inputs", bounds.linear, colours.grey, "dot"));
+    if (main.along === "alpha" || main.along === "lam") {
+      if (settings.loss === "square") traces.push(level("reached by λ = ∞", bounds.upper, colours.grey, "dashdot"));
+      traces.push(level("lower bound for this layer", bounds.lower, colours.green, "longdash"));
+    }
+  }
+  if (plain?.[name]) {
+    const flat = !Array.isArray(plain[name]);
+    traces.push(flat ? level(`random features, ${size}`, plain[name], colours.orange, "solid") : line(`random features, ${size}`, plain.x, plain[name], colours.orange));
+  }
+  settings.pinned.forEach((pin, i) => {
+    const answer = rest[`pin${i}`];
+    if (answer?.[name]) traces.push(line(`pinned: ${literally(pin.words)}`, answer.x, answer[name], colours.grey, { line: { dash: PINS[i], width: 1.8 } }));
+  });
+  if (exact && isotropic?.[name]) traces.push(line("isotropic model", isotropic.x, isotropic[name], colours.purple, { line: { dash: "dash" } }));
+  const words = exact ? "network" : settings.layer === "spiked" ? "spiked features" : "network, isotropic model";
+  traces.push(line(`${words}, ${size}`, x, main[name], colours.blue, { line: { width: 2.6 }, more: { meta: "main" } }));
+  if (simulation?.[name]) {
+    const { mean, error } = simulation[name];
+    traces.push({
+      type: "scatter", mode: "markers", name: `simulation, d = ${simulation.d}, ${simulation.trial} of ${simulation.trials} trials`, x: simulation.x, y: mean,
+      error_y: { type: "data", array: error, color: colours.red, thickness: 1.4 }, marker: { color: colours.red, size: 7 }, hovertemplate: "%{y:.4g}", meta: "simulation",
+    });
+  }
+  const values = traces.flatMap((t) => t.y).filter((v) => v > 0), log = Math.max(...values) / Math.min(...values) > LOG_RATIO;
+  const here = settings[main.along];
+  return {
+    traces, names: [main.along, name], unified: true, keep: `${main.along} ${ends} ${name}`,
+    x: { title: ALONG[main.along], log: main.log, range: ends },
+    y: { title: NAMES[name], log },
+    shapes: here >= ends[0] && here <= ends[1] ? [{ type: "line", x0: here, x1: here, yref: "paper", y0: 0, y1: 1, line: { color: colours.soft, dash: "dot", width: 1.2 } }] : [],
+  };
+}
+
+export function learned({ learned: answer, ...rest }, settings) {
+  const colours = theme(), { x, truth } = answer;
+  const traces = [line("target", x, truth, colours.orange)];
+  settings.pinned.forEach((pin, i) => {
+    if (rest[`pin${i}`]) traces.push(line(`pinned: ${literally(pin.words)}`, x, rest[`pin${i}`].learned, colours.grey, { line: { dash: PINS[i] } }));
+  });
+  traces.push(line("network, on average", x, answer.learned, colours.blue, { line: { width: 2.6 }, more: { meta: "main" } }));
+  return { traces, names: ["x", "output"], unified: true, keep: "x", x: { title: "x, projection on the target's direction" }, y: { title: "output" } };
+}
+
+export function basis({ mu }) {
+  const colours = theme(), most = mu.curves.length > 4 ? [mu.curves[0], mu.curves.at(-1)] : mu.curves;
+  const traces = most.flatMap(({ letter, ...curves }, i) => ["mu0", "mu1", "mu2"].map((name, k) =>
+    line(`μ${"₀₁₂"[k]}${letter === null ? "" : `, letter ${shown(letter, 3)}`}`, mu.kappa, curves[name],
+      [colours.blue, colours.orange, colours.green][k], { line: { dash: dash(letter === null ? k : i), width: 2 }, more: { meta: i + k === 0 ? "main" : undefined } })));
+  return { traces, names: ["kappa", "coefficient"], unified: true, keep: "kappa", x: { title: "κ, projection on the spike" }, y: { title: "coefficient" } };
+}
+
+export function map({ map: answer, best }, settings) {
+  const { strength: x, lam: y, name } = answer, symbol = name === "eta" ? "η̃" : "r";
+  const errors = y.map((_, j) => x.map((_, i) => answer.test_error[i][j])); // rows of equal λ
+  const sorted = errors.flat().filter((v) => v > 0).toSorted((a, b) => a - b);
+  const low = sorted[0], high = sorted[Math.floor(TAIL * (sorted.length - 1))]; // errors explode in corners: one shade
+  const ticks = [0, 0.5, 1].map((t) => low * (high / low) ** t);
+  const traces = [{
+    type: "heatmap", x, y, z: errors.map((row) => row.map((v) => (v > 0 ? Math.log(v) : null))), customdata: errors, meta: "main", name: "",
+    zmin: Math.log(low), zmax: Math.log(high), colorscale: SHADES.map((shade, i) => [i / (SHADES.length - 1), shade]), hoverongaps: false,
+    hovertemplate: `${symbol} = %{x:.3g}, λ = %{y:.3g}<br>test error %{customdata:.4g}`,
+    colorbar: { thickness: 10, len: 0.9, outlinewidth: 0, tickvals: ticks.map(Math.log), ticktext: ticks.map((v, i) => (i === 2 ? `≥ ${shown(v, 2)}` : shown(v, 2))) },
+  }];
+  const spot = (label, at, marker) => traces.push({ type: "scatter", mode: "markers", name: label, x: [at.strength], y: [at.lam], marker: { size: 13, line: { width: 1.6, color: "#fff" }, ...marker }, hovertemplate: label });
+  const strength = settings[name];
+  if (strength > 0 && settings.lam > 0) spot("you are here", { strength, lam: settings.lam }, { symbol: "cross", color: "#10161d" });
+  const found = best?.best ?? answer.best;
+  if (found) {
+    const kind = best ? "optimum" : settings.loss === "square" && name === "eta" ? "best of the map so far" : "best of the map";
+    const place = `${symbol} = ${shown(found.strength, 3)}, λ = ${shown(found.lam, 3)}`;
+    spot(`${kind}: error ${shownError(found.error)} at ${place}${best?.at_end ? " (at the map's edge)" : ""}`, found, { symbol: "star", color: "#f0a800", line: { width: 1.2, color: "#10161d" } });
+  }
+  const edges = (values) => [values[0] ** 1.5 / values[1] ** 0.5, values.at(-1) ** 1.5 / values.at(-2) ** 0.5]; // half a cell beyond
+  return { traces, names: [name, "lam"], keep: `${name} lam`, x: { title: ALONG[name], log: true, range: edges(x) }, y: { title: ALONG.lam, log: true, range: edges(y) } };
+}
+
+export function spectrum({ isotropic, exact }, settings) {
+  const colours = theme(), answer = exact ?? isotropic;
+  const words = answer.bulk === "exact" ? "bulk" : settings.layer === "spiked" ? "bulk" : "bulk of the isotropic model";
+  const traces = bulkOf(answer, words, colours.blue, { line: { width: 2.4 }, more: { fill: "tozeroy", meta: "main" } });
+  if (answer.bulk === "exact" && isotropic) traces.push(...bulkOf(isotropic, "isotropic model", colours.purple, { line: { dash: "dash" } }));
+  const top = Math.max(...traces.flatMap((t) => t.y).filter((v) => v !== null), 1e-12);
+  const stems = (values, label, colour, symbol) => {
+    if (values.length) traces.push({
+      type: "scatter", mode: "lines+markers", name: `${label} at ${values.map((v) => shown(v, 3)).join(", ")}`, x: values.flatMap((v) => [v, v, v]),
+      y: values.flatMap(() => [0, 0.4 * top, null]), line: { color: colour, width: 1.6 }, marker: { color: colour, symbol, size: values.flatMap(() => [0, 9, 0]) }, hovertemplate: "%{x:.4g}",
+    });
+  };
+  stems(answer.outlier.filter((v) => v !== null), "outlier", colours.red, "diamond");
+  stems((answer.spike ?? []).filter((v) => v !== null && v > 0), "spike of the mean", colours.orange, "square");
+  return { traces, names: ["eigenvalue", "mass_per_log"], facts: factsOf(answer, settings), keep: "spectrum", x: { title: "eigenvalue", log: true }, y: { title: "mass per unit of ln(eigenvalue)" } };
+}
+
+/** One curve per interval of the bulk, as mass per unit of the logarithm: areas on the picture are shares. */
+function bulkOf({ eigenvalue, density, edge }, label, colour, look) {
+  return edge.filter(([low]) => low !== null).map(([low, high], i) => {
+    const inside = eigenvalue.map((v, k) => [v, density[k]]).filter(([v]) => v !== null && v >= low && v <= high);
+    return { ...line(label, inside.map(([v]) => v), inside.map(([v, p]) => v * p), colour, look), showlegend: i === 0, legendgroup: label };
+  });
+}
+
+function factsOf({ mass_at_zero: zero, spike_per_d: perD }, settings) {
+  const growing = (perD ?? []).filter((v) => v !== null && v > 1e-9).map((v) => `${shown(v, 3)}·d`);
+  const facts = [];
+  if (zero > 1e-12) facts.push(`${shown(100 * zero, 3)} % of the eigenvalues are zero`);
+  if (growing.length && !settings.finite) facts.push(`the features' mean makes ${growing.length > 1 ? "spikes" : "a spike"} at ${growing.join(", ")}, far to the right`);
+  return facts.join("; ");
+}

@@ -1,0 +1,38 @@
+// Settings worth a look: each is what comes after # in a link.
+
+const link = (settings, ...pins) => {
+  const text = new URLSearchParams(settings);
+  for (const pin of pins) text.append("pin", new URLSearchParams({ ...settings, ...pin }).toString());
+  return text.toString();
+};
+
+const network = { activation: "tanh", eta: 1, low: 0.2, high: 9 };
+const spiked = { layer: "spiked", r: 1, low: 0.2, high: 3.2 };
+
+export const PRESETS = {
+  "To begin with": [
+    ["One step, tanh learns sin", ""],
+    ["Random features: no step at all", link({ eta: 0, alpha0: 0 })],
+    ["A ReLU network", link({ activation: "relu", target: "tanh(2*x)", eta: 1.5, alpha0: 3 })],
+    ["An expression as target", link({ target: "sin(2*x) + 0.3*x**3", eta: 3, alpha0: 10, lam: 0.01 })],
+    ["Double descent: hardly any penalty", link({ lam: 0.0001, eta: 1, alpha0: 1, noise: 0.3, high: 4 })],
+    ["A population step, perfect information", link({ alpha0: "inf", activation: "erf", target: "erf", eta: 2 })],
+    ["Three letters in the readout", link({ readout: "ternary", eta: 3, alpha0: 8 })],
+    ["Noisy labels, a robust loss", link({ loss: "huber:0.5", noise: 0.5, high: 4 })],
+    ["Classification: logistic loss of signs", link({ target: "sign", loss: "logistic", lam: 0.05 })],
+  ],
+  "The paper's figures": [
+    ["1  The learned function bends", link({ target: "tanh", eta: 2.5, alpha0: 2.5, lam: 0.01 }, { alpha0: 0.5 }, { alpha0: 1 })],
+    ["2  One step beats every linear method: tanh", link({ ...network, target: "tanh", lam: 0.01, alpha0: 100 }, { alpha0: 1 }, { alpha0: 10 })],
+    ["2  One step beats every linear method: sin", link({ ...network, lam: 0.1, alpha0: 100 }, { alpha0: 1 }, { alpha0: 10 })],
+    ["3  What one step can learn at all", link({ layer: "spiked", along: "lam", low: 0.005, high: 100, alpha: 4 }, { alpha: 1 }, { alpha: 16 })],
+    ["4  Spikes of several strengths: sin features, signs", link({ ...spiked, activation: "sin", target: "sign", quantity: "test_error" }, { r: 0.2 }, { r: 0.5 })],
+    ["4  Spikes of several strengths: tanh", link({ ...spiked, target: "tanh" }, { r: 0.2 }, { r: 0.5 })],
+    ["4  Spikes of several alignments: tanh", link({ ...spiked, target: "tanh", gamma: 0.8 }, { gamma: 0.5 }, { gamma: 1 })],
+    ["5  Wider networks", link({ eta: 1, alpha0: 1.5, alpha: 1.2, along: "beta", low: 0.15, high: 3.3 })],
+    ["6  Letters of both signs", link({ ...spiked, activation: "relu", target: "relu", bulk: "orthogonal", readout: "rademacher" }, { readout: "uniform" })],
+    ["7  The basis functions: tanh", link({ ...spiked, r: 2 })],
+    ["7  The basis functions: sin", link({ ...spiked, activation: "sin", r: 2 })],
+    ["8  Eigenvalues of the features", link({ ...spiked, activation: "sign", alpha: 1 })],
+  ],
+};

@@ -1,0 +1,186 @@
+"""Warm processes that answer one question after another; each is ended only when nobody wants its answer any more.
+
+They are forked, in milliseconds, from a small server that has the library loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+from ..errors import ExpressionError, GiantstepError
+from .blame import blamed
+from .settings import Settings
+from .views import VIEWS
+
+KINDS = {"quick": "quick", "late": "patient", "heavy": "patient", "simulation": "simulation"}  # of each lane
+_WARM = {"quick": 2, "patient": 1}  # processes that wait for questions from the beginning
+_POLITE = 5  # niceness of all that is not quick, so that sliders stay so
+_RETIRES = 1000  # questions after which a process is replaced, whatever it has gathered by then
+_SILENT = 0.3  # seconds before the first word on progress, and between two
+
+Message = tuple[str, Any]  # what it is ("line", "refused", "failed", "end") and what it says
+
+
+class Worker:
+    """One process, and our end of the pipe to it."""
+
+    def __init__(self, context: Any, kind: str):
+        self.kind, self.asked, self.working = kind, 0, False
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_live, args=(kind, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def ask(self, view: str, settings: Settings, coarse: bool) -> None:
+        self.asked += 1
+        self.working = True
+        self.pipe.send((view, settings, coarse))
+
+    def hear(self, seconds: float) -> Message | None:
+        """The next message, None if there is none for so long; EOFError if the process has ended."""
+        if not self.pipe.poll(seconds):
+            return None
+        message = self.pipe.recv()
+        self.working = message[0] == "line"
+        return message
+
+    def end(self) -> None:
+        self.pipe.close()
+        self.process.kill()  # it has nothing to tidy up, and does not hear anything softer while it computes
+        self.process.join()
+
+
+class Workers:
+    """All processes: those that wait, by kind, and those at work."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["giantstep.explorer.preload"])
+        self._idle: dict[str, list[Worker]] = {"quick": [], "patient": []}
+        self.busy: set[Worker] = set()
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._closed = False
+        threading.Thread(target=self._warm_up, daemon=True).start()
+
+    @contextmanager
+    def lend(self, kind: str) -> Iterator[Worker]:
+        """A worker for one question. One that is left in the middle of it is ended, and another takes its place."""
+        self._ready.wait()
+        with self._lock:
+            worker = self._idle[kind].pop() if self._idle.get(kind) else None
+        worker = worker or Worker(self._context, kind)
+        with self._lock:
+            self.busy.add(worker)
+        try:
+            yield worker
+        finally:
+            with self._lock:
+                self.busy.discard(worker)
+                keep = (
+                    kind in self._idle and not worker.working and worker.asked < _RETIRES and not self._closed
+                )
+                if keep:
+                    self._idle[kind].append(worker)
+            if not keep:
+                worker.end()
+                if kind in self._idle:
+                    threading.Thread(target=self._add, args=(kind,), daemon=True).start()
+
+    def close(self) -> None:
+        """End all work."""
+        with self._lock:
+            self._closed = True
+            workers = [*self.busy, *self._idle["quick"], *self._idle["patient"]]
+            self._idle = {"quick": [], "patient": []}
+        for worker in workers:
+            worker.process.kill()
+
+    def _warm_up(self) -> None:
+        # what is started here inherits it: a Ctrl-C in the terminal is for us alone, who end the others quietly
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            for kind, count in _WARM.items():
+                for _ in range(count):
+                    self._add(kind)
+                    self._ready.set()  # the server of processes runs: whoever needs one gets one
+        finally:
+            self._ready.set()
+
+    def _add(self, kind: str) -> None:
+        """Have one more process waiting, if none is."""
+        with self._lock:
+            if self._closed or len(self._idle[kind]) >= _WARM[kind]:
+                return
+        worker = Worker(self._context, kind)
+        with self._lock:
+            if not self._closed:
+                self._idle[kind].append(worker)
+                return
+        worker.end()
+
+
+def sentence(error: GiantstepError) -> str:
+    """One line for the page."""
+    if isinstance(error, ExpressionError):
+        return f"{error.reason} (column {error.position + 1} of {error.text[:80]!r})"
+    return " ".join(str(error).split()).removeprefix("--")
+
+
+def messages(view: str, settings: Settings, coarse: bool = False, report: Any = None) -> Iterator[Message]:
+    """What a process has to say on a view: lines and an end, or why not. Tracebacks go to the terminal alone."""
+    try:
+        for line in VIEWS[view].lines(settings, coarse, report or (lambda share: None)):
+            yield "line", json.dumps(line, allow_nan=False)
+        yield "end", None
+    except GiantstepError as error:
+        yield "refused", (sentence(error), blamed(settings))
+    except (MemoryError, ArithmeticError) as error:
+        yield "refused", (f"these values are too extreme to compute with ({type(error).__name__})", None)
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        text = f"the computation failed ({type(error).__name__}); the terminal has the details"
+        yield "failed", (text, None)
+
+
+class _Progress:
+    """Sends the share that is done as a line, now and then."""
+
+    def __init__(self, pipe: Connection):
+        self.pipe, self.next = pipe, time.monotonic() + _SILENT
+
+    def __call__(self, share: float) -> None:
+        if share < 1.0 and time.monotonic() >= self.next:
+            self.next = time.monotonic() + _SILENT
+            self.pipe.send(("line", json.dumps({"progress": round(float(share), 3)})))
+
+
+def _live(kind: str, pipe: Connection) -> None:
+    """The life of a process."""
+    from ..simulation.draw import draw_threads
+    from ..simulation.schedule import cap_threads, end_with_parent
+
+    if kind == "simulation":
+        cap_threads(draw_threads())
+    else:  # one thread, as `preload` has arranged
+        end_with_parent()
+    if kind != "quick":
+        os.nice(_POLITE)
+    while True:
+        try:
+            view, settings, coarse = pipe.recv()
+        except EOFError:
+            return
+        for message in messages(view, settings, coarse, _Progress(pipe)):
+            pipe.send(message)

@@ -1,0 +1,135 @@
+"""The pictures of `plot` as Plotly figures: zoom, values under the pointer, curves that come and go with a click."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from . import style
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    import xarray as xr
+
+    from .plot import Curve, Drawing
+
+_DASHES = ("solid", "dash", "dot", "dashdot")  # in the order of `style.look`
+_MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
+_LETTERS = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "kappa": "κ", "lambda": "λ",
+    "mu": "μ", "psi": "ψ", "chi": "χ", "rho": "ρ", "Delta": "Δ", "ell": "ℓ", "infty": "∞", "partial": "∂",
+    "tilde": "\u0303", "bar": "\u0304", "hat": "\u0302", "overline": "", "theta": "θ", "cdot": "·",
+}  # fmt: skip
+_ACCENTS = ("tilde", "bar", "hat")
+
+
+def figure(drawing: Drawing) -> go.Figure:
+    """The figure: lines for what is exact, points with bars for what was measured."""
+    try:
+        from plotly.subplots import make_subplots
+    except ImportError:
+        raise ParameterError(
+            "interactive = True needs plotly, which is not installed; pip install 'giantstep[explore]', or leave it out"
+        ) from None
+    below = drawing.compared
+    rows = (
+        {"rows": 2, "row_heights": [0.75, 0.25], "shared_xaxes": True, "vertical_spacing": 0.05}
+        if below
+        else {}
+    )
+    found = make_subplots(**rows)
+    for index, (curve, line) in enumerate(zip(drawing.curves, drawing.lines, strict=True)):
+        for trace in _traces(curve, line.values if drawing.theory else None, drawing.x, index, drawing):
+            found.add_trace(trace, row=1, col=1)
+        if below:
+            found.add_trace(_residuals(curve, drawing.x, index, len(drawing.curves)), row=2, col=1)
+    _decorate(found, drawing)
+    return found
+
+
+def html(text: str) -> str:
+    """A text with symbols, as $\\alpha_0 = 1$, in letters and HTML: notebooks may have no MathJax."""
+    return re.sub(r"\$([^$]*)\$", lambda match: _letters(match.group(1)), text)
+
+
+def _letters(tex: str) -> str:
+    for accent in _ACCENTS:  # an accent comes after its letter
+        tex = re.sub(rf"\\{accent}\s*(\\[A-Za-z]+|\w)", lambda m, a=accent: m.group(1) + f"\\{a} ", tex)
+    tex = re.sub(r"\\([A-Za-z]+) ?", lambda m: _LETTERS.get(m.group(1), m.group(1)), tex)
+    tex = re.sub(r"_\{?(\w+)\}?", r"<sub>\1</sub>", tex)
+    return re.sub(r"[{}\\]", "", tex)
+
+
+def _traces(curve: Curve, theory: xr.DataArray | None, x: str, index: int, drawing: Drawing) -> list[Any]:
+    import plotly.graph_objects as go
+
+    from .plot import along, parts, values_along
+
+    line, points, bars = parts(curve.values)
+    line = theory if theory is not None else line
+    colour = _colour(index, len(drawing.curves))
+    name = html(curve.label) or html(style.symbol(curve.values))
+    shared = {"name": name, "legendgroup": str(index), "hovertemplate": "%{y:.4g}"}
+    traces: list[Any] = []
+    if line is not None:
+        look = {"color": colour, "dash": _DASHES[index % len(_DASHES)], "width": 2}
+        traces.append(
+            go.Scatter(x=along(line, x), y=values_along(line, x), mode="lines", line=look, **shared)
+        )
+    if points is not None and bars is not None:
+        marker = {"color": colour, "symbol": _MARKERS[index % len(_MARKERS)], "size": 7}
+        traces.append(
+            go.Scatter(
+                x=along(points, x),
+                y=values_along(points, x),
+                mode="markers",
+                marker=marker,
+                error_y={"type": "data", "array": values_along(bars, x)},
+                showlegend=not traces,
+                **shared,
+            )
+        )
+    return traces
+
+
+def _residuals(curve: Curve, x: str, index: int, count: int) -> Any:
+    import plotly.graph_objects as go
+
+    from .plot import along, values_along
+
+    z = curve.values.sel(part="z")
+    marker = {"color": _colour(index, count), "symbol": _MARKERS[index % len(_MARKERS)]}
+    return go.Scatter(
+        x=along(z, x), y=values_along(z, x), mode="markers", marker=marker, showlegend=False,
+        legendgroup=str(index), name="z", hovertemplate="z = %{y:.2f}",
+    )  # fmt: skip
+
+
+def _colour(index: int, count: int) -> str:
+    from matplotlib.colors import to_hex
+
+    return to_hex(style.look(index, count).color)
+
+
+def _decorate(found: go.Figure, drawing: Drawing) -> None:
+    dataset, x, names = drawing.dataset, drawing.x, drawing.names
+    found.update_layout(
+        template="simple_white",
+        title={"text": html(style.title(dataset)), "font": {"size": 13}},
+        hovermode="x unified",
+        showlegend=len(drawing.curves) > 1,
+        margin={"t": 50, "r": 20},
+    )
+    words = html(style.axis_label(dataset[x])) if x in dataset.coords else x
+    found.update_xaxes(title_text=words, row=2 if drawing.compared else 1, col=1)
+    found.update_yaxes(
+        title_text=html(style.axis_label(dataset[names[0]])) if len(names) == 1 else "", row=1, col=1
+    )
+    if style.spans_decades(drawing.abscissae):
+        found.update_xaxes(type="log")
+    if style.spans_decades(drawing.ordinates):
+        found.update_yaxes(type="log", row=1, col=1)
+    if drawing.compared:
+        found.update_yaxes(title_text="z, in standard errors", row=2, col=1)
+        found.add_hrect(y0=-1, y1=1, fillcolor="grey", opacity=0.12, line_width=0, row=2, col=1)  # type: ignore[arg-type]

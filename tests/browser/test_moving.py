@@ -1,0 +1,213 @@
+"""Settings that change: nothing on the page is of other settings than it seems, and every control does something."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from giantstep.explorer.settings import controls
+
+from .looking import Delayed, drawn, eventually, expect, settled, traces, unfold
+
+pytestmark = pytest.mark.browser
+
+OTHER = {  # a value for each setting that is not its initial one; those of the given spike need that layer
+    "activation": "relu", "target": "tanh", "noise": "0.4", "flips": "0.1", "latent_noise": "0.2", "layer": "spiked",
+    "eta": "1.5", "alpha0": "4", "r": "2", "gamma": "0.5", "c": "2", "beta": "2", "readout": "ternary",
+    "bulk": "isotropic", "alpha": "1", "lam": "1", "loss": "huber:0.5", "along": "lam", "low": "0.3", "high": "3",
+    "quantity": "train_error", "d": "200", "finite": True, "trials": "3", "seed": "1",
+}  # fmt: skip
+NOT_DRAWN = ("trials", "seed")  # they change simulations alone
+NEEDS = {"flips": "target=sign&", "latent_noise": "target=sign&", "d": "finite=true&"}
+NEEDS |= dict.fromkeys(("r", "gamma", "c"), "layer=spiked&")
+
+
+def shown(page: Any) -> dict[str, Any]:
+    """Every curve, and the place of the working point."""
+    mark = page.locator("#curve .chart").evaluate("(box) => box.layout.shapes.map(({ x0 }) => x0)")
+    return {"mark": mark} | {name: trace["y"] for name, trace in traces(page).items() if name != "main"}
+
+
+def test_every_setting_has_a_control_that_is_tried() -> None:
+    assert {control["name"] for control in controls()} == set(OTHER)
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_every_control_changes_the_address_and_the_curve(visit: Any, name: str) -> None:
+    start = NEEDS.get(name, "") + ("" if name == "bulk" else "bulk=isotropic")
+    page = visit(f"#{start}")
+    settled(page, "curve")
+    before = shown(page)
+    unfold(page)
+    field, value = page.locator(f"#set-{name}"), OTHER[name]
+    if value is True:
+        field.check()
+    elif field.evaluate("(field) => field.tagName") == "SELECT":
+        field.select_option(value)
+    else:
+        field.fill(value)
+    expect(page).to_have_url(re.compile(f"[#&]{name}="))
+    settled(page, "curve")
+    expect(page.locator("[aria-invalid]")).to_have_count(0)
+    assert name in NOT_DRAWN or shown(page) != before
+
+
+def test_every_example_opens_without_a_complaint(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    options = page.locator("#examples option").all()
+    assert len(options) > 20
+    for option in options[1:]:
+        title, value = option.inner_text(), option.get_attribute("value")
+        page.locator("#examples").select_option(value)
+        eventually(lambda: not page.locator("#curve.stale, #curve.busy, #learned.busy").count(), 120)
+        assert page.locator("[aria-invalid], .message.error").count() == 0, title
+        assert traces(page)["main"]["y"], title
+        if title == "An expression as target":
+            assert page.locator("#set-target").input_value() == "sin(2*x) + 0.3*x**3"
+
+
+def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve", "learned")
+    before = shown(page)
+    slow = Delayed(page, "curve", "learned")
+    page.locator("#examples").select_option(label="Classification: logistic loss of signs")
+    expect(page.locator("#curve")).to_have_class(re.compile("stale"))
+    expect(page.locator("#curve .status")).to_contain_text("computing")
+    expect(page.locator("#summary")).to_have_class(re.compile("stale"))
+    page.wait_for_timeout(
+        1500
+    )  # bounds and random features of the new settings have come: they wait for the curve
+    assert shown(page) == before
+    opacity = "(chart) => getComputedStyle(chart).opacity"
+    assert float(page.locator("#curve .chart").evaluate(opacity)) < 0.5
+    slow.let_go()
+    settled(page, "curve", "learned")
+    expect(page.locator("#curve.stale, #summary.stale")).to_have_count(0)
+    assert float(page.locator("#curve .chart").evaluate(opacity)) == 1
+    assert all(0 < share < 0.5 for share in traces(page)["main"]["y"])
+
+
+def test_a_late_second_curve_is_left_out_rather_than_kept(visit: Any) -> None:
+    page = visit("")
+    settled(page, "curve")
+    slow = Delayed(page, "random_features")
+    page.locator("#set-beta").fill("2")
+    eventually(lambda: "random features, d = ∞" not in traces(page))  # those of the old width are gone
+    assert "network, d = ∞" in traces(page)
+    slow.let_go()
+    eventually(lambda: "random features, d = ∞" in traces(page))
+
+
+def test_invalid_input_fades_what_it_no_longer_describes(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    page.locator("#set-lam").fill("-3")
+    expect(page.locator("#set-lam")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#set-lam-error")).to_have_text("Ridge penalty: must be from 0 to 1e6")
+    expect(page.locator("#curve")).to_have_class(re.compile("invalid"))
+    page.locator("#set-lam").fill("0.1")
+    expect(page.locator(".invalid")).to_have_count(0)
+
+
+def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
+    page = visit("")
+    settled(page, "curve")
+    moves = """async () => {
+      const slider = document.querySelector("#slide-eta"), box = document.querySelector("#curve .chart");
+      let pictures = 0;
+      box.on("plotly_afterplot", () => (pictures += 1));
+      for (let k = 0; k < 150 || (pictures < 4 && k < 3000); k += 1) {
+        slider.value = 80 + Math.round(60 * Math.sin(k / 50));
+        slider.dispatchEvent(new Event("input"));
+        await new Promise((done) => setTimeout(done, 20));
+      }
+      return pictures;
+    }"""
+    assert page.evaluate(moves) >= 4  # drawn on the way, not only at the end
+    settled(page, "curve")
+    fresh = visit(f"#{page.url.partition('#')[2]}")
+    settled(fresh, "curve")
+    assert shown(fresh) == shown(page)  # the last picture is that of the last setting, refined
+    assert len(traces(page)["main"]["x"]) == 80
+
+
+def test_a_slider_answers_to_the_keyboard(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    before = shown(page)
+    page.get_by_label("Learning rate ÷ d, slider").focus()
+    page.keyboard.press("PageUp")
+    expect(page.locator("#set-eta")).not_to_have_value("3")
+    expect(page).to_have_url(re.compile("eta="))
+    eventually(lambda: shown(page) != before)
+
+
+def test_a_click_on_the_curve_moves_the_working_point(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    box = page.locator("#curve .chart .nsewdrag").bounding_box()
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator("#set-alpha")).not_to_have_value("2")
+    assert (
+        0.1 < float(page.locator("#set-alpha").input_value()) < 1
+    )  # a quarter along, from 0.1 to 6 in ratios
+
+
+def test_a_click_on_the_map_goes_there(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "optimum")
+    page.locator("#optimum").scroll_into_view_if_needed()
+    drawn(page, "optimum")
+    box = page.locator("#optimum .chart .nsewdrag").bounding_box()
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator("#set-eta")).not_to_have_value("3")
+    assert float(page.locator("#set-eta").input_value()) < 0.2
+    assert float(page.locator("#set-lam").input_value()) > 10
+
+
+def test_undo_and_redo_are_the_browser_s(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    undo, redo = page.get_by_role("button", name="Undo"), page.get_by_role("button", name="Redo")
+    expect(undo).to_be_disabled()
+    page.locator("#set-eta").fill("1")
+    page.wait_for_timeout(1000)  # a pause ends a step
+    page.locator("#set-lam").fill("0.5")
+    undo.click()
+    expect(page.locator("#set-lam")).to_have_value("0.1")
+    expect(page.locator("#set-eta")).to_have_value("1")
+    page.locator("body").press("Control+z")
+    expect(page.locator("#set-eta")).to_have_value("3")
+    expect(undo).to_be_disabled()
+    redo.click()
+    expect(page.locator("#set-eta")).to_have_value("1")
+    page.go_forward()
+    expect(page.locator("#set-lam")).to_have_value("0.5")
+    expect(redo).to_be_disabled()
+    settled(page, "curve")
+
+
+def test_what_is_pinned_stays_to_compare(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve", "learned")
+    kept = traces(page)["main"]["y"]
+    page.get_by_role("button", name="Pin", exact=True).click()
+    page.locator("#set-eta").fill("1")
+    settled(page, "curve", "learned")
+    pinned = traces(page)["pinned: η̃ = 3"]
+    assert pinned["y"] == kept
+    assert traces(page)["main"]["y"] != kept
+    eventually(lambda: "pinned: η̃ = 3" in traces(page, "learned"))  # it is drawn when the curve has been
+    again = visit(f"#{page.url.partition('#')[2]}")  # pins travel with the link
+    settled(again, "curve")
+    assert traces(again)["pinned: η̃ = 3"]["y"] == kept
+    page.get_by_role("button", name="Unpin η̃ = 3").click()
+    eventually(lambda: "pinned: η̃ = 3" not in traces(page))
