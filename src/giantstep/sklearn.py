@@ -101,8 +101,9 @@ class _OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         kept = getattr(self, "_warm", None)
         if key is not None and kept is not None and kept[0] == key:
             _, readouts, fitted = kept
-            linear, lam = readouts.fit(fitted.features, lam, fitted.known or readouts.ridge(fitted.features))
-            fitted = fitted._replace(linear=linear, lam=lam)
+            known = fitted.known or readouts.judge(fitted.features, None)
+            linear, lam = readouts.fit(fitted.features, lam, known)
+            fitted = fitted._replace(linear=linear, lam=lam, known=known)
         else:
             readouts, layer = self._posed(X, targets, labels, weights, loss, strata, random)
             fitted = train(readouts, layer, rate, lam)
@@ -155,7 +156,7 @@ class _OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.network_, self.lam_ = fitted.features.trained, fitted.lam
         self.readout_, self.intercept_ = fitted.linear.weights, fitted.linear.intercept
         self.optimality_ = fitted.linear.optimality
-        self.loo_ = _errors(readouts)
+        self.loo_ = _errors(readouts, fitted.lam)
         self._n_features_out = len(self.network_.rows)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -260,7 +261,8 @@ class _OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: without the samples that `warm_start` keeps."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_warm"}
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_warm"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -278,21 +280,20 @@ class _OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return float(np.linalg.norm(self.network_.rows, 2)) / edge
 
 
-def _errors(readouts: Readouts) -> xr.Dataset:
-    """Leave-one-out errors by learning rate and penalty, and losses by penalty; empty where nothing was chosen."""
+def _errors(readouts: Readouts, lam: float) -> xr.Dataset:
+    """What rate and penalty were chosen by; empty where both were given."""
     import xarray as xr
 
     found = xr.Dataset()
-    if readouts.errors and len({len(row) for row in readouts.errors.values()}) == 1:
+    if readouts.errors:
         etas = sorted(readouts.errors)
         rows = np.stack([readouts.errors[eta] for eta in etas])
-        if rows.shape[1] == len(readouts.lams):
-            found["error"] = xr.DataArray(rows, {"eta": etas, "lam": readouts.lams}, ("eta", "lam"))
-        else:
-            found["error"] = xr.DataArray(rows[:, 0], {"eta": etas}, ("eta",))
-    if readouts.losses:
-        lams = sorted(readouts.losses)
-        found["loss"] = xr.DataArray([readouts.losses[lam] for lam in lams], {"tried": lams}, ("tried",))
+        lams = readouts.lams if rows.shape[1] > 1 else [lam]
+        found["error"] = xr.DataArray(rows, {"eta": etas, "lam": lams}, ("eta", "lam"))
+    for name, axis, values in (("rate_loss", "eta", readouts.rates), ("loss", "lam", readouts.losses)):
+        if values:
+            at = sorted(values)
+            found[name] = xr.DataArray([values[each] for each in at], {axis: at}, (axis,))
     return found
 
 
@@ -398,7 +399,9 @@ class OneStepClassifier(ClassifierMixin, _OneStep):
     and every readout sees all neurons. As a transformer it gives the learned features.
 """
         + _PARAMETERS.format(
-            loss="logistic", error="; `loss`, mean leave-one-out losses by the penalties tried"
+            loss="logistic",
+            error=" (square loss); for other losses\n        `rate_loss`, mean leave-one-out losses by eta at a first"
+            " guess of lam, and `loss`, by lam",
         )
         + """
     Examples

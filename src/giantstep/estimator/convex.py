@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
 from ..errors import ConvergenceError
 from ..losses import Loss
@@ -37,40 +37,48 @@ class Smooth:
         self.features, self.labels, self.weights, self.loss = features, labels, weights, loss
         self.backend, self.intercept = features.backend, intercept
         self.size = features.shape[1] + intercept
+        self._last: tuple[Any, ...] = (None,)
 
-    def fit(self, lam: float, start: np.ndarray | None = None) -> tuple[np.ndarray, float]:
+    def fit(self, lam: float, start: np.ndarray | None = None, aim: float = _AIM) -> tuple[np.ndarray, float]:
         """The weights, that of the constant feature last, and a bound on the relative suboptimality."""
         theta = np.zeros(self.size) if start is None else start
         z = self.outputs(theta) if theta.any() else np.zeros(len(self.labels))
-        best, gap, stale = theta, np.inf, 0
+        best, gap, stale = theta, float(np.inf), 0
         for _ in range(_MOST_STEPS):
             slope, curvature = self._slopes(z)
             hessian, gradient = self._second_order(slope, curvature, lam)
+            self._last = (theta, lam, z, slope, curvature, hessian)
             gradient += lam * theta
             objective = self._objective(z) + lam / 2 * theta @ theta
-            now = float(gradient @ gradient) / (2 * lam) / max(objective, 1e-300)
+            now = float(gradient @ gradient / (2 * lam) / max(objective, 1e-300))
             stale = stale + 1 if now > gap / 2 else 0
             best, gap = (theta, now) if now < gap else (best, gap)
-            if gap <= _AIM or (stale >= 3 and gap <= self._tolerance):
+            if gap <= aim or (stale >= 3 and gap <= self._tolerance):
                 break
             step = -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
             moves = self.outputs(step)
             length = self._length(z, moves, theta, step, lam)
             theta, z = theta + length * step, z + length * moves
-        if gap > self._tolerance:
+        if gap > max(self._tolerance, aim):
             raise ConvergenceError(
                 f"the readout for loss = {self.loss.name!r} at lam = {lam:g} was found to a relative duality gap of"
                 f" {gap:.1e} only, where {self._tolerance:.0e} is required; use a larger lam",
                 None,
             )
-        return best, gap
+        return best, float(gap)
 
-    def left_out(self, theta: np.ndarray, lam: float, first: int, copies: np.ndarray | None) -> np.ndarray:
-        """Outputs at the first samples, each left out, to one Newton step."""
-        slope, curvature = self._slopes(self.outputs(theta))
-        hessian, _ = self._second_order(slope, curvature, lam)
-        factor = np.linalg.cholesky(hessian)
-        part = self.features.first(first)
+    def left_out(
+        self, theta: np.ndarray, lam: float, part: Features, copies: np.ndarray | None
+    ) -> np.ndarray:
+        """Outputs at the first samples, `part` of the features, each left out, to one Newton step."""
+        count = part.shape[0]
+        if self._last[0] is theta and self._last[1] == lam:  # the fit has just been there
+            z, slope, curvature, hessian = self._last[2:]
+        else:
+            z = self.outputs(theta)
+            slope, curvature = self._slopes(z)
+            hessian, _ = self._second_order(slope, curvature, lam)
+        factor = cholesky(hessian, lower=True, check_finite=False)
         h = np.concatenate(
             [
                 (solve_triangular(factor, self._wide(block).T, lower=True, check_finite=False) ** 2).sum(
@@ -79,11 +87,11 @@ class Smooth:
                 for _, block in part.blocks()
             ]
         )
-        force, bend = slope[:first], curvature[:first]
+        force, bend = slope[:count], curvature[:count]
         if copies is not None:
             _, member = np.unique(copies, return_inverse=True)
             force, bend = summed(force, member), summed(bend, member)
-        return self.outputs(theta)[:first] + h * force / np.maximum(1 - h * bend, 1e-12)
+        return z[:count] + h * force / np.maximum(1 - h * bend, 1e-12)
 
     def outputs(self, theta: np.ndarray) -> np.ndarray:
         columns = self.backend.asarray(theta[: self.size - self.intercept])

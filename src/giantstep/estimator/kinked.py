@@ -35,19 +35,21 @@ class Kinked:
         self.rows = backend.xp.concat([phi, constant], axis=1)
         self.labels, self.weights, self.loss, self.backend = labels, weights, loss, backend
 
-    def fit(self, lam: float, start: np.ndarray | None = None) -> tuple[np.ndarray, float]:
+    def fit(
+        self, lam: float, start: np.ndarray | None = None, aim: float = 1e-22
+    ) -> tuple[np.ndarray, float]:
         """The weights, that of the constant feature last, and a bound on the relative suboptimality."""
         backend, loss, w = self.backend, self.loss, self.weights
         if isinstance(loss, Clipped) and loss.a == 0:
             sign, goal = (self.labels, np.ones_like(w)) if loss.margin else (1.0, self.labels)
             rows = self.rows * backend.asarray(w * sign)[:, None]
             plain = Clipped(loss.name, 0.0, loss.low, loss.high)
-            readout, gap = InteriorPoint(rows, w * goal, lam, plain, backend).solve(1e-15)
+            readout, gap = InteriorPoint(rows, w * goal, lam, plain, backend).solve(max(aim, 1e-15))
         else:
             begin = backend.zeros(self.rows.shape[1]) if start is None else backend.asarray(start)
             newton = Newton(self.rows, self.labels, lam, _Weighted(loss, w), backend)
-            readout, gap = newton.solve(begin, 1e-22, self._tolerance, False)
-        if not gap <= self._tolerance:
+            readout, gap = newton.solve(begin, aim, self._tolerance, False)
+        if not gap <= max(self._tolerance, aim):
             raise ConvergenceError(
                 f"the readout for loss = {loss.name!r} at lam = {lam:g} was found to a relative duality gap of"
                 f" {gap:.1e} only, where {self._tolerance:.0e} is required; use a larger lam",
@@ -55,8 +57,10 @@ class Kinked:
             )
         return backend.numpy(readout), gap
 
-    def left_out(self, theta: np.ndarray, lam: float, first: int, copies: np.ndarray | None) -> np.ndarray:
-        """Outputs at the first samples, each left out, copies of an input one at a time."""
+    def left_out(
+        self, theta: np.ndarray, lam: float, part: Features, copies: np.ndarray | None
+    ) -> np.ndarray:
+        """Outputs at the first samples, `part` of the features, each left out; copies of an input one at a time."""
         rows, w = self.backend.numpy(self.rows), self.weights
         z = rows @ theta
         bend = self.loss.score(self.labels, z, np.full_like(z, _AT_A_KINK)).g
@@ -77,7 +81,7 @@ class Kinked:
             h = h - ((cross @ holding) * cross).sum(axis=1)
             reach = np.where(kink, 0.0, np.maximum(h, 0.0) / np.maximum(1 - h * bend, 1e-12))
             reach[kink] = 1 / holding.diagonal()
-        return (z - reach * force)[:first]
+        return (z - reach * force)[: part.shape[0]]
 
     @property
     def _tolerance(self) -> float:

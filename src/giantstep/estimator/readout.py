@@ -7,6 +7,7 @@ and the units of inputs and targets, stay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,18 +23,33 @@ from .inputs import Inputs
 from .ridge import Linear, Spectrum, moments
 from .step import Trained
 
-PER_NEURON = 8
+COMPARED, JUDGING = 4, 8
 """Samples per neuron beyond which learning rates are compared, and errors averaged, on so many of them."""
 
-_FIRST_GUESS = 0.1  # of a loss's penalty, in units of the best one for the square loss: it bends less
+_FIRST_GUESS = 0.03
+"""Where the search for a loss's penalty begins, in units of the square loss's best one: other losses bend less."""
+
+_ROUGHLY = 1e-4  # relative suboptimality of readouts that are compared; the chosen one is fitted to the end
 
 
-class Ridge(NamedTuple):
-    """A decomposition, with the mean squared leave-one-out error [lams] where penalties were compared."""
+class Judged(NamedTuple):
+    """Features with a penalty, and what left out samples lose there."""
 
-    spectrum: Spectrum
     lam: float
-    error: float
+    losses: np.ndarray  # of each sample that judges, summed over outputs
+    weights: np.ndarray  # of these samples
+    spectrum: Spectrum | None  # square loss: the decomposition
+    starts: list[np.ndarray]  # other losses: the weights found, one array per output
+
+    @property
+    def mean(self) -> float:
+        return float(self.weights @ self.losses / self.weights.sum())
+
+    def clearly_below(self, other: Judged) -> bool:
+        """Whether its losses are smaller by more than the standard error of the difference, sample by sample."""
+        gain, share = other.losses - self.losses, self.weights / self.weights.sum()
+        mean = float(share @ gain)
+        return mean > float(np.sqrt(share**2 @ (gain - mean) ** 2))
 
 
 @dataclass
@@ -51,8 +67,11 @@ class Readouts:
     loss: Loss
     intercept: bool
     backend: Backend
-    errors: dict[float, np.ndarray] = field(default_factory=dict)  # eta -> mean squares [lams]
-    losses: dict[float, float] = field(default_factory=dict)  # lam -> mean loss
+    errors: dict[float, np.ndarray] = field(default_factory=dict)  # square loss: eta -> mean squares [lams]
+    rates: dict[float, float] = field(
+        default_factory=dict
+    )  # other losses: eta -> mean loss at a first guess of lam
+    losses: dict[float, float] = field(default_factory=dict)  # other losses: lam -> mean loss
 
     @property
     def count(self) -> int:
@@ -73,39 +92,56 @@ class Readouts:
         index = np.concatenate([fresh, seen])
         return Features(trained, self.activation, self.X, self.inputs, index, len(fresh), self.backend)
 
-    def fit(self, features: Features, lam: float | None, known: Ridge | None = None) -> tuple[Linear, float]:
-        """The readout and its penalty, chosen where `lam` is None; `known` is a decomposition of these features."""
-        if self.loss == square:
-            if known is not None:
-                chosen = known.lam if lam is None else lam
-                return known.spectrum.fit(chosen), chosen
-            if lam is not None:
-                return self._moments(features).fit(lam), lam
-            chosen = self.ridge(features)
-            return chosen.spectrum.fit(chosen.lam), chosen.lam
-        if lam is not None:
-            return self._convex(features, lam), lam
-        return self._by_walk(features, (known or self.ridge(features)).lam * _FIRST_GUESS)
-
-    def ridge(self, features: Features, lam: float | None = None) -> Ridge:
-        """Ridge regression with the penalty of least leave-one-out error, or with that of a given one."""
+    def judge(self, features: Features, lam: float | None) -> Judged:
+        """What left out samples lose at lam; where it is None, at the best (square loss) or at a guess (others)."""
         size = len(features.index) / self.count  # penalties weigh against a sum over samples
-        lams = (self.lams if lam is None else np.array([lam])) * size
-        spectrum = self._moments(features).spectrum()
         part, labels, weights, copies = self._judges(features)
-        without = spectrum.left_out(part, labels, weights, copies, lams)
-        errors = ((without - labels) ** 2).sum(axis=2) @ weights / weights.sum()
-        self.errors[features.trained.eta] = errors
-        best = int(np.argmin(errors))
-        return Ridge(spectrum, float(lams[best]) / size, float(errors[best]))
+        if self.loss == square or lam is None:
+            lams = self.lams if lam is None else np.array([lam])
+            index = features.index
+            spectrum = moments(features, self.labels[index], self.weights[index], self.intercept).spectrum()
+            squares = ((spectrum.left_out(part, labels, weights, copies, lams * size) - labels) ** 2).sum(
+                axis=2
+            )
+            errors = squares @ weights / weights.sum()
+            best = int(np.argmin(errors))
+            if self.loss == square:
+                self.errors[features.trained.eta] = errors
+                return Judged(float(lams[best]), squares[best], weights, spectrum, [])
+            lam = float(self.lams[max(best + round(2 * np.log10(_FIRST_GUESS)), 0)])
+        problems = self._problems(features)
+        judged = self._left_out(problems, lam, size, features, [None] * len(problems))
+        self.rates[features.trained.eta] = judged.mean
+        return judged
 
-    def _moments(self, features: Features) -> Any:
-        index = features.index
-        return moments(features, self.labels[index], self.weights[index], self.intercept)
+    def fit(self, features: Features, lam: float | None, known: Judged | None) -> tuple[Linear, float]:
+        """The readout and its penalty, chosen where `lam` is None; `known` is a judgement of these features."""
+        if lam is None:
+            known = known or self.judge(features, None)
+        if self.loss == square:
+            chosen = known.lam if lam is None and known else lam
+            assert chosen is not None
+            if known is not None and known.spectrum is not None:
+                return known.spectrum.fit(chosen), chosen
+            index = features.index
+            return moments(features, self.labels[index], self.weights[index], self.intercept).fit(
+                chosen
+            ), chosen
+        problems = self._problems(features)
+        if lam is None and known is not None:
+            known = self._walk(problems, features, known)
+            lam = known.lam
+        assert lam is not None
+        starts = known.starts if known else [None] * len(problems)
+        found = [problem.fit(lam, start) for problem, start in zip(problems, starts, strict=True)]
+        p, free = features.shape[1], convex.FREE if known_smooth(self.loss) else kinked.FREE
+        readouts = np.stack([theta for theta, _ in found])
+        gaps = np.array([gap for _, gap in found])
+        return Linear(readouts[:, :p], free * readouts[:, p:].sum(axis=1), gaps), lam
 
     def _judges(self, features: Features) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
         """Fresh samples, or the first of them, with labels, weights and copies."""
-        count = max(1, min(features.fresh, PER_NEURON * features.shape[1]))
+        count = max(1, min(features.fresh, JUDGING * features.shape[1]))
         index = features.index[:count]
         copies = None if self.copies is None else self.copies[index]
         return features.first(count), self.labels[index], self.weights[index], copies
@@ -117,38 +153,34 @@ class Readouts:
             solver(features, y, self.weights[index], self.loss, self.intercept) for y in self.labels[index].T
         ]
 
-    def _convex(self, features: Features, lam: float) -> Linear:
-        return self._linear(features, [problem.fit(lam) for problem in self._problems(features)])
+    def _left_out(
+        self,
+        problems: list[Any],
+        lam: float,
+        size: float,
+        features: Features,
+        starts: Sequence[np.ndarray | None],
+    ) -> Judged:
+        """Readouts at a penalty, fitted roughly, and their approximate leave-one-out losses."""
+        part, labels, weights, copies = self._judges(features)
+        losses, found = np.zeros(len(labels)), []
+        for problem, y, start in zip(problems, labels.T, starts, strict=True):
+            found.append(problem.fit(lam * size, start, _ROUGHLY)[0])
+            losses += self.loss.value(y, problem.left_out(found[-1], lam * size, part, copies))
+        return Judged(lam, losses, weights, None, found)
 
-    def _linear(self, features: Features, found: list[tuple[np.ndarray, float]]) -> Linear:
-        p, free = features.shape[1], convex.FREE if known_smooth(self.loss) else kinked.FREE
-        readouts = np.stack([theta for theta, _ in found])
-        return Linear(
-            readouts[:, :p], free * readouts[:, p:].sum(axis=1), np.array([gap for _, gap in found])
-        )
-
-    def _by_walk(self, features: Features, start: float) -> tuple[Linear, float]:
-        """From a first guess over half decades towards smaller approximate leave-one-out losses, until they rise."""
-        problems, grid = self._problems(features), self.lams
-        _, labels, weights, copies = self._judges(features)
-        fits: dict[int, list[tuple[np.ndarray, float]]] = {}
-        losses: dict[int, float] = {}
-
-        def look(at: int, near: int | None) -> float:
-            begin = [None] * len(problems) if near is None else [theta for theta, _ in fits[near]]
-            fits[at] = [problem.fit(grid[at], theta) for problem, theta in zip(problems, begin, strict=True)]
-            total = 0.0
-            for problem, y, (theta, _) in zip(problems, labels.T, fits[at], strict=True):
-                without = problem.left_out(theta, grid[at], len(labels), copies)
-                total += float(weights @ self.loss.value(y, without))
-            losses[at] = self.losses[float(grid[at])] = total / float(weights.sum())
-            return losses[at]
-
-        first = here = int(np.abs(np.log(grid / start)).argmin())
-        look(first, None)
-        for direction in (1, -1):
-            while 0 <= here + direction < len(grid) and look(here + direction, here) < losses[here]:
-                here += direction
-            if here != first:  # one side falls: the other need not be tried
+    def _walk(self, problems: list[Any], features: Features, first: Judged) -> Judged:
+        """Over decades of lam towards smaller losses, until they rise."""
+        here = first
+        self.losses[first.lam] = first.mean
+        for direction in (10.0, 0.1):
+            lam = first.lam * direction
+            while self.lams[0] <= lam <= self.lams[-1]:
+                found = self._left_out(problems, lam, 1.0, features, here.starts)
+                self.losses[lam] = found.mean
+                if found.mean >= here.mean:
+                    break
+                here, lam = found, lam * direction
+            if here is not first:  # one side falls: the other need not be tried
                 break
-        return self._linear(features, fits[here]), float(grid[here])
+        return here

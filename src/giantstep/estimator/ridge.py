@@ -56,7 +56,9 @@ class Moments:
     def spectrum(self) -> Spectrum:
         backend = self.backend
         values, vectors = backend._eigh(self.matrix)
-        vectors = backend.xp.asarray(vectors, copy=True)  # they may lie in memory that the next call writes over
+        vectors = backend.xp.asarray(
+            vectors, copy=True
+        )  # they may lie in memory that the next call writes over
         s = backend.numpy(values)
         if self.rows is None:
             turned = backend.matmul(vectors.T, self.right)

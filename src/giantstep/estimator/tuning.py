@@ -1,17 +1,16 @@
-"""The learning rate, by leave-one-out errors of ridge regression on what each rate makes of the features."""
+"""The learning rate, by what samples lose that were left out of a readout on what each rate makes of the features."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..losses import square
 from .features import Features
-from .readout import PER_NEURON, Readouts, Ridge
+from .readout import COMPARED, Judged, Readouts
 from .ridge import Linear
 from .step import FirstLayer, Rate
 
-_UP, _DOWN = (2.0, 4.0, 8.0), (0.5,)
-"""Multiples of the rate that moves rows by their own length, tried after 0 and 1: up while they help, or down."""
+_RATES = (2.0, 4.0)
+"""Multiples of the rate that moves rows by their own length, tried one after the other while they help."""
 
 
 class Fitted(NamedTuple):
@@ -20,38 +19,38 @@ class Fitted(NamedTuple):
     features: Features
     linear: Linear
     lam: float
-    known: Ridge | None  # a decomposition of these features, where there was a reason to make one
+    known: Judged | None  # a judgement of these features, where there was a reason to make one
 
 
 def train(readouts: Readouts, layer: FirstLayer, rate: Rate | None, lam: float | None) -> Fitted:
     """Steps, then the readout; where `rate` or `lam` is None, the best by leave-one-out."""
     known = None
     if rate is None:
-        features, known = choose_rate(readouts, layer, lam if readouts.loss == square else None)
+        features, known = choose_rate(readouts, layer, lam)
         if len(features.index) < readouts.count:
             features, known = readouts.features(features.trained), None
     else:
         features = readouts.features(layer.after(rate))
-    if known is None and lam is None:
-        known = readouts.ridge(features)
+    if lam is None and known is None:
+        known = readouts.judge(features, None)
     linear, chosen = readouts.fit(features, lam, known)
     return Fitted(features, linear, chosen, known)
 
 
-def choose_rate(readouts: Readouts, layer: FirstLayer, lam: float | None) -> tuple[Features, Ridge]:
-    """Features and readout at the best rate, over penalties too unless lam is given, on samples enough to tell."""
+def choose_rate(readouts: Readouts, layer: FirstLayer, lam: float | None) -> tuple[Features, Judged]:
+    """Features at the best rate, over penalties too unless lam is given, judged on samples enough to tell.
 
-    def look(multiple: float) -> tuple[Features, Ridge]:
-        features = readouts.features(layer.after(Rate(multiple, True)), PER_NEURON * layer.width)
-        return features, readouts.ridge(features, lam)
+    No step is the answer unless the best one is better by more than the noise of the comparison.
+    """
 
-    still, best = look(0.0), look(1.0)
-    further = _UP
-    if best[1].error >= still[1].error:
-        best, further = still, _DOWN
-    for multiple in further:
+    def look(multiple: float) -> tuple[Features, Judged]:
+        features = readouts.features(layer.after(Rate(multiple, True)), COMPARED * layer.width)
+        return features, readouts.judge(features, lam)
+
+    still = best = look(0.0)
+    for multiple in _RATES:
         found = look(multiple)
-        if found[1].error >= best[1].error:
+        if found[1].mean >= best[1].mean:
             break
         best = found
-    return best
+    return best if best[1].clearly_below(still[1]) else still
