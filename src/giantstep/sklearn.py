@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import ParameterError
-from .estimator import shares
+from .estimator import curve, shares
 from .estimator.inputs import row_blocks, standard_inputs
 from .estimator.readout import Readouts
 from .estimator.step import FirstLayer, Rate, features
@@ -379,6 +379,58 @@ class OneStepRegressor(RegressorMixin, _OneStep):
         """Predicted targets, [n] or [n, targets] as y was."""
         outputs = self._outputs(X)
         return self.y_mean_ + self.y_scale_ * (outputs if np.ndim(self.y_mean_) else outputs[:, 0])
+
+    def learning_curve_theory(self, X: Any, y: Any, *, sizes: Any = 6, folds: int = 5) -> xr.Dataset:
+        """How far these data are from the theory: its learning curve beside the cross-validated one.
+
+        The theory speaks of Gaussian inputs and a target of one direction. It is asked for such data with as many
+        inputs, and with the alignment, shape and noise that these data show (`giantstep.estimator.curve`), what the
+        fitted network's error would be at each number of samples: same width, learning rate and penalty, the readout on
+        the samples that the step has not seen, no intercept. The same network is cross-validated on the data. Where
+        the two curves agree, the data behave like Gaussian ones; where they do not, they do not.
+
+        Parameters
+        ----------
+        X, y : samples with one target, as in `fit`.
+        sizes : numbers of training samples, or how many of them, spread evenly in logarithm.
+        folds : of the cross-validation.
+
+        Returns
+        -------
+        xarray.Dataset
+            Over `eta` (0, and the fitted rate if it is another) and `n`: `theory`, `measured` and `measured_error`
+            (standard errors), mean squared errors of new labels in units of the variance of y; attributes `gamma`, the
+            alignment that half of the samples give, `noise` and `target`, what was taken for σ*.
+        """
+        check_is_fitted(self)
+        if self._steps() > 1 or np.ndim(self.y_mean_):
+            raise ParameterError("the theory's learning curve is for one step and one target")
+        X, y = self._given(X, y, y_numeric=True, ensure_min_samples=4 * folds, reset=False)
+        y = (np.asarray(y, dtype=np.float64) - y.mean()) / (y.std() or 1.0)
+        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if np.ndim(sizes) == 0:
+            sizes = np.geomspace(len(y) / 10, len(y) * (1 - 1 / folds), int(sizes))
+        sizes, etas = np.unique(np.round(sizes).astype(int)), np.unique([0.0, self.network_.eta])
+        inputs = standard_inputs(X, np.ones(len(y)), self.whiten)
+        like = curve.resembling(inputs(X), y, random)
+        found = curve.theory_curve(
+            like, sizes, etas, d=inputs.directions, width=len(self.network_.rows), split=self._split(), lam=self.lam_,
+            activation=self.activation_, letters=self._letters(self.activation_),
+        )  # fmt: skip
+        plain = {"lam": self.lam_, "refit_on": "rest", "fit_intercept": False, "warm_start": False}
+        settings: dict[str, Any] = self.get_params(deep=False) | plain
+
+        def train_on(index: np.ndarray, eta: float) -> Any:
+            model = OneStepRegressor(**settings | {"eta": eta}).fit(X[index], y[index])
+            return lambda held: model.predict(X[held])
+
+        for name, values in zip(
+            ("measured", "measured_error"),
+            curve.measured_curve(train_on, y, sizes, etas, folds, random),
+            strict=True,
+        ):
+            found[name] = (("eta", "n"), values)
+        return found.assign_attrs(gamma=like.gamma, noise=like.noise, target=like.target.function.name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,6 @@ import numpy as np
 
 from ..errors import ConvergenceError
 from ..losses import Clipped, Loss, Score
-from ..simulation.convex import TOLERANCE
 from ..simulation.interior import InteriorPoint
 from ..simulation.newton import Newton
 from .features import Features
@@ -20,6 +19,7 @@ from .features import Features
 FREE = 30.0
 """The constant feature of the intercept: rounding grows with its square, and matters where losses have kinks."""
 
+_TOLERANCE = 1e-5  # relative suboptimality above which a fit is an error; `optimality_` has what it is
 _AT_A_KINK = 1e-6  # distance from it, in units of labels
 
 
@@ -48,11 +48,11 @@ class Kinked:
         else:
             begin = backend.zeros(self.rows.shape[1]) if start is None else backend.asarray(start)
             newton = Newton(self.rows, self.labels, lam, _Weighted(loss, w), backend)
-            readout, gap = newton.solve(begin, aim, self._tolerance, False)
-        if not gap <= max(self._tolerance, aim):
+            readout, gap = newton.solve(begin, aim, _TOLERANCE, False)
+        if not gap <= max(_TOLERANCE, aim):
             raise ConvergenceError(
                 f"the readout for loss = {loss.name!r} at lam = {lam:g} was found to a relative duality gap of"
-                f" {gap:.1e} only, where {self._tolerance:.0e} is required; use a larger lam",
+                f" {gap:.1e} only, where {_TOLERANCE:.0e} is required; use a larger lam",
                 None,
             )
         return backend.numpy(readout), gap
@@ -63,7 +63,8 @@ class Kinked:
         """Outputs at the first samples, `part` of the features, each left out; copies of an input one at a time."""
         rows, w = self.backend.numpy(self.rows), self.weights
         z = rows @ theta
-        bend = self.loss.score(self.labels, z, np.full_like(z, _AT_A_KINK)).g
+        scale = np.full_like(z, _AT_A_KINK)  # outputs at a kink are on either side of it, by rounding
+        bend = np.maximum(*(self.loss.score(self.labels, z + side * scale, scale).g for side in (-0.5, 0.5)))
         kink = bend * _AT_A_KINK > 0.5
         force = np.where(kink, 0.0, -w * self.loss.derivative(self.labels, z))
         bend = np.where(kink, 0.0, w * bend)
@@ -82,10 +83,6 @@ class Kinked:
             reach = np.where(kink, 0.0, np.maximum(h, 0.0) / np.maximum(1 - h * bend, 1e-12))
             reach[kink] = 1 / holding.diagonal()
         return (z - reach * force)[: part.shape[0]]
-
-    @property
-    def _tolerance(self) -> float:
-        return TOLERANCE["float32" if self.backend.itemsize == 4 else "float64"]
 
 
 class _Weighted(Loss):

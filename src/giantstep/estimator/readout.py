@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ConvergenceError
 from ..functions import Function
 from ..losses import Loss, square
 from ..simulation.backend import Backend
@@ -176,7 +177,10 @@ class Readouts:
         for direction in (10.0, 0.1):
             lam = first.lam * direction
             while self.lams[0] <= lam <= self.lams[-1]:
-                found = self._left_out(problems, lam, 1.0, features, here.starts)
+                try:
+                    found = self._left_out(problems, lam, 1.0, features, here.starts)
+                except ConvergenceError:  # so small a penalty that rounding is in the way
+                    break
                 self.losses[lam] = found.mean
                 if found.mean >= here.mean:
                     break
