@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from .features import Features
 from .inputs import Inputs
 from .ridge import Linear, Spectrum, moments
 from .step import Trained
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 COMPARED, JUDGING = 4, 8
 """Samples per neuron beyond which learning rates are compared, and errors averaged, on so many of them."""
@@ -139,6 +142,22 @@ class Readouts:
         readouts = np.stack([theta for theta, _ in found])
         gaps = np.array([gap for _, gap in found])
         return Linear(readouts[:, :p], free * readouts[:, p:].sum(axis=1), gaps), lam
+
+    def report(self, lam: float) -> xr.Dataset:
+        """What rate and penalty were chosen by; empty where both were given."""
+        import xarray as xr
+
+        found = xr.Dataset()
+        if self.errors:
+            etas = sorted(self.errors)
+            rows = np.stack([self.errors[eta] for eta in etas])
+            lams = self.lams if rows.shape[1] > 1 else [lam]
+            found["error"] = xr.DataArray(rows, {"eta": etas, "lam": lams}, ("eta", "lam"))
+        for name, axis, values in (("rate_loss", "eta", self.rates), ("loss", "lam", self.losses)):
+            if values:
+                at = sorted(values)
+                found[name] = xr.DataArray([values[each] for each in at], {axis: at}, (axis,))
+        return found
 
     def _judges(self, features: Features) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
         """Fresh samples, or the first of them, with labels, weights and copies."""
