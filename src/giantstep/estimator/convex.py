@@ -39,8 +39,13 @@ class Smooth:
         self.size = features.shape[1] + intercept
         self._last: tuple[Any, ...] = (None,)
 
-    def fit(self, lam: float, start: np.ndarray | None = None, aim: float = _AIM) -> tuple[np.ndarray, float]:
-        """The weights, that of the constant feature last, and a bound on the relative suboptimality."""
+    def fit(
+        self, lam: float, start: np.ndarray | None = None, roughly: float = 0.0
+    ) -> tuple[np.ndarray, float]:
+        """The weights, that of the constant feature last, and a bound on the relative suboptimality.
+
+        `roughly` is a relative suboptimality that is good enough, as Newton's next step estimates it.
+        """
         theta = np.zeros(self.size) if start is None else start
         z = self.outputs(theta) if theta.any() else np.zeros(len(self.labels))
         best, gap, stale = theta, float(np.inf), 0
@@ -53,13 +58,15 @@ class Smooth:
             now = float(gradient @ gradient / (2 * lam) / max(objective, 1e-300))
             stale = stale + 1 if now > gap / 2 else 0
             best, gap = (theta, now) if now < gap else (best, gap)
-            if gap <= aim or (stale >= 3 and gap <= self._tolerance):
+            if gap <= _AIM or (stale >= 3 and gap <= self._tolerance):
                 break
             step = -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
+            if -gradient @ step / 2 <= roughly * objective:
+                return theta, now
             moves = self.outputs(step)
             length = self._length(z, moves, theta, step, lam)
             theta, z = theta + length * step, z + length * moves
-        if gap > max(self._tolerance, aim):
+        if gap > self._tolerance:
             raise ConvergenceError(
                 f"the readout for loss = {self.loss.name!r} at lam = {lam:g} was found to a relative duality gap of"
                 f" {gap:.1e} only, where {self._tolerance:.0e} is required; use a larger lam",

@@ -33,7 +33,7 @@ COMPARED, JUDGING = 4, 8
 _FIRST_GUESS = 0.03
 """Where the search for a loss's penalty begins, in units of the square loss's best one: other losses bend less."""
 
-_ROUGHLY = 1e-4  # relative suboptimality of readouts that are compared; the chosen one is fitted to the end
+_ROUGHLY = 1e-3  # relative suboptimality of readouts that are compared; the chosen one is fitted to the end
 
 
 class Judged(NamedTuple):
