@@ -50,7 +50,7 @@ def test_ridge_without_each_sample_is_exact(intercept, p, weighted):
     spectrum = moments(features, y, weights, intercept).spectrum()
     found = spectrum.left_out(features, y, weights, None, lams)
     for i, lam in enumerate(lams):
-        for out in range(40):
+        for out in range(0, 40, 4):
             rest = np.arange(40) != out
             model = ridge(phi[rest], y[rest], weights[rest], lam, intercept)
             # rounding of the decomposition, 1e-16 times the condition number of features and lam
@@ -105,12 +105,14 @@ def test_other_losses_without_each_sample_are_close_to_refits(name, solver, p, l
     found = problem.left_out(theta, lam, features, None)
     constant = 1e3 if solver is Smooth else 30.0
     rows = np.hstack([features.gathered(), np.full((n, 1), constant)])
-    exact = np.empty(n)
-    for out in range(n):
+    exact, some = rows @ theta, np.arange(0, n, 2)  # every other one, which is enough to see
+    for out in some:
         rest = np.flatnonzero(np.arange(n) != out)
         part = replace(features, index=rest, fresh=n - 1, _kept=[])
         exact[out] = rows[out] @ solver(part, labels[rest], weights[rest], loss, True).fit(lam)[0]
-    kept, left, approximate = (weights @ loss.value(labels, z) for z in (rows @ theta, exact, found))
+    kept, left, approximate = (
+        weights[some] @ loss.value(labels[some], z[some]) for z in (rows @ theta, exact, found)
+    )
     assert left > kept * 1.02  # there is something to be found
     assert abs(approximate - left) < missed * (left - kept)
 

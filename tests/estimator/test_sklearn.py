@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 import subprocess
 import sys
@@ -305,3 +306,10 @@ def test_scikit_learn_is_imported_by_this_module_alone_and_missed_in_words(monke
     monkeypatch.delitem(sys.modules, "giantstep.sklearn")
     with pytest.raises(ImportError, match=r"pip install 'giantstep\[sklearn\]'"):
         import giantstep.sklearn  # noqa: F401
+
+
+def test_the_examples_of_the_docstrings_run():
+    import giantstep.sklearn as module
+
+    found = doctest.testmod(module)
+    assert (found.failed, found.attempted >= 8) == (0, True)
