@@ -186,8 +186,8 @@ class OneStepClassifier(ClassifierMixin, OneStep):
 """
         + _PARAMETERS.format(
             loss="logistic",
-            error=" (square loss); for other losses\n        `rate_loss`, mean leave-one-out losses by eta at a first"
-            " guess of lam, and `loss`, by lam",
+            error=" (square loss); for other losses\n        `rate_loss`, mean leave-one-out losses by eta at the best"
+            " lam of each, and `loss`, by lam",
         )
         + """
     Examples

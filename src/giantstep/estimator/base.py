@@ -137,7 +137,7 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.network_, self.lam_ = fitted.features.trained, fitted.lam
         self.readout_, self.intercept_ = fitted.linear.weights, fitted.linear.intercept
         self.optimality_ = fitted.linear.optimality
-        self.loo_ = readouts.report(fitted.lam)
+        self.loo_ = readouts.report(self.network_.eta, fitted.lam)
         self._n_features_out = len(self.network_.rows)
 
     def transform(self, X: Any) -> np.ndarray:

@@ -21,7 +21,7 @@ from ..simulation.convex import known_smooth
 from . import convex, kinked
 from .features import Features
 from .inputs import Inputs
-from .ridge import Linear, Spectrum, moments
+from .ridge import Linear, Moments, Spectrum, moments
 from .step import Trained
 
 if TYPE_CHECKING:
@@ -72,10 +72,9 @@ class Readouts:
     intercept: bool
     backend: Backend
     errors: dict[float, np.ndarray] = field(default_factory=dict)  # square loss: eta -> mean squares [lams]
-    rates: dict[float, float] = field(
+    losses: dict[float, dict[float, float]] = field(
         default_factory=dict
-    )  # other losses: eta -> mean loss at a first guess of lam
-    losses: dict[float, float] = field(default_factory=dict)  # other losses: lam -> mean loss
+    )  # other losses: eta -> lam -> mean loss
 
     @property
     def count(self) -> int:
@@ -97,13 +96,12 @@ class Readouts:
         return Features(trained, self.activation, self.X, self.inputs, index, len(fresh), self.backend)
 
     def judge(self, features: Features, lam: float | None) -> Judged:
-        """What left out samples lose at lam; where it is None, at the best (square loss) or at a guess (others)."""
+        """What left out samples lose at lam; where it is None, at the best one."""
         size = len(features.index) / self.count  # penalties weigh against a sum over samples
         part, labels, weights, copies = self._judges(features)
         if self.loss == square or lam is None:
             lams = self.lams if lam is None else np.array([lam])
-            index = features.index
-            spectrum = moments(features, self.labels[index], self.weights[index], self.intercept).spectrum()
+            spectrum = self._moments(features).spectrum()
             squares = ((spectrum.left_out(part, labels, weights, copies, lams * size) - labels) ** 2).sum(
                 axis=2
             )
@@ -112,39 +110,29 @@ class Readouts:
             if self.loss == square:
                 self.errors[features.trained.eta] = errors
                 return Judged(float(lams[best]), squares[best], weights, spectrum, [])
-            lam = float(self.lams[max(best + round(2 * np.log10(_FIRST_GUESS)), 0)])
+            guess = float(self.lams[max(best + round(2 * np.log10(_FIRST_GUESS)), 0)])
+            return self._walk(features, guess, size)
         problems = self._problems(features)
-        judged = self._left_out(problems, lam, size, features, [None] * len(problems))
-        self.rates[features.trained.eta] = judged.mean
-        return judged
+        return self._left_out(problems, lam, size, features, [None] * len(problems))
 
     def fit(self, features: Features, lam: float | None, known: Judged | None) -> tuple[Linear, float]:
-        """The readout and its penalty, chosen where `lam` is None; `known` is a judgement of these features."""
-        if lam is None:
-            known = known or self.judge(features, None)
+        """The readout and its penalty, the one of `known`, a judgement of these features, where lam is None."""
+        known = known or (self.judge(features, None) if lam is None else None)
+        chosen = known.lam if known and lam is None else lam
+        assert chosen is not None
         if self.loss == square:
-            chosen = known.lam if lam is None and known else lam
-            assert chosen is not None
-            if known is not None and known.spectrum is not None:
-                return known.spectrum.fit(chosen), chosen
-            index = features.index
-            return moments(features, self.labels[index], self.weights[index], self.intercept).fit(
-                chosen
-            ), chosen
+            of = known.spectrum if known else None
+            return (self._moments(features) if of is None else of).fit(chosen), chosen
         problems = self._problems(features)
-        if lam is None and known is not None:
-            known = self._walk(problems, features, known)
-            lam = known.lam
-        assert lam is not None
         starts = known.starts if known else [None] * len(problems)
-        found = [problem.fit(lam, start) for problem, start in zip(problems, starts, strict=True)]
+        found = [problem.fit(chosen, start) for problem, start in zip(problems, starts, strict=True)]
         p, free = features.shape[1], convex.FREE if known_smooth(self.loss) else kinked.FREE
         readouts = np.stack([theta for theta, _ in found])
         gaps = np.array([gap for _, gap in found])
-        return Linear(readouts[:, :p], free * readouts[:, p:].sum(axis=1), gaps), lam
+        return Linear(readouts[:, :p], free * readouts[:, p:].sum(axis=1), gaps), chosen
 
-    def report(self, lam: float) -> xr.Dataset:
-        """What rate and penalty were chosen by; empty where both were given."""
+    def report(self, eta: float, lam: float) -> xr.Dataset:
+        """What rate and penalty, which these are, were chosen by; empty where both were given."""
         import xarray as xr
 
         found = xr.Dataset()
@@ -153,11 +141,16 @@ class Readouts:
             rows = np.stack([self.errors[eta] for eta in etas])
             lams = self.lams if rows.shape[1] > 1 else [lam]
             found["error"] = xr.DataArray(rows, {"eta": etas, "lam": lams}, ("eta", "lam"))
-        for name, axis, values in (("rate_loss", "eta", self.rates), ("loss", "lam", self.losses)):
+        best = {rate: min(losses.values()) for rate, losses in self.losses.items()}
+        for name, axis, values in (("rate_loss", "eta", best), ("loss", "lam", self.losses.get(eta, {}))):
             if values:
                 at = sorted(values)
                 found[name] = xr.DataArray([values[each] for each in at], {axis: at}, (axis,))
         return found
+
+    def _moments(self, features: Features) -> Moments:
+        index = features.index
+        return moments(features, self.labels[index], self.weights[index], self.intercept)
 
     def _judges(self, features: Features) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
         """Fresh samples, or the first of them, with labels, weights and copies."""
@@ -187,20 +180,21 @@ class Readouts:
         for problem, y, start in zip(problems, labels.T, starts, strict=True):
             found.append(problem.fit(lam * size, start, _ROUGHLY)[0])
             losses += self.loss.value(y, problem.left_out(found[-1], lam * size, part, copies))
-        return Judged(lam, losses, weights, None, found)
+        judged = Judged(lam, losses, weights, None, found)
+        self.losses.setdefault(features.trained.eta, {})[lam] = judged.mean
+        return judged
 
-    def _walk(self, problems: list[Any], features: Features, first: Judged) -> Judged:
+    def _walk(self, features: Features, start: float, size: float) -> Judged:
         """Over decades of lam towards smaller losses, until they rise."""
-        here = first
-        self.losses[first.lam] = first.mean
+        problems = self._problems(features)
+        first = here = self._left_out(problems, start, size, features, [None] * len(problems))
         for direction in (10.0, 0.1):
-            lam = first.lam * direction
+            lam = start * direction
             while self.lams[0] <= lam <= self.lams[-1]:
                 try:
-                    found = self._left_out(problems, lam, 1.0, features, here.starts)
+                    found = self._left_out(problems, lam, size, features, here.starts)
                 except ConvergenceError:  # so small a penalty that rounding is in the way
                     break
-                self.losses[lam] = found.mean
                 if found.mean >= here.mean:
                     break
                 here, lam = found, lam * direction

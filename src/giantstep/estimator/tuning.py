@@ -29,6 +29,7 @@ def train(readouts: Readouts, layer: FirstLayer, rate: Rate | None, lam: float |
         features, known = choose_rate(readouts, layer, lam)
         if len(features.index) < readouts.count:
             features, known = readouts.features(features.trained), None
+            readouts.losses.pop(features.trained.eta, None)  # those of a part
     else:
         features = readouts.features(layer.after(rate))
     if lam is None and known is None:
