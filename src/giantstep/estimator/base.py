@@ -82,8 +82,10 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         kept = getattr(self, "_warm", None)
         if key is not None and kept is not None and kept[0] == key:
             _, readouts, fitted = kept
-            known = fitted.known or readouts.judge(fitted.features, None)
-            linear, lam = readouts.fit(fitted.features, lam, known)
+            known = fitted.known
+            if known is None and (lam is None or loss == square):  # one decomposition serves all penalties
+                known = readouts.judge(fitted.features, None)
+            linear, lam = readouts.fit(fitted.features, lam, known, fitted.linear)
             fitted = fitted._replace(linear=linear, lam=lam, known=known)
         else:
             readouts, layer = self._posed(X, targets, labels, weights, loss, strata, random)

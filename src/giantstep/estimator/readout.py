@@ -115,8 +115,13 @@ class Readouts:
         problems = self._problems(features)
         return self._left_out(problems, lam, size, features, [None] * len(problems))
 
-    def fit(self, features: Features, lam: float | None, known: Judged | None) -> tuple[Linear, float]:
-        """The readout and its penalty, the one of `known`, a judgement of these features, where lam is None."""
+    def fit(
+        self, features: Features, lam: float | None, known: Judged | None, before: Linear | None = None
+    ) -> tuple[Linear, float]:
+        """The readout and its penalty, the one of `known`, a judgement of these features, where lam is None.
+
+        `before` is a readout at another penalty, to start from.
+        """
         known = known or (self.judge(features, None) if lam is None else None)
         chosen = known.lam if known and lam is None else lam
         assert chosen is not None
@@ -124,9 +129,12 @@ class Readouts:
             of = known.spectrum if known else None
             return (self._moments(features) if of is None else of).fit(chosen), chosen
         problems = self._problems(features)
-        starts = known.starts if known else [None] * len(problems)
-        found = [problem.fit(chosen, start) for problem, start in zip(problems, starts, strict=True)]
         p, free = features.shape[1], convex.FREE if known_smooth(self.loss) else kinked.FREE
+        starts: Sequence[np.ndarray | None] = known.starts if known else [None] * len(problems)
+        if before is not None:
+            constant = before.intercept[:, None] / free if self.intercept else np.empty((len(problems), 0))
+            starts = list(np.hstack([before.weights, constant]))
+        found = [problem.fit(chosen, start) for problem, start in zip(problems, starts, strict=True)]
         readouts = np.stack([theta for theta, _ in found])
         gaps = np.array([gap for _, gap in found])
         return Linear(readouts[:, :p], free * readouts[:, p:].sum(axis=1), gaps), chosen

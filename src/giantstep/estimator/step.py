@@ -85,11 +85,12 @@ class Trained:
         return float(self.etas[0])
 
 
+@dataclass(frozen=True)
 class Rate:
     """How far a step goes: a learning rate, or a multiple of the rate that moves rows by their own length."""
 
-    def __init__(self, value: float, relative: bool):
-        self.value, self.relative = value, relative
+    value: float
+    relative: bool
 
     def of(self, change: np.ndarray, letters: np.ndarray) -> float:
         return self.value * _own_length(change, letters) if self.relative and self.value else self.value
