@@ -40,18 +40,18 @@ class Kinked:
     ) -> tuple[np.ndarray, float]:
         """The weights, that of the constant feature last, and a bound on the relative suboptimality.
 
-        `roughly` is a bound that is good enough.
+        `roughly` is a bound that will do. It is not aimed at: to see which samples are at a kink takes a good fit.
         """
         backend, loss, w = self.backend, self.loss, self.weights
         if isinstance(loss, Clipped) and loss.a == 0:
             sign, goal = (self.labels, np.ones_like(w)) if loss.margin else (1.0, self.labels)
             rows = self.rows * backend.asarray(w * sign)[:, None]
             plain = Clipped(loss.name, 0.0, loss.low, loss.high)
-            readout, gap = InteriorPoint(rows, w * goal, lam, plain, backend).solve(max(roughly, 1e-15))
+            readout, gap = InteriorPoint(rows, w * goal, lam, plain, backend).solve(1e-15)
         else:
             begin = backend.zeros(self.rows.shape[1]) if start is None else backend.asarray(start)
             newton = Newton(self.rows, self.labels, lam, _Weighted(loss, w), backend)
-            readout, gap = newton.solve(begin, max(roughly, 1e-22), _TOLERANCE, False)
+            readout, gap = newton.solve(begin, 1e-22, _TOLERANCE, False)
         if not gap <= max(_TOLERANCE, roughly):
             raise ConvergenceError(
                 f"the readout for loss = {loss.name!r} at lam = {lam:g} was found to a relative duality gap of"

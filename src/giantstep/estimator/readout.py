@@ -83,7 +83,10 @@ class Readouts:
     @property
     def lams(self) -> np.ndarray:
         """Penalties that are compared: half decades, against the sum over all samples."""
-        lowest = -9.0 if self.backend.itemsize == 8 else -6.0
+        exact = self.loss == square or known_smooth(self.loss)
+        lowest = (
+            (-9.0 if self.backend.itemsize == 8 else -6.0) if exact else -4.0
+        )  # what rounding leaves of a fit
         total = self.weights[self.fresh].sum() + self.weights[self.seen].sum()
         return float(total) * 10 ** np.arange(lowest, 1.01, 0.5)
 
