@@ -148,7 +148,7 @@ def test_support_vector_machines_with_an_intercept_are_certified_down_to_small_p
 
     X, y = load_breast_cancer(return_X_y=True)
     for lam in (1.0, 1e-3):
-        common = {"loss": "hinge", "width": 30, "lam": lam, "refit_on": "all", "random_state": 0}
+        common = {"eta": "auto", "loss": "hinge", "width": 30, "lam": lam, "random_state": 0}
         model = OneStepClassifier(**common).fit(X, y)
         assert model.optimality_.max() < 1e-9  # rounding of the constant feature, 30² × 1e-16 × n/lam
     model = OneStepClassifier(**common | {"lam": 1.0}).fit(X, y)

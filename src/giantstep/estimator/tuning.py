@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..errors import ConvergenceError
 from .features import Features
 from .readout import COMPARED, Judged, Readouts
 from .ridge import Linear
@@ -50,7 +51,10 @@ def choose_rate(readouts: Readouts, layer: FirstLayer, lam: float | None) -> tup
 
     still = best = look(0.0)
     for multiple in _RATES:
-        found = look(multiple)
+        try:
+            found = look(multiple)
+        except ConvergenceError:  # features on which rounding spoils the readout at this lam
+            break
         if found[1].mean >= best[1].mean:
             break
         best = found
