@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import ParameterError
+from .estimator import curve
 from .estimator.inputs import standard_inputs
-from .estimator.readout import fit_readout
-from .estimator.step import features, one_step
-from .functions import as_function
-from .losses import Loss, as_loss, square
-from .model import Letters, as_letters
-from .parameters import parameter
-from .simulation.backend import Backend, make_backend
+from .losses import as_loss, square
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.base import ClassifierMixin, RegressorMixin
     from sklearn.utils import check_random_state
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import check_is_fitted
+
+    from .estimator.base import OneStep
 except ImportError as error:
     raise ImportError(
         "giantstep.sklearn needs scikit-learn, which is not installed: pip install 'giantstep[sklearn]'"
@@ -30,158 +30,38 @@ except ImportError as error:
 __all__ = ["OneStepClassifier", "OneStepRegressor"]
 
 
-class _OneStep(BaseEstimator):
-    """What regressor and classifier share: standard inputs, the split, the step, the readout.
-
-    Subclasses say what the outputs are.
-    """
-
-    _default_loss: Loss
-
-    def __init__(
-        self,
-        eta: float | str = "auto",
-        width: int | float = 256,
-        *,
-        split: float = 0.5,
-        refit_on: str = "rest",
-        lam: float = 0.1,
-        loss: str | Loss = "auto",
-        activation: Any = "tanh",
-        letters: str | Letters = "uniform",
-        whiten: bool = False,
-        fit_intercept: bool = True,
-        device: str = "cpu",
-        backend: str | None = None,
-        dtype: str = "float64",
-        random_state: Any = None,
-    ):
-        self.eta = eta
-        self.width = width
-        self.split = split
-        self.refit_on = refit_on
-        self.lam = lam
-        self.loss = loss
-        self.activation = activation
-        self.letters = letters
-        self.whiten = whiten
-        self.fit_intercept = fit_intercept
-        self.device = device
-        self.backend = backend
-        self.dtype = dtype
-        self.random_state = random_state
-
-    def _fit(self, X: np.ndarray, targets: np.ndarray, labels: np.ndarray, loss: Loss, strata: Any) -> None:
-        """Step towards `targets` [n, outputs] (mean 0, variance 1), then fit `labels` [n, outputs]."""
-        random, backend = check_random_state(self.random_state), self._library()
-        lam, activation = float(parameter("lam", self.lam, low=0.0)), as_function(self.activation)
-        seed = int(random.randint(np.iinfo(np.int32).max))
-        stepping = self._chosen(random.permutation(len(X)), strata)
-        self.inputs_ = standard_inputs(X, self.whiten)
-        x = self.inputs_(X)
-        self.activation_ = activation
-        self.network_ = one_step(
-            x[stepping],
-            targets[stepping],
-            width=self._neurons(self.inputs_.directions),
-            letters=as_letters(self.letters),
-            activation=activation,
-            eta=self._rate(),
-            seed=seed,
-            backend=backend,
-        )
-        fitted = slice(None) if self.refit_on == "all" else ~stepping
-        phi = backend.xp.concat(list(features(self.network_, activation, x[fitted], backend)), axis=0)
-        found = [fit_readout(phi, y, lam, loss, self.fit_intercept, backend) for y in labels[fitted].T]
-        self.readout_ = np.stack([each.weights for each in found])
-        self.intercept_ = np.array([each.intercept for each in found])
-        self.optimality_ = np.array([each.optimality for each in found])
-
-    def _outputs(self, X: Any) -> np.ndarray:
-        """The network's outputs [n, outputs]."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        backend = self._library()
-        readout = backend.asarray(self.readout_.T / self.readout_.shape[1] ** 0.5)
-        blocks = features(self.network_, self.activation_, self.inputs_(X), backend)
-        outputs = [backend.numpy(backend.matmul(block, readout)) for block in blocks]
-        return np.concatenate(outputs) + self.intercept_
-
-    def _chosen(self, order: np.ndarray, strata: np.ndarray | None) -> np.ndarray:
-        """Which samples the step sees: every 1/split-th of a random order, sorted by class if there are classes."""
-        split = float(parameter("split", self.split, low=0.0, high=1.0))
-        if not 0.0 < split < 1.0:
-            raise ParameterError(f"split = {split:g} leaves no samples to one of step and readout; try 0.5")
-        if self.refit_on not in ("rest", "all"):
-            raise ParameterError(f"refit_on = {self.refit_on!r} is unknown; use 'rest' or 'all'")
-        if strata is not None:
-            order = order[np.argsort(strata[order], kind="stable")]
-        counted = np.floor(np.arange(len(order) + 1) * split + 0.5)
-        chosen = np.zeros(len(order), dtype=bool)
-        chosen[order] = np.diff(counted) > 0
-        if chosen.all() or not chosen.any():  # very few samples: one goes to the other side
-            chosen[order[0]] = not chosen[order[0]]
-        return chosen
-
-    def _neurons(self, d: int) -> int:
-        """A whole number counts neurons, any other number is the ratio beta of neurons to inputs."""
-        if isinstance(self.width, (int, np.integer)) and not isinstance(self.width, bool):
-            count = int(self.width)
-        else:
-            count = round(float(parameter("width", self.width, low=0.0, strict=True)) * d)
-        if count < 1:
-            raise ParameterError(
-                f"width = {self.width!r} leaves no neurons with {d} inputs; give at least one"
-            )
-        return count
-
-    def _rate(self) -> float | str:
-        if isinstance(self.eta, str):
-            if self.eta != "auto":
-                raise ParameterError(f"eta = {self.eta!r} is not allowed: use a number or 'auto'")
-            return self.eta
-        return float(parameter("eta", self.eta, low=0.0))
-
-    def _loss(self) -> Loss:
-        return self._default_loss if self.loss == "auto" else as_loss(self.loss)
-
-    def _library(self) -> Backend:
-        return make_backend(self.backend, self.device, self.dtype)
-
-    @property
-    def outlier_ratio_(self) -> float:
-        """Largest singular value of the trained rows over the edge √c·(1 + √(p/d)) of random ones.
-
-        Above 1 the step has left a spike that a spectrum shows; random rows are at 1, less a little.
-        """
-        p, d = self.network_.rows.shape
-        edge = float(np.sqrt(self.network_.c.mean())) * (1 + np.sqrt(p / d))
-        return float(np.linalg.norm(self.network_.rows, 2)) / edge
-
-
 _PARAMETERS = """
     Parameters
     ----------
-    eta : step size divided by d, as in the theory, or "auto": rows then move as far as they are long, which is where
-        features are learned. 0 is plain random features. The spike's strength grows like eta·d/width.
+    eta : step size divided by d, as in the theory; 0 is plain random features. "loo" takes the best by leave-one-out
+        of 0 and of multiples of "auto", at which rows move as far as they are long. The spike's strength grows like
+        eta·d/width.
     width : neurons if a whole number, else the ratio beta of neurons to inputs.
-    split : share of the samples that the step sees; the others are the readout's.
-    refit_on : "rest" fits the readout on samples that the step has not seen, as in the theory; "all" on all of
-        them, which is more data, and biased.
-    lam : penalty of the readout, against the sum of the losses.
+    steps : how many giant steps, each on a share of the samples of its own.
+    split : share of the samples that the steps see, all together.
+    refit_on : "all" fits the readout on all samples; "rest" on those that no step has seen, as in the theory.
+    lam : penalty of the readout, against the sum of the losses; "loo" takes the best by leave-one-out, which is in
+        closed form for the square loss and to one Newton step for others.
     loss : of the readout, by name or as a `giantstep.Loss`; "auto" is {loss}.
     activation : a name or expression of giantstep, or a `giantstep.Function`.
-    letters : initial readout weights, by name or as `giantstep.Letters`; its biases are the neurons'.
+    letters : initial readout weights, by name or as `giantstep.Letters`; its biases are the neurons'. "auto" is one
+        letter where the activation is odd, and both signs ("rademacher") where it is not.
     whiten : whether to remove correlations between inputs too, as the theory's x ~ N(0, I) has none. Directions
         with little variance are then as loud as the others: for samples many times the inputs.
     fit_intercept : whether the readout has an intercept, which the penalty spares.
-    device, backend, dtype : as in `giantstep.simulate`.
-    random_state : of split and initial weights.
+    warm_start : whether another `fit` on the same samples, with no parameter changed but lam, keeps the features and
+        their decomposition: penalties then cost next to nothing. Samples stay in memory for that.
+    device, backend, dtype : as in `giantstep.simulate`: device="cuda" trains on a GPU, through torch.
+    random_state : of shares and initial weights.
 
     Attributes
     ----------
     network_ : the trained first layer: `rows`, `biases`, the step `eta`, and for each output the unit direction
-        `spike` in standardised inputs, its strength `r`, and `c`, the rows' mean squared norm without it.
+        `spike` in standardised inputs, its strength `r`, and `c`, the rows' mean squared norm without it (`etas`,
+        `spikes` and `strengths` have those of all steps).
+    lam_ : the penalty; chosen, with lam="loo".
+    loo_ : an xarray.Dataset with what the choice was made by: `error`, mean squared leave-one-out errors by eta and
+        lam, in units of the labels' variance{error}.
     inputs_ : the map that standardises inputs.
     readout_, intercept_ : weights [outputs, width] and intercepts of f = a·φ/√p + b.
     optimality_ : duality gap of each readout, relative to its objective; 0 for the square loss.
@@ -189,53 +69,145 @@ _PARAMETERS = """
 """
 
 
-class OneStepRegressor(RegressorMixin, _OneStep):
-    __doc__ = """Regression by a two-layer network after one giant gradient step: features learned, then ridge.
+class OneStepRegressor(RegressorMixin, OneStep):
+    __doc__ = (
+        """Regression by a two-layer network after one giant gradient step: features learned, then ridge.
 
     Inputs are standardised, and so are targets, so that eta and lam mean what they mean in the theory; predictions
-    are in the units of y.
-""" + _PARAMETERS.format(loss="square, ridge regression")
+    are in the units of y. With several targets neurons are dealt to them in equal shares, the step pulls each share
+    towards its own target, and every readout sees all neurons. As a transformer it gives the learned features.
+"""
+        + _PARAMETERS.format(loss="square, ridge regression", error="")
+        + """
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from giantstep.sklearn import OneStepRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = OneStepRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.4)
+    True
+    """
+    )
 
     _default_loss = square
 
-    def fit(self, X: Any, y: Any) -> OneStepRegressor:
-        """Train on samples X [n, features] with real targets y [n]."""
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneStepRegressor:
+        """Train on samples X [n, features] with real targets y [n] or [n, targets]."""
+        X, y = self._given(X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
         loss = self._loss()
         if not loss.residual:
             raise ParameterError(
                 f"loss = {loss.name!r} is for classes; use a loss of the residual, such as 'huber:1'"
             )
-        y = np.asarray(y, dtype=np.float64)
-        self.y_mean_, self.y_scale_ = float(y.mean()), float(y.std()) or 1.0
-        targets = ((y - self.y_mean_) / self.y_scale_)[:, None]
-        self._fit(X, targets, targets, loss, None)
+        X, y, weights = self._weighted(X, np.asarray(y, dtype=np.float64), sample_weight)
+        self.y_mean_ = np.average(y, axis=0, weights=weights)
+        spread = np.sqrt(np.average((y - self.y_mean_) ** 2, axis=0, weights=weights))
+        self.y_scale_ = np.where(spread > 0, spread, 1.0)
+        targets = ((y - self.y_mean_) / self.y_scale_).reshape(len(y), -1)
+        self._fit(X, targets, targets, weights, loss, None)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted targets [n]."""
-        outputs = self._outputs(X)[:, 0]
-        return self.y_mean_ + self.y_scale_ * outputs
+        """Predicted targets, [n] or [n, targets] as y was."""
+        outputs = self._outputs(X)
+        return self.y_mean_ + self.y_scale_ * (outputs if np.ndim(self.y_mean_) else outputs[:, 0])
+
+    def learning_curve_theory(self, X: Any, y: Any, *, sizes: Any = 6, folds: int = 5) -> xr.Dataset:
+        """How far these data are from the theory: its learning curve beside the cross-validated one.
+
+        The theory speaks of Gaussian inputs and a target of one direction. It is asked for such data with as many
+        inputs, and with the alignment, shape and noise that these data show (`giantstep.estimator.curve`), what the
+        fitted network's error would be at each number of samples: same width, learning rate and penalty, the readout on
+        the samples that the step has not seen, no intercept. The same network is cross-validated on the data. Where
+        the two curves agree, the data behave like Gaussian ones; where they do not, they do not.
+
+        Parameters
+        ----------
+        X, y : samples with one target, as in `fit`.
+        sizes : numbers of training samples, or how many of them, spread evenly in logarithm.
+        folds : of the cross-validation.
+
+        Returns
+        -------
+        xarray.Dataset
+            Over `eta` (0, and the fitted rate if it is another) and `n`: `theory`, `measured` and `measured_error`
+            (standard errors), mean squared errors of new labels in units of the variance of y; attributes `gamma`, the
+            alignment that half of the samples give, `noise` and `target`, what was taken for σ*.
+        """
+        check_is_fitted(self)
+        if self._steps() > 1 or np.ndim(self.y_mean_):
+            raise ParameterError("the theory's learning curve is for one step and one target")
+        X, y = self._given(X, y, y_numeric=True, ensure_min_samples=4 * folds, reset=False)
+        y = (np.asarray(y, dtype=np.float64) - y.mean()) / (y.std() or 1.0)
+        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if np.ndim(sizes) == 0:
+            sizes = np.geomspace(len(y) / 10, len(y) * (1 - 1 / folds), int(sizes))
+        sizes, etas = np.unique(np.round(sizes).astype(int)), np.unique([0.0, self.network_.eta])
+        inputs = standard_inputs(X, np.ones(len(y)), self.whiten)
+        like = curve.resembling(inputs(X), y, random)
+        found = curve.theory_curve(
+            like, sizes, etas, d=inputs.directions, width=len(self.network_.rows), split=self._split(), lam=self.lam_,
+            activation=self.activation_, letters=self._letters(self.activation_),
+        )  # fmt: skip
+        plain = {"lam": self.lam_, "refit_on": "rest", "fit_intercept": False, "warm_start": False}
+        settings: dict[str, Any] = self.get_params(deep=False) | plain
+
+        def train_on(index: np.ndarray, eta: float) -> Any:
+            settings["eta"] = eta
+            model = OneStepRegressor(**settings).fit(X[index], y[index])
+            return lambda held: model.predict(X[held])
+
+        for name, values in zip(
+            ("measured", "measured_error"),
+            curve.measured_curve(train_on, y, sizes, etas, folds, random),
+            strict=True,
+        ):
+            found[name] = (("eta", "n"), values)
+        return found.assign_attrs(gamma=like.gamma, noise=like.noise, target=like.target.function.spec)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 def _is_logistic(estimator: OneStepClassifier) -> bool:
     return estimator._loss().name == "logistic"
 
 
-class OneStepClassifier(ClassifierMixin, _OneStep):
-    __doc__ = """Classification by a two-layer network after one giant gradient step, then logistic regression.
+class OneStepClassifier(ClassifierMixin, OneStep):
+    __doc__ = (
+        """Classification by a two-layer network after one giant gradient step, then logistic regression.
 
     Two classes are labels ±1 of one output. More classes have an output each, one against the rest: neurons are
     dealt to the outputs in equal shares, the step pulls each share towards its own class (its labels standardised),
-    and every readout sees all neurons.
-""" + _PARAMETERS.format(loss="logistic")
+    and every readout sees all neurons. As a transformer it gives the learned features.
+"""
+        + _PARAMETERS.format(
+            loss="logistic",
+            error=" (square loss); for other losses\n        `rate_loss`, mean leave-one-out losses by eta at the best"
+            " lam of each, and `loss`, by lam",
+        )
+        + """
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from giantstep.sklearn import OneStepClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OneStepClassifier(width=60, random_state=0).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+    )
 
     _default_loss = as_loss("logistic")
 
-    def fit(self, X: Any, y: Any) -> OneStepClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneStepClassifier:
         """Train on samples X [n, features] of classes y [n]."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = self._given(X, y, ensure_min_samples=2)
         check_classification_targets(y)
+        X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ParameterError(
@@ -243,11 +215,8 @@ class OneStepClassifier(ClassifierMixin, _OneStep):
             )
         outputs = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         labels = np.stack([np.where(codes == k, 1.0, -1.0) for k in outputs], axis=1)
-        loss = self._loss()
-        if loss != square and not float(parameter("lam", self.lam)) > 0:
-            raise ParameterError(f"lam = {self.lam} must be positive with loss = {loss.name!r}; try 1e-3")
-        targets = (labels - labels.mean(axis=0)) / labels.std(axis=0)
-        self._fit(X, targets, labels, loss, codes)
+        mean = np.average(labels, axis=0, weights=weights)
+        self._fit(X, (labels - mean) / np.sqrt(1 - mean**2), labels, weights, self._loss(), codes)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

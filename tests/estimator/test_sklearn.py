@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 import subprocess
 import sys
@@ -26,14 +27,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from giantstep.estimator.step import features, one_step
+from giantstep.estimator.inputs import standard_inputs
+from giantstep.estimator.step import FirstLayer, Rate
 from giantstep.sklearn import OneStepClassifier, OneStepRegressor
 
 RNG = np.random.default_rng(0)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([OneStepRegressor(width=64), OneStepClassifier(width=64)])
+@parametrize_with_checks(
+    [
+        OneStepRegressor(width=64),
+        OneStepClassifier(width=32),
+        OneStepRegressor(width=64, activation="relu", fit_intercept=False, lam=0.1, eta="auto"),
+        OneStepRegressor(width=32, steps=2, warm_start=True, loss="huber:1"),
+    ]
+)
 def test_scikit_learns_own_checks_pass(estimator, check):
     check(estimator)
 
@@ -47,18 +56,20 @@ def single_index(n: int, d: int, seed: int = 0):
 
 def seen(estimator, X: np.ndarray) -> np.ndarray:
     """Features of a fitted estimator, divided by √p."""
-    blocks = features(estimator.network_, estimator.activation_, estimator.inputs_(X), NumpyBackend())
-    phi = np.concatenate(list(blocks))
+    phi = estimator.transform(X)
     return phi / np.sqrt(phi.shape[1])
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_the_step_is_the_gradient_of_the_networks_own_loss(outputs):
-    """Finite differences of ½ mean Σ_k (y_k - f_k)², for letters of both signs with biases."""
+    """Finite differences of ½ weighted mean of Σ_k (y_k - f_k)², for letters of both signs with biases."""
     n, d, p, eta, letters = 40, 6, 18, 0.7, Letters((1.0, -0.5), (0.5, 0.5), biases=(0.2, -0.1))
     x, y, act = RNG.standard_normal((n, d)), RNG.standard_normal((n, outputs)), as_function("tanh")
-    common = {"width": p, "letters": letters, "activation": act, "seed": 3, "backend": NumpyBackend()}
-    start = one_step(x, y, eta=0, **common)
+    weights = RNG.uniform(0.5, 2, n)
+    backend = NumpyBackend()
+    batch = [(x[:25], y[:25], weights[:25]), (x[25:], y[25:], weights[25:])]
+    layer = FirstLayer(p, d, outputs, letters, act, (lambda: batch,), 3, backend)
+    start = layer.after(Rate(0.0, False))
     assert start.biases is not None
     readout = np.zeros((p, outputs))
     size = p // outputs
@@ -67,14 +78,14 @@ def test_the_step_is_the_gradient_of_the_networks_own_loss(outputs):
 
     def risk(rows: np.ndarray) -> float:
         f = np.tanh(x @ rows.T + start.biases) @ readout / p
-        return ((y - f) ** 2).sum() / (2 * n)
+        return weights @ ((y - f) ** 2).sum(axis=1) / (2 * weights.sum())
 
     gradient, h = np.zeros((p, d)), 1e-5
     for index in np.ndindex(p, d):
         bump = np.zeros((p, d))
         bump[index] = h
         gradient[index] = (risk(start.rows + bump) - risk(start.rows - bump)) / (2 * h)
-    stepped = one_step(x, y, eta=eta, **common)
+    stepped = layer.after(Rate(eta, False))
     # central differences: h² times a third derivative, and rounding 1e-16/h
     np.testing.assert_allclose(stepped.rows, start.rows - eta * d * gradient, atol=1e-8)
 
@@ -97,7 +108,7 @@ def test_spikes_are_those_of_the_simulation():
     found = []
     for seed in range(trials):
         X, y, theta = single_index(6 * d, d, seed)
-        net = OneStepRegressor(2.0, 1.5, split=0.5, random_state=seed).fit(X, y).network_
+        net = OneStepRegressor(2.0, 1.5, lam=1.0, random_state=seed).fit(X, y).network_
         found.append((net.r[0], net.c[0], net.spike[0] @ theta))
     for name, values in zip(("r", "c", "gamma"), np.array(found).T, strict=True):
         expected = sim[name].values
@@ -122,7 +133,7 @@ def test_without_a_step_it_is_ridge_regression_on_random_features():
 
 def test_readouts_of_classes_are_logistic_regressions():
     X, y = load_breast_cancer(return_X_y=True)
-    model = OneStepClassifier(width=30, lam=2.0, refit_on="all", random_state=0).fit(X, y)
+    model = OneStepClassifier("auto", width=30, lam=2.0, random_state=0).fit(X, y)
     reference = LogisticRegression(C=0.5, tol=1e-10, max_iter=2000).fit(seen(model, X), y)
     # the intercept is penalised by a millionth, which moves it by about that
     np.testing.assert_allclose(
@@ -137,7 +148,7 @@ def test_support_vector_machines_with_an_intercept_are_certified_down_to_small_p
 
     X, y = load_breast_cancer(return_X_y=True)
     for lam in (1.0, 1e-3):
-        common = {"loss": "hinge", "width": 30, "lam": lam, "refit_on": "all", "random_state": 0}
+        common = {"eta": "auto", "loss": "hinge", "width": 30, "lam": lam, "random_state": 0}
         model = OneStepClassifier(**common).fit(X, y)
         assert model.optimality_.max() < 1e-9  # rounding of the constant feature, 30² × 1e-16 × n/lam
     model = OneStepClassifier(**common | {"lam": 1.0}).fit(X, y)
@@ -157,7 +168,8 @@ def test_support_vector_machines_with_an_intercept_are_certified_down_to_small_p
 def test_the_step_finds_the_direction_and_beats_random_features():
     X, y, theta = single_index(2000, 30)
     trained, frozen = (
-        OneStepRegressor(eta, 200, lam=0.1, random_state=0).fit(X[:1000], y[:1000]) for eta in ("auto", 0.0)
+        OneStepRegressor(eta, 200, lam=0.1, refit_on="rest", random_state=0).fit(X[:1000], y[:1000])
+        for eta in ("auto", 0.0)
     )
     # v·θ = 1/√(1 + d/(n0·signal²)): with n0 = 500, d = 30 and a signal of 0.38 ± 0.045 about 0.85, and 0.6 where
     # signal and noise are three standard deviations off; a random direction has 0.2
@@ -169,12 +181,18 @@ def test_the_step_finds_the_direction_and_beats_random_features():
 
 
 def test_units_of_inputs_and_targets_do_not_matter():
+    """Which samples the step sees depends on their numbers; all the rest is the same in any units."""
     X, y = load_diabetes(return_X_y=True)
-    model = OneStepRegressor(random_state=0, split=0.3)
-    expected = model.fit(X, y).predict(X)
-    scales, shifts = RNG.uniform(0.1, 10, 10), RNG.standard_normal(10)
-    moved = model.fit(X * scales + shifts, 7 * y - 3).predict(X * scales + shifts)
-    np.testing.assert_allclose(moved, 7 * expected - 3, rtol=1e-7)
+    scales, shifts, ones = RNG.uniform(0.1, 10, 10), RNG.standard_normal(10), np.ones(len(X))
+    for whiten in (False, True):
+        expected = standard_inputs(X, ones, whiten)(X)
+        moved = standard_inputs(X * scales + shifts, ones, whiten)(X * scales + shifts)
+        # axes of whitened inputs are eigenvectors, of either sign
+        np.testing.assert_allclose(np.abs(moved), np.abs(expected), rtol=1e-7, atol=1e-9)
+    model = OneStepRegressor(random_state=0)
+    np.testing.assert_allclose(
+        model.fit(X, 7 * y - 3).predict(X), 7 * model.fit(X, y).predict(X) - 3, rtol=1e-7
+    )
 
 
 def test_whitened_inputs_have_no_correlations_and_lose_empty_directions():
@@ -187,17 +205,13 @@ def test_whitened_inputs_have_no_correlations_and_lose_empty_directions():
     np.testing.assert_allclose(plain.inputs_(X).std(axis=0), [1] * 8 + [0], atol=1e-12)
 
 
-def test_each_class_has_its_share_in_the_step_and_its_own_spike():
+def test_each_class_has_its_own_spike_and_every_readout_sees_all_neurons():
     X, y = load_iris(return_X_y=True)
-    model = OneStepClassifier(width=60, split=0.4, lam=0.1, random_state=0)
-    chosen = model._chosen(np.random.default_rng(0).permutation(150), y)
-    assert np.bincount(y[chosen]).tolist() == [20, 20, 20]
     names = np.array(["setosa", "versicolor", "virginica"])
-    model.fit(X, names[y])
+    model = OneStepClassifier("auto", width=60, split=0.4, lam=0.1, random_state=0).fit(X, names[y])
     assert list(model.classes_) == list(names)
     assert model.network_.spike.shape == (3, 4)
     phi = seen(model, X)
-    model.set_params(refit_on="all").fit(X, names[y])
     reference = OneVsRestClassifier(LogisticRegression(C=10.0, tol=1e-10, max_iter=2000)).fit(phi, names[y])
     # intercepts are penalised by a millionth of lam, which moves them by about that
     np.testing.assert_allclose(model.decision_function(X), reference.decision_function(phi), atol=1e-4)
@@ -214,7 +228,7 @@ def test_each_class_has_its_share_in_the_step_and_its_own_spike():
 )
 def test_other_losses_fit_the_readout_and_only_logistic_ones_have_probabilities(estimator, data):
     X, y = data(return_X_y=True)
-    estimator = clone(estimator).set_params(random_state=0, width=50).fit(X, y)
+    estimator = clone(estimator).set_params(random_state=0, width=50, lam=0.1).fit(X, y)
     assert 0 < estimator.optimality_.max() < 1e-8
     assert estimator.score(X, y) > 0.3
     assert not hasattr(estimator, "predict_proba")
@@ -251,12 +265,15 @@ REFUSED = [
     (OneStepRegressor, {"width": 0.01}, "width = 0.01 leaves no neurons with 4 inputs"),
     (OneStepRegressor, {"split": 1.0}, "split = 1 leaves no samples"),
     (OneStepRegressor, {"refit_on": "some"}, "refit_on = 'some'"),
+    (OneStepRegressor, {"steps": 0}, "steps = 0"),
+    (OneStepRegressor, {"steps": 1.5}, "steps = 1.5"),
     (OneStepRegressor, {"lam": -1.0}, "lam = -1"),
+    (OneStepRegressor, {"lam": "small"}, "lam = 'small'.*'loo'"),
     (OneStepRegressor, {"loss": "hinge"}, "'hinge' is for classes"),
     (OneStepRegressor, {"activation": "sign"}, "'sign' jumps at x = 0.*continuous activation"),
     (OneStepRegressor, {"letters": "greek"}, "greek"),
     (OneStepRegressor, {"device": "cuda", "backend": "numpy"}, "runs on device 'cpu'"),
-    (OneStepClassifier, {"width": 2}, "width = 2 neurons cannot serve 3 classes"),
+    (OneStepClassifier, {"width": 2}, "width = 2 neurons cannot serve 3 outputs"),
     (OneStepClassifier, {"lam": 0.0}, "lam = 0.0 must be positive"),
 ]
 
@@ -268,14 +285,12 @@ def test_what_cannot_work_is_refused_with_a_sentence(kind, change, sentence):
         kind(**change).fit(X, y)
 
 
-def test_one_class_and_sparse_inputs_are_refused():
-    from scipy.sparse import csr_array
-
+def test_one_class_is_refused_and_so_are_weights_that_leave_none():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="one class only"):
         OneStepClassifier().fit(X, np.zeros(150))
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        OneStepRegressor().fit(csr_array(X), y)
+    with pytest.raises(ValueError, match="fewer than two samples"):
+        OneStepRegressor().fit(X, y, sample_weight=np.eye(150)[0])
 
 
 def test_two_samples_are_enough_to_fit_something():
@@ -291,3 +306,10 @@ def test_scikit_learn_is_imported_by_this_module_alone_and_missed_in_words(monke
     monkeypatch.delitem(sys.modules, "giantstep.sklearn")
     with pytest.raises(ImportError, match=r"pip install 'giantstep\[sklearn\]'"):
         import giantstep.sklearn  # noqa: F401
+
+
+def test_the_examples_of_the_docstrings_run():
+    import giantstep.sklearn as module
+
+    found = doctest.testmod(module)
+    assert (found.failed, found.attempted >= 8) == (0, True)

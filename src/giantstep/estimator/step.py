@@ -1,9 +1,10 @@
-"""The giant step on given samples: random unit rows, then one gradient step towards one or several targets."""
+"""Giant steps on given samples: random unit rows, then gradient steps towards one or several targets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -11,108 +12,194 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..functions import Function
+from ..losses import Loss, square
 from ..model import Letters
 from ..simulation.backend import Backend
-from ..simulation.data import Block
 from ..simulation.draw import Draws
 from ..simulation.layer import (
     biases_of_neurons,
-    gradient_step,
     group_slices,
     letters_of_neurons,
     preactivations,
     unit_rows,
 )
+from .inputs import Inputs, row_blocks
+
+Batch = Iterable[tuple[Any, Any, Any]]
+"""Samples in blocks: inputs [rows, d], targets [rows, outputs] and weights [rows]."""
 
 
-@dataclass(frozen=True)
-class Given:
-    """Samples in memory, as a batch of blocks."""
+def descent(
+    rows: Any,
+    readout: Any,
+    biases: Any | None,
+    batch: Batch,
+    activation: Function,
+    backend: Backend,
+    loss: Loss = square,
+) -> tuple[Any, Any]:
+    """Minus the gradient, in the rows, of the weighted mean of Σ_k ℓ(y_k, f_k), f = σ(Wx + b)·readout.
 
-    inputs: Any  # [n, d]
-    labels: Any  # [n]
-    backend: Backend
-
-    def blocks(self, rows: int) -> Iterator[Block]:
-        size = self.backend.block_rows
-        for start in range(0, rows, size):
-            part = slice(start, min(start + size, rows))
-            yield Block(start, self.inputs[part, :], self.labels[part], self.labels[part])
+    Arrays in, arrays out: `rows` is W [p, d] and `readout` is [p, outputs]. Returns the descent [p, d] and the
+    pull Σ e x [outputs, d] of each output, e = -∂ℓ(y, f) being the residual y - f for the square loss.
+    """
+    p, d = rows.shape
+    derivative = activation.derivative
+    change, pull, total = backend.zeros(d, p).T, backend.zeros(readout.shape[1], d), 0.0
+    for inputs, targets, weights in batch:
+        fields = preactivations(rows, biases, inputs, backend)
+        slopes = backend.apply(derivative, fields + 0.0)
+        error = -loss.derivative(targets, backend.matmul(backend.apply(activation, fields), readout))
+        error *= weights[:, None]
+        slopes *= backend.matmul(error, readout.T)
+        change = backend.add_product(change, slopes.T, inputs)
+        pull = pull + backend.matmul(error.T, inputs)
+        total += float(backend.xp.sum(weights))
+    return change / max(total, 1e-300), pull
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A first layer after its step, and what the step made of it; outputs (one or one per class) come first."""
+    """A first layer after its steps, and what they made of it; outputs (one, or one per target or class) come first."""
 
     rows: np.ndarray  # [p, d]
     biases: np.ndarray | None  # [p]
-    spike: np.ndarray  # unit vectors [outputs, d]; 0 where nothing pulled
-    r: np.ndarray  # spike strength [outputs]
-    c: np.ndarray  # mean squared norm of the rows without their spike [outputs]
-    eta: float
+    spikes: np.ndarray  # unit vectors [steps, outputs, d]; 0 where nothing pulled
+    strengths: np.ndarray  # of the spikes [steps, outputs]
+    c: np.ndarray  # mean squared norm of the rows without their spikes [outputs]
+    etas: np.ndarray  # learning rates [steps]
+
+    @property
+    def spike(self) -> np.ndarray:
+        """Directions of the first step, unit vectors [outputs, d]."""
+        return self.spikes[0]
+
+    @property
+    def r(self) -> np.ndarray:
+        """Strengths of the first step's spikes [outputs]."""
+        return self.strengths[0]
+
+    @property
+    def eta(self) -> float:
+        """Learning rate of the first step."""
+        return float(self.etas[0])
 
 
-def one_step(
-    inputs: np.ndarray,
-    targets: np.ndarray,
-    *,
-    width: int,
-    letters: Letters,
-    activation: Function,
-    eta: float | str,
-    seed: int,
-    backend: Backend,
-) -> Trained:
-    """Unit rows W, then W + eta·d·(descent of the mean of ½ Σ_k (y_k - f_k)² over the samples).
+@dataclass(frozen=True)
+class Rate:
+    """How far a step goes: a learning rate, or a multiple of the rate that moves rows by their own length."""
 
-    `targets` is [n, outputs]. The network has several outputs f_k = Σ_i A_ik σ(w_i·x + b_i)/√p, and a neuron's
-    initial readout A_i is letter_i/√p at one output, 0 at the others: neurons are dealt to the outputs in equal
-    shares, and the step pulls each along the spike of its own output. With one output this is the network of
-    the paper. eta = "auto" moves the rows by their own length, root mean square per unit of letter.
+    value: float
+    relative: bool
+
+    def of(self, change: np.ndarray, letters: np.ndarray) -> float:
+        return self.value * _own_length(change, letters) if self.relative and self.value else self.value
+
+
+@dataclass(frozen=True)
+class FirstLayer:
+    """Unit rows W, to take steps W + eta·d·(descent), each on a batch of its own.
+
+    The network has outputs f_k = Σ_i A_ik σ(w_i·x + b_i)/p, and a neuron's A_i is its letter at one output, 0 at
+    the others: neurons are dealt to the outputs in equal shares, and a step pulls each along the spike of its own
+    output. With one output this is the network of the paper.
     """
-    d = inputs.shape[1]
-    rows = unit_rows(width, d, Draws(seed, 0, backend))
-    groups = _shares(targets.shape[1], width)
-    parts = [group_slices(letters, group.stop - group.start) for group in groups]
-    values = [letters_of_neurons(letters, part) for part in parts]
-    biases = [biases_of_neurons(letters, part, backend) for part in parts]
-    start, change, pulls = backend.numpy(rows), np.zeros((width, d)), np.zeros((len(groups), d))
-    if eta != 0:
-        x = backend.asarray(inputs)
-        for k, group in enumerate(groups):
-            share = (group.stop - group.start) / width  # a_i = letter_i/√p, with p all neurons
-            stepped, pull = gradient_step(
-                rows[group, :], values[k] * share, biases[k], activation, activation.derivative,
-                Given(x, backend.asarray(targets[:, k]), backend), len(inputs), d, backend,
-            )  # fmt: skip
-            change[group], pulls[k] = backend.numpy(stepped) - start[group], backend.numpy(pull)
-    letter = np.concatenate(values)
-    eta = _own_length(change, letter) if eta == "auto" else float(eta)
-    spike = pulls / np.maximum(np.linalg.norm(pulls, axis=1, keepdims=True), 1e-300)
-    trained = start + eta * change
-    measured = [_measure(trained[g], letter[g], v) for g, v in zip(groups, spike, strict=True)]
-    r, c = np.array(measured).T
-    bias = None if letters.biases is None else np.concatenate([backend.numpy(part) for part in biases])
-    return Trained(trained, bias, spike, r, c, eta)
+
+    width: int
+    directions: int
+    outputs: int
+    letters: Letters
+    activation: Function
+    batches: tuple[Any, ...]  # one function per step that gives its batch
+    seed: int
+    backend: Backend
+
+    def after(self, rate: Rate) -> Trained:
+        """The layer after its steps at this rate."""
+        rows, pulls, etas = self._start, [], []
+        for number, batch in enumerate(self.batches):
+            if rate.value == 0:
+                change, pull = np.zeros_like(rows), np.zeros((self.outputs, self.directions))
+            else:
+                change, pull = self._first if number == 0 else self._descent(rows, batch)
+            etas.append(rate.of(change, self._values))
+            pulls.append(pull)
+            rows = rows + etas[-1] * change
+        spikes = np.stack(pulls)
+        spikes = spikes / np.maximum(np.linalg.norm(spikes, axis=2, keepdims=True), 1e-300)
+        measured = [
+            _measure(rows[group], self._values[group], spikes[:, k]) for k, group in enumerate(self._groups)
+        ]
+        strengths, c = (
+            np.stack([each[0] for each in measured], axis=1),
+            np.array([each[1] for each in measured]),
+        )
+        biases = None if self._biases is None else self.backend.numpy(self._biases)
+        return Trained(rows, biases, spikes, strengths, c, np.array(etas))
+
+    @cached_property
+    def _groups(self) -> list[slice]:
+        """Consecutive neurons of each output, dealt out as evenly as possible."""
+        if self.width < self.outputs:
+            raise ParameterError(
+                f"width = {self.width} neurons cannot serve {self.outputs} outputs (targets or classes); give at"
+                " least one neuron for each"
+            )
+        ends = np.linspace(0, self.width, self.outputs + 1).round().astype(int)
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+    @cached_property
+    def _parts(self) -> list[tuple[slice, ...]]:
+        return [group_slices(self.letters, group.stop - group.start) for group in self._groups]
+
+    @cached_property
+    def _values(self) -> np.ndarray:
+        return np.concatenate([letters_of_neurons(self.letters, part) for part in self._parts])
+
+    @cached_property
+    def _biases(self) -> Any | None:
+        if self.letters.biases is None:
+            return None
+        return self.backend.xp.concat(
+            [biases_of_neurons(self.letters, part, self.backend) for part in self._parts], axis=0
+        )
+
+    @cached_property
+    def _start(self) -> np.ndarray:
+        drawn = unit_rows(self.width, self.directions, Draws(self.seed, 0, self.backend))
+        return self.backend.numpy(drawn)
+
+    @cached_property
+    def _first(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first descent, which every rate shares."""
+        return self._descent(self._start, self.batches[0])
+
+    def _descent(self, rows: np.ndarray, batch: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Of the network with these rows, times d: what a learning rate of 1 adds to them."""
+        readout = np.zeros((self.width, self.outputs))
+        for k, group in enumerate(self._groups):
+            readout[group, k] = self._values[group] / self.width
+        given, to_backend = self.backend, self.backend.asarray
+        change, pull = descent(
+            to_backend(rows), to_backend(readout), self._biases, batch(), self.activation, given
+        )
+        return given.numpy(change) * self.directions, given.numpy(pull)
 
 
-def features(trained: Trained, activation: Function, inputs: np.ndarray, backend: Backend) -> Iterator[Any]:
-    """σ(Wx + b) of the samples, a block at a time."""
+def features(
+    trained: Trained,
+    activation: Function,
+    X: Any,
+    inputs: Inputs,
+    backend: Backend,
+    index: np.ndarray | None = None,
+) -> Iterator[Any]:
+    """σ(Wx + b) of the samples, or of those of an index, a block at a time."""
     rows = backend.asarray(trained.rows)
     biases = None if trained.biases is None else backend.asarray(trained.biases)
-    for start in range(0, len(inputs), backend.block_rows):
-        block = backend.asarray(inputs[start : start + backend.block_rows])
-        yield backend.apply(activation, preactivations(rows, biases, block, backend))
-
-
-def _shares(outputs: int, width: int) -> list[slice]:
-    """Consecutive neurons, dealt out as evenly as possible."""
-    if width < outputs:
-        raise ParameterError(
-            f"width = {width} neurons cannot serve {outputs} classes; give at least one neuron per class"
-        )
-    ends = np.linspace(0, width, outputs + 1).round().astype(int)
-    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+    for _, block in row_blocks(X, backend.block_rows, index):
+        x = backend.asarray(inputs(block))
+        yield backend.apply(activation, preactivations(rows, biases, x, backend))
 
 
 def _own_length(change: np.ndarray, letter: np.ndarray) -> float:
@@ -121,8 +208,9 @@ def _own_length(change: np.ndarray, letter: np.ndarray) -> float:
     return (power / moved) ** 0.5 if moved > 0 else 0.0
 
 
-def _measure(rows: np.ndarray, letter: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-    """r, the least squares fit of the rows' components along v by the letters, and c, what that leaves."""
+def _measure(rows: np.ndarray, letter: np.ndarray, spikes: np.ndarray) -> tuple[np.ndarray, float]:
+    """Strengths: the least squares fit of the rows by letters times spikes [steps, d]; and c, what that leaves."""
     power = float(letter @ letter)
-    r = float(letter @ (rows @ v)) / power if power and v.any() else 0.0
-    return r, float(((rows - r * letter[:, None] * v) ** 2).sum(axis=1).mean())
+    common = letter @ rows / power if power else np.zeros(rows.shape[1])
+    strengths = np.linalg.lstsq(spikes.T, common, rcond=None)[0]
+    return strengths, float(((rows - np.outer(letter, strengths @ spikes)) ** 2).sum(axis=1).mean())

@@ -1,0 +1,80 @@
+"""The theory's learning curve is that of Gaussian data like the given ones: on Gaussian data it is right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+
+from sklearn.datasets import load_diabetes
+
+from giantstep.errors import ParameterError
+from giantstep.estimator.curve import resembling
+from giantstep.sklearn import OneStepRegressor
+
+
+def gaussian(n: int, d: int, seed: int, noise: float = 0.5):
+    """y = z + 0.3·He₃(z)/√6 + noise, of variance 1.09 + noise²."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    z = X[:, 0]
+    return X, z + 0.3 * (z**3 - 3 * z) / np.sqrt(6) + noise * rng.standard_normal(n)
+
+
+def test_alignment_and_shape_are_recovered():
+    """Means over 10 data sets, within 4 standard errors."""
+    n, d, noise = 2000, 50, 0.5
+    found = []
+    for seed in range(10):
+        X, y = gaussian(n, d, seed, noise)
+        like = resembling(X, (y - y.mean()) / y.std(), np.random.default_rng(seed))
+        slope = like.polynomial[1] + 3 * like.polynomial[3]  # E σ*'(z), the Hermite coefficient of degree one
+        v = y[: n // 2] @ X[: n // 2]
+        found.append((slope, like.gamma, v[0] / np.linalg.norm(v)))
+    slope, gamma, true = np.array(found).T
+    assert abs(slope.mean() - 1 / np.sqrt(1.09 + noise**2)) < 4 * slope.std(ddof=1) / np.sqrt(10)
+    assert abs((gamma - true).mean()) < 4 * (gamma - true).std(ddof=1) / np.sqrt(10)
+
+
+def test_on_gaussian_data_theory_and_cross_validation_agree_and_elsewhere_they_need_not():
+    X, y = gaussian(1500, 60, 1)
+    model = OneStepRegressor("auto", 60, lam=1.0, random_state=0).fit(X, y)
+    curve = model.learning_curve_theory(X, y, sizes=[300, 600, 1200])
+    assert curve.theory.dims == curve.measured.dims == ("eta", "n")
+    assert curve.sizes == {"eta": 2, "n": 3}
+    # Measured errors are means over folds of one data set, with five of which a standard error is known to a third;
+    # the theory's own noise, from its measured target, is about as large.
+    assert (abs(curve.theory - curve.measured) < 5 * curve.measured_error + 0.02).all()
+    assert (
+        curve.theory.sel(eta=0.0) > curve.theory.isel(eta=1) + 0.1
+    ).all()  # the step helps, and both know it
+    assert (curve.measured.sel(eta=0.0) > curve.measured.isel(eta=1) + 0.1).all()
+    # correlated inputs: the target is easier than for Gaussian data of that many directions
+    X, y = load_diabetes(return_X_y=True)
+    curve = (
+        OneStepRegressor("auto", 60, lam=1.0, random_state=0)
+        .fit(X, y)
+        .learning_curve_theory(X, y, sizes=[60])
+    )
+    assert float(curve.theory.isel(eta=0, n=0)) > 1.1 * float(curve.measured.isel(eta=0, n=0))
+
+
+def test_labels_that_are_noise_are_seen_as_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 20)), rng.standard_normal(400)
+    curve = (
+        OneStepRegressor(1.0, 20, lam=1.0, random_state=0)
+        .fit(X, y)
+        .learning_curve_theory(X, y, sizes=2, folds=3)
+    )
+    assert curve.noise > 0.9
+    assert (curve.theory > 0.9).all()
+
+
+def test_several_steps_or_targets_have_no_theory_here():
+    X, y = gaussian(100, 5, 0)
+    with pytest.raises(ParameterError, match="one step and one target"):
+        OneStepRegressor(1.0, 20, steps=2, lam=1.0).fit(X, y).learning_curve_theory(X, y)
+    with pytest.raises(ParameterError, match="one step and one target"):
+        OneStepRegressor(1.0, 20, lam=1.0).fit(X, np.stack([y, y], axis=1)).learning_curve_theory(X, y)
