@@ -14,10 +14,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from giantstep.simulation.simulate import simulate
 
 from giantstep import Network
 from giantstep.simulation.schedule import TrialError
-from giantstep.simulation.simulate import simulate
 from giantstep.simulation.workers import NoWorker, WorkerDied, process_pool
 
 DOCS = Path(__file__).parents[2] / "docs"

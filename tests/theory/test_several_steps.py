@@ -70,7 +70,9 @@ def test_one_letter_has_the_values_of_an_independent_derivation(case):
     found = gs.predict(net, y, bulk="isotropic", **AT)
     end = found.isel(step=-1)
     assert [float(end[name]) for name in ("c", "r", "gamma")] == pytest.approx(scalars, abs=PRINTED)
-    assert [float(found[name]) for name in ("test_error", "train_error")] == pytest.approx(isotropic, abs=PRINTED)
+    assert [float(found[name]) for name in ("test_error", "train_error")] == pytest.approx(
+        isotropic, abs=PRINTED
+    )
     found = gs.predict(net, y, **AT)
     names = ("test_error", "train_error", "q2", "psi", "chi")
     assert [float(found[name]) for name in names] == pytest.approx(exact, abs=PRINTED)
@@ -139,9 +141,7 @@ LETTERS = {
 def test_letters_have_the_values_of_an_independent_derivation(case, monkeypatch):
     monkeypatch.setattr(Origin, "common", lambda self, chunk: None)
     (activation, target, letters, shares, etas, alphas, beta, noise), *expected, c, r = case
-    net = gs.Network(
-        activation, steps=schedule(etas, alphas), beta=beta, readout=gs.Letters(letters, shares)
-    )
+    net = gs.Network(activation, steps=schedule(etas, alphas), beta=beta, readout=gs.Letters(letters, shares))
     y = gs.Target(target, noise=noise)
     options = ({"bulk": "isotropic"}, {"bulk": "isotropic", "d": 700}, {"d": 700})
     with warnings.catch_warnings():
@@ -205,7 +205,9 @@ def test_gaussian_rows_without_a_step_matter_where_the_features_have_no_mean():
     """A centred relu: only the fluctuation of the row norms can fit the target's mean."""
     net = gs.Network("max(x, 0) - 0.3989422804014327", eta=0, alpha0=0, beta=3, rows="gaussian")
     found = gs.predict(net, "relu", alpha=4, lam=0.01)
-    assert [float(found.test_error), float(found.train_error)] == pytest.approx([0.41872852, 0.05214959], abs=2e-8)
+    assert [float(found.test_error), float(found.train_error)] == pytest.approx(
+        [0.41872852, 0.05214959], abs=2e-8
+    )
     assert float(found.chi) == pytest.approx(1.21300349, abs=2e-7)
 
 
@@ -331,7 +333,7 @@ def test_every_bound_holds_after_several_steps():
 
 def test_what_several_steps_do_not_cover_is_refused_with_a_sentence():
     five = gs.Letters((-2, -1, 0.5, 1, 2), (0.2,) * 5)
-    with pytest.raises(gs.ParameterError, match="five.*directions.*simulate|5 directions.*simulate"):
+    with pytest.raises(gs.ParameterError, match=r"5 directions.*simulate"):
         gs.predict(gs.Network("relu", eta=1, alpha0=1, steps=2, readout=five), "sin", **AT)
     with pytest.raises(gs.ParameterError, match="schedule"):
         gs.Network("relu", eta=1, alpha0=1, steps=[gs.Step(1, 1)])
