@@ -77,7 +77,7 @@ class _Description:
         return kind(**{name: _restored(value) for name, value in values.items()})
 
 
-_LATER = ("steps", "rows")  # parameters that are written down only where they are used
+_LATER = ("steps", "rows", "reuse_batch")  # parameters that are written down only where they are used
 
 
 class Model(_Description):
@@ -154,7 +154,8 @@ class Network(Model):
     plain random features. `alpha0` = inf is a step on the population gradient. `steps` = 3 takes three such steps,
     each on a fresh batch, with the readout as it was; a list of `Step`s is a schedule, in place of eta and alpha0.
     `rows` are "unit" (initial rows of unit norm), "gaussian" (independent entries of variance 1/d), or the
-    variance of the squared norm of a row, times d.
+    variance of the squared norm of a row, times d. `reuse_batch` takes every step on the same batch, for simulations:
+    the theory is for fresh ones.
     """
 
     takes_steps = True
@@ -167,6 +168,7 @@ class Network(Model):
     step_loss: str = "square"
     steps: Parameter | tuple[Step, ...] | None = None
     rows: str | float = "unit"
+    reuse_batch: bool = False
 
     if TYPE_CHECKING:
 
@@ -180,6 +182,7 @@ class Network(Model):
             step_loss: str = "square",
             steps: Parameter | Sequence[Step] | None = None,
             rows: str | float = "unit",
+            reuse_batch: bool = False,
         ) -> None: ...
 
     def __post_init__(self) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9
 _REAL_SIZE, _UNREACHABLE = 1e3, 0.03  # a usual size, and how far the limit may be from it without a warning
-SEVERAL_SPIKES_TOLERANCE = 1e-8  # where averages over κ have two dimensions or more
+PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-8, 1e-6  # where averages over κ have two dimensions, or more
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
 
 
@@ -105,10 +105,9 @@ def predict(
     grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)
     if tolerance is None:
-        several = posed.problem.spikes > 1
-        tolerance = (
-            CONVEX_TOLERANCE if not loss.linear else SEVERAL_SPIKES_TOLERANCE if several else TOLERANCE
-        )
+        spikes = posed.problem.spikes
+        on_plane = PLANE_TOLERANCE if spikes == 2 else SPACE_TOLERANCE
+        tolerance = CONVEX_TOLERANCE if not loss.linear else TOLERANCE if spikes == 1 else on_plane
     answers = engine.solve(posed.problem, tolerance, progress)
     if len(posed.problem.weights) > 1 and model.group == "letter":
         _warn_if_unreachable(posed.problem, answers["test_error"], tolerance)
@@ -212,6 +211,14 @@ def _sizes(shape: tuple[int, ...], count: int) -> tuple[int, ...]:
     return tuple(kept)
 
 
+def _as_far_as(values: np.ndarray, taken: np.ndarray, steps: int) -> np.ndarray:
+    """[U, path, ...] as [U, steps, ...], NaN after the steps that were taken [U]."""
+    found = np.full((len(values), steps, *values.shape[2:]), np.nan)
+    found[:, : values.shape[1]] = values
+    found[np.arange(steps) >= taken[:, None]] = np.nan
+    return found
+
+
 def _of_the_layer(model: Model, posed: Posed) -> dict[str, np.ndarray]:
     """The equivalent c, r, γ of networks after each step, [U, step, letter, direction], each as far as it has these."""
     from .theory.equivalent import by_letter, network_errors
@@ -229,9 +236,8 @@ def _of_the_layer(model: Model, posed: Posed) -> dict[str, np.ndarray]:
     if model.most_steps > 1:
         answers["network_error"] = network_errors(posed.problem)
         if "steps" in model.numbers():  # other points of the grid may take more steps than some
-            taken = np.arange(model.most_steps) < posed.split.layers("steps")[:, None]
-            for name, part in answers.items():
-                answers[name] = np.where(taken.reshape(*taken.shape, *(1,) * (part.ndim - 2)), part, np.nan)
+            taken = posed.split.layers("steps")
+            answers = {name: _as_far_as(part, taken, model.most_steps) for name, part in answers.items()}
     return answers
 
 

@@ -58,6 +58,8 @@ TABLE = {
     "best_error": (r"\epsilon_g", "test error at the optimum"),
     "best_lam": (r"\lambda", "best ridge penalty"),
     "best_eta": (r"\tilde\eta", "best learning rate, divided by d"),
+    "best_steps": ("T", "best number of steps"),
+    "by_steps": (r"\epsilon_g", "test error at the optimum for each number of steps"),
     "best_split": ("", "best share of the samples for the step"),
     "split": ("", "share of the samples for the step"),
     "budget": ("", "samples for step and readout together, divided by d"),

@@ -39,6 +39,7 @@ def _all_bulks():
         yield pytest.param(bulk_of(case), id=f"exact, {case.name}")
     yield pytest.param(bulk_of(TRAINED[5], "sampled:60:1"), id="sampled, letters")
     yield pytest.param(bulk_of(TRAINED[3], "sampled:60:1"), id="sampled, not odd")
+    yield pytest.param(bulk_of(TRAINED[6], "sampled:60:1"), id="sampled, no common eigenvectors")
 
 
 BULKS = list(_all_bulks())
@@ -262,7 +263,10 @@ def test_a_vanishing_step_leaves_an_isotropic_bulk(activation):
     assert difference(1e-6) < 11.0 * difference(1e-7) + 1e-10
 
 
-@pytest.mark.parametrize("case", TRAINED[:6], ids=named(TRAINED[:6]))
+DIAGONAL = [*TRAINED[:6], TRAINED[8]]  # whose covariances have common eigenvectors, which is fast
+
+
+@pytest.mark.parametrize("case", DIAGONAL, ids=named(DIAGONAL))
 def test_the_exact_bulk_agrees_with_a_diagonalised_batch(case: Trained):
     """Two derivations of one limit: the analytic one, and eigenvalues of one drawn batch of 600 dimensions."""
     exact, sampled = (
@@ -272,11 +276,11 @@ def test_the_exact_bulk_agrees_with_a_diagonalised_batch(case: Trained):
     assert sampled == pytest.approx(exact, rel=0.05)  # one draw: fluctuations of order d^-½ = 0.04
 
 
-@pytest.mark.parametrize("case", TRAINED[:6], ids=named(TRAINED[:6]))
+@pytest.mark.parametrize("case", TRAINED, ids=named(TRAINED))
 def test_every_mode_of_a_diagonalised_batch_weighs_what_the_limit_says(case: Trained):
     """The forms' diagonal at d = 600, one draw: 4 d^-½ = 0.16 of it."""
     exact, sampled = bulk_of(case), bulk_of(case, "sampled:600:3")
     Vt = _point(exact)[0]
     size = exact.modes.count * len(exact.weights)
     a, b = (np.diag(bulk.resolvent(Vt).forms().reshape(size, size)) for bulk in (exact, sampled))
-    assert b == pytest.approx(a, rel=0.16)
+    assert b == pytest.approx(a, rel=0.16, abs=1e-12)  # a silent letter's norms do not vary

@@ -103,6 +103,7 @@ TRAINED = [
     Trained("odd letters", "tanh", "sin", letters=((0.5, 1.5), (0.4, 0.6))),
     Trained("letters", "gelu", "sin", eta=1.4, letters=((-1.0, 0.0, 1.0), (0.25, 0.5, 0.25))),
     Trained("shifted", "tanh(x + 0.4)", "tanh", eta=1.5, letters=((0.5, 1.0), (0.5, 0.5))),
+    Trained("odd letters, the last one silent", "tanh", "sin", letters=((1.0, 0.0), (0.5, 0.5))),
     Trained("biases", "tanh", "sin", eta=1.5, letters=((0.5, 1.0), (0.4, 0.6)), biases=(0.6, -0.3)),
     Trained("biases, not odd", "relu", "tanh", eta=1.2, letters=((-1.0, 1.0), (0.5, 0.5)), biases=(0.5, 0.2)),
 ]

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import ParameterError
 from ..gaussian import STRIDES, moments
-from ..model import Network, SpikedRF, as_target
+from ..model import Model, as_target
 from ..parameters import parameter
 from ..prediction import predict
 from ..provenance import provenance
-from ..theory.pose import model_grid, pose
+from ..theory.pose import Posed, model_grid, pose
 from .bounds import checked_target, lowest, project
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _POINTS = 512  # κ intervals from which the coefficients of the best functions 
 
 
 def learned_function(
-    model: Network | SpikedRF,
+    model: Model,
     target: Target | FunctionLike,
     x: Parameter,
     *,
@@ -43,8 +44,8 @@ def learned_function(
 
     .. math:: f(x) = m A + \zeta\,(\gamma x B + r\rho^2 C) + \psi\,\rho\,(x B - \gamma r C) + \tfrac12 \chi\, C,
 
-    summed over letters. A network without a step (eta = 0 or alpha0 = 0) is the random features model, whose
-    learned function is linear.
+    summed over letters (with a ζ for each direction, where the letters' spikes span several). A network without
+    a step (eta = 0 or alpha0 = 0) is the random features model, whose learned function is linear.
 
     Parameters are those of `predict`; `x` is a number or a 1-D array. Returns `predict`'s Dataset with the
     variables `learned` (over `x` and the grid) and `truth`, the target at `x`.
@@ -55,7 +56,9 @@ def learned_function(
     fitted = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
     at = parameter("x", x)
     at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=("x",)[: np.ndim(at)])
-    learned = conditional_mean(model, fitted, at)
+    model = model.resolved()
+    posed = pose(model, target, model_grid(model, target), bulk)
+    learned = conditional_mean(posed, model, fitted, at)
     answer = fitted.assign_coords(x=at).assign(learned=learned, truth=target_curve(target, at))
     answer["learned"].attrs = {"symbol": r"\hat f(x)", "long_name": "average output given the target's input"}
     answer["truth"].attrs = {"symbol": r"\sigma_\star(x)", "long_name": "noiseless target"}
@@ -63,7 +66,7 @@ def learned_function(
 
 
 def bound_functions(
-    model: Network | SpikedRF, target: Target | FunctionLike, x: Parameter, *, bulk: str | None = None
+    model: Model, target: Target | FunctionLike, x: Parameter, *, bulk: str | None = None
 ) -> xr.Dataset:
     """The functions that attain the bounds, as functions of the target's projection x (the paper's figure).
 
@@ -79,6 +82,11 @@ def bound_functions(
     grid = model_grid(model, target)
     posed = pose(model, target, grid, bulk)
     problem, split = posed.problem, posed.split
+    if problem.spikes > 1:
+        raise ParameterError(
+            "the functions that attain the bounds are drawn for one spike, and these spikes span several directions;"
+            " bounds() has their errors"
+        )
     norms, K = problem.rows.norms, len(problem.weights)
     frame = problem.frame(np.arange(len(problem.c)))
     upper, along, across = [], [], []
@@ -102,7 +110,7 @@ def bound_functions(
     names = ("m", "zeta", "chi")[: 2 + norms]
     best = {name: labelled(means[:, i * K : (i + 1) * K]) for i, name in enumerate(names)}
     best["psi"] = labelled(across)
-    spike = {"r": frame.b[..., 0], "c": problem.c, "gamma": frame.gamma[:, 0]}
+    spike = {"b": frame.b[..., 0], "c": problem.c, "theta": frame.gamma[:, 0]}
     layer = {name: labelled(values) for name, values in spike.items()}
     biases = xr.DataArray(problem.biases, dims="group") if groups else float(problem.biases[0])
     at = parameter("x", x)
@@ -122,21 +130,51 @@ def bound_functions(
     )
 
 
-def conditional_mean(model: Network | SpikedRF, fitted: xr.Dataset, x: xr.DataArray) -> xr.DataArray:
+def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: xr.DataArray) -> xr.DataArray:
     """The learned function of fitted order parameters, as `predict` names and labels them."""
     import xarray as xr
 
-    letters = model.readout
-    several = len(letters.values) > 1
+    split, merging, group = posed.split, posed.merging, model.group
+    problem, letters = posed.problem, model.readout
+    several = not letters.single
+    which, sign = (merging.group, merging.sign) if several else (np.arange(len(merging.letters.values)), 1.0)
+    if letters.law is not None:
+        raise ParameterError(
+            f"the learned function needs order parameters letter by letter, and the law {letters.law!r} gives sums"
+        )
+    room = model.spike_directions
+    b, theta = np.zeros((len(problem.c), len(which), room)), np.zeros((len(problem.c), room))
+    for chunk in (block.chunk for block in problem.blocks(48)):
+        frame = problem.frame(chunk)
+        b[chunk, :, : frame.spikes] = (frame.b @ frame.back)[:, which] * np.reshape(sign, (-1, 1))
+        theta[chunk, : frame.spikes] = frame.gamma[:, :1] * frame.back[:, 0]
 
-    def per_letter(values: Any) -> Any:
-        return xr.DataArray(list(values), dims="letter") if several else float(values[0])
+    def placed(values: np.ndarray, *inner: str) -> xr.DataArray:
+        """[U, ...] with dimensions; those of size one that answers do not have are left out."""
+        kept = [axis for axis, dim in enumerate(inner, start=1) if values.shape[axis] > 1 or _kept(dim)]
+        dims = (*split.layer_dims, *(inner[axis - 1] for axis in kept))
+        return xr.DataArray(
+            values.reshape((*split.layer_shape, *(values.shape[axis] for axis in kept))), dims=dims
+        )
 
-    biases = per_letter(letters.biases or (0.0,) * len(letters.values))
-    c = fitted["c"] if letters.c is None else per_letter(letters.c)
+    def _kept(dim: str) -> bool:
+        return (dim == group and several) or (dim == "spike" and room > 1)
+
+    biases = np.asarray(merging.letters.biases or np.zeros(len(merging.letters.values)))[which] * sign
     orders = {name: fitted[name] for name in ("m", "zeta", "psi", "chi") if name in fitted}
-    spike = fitted["r"] * per_letter(letters.values)
-    found = _mean_given(x, model.activation, orders, spike, c, fitted["gamma"], biases, "letter")
+    spikes = {
+        "b": placed(b, group, "spike"),
+        "theta": placed(theta, "spike"),
+        "c": placed(problem.c[:, which], group),
+    }
+    found = _mean_given(
+        x,
+        model.activation,
+        orders,
+        **spikes,
+        biases=placed(biases[None] + 0.0 * problem.c[:, which], group),
+        dim=group,
+    )
     return found.drop_vars(["letter", "letter_"], errors="ignore")
 
 
@@ -149,20 +187,25 @@ def _mean_given(
     x: xr.DataArray,
     activation: Function,
     orders: dict[str, xr.DataArray],
-    r: xr.DataArray,
-    c: Any,
-    gamma: xr.DataArray,
+    b: xr.DataArray,
+    c: xr.DataArray,
+    theta: xr.DataArray,
     biases: Any,
     dim: str,
 ) -> xr.DataArray:
-    """f(x) of the docstring of `learned_function`, summed over `dim`."""
-    rho2 = np.maximum(0.0, 1.0 - gamma**2)
-    width = np.sqrt(c + r**2 * rho2)
-    A, B, C = _averages(activation, r * gamma * x + biases, width)
+    """f(x) of the docstring of `learned_function`, summed over `dim`, the groups; b and Θ along `spike`, if several."""
+
+    def along(values: xr.DataArray) -> xr.DataArray:
+        return values.sum("spike") if "spike" in values.dims else values
+
+    gamma = along(b * theta)  # the spike's component along the target, r γ
+    rest = np.maximum(0.0, 1.0 - along(theta**2))  # ρ²
+    width = (c + along(b**2) - gamma**2) ** 0.5
+    A, B, C = _averages(activation, gamma * x + biases, width)
     total = orders["m"] * A
     if "zeta" in orders:
-        total = total + orders["zeta"] * (gamma * x * B + r * rho2 * C)
-        total = total + orders["psi"] * np.sqrt(rho2) * (x * B - gamma * r * C)
+        total = total + along(orders["zeta"] * (theta * x * B + (b - theta * gamma) * C))
+        total = total + orders["psi"] * np.sqrt(rest) * (x * B - gamma * C)
     if "chi" in orders:
         total = total + 0.5 * orders["chi"] * C
     return total.sum(dim) if dim in total.dims else total

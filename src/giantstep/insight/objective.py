@@ -35,14 +35,14 @@ class Objective:
         bulk: str | None,
     ):
         self._model, self._target, self._over = model, target, over
-        names = [*model.numbers(), "noise", "alpha", "lam", "d", "budget"]
+        names = [*dict.fromkeys([*model.numbers(), "steps"]), "noise", "alpha", "lam", "d", "budget"]
         derived = ("alpha0", "alpha") if "split" in over else ()
         self.fixed = [
             name for name in names if name in landscape.coords and name not in over and name not in derived
         ]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
         # derivatives are those of the isotropic bulk, and of labels that a function of the input gives
-        self.differentiable = self.bulk == "isotropic" and not target.random_signs
+        self.differentiable = self.bulk == "isotropic" and not target.random_signs and model.most_steps < 2
 
     def minimise(
         self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -174,9 +174,10 @@ class Objective:
         """The model, the target and the readout's parameters at a point, all plain numbers."""
         chosen = at | dict(zip(self._over, map(float, x), strict=True))
         if "split" in chosen:
-            chosen["alpha0"] = chosen["split"] * chosen["budget"]
+            chosen["alpha0"] = chosen["split"] * chosen["budget"] / max(1.0, chosen.get("steps", 1.0))
             chosen["alpha"] = (1.0 - chosen["split"]) * chosen["budget"]
-        model = self._model.at(**{name: chosen[name] for name in self._model.numbers()})
+        names = [name for name in (*self._model.numbers(), "steps") if name in chosen]
+        model = self._model.at(**{name: chosen[name] for name in names})
         target = self._target.at(chosen["noise"])
         readout = {name: chosen[name] for name in ("alpha", "lam", "d") if name in chosen}
         return model, target, readout

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ConvergenceError, ParameterError
 from ..grid import Grid
-from ..model import Network, SpikedRF, Target, as_target
+from ..model import Model, Target, as_target
 from ..parameters import parameter
 from ..provenance import provenance
 from ..theory.pose import Posed, model_grid, pose
@@ -39,7 +39,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(
-    model: Network | SpikedRF,
+    model: Model,
     target: Target | FunctionLike | None = None,
     *,
     alpha: Parameter,
@@ -104,14 +104,28 @@ def spectrum(
     return _labelled(found, posed, grid, attrs, normalise, kernel)
 
 
-def _bulk_of(model: Network | SpikedRF, bulk: str | None) -> str | None:
-    """The exact bulk is followed to the real axis for networks with an odd activation and one letter only."""
+def _bulk_of(model: Model, bulk: str | None) -> str | None:
+    """The exact bulk is followed to the real axis for one step with an odd activation and one letter only."""
+    check_one_spike(model, bulk)
     simple = len(model.readout.values) == 1 and model.activation.parity == "odd"
     if bulk == "exact" and model.takes_steps and not simple:
         raise ParameterError(
             "bulk = 'exact' has a spectrum for odd activations and one readout letter only; use bulk='isotropic'"
         )
     return "isotropic" if bulk is None and not simple else bulk
+
+
+def check_one_spike(model: Model, bulk: str | None) -> None:
+    """Refuse first layers whose spectra are not known: several directions of spikes, or exact rows of several steps."""
+    if model.spike_directions > 1:
+        raise ParameterError(
+            "spectra are for first layers with one spike, and the spikes of these groups span several directions;"
+            " simulate_spectrum has their eigenvalues"
+        )
+    if model.most_steps > 1 and bulk != "isotropic":
+        raise ParameterError(
+            "after several steps only the isotropic model has a spectrum: give bulk='isotropic', or simulate_spectrum"
+        )
 
 
 def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum:

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
     from ..model import FunctionLike, Parameter
 
-_SCAN = {"lam": np.geomspace(1e-5, 1e3, 25), "split": np.linspace(0.04, 0.96, 12)}
+_SCAN = {
+    "lam": np.geomspace(1e-5, 1e3, 25),
+    "split": np.linspace(0.04, 0.96, 12),
+    "steps": np.arange(1.0, 5.0),
+}
 _SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
 _STARTS = 3  # local minima of the scan that are polished
 
@@ -49,6 +53,8 @@ def tune(
     ``tune(net, y, budget=3, over=("eta", "lam", "split"))``  how to divide 3d samples between step and
                                                               readout: alpha0 = split·budget,
                                                               alpha = (1 - split)·budget
+    ``tune(net, y, budget=6, over=("eta", "lam", "split",     and between how many steps: alpha0 =
+    "steps"))``                                               split·budget/steps for each
     ========================================================  =============================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
@@ -61,7 +67,7 @@ def tune(
     alpha, budget
         Samples per dimension for the readout; or for both stages together, if `over` has "split".
     over
-        Any of "lam", "eta", "split". What is optimised replaces the model's own value; `lam` is needed if
+        Any of "lam", "eta", "split", "steps". What is optimised replaces the model's own value; `lam` is needed if
         it is not optimised.
     scan
         Values to scan instead of the default ones, such as ``{"lam": np.geomspace(1e-3, 10, 30)}``. The first
@@ -70,7 +76,8 @@ def tune(
     Returns
     -------
     xarray.Dataset
-        `best_error` and `best_lam`, `best_eta`, `best_split` (with `best_alpha0`, `best_alpha`) on the grid
+        `best_error` and `best_lam`, `best_eta`, `best_split` (with `best_alpha0`, of each step, and `best_alpha`),
+        `best_steps` (with `by_steps`, the best error for every number of steps) on the grid
         of all other parameters; `slope`, the largest derivative of ln error with respect to the logarithm of a
         parameter that is not at an end of its range (NaN without derivatives); `at_end`, whether one is: look
         further there; and `landscape`, the scanned error, with the scanned values as coordinates.
@@ -78,7 +85,13 @@ def tune(
     target, over = as_target(target), (over,) if isinstance(over, str) else tuple(over)
     _check(model, over, alpha, budget, lam)
     axes = _axes(model, target, over, budget, dict(scan or {}))
+    every, over = (
+        over,
+        tuple(name for name in over if name != "steps"),
+    )  # each number of steps is tuned by itself
     landscape = _landscape(model, target, axes, alpha, budget, lam, bulk, d, progress)
+    if "steps" in every:
+        model = replace(model, steps=axes["steps"])
     objective = Objective(model, target, over, landscape, bulk)
     others = [dim for dim in landscape.dims if dim not in over]
     error = landscape.transpose(*others, *over)
@@ -100,17 +113,36 @@ def tune(
     )
     if "split" in over:
         samples, share = found["budget"], found["best_split"]
-        found = found.assign(best_alpha0=share * samples, best_alpha=(1 - share) * samples)
+        batches = found["steps"] if "steps" in found.coords else 1.0
+        found = found.assign(best_alpha0=share * samples / batches, best_alpha=(1 - share) * samples)
         found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
+    if "steps" in every:
+        found = _best_number(found)
     attrs = provenance("tune", model, target, bulk=objective.bulk)
-    return found.assign_attrs(attrs, over=" ".join(over))
+    return found.assign_attrs(attrs, over=" ".join(every))
+
+
+def _best_number(found: xr.Dataset) -> xr.Dataset:
+    """The best of the optima along `steps`; the landscape and `by_steps` keep all of them."""
+    error = found["best_error"]
+    place = error.argmin("steps")
+    kept = {name: found[name].isel(steps=place) for name in found.data_vars if name != "landscape"}
+    steps = found["steps"].isel(steps=place)
+    chosen = found[["landscape"]].assign({name: part.drop_vars("steps") for name, part in kept.items()})
+    return chosen.assign(best_steps=steps.drop_vars("steps"), by_steps=error)
 
 
 def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any) -> None:
     check_model(model)
-    unknown = [name for name in over if name not in ("lam", "eta", "split")]
-    if unknown or not over or len(set(over)) != len(over):
-        raise ParameterError(f"over = {over!r} must name some of 'lam', 'eta' and 'split', each once")
+    unknown = [name for name in over if name not in ("lam", "eta", "split", "steps")]
+    if unknown or not set(over) - {"steps"} or len(set(over)) != len(over):
+        raise ParameterError(
+            f"over = {over!r} must name some of 'lam', 'eta', 'split' (and 'steps'), each once"
+        )
+    if model.takes_steps and model.schedule is not None and set(over) != {"lam"}:
+        raise ParameterError(
+            "a schedule has its own eta and alpha0: tune eta, split and steps of Network(f, eta, alpha0)"
+        )
     if not model.takes_steps and over != ("lam",):
         raise ParameterError(f"over = {over!r} needs a Network: a SpikedRF has a penalty 'lam' alone")
     if "split" in over and (budget is None or alpha is not None):
@@ -134,7 +166,7 @@ def _axes(
             given = _typical_rate(model, target, budget) * _SPIKES
         values = parameter(name, _SCAN[name] if given is None else given, low=0.0, strict=True)
         axes[name] = np.unique(np.atleast_1d(np.asarray(values, dtype=float)))
-        if len(axes[name]) < 3:
+        if len(axes[name]) < 3 and name != "steps":
             raise ParameterError(f"scan of {name} has {len(axes[name])} values; give three or more")
         if name == "split" and axes[name][-1] >= 1.0:
             raise ParameterError("scan of split must lie strictly between 0 and 1")
@@ -167,13 +199,17 @@ def _landscape(
 
     if "eta" in axes:
         model = replace(model, eta=axes["eta"])
+    batches: Any = 1.0 if model.numbers().get("steps") is None else model.numbers()["steps"]
+    if "steps" in axes:
+        batches = xr.DataArray(axes["steps"], dims="steps", coords={"steps": axes["steps"]})
+        model = replace(model, steps=axes["steps"])
     total = None
     if "split" in axes:
         total = parameter("budget", budget, low=0.0, strict=True)
         if type(total).__name__ != "DataArray":
             total = xr.DataArray(total, dims=("budget",)[: np.ndim(total)], coords={"budget": total})
         share = xr.DataArray(axes["split"], dims="split", coords={"split": axes["split"]})
-        model, alpha = replace(model, alpha0=total * share), total * (1.0 - share)
+        model, alpha = replace(model, alpha0=total * share / np.maximum(batches, 1.0)), total * (1.0 - share)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GiantstepWarning)  # failed points are simply not optimal
         found = predict(

@@ -15,6 +15,7 @@ from ..theory.pose import model_grid, pose
 from .spectra.halfplane import Follower
 from .spectra.poles import pole_correction
 from .spectra.support import Density, find_density
+from .spectrum import check_one_spike
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -113,6 +114,7 @@ def weight_spectrum(
 
 
 def _bulk_of(model: Network | SpikedRF, bulk: str | None) -> str:
+    check_one_spike(model, bulk)
     if bulk not in (None, "isotropic", "exact"):
         raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
     simple = model.takes_steps and len(model.readout.values) == 1 and model.activation.parity == "odd"

@@ -80,7 +80,7 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
     for t, (eta, alpha0, loss) in enumerate(model.stages(model.numbers())):
         n0, eta = round(float(alpha0) * d), float(eta)
         if n0 and eta:
-            data = Data(step_batch(t), target, (theta,), draws)
+            data = Data(step_batch(0 if model.reuse_batch else t), target, (theta,), draws)
             mean = _mean_output(model, values) if not track.taken else None
             slope = model.activation.derivative
             rows, pull = gradient_step(

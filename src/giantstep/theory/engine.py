@@ -51,8 +51,8 @@ def solve(problem: Problem, tolerance: float, progress: Callable[[float], None] 
     answers: Answers = {}
     done = 0
     solver = solver_of(problem.loss)
-    for chunk, points in problem.blocks(_COARSEST):
-        for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * problem.width // BLOCK))):
+    for chunk, points, width in problem.blocks(_COARSEST):
+        for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * width // BLOCK))):
             found = _solve_rectangle(_Rectangle(problem, solver, chunk, block, points), tolerance)
             for name, values in found.items():
                 if name not in answers:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import ParameterError
 from ..groups import Merging
 from ..losses import as_loss
 from ..model import Network, SpikedRF, TwoSpikes
@@ -56,6 +57,11 @@ def origin(model: Any, target: Target, merging: Merging, values: dict[str, np.nd
 
 @origin.register(Network)
 def _(model: Network, target: Target, merging: Merging, values: dict[str, np.ndarray]) -> Origin:
+    if model.reuse_batch and model.most_steps > 1:
+        raise ParameterError(
+            "reuse_batch = True: rows that have seen a batch before are correlated with it, which the theory does not"
+            " cover; simulate such a network, or give its steps fresh batches"
+        )
     neurons = Neurons(model.activation, merging.letters, spread=model.norm_variance)
     shared = (values["beta"], values["noise"])
     steps = tuple(

@@ -17,6 +17,7 @@ from .labels import BinaryLaw
 from .layer import Frame
 from .origin import Origin
 from .rows import Rows
+from .rule import across_intervals
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
 _ON_A_PLANE = {
@@ -27,10 +28,11 @@ _ON_A_PLANE = {
 
 
 class Block(NamedTuple):
-    """First layers that can be worked on together, and κ intervals per piece to begin with."""
+    """First layers that can be worked on together, κ intervals per piece to begin with, and array elements a point."""
 
     chunk: np.ndarray
     points: int
+    width: int
 
 
 @dataclass
@@ -95,10 +97,15 @@ class Problem:
             for members in _alike(np.stack([doubled, sharp], axis=1)):
                 first = begin << int(doubled[members[0]])
                 cost = evaluations_per_model(self.activation, self.target, first) * len(self.weights)
-                cost *= (2 * begin) ** (frame.spikes - 1)
-                size = max(1, BLOCK // max(cost, self.width))
+                nodes = (
+                    2
+                    * begin
+                    * int(np.prod(across_intervals(frame.b[members], self.c[chunk[members]], begin)))
+                )
+                width = max(self.width, nodes * (frame.spikes > 1))
+                size = max(1, BLOCK // max(cost * max(1, nodes // (2 * begin)), width))
                 for i in range(0, len(members), size):
-                    yield Block(chunk[members[i : i + size]], first)
+                    yield Block(chunk[members[i : i + size]], first, width)
 
     def table(
         self, chunk: np.ndarray, points: int, farther: float = 1.0, layers: np.ndarray | None = None

@@ -16,6 +16,9 @@ _FEWEST = (
     48  # intervals along a direction that features hardly depend on: the Gaussian itself on a quarter of them
 )
 _SMOOTH = 0.35  # spike over √c up to which so few are enough
+_LEAN = 2.0 / 3.0  # so few over `points` in a space of three directions or more, where every interval counts
+FINEST = {1: 2048, 2: 128, 3: 48, 4: 24}
+"""κ intervals in each half of a direction at which refinement gives up, by the number of directions."""
 
 
 class Rule:
@@ -62,4 +65,7 @@ class Rule:
 def across_intervals(b: np.ndarray, c: np.ndarray, points: int) -> list[int]:
     """Intervals along each direction but the first for spikes b [U, K, S]: fewer where features hardly vary."""
     steep = (np.abs(b) / np.sqrt(c)[..., None]).max(axis=(0, 1))[1:]
-    return [2 * points if x > _SMOOTH else min(2 * points, _FEWEST) for x in steep]
+    if len(steep) < 2:
+        return [2 * points if x > _SMOOTH else min(2 * points, _FEWEST) for x in steep]
+    share = np.clip(steep, 0.0, 1.0)
+    return [4 * int(np.ceil(points * ((1.0 - x) * _LEAN + 2.0 * x) / 4)) for x in share]

@@ -6,6 +6,7 @@ multiplies the row, and N adds a random part. The same three parts decide how sq
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,7 +19,20 @@ from .smoothed import tabulated
 _TOLERANCE = 1e-13
 _FIRST, _LAST = 64, 8192  # points per piece
 _INNER_TOLERANCE = 1e-12
-_BLOCK = 1 << 21  # function values in flight
+_BLOCK = 1 << 16  # function values in flight
+
+
+class MeanSlopes(NamedTuple):
+    """The few that decide spikes and row norms; see `Slopes`."""
+
+    mean: np.ndarray
+    s0: np.ndarray
+    s1: np.ndarray
+    n2: np.ndarray
+
+    def repeated(self, times: int) -> MeanSlopes:
+        """Each node as often as it has label nodes."""
+        return self if times == 1 else MeanSlopes(*(np.repeat(part, times, axis=-1) for part in self))
 
 
 class Slopes(NamedTuple):
@@ -74,23 +88,47 @@ def _exact_zeros(activation: Function, bias: float, values: np.ndarray) -> np.nd
     return values
 
 
+def shifted_means(activation: Function, shift: np.ndarray, c: np.ndarray) -> MeanSlopes:
+    """The few at shifts [U, K, N], with variances c [U, K]."""
+    n, reach = _rule(activation, shift, c)
+
+    def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        parts = []
+        for a, v in _pieces(at, variance, n):
+            scale = np.sqrt(v)
+            slope = sample(activation.derivative, a, scale, n, reach).moments()
+            value = sample(activation, a, scale, n, reach).moments()
+            parts.append(np.stack([value.mean, slope.mean, slope.first / scale, slope.remainder]))
+        return np.concatenate(parts, axis=-1)
+
+    return MeanSlopes(*tabulated(averages, shift, c))
+
+
 def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> Slopes:
-    """Those at shifts [U, K, N], with variances c [U, K]."""
+    """All of them at shifts [U, K, N], with variances c [U, K]."""
+    n, reach = _rule(activation, shift, c)
+
+    def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        parts = [np.stack(_averages(activation, a, v, n, reach, 1)) for a, v in _pieces(at, variance, n)]
+        return np.concatenate(parts, axis=-1)
+
+    return Slopes(*tabulated(averages, shift, c))
+
+
+def _pieces(shift: np.ndarray, c: np.ndarray, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Few enough at a time to stay in cache."""
+    count = max(1, shift.size * n // _BLOCK)
+    return zip(np.array_split(shift, count), np.array_split(c, count), strict=True)
+
+
+def _rule(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[int, float]:
+    """Points per piece that resolve averages at all these shifts, and how far out they go."""
     span, widest = round_up(float(np.abs(shift).max(initial=0.0))), round_up(float(np.sqrt(c.max())))
     reach = _reach(activation, widest, 0.0)
     n = max(
         points_needed(f, widest, reach, span, _INNER_TOLERANCE) for f in (activation, activation.derivative)
     )
-
-    def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        pieces = max(1, at.size * n // _BLOCK)
-        parts = [
-            np.stack(_averages(activation, a, v, n, reach, 1))
-            for a, v in zip(np.array_split(at, pieces), np.array_split(variance, pieces), strict=True)
-        ]
-        return np.concatenate(parts, axis=-1)
-
-    return Slopes(*tabulated(averages, shift, c))
+    return n, reach
 
 
 def _averages(

@@ -19,6 +19,7 @@ from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
 from .equations.state import State
 from .features import Features, Label
+from .rule import FINEST
 from .solver import OnRule
 from .symmetric import Packing, packing, solve_small
 
@@ -33,7 +34,7 @@ class Square:
     linear = True
 
     def finest(self, spikes: int, cut: bool) -> int:
-        return 2048 if spikes == 1 else 128 if spikes == 2 else 48
+        return FINEST[spikes]
 
     def restart(self, solution: Solution) -> None:
         """On a finer rule it begins from above again: that is monotone, and costs a few steps."""

@@ -10,6 +10,7 @@ changes the bulk rows. A fresh batch is free from how those are shaped, so the m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +23,7 @@ from .labels import binary_law
 from .law import Batch, Given, label_batch, residuals, stacked
 from .layer import FirstLayer, Frame
 from .rule import Rule, across_intervals
-from .slopes import Slopes, at_rest, shifted
+from .slopes import MeanSlopes, Slopes, at_rest, shifted, shifted_means
 
 if TYPE_CHECKING:
     from ..functions import Function
@@ -34,8 +35,8 @@ _COARSEST, _FINEST = (
     256,
     8192,
 )  # nodes over a batch before the first step: where refinement starts, and gives up
-_SPIKED = (64, 256)  # and intervals along each variable after it
-_TOLERANCE = 1e-13
+_SPIKED = (48, 384)  # and intervals along each variable after it
+_TOLERANCE, _SPIKED_TOLERANCE = 1e-13, 1e-11
 _NUDGE = 1e-4  # of the output, to see how residuals change with it
 
 
@@ -46,7 +47,7 @@ class Sight(NamedTuple):
     """
 
     batch: Batch
-    slopes: Slopes
+    slopes: Slopes | MeanSlopes
     bend: np.ndarray
 
 
@@ -71,7 +72,7 @@ class Neurons:
     def biases(self) -> np.ndarray:
         return np.asarray(self.letters.biases or (0.0,) * len(self.letters.values))
 
-    def output(self, slopes: Slopes) -> np.ndarray:
+    def output(self, slopes: Slopes | MeanSlopes) -> np.ndarray:
         """The network's own output at each node, Σ_s n_s ℓ_s E σ, [U or 1, n]."""
         return np.einsum("s,...sn->...n", self.weights * self.values, slopes.mean)
 
@@ -117,13 +118,20 @@ def stepped(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> 
     exact_noise = step.loss.linear and binary_law(target) is None
     noise = 0.0 * step.noise if exact_noise else step.noise
     extra = step.noise**2 if exact_noise else 0.0 * step.noise
-    while True:
-        seen, off = sights(neurons, target, layer, noise, step.loss, points)
-        fine, middle, coarse = (_moved(neurons, layer, step, extra, sight) for sight in seen)
-        error = np.maximum(_distance(fine, middle, coarse), off)
-        if np.all(error <= _TOLERANCE) or 2 * points > last:
-            return fine, error
+    found, error = layer, np.full(len(step.rate), np.inf)
+    left = np.arange(len(error))
+    while len(left):
+        whole = len(left) == len(error)
+        one, move = (layer, step) if whole else (layer.at(left), step.at(left))
+        seen, off = sights(neurons, target, one, noise[left], step.loss, points, means=True)
+        fine, middle, coarse = (_moved(neurons, one, move, extra[left], sight) for sight in seen)
+        found = fine if whole else found.replaced(left, fine)
+        error[left] = np.maximum(_distance(fine, middle, coarse), off)
         points *= 2
+        left = (
+            left[error[left] > (_TOLERANCE if resting else _SPIKED_TOLERANCE)] if points <= last else left[:0]
+        )
+    return found, error
 
 
 def _moved(neurons: Neurons, layer: FirstLayer, step: Step, extra: np.ndarray, sight: Sight) -> FirstLayer:
@@ -173,12 +181,21 @@ def _distance(fine: FirstLayer, middle: FirstLayer, coarse: FirstLayer) -> np.nd
 
 
 def sights(
-    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int
+    neurons: Neurons,
+    target: Target,
+    layer: FirstLayer,
+    noise: np.ndarray,
+    loss: Loss,
+    points: int,
+    means: bool = False,
 ) -> tuple[list[Sight], float]:
-    """The batch of a step on three nested rules, finest first, and the error of the averages at its nodes."""
+    """The batch of a step on three nested rules, finest first, and the error of the averages at its nodes.
+
+    `means`: the averages that spikes and row norms need will do.
+    """
     if not np.any(layer.gram):
         return _before(neurons, target, noise, loss, points)
-    return _after(neurons, target, layer, noise, loss, points), 0.0
+    return _after(neurons, target, layer, noise, loss, points, shifted_means if means else shifted), 0.0
 
 
 def _before(
@@ -201,7 +218,13 @@ def _before(
 
 
 def _after(
-    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int
+    neurons: Neurons,
+    target: Target,
+    layer: FirstLayer,
+    noise: np.ndarray,
+    loss: Loss,
+    points: int,
+    averages: Callable[..., Slopes | MeanSlopes],
 ) -> list[Sight]:
     frame = layer.frame()
     gamma, rho, law = frame.gamma[:, 0], frame.rho[:, 0], binary_law(target)
@@ -217,15 +240,22 @@ def _after(
         own,
     )
     labels = Given(target, gamma, rho, noise, points)
-    return [_sight(neurons, layer, frame, rule, labels, loss, stride) for stride in STRIDES]
+    return [_sight(neurons, layer, frame, rule, labels, loss, averages, stride) for stride in STRIDES]
 
 
 def _sight(
-    neurons: Neurons, layer: FirstLayer, frame: Frame, rule: Rule, labels: Given, loss: Loss, stride: int
+    neurons: Neurons,
+    layer: FirstLayer,
+    frame: Frame,
+    rule: Rule,
+    labels: Given,
+    loss: Loss,
+    averages: Callable[..., Slopes | MeanSlopes],
+    stride: int,
 ) -> Sight:
     kappa, weights = rule.at(stride)
     shift = frame.b @ kappa + neurons.biases[:, None]
-    slopes = shifted(neurons.activation, shift, layer.c)
+    slopes = averages(neurons.activation, shift, layer.c)
     y, own = labels.at(rule.line(stride)[0], stride)
     others = rule.others(stride)
     y, own = np.repeat(y, others, axis=1), np.repeat(own, others, axis=1)

@@ -9,10 +9,11 @@ import numpy as np
 from ..gaussian import STRIDES, extrapolated_error
 from .features import Features, Label
 from .problem import Problem
+from .rule import FINEST
 
 Compute = Callable[[Features, Label, np.ndarray], np.ndarray]
 
-_COARSEST, _FINEST = 32, 2048  # κ intervals per piece: where refinement starts, and where it gives up
+_COARSEST = 32  # κ intervals per piece to begin with
 
 
 def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -24,14 +25,15 @@ def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.n
     U = len(problem.c)
     values: np.ndarray | None = None
     error = np.empty(U)
-    for chunk, points in problem.blocks(_COARSEST):
+    for chunk, points, _ in problem.blocks(_COARSEST):
+        finest = FINEST[problem.frame(chunk).spikes]
         while len(chunk):
             found, off = _on_three_rules(problem, compute, chunk, points)
             if values is None:
                 values = np.empty((U, *found.shape[1:]), found.dtype)
             values[chunk], error[chunk] = found, off
             points *= 2
-            chunk = chunk[off > tolerance] if points <= _FINEST else chunk[:0]
+            chunk = chunk[off > tolerance] if points <= finest else chunk[:0]
     assert values is not None  # a problem has at least one first layer
     return values, error
 

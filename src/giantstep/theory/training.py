@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import ParameterError
 from .bulk.pencil import Columns, Exact, Level
 from .law import unused_batch
 from .layer import FirstLayer, Frame
@@ -22,6 +23,7 @@ from .step import Neurons, Sight, Step, sights, stepped
 if TYPE_CHECKING:
     from ..model import Target
 
+MOST_DIRECTIONS = 4  # of spikes
 POINTS = 256  # nodes over a batch before the first step,
 _SPIKED_POINTS = 48  # and intervals along each variable after it
 
@@ -108,7 +110,18 @@ def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Traine
             found = new if whole else found.replaced(chunk, new)
         layer = found
         path.append(layer)
+        _check_directions(layer)
     return Trained(neurons, target, steps, tuple(path), error)
+
+
+def _check_directions(layer: FirstLayer) -> None:
+    """Averages over κ go over as many dimensions as the spikes span."""
+    spikes = int(layer.spikes.max())
+    if spikes > MOST_DIRECTIONS:
+        raise ParameterError(
+            f"from the second step on each letter has a spike of its own, and here they span {spikes} directions: the"
+            f" theory covers up to {MOST_DIRECTIONS}; give fewer different letters (and biases), or simulate"
+        )
 
 
 class Imprint:
@@ -120,6 +133,7 @@ class Imprint:
 
     def __init__(self, neurons: Neurons, before: FirstLayer, step: Step, sight: Sight, first: bool):
         batch, s = sight.batch, sight.slopes
+        assert isinstance(s, Slopes)  # the rows need all of them
         e, E = batch.e[:, None], batch.mean
         self.batch, self.first, self.neurons = batch, first, neurons
         self.k, self.share = step.rate[:, None] * neurons.values, step.share
