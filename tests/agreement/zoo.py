@@ -136,3 +136,87 @@ NETWORKS = [
     Case("biases, tanh", network("tanh", 3, 0.5, readout=_BIASED), "sin", 1.5, 0.1),
     Case("biases, relu", network("relu", 2, 0.5, readout=_BIASED), "tanh", 1.5, 0.1),
 ]
+
+
+def steps(activation: str, etas: tuple, alphas: tuple, beta: float = 1.0, **more) -> gs.Network:
+    taken = [gs.Step(eta, alpha0) for eta, alpha0 in zip(etas, alphas, strict=True)]
+    return gs.Network(activation, steps=taken, beta=beta, **more)
+
+
+_MIX = "(x**2 - 1)/2 + x"
+_BIASES = gs.Letters((1, 1), (0.5, 0.5), biases=(-0.5, 0.5))
+
+SEVERAL_STEPS = [
+    Case("two steps, tanh on sin", steps("tanh", (2, 2), (1, 1)), "sin", 1.5, 0.1),
+    Case("weak steps, tanh on tanh", steps("tanh", (0.7, 0.7), (2, 2), 0.7), "tanh", 1.2, 0.1),
+    Case("strong steps, tanh on sin", steps("tanh", (6, 4), (0.5, 1)), "sin", 2.0, 0.3),
+    Case(
+        "three steps, noise, tanh", steps("tanh", (2, 2, 2), (1, 1, 1)), gs.Target("sin", noise=0.3), 1.5, 0.1
+    ),
+    Case("four steps, tanh on sin", steps("tanh", (1.5,) * 4, (1,) * 4), "sin", 1.5, 0.2),
+    Case("two steps, erf on sign, wide", steps("erf", (3, 2), (1, 1), 1.6), "sign", 1.2, 0.3),
+    Case("two steps, relu on tanh", steps("relu", (1.5, 1), (1, 1)), "tanh", 1.5, 0.1),
+    Case("three steps, relu on relu", steps("relu", (1, 1, 1), (1, 1, 1)), "relu", 1.5, 0.1),
+    Case("two steps, relu on a parabola", steps("relu", (2, 1.5), (2, 1)), _MIX, 1.5, 0.1),
+    Case(
+        "two steps, noise, gelu on relu",
+        steps("gelu", (2, 2), (0.8, 0.8)),
+        gs.Target("relu", noise=0.2),
+        1.5,
+        0.1,
+    ),
+    Case("three steps, gelu on a parabola", steps("gelu", (1.5,) * 3, (2, 1, 1)), _MIX, 1.5, 0.1),
+    Case("letters .5 1.5, two steps, tanh", steps("tanh", (2, 2), (1, 1), readout=_TWO), "sin", 1.5, 0.1),
+    Case(
+        "letters ±1, two steps, relu", steps("relu", (2, 2), (1, 1), readout="rademacher"), "tanh", 1.5, 0.1
+    ),
+    Case(
+        "letters ±1, three steps, gelu",
+        steps("gelu", (2,) * 3, (1,) * 3, readout="rademacher"),
+        "sin",
+        1.5,
+        0.1,
+    ),
+    Case(
+        "letters -1 0 1, two steps, gelu",
+        steps("gelu", (1.5, 1.5), (1.5, 1.5), readout="ternary"),
+        gs.Target("sin", noise=0.2),
+        1.5,
+        0.1,
+    ),
+    Case(
+        "gaussian rows, two steps, gelu, wide",
+        steps("gelu", (3, 1.5), (4, 2), 3, rows="gaussian"),
+        _MIX,
+        2.0,
+        0.1,
+    ),
+    Case("biases, two steps, relu", steps("relu", (1.5, 1), (1, 1), readout=_BIASES), "tanh", 1.5, 0.1),
+    Case(
+        "huber readout, two steps",
+        steps("tanh", (2, 2), (1, 1)),
+        gs.Target("sin", noise=0.3),
+        1.5,
+        0.3,
+        {"loss": "huber:0.5"},
+        {"loss": "huber:0.5"},
+    ),
+    Case(
+        "logistic readout, two steps",
+        steps("relu", (2, 1.5), (1, 1)),
+        gs.Target("sign", flips=0.1),
+        1.5,
+        0.3,
+        {"loss": "logistic"},
+        {"loss": "logistic"},
+    ),
+    Case(
+        "logistic readout, letters ±1, two steps",
+        steps("relu", (2, 2), (1, 1), readout="rademacher"),
+        gs.Target("sign", flips=0.1),
+        1.5,
+        0.3,
+        {"loss": "logistic"},
+        {"loss": "logistic"},
+    ),
+]

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 _FAINT = 0.03  # noise, over the target's spread, under which a few Gauss-Hermite nodes resolve it
 _FAINT_NODES = 7
 _NOISE_NODES = 16
-_PANEL_NODES = 12  # Gauss nodes per panel of a compressed law,
-_PANELS = np.concatenate(
-    [-(2.0 ** np.arange(7, -8, -1)), [0.0], 2.0 ** np.arange(-7, 8)]
-)  # in units of √E y²
+_PANEL_NODES = {1: 14, 2: 11, 4: 8}  # Gauss nodes per panel of a compressed law, by the stride of its rule,
+_MORE_NODES = 4  # and more of them for each doubling of a rule beyond 48 points
+_PANELS = 2.0 ** np.arange(-1, 10)  # edges of panels to either side of 0, in units of √E y²
+_PANELS = np.concatenate([-_PANELS[::-1], [0.0], _PANELS])
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,21 @@ class Given:
     def __init__(self, target: Target, gamma: np.ndarray, rho: np.ndarray, noise: np.ndarray, points: int):
         self._target, self._law = target, binary_law(target)
         self._gamma, self._rho, self._noise, self._points = gamma, rho, noise, points
+        z, w = line_rule(256, tail_reach(target.function, 1.0))
+        self._size = float(np.sqrt(np.asarray(target.function(z)) ** 2 @ w[0])) or 1.0
 
     def at(self, kappa: np.ndarray, stride: int) -> tuple[np.ndarray, np.ndarray]:
         """On the rule with every `stride`-th node, at κ [U or 1, N] of that rule."""
         if self._law is not None:
             return self._signs(self._law, kappa)
         y, weights = self._real(self._target.function, kappa, stride)
-        return (y, weights) if not self._noise.any() else _noisy(y, weights, self._noise)
+        if not self._noise.any():
+            return y, weights
+        return _noisy(y, weights, self._noise, self._size, self._panel_nodes(stride))
+
+    def _panel_nodes(self, stride: int) -> int:
+        """More on finer rules, so that what compression costs shows in their differences."""
+        return _PANEL_NODES[stride] + max(0, round(_MORE_NODES * np.log2(self._points / 48)))
 
     def _real(self, f: Function, kappa: np.ndarray, stride: int) -> tuple[np.ndarray, np.ndarray]:
         centre, rho = self._gamma[:, None] * kappa, self._rho[:, None, None]
@@ -201,7 +209,9 @@ class Given:
         return np.broadcast_to(np.array([1.0, -1.0]), (*mean.shape, 2)), weights
 
 
-def _noisy(y: np.ndarray, weights: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _noisy(
+    y: np.ndarray, weights: np.ndarray, noise: np.ndarray, size: float, nodes: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Add Gaussian noise to labels and compress their law onto panels of Gauss nodes.
 
     Functions that are smooth in y are averaged against polynomials through the nodes of a panel, so that however many
@@ -210,10 +220,11 @@ def _noisy(y: np.ndarray, weights: np.ndarray, noise: np.ndarray) -> tuple[np.nd
     x, w = _hermite(_NOISE_NODES)
     settings = []
     for values, own, level in zip(y, weights, noise, strict=True):
-        values, own = compressed(values, own)
+        values, own = compressed(values, own, size, nodes)
         if level > 0.0:
             blurred = (values[..., None] + level * x).reshape(len(values), -1)
-            values, own = compressed(blurred, (own[..., None] * w).reshape(len(values), 3, -1))
+            own = (own[..., None] * w).reshape(len(values), 3, -1)
+            values, own = compressed(blurred, own, float(np.hypot(size, level)), nodes)
         settings.append((values, own))
     J = max(values.shape[-1] for values, _ in settings)
     labels, kept = np.zeros((len(y), y.shape[1], J)), np.zeros((len(y), y.shape[1], 3, J))
@@ -222,27 +233,29 @@ def _noisy(y: np.ndarray, weights: np.ndarray, noise: np.ndarray) -> tuple[np.nd
     return labels, kept
 
 
-def compressed(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The law of y [N, J] with weights [N, rows, J] on nodes common to all N: y [N, J'] and weights [N, rows, J']."""
-    size = float(np.sqrt(max((weights[:, 0] * y * y).sum(axis=-1).max(), 1e-300)))
+def compressed(y: np.ndarray, weights: np.ndarray, size: float, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The law of y [N, J] with weights [N, rows, J] on nodes common to all N: y [N, J'] and weights [N, rows, J'].
+
+    `size` is typical of y; panels of `nodes` Gauss nodes each grow with the distance from 0 in units of it.
+    """
     low, high = float(y.min()), float(y.max())
     inner = _PANELS * size
     edges = np.concatenate(
         [[low], inner[(inner > low) & (inner < high)], [high if high > low else low + size]]
     )
-    x, _ = np.polynomial.legendre.leggauss(_PANEL_NODES)
+    x, _ = np.polynomial.legendre.leggauss(nodes)
     to_values = np.linalg.inv(
-        np.polynomial.legendre.legvander(x, _PANEL_NODES - 1)
+        np.polynomial.legendre.legvander(x, nodes - 1)
     )  # Legendre sums through the nodes
     place = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, len(edges) - 2)
-    kept, nodes = [], []
+    kept, places = [], []
     for panel, (left, right) in enumerate(pairwise(edges)):
         inside = place == panel
         if not inside.any():
             continue
         t = np.where(inside, (2.0 * y - left - right) / (right - left), 0.0)
-        basis = np.polynomial.legendre.legvander(t, _PANEL_NODES - 1) @ to_values
+        basis = np.polynomial.legendre.legvander(t, nodes - 1) @ to_values
         kept.append((weights * inside[:, None]) @ basis)
-        nodes.append(0.5 * (left + right) + 0.5 * (right - left) * x)
-    joined = np.concatenate(nodes)
+        places.append(0.5 * (left + right) + 0.5 * (right - left) * x)
+    joined = np.concatenate(places)
     return np.broadcast_to(joined, (len(y), len(joined))), np.concatenate(kept, axis=-1)
