@@ -206,10 +206,10 @@ class Network(Model):
                 set_(self, "steps", _whole("steps", parameter("steps", self.steps, low=0.0)))
         set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
         set_(self, "readout", as_letters(self.readout))
-        if self.rows not in ("unit", "gaussian"):
-            if isinstance(self.rows, str):
-                raise ParameterError(f"rows = {self.rows!r} is unknown; use 'unit', 'gaussian' or a variance")
+        if not isinstance(self.rows, str):
             set_(self, "rows", number("rows", self.rows, low=0.0))
+        elif self.rows not in ("unit", "gaussian"):
+            raise ParameterError(f"rows = {self.rows!r} is unknown; use 'unit', 'gaussian' or a variance")
         if self.readout.c is not None:
             raise ParameterError(
                 "Letters.c belongs to a SpikedRF; a Network's row norms follow from its step"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from giantstep.simulation.simulate import simulate
 
 from giantstep import Network
+from giantstep.simulation import simulate
 from giantstep.simulation.schedule import TrialError
 from giantstep.simulation.workers import NoWorker, WorkerDied, process_pool
 

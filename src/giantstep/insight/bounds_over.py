@@ -35,8 +35,15 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
         raise ParameterError(
             "over = 'eta' needs a Network: a SpikedRF has no learning rate; scan its r instead"
         )
-    grid = Grid({"alpha0": model.alpha0, "beta": model.beta, "noise": target.noise})
-    flat = {name: grid.over(name, grid.dims).reshape(-1) for name in ("alpha0", "beta", "noise")}
+    if model.schedule is not None:
+        raise ParameterError(
+            "over = 'eta' needs one eta for all steps: give Network(f, eta, alpha0, steps=...)"
+        )
+    others = {name: value for name, value in model.numbers().items() if name != "eta"} | {
+        "noise": target.noise
+    }
+    grid = Grid(others)
+    flat = {name: grid.over(name, grid.dims).reshape(-1) for name in others}
     name = pose(_with(model, 0.0 * flat["beta"], flat), _noisy(target, flat), _flat_grid(flat), bulk).bulk
 
     def all_bounds(eta: np.ndarray, tolerance: float) -> dict[str, np.ndarray]:
@@ -103,7 +110,8 @@ def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]
 
 
 def _with(net: Network, eta: np.ndarray, flat: dict[str, np.ndarray]) -> Network:
-    return replace(net, eta=_zipped(eta), alpha0=_zipped(flat["alpha0"]), beta=_zipped(flat["beta"]))
+    names = [name for name in net.numbers() if name != "eta"]
+    return replace(net, eta=_zipped(eta), **{name: _zipped(flat[name]) for name in names})
 
 
 def _noisy(target: Target, flat: dict[str, np.ndarray]) -> Target:

@@ -42,7 +42,9 @@ class Objective:
         ]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
         # derivatives are those of the isotropic bulk, and of labels that a function of the input gives
-        self.differentiable = self.bulk == "isotropic" and not target.random_signs and model.most_steps < 2
+        # and first layers with one spike, made by one step at most
+        simple = model.most_steps < 2 and model.spike_directions == 1
+        self.differentiable = self.bulk == "isotropic" and not target.random_signs and simple
 
     def minimise(
         self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray

@@ -107,7 +107,8 @@ def spectrum(
 def _bulk_of(model: Model, bulk: str | None) -> str | None:
     """The exact bulk is followed to the real axis for one step with an odd activation and one letter only."""
     check_one_spike(model, bulk)
-    simple = len(model.readout.values) == 1 and model.activation.parity == "odd"
+    letters = model.readout
+    simple = len(letters.values) == 1 and letters.biases is None and model.activation.parity == "odd"
     if bulk == "exact" and model.takes_steps and not simple:
         raise ParameterError(
             "bulk = 'exact' has a spectrum for odd activations and one readout letter only; use bulk='isotropic'"

@@ -126,8 +126,8 @@ def simulate(
     options = (features, loss, method, library.name, device, dtype, bulk, at)
     plan = Plan(Task(model, target, d, 0, seed, (), n_test, *options), alpha, lam)
     settings = [plan.task(u) for u in range(plan.split.counts[0])]
-    for setting in settings:
-        check.check_sizes(setting.model, [n / d for n, _ in setting.points], d)
+    for setting, alphas in zip(settings, plan.split.settings("alpha"), strict=True):
+        check.check_sizes(setting.model, alphas.tolist(), d)
     check.check_memory(settings, library, workers)
     tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
     results, interrupted = run_tasks(tasks, workers, executor, progress)

@@ -98,7 +98,10 @@ class FirstLayer:
         length = np.sqrt(np.where(there, own, 1.0)) * np.take_along_axis(self.facing, longest, axis=-1)
         unit = np.where(there, 1.0 / np.where(length == 0.0, 1.0, length), 0.0)
         b = np.take_along_axis(self.gram, longest[:, :, None], axis=-1) * unit[:, :, None]
-        theta = np.take_along_axis(self.on_target, longest[:, :, None], axis=1)[:, 0] * unit
+        towards = np.take_along_axis(self.on_target, longest[:, :, None], axis=1)[:, 0]
+        theta = towards / np.where(
+            there, length, np.inf
+        )  # divided, not multiplied: exactly ±1 where it is aligned
         dual = np.zeros((len(own), 1, power.shape[-1]), unit.dtype)
         np.put_along_axis(dual, longest[:, None, :], unit[:, None, :], axis=-1)
         return b, theta[:, :, None], dual

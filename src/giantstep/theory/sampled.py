@@ -31,7 +31,9 @@ def sampled_bulk(trained: Trained, chunk: np.ndarray, d: int, seed: int) -> Bulk
         _orthonormal(t @ one.theta + s @ one.spikes)
         for t, s, one in zip(to_target, to_spikes, drawn, strict=True)
     ]
-    alike = all(np.allclose(C @ one.C[0], one.C[0] @ C, atol=1e-9) for one in drawn for C in one.C[1:])
+    alike = all(
+        np.allclose(C @ one.C[0], one.C[0] @ C, rtol=0.0, atol=1e-9) for one in drawn for C in one.C[1:]
+    )
     parts = [
         _diagonalised(one, unit) if alike else _rooted(one, unit)
         for one, unit in zip(drawn, units, strict=True)
@@ -123,7 +125,8 @@ def _vectors(one: _Drawn, units: np.ndarray) -> np.ndarray:
 
 def _diagonalised(one: _Drawn, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvalues [K, d], modes in the common eigenbasis, and what is left of the norms' variance."""
-    _, basis = np.linalg.eigh(one.C[-1])
+    shares = 1.0 + 0.37 * np.arange(len(one.C))  # a letter of 0 alone would not tell the directions apart
+    _, basis = np.linalg.eigh(np.einsum("s,sij->ij", shares, one.C))
     C = np.einsum("ji,sjk,ki->si", basis, one.C, basis, optimize=True)
     y = np.einsum("ij,msi->msj", basis, _vectors(one, units))
     y[-1] /= C
