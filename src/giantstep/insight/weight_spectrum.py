@@ -117,7 +117,9 @@ def _bulk_of(model: Network | SpikedRF, bulk: str | None) -> str:
     check_one_spike(model, bulk)
     if bulk not in (None, "isotropic", "exact"):
         raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
-    simple = model.takes_steps and len(model.readout.values) == 1 and model.activation.parity == "odd"
+    letters = model.readout
+    plain = len(letters.values) == 1 and letters.biases is None
+    simple = model.takes_steps and plain and model.activation.parity == "odd"
     if bulk == "exact" and not simple:
         raise ParameterError(
             "bulk = 'exact' needs a Network with an odd activation and one readout letter; use bulk='isotropic'"
