@@ -99,6 +99,8 @@ def _polished(
 
 def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
     """The η of r = 1 at α0, β and noise [U]; where the step makes no spike, β, so that c at least is of order one."""
+    net = replace(net, steps=None)  # the first of several steps
+    flat = {name: flat[name] for name in ("alpha0", "beta", "noise")}
     posed = pose(
         _with(net, flat["beta"], flat), _noisy(target, flat), _flat_grid(flat | {"eta": flat["beta"]})
     )
