@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from ..tables import columns
 from .description import Sweep
 from .encoding import blank
 from .parts import Part, parts
-from .status import tally
+from .status import Status, Tally, tally, told_of
 from .store import Store
 
 if TYPE_CHECKING:
@@ -24,24 +25,44 @@ if TYPE_CHECKING:
 class Results(NamedTuple):
     """The Datasets of a sweep's parts, laid out as `predict` and `simulate` do; NaN where something is missing.
 
-    `attrs["missing"]` says how many points that is. A part of which there is nothing is None.
+    `attrs["missing"]` says how many points that is. A part of which there is nothing is None. A run adds whether it
+    was `interrupted` and how many jobs it has `done`; `status` tells how far each part is.
     """
 
     theory: xr.Dataset | None = None
     simulation: xr.Dataset | None = None
     interrupted: bool = False
+    done: int = 0
+    status: tuple[Status, ...] = ()
 
 
-def results(sweep: Sweep | None, store: str | os.PathLike[str]) -> Results:
+def results(sweep: Sweep | None, store: str | os.PathLike[str] | Store) -> Results:
     """All that the store has of a sweep (by default the last one that was run into it)."""
-    with Store.reading(store) as kept:
+    with nullcontext(store) if isinstance(store, Store) else Store.reading(store) as kept:
         sweep = sweep or Sweep.from_dict(kept.last_sweep())
-        found: dict[str, Any] = {part.family.kind: _dataset(part, kept) for part in parts(sweep)}
-    if not any(dataset is not None for dataset in found.values()):
+        found = collected(parts(sweep), kept)
+    check_any(found, kept.path)
+    return found
+
+
+def collected(wanted: list[Part], store: Store, read: bool = True) -> Results:
+    """What an open store has of a sweep's parts; without `read`, only how far they are."""
+    found: dict[str, Any] = {}
+    told = []
+    for part in wanted:
+        there = tally(part, store)
+        told.append(told_of(part, store, there))
+        if read:
+            found[part.family.kind] = _dataset(part, store, there)
+    return Results(**found, status=tuple(told))
+
+
+def check_any(found: Results, path: Path) -> None:
+    """Refuse to go on with nothing."""
+    if found.theory is None and found.simulation is None:
         raise ParameterError(
-            f"{str(store)!r} has nothing of this sweep yet; run it first, or retry what failed"
+            f"{str(path)!r} has nothing of this sweep yet; run it first, or retry what failed"
         )
-    return Results(**found)
 
 
 def complete_trials(simulation: xr.Dataset) -> xr.Dataset:
@@ -75,8 +96,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
         check_dataset_path(path)
 
 
-def _dataset(part: Part, store: Store) -> xr.Dataset | None:
-    found = tally(part, store)
+def _dataset(part: Part, store: Store, found: Tally) -> xr.Dataset | None:
     if not found.done.any():
         return None
     answers = store.answers(part.family)
