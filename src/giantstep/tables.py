@@ -11,6 +11,8 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from .parameters import written
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -63,7 +65,7 @@ def _by_group(values: xr.DataArray) -> Iterable[tuple[str, xr.DataArray]]:
     for index in product(*(range(values.sizes[dim]) for dim in dims)) if dims else ():
         part = values.isel(dict(zip(dims, index, strict=True)))
         labels = (part[dim].item() for dim in dims)
-        texts = (label if isinstance(label, str) else f"{label:g}" for label in labels)
+        texts = (label if isinstance(label, str) else written(label, 6) for label in labels)
         yield f"{values.name}[{','.join(texts)}]", part
 
 

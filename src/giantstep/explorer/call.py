@@ -11,6 +11,7 @@ import numpy as np
 
 import giantstep as gs
 
+from ..parameters import written
 from ..typed import letters
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value) if value.isascii() else ascii(value)  # string literals, whatever is in them
     if isinstance(value, float):
-        return "np.inf" if math.isinf(value) else repr(value).removesuffix(".0")
+        return "np.inf" if math.isinf(value) else written(value)
     if isinstance(value, gs.Letters):
         biases = "" if value.biases is None else f", biases={_literal(value.biases)}"
         return f"gs.Letters({_literal(value.values)}, {_literal(value.weights)}{biases})"
