@@ -120,12 +120,12 @@ def export(
     store: _Store = None,
 ) -> int:
     """Write what a sweep has found to a file, NaN where it is not done."""
-    from ..sweep.export import check_path, write
+    from ..files import check_dataset_path, save
 
-    check_path(to)
+    check_dataset_path(to)
     dataset = _chosen(_results(file, store), part)
     said = out.deed("wrote", to)
-    write(dataset, to)
+    save(dataset, to)
     missing = dataset.attrs["missing"]
     out.note(said + (f" ({missing} points are not computed yet)" if missing else ""))
     return 0

@@ -1,4 +1,4 @@
-"""What a sweep has found, as Datasets and as files."""
+"""What a sweep has found, as Datasets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import ParameterError
-from ..files import check_dataset_path, check_place, replacing, save
-from ..tables import columns
 from .description import Sweep
 from .encoding import blank
 from .parts import Part, parts
@@ -74,28 +72,6 @@ def complete_trials(simulation: xr.Dataset) -> xr.Dataset:
     return simulation.isel(trial=np.flatnonzero(whole.values))
 
 
-def write(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """To .nc, .json or .csv as `save` does, or to .parquet: one row per point, for pandas, polars and the like."""
-    if Path(path).suffix.lower() != ".parquet":
-        save(dataset, path)
-        return
-    arrow = _arrow()
-    table = arrow.table({name: arrow.array(values) for name, values in columns(dataset).items()})
-    with replacing(path) as temporary:
-        import pyarrow.parquet
-
-        pyarrow.parquet.write_table(table, temporary)
-
-
-def check_path(path: str | os.PathLike[str]) -> None:
-    """Refuse what `write` would refuse."""
-    if Path(path).suffix.lower() == ".parquet":
-        _arrow()
-        check_place(path)
-    else:
-        check_dataset_path(path)
-
-
 def _dataset(part: Part, store: Store, found: Tally) -> xr.Dataset | None:
     if not found.done.any():
         return None
@@ -106,13 +82,3 @@ def _dataset(part: Part, store: Store, found: Tally) -> xr.Dataset | None:
         chosen[name][found.done] = values[found.place[found.done]]
     missing = int(np.count_nonzero(~found.done))
     return part.dataset(chosen, {**store.attrs(part.family), "missing": missing})
-
-
-def _arrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise ParameterError(
-            ".parquet needs pyarrow, which is not installed; pip install pyarrow, or write .nc or .csv"
-        ) from None
-    return pyarrow
