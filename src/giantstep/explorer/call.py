@@ -23,6 +23,7 @@ _LAYERS = {
     "step": ("Network", ("eta", "alpha0", "beta")),
     "spiked": ("SpikedRF", ("r", "gamma", "c", "beta")),
 }
+_USUAL = {"steps": 1, "rows": "unit"}  # of a network, left out
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ class Call:
         given = {"activation": s.activation} | {name: getattr(s, name) for name in names}
         if s.readout != "uniform":
             given["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
+        if s.layer == "step":
+            given |= {name: getattr(s, name) for name, usual in _USUAL.items() if getattr(s, name) != usual}
         return kind, given | self.model
 
     def _randomness(self) -> dict[str, float]:
