@@ -140,7 +140,12 @@ class Workers:
         with self._lock:
             if self._closed or len(self._idle[kind]) >= _WARM[kind]:
                 return
-        worker = Worker(self._context, kind)
+        try:
+            worker = Worker(self._context, kind)
+        except (OSError, EOFError, KeyError):  # the explorer ends, and the server of processes with it
+            if self._closed:
+                return
+            raise
         with self._lock:
             if not self._closed:
                 self._idle[kind].append(worker)
