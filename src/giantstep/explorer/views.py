@@ -170,6 +170,7 @@ def coefficients(settings: Settings, report: Report) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
     call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=("mu0", "mu1", "mu2"), equivalent=True)
     found, notes = _noted(call)
+    found = found.isel(step=-1) if "step" in found.dims else found
     letters = [float(letter) for letter in found["letter"].values] if "letter" in found.dims else [None]
     curves = [
         {"letter": letter}
@@ -190,6 +191,7 @@ def spectrum(settings: Settings, report: Report) -> Answer:
         arguments["bulk"] = settings.bulk
     call = Call("spectrum", settings, arguments, shows=("edge", "outlier", "mass_at_zero"))
     found, notes = _noted(call, progress=report)
+    found = found.isel(step=-1) if "step" in found.dims else found  # the layer as it is in the end
     bulk = found.attrs["bulk"]
     if _bulk(settings).get("bulk", bulk) != bulk:
         notes.append(_OTHER_SPECTRUM[settings.bulk])
