@@ -57,6 +57,7 @@ _MAP = {True: ((17, 13), (9, 7)), False: ((7, 6), (4, 3))}  # values on the map,
 _DRAFT = 1e-4  # relative error of integrals in a draft
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
 _SPECTRUM_POINTS = 80
+_NO_PROFILE = "The learned function is not known here for letters whose spikes point in different directions."
 _OTHER_SPECTRUM = {
     "exact": "The exact spectrum is known for odd activations only: this is the isotropic model's.",
     "orthogonal": "The spectrum of orthogonal rows is not known here: this is that of isotropic rows.",
@@ -160,6 +161,9 @@ def learned(settings: Settings, report: Report) -> Answer:
     call = Call("learned_function", settings, arguments, shows=("learned", "truth"))
     found, notes = _noted(call)
     learned = after_last_step(found["learned"])
+    if learned.ndim > 1:  # one for each letter's spike, none of which is the network's
+        learned = np.full(len(_PROFILE.value), np.nan)
+        notes.append(_NO_PROFILE)
     values = {"x": _PROFILE.value, "learned": learned, "truth": found["truth"]}
     point = {name: float(found[name]) for name in ERRORS if name in found}
     return _answer(call, notes, **values) | {"point": point, "layer": _layer(settings, found)}
