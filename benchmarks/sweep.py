@@ -20,7 +20,6 @@ import numpy as np
 
 import giantstep as gs
 from giantstep.sweep import results
-from giantstep.sweep.run import run_missing
 
 NETWORK = gs.Network("tanh", eta=1.0, alpha0=2.0)
 
@@ -28,16 +27,7 @@ NETWORK = gs.Network("tanh", eta=1.0, alpha0=2.0)
 def timed(sweep: gs.Sweep, store: Path, workers: int) -> tuple[float, float, int]:
     """Wall time, time inside units, number of units."""
     began = time.perf_counter()
-    run_missing(
-        sweep,
-        store,
-        workers=workers,
-        threads=1,
-        scheduler=None,
-        local_cluster=None,
-        retry=False,
-        progress=False,
-    )
+    gs.run_sweep(sweep, store, workers=workers, progress=False, read=False)
     wall = time.perf_counter() - began
     connection = sqlite3.connect(store)
     inside, units = connection.execute("SELECT total(seconds), count(*) FROM batch").fetchone()

@@ -8,10 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from .model import Model
 
 OF_THE_LAYER = ("c", "r", "gamma", "overlap", "network_error")
 """Answers that depend on the first layer alone, not on the readout's alpha and lam."""
+
+
+def after_last_step(values: xr.DataArray) -> xr.DataArray:
+    """A quantity after the last step that each setting takes: NaN beyond it only fills the dimension `step`."""
+    if "step" not in values.dims:
+        return values
+    taken = values.notnull().cumsum("step").argmax("step")  # where the count reaches its largest value first
+    return values.isel(step=taken).drop_vars("step", errors="ignore")
 
 
 class Axes:

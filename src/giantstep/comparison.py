@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 PARTS = ("theory", "simulation", "standard_error", "difference", "z")
 _DIAGNOSTICS = ("residual", "quadrature_error", "converged", "status")
 _SAME = 1e-9  # relative distance of coordinates that count as equal (0.1·3 is not quite 0.3)
+_LARGE, _BEYOND = (
+    1000,
+    3.0,
+)  # dimensions from which the limit should do, and a z that scatter alone rarely has
 _ROUNDING = 1e-10  # relative difference that rounding explains: such a point tests nothing
 
 
@@ -26,7 +30,8 @@ def compare(theory: xr.Dataset, simulation: xr.Dataset) -> xr.Dataset:
     number in the other is selected there. Every statistic of both becomes a variable with the dimension
     `part`: "theory", "simulation" (mean over trials), "standard_error" (of that mean), "difference"
     (simulation - theory) and "z" (difference over standard error). Where both agree to rounding, without
-    scatter to measure it by, z is NaN.
+    scatter to measure it by, z is NaN. A theory with `d=` of the simulation is corrected for its size; one of the
+    limit may be off by more than the scatter, of which a warning reminds.
 
     >>> comparison = compare(theory, simulation)
     >>> comparison["test_error"].sel(part="z")
@@ -52,6 +57,7 @@ def compare(theory: xr.Dataset, simulation: xr.Dataset) -> xr.Dataset:
     compared = {name: _parts(theory[name], simulation[name], part) for name in shared}
     kept = {**simulation.attrs, **{k: v for k, v in theory.attrs.items() if k in ("model", "target", "bulk")}}
     size = float(theory["d"]) if "d" in theory.coords else np.inf
+    _hint_at_size(size, simulation.attrs.get("d"), compared.get("test_error"))
     attrs = {**kept, "command": "compare", "trials": trials, "theory_d": size}
     return xr.Dataset(compared, attrs=attrs)
 
@@ -162,6 +168,19 @@ def _aligned_along(name: str, theory: xr.Dataset, simulation: xr.Dataset) -> tup
     elif simulation[name].ndim:
         simulation = simulation.isel({name: int(keep[0])})
     return theory, simulation
+
+
+def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
+    """Where the limit misses small networks by more than their scatter, say that there is a theory of their size."""
+    if np.isfinite(theory_d) or d is None or d >= _LARGE or errors is None:
+        return
+    if bool((np.abs(errors.sel(part="z")) > _BEYOND).any()):
+        warnings.warn(
+            f"the theory is of the limit d = inf, and some of its distance from networks with d = {d} is due to their"
+            f" size; predict(..., d={d}) corrects for it (giantstep compare does, without --limit)",
+            GiantstepWarning,
+            stacklevel=3,
+        )
 
 
 def _span(values: np.ndarray) -> str:

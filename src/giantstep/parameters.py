@@ -57,6 +57,11 @@ def number(name: str, value: Any, **limits: Any) -> float:
     return checked
 
 
+def written(value: float, digits: int | None = None) -> str:
+    """A number as a person writes it: 3 rather than 3.0; all digits that it has, or at most `digits`."""
+    return repr(float(value)).removesuffix(".0") if digits is None else f"{value:.{digits}g}"
+
+
 def _range(low: float, high: float, strict: bool, infinite: bool) -> str:
     if math.isinf(low):
         words = "a finite number" if math.isinf(high) else f"at most {high:g}"

@@ -11,10 +11,19 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from .parameters import written
+
 if TYPE_CHECKING:
     import xarray as xr
 
 _GROUPS = ("letter", "letter_", "part")  # neurons of one letter, parts of a comparison: columns, not rows
+_WORDED = (
+    "step",
+    "spike",
+    "direction",
+    "group",
+    "group_",
+)  # columns too where all is written, with their names
 _NOTHING = 1e-15  # of a column's largest number: rounding, shown as 0
 _INSPECTED = 1000  # distinct numbers that decide on a column's format
 
@@ -23,24 +32,23 @@ def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> dict[str
     """Flat columns, one row per grid point: dimensions first, then other coordinates, then answers.
 
     A quantity with letters becomes a column per letter, `m[-1]`, `m[1]`, or per pair of them, `q1[-1,1]`;
-    one of a comparison a column per part, `test_error[z]`.
-    `names` selects and orders; the default is everything.
+    one of a comparison a column per part, `test_error[z]`; and one after each step a column per step, `r[step 1]`.
+    `names` selects and orders, and has a row per step; the default is everything.
     """
+    groups = _GROUPS if names is not None else (*_GROUPS, *_WORDED)
     largest = max(
         dataset.data_vars.values(), key=lambda values: values.ndim
     )  # its order of dimensions counts
     grid = [
-        dim
-        for dim in dict.fromkeys([*map(str, largest.dims), *map(str, dataset.sizes)])
-        if dim not in _GROUPS
+        dim for dim in dict.fromkeys([*map(str, largest.dims), *map(str, dataset.sizes)]) if dim not in groups
     ]
     shape = [dataset.sizes[dim] for dim in grid]
     if names is None:
-        inputs = [name for name in map(str, dataset.coords) if name not in (*grid, *_GROUPS)]
+        inputs = [name for name in map(str, dataset.coords) if name not in (*grid, *groups)]
         names = [*grid, *inputs, *map(str, dataset.data_vars)]
     flat: dict[str, np.ndarray] = {}
     for name in names:
-        for label, values in _by_group(dataset[name]):
+        for label, values in _by_group(dataset[name], groups):
             own = [dim for dim in grid if dim in values.dims]
             sizes = [dataset.sizes[dim] if dim in own else 1 for dim in grid]
             expanded = values.transpose(*own).values.reshape(sizes)
@@ -51,20 +59,41 @@ def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> dict[str
 def points(dataset: xr.Dataset, names: Iterable[str]) -> dict[str, np.ndarray]:
     """The columns of the named quantities, after those of the dimensions along which they vary."""
     names = list(names)
+    if "step" in dataset.dims and "steps" in dataset.dims:
+        return _taken(dataset, names)
+    return _points(dataset, names)
+
+
+def _taken(dataset: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
+    """Without the rows beyond a setting's last step, which only fill the grid."""
+    flat = _points(dataset, names)
+    if "step" not in flat or "steps" not in flat:
+        return flat
+    kept = flat["step"] <= flat["steps"]
+    return {name: values[kept] for name, values in flat.items()}
+
+
+def _points(dataset: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
     dims = dict.fromkeys(str(dim) for name in names for dim in dataset[name].dims)
     labels = [dim for dim in dims if dim in dataset.coords and dim not in (*_GROUPS, *names)]
     return columns(dataset[names], [*labels, *names])
 
 
-def _by_group(values: xr.DataArray) -> Iterable[tuple[str, xr.DataArray]]:
-    dims = [dim for dim in _GROUPS if dim in values.dims]
+def _by_group(values: xr.DataArray, groups: Iterable[str]) -> Iterable[tuple[str, xr.DataArray]]:
+    dims = [dim for dim in groups if dim in values.dims]
     if not dims:
         yield str(values.name), values
     for index in product(*(range(values.sizes[dim]) for dim in dims)) if dims else ():
         part = values.isel(dict(zip(dims, index, strict=True)))
-        labels = (part[dim].item() for dim in dims)
-        texts = (label if isinstance(label, str) else f"{label:g}" for label in labels)
+        texts = [_label(values, dim, place) for dim, place in zip(dims, index, strict=True)]
         yield f"{values.name}[{','.join(texts)}]", part
+
+
+def _label(values: xr.DataArray, dim: str, place: int) -> str:
+    """The name of one place along a dimension; counted from 1 if it has none."""
+    label = values[dim].values[place].item() if dim in values.coords else place + 1
+    text = label if isinstance(label, str) else written(label, 6)
+    return f"{dim} {text}" if dim in _WORDED else text
 
 
 def write_csv(dataset: xr.Dataset, file: IO[str]) -> None:

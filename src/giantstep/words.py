@@ -9,6 +9,7 @@ import numpy as np
 
 from .functions import Function
 from .letters import Letters
+from .parameters import written
 
 _LONG = 12  # numbers of a list that are written out
 
@@ -30,7 +31,7 @@ def _said(value: Any) -> str:
     if isinstance(value, Letters):
         return repr("uniform") if value.uniform else repr(value)
     if isinstance(value, float):
-        return repr(value).removesuffix(".0")
+        return written(value)
     if type(value).__name__ == "DataArray":
         return f"<DataArray {dict(value.sizes)}>"
     if isinstance(value, tuple) and value and is_dataclass(value[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ pytestmark = pytest.mark.browser
 
 OTHER = {  # a value for each setting that is not its initial one; those of the given spike need that layer
     "activation": "relu", "target": "tanh", "noise": "0.4", "flips": "0.1", "latent_noise": "0.2", "layer": "spiked",
-    "eta": "1.5", "alpha0": "4", "r": "2", "gamma": "0.5", "c": "2", "beta": "2", "readout": "ternary",
+    "eta": "1.5", "alpha0": "4", "steps": "2", "rows": "gaussian", "r": "2", "gamma": "0.5", "c": "2",
+    "beta": "2", "readout": "ternary",
     "bulk": "isotropic", "alpha": "1", "lam": "1", "loss": "huber:0.5", "along": "lam", "low": "0.3", "high": "3",
     "quantity": "train_error", "d": "200", "finite": True, "trials": "3", "seed": "1",
 }  # fmt: skip
@@ -36,7 +38,9 @@ def test_every_setting_has_a_control_that_is_tried() -> None:
 
 @pytest.mark.parametrize("name", OTHER)
 def test_every_control_changes_the_address_and_the_curve(visit: Any, name: str) -> None:
-    start = NEEDS.get(name, "") + ("" if name == "bulk" else "bulk=isotropic")
+    start = NEEDS.get(name, "") + (
+        "" if name in ("bulk", "rows") else "bulk=isotropic"
+    )  # which knows no row norms
     page = visit(f"#{start}")
     settled(page, "curve")
     before = shown(page)
@@ -63,7 +67,10 @@ def test_every_example_opens_without_a_complaint(visit: Any) -> None:
         title, value = option.inner_text(), option.get_attribute("value")
         page.locator("#examples").select_option(value)
         eventually(lambda: not page.locator("#curve.stale, #curve.busy, #learned.busy").count(), 120)
-        assert page.locator("[aria-invalid], .message.error").count() == 0, title
+        where = (
+            ".card:not(#coefficients) " if title == "Letters ±1, two steps" else ""
+        )  # they have no common spike
+        assert page.locator(f"[aria-invalid], {where}.message.error").count() == 0, title
         assert traces(page)["main"]["y"], title
         if title == "An expression as target":
             assert page.locator("#set-target").input_value() == "sin(2*x) + 0.3*x**3"
@@ -211,3 +218,45 @@ def test_what_is_pinned_stays_to_compare(visit: Any) -> None:
     assert traces(again)["pinned: η̃ = 3"]["y"] == kept
     page.get_by_role("button", name="Unpin η̃ = 3").click()
     eventually(lambda: "pinned: η̃ = 3" not in traces(page))
+
+
+def test_the_number_of_steps_moves_the_curve_and_the_strip(visit: Any, pictures: Path) -> None:
+    page = visit("#eta=1&alpha0=0.5&bulk=isotropic")
+    settled(page, "curve", "learned")
+    one = traces(page)["main"]["y"]
+    strip = page.locator("#summary")
+    expect(strip).to_contain_text("strength of the spike")
+    slider = page.get_by_label("Number of steps, slider")
+    slider.focus()
+    page.keyboard.press("ArrowRight")  # from one to two, and to three
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#set-steps")).to_have_value("3")
+    expect(page).to_have_url(re.compile("steps=3"))
+    settled(page, "curve", "learned")
+    three = traces(page)["main"]["y"]
+    assert three[40] < one[40]
+    expect(strip).to_contain_text(re.compile(r"0\.672 → 0\.841 → 0\.954"))  # r, step by step
+    expect(strip).to_contain_text("Before the fit")
+    page.locator("#curve details summary").click()
+    expect(page.locator("#curve pre").first).to_contain_text("steps=3")
+    unfold(page)
+    page.locator("#set-rows").select_option("gaussian")
+    expect(page.locator("#curve pre").first).to_contain_text('rows="gaussian"')
+    settled(page, "curve", "learned")
+    page.screenshot(path=pictures / "three-steps.png")
+    again = visit(f"#{page.url.partition('#')[2]}")
+    expect(again.locator("#set-steps")).to_have_value("3")
+    expect(again.locator("#set-rows")).to_have_value("gaussian")
+    page.locator("#set-steps").fill("9")
+    expect(page.locator("#set-steps-error")).to_contain_text("from 1 to 8")
+
+
+@pytest.mark.parametrize("title", ["Three giant steps", "Letters ±1, two steps"])
+def test_the_examples_of_several_steps_open(visit: Any, pictures: Path, title: str) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    page.locator("#examples").select_option(label=title)
+    settled(page, "curve", "learned")
+    assert any(name.startswith("pinned: T = 1") for name in traces(page))
+    expect(page.locator("#curve .message.error")).to_have_count(0)
+    page.screenshot(path=pictures / f"steps-{title.split()[0].lower()}.png")

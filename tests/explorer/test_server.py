@@ -357,3 +357,27 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_a_script_without_a_guard_can_explore(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        """
+import json, threading, urllib.request
+from giantstep.explorer import Explorer
+print("began", flush=True)
+server = Explorer()
+threading.Thread(target=server.serve_forever, daemon=True).start()
+headers = {"Content-Type": "application/json", "Authorization": f"Bearer {server.token}"}
+asked = urllib.request.Request(f"{server.url}api/bounds", b'{"bulk": "isotropic"}', headers)
+with urllib.request.urlopen(asked, timeout=100) as answer:
+    print(sorted(json.loads(answer.readline())))
+server.shutdown()
+server.server_close()
+"""
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert done.stderr == ""
+    began, answered = done.stdout.splitlines()  # once, not again in each process
+    assert began == "began"
+    assert "'lower'" in answered

@@ -218,3 +218,48 @@ def test_what_a_view_does_not_use_does_not_reach_it() -> None:
     assert moved.only(VIEWS["coefficients"].uses) == Settings(eta=0.3)
     assert moved.only(VIEWS["landscape"].uses) == Settings(alpha=9.0)
     assert moved.only(VIEWS["curve"].uses) == Settings(lam=7.0, eta=0.3)  # it runs along alpha
+
+
+STEPS = SETTINGS | {"steps": 3, "rows": "gaussian"}
+
+
+@pytest.mark.parametrize("view", ["curve", "landscape", "learned"])
+def test_several_steps_and_gaussian_rows_reach_the_library(visitor: Visitor, view: str) -> None:
+    status, lines = visitor.ask(view, STEPS)
+    assert status == 200, lines
+    answer = [line for line in lines if "code" in line][-1]
+    assert "draft" not in answer
+    found = reproduced(answer["code"])
+    assert "steps=3" in answer["code"]
+    assert 'rows="gaussian"' in answer["code"]
+    np.testing.assert_allclose(
+        np.asarray(answer.get("test_error", answer.get("point", {}).get("test_error")), float),
+        found["test_error"].values,
+        rtol=1e-9,
+    )
+    if view != "landscape":
+        path = answer["layer"]["path"]
+        np.testing.assert_allclose(path["r"], found["r"].values, rtol=1e-9)
+        assert len(path["network_error"]) == 3
+        assert answer["layer"]["r"] == path["r"][-1]
+
+
+def test_one_step_on_unit_rows_is_not_spelled_out(visitor: Visitor) -> None:
+    _, (answer, _) = visitor.ask("curve", SETTINGS)
+    assert "steps" not in answer["code"]
+    assert "rows" not in answer["code"]
+    assert "path" not in answer["layer"]
+
+
+def test_letters_part_ways_at_the_second_step(visitor: Visitor) -> None:
+    asked = {"activation": "relu", "readout": "rademacher", "steps": 2, "bulk": "isotropic"}
+    _, lines = visitor.ask("curve", asked)
+    layer = lines[-2]["layer"]
+    assert np.shape(layer["path"]["r"]) == (2, 2)  # steps and letters
+    assert layer["r"] == layer["path"]["r"][-1]
+
+
+def test_the_number_of_steps_has_limits(visitor: Visitor) -> None:
+    for steps in (0, 9, 1.5):
+        status, (answer,) = visitor.ask("curve", {"steps": steps})
+        assert (status, answer["field"]) == (400, "steps")

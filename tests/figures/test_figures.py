@@ -8,7 +8,7 @@ import pytest
 import giantstep as gs
 from giantstep.errors import ParameterError
 from giantstep.figures import NAMES, find
-from giantstep.figures.part import Machine
+from giantstep.figures.piece import Machine
 from giantstep.figures.reproduce import obtain
 from giantstep.figures.scores import scores
 

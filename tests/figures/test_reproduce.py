@@ -11,11 +11,11 @@ import giantstep as gs
 from giantstep.cli import main
 from giantstep.errors import ParameterError
 from giantstep.figures import reproduce
-from giantstep.figures.part import Machine, Part
+from giantstep.figures.piece import Machine, Piece
 
 SRF = gs.SpikedRF("tanh", r=0.9, gamma=1.0)
-RUN = Part("simulate", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1, "d": 20, "trials": 3, "seed": 4})
-CURVE = Part("predict", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1})
+RUN = Piece("simulate", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1, "d": 20, "trials": 3, "seed": 4})
+CURVE = Piece("predict", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1})
 
 
 def test_a_figure_has_data_pictures_and_a_page(tmp_path):
@@ -52,7 +52,7 @@ def test_the_page_has_the_scores_and_a_second_call_computes_nothing(tmp_path):
 def test_data_of_another_call_or_a_damaged_file_is_computed_again(tmp_path):
     path = tmp_path / "part.nc"
     first = CURVE.obtain(path)
-    other = Part("predict", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.2})
+    other = Piece("predict", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.2})
     assert not np.allclose(other.obtain(path)["test_error"], first["test_error"])
     path.write_bytes(b"not a file of data")
     np.testing.assert_array_equal(CURVE.obtain(path)["test_error"], first["test_error"])
@@ -61,7 +61,7 @@ def test_data_of_another_call_or_a_damaged_file_is_computed_again(tmp_path):
 def test_a_simulation_goes_on_where_it_stopped(tmp_path, monkeypatch):
     path, asked = tmp_path / "run.nc", []
     whole = RUN.compute()
-    compute = Part.compute
+    compute = Piece.compute
 
     def stopping(self, on, trials):
         asked.append(list(trials))
@@ -69,20 +69,20 @@ def test_a_simulation_goes_on_where_it_stopped(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return compute(self, on, trials)
 
-    monkeypatch.setattr(Part, "compute", stopping)
+    monkeypatch.setattr(Piece, "compute", stopping)
     with pytest.raises(KeyboardInterrupt):
         RUN.obtain(path)
     found = RUN.obtain(path)
     assert asked == [[0], [1, 2], [1], [2]]
     np.testing.assert_array_equal(found["test_error"], whole["test_error"])
     assert found.attrs["seed"] == 4
-    fewer = Part("simulate", SRF, ("sin",), {**RUN.options, "trials": 2})
+    fewer = Piece("simulate", SRF, ("sin",), {**RUN.options, "trials": 2})
     assert fewer.obtain(path).sizes["trial"] == 2
     assert len(asked) == 4  # the file had them
 
 
 def test_processes_give_the_numbers_that_one_process_gives(tmp_path):
-    from giantstep.figures.part import machine
+    from giantstep.figures.piece import machine
 
     with machine(workers=2) as on:
         assert on.workers == 2

@@ -111,3 +111,9 @@ def test_eigenvalues_are_those_of_the_features_that_simulate_draws(model):
 def test_a_network_without_target_has_no_spectrum():
     with pytest.raises(ParameterError, match="needs the target"):
         simulate_spectrum(NET, alpha=1.0, d=20)
+
+
+def test_a_simulated_spectrum_is_of_single_numbers():
+    with pytest.raises(ParameterError, match="alpha is a list"):
+        simulate_spectrum(NET, "sin", alpha=[1.0, 2.0], d=20)
+    assert simulate_spectrum(NET, "sin", alpha=1, d=20, trials=1, dtype="float32").attrs["dtype"] == "float32"

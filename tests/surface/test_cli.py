@@ -80,6 +80,37 @@ def test_files_and_pictures_are_written_on_request(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", "a.png"]
 
 
+def test_several_steps_have_one_row_per_point_with_what_the_last_step_made():
+    words = "--eta 1 --alpha0 0.5 --steps 1,2,3 --alpha 1,2 --lam 0.1 --bulk isotropic"
+    net = gs.Network("tanh", eta=1, alpha0=0.5, steps=[1, 2, 3])
+    expected = gs.predict(net, "sin", alpha=[1.0, 2.0], lam=0.1, bulk="isotropic")
+    table = rows(run(f"predict {words}").stdout)
+    assert [row["steps"] for row in table] == ["1", "1", "2", "2", "3", "3"]
+    last = [float(expected.r.sel(steps=count, step=count)) for count in (1, 1, 2, 2, 3, 3)]
+    np.testing.assert_allclose([float(row["r"]) for row in table], last, rtol=5e-5)
+    stepwise = rows(run(f"predict {words} --show r,gamma").stdout)
+    places = [(row["steps"], row["step"]) for row in stepwise]
+    assert places == [("1", "1"), ("2", "1"), ("2", "2"), ("3", "1"), ("3", "2"), ("3", "3")]
+    by_hand = [float(expected.c.sel(steps=int(steps), step=int(step))) for steps, step in places]
+    np.testing.assert_allclose([float(row["c"]) for row in stepwise], by_hand, rtol=5e-5)
+    simulated = run("simulate --eta 1 --alpha0 1 --steps 2 --alpha 1 --lam 0.1 --d 20 --trials 2").stdout
+    assert len(simulated.splitlines()) == 3  # what does not vary, the names, one row
+    assert "steps = 2" in simulated.splitlines()[0]
+    assert ", r = " in simulated.splitlines()[0]
+
+
+@pytest.mark.parametrize("verb", ["predict", "simulate --d 20 --trials 2"])
+def test_answers_go_to_a_parquet_file(tmp_path, verb):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    done = run(f"{verb} --eta 1 --alpha0 1 --alpha 1,2 --lam 0.1 --out {tmp_path}/a.parquet --format csv")
+    assert done.returncode == 0, done.stderr
+    table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
+    printed = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [float(row["test_error"]) for row in printed] == table["test_error"]
+    with pytest.raises(gs.ParameterError, match=r"a \.parquet file keeps the numbers but not the labels"):
+        gs.load(tmp_path / "a.parquet")
+
+
 def test_letters_are_read_from_value_weight_pairs():
     done = run(f"predict {POINT} --readout -1:0.25,2:0.75 --format json")
     model = json.loads(json.loads(done.stdout)["attrs"]["model"])
@@ -121,6 +152,14 @@ def test_compare_with_limit_uses_infinite_d(tmp_path):
     limit = gs.predict(gs.Network("tanh", 1.0, 0.5), "sin", alpha=[1, 2], lam=0.1)
     assert compared.test_error.sel(part="theory").values.tolist() == limit.test_error.values.tolist()
     assert "theory at d = inf" in done.stdout
+
+
+def test_compare_with_limit_hints_once_at_the_size_where_it_misses():
+    done = run(
+        "compare --eta 0.1 --alpha0 1 --alpha 1,2 --lam 0.1 --d 40 --trials 8 --limit --bulk isotropic,exact"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("corrects for it (giantstep compare does, without --limit)") == 1
 
 
 def test_functions_lists_the_catalogue_and_reads_expressions():
@@ -203,7 +242,11 @@ REFUSED = {
     "half a network": ("predict --eta 1 --alpha 1 --lam 1", "--alpha0 is missing"),
     "half a spike": ("predict --r 1 --alpha 1 --lam 1", "--gamma is missing"),
     "no model": ("predict --alpha 1 --lam 1", "--eta and --alpha0"),
-    "no lam": (f"predict {NET} --alpha 1", "giantstep predict --help"),
+    "no lam": (
+        f"predict {NET} --alpha 1",
+        "--lam is missing: ridge penalty; 0: minimum norm (giantstep predict",
+    ),
+    "lam without a value": (f"predict {NET} --alpha 1 --lam", "--lam needs a value: ridge penalty"),
     "unknown option": (f"predict {POINT} --bogus 1", "--bogus"),
     "unknown format": (f"predict {POINT} --format xml", "table"),
     "unknown quantity": (f"predict {POINT} --show accuracy", "test_error"),

@@ -102,7 +102,7 @@ def test_the_summary_counts_what_lies_beyond_three():
     shifted = simulation()
     shifted["test_error"][:, 0] += 10 * STANDARD_ERROR
     shifted["test_error"][:, 1] -= 2 * STANDARD_ERROR
-    text = gs.summary(gs.compare(theory(), shifted))
+    text = gs.summary(gs.compare(theory(d=100.0), shifted))
     row = text.splitlines()[1].split()
     assert row[:2] == ["test_error", "3"]
     assert row[2] == f"{np.sqrt((100 + 4 + 0) / 3):.2f}"
@@ -132,3 +132,12 @@ def test_side_by_side_names_its_columns():
 def test_a_summary_of_a_simulation_alone_is_refused():
     with pytest.raises(ParameterError, match=r"give what compare\(\.\.\.\) returns"):
         gs.summary(simulation())
+
+
+def test_a_limit_that_misses_small_networks_hints_at_their_size():
+    small = simulation(shift=1.0)
+    with pytest.warns(gs.GiantstepWarning, match=r"predict\(\.\.\., d=100\) corrects for it"):
+        gs.compare(theory(), small)
+    gs.compare(theory(d=100.0), small)  # which has it already
+    gs.compare(theory(), simulation())  # where there is no distance to explain
+    gs.compare(theory(), small.assign_attrs(d=2000))  # where the size is not the reason

@@ -32,7 +32,7 @@ def simulated() -> xr.Dataset:
 
 def compared() -> xr.Dataset:
     net = gs.Network("tanh", 1.0, [0.0, 0.5])
-    return gs.compare(gs.predict(net, "sin", alpha=[0.5, 1.0], lam=0.1), simulated())
+    return gs.compare(gs.predict(net, "sin", alpha=[0.5, 1.0], lam=0.1, d=30), simulated())
 
 
 def spiked() -> xr.Dataset:

@@ -32,7 +32,7 @@ def test_lines_and_points_are_those_of_the_dataset():
 def test_a_comparison_has_its_differences_below():
     net = gs.Network("tanh", eta=1, alpha0=1)
     simulation = gs.simulate(net, "sin", **GRID, d=20, trials=3)
-    found = gs.plot(gs.compare(theory(net), simulation), interactive=True)
+    found = gs.plot(gs.compare(theory(net, d=20), simulation), interactive=True)
     assert [trace.yaxis for trace in found.data] == ["y", "y", "y2"]
     assert found.layout.yaxis2.title.text == "z, in standard errors"
     assert "<div" in found.to_html(include_plotlyjs=False)

@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from giantstep.axes import after_last_step
 from giantstep.tables import aligned, columns, display_width, points
 
 
@@ -49,3 +50,39 @@ def test_whole_numbers_and_truth_values_are_words():
         " 0   True",
         "10  False",
     ]
+
+
+STEPS = xr.Dataset(
+    {
+        "test_error": (("steps", "alpha"), [[1.0, 2.0], [3.0, 4.0]]),
+        "r": (("steps", "step"), [[5.0, np.nan], [6.0, 7.0]]),
+    },
+    coords={"steps": [1.0, 2.0], "alpha": [0.5, 1.0], "step": [1, 2]},
+)
+
+
+def test_each_setting_has_its_own_last_step():
+    assert after_last_step(STEPS.r).values.tolist() == [5.0, 7.0]
+    assert after_last_step(STEPS.test_error).identical(STEPS.test_error)
+    assert np.isnan(after_last_step(STEPS.r.where(STEPS.steps > 1)).values[0])  # one without any step
+
+
+def test_rows_beyond_the_last_step_of_a_setting_are_left_out():
+    flat = points(STEPS, ["r"])
+    assert {name: values.tolist() for name, values in flat.items()} == {
+        "steps": [1.0, 2.0, 2.0],
+        "step": [1, 1, 2],
+        "r": [5.0, 6.0, 7.0],
+    }
+
+
+def test_a_table_of_everything_has_a_column_per_step_and_a_row_per_point():
+    flat = columns(STEPS)
+    assert list(flat) == ["steps", "alpha", "test_error", "r[step 1]", "r[step 2]"]
+    assert flat["test_error"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    np.testing.assert_array_equal(flat["r[step 2]"], [np.nan, np.nan, 7.0, 7.0])
+
+
+def test_dimensions_without_labels_are_counted():
+    flat = columns(xr.Dataset({"zeta": (("x", "spike"), [[1.0, 2.0]])}, coords={"x": [0.5]}))
+    assert list(flat) == ["x", "zeta[spike 1]", "zeta[spike 2]"]

@@ -9,7 +9,7 @@ import xarray as xr
 import giantstep as gs
 from giantstep.errors import GiantstepWarning, ParameterError
 from giantstep.sweep import results
-from giantstep.sweep.export import complete_trials, write
+from giantstep.sweep.export import complete_trials
 from giantstep.sweep.parts import simulation as simulation_module
 from giantstep.sweep.parts import theory as theory_module
 from giantstep.sweep.points import positions, rounded
@@ -202,7 +202,7 @@ def test_results_are_written_to_files_with_every_digit(ending, tmp_path):
     sweep = gs.Sweep(MODELS["letters"], "sin", **GRID, theory={"bulk": "isotropic"}, simulation=SIMULATED)
     for dataset in gs.run_sweep(sweep, tmp_path / "s.sqlite", workers=1)[:2]:
         path = tmp_path / f"out.{ending}"
-        write(dataset, path)
+        gs.save(dataset, path)
         if ending in ("nc", "json"):
             assert gs.load(path).identical(dataset)
             continue

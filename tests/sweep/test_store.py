@@ -18,6 +18,7 @@ from giantstep.sweep import results, run_sweep
 from giantstep.sweep import store as store_module
 from giantstep.sweep.executors import local
 from giantstep.sweep.lock import only_writer
+from giantstep.sweep.parts import parts
 from giantstep.sweep.problems import StoreError, StoreFull
 from giantstep.sweep.run import drive
 from giantstep.sweep.store import Store
@@ -204,7 +205,7 @@ def test_a_full_disk_stops_cleanly_and_the_sweep_goes_on_when_there_is_room(tmp_
         pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
         store.connection.execute(f"PRAGMA max_page_count = {pages + 8}")
         with pytest.raises(StoreFull, match="what was finished is safe"):
-            drive(SWEEP, store, lambda parts, jobs: local(1, 1))
+            drive(SWEEP, parts(SWEEP), store, lambda wanted, jobs: local(1, 1))
     assert 0 < batches(path) < 41  # 40 trials at a setting and a block of theory
     run_sweep(SWEEP, path, workers=1)
     assert_same_results(SWEEP, path, whole)

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from . import streams
 
     streams.prepare()
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _Warnings()
     try:
         status = _run(arguments)
         sys.stdout.flush()
@@ -89,13 +89,22 @@ def make_app() -> App:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from cyclopts import CycloptsError
+    from cyclopts import CycloptsError, MissingArgumentError
 
     try:
         return make_app()(arguments, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
-        return _refuse(f"{' '.join(str(error).split())} ({help_page} lists what there is)")
+        words = " ".join(str(error).split())
+        if isinstance(error, MissingArgumentError) and error.argument is not None:
+            words = _missing(error.argument, sys.argv[1:] if arguments is None else arguments)
+        return _refuse(f"{words} ({help_page} lists what there is)")
+
+
+def _missing(argument: Any, given: Sequence[str]) -> str:
+    """That an option was left out, or that it stands there without its value; and what it is for."""
+    what = f"{argument.name} {'needs a value' if argument.name in given else 'is missing'}"
+    return f"{what}: {argument.parameter.help}" if argument.parameter.help else what
 
 
 def _refuse(message: str) -> int:
@@ -103,7 +112,16 @@ def _refuse(message: str) -> int:
     return 2
 
 
-def _show_warning(
-    message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
-) -> None:
-    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+class _Warnings:
+    """Warnings as lines on standard error, each said once however often a command comes by it."""
+
+    def __init__(self) -> None:
+        self.said: set[str] = set()
+
+    def __call__(
+        self, message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+    ) -> None:
+        words = " ".join(str(message).split())
+        if words not in self.said:
+            self.said.add(words)
+            print(f"warning: {words}", file=sys.stderr)

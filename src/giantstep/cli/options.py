@@ -159,7 +159,9 @@ class Output:
     out: Annotated[
         str | None,
         option(
-            "also write everything to a .nc, .json or .csv file, replacing one that is there", _OUTPUT, "FILE"
+            "also write everything to a .nc, .json, .csv or .parquet file, replacing one that is there",
+            _OUTPUT,
+            "FILE",
         ),
     ] = None
 

@@ -77,13 +77,19 @@ def shown(dataset: xr.Dataset, output: Output, default: Sequence[str]) -> list[s
 
 
 def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
-    """A line with what does not vary, then a row per point with the dimensions and the named quantities."""
+    """A line with what does not vary, then a row per point with the dimensions and the named quantities.
+
+    What several steps have made of the first layer is shown as it is after the last one, unless some of it is named.
+    """
+    from ..axes import after_last_step
     from ..tables import aligned, points
 
     fixed = [
         name for name, values in dataset.coords.items() if values.ndim == 0 and values.dtype.kind in "fi"
     ]
     layer = [name for name in ("r", "gamma", "c") if name in dataset.data_vars and name not in names]
+    if not any("step" in dataset[name].dims for name in names):
+        dataset = dataset.assign({name: after_last_step(dataset[name]) for name in layer})
     numbers = [name for name in (*fixed, *layer) if dataset[name].ndim == 0]
     numbers = [name for name in numbers if not (name == "noise" and float(dataset[name]) == 0.0)]
     along = [name for name in layer if name not in numbers and "part" not in dataset[name].dims]

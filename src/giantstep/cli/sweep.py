@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..sweep import Sweep
     from ..sweep.export import Results
+    from ..sweep.status import Status
 
 _SWEEP, _WHERE = Group("The sweep", sort_key=1), Group("Where it runs", sort_key=2)
 _HELP = "Thousands of settings, in a file that survives crashes and extensions."
@@ -105,7 +106,9 @@ def retry(file: _File, /, *, store: _Store = None, where: Where = _HERE) -> int:
 
 def status(file: _File, /, *, store: _Store = None) -> int:
     """How much of a sweep is there; also while it runs."""
-    return _report(*_found(file, store))
+    from ..sweep.status import status as of
+
+    return _report(of(*_found(file, store)))
 
 
 def export(
@@ -117,12 +120,12 @@ def export(
     store: _Store = None,
 ) -> int:
     """Write what a sweep has found to a file, NaN where it is not done."""
-    from ..sweep.export import check_path, write
+    from ..files import check_dataset_path, save
 
-    check_path(to)
+    check_dataset_path(to)
     dataset = _chosen(_results(file, store), part)
     said = out.deed("wrote", to)
-    write(dataset, to)
+    save(dataset, to)
     missing = dataset.attrs["missing"]
     out.note(said + (f" ({missing} points are not computed yet)" if missing else ""))
     return 0
@@ -156,23 +159,29 @@ def plot(
 
 
 def _run(file: str, store: str | None, where: Where, again: bool) -> int:
-    from ..sweep.run import run_missing
+    import warnings
+
+    from ..sweep import run_sweep
+    from ..sweep.problems import Unfinished
 
     sweep, path = _found(file, store)
-    report = run_missing(
-        sweep,
-        path,
-        workers=where.workers,
-        threads=where.threads,
-        scheduler=where.scheduler,
-        local_cluster=where.local_cluster,
-        retry=again,
-        progress=not where.quiet,
-    )
-    if not report.interrupted:
-        return _report(sweep, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Unfinished)  # which is said below, in the words of a command
+        found = run_sweep(
+            sweep,
+            path,
+            workers=where.workers,
+            threads=where.threads,
+            scheduler=where.scheduler,
+            local_cluster=where.local_cluster,
+            retry=again,
+            progress=not where.quiet,
+            read=False,
+        )
+    if not found.interrupted:
+        return _report(found.status)
     command = " ".join(["giantstep sweep", "retry" if again else "run", *_words(file, store)])
-    out.note(f"stopped: {report.done} more jobs were finished and are kept in {path}; go on with: {command}")
+    out.note(f"stopped: {found.done} more jobs were finished and are kept in {path}; go on with: {command}")
     return 130
 
 
@@ -182,12 +191,10 @@ def _words(file: str, store: str | None) -> Iterable[str]:
     return [quote(file), *([] if store is None else ["--store", quote(store)])]
 
 
-def _report(sweep: Sweep, path: Path) -> int:
+def _report(parts: Iterable[Status]) -> int:
     """Say how far the sweep is; 2 if something failed."""
-    from ..sweep.status import status as of
-
     failures: list[str] = []
-    for part in of(sweep, path):
+    for part in parts:
         print(part)
         failures += part.messages
     sys.stdout.flush()

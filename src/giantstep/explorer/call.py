@@ -11,6 +11,7 @@ import numpy as np
 
 import giantstep as gs
 
+from ..parameters import written
 from ..typed import letters
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _LAYERS = {
     "step": ("Network", ("eta", "alpha0", "beta")),
     "spiked": ("SpikedRF", ("r", "gamma", "c", "beta")),
 }
+_USUAL = {"steps": 1, "rows": "unit"}  # of a network, left out
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ class Call:
         given = {"activation": s.activation} | {name: getattr(s, name) for name in names}
         if s.readout != "uniform":
             given["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
+        if s.layer == "step":
+            given |= {name: getattr(s, name) for name, usual in _USUAL.items() if getattr(s, name) != usual}
         return kind, given | self.model
 
     def _randomness(self) -> dict[str, float]:
@@ -114,7 +118,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value) if value.isascii() else ascii(value)  # string literals, whatever is in them
     if isinstance(value, float):
-        return "np.inf" if math.isinf(value) else repr(value).removesuffix(".0")
+        return "np.inf" if math.isinf(value) else written(value)
     if isinstance(value, gs.Letters):
         biases = "" if value.biases is None else f", biases={_literal(value.biases)}"
         return f"gs.Letters({_literal(value.values)}, {_literal(value.weights)}{biases})"

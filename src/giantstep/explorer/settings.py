@@ -101,7 +101,7 @@ class Settings:
         "step",
         _LAYER,
         "Comes from",
-        options=(("step", "one gradient step"), ("spiked", "a spike, given directly")),
+        options=(("step", "gradient steps"), ("spiked", "a spike, given directly")),
     )
     eta: float = _set(
         3.0,
@@ -124,6 +124,17 @@ class Settings:
         infinite=True,
         slider=(0.05, 100.0, "log"),
         hint="0: no step; inf: the population",
+        when=_STEP,
+    )
+    steps: int = _set(
+        1,
+        _LAYER,
+        "Number of steps",
+        symbol="T",
+        low=1,
+        high=8,
+        slider=(1, 8, "linear"),
+        hint="all alike, each on a fresh batch",
         when=_STEP,
     )
     r: float = _set(
@@ -165,6 +176,14 @@ class Settings:
         suggestions="readouts",
         hint="a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25; a third number is a bias",
         more=True,
+    )
+    rows: str = _set(
+        "unit",
+        _LAYER,
+        "Initial rows",
+        options=(("unit", "of unit norm"), ("gaussian", "Gaussian entries")),
+        more=True,
+        when=_STEP,
     )
     bulk: str = _set(
         "exact",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..axes import after_last_step
 from ..errors import GiantstepWarning, ParameterError
 from .call import Call, Spaced
 
@@ -30,19 +31,33 @@ Report = Callable[[float], None]  # hears the share of the work that is done
 Lines = Callable[["Settings", bool, Report], Iterator[Answer]]
 
 _LABELS = ("target", "noise", "flips", "latent_noise")
-_LAYER = ("activation", "readout", "layer", "eta", "alpha0", "r", "gamma", "c", "beta", *_LABELS)
+_LAYER = (
+    "activation",
+    "readout",
+    "layer",
+    "eta",
+    "alpha0",
+    "steps",
+    "rows",
+    "r",
+    "gamma",
+    "c",
+    "beta",
+    *_LABELS,
+)
 _MAPPED = tuple(name for name in _LAYER if name not in ("eta", "r"))  # the map runs over these
 _CURVE = ("along", "low", "high", "alpha", "lam")
 _THEORY = ("loss", "bulk", "finite", "d")
 ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
 
 _LOG_RATIO = 30.0  # ranges that span more than this are spaced, and drawn, logarithmically
-_POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: square loss, any other
+_POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: those that are quick, any other
 _SIMULATED = 8  # points of a simulated curve
 _MAP = {True: ((17, 13), (9, 7)), False: ((7, 6), (4, 3))}  # values on the map, and on its draft
 _DRAFT = 1e-4  # relative error of integrals in a draft
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
 _SPECTRUM_POINTS = 80
+_NO_PROFILE = "The learned function is not known here for letters whose spikes point in different directions."
 _OTHER_SPECTRUM = {
     "exact": "The exact spectrum is known for odd activations only: this is the isotropic model's.",
     "orthogonal": "The spectrum of orthogonal rows is not known here: this is that of isotropic rows.",
@@ -62,15 +77,20 @@ class View:
 VIEWS: dict[str, View] = {}
 
 
-def _by_loss(settings: Settings) -> str:
-    return "quick" if settings.loss == "square" else "late"
+def _quick(settings: Settings) -> bool:
+    """Whether a point takes milliseconds: the square loss after one step."""
+    return settings.loss == "square" and settings.steps == 1
+
+
+def _by_effort(settings: Settings) -> str:
+    return "quick" if _quick(settings) else "late"
 
 
 def _heavy(settings: Settings) -> str:
     return "heavy"
 
 
-def _view(uses: tuple[str, ...], lane: Callable[[Settings], str] = _by_loss) -> Any:
+def _view(uses: tuple[str, ...], lane: Callable[[Settings], str] = _by_effort) -> Any:
     """Register a function of settings (and of how to report progress) as a view of one line."""
 
     def register(function: Callable[[Settings, Report], Answer]) -> Any:
@@ -98,11 +118,11 @@ def _drafting(
     return register
 
 
-def _not_square(settings: Settings) -> bool:
-    return settings.loss != "square"
+def _slow(settings: Settings) -> bool:
+    return not _quick(settings)
 
 
-@_drafting((*_LAYER, *_CURVE, *_THEORY), _not_square, _by_loss)
+@_drafting((*_LAYER, *_CURVE, *_THEORY), _slow, _by_effort)
 def curve(settings: Settings, coarse: bool, report: Report) -> Answer:
     """The error along one parameter, and the spiked features that the trained layer resembles."""
     return _curve(settings, coarse, report, settings.along)
@@ -112,7 +132,7 @@ _FLAT = ("eta", "alpha0", "r", "gamma")  # random features know nothing of these
 
 
 @_drafting(
-    ("activation", "layer", "c", "beta", *_LABELS, *_CURVE, "loss", "finite", "d"), _not_square, _by_loss
+    ("activation", "layer", "rows", "c", "beta", *_LABELS, *_CURVE, "loss", "finite", "d"), _slow, _by_effort
 )
 def random_features(settings: Settings, coarse: bool, report: Report) -> Answer:
     """The same without the spike; one value where the curve runs along a parameter of the spike."""
@@ -125,7 +145,7 @@ def bounds(settings: Settings, report: Report) -> Answer:
     """What no number of samples can beat."""
     call = Call("bounds", settings, _bulk(settings), shows=("lower", "upper", "linear"))
     found, notes = _noted(call)
-    values = {name: float(found[name]) for name in ("lower", "upper", "linear")}
+    values = {name: float(after_last_step(found[name])) for name in ("lower", "upper", "linear")}
     if values["lower"] > values["linear"] * (1 + 1e-9):
         notes.append(
             "The lower bound is on readouts of this first layer. It may lie above the best linear method, which"
@@ -140,7 +160,11 @@ def learned(settings: Settings, report: Report) -> Answer:
     arguments = {"x": _PROFILE, "alpha": settings.alpha, **_readout(settings)}
     call = Call("learned_function", settings, arguments, shows=("learned", "truth"))
     found, notes = _noted(call)
-    values = {"x": _PROFILE.value, "learned": found["learned"], "truth": found["truth"]}
+    learned = after_last_step(found["learned"])
+    if learned.ndim > 1:  # one for each letter's spike, none of which is the network's
+        learned = np.full(len(_PROFILE.value), np.nan)
+        notes.append(_NO_PROFILE)
+    values = {"x": _PROFILE.value, "learned": learned, "truth": found["truth"]}
     point = {name: float(found[name]) for name in ERRORS if name in found}
     return _answer(call, notes, **values) | {"point": point, "layer": _layer(settings, found)}
 
@@ -150,6 +174,7 @@ def coefficients(settings: Settings, report: Report) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
     call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=("mu0", "mu1", "mu2"), equivalent=True)
     found, notes = _noted(call)
+    found = found.isel(step=-1) if "step" in found.dims else found
     letters = [float(letter) for letter in found["letter"].values] if "letter" in found.dims else [None]
     curves = [
         {"letter": letter}
@@ -170,6 +195,7 @@ def spectrum(settings: Settings, report: Report) -> Answer:
         arguments["bulk"] = settings.bulk
     call = Call("spectrum", settings, arguments, shows=("edge", "outlier", "mass_at_zero"))
     found, notes = _noted(call, progress=report)
+    found = found.isel(step=-1) if "step" in found.dims else found  # the layer as it is in the end
     bulk = found.attrs["bulk"]
     if _bulk(settings).get("bulk", bulk) != bulk:
         notes.append(_OTHER_SPECTRUM[settings.bulk])
@@ -180,8 +206,8 @@ def spectrum(settings: Settings, report: Report) -> Answer:
 
 @_drafting(
     (*_MAPPED, "alpha", *_THEORY),
-    _not_square,
-    lambda settings: "late" if settings.bulk == "exact" else _by_loss(settings),
+    _slow,
+    lambda settings: "late" if settings.bulk == "exact" else _by_effort(settings),
 )
 def landscape(settings: Settings, coarse: bool, report: Report) -> Answer:
     """The test error over learning rates (or spikes) and penalties, at the working point."""
@@ -254,7 +280,8 @@ VIEWS["simulate"] = View(
 
 
 def _curve(settings: Settings, coarse: bool, report: Report, along: str | None) -> Answer:
-    values = _range(settings, _POINTS[settings.loss == "square"][coarse])
+    shared = settings.along in ("alpha", "lam")  # all points have the first layer in common
+    values = _range(settings, _POINTS[_quick(settings) or (shared and settings.loss == "square")][coarse])
     model, arguments = _placed(along, values)
     arguments = {"alpha": settings.alpha, **_readout(settings)} | arguments
     call = Call("predict", settings, arguments, model, shows=("test_error", "train_error"))
@@ -288,7 +315,7 @@ def _placed(along: str | None, values: Spaced) -> tuple[dict[str, Any], dict[str
 
 def _map_axes(settings: Settings, coarse: bool) -> tuple[str, Spaced, Spaced]:
     """Learning rates or spikes, and penalties of the map: fixed, so that their sliders move a mark and not the map."""
-    strengths, penalties = _MAP[settings.loss == "square"][coarse]
+    strengths, penalties = _MAP[_quick(settings)][coarse]
     name, ends = ("eta", (0.05, 50.0)) if settings.layer == "step" else ("r", (0.05, 5.0))
     return name, Spaced(*ends, strengths, log=True), Spaced(1e-4, 1e2, penalties, log=True)
 
@@ -311,10 +338,16 @@ def _size(settings: Settings) -> Answer:
 
 
 def _layer(settings: Settings, found: xr.Dataset) -> Answer:
-    """r, γ and c; lists where letters differ."""
+    """r, γ and c after the last step, lists where letters differ; with several steps also the `path` there."""
     if settings.layer == "spiked":
         return {name: getattr(settings, name) for name in ("r", "gamma", "c")}
-    return {name: _plain(found[name]) for name in ("r", "gamma", "c") if name in found}
+    answer: Answer = {
+        name: _plain(after_last_step(found[name])) for name in ("r", "gamma", "c") if name in found
+    }
+    if settings.steps > 1:
+        names = ("r", "gamma", "c", "network_error")
+        answer["path"] = {name: _plain(found[name].transpose("step", ...)) for name in names if name in found}
+    return answer
 
 
 def _lowest(errors: xr.DataArray, name: str) -> Answer | None:

@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from types import ModuleType
 from typing import Any
 
 from ..errors import ExpressionError, GiantstepError
@@ -39,7 +40,8 @@ class Worker:
         self.kind, self.asked, self.working = kind, 0, False
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_live, args=(kind, theirs), daemon=True)
-        self.process.start()
+        with _nameless_main():
+            self.process.start()
         theirs.close()
 
     def ask(self, view: str, settings: Settings, coarse: bool) -> None:
@@ -59,6 +61,21 @@ class Worker:
         self.pipe.close()
         self.process.kill()  # it has nothing to tidy up, and does not hear anything softer while it computes
         self.process.join()
+
+
+_starting = threading.Lock()
+
+
+@contextmanager
+def _nameless_main() -> Iterator[None]:
+    """Start a process that does not import the user's main module: a script without a guard would begin again in it."""
+    with _starting:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
 
 
 class Workers:
@@ -123,7 +140,12 @@ class Workers:
         with self._lock:
             if self._closed or len(self._idle[kind]) >= _WARM[kind]:
                 return
-        worker = Worker(self._context, kind)
+        try:
+            worker = Worker(self._context, kind)
+        except (OSError, EOFError, KeyError):  # the explorer ends, and the server of processes with it
+            if self._closed:
+                return
+            raise
         with self._lock:
             if not self._closed:
                 self._idle[kind].append(worker)

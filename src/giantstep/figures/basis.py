@@ -9,7 +9,7 @@ import numpy as np
 from ..model import SpikedRF
 from ..plotting.style import new_figure, styled
 from . import look
-from .part import Part
+from .piece import Piece
 from .registry import Size
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ ACTIVATIONS = ("tanh", "sin")
 _R = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 
-def parts(size: Size) -> dict[str, Part]:
+def parts(size: Size) -> dict[str, Piece]:
     """The coefficients of Result 2."""
     kappa = np.linspace(-4.0, 4.0, 2 * (size.curve // 2) + 1)
     return {
-        name: Part("coefficients", SpikedRF(name, r=list(_R), gamma=1.0), (kappa,)) for name in ACTIVATIONS
+        name: Piece("coefficients", SpikedRF(name, r=list(_R), gamma=1.0), (kappa,)) for name in ACTIVATIONS
     }
 
 

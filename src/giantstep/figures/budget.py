@@ -10,7 +10,7 @@ from ..comparison import compare
 from ..model import Network
 from ..theory.hermite import linear_error
 from . import look
-from .part import Part
+from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -47,15 +47,15 @@ def parts(size: Size) -> dict[str, Any]:
     rates = Network("tanh", eta=np.geomspace(0.2, 20.0, size.curve), alpha0=6.0)
     best = {"over": ("eta", "lam"), "bulk": "exact", "scan": {name: scans[name] for name in ("eta", "lam")}}
     return {
-        "optimum": Part(
+        "optimum": Piece(
             "tune",
             _NET,
             (_TARGET,),
             {"budget": budgets, "over": tuple(scans), "bulk": "exact", "scan": scans},
         ),
-        "random": Part("tune", _NO_STEP, (_TARGET,), {"alpha": fine, "over": ("lam",), "bulk": "isotropic"}),
-        "diagram": Part("predict", rates, (_TARGET,), diagram),
-        "best": Part("tune", _NET, (_TARGET,), {"alpha": 3.0, **best}),
+        "random": Piece("tune", _NO_STEP, (_TARGET,), {"alpha": fine, "over": ("lam",), "bulk": "isotropic"}),
+        "diagram": Piece("predict", rates, (_TARGET,), diagram),
+        "best": Piece("tune", _NET, (_TARGET,), {"alpha": 3.0, **best}),
         "theory": lambda data: _at_optima(data["optimum"], "predict", {"d": size.d, "bulk": "exact"}),
         "simulation": lambda data: _at_optima(
             data["optimum"],
@@ -65,7 +65,7 @@ def parts(size: Size) -> dict[str, Any]:
     }
 
 
-def _at_optima(optimum: xr.Dataset, verb: str, options: dict[str, Any]) -> Part:
+def _at_optima(optimum: xr.Dataset, verb: str, options: dict[str, Any]) -> Piece:
     """A call at the best parameters of every other budget, in three digits and whole numbers of samples."""
     import xarray as xr
 
@@ -79,7 +79,7 @@ def _at_optima(optimum: xr.Dataset, verb: str, options: dict[str, Any]) -> Part:
 
     net = Network("tanh", eta=along(chosen["best_eta"]), alpha0=whole(chosen["best_alpha0"]))
     ratios = {"alpha": whole(chosen["best_alpha"]), "lam": along(chosen["best_lam"])}
-    return Part(verb, net, (_TARGET,), {**ratios, **options})
+    return Piece(verb, net, (_TARGET,), {**ratios, **options})
 
 
 def comparisons(data: Data) -> dict[str, xr.Dataset]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..comparison import compare
-from .part import Part
+from .piece import Piece
 from .registry import Size
 
 if TYPE_CHECKING:
@@ -30,19 +30,19 @@ def curve_parts(
     seed: int,
     bulks: Sequence[str],
     **simulation: Any,
-) -> dict[str, Part]:
+) -> dict[str, Piece]:
     """Theory of each bulk with the finite-size correction, the limit of the first, and simulations `at` points."""
     points = np.asarray(at, dtype=float)
     model, ratios = problem(np.union1d(fine, points))
     found = {
-        f"{panel}-{bulk}": Part("predict", model, (target,), {**ratios, "bulk": bulk, "d": size.d})
+        f"{panel}-{bulk}": Piece("predict", model, (target,), {**ratios, "bulk": bulk, "d": size.d})
         for bulk in bulks
     }
     model, ratios = problem(fine)
-    found[f"{panel}-limit"] = Part("predict", model, (target,), {**ratios, "bulk": bulks[0]})
+    found[f"{panel}-limit"] = Piece("predict", model, (target,), {**ratios, "bulk": bulks[0]})
     model, ratios = problem(points)
     run = {"d": size.d, "trials": size.trials, "seed": seed, "n_test": size.n_test}
-    found[f"{panel}-simulation"] = Part("simulate", model, (target,), {**ratios, **run, **simulation})
+    found[f"{panel}-simulation"] = Piece("simulate", model, (target,), {**ratios, **run, **simulation})
     return found
 
 

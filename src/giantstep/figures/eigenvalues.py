@@ -8,7 +8,7 @@ import numpy as np
 
 from ..comparison import compare
 from ..plotting.style import styled
-from .part import Part
+from .piece import Piece
 from .registry import Size
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def spectrum_parts(model: Any, alpha: float, size: Size, seed: int) -> dict[str, Part]:
+def spectrum_parts(model: Any, alpha: float, size: Size, seed: int) -> dict[str, Piece]:
     """The theory (bulk, spike and outliers at this d), and eigenvalues of simulated features."""
     return {
-        "theory": Part("spectrum", model, (), {"alpha": alpha, "d": size.d, "points": size.curve}),
-        "simulation": Part(
+        "theory": Piece("spectrum", model, (), {"alpha": alpha, "d": size.d, "points": size.curve}),
+        "simulation": Piece(
             "simulate_spectrum", model, (), {"alpha": alpha, "d": size.d, "trials": size.trials, "seed": seed}
         ),
     }

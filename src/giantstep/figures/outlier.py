@@ -9,7 +9,7 @@ import numpy as np
 from ..model import SpikedRF
 from . import look
 from .eigenvalues import draw_bulk, single, spectrum_parts
-from .part import Part
+from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ ALPHA, BETA = 20.0, 3.0
 MODEL = SpikedRF("relu", r=1.0, gamma=1.0, c=1.0, beta=BETA)
 
 
-def parts(size: Size) -> dict[str, Part]:
+def parts(size: Size) -> dict[str, Piece]:
     """Theory and eigenvalues."""
     return spectrum_parts(MODEL, ALPHA, size, number(NAME))
 

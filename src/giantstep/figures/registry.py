@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from .part import Part
+    from .piece import Piece
 
     Data = Mapping[str, xr.Dataset]
-    Parts = Mapping[str, Part | Callable[[Data], Part]]
+    Parts = Mapping[str, Piece | Callable[[Data], Piece]]
 
 NAMES = (
     "learned-function",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
-from .part import Machine, Part, machine
+from .piece import Machine, Piece, machine
 from .registry import NAMES, FigureModule, Size, find
 from .scores import Score, scores, write_csv
 
@@ -101,11 +101,11 @@ def obtain(
     ahead = {
         name: on.executor.submit(part.obtain, path(name))
         for name, part in parts.items()
-        if on.executor is not None and isinstance(part, Part) and not part.simulated
+        if on.executor is not None and isinstance(part, Piece) and not part.simulated
     }
     data: dict[str, xr.Dataset] = {}
     for name, said in parts.items():
-        part = said if isinstance(said, Part) else said(data)
+        part = said if isinstance(said, Piece) else said(data)
         data[name] = ahead[name].result() if name in ahead else part.obtain(path(name), on)
         if calls is not None:
             calls[name] = part.words()

@@ -9,7 +9,7 @@ import numpy as np
 from ..model import SpikedRF
 from . import look
 from .eigenvalues import distance, draw_bulk, single, spectrum_parts
-from .part import Part
+from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SIZES = {"tiny": Size(60, 4, 40), "quick": Size(400, 20, 120), "full": Size(2000
 MODEL = SpikedRF("sign", r=1.0, gamma=1.0, c=1.0, beta=1.0)
 
 
-def parts(size: Size) -> dict[str, Part]:
+def parts(size: Size) -> dict[str, Piece]:
     """Theory and eigenvalues."""
     return spectrum_parts(MODEL, 1.0, size, number(NAME))
 

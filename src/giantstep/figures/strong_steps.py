@@ -9,7 +9,7 @@ import numpy as np
 from ..model import Network
 from . import look
 from .curves import curve_comparisons, curve_parts
-from .part import Part
+from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _ALPHA0, _ETA = (0.5, 1.0, 2.0, 5.0), (2.0, 4.0, 8.0)
 _RATES, _SAMPLES = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0), (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
-def parts(size: Size) -> dict[str, Part]:
+def parts(size: Size) -> dict[str, Piece]:
     """Against the learning rate, and against the samples of the step."""
 
     def by_rate(eta: np.ndarray) -> tuple[Network, dict[str, float]]:

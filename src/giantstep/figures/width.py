@@ -9,7 +9,7 @@ import numpy as np
 from ..model import Network
 from . import look
 from .curves import curve_comparisons, curve_parts
-from .part import Part
+from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ BULKS = ("exact", "isotropic")
 _AT = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
 
 
-def parts(size: Size) -> dict[str, Part]:
+def parts(size: Size) -> dict[str, Piece]:
     """Two theories, the limit, and trained networks."""
 
     def problem(beta: np.ndarray) -> tuple[Network, dict[str, float]]:

@@ -1,4 +1,4 @@
-"""Datasets on disk: netCDF and JSON keep everything and come back identical, CSV is for other programs.
+"""Datasets on disk: netCDF and JSON keep everything and come back identical, CSV and Parquet are for other programs.
 
 Files are replaced whole or not at all (`place`). Those that can be loaded again carry a checksum of all they say, so
 that a damaged one is refused and never answers other numbers; one that somebody made up cannot ask for more memory
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ParameterError
 from ..tables import write_csv
 from .netcdf import load_netcdf, save_netcdf
+from .parquet import pyarrow, save_parquet
 from .place import check_place, replacing
 from .problems import Unreadable
 from .text import load_json, save_json, write_json
@@ -30,6 +31,7 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
     ``.nc``    netCDF 4: everything, compact; opens in xarray, Julia, Matlab, ...
     ``.json``  everything, as text
     ``.csv``   one row per grid point, for spreadsheets and the like; the attributes are left out
+    ``.parquet``  the same rows, for pandas, polars and the like (needs pyarrow)
     """
     ending = _ending(path, _WRITERS, "saved")
     with replacing(path) as temporary:
@@ -41,9 +43,9 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> xr.Dataset:
     """The Dataset that `save` wrote to a ``.nc`` or ``.json`` file; ParameterError if it is not what was written."""
-    if Path(path).suffix.lower() == ".csv":
+    if (table := Path(path).suffix.lower()) in (".csv", ".parquet"):
         raise ParameterError(
-            f"path = {str(path)!r}: a .csv file keeps the numbers but not the labels of a Dataset;"
+            f"path = {str(path)!r}: a {table} file keeps the numbers but not the labels of a Dataset;"
             " load the .nc or .json form, or read the table with pandas"
         )
     ending = _ending(path, _READERS, "loaded")
@@ -65,7 +67,8 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
 
 def check_dataset_path(path: str | os.PathLike[str]) -> None:
     """Refuse a path that `save` would refuse, before the work whose result should go there."""
-    _ending(path, _WRITERS, "saved")
+    if _ending(path, _WRITERS, "saved") == ".parquet":
+        pyarrow()
     check_place(path)
 
 
@@ -83,5 +86,5 @@ def _save_csv(dataset: xr.Dataset, path: Path) -> None:
         write_csv(dataset, file)
 
 
-_WRITERS = {".nc": save_netcdf, ".json": save_json, ".csv": _save_csv}
+_WRITERS = {".nc": save_netcdf, ".json": save_json, ".csv": _save_csv, ".parquet": save_parquet}
 _READERS = {".nc": load_netcdf, ".json": load_json}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExpressionError, ParameterError
+from ..parameters import written
 from . import breakpoints as broken
 from .expression import MAX_EXPONENT, compact, expand, parse
 from .formula import DERIVATIVE_PREFIX, Formula
@@ -89,7 +90,7 @@ def _named(text: str, name: str, texts: list[str]) -> Function:
     named |= zip(named, values, strict=False)
     spec = known
     if named != dict(definition.parameters):
-        spec += ":" + ",".join(map(_number_text, named.values()))
+        spec += ":" + ",".join(map(written, named.values()))
     return Formula(expand(definition.text, X, named), spec, spec)
 
 
@@ -122,7 +123,7 @@ def _polynomial(given: Sequence[float] | np.ndarray) -> Function:
             f"a polynomial of degree {len(coefficients) - 1} was given; its coefficients must be finite numbers "
             f"and its degree at most {MAX_EXPONENT}"
         )
-    spec = "poly:" + (",".join(map(_number_text, coefficients)) or "0")
+    spec = "poly:" + (",".join(map(written, coefficients)) or "0")
     return Formula(horner(tuple(coefficients), X), spec, _shortened(spec))
 
 
@@ -137,10 +138,6 @@ def _expression(text: str) -> Function:
         raise ExpressionError(reason, text)
     spec = compact(text)
     return Formula(tree, spec, _shortened(spec), points)
-
-
-def _number_text(value: float) -> str:
-    return repr(value).removesuffix(".0")
 
 
 def _shortened(text: str) -> str:

@@ -8,14 +8,14 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
-from ..model import Network, SpikedRF, Target, as_target
+from ..model import Network, SpikedRF, Target
 from . import check
 from .backend import Backend, make_backend
 from .data import Data
 from .draw import Draws, Purpose
 from .features import NetworkFeatures
 from .origin import first_layer
-from .run import provenance_of
+from .run import planned, provenance_of
 from .trial import Task
 
 if TYPE_CHECKING:
@@ -42,18 +42,18 @@ def simulate_spectrum(
         raise ParameterError(
             "the spectrum of a Network needs the target that its step was taken on; give target="
         )
-    target = as_target("x" if target is None else target)
-    check.check_choices(model, None, "square", "auto")
-    alpha, _ = check.check_readout_parameters(alpha, 1.0)
-    check.check_sizes(model, [float(alpha)], d)
-    backend, numbers = make_backend(None, device, dtype), check.trial_numbers(trials)
-    task = Task(
-        model, target, d, 0, seed, ((round(float(alpha) * d), 1.0),), backend=backend.name, device=device
-    )
-    check.check_memory([task], backend, 1)
+    numbers = check.trial_numbers(trials)
+    given = {"alpha": alpha, "lam": 1.0, "d": d, "seed": seed, "device": device, "dtype": dtype}
+    plan, tasks = planned(model, "x" if target is None else target, **given)
+    if plan.split.dims:
+        raise ParameterError(
+            f"{plan.split.dims[0]} is a list, and spectra are simulated one by one; give a single number"
+        )
+    (task,) = tasks
+    backend = make_backend(task.backend, device, dtype)
     found = np.stack([_eigenvalues(task, Draws(seed, trial, backend), backend) for trial in numbers])
-    attrs = provenance_of(task) | {"command": "simulate_spectrum", "dtype": dtype}
-    dataset = Grid(model.numbers() | {"alpha": alpha}).dataset(
+    attrs = provenance_of(task) | {"command": "simulate_spectrum"}
+    dataset = Grid(task.model.numbers() | {"alpha": alpha}).dataset(
         {"eigenvalue": (("trial", "rank"), found)}, attrs, {"trial": numbers}
     )
     dataset["eigenvalue"].attrs["long_name"] = "eigenvalue of the features' covariance"

@@ -112,23 +112,25 @@ def simulate(
     number of threads; to about 1e-10 whatever the threads and the alphas and lams asked for together. Ctrl-C
     returns the trials that are complete, with `attrs["interrupted"]` = 1 and a warning.
     """
-    check_model(model)
-    model, target = model.resolved(), as_target(target)
-    features = check.check_choices(model, features, loss, method)
-    bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features)
-    alpha, lam = check.check_readout_parameters(alpha, lam)
-    loss = check.check_loss(loss, target, lam)
-    d, numbers = check.check_count("d", d, 2), check.trial_numbers(trials)
-    workers, seed = check.check_count("workers", workers, 1), check.check_count("seed", seed, 0)
-    n_test = n_test if n_test is None else check.check_count("n_test", n_test, 1)
-    library = make_backend(backend, device, dtype)
-
-    options = (features, loss, method, library.name, device, dtype, bulk, at)
-    plan = Plan(Task(model, target, d, 0, seed, (), n_test, *options), alpha, lam)
-    settings = [plan.task(u) for u in range(plan.split.counts[0])]
-    for setting, alphas in zip(settings, plan.split.settings("alpha"), strict=True):
-        check.check_sizes(setting.model, alphas.tolist(), d)
-    check.check_memory(settings, library, workers)
+    numbers, workers = check.trial_numbers(trials), check.check_count("workers", workers, 1)
+    plan, settings = planned(
+        model,
+        target,
+        alpha=alpha,
+        lam=lam,
+        loss=loss,
+        d=d,
+        seed=seed,
+        features=features,
+        bulk=bulk,
+        learned_at=learned_at,
+        device=device,
+        dtype=dtype,
+        backend=backend,
+        workers=workers,
+        n_test=n_test,
+        method=method,
+    )
     tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
     results, interrupted = run_tasks(tasks, workers, executor, progress)
     done = [
@@ -143,6 +145,45 @@ def simulate(
         for name in results[done[0] * len(settings)]
     }
     return plan.dataset([numbers[position] for position in done], answers, interrupted=int(interrupted))
+
+
+def planned(
+    model: Model,
+    target: Target | str | Callable[[Any], Any],
+    *,
+    alpha: Any,
+    lam: Any,
+    d: int,
+    seed: int,
+    device: str,
+    dtype: str,
+    loss: str | Loss = "square",
+    features: str | None = None,
+    bulk: str | None = None,
+    learned_at: Any = None,
+    backend: str | None = None,
+    workers: int = 1,
+    n_test: int | None = None,
+    method: str = "auto",
+) -> tuple[Plan, list[Task]]:
+    """What is to be done, and the task of each setting for any trial; what cannot be done is refused here."""
+    check_model(model)
+    model, target = model.resolved(), as_target(target)
+    features = check.check_choices(model, features, loss, method)
+    bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features)
+    alpha, lam = check.check_readout_parameters(alpha, lam)
+    loss = check.check_loss(loss, target, lam)
+    d, seed = check.check_count("d", d, 2), check.check_count("seed", seed, 0)
+    n_test = n_test if n_test is None else check.check_count("n_test", n_test, 1)
+    library = make_backend(backend, device, dtype)
+
+    options = (features, loss, method, library.name, device, dtype, bulk, at)
+    plan = Plan(Task(model, target, d, 0, seed, (), n_test, *options), alpha, lam)
+    settings = [plan.task(u) for u in range(plan.split.counts[0])]
+    for setting, alphas in zip(settings, plan.split.settings("alpha").tolist(), strict=True):
+        check.check_sizes(setting.model, alphas, d)
+    check.check_memory(settings, library, workers)
+    return plan, settings
 
 
 class Plan:

@@ -1,4 +1,7 @@
-"""Where jobs run: in this process, in local processes, or on a Dask cluster. The driver cannot tell them apart."""
+"""Where jobs run: in this process, in local processes, on a Dask cluster, or wherever a user's executor has them run.
+
+The driver cannot tell them apart.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from ..errors import ParameterError
@@ -23,8 +26,9 @@ _REFRESH = 5.0  # seconds between looks at how large a cluster has become
 DIED = "its worker process died again and again (killed, perhaps for want of memory); try fewer workers or a smaller d"
 
 
+@runtime_checkable
 class Executor(Protocol):
-    """Runs jobs."""
+    """Runs jobs. One of your own has these three methods; `submit` calls `perform(work, threads)` somewhere."""
 
     def width(self) -> int:
         """How many jobs it runs side by side."""
@@ -73,6 +77,20 @@ def cluster(address: str | None, started: int | None, threads: int) -> Iterator[
             _check_answers(address or "")
         client = distributed.Client(address, timeout="30s", set_as_default=False)
         yield _Dask(cleanup.enter_context(client), threads)
+
+
+def as_executor(given: Any, threads: int) -> Executor:
+    """What a user gives: an `Executor`, a Dask client, or anything with `submit`, which stays the user's to end."""
+    if isinstance(given, Executor):
+        return given
+    if hasattr(given, "get_executor") and hasattr(given, "nthreads"):
+        return _Dask(given, threads)
+    if callable(getattr(given, "submit", None)):
+        return _Lent(given, threads)
+    raise ParameterError(
+        f"executor = {given!r} has no method submit; give an executor of concurrent.futures, a Dask client, or leave "
+        "it out for local processes (workers=)"
+    )
 
 
 def _check_answers(address: str) -> None:
@@ -126,6 +144,38 @@ class _Processes:
             return future.result()
         except NoWorker as error:
             raise SweepError(f"{error} (what was finished is safe)") from error
+
+
+class _Lent:
+    """An executor of `concurrent.futures`, or one like it."""
+
+    def __init__(self, executor: Any, threads: int):
+        self.threads, self._executor = threads, executor
+        self._width = getattr(executor, "_max_workers", None) or cores()  # no public name tells
+
+    def width(self) -> int:
+        return self._width
+
+    def submit(self, work: Work) -> Future[Outcome]:
+        try:
+            return self._executor.submit(perform, work, self.threads)
+        except RuntimeError as error:  # it is broken, or shut down
+            raise SweepError(_unfit(error)) from error
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        try:
+            return future.result()
+        except WorkerDied:
+            raise
+        except Exception as error:
+            raise SweepError(_unfit(error)) from error
+
+
+def _unfit(error: Exception) -> str:
+    return (
+        f"the executor cannot go on ({type(error).__name__}: {error}); what was finished is safe: run it again with a "
+        "new one"
+    )
 
 
 class _Dask:

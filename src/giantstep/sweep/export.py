@@ -1,20 +1,19 @@
-"""What a sweep has found, as Datasets and as files."""
+"""What a sweep has found, as Datasets."""
 
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ParameterError
-from ..files import check_dataset_path, check_place, replacing, save
-from ..tables import columns
 from .description import Sweep
 from .encoding import blank
 from .parts import Part, parts
-from .status import tally
+from .status import Status, Tally, tally, told_of
 from .store import Store
 
 if TYPE_CHECKING:
@@ -24,24 +23,44 @@ if TYPE_CHECKING:
 class Results(NamedTuple):
     """The Datasets of a sweep's parts, laid out as `predict` and `simulate` do; NaN where something is missing.
 
-    `attrs["missing"]` says how many points that is. A part of which there is nothing is None.
+    `attrs["missing"]` says how many points that is. A part of which there is nothing is None. A run adds whether it
+    was `interrupted` and how many jobs it has `done`; `status` tells how far each part is.
     """
 
     theory: xr.Dataset | None = None
     simulation: xr.Dataset | None = None
     interrupted: bool = False
+    done: int = 0
+    status: tuple[Status, ...] = ()
 
 
-def results(sweep: Sweep | None, store: str | os.PathLike[str]) -> Results:
+def results(sweep: Sweep | None, store: str | os.PathLike[str] | Store) -> Results:
     """All that the store has of a sweep (by default the last one that was run into it)."""
-    with Store.reading(store) as kept:
+    with nullcontext(store) if isinstance(store, Store) else Store.reading(store) as kept:
         sweep = sweep or Sweep.from_dict(kept.last_sweep())
-        found: dict[str, Any] = {part.family.kind: _dataset(part, kept) for part in parts(sweep)}
-    if not any(dataset is not None for dataset in found.values()):
+        found = collected(parts(sweep), kept)
+    check_any(found, kept.path)
+    return found
+
+
+def collected(wanted: list[Part], store: Store, read: bool = True) -> Results:
+    """What an open store has of a sweep's parts; without `read`, only how far they are."""
+    found: dict[str, Any] = {}
+    told = []
+    for part in wanted:
+        there = tally(part, store)
+        told.append(told_of(part, store, there))
+        if read:
+            found[part.family.kind] = _dataset(part, store, there)
+    return Results(**found, status=tuple(told))
+
+
+def check_any(found: Results, path: Path) -> None:
+    """Refuse to go on with nothing."""
+    if found.theory is None and found.simulation is None:
         raise ParameterError(
-            f"{str(store)!r} has nothing of this sweep yet; run it first, or retry what failed"
+            f"{str(path)!r} has nothing of this sweep yet; run it first, or retry what failed"
         )
-    return Results(**found)
 
 
 def complete_trials(simulation: xr.Dataset) -> xr.Dataset:
@@ -53,30 +72,7 @@ def complete_trials(simulation: xr.Dataset) -> xr.Dataset:
     return simulation.isel(trial=np.flatnonzero(whole.values))
 
 
-def write(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """To .nc, .json or .csv as `save` does, or to .parquet: one row per point, for pandas, polars and the like."""
-    if Path(path).suffix.lower() != ".parquet":
-        save(dataset, path)
-        return
-    arrow = _arrow()
-    table = arrow.table({name: arrow.array(values) for name, values in columns(dataset).items()})
-    with replacing(path) as temporary:
-        import pyarrow.parquet
-
-        pyarrow.parquet.write_table(table, temporary)
-
-
-def check_path(path: str | os.PathLike[str]) -> None:
-    """Refuse what `write` would refuse."""
-    if Path(path).suffix.lower() == ".parquet":
-        _arrow()
-        check_place(path)
-    else:
-        check_dataset_path(path)
-
-
-def _dataset(part: Part, store: Store) -> xr.Dataset | None:
-    found = tally(part, store)
+def _dataset(part: Part, store: Store, found: Tally) -> xr.Dataset | None:
     if not found.done.any():
         return None
     answers = store.answers(part.family)
@@ -86,13 +82,3 @@ def _dataset(part: Part, store: Store) -> xr.Dataset | None:
         chosen[name][found.done] = values[found.place[found.done]]
     missing = int(np.count_nonzero(~found.done))
     return part.dataset(chosen, {**store.attrs(part.family), "missing": missing})
-
-
-def _arrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise ParameterError(
-            ".parquet needs pyarrow, which is not installed; pip install pyarrow, or write .nc or .csv"
-        ) from None
-    return pyarrow

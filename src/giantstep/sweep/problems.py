@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import GiantstepError
+from ..errors import GiantstepError, GiantstepWarning
 
 
 class StoreError(GiantstepError, RuntimeError):
@@ -15,3 +15,7 @@ class StoreFull(StoreError):
 
 class SweepError(GiantstepError, RuntimeError):
     """The sweep cannot go on, for a reason outside it; everything finished is kept."""
+
+
+class Unfinished(GiantstepWarning):
+    """A run ended before all was done: somebody stopped it, or jobs failed."""

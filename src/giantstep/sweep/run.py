@@ -6,9 +6,9 @@ import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from ..progress import Display
 from ..simulation.check import check_count
 from ..simulation.workers import WorkerDied
 from .description import Sweep, canonical
-from .executors import Executor, alone, cluster, cores, local
-from .export import Results, results
+from .executors import Executor, alone, as_executor, cluster, cores, local
+from .export import Results, check_any, collected
 from .job import RESULTS_VERSION, Job, Outcome
 from .parts import Part, parts
-from .problems import StoreError, SweepError
+from .problems import StoreError, SweepError, Unfinished
 from .status import tally
 from .store import Store
-from .toml import read
+from .toml import read as read_toml
 
 _GLANCE = 1.0  # seconds between looks at the display while nothing finishes
 _QUEUED = 2  # jobs in flight per worker: the next one is there when one finishes
@@ -41,14 +41,16 @@ class Report(NamedTuple):
 
 def run_sweep(
     sweep: Sweep | str | os.PathLike[str],
-    store: str | os.PathLike[str],
+    store: str | os.PathLike[str] | Store,
     *,
+    executor: Any = None,
     workers: int | None = None,
     threads: int = 1,
     scheduler: str | None = None,
     local_cluster: int | None = None,
     retry: bool = False,
     progress: bool | None = None,
+    read: bool = True,
 ) -> Results:
     """Compute what is missing of a sweep, keep it in the file `store`, and return all of it.
 
@@ -62,6 +64,11 @@ def run_sweep(
     Parameters
     ----------
     sweep : a `Sweep`, or the name of a TOML file.
+    store : the name of a file, which is made if there is none, or a store that is open for writing:
+        `with giantstep.sweep.Store.writing("curves.sqlite") as store: ...`
+    executor : what runs the jobs, in place of local processes: anything with `submit`, such as an executor of
+        `concurrent.futures` (of processes: threads share their settings) or a Dask client, or an object with the
+        methods of `giantstep.sweep.executors.Executor`. It stays open.
     workers : local processes; all processors by default.
     threads : of each worker's linear algebra. With the same number results are the same bit for bit, however and
         wherever they are computed (on processors of one kind); otherwise to about 1e-10.
@@ -69,79 +76,77 @@ def run_sweep(
     local_cluster : start a Dask cluster of so many processes here, to try things out.
     retry : do what failed before, and only that. Failures are recorded with their message and otherwise left alone.
     progress : True or False; by default a line appears if a person is watching.
+    read : False leaves the answers in the store, and the Datasets are None.
 
     Returns
     -------
     `Results` with `theory` and `simulation`, Datasets as `predict` and `simulate` give them (NaN where something is
-    missing), and `interrupted`, which is true after Ctrl-C. Failures and interruptions also warn.
+    missing), `interrupted`, which is true after Ctrl-C, `done`, the jobs that this run has finished, and `status`,
+    how far each part is. Failures and interruptions also warn.
     """
-    sweep = sweep if isinstance(sweep, Sweep) else read(sweep)
-    report = run_missing(
-        sweep,
-        store,
-        workers=workers,
-        threads=threads,
-        scheduler=scheduler,
-        local_cluster=local_cluster,
-        retry=retry,
-        progress=progress,
-    )
+    sweep = sweep if isinstance(sweep, Sweep) else read_toml(sweep)
+    threads, display = check_count("threads", threads, 1), Display(progress)
+    place = _place(executor, workers, scheduler, local_cluster, threads)
+    wanted = parts(sweep)
+    with nullcontext(store) if isinstance(store, Store) else Store.writing(store) as kept:
+        report = drive(sweep, wanted, kept, place, threads, retry=retry, display=display)
+        found = collected(wanted, kept, read)
     if report.interrupted:
-        note = f"interrupted: what is finished is kept in {str(store)!r}; run it again to go on"
-        warnings.warn(note, GiantstepWarning, stacklevel=2)
+        note = f"interrupted: what is finished is kept in {str(kept.path)!r}; run it again to go on"
+        warnings.warn(note, Unfinished, stacklevel=2)
     if report.failures:
         first = f"{len(report.failures)} jobs failed, the first with: {report.failures[0]}"
-        warnings.warn(f"{first}; retry=True does them again", GiantstepWarning, stacklevel=2)
-    return results(sweep, store)._replace(interrupted=report.interrupted)
+        warnings.warn(f"{first}; retry=True does them again", Unfinished, stacklevel=2)
+    if read:
+        check_any(found, kept.path)
+    return found._replace(interrupted=report.interrupted, done=report.done)
 
 
-def run_missing(
-    sweep: Sweep,
-    store: str | os.PathLike[str],
-    *,
-    workers: int | None,
-    threads: int,
-    scheduler: str | None,
-    local_cluster: int | None,
-    retry: bool,
-    progress: bool | None,
-) -> Report:
-    """`run_sweep`, without reading back what there is."""
+Place = Callable[[list[Part], int], AbstractContextManager[Executor]]
+
+
+def _place(
+    executor: Any, workers: int | None, scheduler: str | None, local_cluster: int | None, threads: int
+) -> Place:
+    """What makes the executor when there is something to do, for the parts and the number of jobs at hand."""
     if scheduler is not None and local_cluster is not None:
         raise ParameterError("scheduler and local_cluster are two clusters; give one of them")
-    threads, display = check_count("threads", threads, 1), Display(progress)
-    workers = cores() if workers is None else check_count("workers", workers, 1)
+    if executor is not None:
+        if (workers, scheduler, local_cluster) != (None, None, None):
+            raise ParameterError(
+                "executor says where jobs run: leave out workers, scheduler and local_cluster"
+            )
+        lent = as_executor(executor, threads)
+        return lambda wanted, jobs: nullcontext(lent)
+    if scheduler is not None or local_cluster is not None:
+        return lambda wanted, jobs: cluster(scheduler, local_cluster, threads)
+    most = cores() if workers is None else check_count("workers", workers, 1)
 
-    def executor(wanted: list[Part], jobs: int) -> AbstractContextManager[Executor]:
-        if scheduler is not None or local_cluster is not None:
-            return cluster(scheduler, local_cluster, threads)
+    def here(wanted: list[Part], jobs: int) -> AbstractContextManager[Executor]:
         for part in wanted:
-            part.check(min(workers, jobs))
-        return local(min(workers, jobs), threads)
+            part.check(min(most, jobs))
+        return local(min(most, jobs), threads)
 
-    with Store.writing(store) as kept:
-        return drive(sweep, kept, executor, threads, retry=retry, display=display)
+    return here
 
 
 def drive(
     sweep: Sweep,
+    wanted: list[Part],
     store: Store,
-    executor: Callable[[list[Part], int], AbstractContextManager[Executor]],
+    executor: Place,
     threads: int = 1,
     *,
     retry: bool = False,
     display: Display | None = None,
 ) -> Report:
-    """Do what is missing (or, with `retry`, what failed) of every part, and store it.
-
-    `executor` is made when there is something to do, for the parts and the number of jobs at hand.
-    """
+    """Do what is missing (or, with `retry`, what failed) of every part of a sweep, and store it."""
     display = display or Display(False)
     finished: list[_Workload] = []
     interrupted = False
     store.begin_run(canonical(sweep.to_dict()), threads)
     try:
-        todo = [(part, _wanted(part, store, retry)) for part in parts(sweep)]
+        todo = [(part, _wanted(part, store, retry)) for part in wanted]
         todo = [(part, missing) for part, missing in todo if missing.any()]
         if todo:
             jobs = sum(part.count(missing) for part, missing in todo)
@@ -184,7 +189,9 @@ class _Workload:
             self._collect()
             raise
         finally:
-            self.display.end()  # what is still in flight ends with its executor
+            self.display.end()
+            for future in self._flying:  # what has begun ends with its executor
+                future.cancel()
 
     def _send(self) -> bool:
         """Keep every worker busy; whether there was anything to send."""

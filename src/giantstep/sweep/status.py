@@ -56,11 +56,11 @@ def tally(part: Part, store: Store) -> Tally:
 def status(sweep: Sweep, store: str | os.PathLike[str]) -> list[Status]:
     """How far each part of a sweep is."""
     with Store.reading(store) as kept:
-        return [_status(part, kept) for part in parts(sweep)]
+        return [told_of(part, kept, tally(part, kept)) for part in parts(sweep)]
 
 
-def _status(part: Part, store: Store) -> Status:
-    found = tally(part, store)
+def told_of(part: Part, store: Store, found: Tally) -> Status:
+    """The same of one part, of which the store has what was `found`."""
     wanted = part.units(np.ones(len(part.keys), dtype=bool))
     open_keys = part.keys[found.failed]
     messages = tuple(

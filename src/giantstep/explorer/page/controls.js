@@ -4,7 +4,7 @@ import { el, shown } from "./dom.js";
 import { parsed } from "./state.js";
 
 const READOUTS = ["uniform", "rademacher", "ternary", "gaussian", "uniform-interval", "-1:0.25,0:0.5,1:0.25"];
-const STEPS = 200; // positions of a slider
+const STEPS = 200; // positions of a slider; one for each value where it counts
 
 export class Controls {
   /** `onChange(changed)` hears of every change, as an object of settings. */
@@ -120,9 +120,9 @@ class Field {
 const limits = ({ low, high, infinite }) => (low === undefined ? undefined : `from ${shown(low)} to ${shown(high)}${infinite ? ", or inf" : ""}`);
 
 class Slider {
-  constructor({ name, label, slider: [low, high, scale] }, onChange) {
-    Object.assign(this, { low, high, log: scale === "log" });
-    this.element = el("input", { type: "range", min: 0, max: STEPS, step: 1, id: `slide-${name}`, "aria-label": `${label}, slider` });
+  constructor({ name, label, kind, slider: [low, high, scale] }, onChange) {
+    Object.assign(this, { low, high, log: scale === "log", places: kind === "count" ? high - low : STEPS });
+    this.element = el("input", { type: "range", min: 0, max: this.places, step: 1, id: `slide-${name}`, "aria-label": `${label}, slider` });
     this.element.addEventListener("input", () => {
       const number = this.value(Number(this.element.value));
       this.say(number);
@@ -131,16 +131,16 @@ class Slider {
   }
 
   value(at) {
-    const { low, high } = this, share = at / STEPS;
+    const { low, high } = this, share = at / this.places;
     return Number((this.log ? low * (high / low) ** share : low + (high - low) * share).toPrecision(3));
   }
 
   show(number) {
     const { low, high, element } = this;
-    if (number === "inf") element.value = STEPS;
+    if (number === "inf") element.value = this.places;
     if (typeof number !== "number") return;
     const share = this.log ? Math.log(Math.max(number, 1e-12) / low) / Math.log(high / low) : (number - low) / (high - low);
-    element.value = Math.min(STEPS, Math.max(0, Math.round(STEPS * share)));
+    element.value = Math.min(this.places, Math.max(0, Math.round(this.places * share)));
     this.say(number);
   }
 

@@ -84,6 +84,9 @@ export function basis({ mu }) {
   return { traces, names: ["kappa", "coefficient"], unified: true, keep: "kappa", x: { title: "κ, projection on the spike" }, y: { title: "coefficient" } };
 }
 
+/** Whether the optimum is searched for beyond the points of the map; elsewhere that would take minutes. */
+export const polished = ({ loss, layer, steps }) => loss === "square" && layer === "step" && steps === 1;
+
 export function map({ map: answer, best }, settings) {
   const { strength: x, lam: y, name } = answer, symbol = name === "eta" ? "η̃" : "r";
   const errors = y.map((_, j) => x.map((_, i) => answer.test_error[i][j])); // rows of equal λ
@@ -101,7 +104,7 @@ export function map({ map: answer, best }, settings) {
   if (strength > 0 && settings.lam > 0) spot("you are here", { strength, lam: settings.lam }, { symbol: "cross", color: "#10161d" });
   const found = best?.best ?? answer.best;
   if (found) {
-    const kind = best ? "optimum" : settings.loss === "square" && name === "eta" ? "best of the map so far" : "best of the map";
+    const kind = best ? "optimum" : polished(settings) ? "best of the map so far" : "best of the map";
     const place = `${symbol} = ${shown(found.strength, 3)}, λ = ${shown(found.lam, 3)}`;
     spot(`${kind}: error ${shownError(found.error)} at ${place}${best?.at_end ? " (at the map's edge)" : ""}`, found, { symbol: "star", color: "#f0a800", line: { width: 1.2, color: "#10161d" } });
   }

@@ -17,6 +17,8 @@ export const PRESETS = {
     ["An expression as target", link({ target: "sin(2*x) + 0.3*x**3", eta: 3, alpha0: 10, lam: 0.01 })],
     ["Double descent: hardly any penalty", link({ lam: 0.0001, eta: 1, alpha0: 1, noise: 0.3, high: 4 })],
     ["A population step, perfect information", link({ alpha0: "inf", activation: "erf", target: "erf", eta: 2 })],
+    ["Three giant steps", link({ eta: 1, alpha0: 0.5, steps: 3 }, { steps: 1 })],
+    ["Letters ±1, two steps", link({ activation: "relu", readout: "rademacher", eta: 1.5, alpha0: 3, steps: 2 }, { steps: 1 })],
     ["Three letters in the readout", link({ readout: "ternary", eta: 3, alpha0: 8 })],
     ["Noisy labels, a robust loss", link({ loss: "huber:0.5", noise: 0.5, high: 4 })],
     ["Classification: logistic loss of signs", link({ target: "sign", loss: "logistic", lam: 0.05 })],

@@ -13,12 +13,16 @@ export function summarise(strip, { frame, stale, busy }) {
   const facts = [
     ...(signs ? [signs, squared] : [squared]), // a classifier is judged by its signs
     ["Training error", shownError(point.train_error), "mean square, against the labels"],
-    ["r", several(layer.r), "strength of the spike"],
-    ["γ", several(layer.gamma), "alignment with the target"],
-    ["c", several(layer.c), "squared row norm without it"],
+    ["r", several(layer.r), stepwise(layer.path?.r) ?? "strength of the spike"],
+    ["γ", several(layer.gamma), stepwise(layer.path?.gamma) ?? "alignment with the target"],
+    ["c", several(layer.c), stepwise(layer.path?.c) ?? "squared row norm without it"],
+    ...(layer.path?.network_error ? [["Before the fit", shownError(layer.path.network_error.at(-1)), stepwise(layer.path.network_error)]] : []),
   ];
   strip.replaceChildren(...facts.map(([name, value, words]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "words" }, stale ? "computing…" : words))));
 }
+
+/** What each step makes of a number, in a line: "0.67 → 0.84 → 0.95"; letters that agree are said once. */
+const stepwise = (path) => path?.map((values) => [...new Set([values].flat(2).map((v) => shown(v, 3)))].join(", ")).join(" → ");
 
 const several = (value) => [value].flat(2).map((v) => shown(v, 4)).join(", ");

@@ -1,6 +1,6 @@
 // What each card asks, and what it makes of the answers.
 
-import { basis, curve, learned, map, spectrum } from "./plots.js";
+import { basis, curve, learned, map, polished, spectrum } from "./plots.js";
 
 /**
  * `asks(settings)`: the questions, as {key: [view, changed settings, {patient}]}; `main`: those of which one
@@ -51,7 +51,7 @@ export const CARDS = [
     main: ["map"],
     asks: (s) => ({
       map: ["landscape", {}],
-      ...(s.loss === "square" && s.layer === "step" && { best: ["optimum", {}, { patient: true }] }),
+      ...(polished(s) && { best: ["optimum", {}, { patient: true }] }),
     }),
     plot: map,
     marks: ({ eta, r, lam }) => [eta, r, lam],

@@ -1,4 +1,4 @@
-"""A part of a figure's data: one call of a public verb, kept in a file that is used again.
+"""A piece of a figure's data: one call of a public verb, kept in a file that is used again.
 
 The file remembers the call. It counts as done only for the very same call of the same version; a simulation
 is kept every half a minute or so, and goes on where it stopped.
@@ -22,6 +22,7 @@ import giantstep
 
 from ..errors import ParameterError
 from ..files import load, save
+from ..parameters import written
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,7 +56,7 @@ _HERE = Machine()
 
 
 @dataclass(frozen=True)
-class Part:
+class Piece:
     """One call, `verb(model, *more, **options)`, of which the verb is a public name of giantstep."""
 
     verb: str
@@ -80,7 +81,7 @@ class Part:
         return f"gs.{self.verb}({', '.join([model, *more, *options])})"
 
     def compute(self, on: Machine = _HERE, trials: Sequence[int] | None = None) -> xr.Dataset:
-        """The answer of the verb; `trials` replaces the part's own."""
+        """The answer of the verb; `trials` replaces the piece's own."""
         options = dict(self.options)
         if self.simulated:
             options["device"] = on.device
@@ -169,8 +170,8 @@ def _spoken(value: Any) -> str:
         if numbers.dtype.kind in "UO":
             return str(tuple(map(str, numbers)))
         if numbers.size > 12:
-            return f"[{numbers.size} values from {numbers.min():.4g} to {numbers.max():.4g}]"
-        return "[" + ", ".join(f"{number:.4g}" for number in numbers.ravel()) + "]"
+            return f"[{numbers.size} values from {written(numbers.min(), 4)} to {written(numbers.max(), 4)}]"
+        return "[" + ", ".join(written(number, 4) for number in numbers.ravel()) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name!r}: {_spoken(entry)}" for name, entry in value.items()) + "}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return written(value, 6) if isinstance(value, float) else str(value)
