@@ -169,5 +169,5 @@ def test_figures_are_found_by_name_and_number():
     assert find("5").NAME == find("width").NAME == "width"
     with pytest.raises(ParameterError, match=r"figure 'widht' is unknown.*width"):
         find("widht")
-    with pytest.raises(ParameterError, match="figure '12'"):
-        find("12")
+    with pytest.raises(ParameterError, match="figure '14'"):
+        find("14")
