@@ -15,7 +15,7 @@ from ..files import replacing
 if TYPE_CHECKING:
     import xarray as xr
 
-_TESTED = ("test_error", "learned", "spike", "outlier")
+_TESTED = ("test_error", "learned", "spike", "outlier", "r", "gamma", "c", "network_error")
 
 
 @dataclass(frozen=True)

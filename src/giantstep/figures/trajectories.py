@@ -26,7 +26,11 @@ CAPTION = (
     " critical rate 4α/(α + 2) = 4/3 their spike grows by a constant factor per step, and all that it gains is noise."
     " Lines: theory at d = ∞; points: networks with standard errors."
 )
-SIZES = {"tiny": Size(60, 4, n_test=2000), "quick": Size(200, 10), "full": Size(2000, 5)}
+SIZES = {
+    "tiny": Size(60, 4, n_test=100),
+    "quick": Size(200, 10, n_test=100),
+    "full": Size(2000, 5, n_test=100),
+}  # the readout is not what this is about
 _STEPS = 8
 _NETWORKS = {
     "strong": (r"ReLU, $\tilde\eta = 2$", "relu", 2.0, "uniform"),
