@@ -12,7 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "giantstep"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-SURFACE = ("__init__", "__main__")  # the public names, which are looked up when asked for, and the way into the command
+SURFACE = (
+    "__init__",
+    "__main__",
+)  # the public names, which are looked up when asked for, and the way into the command
 
 
 def layers() -> dict[str, int]:
@@ -106,4 +109,6 @@ def test_theory_and_simulation_know_nothing_of_each_other():
         here = home(path)
         if here in ("theory", "simulation"):
             other = {"theory": "simulation", "simulation": "theory"}[here]
-            assert other not in set(imported(path, list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))))
+            assert other not in set(
+                imported(path, list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
+            )

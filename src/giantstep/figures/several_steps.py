@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 NAME = "several-steps"
 TITLE = "One giant step, or three?"
 CAPTION = (
-    "Networks (β = 1) on a tanh target that divide 4d samples among T steps on fresh batches of 4d/T; their readout is"
-    " fitted on 2d more (λ = 0.1). Left: each network and each T with the best rate η̃ for it. Tanh gains with every"
-    " step, and so do ReLU neurons with letters ±1; ReLU neurons that all have the same letter gain nothing. Middle:"
-    " those again, at three rates. Right: why. Each step adds to the spike a part along the target and a part that is"
-    " noise of its batch. A long spike shrinks at every step if the rate is below 4α/(α + 2), where α = 4/T is the batch"
-    " of a step; then what is left is more and more the target, and the alignment γ grows. Above it (η̃ = 2 in three"
-    " steps or more) the spike grows, its new part is noise, and γ falls. Lines: exact theory at this d; points: trained"
-    " networks with standard errors."
+    "Networks (β = 1) on a tanh target that divide 4d samples among T steps on fresh batches of 4d/T; their"
+    " readout is fitted on 2d more (λ = 0.1). Left: each network and each T with the best rate η̃ for it. Tanh"
+    " gains with every step, and so do ReLU neurons with letters ±1; ReLU neurons that all have the same letter"
+    " gain nothing. Middle: those again, at three rates. Right: why. Each step adds to the spike a part along"
+    " the target and a part that is noise of its batch. A long spike shrinks at every step if the rate is below"
+    " 4α/(α + 2), where α = 4/T is the batch of a step; then what is left is more and more the target, and the"
+    " alignment γ grows. Above it (η̃ = 2 in three steps or more) the spike grows, its new part is noise, and γ"
+    " falls. Lines: exact theory at this d; points: trained networks with standard errors."
 )
 SIZES = {
     "tiny": Size(60, 4, n_test=2000),
@@ -51,12 +51,14 @@ _RATES = (0.5, 1.0, 2.0)
 
 def parts(size: Size) -> dict[str, Part]:
     """Every network at its best rates, and one at three rates."""
-    models = {name: _network(*said) for name, (_, *said) in _BEST.items()}
+    models = {name: _network(*said[1:]) for name, said in _BEST.items()}
     models["rates"] = _network("relu", "uniform", None)
     run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test}
     found: dict[str, Part] = {}
     for name, model in models.items():
-        found[f"{name}-theory"] = Part("predict", model, ("tanh",), {**_RATIOS, "d": size.d, "tolerance": 1e-6})
+        found[f"{name}-theory"] = Part(
+            "predict", model, ("tanh",), {**_RATIOS, "d": size.d, "tolerance": 1e-6}
+        )
         found[f"{name}-simulation"] = Part("simulate", model, ("tanh",), {**_RATIOS, **run})
     return found
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 NAME = "trajectories"
 TITLE = "The way of a first layer, step by step"
 CAPTION = (
-    "Eight giant steps on batches of d fresh samples each (β = 1, tanh target): strength r of the spike, its alignment γ"
-    " with the target, mean squared norm c of the rows without it, and the mean squared error of the network itself,"
-    " whose readout is as it was drawn. Tanh and ReLU with letters ±1 come closer to the target with every step. ReLU"
-    " neurons that all have the same letter lose their bulk (c → 0: they become copies of each other). Beyond the"
-    " critical rate 4α/(α + 2) = 4/3 their spike grows by a constant factor per step, and all that it gains is noise."
-    " Lines: theory at d = ∞; points: networks with standard errors."
+    "Eight giant steps on batches of d fresh samples each (β = 1, tanh target): strength r of the spike, its"
+    " alignment γ with the target, mean squared norm c of the rows without it, and the mean squared error of the"
+    " network itself, whose readout is as it was drawn. Tanh and ReLU with letters ±1 come closer to the target"
+    " with every step. ReLU neurons that all have the same letter lose their bulk (c → 0: they become copies of"
+    " each other). Beyond the critical rate 4α/(α + 2) = 4/3 their spike grows by a constant factor per step, and"
+    " all that it gains is noise. Lines: theory at d = ∞; points: networks with standard errors."
 )
 SIZES = {
     "tiny": Size(60, 4, n_test=100),
@@ -86,5 +86,7 @@ def draw(data: Data) -> Figure:
         axes.set_xlabel("steps taken, $t$")
         axes.set_xticks(range(1, _STEPS + 1))
     look.series_legend(figure, shades, [said[0] for said in _NETWORKS.values()], "")
-    look.kinds_legend(figure, {"theory": r"theory, $d = \infty$"}, look.trials_words(data["tanh-simulation"], "networks"))
+    look.kinds_legend(
+        figure, {"theory": r"theory, $d = \infty$"}, look.trials_words(data["tanh-simulation"], "networks")
+    )
     return figure
