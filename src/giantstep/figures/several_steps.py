@@ -34,7 +34,7 @@ CAPTION = (
 )
 SIZES = {
     "tiny": Size(60, 4, n_test=2000),
-    "quick": Size(200, 10, n_test=4000),
+    "quick": Size(200, 8, n_test=2000),
     "full": Size(2000, 5, n_test=20_000),
 }  # samples, since rows that are nearly parallel make exact averages slow
 _STEPS, _SAMPLES = (1, 2, 3, 4), 4.0

@@ -26,7 +26,7 @@ from .layer import (
     width,
 )
 
-_OWN_SAMPLES = 10  # per dimension, on which the network's own error is measured after each step
+_OWN_SAMPLES = 5  # per dimension, on which the network's own error is measured after each step
 
 
 @singledispatch
