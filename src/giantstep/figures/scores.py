@@ -53,7 +53,7 @@ def scores(comparisons: Mapping[str, xr.Dataset]) -> list[Score]:
         _score(what, name, compared)
         for what, compared in comparisons.items()
         for name in _TESTED
-        if name in compared
+        if name in compared.data_vars
     ]
 
 
