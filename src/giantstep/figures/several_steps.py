@@ -24,7 +24,7 @@ NAME = "several-steps"
 TITLE = "One giant step, or three?"
 CAPTION = (
     "Networks (β = 1) on a tanh target that divide 4d samples among T steps on fresh batches of 4d/T; their"
-    " readout is fitted on 2d more (λ = 0.1). Left: each network and each T with the best rate η̃ for it. Tanh"
+    " readout is fitted on 2d more (λ = 0.1). Left: each network and each T with a rate η̃ near its best. Tanh"
     " gains with every step, and so do ReLU neurons with letters ±1; ReLU neurons that all have the same letter"
     " gain nothing. Middle: those again, at three rates. Right: why. Each step adds to the spike a part along"
     " the target and a part that is noise of its batch. A long spike shrinks at every step if the rate is below"
@@ -39,7 +39,8 @@ SIZES = {
 }  # samples, since rows that are nearly parallel make exact averages slow
 _STEPS, _SAMPLES = (1, 2, 3, 4), 4.0
 _RATIOS = {"alpha": 2.0, "lam": 0.1}
-# the best common rate for each number of steps, of a scan by `predict` at d = 300 in steps of a tenth or so
+# near the best common rate for each number of steps, read off coarse scans by `predict` at d = 300 (4 to 12 rates);
+# with letters, those of two and four steps lie beyond and between the rates that were scanned
 _BEST: dict[str, tuple[str, str, str, Sequence[float]]] = {
     "relu": ("ReLU", "relu", "uniform", (3.3, 1.7, 1.3, 1.05)),
     "gelu": ("GELU", "gelu", "uniform", (2.9, 1.6, 1.25, 1.05)),
@@ -101,7 +102,7 @@ def draw(data: Data) -> Figure:
         look.points(left, data[f"{name}-simulation"]["test_error"], "steps", shade)
     left.set_yscale("log")
     look.log_ticks(left.yaxis, (0.03, 0.05, 0.1, 0.2, 0.3))
-    left.set_title("the best rate for each", loc="left")
+    left.set_title("near the best rate for each", loc="left")
     left.set_ylabel(r"test error, $\epsilon_g$")
     labels = [said[0] for said in _BEST.values()]
     look.series_legend(left, shades, labels, "", loc="center", bbox_to_anchor=(0.64, 0.7))
