@@ -169,5 +169,27 @@ def test_figures_are_found_by_name_and_number():
     assert find("5").NAME == find("width").NAME == "width"
     with pytest.raises(ParameterError, match=r"figure 'widht' is unknown.*width"):
         find("widht")
-    with pytest.raises(ParameterError, match="figure '12'"):
-        find("12")
+    with pytest.raises(ParameterError, match="figure '14'"):
+        find("14")
+
+
+def test_more_steps_on_the_same_samples_help_all_but_equal_relu_neurons(made):
+    data = made("several-steps")
+    for name in ("tanh", "letters", "gelu"):
+        assert (data[f"{name}-theory"]["test_error"].diff("steps") < 0).all()
+    assert int(np.argmin(data["relu-theory"]["test_error"].values)) == 0
+    hurt = data["rates-theory"]["test_error"].sel(eta=2.0)
+    assert (hurt.diff("steps")[1:] > 0).all()
+
+
+def test_beyond_the_critical_rate_the_spike_grows_and_its_alignment_falls(made):
+    data = made("trajectories")
+    for kind in ("theory", "simulation"):
+        strong, tanh = (data[f"{name}-{kind}"] for name in ("strong", "tanh"))
+        r, gamma = (
+            part.mean("trial") if kind == "simulation" else part for part in (strong["r"], strong["gamma"])
+        )
+        assert float(r[-1]) > 3 * float(r[0])
+        assert float(gamma[-1]) < 0.5 * float(gamma[0])
+        own = tanh["network_error"].mean("trial") if kind == "simulation" else tanh["network_error"]
+        assert float(own[-1]) < 0.1 * float(own[0])

@@ -1,4 +1,4 @@
-"""The paper's figures, and three of our own: data, pictures and a page, each with one command.
+"""The paper's figures, and five of our own: data, pictures and a page, each with one command.
 
 `giantstep reproduce` makes them all, `giantstep figure NAME` one of them. A module per figure says what is
 computed (`parts`), what is tested (`comparisons`) and how it looks (`draw`); the rest of the package is shared.

@@ -30,8 +30,10 @@ NAMES = (
     "strong-steps",
     "budget",
     "outlier",
+    "several-steps",
+    "trajectories",
 )
-"""In the order of their numbers, 1 to 11; the last three are not in the paper."""
+"""In the order of their numbers, 1 to 13; from the ninth on they are not in the paper."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..files import replacing
 if TYPE_CHECKING:
     import xarray as xr
 
-_TESTED = ("test_error", "learned", "spike", "outlier")
+_TESTED = ("test_error", "learned", "spike", "outlier", "r", "gamma", "c", "network_error")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def scores(comparisons: Mapping[str, xr.Dataset]) -> list[Score]:
         _score(what, name, compared)
         for what, compared in comparisons.items()
         for name in _TESTED
-        if name in compared
+        if name in compared.data_vars
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
+from ..grid import Grid
 from ..losses import Loss, as_loss
 from ..model import Model, Network, SpikedRF, Target
 from ..model import parameter as checked_parameter
@@ -42,7 +43,8 @@ def check_choices(model: Model, features: str | None, loss: str | Loss, method: 
 
 
 def _check_steps(model: Network) -> None:
-    for eta, alpha0, _ in model.stages({name: np.asarray(value) for name, value in model.numbers().items()}):
+    grid = Grid(model.numbers())
+    for eta, alpha0, _ in model.stages({name: grid.over(name, grid.dims) for name in model.numbers()}):
         if np.isinf(alpha0).any():
             raise ParameterError(
                 "alpha0 = inf is a step on infinitely many samples, which cannot be drawn; simulate a large finite "

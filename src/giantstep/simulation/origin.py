@@ -20,10 +20,13 @@ from .layer import (
     gradient_step,
     group_slices,
     letters_of_neurons,
+    preactivations,
     spread,
     unit_rows,
     width,
 )
+
+_OWN_SAMPLES = 5  # per dimension, on which the network's own error is measured after each step
 
 
 @singledispatch
@@ -76,7 +79,8 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
     values, biases = letters_of_neurons(letters, groups), biases_of_neurons(letters, groups, backend)
     theta, free = _directions(2, d, draws)
     rows = _initial_rows(model, len(values), d, draws)
-    track = _Track(model, rows, values, groups, (theta,), backend)
+    test = Data(Purpose.TEST, target, (theta,), draws)
+    track = _Track(model, rows, values, biases, groups, test)
     for t, (eta, alpha0, loss) in enumerate(model.stages(model.numbers())):
         n0, eta = round(float(alpha0) * d), float(eta)
         if n0 and eta:
@@ -88,7 +92,7 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
             )
             track.stepped(rows, pull)
         track.measure(rows)
-    return track.weights(rows, free, biases)
+    return track.weights(rows, free)
 
 
 def _initial_rows(model: Network, p: int, d: int, draws: Draws) -> Any:
@@ -118,17 +122,12 @@ class _Track:
         model: Network,
         rows: Any,
         letters: np.ndarray,
+        biases: Any | None,
         groups: tuple[slice, ...],
-        theta: tuple[Any, ...],
-        backend: Backend,
+        test: Data,
     ):
-        self.model, self.letters, self.groups, self.theta, self.backend = (
-            model,
-            letters,
-            groups,
-            theta,
-            backend,
-        )
+        self.model, self.letters, self.biases, self.groups, self.test = model, letters, biases, groups, test
+        self.theta, self.backend = test.theta, test.draws.backend
         self.taken = 0
         self._pull: Any = None  # Σ (y - E f) x of the first step
         self._history: list[dict[str, np.ndarray]] = []
@@ -169,7 +168,18 @@ class _Track:
         gamma = np.stack([spikes @ numpy(theta) for theta in self.theta], axis=-1) * unit[:, None]
         if not self.taken:
             r, gamma = 0.0 * r, 0.0 * gamma
-        self._history.append({"r": r, "gamma": gamma, "c": self._bulk_norms(rows, spikes)[1]})
+        c, own = self._bulk_norms(rows, spikes)[1], self._own_error(rows)
+        self._history.append({"r": r, "gamma": gamma, "c": c, "network_error": own})
+
+    def _own_error(self, rows: Any) -> np.ndarray:
+        """Mean squared error of the network itself, with the readout it began with, on fresh samples."""
+        backend, samples = self.backend, _OWN_SAMPLES * int(rows.shape[1])
+        readout, total = backend.asarray(self.letters / len(self.letters)), 0.0
+        for block in self.test.blocks(samples):
+            fields = preactivations(rows, self.biases, block.inputs, backend)
+            off = backend.matmul(backend.apply(self.model.activation, fields), readout) - block.clean
+            total += float(off @ off)
+        return np.array(total / samples)
 
     def _bulk_norms(self, rows: Any, spikes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Squared norms of the rows less their spikes, and their means by letter."""
@@ -181,11 +191,11 @@ class _Track:
             square[group] += scale[group] * (scale[group] * (spike @ spike) - 2.0 * along)
         return square, np.array([square[group].mean() for group in self.groups])
 
-    def weights(self, rows: Any, free: Any, biases: Any | None) -> Weights:
+    def weights(self, rows: Any, free: Any) -> Weights:
         """The layer in the end. Without a step there is no spike, and `free` is a direction across the target."""
-        return self._together(rows, free, biases) if self._several else self._single(rows, free, biases)
+        return self._together(rows, free) if self._several else self._single(rows, free)
 
-    def _single(self, rows: Any, free: Any, biases: Any | None) -> Weights:
+    def _single(self, rows: Any, free: Any) -> Weights:
         """Split the rows along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares.
 
         Biases change the slope that the step goes through: then each letter has an r of its own.
@@ -193,7 +203,7 @@ class _Track:
         backend, letters, (theta,) = self.backend, self.letters, self.theta
         v = _unit(free if self._pull is None else self._pull)
         along_v, along_theta = (backend.numpy(backend.matmul(rows, unit)) for unit in (v, theta))
-        parts = self.groups if biases is not None else (slice(0, len(letters)),)
+        parts = self.groups if self.biases is not None else (slice(0, len(letters)),)
         power = [float(letters[part] @ letters[part]) for part in parts]
         r = np.array(
             [
@@ -212,9 +222,9 @@ class _Track:
             "gamma": np.array(gamma),
         }
         v, t = (v,), (_unit(rest),)
-        return Weights(rows, spike[None], np.sqrt(bulk), v, t, (theta,), self.groups, biases, measured)
+        return Weights(rows, spike[None], np.sqrt(bulk), v, t, (theta,), self.groups, self.biases, measured)
 
-    def _together(self, rows: Any, free: Any, biases: Any | None) -> Weights:
+    def _together(self, rows: Any, free: Any) -> Weights:
         """Split the rows of every letter from its own spike, along the directions that the spikes span."""
         backend, numpy = self.backend, self.backend.numpy
         spikes = self._means(rows) - self._start if self.taken else np.zeros_like(self._start)
@@ -231,7 +241,7 @@ class _Track:
         directions, across = (tuple(backend.asarray(one) for one in many) for many in (v, rest))
         radii = np.sqrt(np.maximum(bulk, 0.0))
         return Weights(
-            rows, neuron * scale, radii, directions, across, self.theta, self.groups, biases, measured
+            rows, neuron * scale, radii, directions, across, self.theta, self.groups, self.biases, measured
         )
 
     def _steps(self, found: list[np.ndarray]) -> np.ndarray:
