@@ -10,7 +10,7 @@ import numpy as np
 from ..comparison import compare
 from ..model import Network
 from . import look
-from .part import Part
+from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -50,17 +50,17 @@ _BEST: dict[str, tuple[str, str, str, Sequence[float]]] = {
 _RATES = (0.5, 1.0, 2.0)
 
 
-def parts(size: Size) -> dict[str, Part]:
+def parts(size: Size) -> dict[str, Piece]:
     """Every network at its best rates, and one at three rates."""
     models = {name: _network(*said[1:]) for name, said in _BEST.items()}
     models["rates"] = _network("relu", "uniform", None)
     run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test}
-    found: dict[str, Part] = {}
+    found: dict[str, Piece] = {}
     for name, model in models.items():
-        found[f"{name}-theory"] = Part(
+        found[f"{name}-theory"] = Piece(
             "predict", model, ("tanh",), {**_RATIOS, "d": size.d, "tolerance": 1e-6}
         )
-        found[f"{name}-simulation"] = Part("simulate", model, ("tanh",), {**_RATIOS, **run})
+        found[f"{name}-simulation"] = Piece("simulate", model, ("tanh",), {**_RATIOS, **run})
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..comparison import compare
 from ..model import Network
 from . import look
-from .part import Part
+from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -46,15 +46,15 @@ _SHOWN = {
 }
 
 
-def parts(size: Size) -> dict[str, Part]:
+def parts(size: Size) -> dict[str, Piece]:
     """Each network's scalars, which are the same whatever the law of its rows; so the quickest law is asked for."""
-    found: dict[str, Part] = {}
+    found: dict[str, Piece] = {}
     readout = {"alpha": 1.0, "lam": 1.0}
     run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test}
     for name, (_, activation, eta, letters) in _NETWORKS.items():
         net = Network(activation, eta=eta, alpha0=1.0, steps=_STEPS, readout=letters)
-        found[f"{name}-theory"] = Part("predict", net, ("tanh",), {**readout, "bulk": "isotropic"})
-        found[f"{name}-simulation"] = Part("simulate", net, ("tanh",), {**readout, **run})
+        found[f"{name}-theory"] = Piece("predict", net, ("tanh",), {**readout, "bulk": "isotropic"})
+        found[f"{name}-simulation"] = Piece("simulate", net, ("tanh",), {**readout, **run})
     return found
 
 
