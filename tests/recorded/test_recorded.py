@@ -15,6 +15,8 @@ RECORD = json.loads(Path(__file__).with_name("answers.json").read_text())
 # On one machine a refactored engine agrees to 1e-12. Other machines round differently, and what an iteration ends at
 # then moves within its own tolerance: 1e-10 for other losses (Anderson's mixing), 1e-9 for spectra and optima.
 SOLVED, ITERATED = 1e-11, 1e-8
+# a density near the edge of its support goes as a square root of the distance to it: √1e-15, relative to its own size
+EDGES = 1e-6
 _ITERATED = (
     "logistic",
     "hinge",
@@ -39,7 +41,8 @@ def test_answers_are_as_recorded(name):
     for key, (shape, values) in RECORD[name].items():
         expected = np.array(values, float).reshape(shape)
         assert found[key].shape == tuple(shape), key
+        allowed = EDGES if key == "density" else tolerance
         size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
         np.testing.assert_allclose(
-            found[key], expected, rtol=tolerance, atol=tolerance * size + 1e-13, err_msg=key
+            found[key], expected, rtol=allowed, atol=allowed * size + 1e-13, err_msg=key
         )

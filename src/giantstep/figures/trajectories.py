@@ -53,7 +53,9 @@ def parts(size: Size) -> dict[str, Piece]:
     run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test}
     for name, (_, activation, eta, letters) in _NETWORKS.items():
         net = Network(activation, eta=eta, alpha0=1.0, steps=_STEPS, readout=letters)
-        found[f"{name}-theory"] = Piece("predict", net, ("tanh",), {**readout, "bulk": "isotropic"})
+        found[f"{name}-theory"] = Piece(
+            "predict", net, ("tanh",), {**readout, "bulk": "isotropic", "d": size.d}
+        )
         found[f"{name}-simulation"] = Piece("simulate", net, ("tanh",), {**readout, **run})
     return found
 
