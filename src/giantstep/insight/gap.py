@@ -20,7 +20,8 @@ def isotropy_gap(
     The isotropic model spreads the step's inflation of the rows evenly over all directions. In the network it
     lies in the span of the batch, mostly along the spike and hardly along the rest of the target, so the model
     is mostly too optimistic about what is learned across the spike. The gap grows with eta and with 1/alpha0 until
-    both are so strong that the activation saturates; for tanh and erf it stays within about 20 %.
+    both are so strong that the activation saturates. On a grid of eta 3 to 20, alpha0 0.1 to 1, beta 1 and 2, alpha 0.5
+    to 4 and lam 0.01 and 0.1 it was at most 33 % for tanh and erf, and 171 % for relu, at eta = 20 and alpha0 = 0.1.
     """
     exact = predict(net, target, alpha=alpha, lam=lam, loss=loss, bulk="exact")
     isotropic = predict(net, target, alpha=alpha, lam=lam, loss=loss, bulk="isotropic")
