@@ -76,15 +76,26 @@ def check_bulk(model: Model, bulk: str | None) -> str | None:
     return bulk
 
 
-def check_learned_at(x: Any, features: str) -> tuple[float, ...]:
-    """Where to evaluate the learned function; Gaussian features, redrawn for each input, have none."""
+def check_learned_at(x: Any, features: str, directions: int) -> tuple[tuple[float, ...], ...]:
+    """Points at which to evaluate the learned function; Gaussian features, redrawn for each input, have none."""
     if x is None:
         return ()
     if features == "gaussian":
         raise ParameterError(
             "learned_at needs features = 'network': Gaussian features are not a function of x"
         )
-    return tuple(np.atleast_1d(checked_parameter("learned_at", x)).tolist())
+    try:
+        points = np.asarray(x, dtype=float)
+        fits = points.ndim < 2 or (points.ndim == 2 and 1 <= points.shape[1] <= directions)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ParameterError(
+            f"learned_at = {x!r} must be numbers, projections on the target's first direction, or points [n, j] in "
+            f"its first j directions; this target has {directions}"
+        )
+    checked_parameter("learned_at", points.ravel())
+    return tuple(map(tuple, (points.reshape(-1, 1) if points.ndim < 2 else points).tolist()))
 
 
 def check_readout_parameters(alpha: Any, lam: Any) -> tuple[Any, Any]:

@@ -170,7 +170,7 @@ def planned(
     check_model(model)
     model, target = model.resolved(), as_target(target)
     features = check.check_choices(model, features, loss, method)
-    bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features)
+    bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features, target.directions)
     alpha, lam = check.check_readout_parameters(alpha, lam)
     loss = check.check_loss(loss, target, lam)
     d, seed = check.check_count("d", d, 2), check.check_count("seed", seed, 0)
@@ -193,7 +193,7 @@ class Plan:
     """
 
     def __init__(self, common: Task, alpha: Any, lam: Any):
-        self.common, self.axes = common, Axes(common.model)
+        self.common, self.axes = common, Axes(common.model, common.target.directions)
         self.names = tuple(common.model.numbers())
         grid = Split.grid_of(common.model, common.target, alpha=alpha, lam=lam)
         self.split = Split(grid, (*self.names, "noise"))
@@ -223,8 +223,16 @@ class Plan:
             sizes = [split.grid.sizes[dim] for dim in (*split.layer_dims, *points)]
             shape = (len(trials), *sizes, *values.shape[values.ndim - len(inner) :])
             variables[name] = (("trial", *split.layer_dims, *points, *inner), values.reshape(shape))
-        coords = self.axes.coords | {"trial": trials} | ({"x": list(at)} if at else {})
+        coords = self.axes.coords | {"trial": trials} | _places(at)
         return split.grid.dataset(variables, provenance_of(self.common) | more, coords)
+
+
+def _places(points: tuple[tuple[float, ...], ...]) -> dict[str, Any]:
+    """Where the learned function was evaluated: `x`, or `x1`, `x2`, ... along the dimension `x`."""
+    columns = list(zip(*points, strict=True))
+    if len(columns) < 2:
+        return {"x": list(column) for column in columns}
+    return {f"x{j}": ("x", list(column)) for j, column in enumerate(columns, start=1)}
 
 
 def provenance_of(task: Task) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Task:
     device: str = "cpu"
     dtype: str = "float64"
     bulk: str | None = None  # "orthogonal": W = Π⊥ instead of random rows
-    learned_at: tuple[float, ...] = ()  # where to evaluate the learned function
+    learned_at: tuple[tuple[float, ...], ...] = ()  # points in the first directions, for the learned function
 
 
 def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarray]:
@@ -70,8 +70,9 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
     answers |= _errors(task, features, layer, draws, readouts, answers)
     if task.learned_at:
-        at, weights = np.array(task.learned_at), (layer.rows, layer.theta[0])
-        answers["learned"] = learned_function(readouts, *weights, at, task.model.activation, layer.biases).T
+        at = np.array(task.learned_at)
+        weights = (layer.rows, layer.theta[: at.shape[1]], at)
+        answers["learned"] = learned_function(readouts, *weights, task.model.activation, layer.biases).T
     return _shaped(answers, layer.measured, task)
 
 
@@ -79,7 +80,7 @@ def _shaped(
     answers: dict[str, np.ndarray], measured: dict[str, np.ndarray], task: Task
 ) -> dict[str, np.ndarray]:
     """Without the axes of size one that `axes` leaves out."""
-    axes, sized = Axes(task.model), {}
+    axes, sized = Axes(task.model, task.target.directions), {}
     for name, values in (answers | measured).items():
         kept = len(axes.of(name)) + (name in answers)
         while values.ndim > kept:
