@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .model import Model
 
-OF_THE_LAYER = ("c", "r", "gamma", "overlap", "network_error")
+OF_THE_LAYER = ("c", "r", "gamma", "overlap", "network_error", "test_samples")
 """Answers that depend on the first layer alone, not on the readout's alpha and lam."""
 
 

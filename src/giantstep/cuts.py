@@ -71,7 +71,9 @@ class Cuts:
         at = [self._place(plane, offsets, before)[..., None] for plane in kinks]
         at += [self._place(plane, offsets, before)[..., None] + width * _RIMS for plane, width in steep]
         shape = (*offsets.shape[:-1], before[0].shape[-1] if before else 1)
-        return np.concatenate([np.broadcast_to(a, (*shape, a.shape[-1])) for a in at] or [np.zeros((*shape, 0))], -1)
+        return np.concatenate(
+            [np.broadcast_to(a, (*shape, a.shape[-1])) for a in at] or [np.zeros((*shape, 0))], -1
+        )
 
     @staticmethod
     def _place(plane: _Plane, offsets: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
@@ -138,7 +140,7 @@ def _legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def panels(cuts: np.ndarray, n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss rule for E over N(0, 1) on pieces between `edges` and `cuts` [..., c]: nodes and weights [..., pieces·n]."""
+    """Gauss rule for E over N(0, 1) on the pieces between `edges` and `cuts` [..., c]: nodes and weights [..., all]."""
     fixed = np.broadcast_to(edges, (*cuts.shape[:-1], len(edges)))
     ends = np.sort(np.concatenate([fixed, np.clip(cuts, edges[0], edges[-1])], axis=-1), axis=-1)
     half = 0.5 * np.diff(ends, axis=-1)[..., None]

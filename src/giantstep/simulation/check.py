@@ -147,8 +147,13 @@ def trial_numbers(trials: int | Sequence[int]) -> list[int]:
     return numbers
 
 
-def check_sizes(model: Model, alpha: Iterable[float], d: int) -> None:
-    """No ratio may round to nothing at this d."""
+def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) -> None:
+    """No ratio may round to nothing at this d, and it must have room for the directions of spikes and target."""
+    if d < (room := model.spike_directions + target.directions):
+        raise ParameterError(
+            f"d = {d} is too small for {model.spike_directions} direction(s) of spikes and {target.directions} of the "
+            f"target; use d of at least {room}, and far more for a comparison with theory"
+        )
     ratios = {"beta": float(model.beta)} | {"alpha": min(alpha)}  # type: ignore[arg-type]
     if isinstance(model, Network):
         batches = [float(a) for eta, a, _ in model.stages(model.numbers()) if float(eta) > 0 and float(a) > 0]

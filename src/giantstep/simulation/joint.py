@@ -48,10 +48,10 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Neurons with one bias: components on the target's directions [n, k], norms of their rows, and their activation."""
+    """Neurons of one letter."""
 
-    on_target: np.ndarray
-    norms: np.ndarray
+    on_target: np.ndarray  # components of their rows on the target's directions, [n, k]
+    norms: np.ndarray  # of their rows
     biases: np.ndarray
     squares: np.ndarray  # E σ_i²
     weights: np.ndarray  # [n, columns]
@@ -86,8 +86,12 @@ class _View:
         self.along = turned[:, 0]
         self.across = np.sqrt(np.maximum(group.norms**2 - self.along**2, 0.0))
         tiny = 1e-7 * float(group.norms.max())
-        self.rho = np.where(self.across > tiny, 1.0 / np.maximum(self.across, tiny), 0.0)[:, None] * turned[:, 1:]
-        self.normals = np.array([normal for normal, _ in target.kinks]).reshape(-1, target.directions) @ self.turn
+        self.rho = (
+            np.where(self.across > tiny, 1.0 / np.maximum(self.across, tiny), 0.0)[:, None] * turned[:, 1:]
+        )
+        self.normals = (
+            np.array([normal for normal, _ in target.kinks]).reshape(-1, target.directions) @ self.turn
+        )
         self.offsets = np.array([offset for _, offset in target.kinks])
         self.reach = joint_reach(target)
 
@@ -102,7 +106,9 @@ class _View:
         overlaps = np.zeros(len(self.along))
         for degree, indices in enumerate(_indices(len(self.turn) - 1, terms)):
             shares = [math.sqrt(math.factorial(degree) / math.prod(map(math.factorial, a))) for a in indices]
-            mix = np.stack([s * (self.rho**a).prod(axis=1) for s, a in zip(shares, indices, strict=True)], axis=1)
+            mix = np.stack(
+                [s * (self.rho**a).prod(axis=1) for s, a in zip(shares, indices, strict=True)], axis=1
+            )
             own = np.stack([parts[:, *a] * weights for a in indices])
             overlaps += np.einsum("it,it->i", moments[degree], mix @ own)
         return Seen(float(power @ weights), overlaps)
@@ -163,7 +169,7 @@ class _View:
 
 
 def _averaged(values: np.ndarray, levels: list[tuple[np.ndarray, np.ndarray]], terms: int) -> np.ndarray:
-    """E_y[values he_α(y)], one variable after the other from the last: values [t, n_1, n_2, ...], answers [t, ..., α]."""
+    """E_y[values he_α(y)] of values [t, n_1, n_2, ...], one variable after the other from the last: [t, all α]."""
     found = values[..., None]
     for x, w in reversed(levels):
         test = np.moveaxis(_hermite(x, terms) * w, 0, -2)  # [..., terms, n]

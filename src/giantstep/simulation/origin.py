@@ -224,9 +224,7 @@ class _Track:
             "gamma": np.array(gamma),
         }
         radii = np.sqrt(bulk)
-        return Weights(
-            rows, spike[None], radii, (v,), rest, self.theta, self.groups, self.biases, measured
-        )
+        return Weights(rows, spike[None], radii, (v,), rest, self.theta, self.groups, self.biases, measured)
 
     def _together(self, rows: Any, free: Any) -> Weights:
         """Split the rows of every letter from its own spike, along the directions that the spikes span."""
