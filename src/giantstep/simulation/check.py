@@ -84,18 +84,15 @@ def check_learned_at(x: Any, features: str, directions: int) -> tuple[tuple[floa
         raise ParameterError(
             "learned_at needs features = 'network': Gaussian features are not a function of x"
         )
-    try:
-        points = np.asarray(x, dtype=float)
-        fits = points.ndim < 2 or (points.ndim == 2 and 1 <= points.shape[1] <= directions)
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
+    points = np.asarray(x)
+    if points.ndim < 2:
+        return tuple((value,) for value in np.atleast_1d(checked_parameter("learned_at", x)).tolist())
+    if points.ndim > 2 or not 1 <= points.shape[1] <= directions:
         raise ParameterError(
-            f"learned_at = {x!r} must be numbers, projections on the target's first direction, or points [n, j] in "
-            f"its first j directions; this target has {directions}"
+            f"learned_at has shape {points.shape}; give numbers, projections on the target's first direction, or points "
+            f"[n, j] in its first j directions: this target has {directions}"
         )
-    checked_parameter("learned_at", points.ravel())
-    return tuple(map(tuple, (points.reshape(-1, 1) if points.ndim < 2 else points).tolist()))
+    return tuple(map(tuple, checked_parameter("learned_at", points.ravel()).reshape(points.shape).tolist()))
 
 
 def check_readout_parameters(alpha: Any, lam: Any) -> tuple[Any, Any]:

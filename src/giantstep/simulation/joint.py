@@ -36,7 +36,7 @@ MOST_TERMS = 80
 
 _MOST_NODES = 4e7  # beyond which samples are cheaper
 _REFINEMENTS = 3
-_BLOCK = 1 << 21  # numbers in flight
+_BLOCK = 1 << 17  # numbers in flight
 
 
 class Seen(NamedTuple):
@@ -109,7 +109,7 @@ class _View:
             mix = np.stack(
                 [s * (self.rho**a).prod(axis=1) for s, a in zip(shares, indices, strict=True)], axis=1
             )
-            own = np.stack([parts[:, *a] * weights for a in indices])
+            own = np.stack([parts[a] * weights for a in indices])
             overlaps += np.einsum("it,it->i", moments[degree], mix @ own)
         return Seen(float(power @ weights), overlaps)
 
@@ -139,9 +139,9 @@ class _View:
     def _projected(
         self, t: np.ndarray, terms: int, coarser: int, finer: int
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """E[g² | t], and g_α(t) for all α below `terms`, [t, α_1, α_2, ...]; None where it is too much work."""
+        """E[g² | t], and g_α(t) for all α below `terms`, [α_1, ..., t]; None where it is too much work."""
         inner, m = Cuts(self.normals[:, 1:]), len(self.turn) - 1
-        power, parts = np.empty(len(t)), np.empty((len(t), *[terms] * m))
+        power, parts = np.empty(len(t)), np.empty((*[terms] * m, len(t)))
         start, size = 0, 1
         while start < len(t):
             part = slice(start, start + size)
@@ -152,8 +152,8 @@ class _View:
                 return None
             values = np.asarray(self.target(*self._places(t[part], levels)))
             power[part] = _averaged(values**2, levels, 1).reshape(-1)
-            parts[part] = _averaged(values, levels, terms).reshape(-1, *[terms] * m)
-            start, size = start + size, max(1, _BLOCK // (each * terms))
+            parts[..., part] = _averaged(values, levels, terms)
+            start, size = start + size, max(1, _BLOCK // each)
         return power, parts
 
     def _places(self, t: np.ndarray, levels: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
@@ -169,23 +169,18 @@ class _View:
 
 
 def _averaged(values: np.ndarray, levels: list[tuple[np.ndarray, np.ndarray]], terms: int) -> np.ndarray:
-    """E_y[values he_α(y)] of values [t, n_1, n_2, ...], one variable after the other from the last: [t, all α]."""
-    found = values[..., None]
+    """E_y[values he_α(y)] of values [t, n_1, n_2, ...], one variable after the other from the last: [α_1, ..., t]."""
+    found, shape = values, values.shape
     for x, w in reversed(levels):
-        test = np.moveaxis(_hermite(x, terms) * w, 0, -2)  # [..., terms, n]
-        lead = found.shape[:-2]
-        test = test if x.ndim == 1 else test.reshape(*lead, *test.shape[-2:])
-        found = (test @ found).reshape(*lead, -1)
+        if x.ndim > 1:
+            x, w = x.reshape(shape), w.reshape(shape)
+        test, before, rows = w, np.zeros(1), []  # he_n(y) times its weight
+        for n in range(terms):
+            if n:
+                before, test = test, (x * test - math.sqrt(n - 1) * before) / math.sqrt(n)
+            rows.append(np.einsum("...j,...j->...", test, found))
+        found, shape = np.stack(rows), shape[:-1]
     return found
-
-
-def _hermite(y: np.ndarray, terms: int) -> np.ndarray:
-    """Orthonormal Hermite polynomials of y: [terms, ...]."""
-    table = np.ones((terms, *y.shape))
-    for n in range(terms - 1):
-        table[n + 1] = y * table[n] - (math.sqrt(n) * table[n - 1] if n else 0.0)
-        table[n + 1] /= math.sqrt(n + 1)
-    return table
 
 
 def _indices(variables: int, terms: int) -> list[list[tuple[int, ...]]]:

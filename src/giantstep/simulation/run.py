@@ -109,11 +109,11 @@ def simulate(
     add `test_error_01`, `train_error_01`. `test_samples` is how many samples are behind `test_error`, 0 where its
     average is exact, and `attrs["test_error_method"]` says the same in a word. Losses other than square add
     `optimality`, a bound on how far the objective is above its minimum, relative to it (the duality gap); more than
-    1e-8, or 1e-3 in float32, is an error. A `Network` adds what its step made: with v ∝ Σ (y-f) x, `r` is the least squares fit of W¹v by the letters (their
-    mean if uniform), `c` the mean squared norm of what is left of the rows, `gamma` = v·θ/(|v||θ|), `overlap` the
-    rows' mean component along θ; W in m to q2 is W¹ without that spike. Without a step r = gamma = 0 and v is a
-    random direction across θ. With several directions `gamma`, `overlap` and `psi` have `direction`: psi_j is along
-    ê_j, the orthonormal vectors nearest to what is left of the θ_j across the spikes.
+    1e-8, or 1e-3 in float32, is an error. A `Network` adds what its step made: with v ∝ Σ (y-f) x, `r` is the least
+    squares fit of W¹v by the letters (their mean if uniform), `c` the mean squared norm of what is left of the rows,
+    `gamma` = v·θ/(|v||θ|), `overlap` the rows' mean component along θ; W in m to q2 is W¹ without that spike. Without a
+    step r = gamma = 0 and v is a random direction across θ. With several directions `gamma`, `overlap` and `psi` have
+    `direction`: psi_j is along ê_j, the orthonormal vectors nearest to what is left of the θ_j across the spikes.
 
     Results are the same bit for bit whatever the order, the workers and the other settings of a grid, at a fixed
     number of threads; to about 1e-10 whatever the threads and the alphas and lams asked for together. Ctrl-C
