@@ -89,7 +89,7 @@ def check_learned_at(x: Any, features: str, directions: int) -> tuple[tuple[floa
         return tuple((value,) for value in np.atleast_1d(checked_parameter("learned_at", x)).tolist())
     if points.ndim > 2 or not 1 <= points.shape[1] <= directions:
         raise ParameterError(
-            f"learned_at has shape {points.shape}; give numbers, projections on the target's first direction, or points "
+            f"learned_at has shape {points.shape}; give numbers, along the target's first direction, or points "
             f"[n, j] in its first j directions: this target has {directions}"
         )
     return tuple(map(tuple, checked_parameter("learned_at", points.ravel()).reshape(points.shape).tolist()))
