@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import erf
 
-from ...errors import ParameterError
+from ...cuts import Cuts, joint_reach
 from ...functions import Joint
+from ...gaussian import REACH
 from .binary import latent_noises
-from .cuts import Cuts
 
 if TYPE_CHECKING:
     from ...model import Target
-
-_REACHES = (9.0, 12.0, 16.0, 21.0)
-_TAIL = 1e-13  # admissible g² φ at the ends, over E g²
-_PROBES = 4096
 
 
 @dataclass(frozen=True)
@@ -66,22 +62,7 @@ class JointLaw:
     @cached_property
     def reach(self) -> float:
         """How far out z must be followed until g² φ is negligible; an error if it never is."""
-        if self.binary:
-            return _REACHES[0]
-        k, rng = self.directions, np.random.default_rng(0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            power = float((np.asarray(self.function(*rng.normal(size=(k, _PROBES)))) ** 2).mean())
-            ways = rng.normal(size=(k, 64))
-            ways = np.concatenate([np.eye(k), -np.eye(k), ways / np.linalg.norm(ways, axis=0)], axis=1)
-            for reach in _REACHES:
-                ends = np.asarray(self.function(*(reach * ways))) ** 2
-                # φ of a line: what the other variables leave of the weight far out on a sphere
-                if np.all(ends * np.exp(-0.5 * reach**2) <= _TAIL * power):
-                    return reach
-        raise ParameterError(
-            f"target {self.function.name!r} grows too fast: its variance is infinite or out of reach; use a function"
-            " that grows no faster than exp(|z|²/4) or so"
-        )
+        return REACH if self.binary else joint_reach(self.function)
 
     @cached_property
     def cuts(self) -> Cuts:
@@ -90,7 +71,7 @@ class JointLaw:
 
     def nodes(self, coarser: int, finer: int) -> tuple[np.ndarray, np.ndarray]:
         """z [k, J] and weights [J] for averages over all directions."""
-        return self.cuts.nodes(self.planes[1], coarser, finer, self.reach)
+        return self.cuts.nodes(self.planes[1], self.cuts.points(coarser, finer), self.reach)
 
     def moments(self, coarser: int = 0, finer: int = 0) -> tuple[float, np.ndarray, float]:
         """E Y, E[zY] [k] and E Y²."""

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...cuts import Cuts
 from ...gaussian import line_rule
 from ..layer import Frame
-from .cuts import Cuts
 from .joint import JointLaw, turned
 
 _NOTHING = 1e-14  # weight of a node that no average feels
@@ -47,7 +47,7 @@ def _nodes(
     """y [N, k, J] and w [N, J] between hyperplanes normals·y = offsets [N, H]; without those of no weight."""
     k = law.directions
     if len(normals):
-        y, w = Cuts(normals).nodes_of(offsets, max(2, points // _KINKED), law.reach)
+        y, w = Cuts(normals).nodes(offsets, max(2, points // _KINKED), law.reach)
     else:
         line, weights = line_rule(4 * int(np.clip(round(2 * points / 3), 2, _MOST)), law.reach)
         y = np.stack([one.reshape(-1) for one in np.meshgrid(*[line] * k, indexing="ij")])[None]

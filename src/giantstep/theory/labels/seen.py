@@ -14,10 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from ...cuts import Cuts
 from ...gaussian import line_rule, piecewise_rule
 from ..layer import Frame
 from ..rule import Rule
-from .cuts import Cuts
 from .joint import JointLaw, turned
 
 _EDGES = (
@@ -88,9 +88,8 @@ class View:
             parts, start, size = [], 0, 1
             while start < len(u):
                 here = u[start : start + size]
-                v, w = self._inner.nodes(
-                    self._offsets - here @ self._normals[:, : self.met].T, coarser, finer, self.law.reach
-                )
+                left = self._offsets - here @ self._normals[:, : self.met].T
+                v, w = self._inner.nodes(left, self._inner.points(coarser, finer), self.law.reach)
                 z = turned(self.law, self.turn, [*here.T[..., None], *np.moveaxis(v, 1, 0)])
                 parts.append(compute([np.broadcast_to(one, w.shape) for one in z], v, w))
                 start, size = start + size, max(1, _BLOCK // w.shape[-1])
