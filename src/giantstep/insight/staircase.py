@@ -33,7 +33,7 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
 
     A spike with components γ on the target's directions finds direction j at the next step if and only if
 
-    .. math:: E[s_0(\kappa)\,\partial_j g] = \sum_p \frac{r^p}{p!}\,h_{p+1}\,E[(\gamma\cdot\partial)^p \partial_j g] \ne 0:
+    .. math:: E[s_0 \partial_j g] = \sum_p \frac{r^p}{p!}\,h_{p+1}\,E[(\gamma\cdot\partial)^p \partial_j g] \ne 0:
 
     through a part of the target that is linear in :math:`z_j` times a polynomial of degree p in directions found
     before, and only if the activation has a Hermite coefficient :math:`h_{p+1}` of that order (at variance r² + c).
