@@ -26,7 +26,7 @@ _STEEP = 0.7  # width of a smooth step, in standard deviations, under which it i
 _RIMS = np.array([-6.0, -2.5, 0.0, 2.5, 6.0])  # here, in units of its width
 BASE = np.array([-9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0]) / 9.0  # pieces of the line, over its reach
 _MOST = 24  # hyperplanes that are followed down to one variable
-_SMOOTH_POINTS = {1: 64, 2: 56, 3: 40, 4: 32}  # trapezoidal intervals along each of so many variables,
+_SMOOTH_POINTS = {1: 64, 2: 64, 3: 64, 4: 32}  # trapezoidal intervals along each of so many variables,
 _PANEL_POINTS = {1: 16, 2: 12, 3: 7, 4: 5}  # and Gauss nodes in each piece, on the finest of three rules
 _COARSER = (1.0, 0.75, 0.5)
 
@@ -82,44 +82,42 @@ class Cuts:
             place = place - slope * z
         return place
 
-    def levels(
-        self, offsets: np.ndarray, coarser: int, finer: int, reach: float
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
+    def points(self, coarser: int, finer: int) -> int:
+        """Intervals on a line, or nodes in each of its pieces where it is cut, of one of three nested rules.
+
+        `coarser` is 0, 1 or 2, for rules whose differences tell the error; `finer` counts refinements.
+        """
+        table, multiple = (_PANEL_POINTS, 1) if any(self._kinks) else (_SMOOTH_POINTS, 4)
+        size = table.get(self.variables, 1) * _COARSER[coarser] * 1.5**finer
+        return multiple * int(np.ceil(size / multiple))
+
+    def levels(self, offsets: np.ndarray, points: int, reach: float) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each variable its nodes and weights for hyperplanes n·z = offsets [..., H], given the earlier ones.
 
         Both are [..., J, n], J nodes of all earlier variables and n of this one; or [n] alone where nothing breaks.
-        `coarser` is 0, 1 or 2, for three rules whose differences tell the error; `finer` counts refinements.
         """
-        m = self.variables
         if not any(self._kinks):
-            nodes, weights = line_rule(_count(_SMOOTH_POINTS, m, coarser, finer, 4), reach)
-            return [(nodes, weights[0])] * m
-        points = _count(_PANEL_POINTS, m, coarser, finer, 1)
+            nodes, weights = line_rule(points, reach)
+            return [(nodes, weights[0])] * self.variables
         found: list[tuple[np.ndarray, np.ndarray]] = []
         before: list[np.ndarray] = []
-        for j in range(m):
+        for j in range(self.variables):
             x, w = panels(self.places(j, offsets, before), points, reach * BASE)
             found.append((x, w))
             before = [np.repeat(one, x.shape[-1], axis=-1) for one in before]
             before.append(x.reshape(*offsets.shape[:-1], -1))
         return found
 
-    def nodes(
-        self, offsets: np.ndarray, coarser: int, finer: int, reach: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def nodes(self, offsets: np.ndarray, points: int, reach: float) -> tuple[np.ndarray, np.ndarray]:
         """Nodes [..., m, J] and weights [..., J] of all variables together, the last one's running fastest."""
         lead = offsets.shape[:-1]
         z: list[np.ndarray] = []
         weights = np.ones((*lead, 1))
-        for x, w in self.levels(offsets, coarser, finer, reach):
+        for x, w in self.levels(offsets, points, reach):
             z = [np.repeat(one, x.shape[-1], axis=-1) for one in z]
             z.append(np.broadcast_to(x, (*weights.shape, x.shape[-1])).reshape(*lead, -1))
             weights = (weights[..., None] * w).reshape(*lead, -1)
         return (np.stack(z, axis=-2) if z else np.zeros((*lead, 0, 1))), weights
-
-
-def _count(table: dict[int, int], variables: int, coarser: int, finer: int, multiple: int) -> int:
-    return multiple * int(np.ceil(table[variables] * _COARSER[coarser] * 1.5**finer / multiple))
 
 
 def _distinct(planes: list[_Plane]) -> list[_Plane]:

@@ -146,7 +146,7 @@ class _View:
         while start < len(t):
             part = slice(start, start + size)
             here = self.offsets - t[part, None] * self.normals[:, 0]
-            levels = inner.levels(here, coarser, finer, self.reach)
+            levels = inner.levels(here, inner.points(coarser, finer), self.reach)
             each = math.prod(x.shape[-1] for x, _ in levels)
             if each * len(t) > _MOST_NODES:
                 return None
