@@ -78,6 +78,7 @@ def draw(data: Data) -> Figure:
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=(11.4, 6.0), layout="constrained")
+    figure.get_layout_engine().set(rect=(0.015, 0.0, 0.97, 1.0))  # type: ignore[union-attr]
     grid = figure.subplots(3, len(_TARGETS), height_ratios=(1.0, 1.0, 1.15))
     (shade,) = look.shades(1)
     for column, (name, (_, words)) in zip(grid.T, _TARGETS.items(), strict=True):
@@ -95,7 +96,13 @@ def draw(data: Data) -> Figure:
                 aspect="equal",
             )
             axes.contour(
-                shown["x1"], shown["x2"], shown, levels=9, colors="black", linewidths=0.35, alpha=0.6
+                shown["x1"],
+                shown["x2"],
+                shown,
+                levels=np.linspace(-top, top, 15),
+                colors="black",
+                linewidths=0.35,
+                alpha=0.6,
             )
             axes.set_xticks([-2, 0, 2])
             axes.set_yticks([-2, 0, 2] if name == "product" else [])
