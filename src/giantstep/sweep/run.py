@@ -16,8 +16,9 @@ from ..errors import GiantstepWarning, ParameterError
 from ..progress import Display
 from ..simulation.check import check_count
 from ..simulation.workers import WorkerDied
+from ..system import cores
 from .description import Sweep, canonical
-from .executors import Executor, alone, as_executor, cluster, cores, local
+from .executors import Executor, alone, as_executor, cluster, local
 from .export import Results, check_any, collected
 from .job import RESULTS_VERSION, Job, Outcome
 from .parts import Part, parts
