@@ -97,11 +97,33 @@ def plot(
     from `coefficients`  μ0, μ1 and μ2 against κ
     ===================  ==================================================================================
 
-    `x` is the longest dimension unless named; `y` is "test_error" (for coefficients, all of them); several
-    names share one picture. `theory` adds lines from another Dataset, so that points lie on smooth curves.
-    A notebook shows what is returned: matplotlib's Axes, whose `figure`, which belongs to no window, is written by
-    `figure.savefig(...)`; with `interactive=True` a Plotly Figure, written by `write_html(...)` (it needs plotly, the
-    extra `explore`).
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        From any function of giantstep.
+    x : str, optional
+        The dimension along the horizontal axis; the longest unless named.
+    y : str or sequence of str, optional
+        What to draw: "test_error", or all `coefficients`. Several names share one picture.
+    theory : xarray.Dataset, optional
+        Lines from another Dataset, so that points lie on smooth curves.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    interactive : bool
+        Draw with Plotly (which the extra `explore` installs) instead of matplotlib.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or plotly.graph_objects.Figure
+        A notebook shows it. `axes.figure.savefig(...)` writes the first (its figure belongs to no window), and
+        `figure.write_html(...)` the second.
+
+    Examples
+    --------
+    >>> curve = gs.predict(gs.Network("tanh", eta=1, alpha0=2), "sin", alpha=np.linspace(0.5, 3, 20), lam=0.1)
+    >>> axes = gs.plot(curve)
+    >>> len(axes.lines)
+    1
     """
     _check_dataset(dataset)
     drawing = _drawing(dataset, x, y, theory)
