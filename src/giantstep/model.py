@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from .errors import ParameterError
-from .functions import Function, as_function
+from .functions import Function, as_function, target_function
 from .groups import merge
 from .letters import Letters, as_letters
 from .losses import Loss, as_loss
@@ -111,7 +111,13 @@ class _Description:
         return kind(**{name: _restored(value) for name, value in values.items()})
 
 
-_LATER = ("steps", "rows", "reuse_batch")  # parameters that are written down only where they are used
+_LATER = (
+    "steps",
+    "rows",
+    "reuse_batch",
+    "directions",
+    "kinks",
+)  # parameters that are written down only where they are used
 
 
 class Model(_Description):
@@ -603,18 +609,27 @@ class TwoSpikes(Model):
 class Target(_Description):
     """What is to be learned: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
 
+    A target of several directions is g(z1, z2, ...) + noise·ε with z_j = θ_j·x/√d, the directions θ_j being
+    orthonormal.
+
     Parameters
     ----------
     function : str, callable or Function
-        σ*: a name, an expression in x, or a function of your own. "logistic" draws labels ±1 (see `scale`).
+        σ*: a name, an expression in x, or a function of your own. "logistic" draws labels ±1 (see `scale`). "x1 +
+        x1*x2" has two directions; "committee", "parity" and "staircase" are known by name.
     noise : number or grid
         Standard deviation of the Gaussian noise on the labels, in the step and in the readout.
     flips : float
         For labels ±1, the probability of a wrong sign. With it, the labels are the signs of the function.
     latent_noise : float
-        For labels ±1, the standard deviation of the noise that is added before the sign is taken.
+        For labels ±1, the standard deviation of the noise that is added before the sign is taken (with several
+        directions, to the function's value).
     scale : float, optional
         Of "logistic": labels are +1 with probability sigmoid(`scale`·z); errors are measured against sign(z).
+    directions : int
+        How many arguments a callable has.
+    kinks : sequence of pairs
+        Of a callable of several directions: the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps.
 
     Examples
     --------
@@ -633,6 +648,8 @@ class Target(_Description):
     flips: float = 0.0
     latent_noise: float = 0.0
     scale: float | None = None
+    directions: int = 1
+    kinks: tuple[Any, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -643,6 +660,8 @@ class Target(_Description):
             flips: float = 0.0,
             latent_noise: float = 0.0,
             scale: float | None = None,
+            directions: int = 1,
+            kinks: Sequence[tuple[Sequence[float], float]] = (),
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -650,7 +669,8 @@ class Target(_Description):
         if self.function == "logistic":
             set_(self, "scale", 1.0 if self.scale is None else self.scale)
             set_(self, "function", "sign")
-        set_(self, "function", as_function(self.function))
+        set_(self, "function", target_function(self.function, self.directions, self.kinks))
+        set_(self, "directions", self.function.directions)
         set_(self, "noise", parameter("noise", self.noise, low=0.0))
         set_(self, "flips", number("flips", self.flips, low=0.0, high=0.5))
         set_(self, "latent_noise", number("latent_noise", self.latent_noise, low=0.0))
@@ -685,8 +705,11 @@ def check_model(model: Any) -> None:
 @lru_cache(maxsize=256)
 def _is_sign(function: Function) -> bool:
     """Whether a function has the values ±1 alone."""
-    grid = np.linspace(-9.0, 9.0, 2048)  # even: 0, where a sign may be 0, is left out
-    return bool(np.all(np.abs(np.asarray(function(grid))) == 1.0))
+    if function.directions == 1:
+        grid = np.linspace(-9.0, 9.0, 2048)[None]  # even: 0, where a sign may be 0, is left out
+    else:
+        grid = np.random.default_rng(0).normal(size=(function.directions, 4096)) * 3.0
+    return bool(np.all(np.abs(np.asarray(function(*grid))) == 1.0))
 
 
 def as_target(target: Target | FunctionLike) -> Target:
