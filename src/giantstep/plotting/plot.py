@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from . import style
+from .legend import legend
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 _PREFERRED = ("alpha", "lam", "alpha0", "eta", "beta", "kappa")  # for x, among dimensions of equal length
 _NOT_CURVES = ("trial", "part")
 _MOST_CURVES = 40
-_WITHIN, _TALLEST = 8, 20  # curves up to which the legend is inside the axes, and entries in a column outside
-_COLUMN = 0.55, 0.075  # inches that a column of the legend takes, and more for each character
 
 
 class Curve(NamedTuple):
@@ -126,7 +125,7 @@ def plot(
     1
     """
     _check_dataset(dataset)
-    drawing = _drawing(dataset, x, y, theory)
+    drawing = drawing_of(dataset, x, y, theory)
     if interactive:
         if ax is not None:
             raise ParameterError(
@@ -136,6 +135,15 @@ def plot(
 
         return figure(drawing)
     with style.styled():
+        axes = drawn(drawing, ax)
+        if len(drawing.curves) > 1:
+            legend(axes, ours=ax is None)
+    return axes
+
+
+def drawn(drawing: Drawing, ax: Axes | None = None) -> Axes:
+    """The curves and what their axes say, without a legend."""
+    with style.styled():
         axes, below = _axes(ax, drawing.compared)
         count = len(drawing.curves)
         for index, (curve, line) in enumerate(zip(drawing.curves, drawing.lines, strict=True)):
@@ -143,12 +151,10 @@ def plot(
             if below is not None:
                 _draw_residuals(below, curve, drawing.x, style.look(index, count))
         _decorate(axes, below, drawing)
-        if count > 1:
-            _legend(axes, [curve.label for curve in drawing.curves], ours=ax is None)
     return axes
 
 
-def _drawing(
+def drawing_of(
     dataset: xr.Dataset, x: str | None, y: str | Sequence[str] | None, theory: xr.Dataset | None
 ) -> Drawing:
     names = _quantities(dataset, y)
@@ -299,17 +305,3 @@ def _decorate(axes: Axes, below: Axes | None, drawing: Drawing) -> None:
         reach = max(3.3, 1.1 * max(abs(edge) for edge in below.get_ylim()))
         below.set_ylim(-reach, reach)
         below.grid(visible=False)
-
-
-def _legend(axes: Axes, labels: list[str], ours: bool) -> None:
-    """Inside the axes for a few curves; for more, in a margin that is added to a figure of ours."""
-    columns = 1 + (len(labels) - 1) // (_TALLEST if ours else _WITHIN)
-    if not ours or len(labels) <= _WITHIN:
-        axes.legend(ncols=columns)
-        return
-    figure: Any = axes.figure
-    width, height = figure.get_size_inches()
-    letters = max(len(style.bare(label)) for label in labels)
-    figure.set_size_inches(width + columns * (_COLUMN[0] + _COLUMN[1] * letters), height)
-    handles, _ = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", ncols=columns)
