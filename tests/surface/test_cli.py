@@ -99,14 +99,15 @@ def test_several_steps_have_one_row_per_point_with_what_the_last_step_made():
     assert ", r = " in simulated.splitlines()[0]
 
 
-@pytest.mark.parametrize("verb", ["predict", "simulate --d 20 --trials 2"])
+@pytest.mark.parametrize("verb", ["predict", "simulate --d 20 --trials 2", "compare --d 20 --trials 2"])
 def test_answers_go_to_a_parquet_file(tmp_path, verb):
     parquet = pytest.importorskip("pyarrow.parquet")
     done = run(f"{verb} --eta 1 --alpha0 1 --alpha 1,2 --lam 0.1 --out {tmp_path}/a.parquet --format csv")
     assert done.returncode == 0, done.stderr
     table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
     printed = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [float(row["test_error"]) for row in printed] == table["test_error"]
+    column = "test_error[theory]" if "compare" in verb else "test_error"
+    assert [float(row[column]) for row in printed] == table[column]
     with pytest.raises(gs.ParameterError, match=r"a \.parquet file keeps the numbers but not the labels"):
         gs.load(tmp_path / "a.parquet")
 
