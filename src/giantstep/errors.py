@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class GiantstepError(Exception):
@@ -16,6 +16,14 @@ class GiantstepError(Exception):
     ...     print(error)
     eta = -1 is not allowed: it must be at least 0
     """
+
+    page: ClassVar[str | None] = None
+    """The page of the documentation on this kind of error; tracebacks name it below the message."""
+
+    def __init__(self, *args: object):
+        super().__init__(*args)
+        if self.page is not None:
+            self.add_note(f"(the documentation has a page on this: {self.page})")
 
 
 class ParameterError(GiantstepError, ValueError):
@@ -51,6 +59,8 @@ class ExpressionError(ParameterError):
     this is not an expression: '(' was never closed 4
     """
 
+    page = "Your own activation, target or loss"
+
     def __init__(self, reason: str, text: str, position: int = 0):
         shown, at = _excerpt(text, position)
         super().__init__(f"{reason}\n  {shown}\n  {' ' * at}^")
@@ -78,6 +88,8 @@ class ConvergenceError(GiantstepError, RuntimeError):
     ...     print(error.partial.status.item())
     numerical integration did not reach the tolerance: the quadrature_error says how far it got
     """
+
+    page = "When a point does not converge"
 
     def __init__(self, message: str, partial: Any):
         super().__init__(message)

@@ -50,9 +50,13 @@ else:
 class WorkerDied(GiantstepError, RuntimeError):
     """A worker process died while it did this job."""
 
+    page = "Questions that people ask"
+
 
 class NoWorker(GiantstepError, RuntimeError):
     """A worker process could not be started; the message says why."""
+
+    page = "Questions that people ask"
 
 
 class _Elsewhere(Exception):
