@@ -186,6 +186,12 @@ def test_a_legend_never_covers_what_is_drawn(room, trials):
     assert (ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1) == (not room)
 
 
+def test_what_does_not_depend_on_x_is_a_level_line():
+    axes = gs.plot(gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0, 2.0], gamma=1.0), "sin"), y=["upper", "linear"])
+    assert [len(line.get_xdata()) for line in axes.get_lines()] == [3, 3]
+    assert set(axes.get_lines()[1].get_ydata()) == {gs.linear_error("sin")}
+
+
 def test_what_is_not_a_dataset_is_refused_by_its_kind():
     with pytest.raises(ParameterError, match=r"is a DataArray, .* give the Dataset and y="):
         gs.plot(made({"alpha": 3}).test_error)  # type: ignore[arg-type]

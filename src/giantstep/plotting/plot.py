@@ -214,6 +214,8 @@ def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
 def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
     for name in names:
         values = dataset[name]
+        if x not in values.dims and x in dataset.coords:  # the same everywhere: a level line
+            values = values.expand_dims({x: dataset[x].values})
         others = [str(dim) for dim in values.dims if dim not in (x, *_NOT_CURVES)]
         for index in product(*(range(values.sizes[dim]) for dim in others)):
             chosen = values.isel(dict(zip(others, index, strict=True)))
