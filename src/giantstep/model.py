@@ -445,7 +445,8 @@ class SpikedRF(Model):
     r : number or grid
         Strength of the spike. With letters, neuron i has the strength r times its letter.
     gamma : number or grid
-        Alignment v·θ/d of the spike with the target, from -1 to 1.
+        Alignment v·θ/d of the spike with the target, from -1 to 1; of a target of several directions, with the first,
+        and with no other.
     c : number or grid
         Squared norm of the rows of W.
     beta : number or grid
@@ -507,7 +508,7 @@ class TwoSpikes(Model):
     strengths : pair of float
         (r1, r2).
     alignments : pair of float
-        (v1·θ/d, v2·θ/d), of the spikes with the target.
+        (v1·θ/d, v2·θ/d), of the spikes with the target; θ is the first direction of a target of several.
     left : sequence of pairs of float
         The pairs (u1, u2) that neurons may have.
     weights : sequence of float

@@ -47,15 +47,15 @@ def tune(
 ) -> xr.Dataset:
     """Hyperparameters that minimise the test error of the square loss, for every point of a grid.
 
-    ========================================================  =============================================
-    ``tune(net, y, alpha=2)``                                 the best ridge penalty
-    ``tune(net, y, alpha=2, over=("eta", "lam"))``            learning rate and penalty together
-    ``tune(net, y, budget=3, over=("eta", "lam", "split"))``  how to divide 3d samples between step and
-                                                              readout: alpha0 = split·budget,
-                                                              alpha = (1 - split)·budget
-    ``tune(net, y, budget=6, over=("eta", "lam", "split",     and between how many steps: alpha0 =
-    "steps"))``                                               split·budget/steps for each
-    ========================================================  =============================================
+    ==============================================================  ==========================================
+    ``tune(net, y, alpha=2)``                                       the best ridge penalty
+    ``tune(net, y, alpha=2, over=("eta", "lam"))``                  learning rate and penalty together
+    ``tune(net, y, budget=3, over=("eta", "lam", "split"))``        how to divide 3d samples between step and
+                                                                    readout: alpha0 = split·budget,
+                                                                    alpha = (1 - split)·budget
+    ``tune(..., budget=6, over=("eta", "lam", "split", "steps"))``  and between how many steps: alpha0 =
+                                                                    split·budget/steps for each
+    ==============================================================  ==========================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
     minima are then polished by a quasi-Newton method on exact derivatives (implicit differentiation at the
