@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from .errors import ParameterError
-from .functions import Function, as_function, target_function
+from .functions import Function, as_function, as_hyperplanes, target_function
 from .groups import merge
 from .letters import Letters, as_letters
 from .losses import Loss, as_loss
@@ -670,6 +670,7 @@ class Target(_Description):
         if self.function == "logistic":
             set_(self, "scale", 1.0 if self.scale is None else self.scale)
             set_(self, "function", "sign")
+        set_(self, "kinks", as_hyperplanes(self.kinks))
         set_(self, "function", target_function(self.function, self.directions, self.kinks))
         set_(self, "directions", self.function.directions)
         set_(self, "noise", parameter("noise", self.noise, low=0.0))

@@ -57,6 +57,6 @@ def _said(value: Any) -> str:
     if isinstance(value, tuple) and value and is_dataclass(value[0]):
         return f"[{', '.join(map(repr, value))}]"
     if isinstance(value, np.ndarray | tuple):
-        shown = [_said(number) for number in np.asarray(value).tolist()]
+        shown = [_said(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)]
         return f"[{', '.join(shown if len(shown) <= _LONG else [*shown[:2], '...', shown[-1]])}]"
     return repr(value)
