@@ -84,6 +84,7 @@ def draw(data: Data) -> Figure:
     for column, (name, (_, words)) in zip(grid.T, _TARGETS.items(), strict=True):
         learned = data[f"{name}-learned"]
         top = float(np.abs(learned["truth"]).max())
+        image = None
         for axes, values in zip(column, ("truth", "learned"), strict=False):
             shown = learned[values].transpose("x2", "x1")
             image = axes.imshow(
@@ -106,6 +107,7 @@ def draw(data: Data) -> Figure:
             )
             axes.set_xticks([-2, 0, 2])
             axes.set_yticks([-2, 0, 2] if name == "product" else [])
+        assert image is not None
         figure.colorbar(image, ax=list(column[:2]), shrink=0.5, aspect=30, pad=0.02)
         column[0].set_title(words, loc="left", fontsize=9)
         column[1].set_xlabel("$z_1$")
