@@ -90,7 +90,7 @@ class _Attempt:
 
     answers: Answers
     solution: Solution  # on the finest of the three rules
-    error: np.ndarray  # quadrature error, [U, A], that of the wrong signs apart
+    error: np.ndarray  # quadrature error that finer rules mend, [U, A], that of the wrong signs apart
     final: np.ndarray  # where nothing is gained by refining, [U, A]
     profile: Profile | None  # fields as functions of κ, for binary labels and one spike
 
@@ -173,8 +173,8 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         solutions = _on_rules(solver, rules, rectangle.start)
         solution = solutions[0]
         error = _quadrature_error(solutions, tabulated[0], solver.linear)
-        error = np.maximum(error, problem.origin.error[chunk][:, None])
-        answers = _answers(problem, chunk, solution, error)
+        inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
+        answers = _answers(problem, chunk, solution, np.maximum(error, inherited))
         if problem.law is not None:  # on a rule of their own, which refining this one does not improve
             if solution.state.modes.spikes == 1:
                 profile = profile_of(problem, chunk, solution, bulks[0], setting, tabulated[0][0].kappa[:, 0])
@@ -184,10 +184,12 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
             test, train, off = (part.reshape(error.shape) for part in signs)
             answers["test_error_01"] = test
             answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train)
-            answers["quadrature_error"] = np.where(off > _SIGNS_ACCEPTED, np.maximum(error, off), error)
+            off = np.where(off > _SIGNS_ACCEPTED, off, 0.0)
+            answers["quadrature_error"] = np.maximum(answers["quadrature_error"], off)
     limits.apply(answers)
     separable = problem.loss.margin and _separable(solution, *tabulated[0], setting)
-    final = limits.diverging | (separable & (answers["code"] == UNSOLVED))
+    hopeless = inherited > max(tolerance, ACCEPTED_ERROR)  # finer rules in κ do not mend it
+    final = limits.diverging | (separable & (answers["code"] == UNSOLVED)) | hopeless
     _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
     return _Attempt(answers, solution, error, final, profile)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..functions import Function
-from ..gaussian import UNRESOLVED, Moments, nested, points_needed, round_up, sample, tail_reach
+from ..gaussian import UNRESOLVED, Moments, nested, points_needed, resolution, round_up, sample, tail_reach
 from .labels import BinaryLaw
 from .layer import Frame
 from .rule import Rule, across_intervals
@@ -98,6 +98,11 @@ class Table:
             slope, scale = gamma[:, None], self._rho[:, None]
             self._label = _Column(target, slope, np.zeros(1), scale, rule.first, reach, symmetric=not sharp)
 
+    @property
+    def error(self) -> float:
+        """Of averages over z that were not resolved, as far as the three rules do not show it."""
+        return self._features.error
+
     def at(self, stride: int) -> tuple[Features, Label]:
         """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
         kappa, weights = self._rule.at(stride)
@@ -135,11 +140,13 @@ class _Sheet:
         self, f: Function, b: np.ndarray, biases: np.ndarray, c: np.ndarray, rule: Rule, reach: float
     ):
         self._f, self._b, self._biases, self._c, self._rule, self._reach = f, b, biases, c, rule, reach
+        self.error = 0.0  # of the averages over z, over √E f²
 
     def moments(self, stride: int) -> Moments:
         argument = self._b @ self._rule.at(stride)[0] + self._biases[:, None]  # [U, K, N]
         widest, span = float(np.sqrt(self._c.max())), float(np.abs(argument).max())
-        nodes = points_needed(self._f, round_up(widest), self._reach, round_up(span), _INNER_TOLERANCE)
+        nodes, error = resolution(self._f, round_up(widest), self._reach, round_up(span), _INNER_TOLERANCE)
+        self.error = max(self.error, error)
 
         def averages(shift: np.ndarray, c: np.ndarray) -> np.ndarray:
             pieces = max(1, shift.size * nodes // _BLOCK)
@@ -158,6 +165,8 @@ class _Column:
     Averages over z that are resolved serve all three rules in κ. Those that are not (an undeclared kink) are
     coarsened together with κ, so that their errors show in the differences between the rules.
     """
+
+    error = 0.0  # that does not show there
 
     def __init__(
         self,

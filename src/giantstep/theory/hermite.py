@@ -1,38 +1,14 @@
-"""Averages of a target over a standard normal variable: its mean, its linear part, its power."""
+"""What is left of a target beyond its linear part."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..gaussian import expectation, tail_reach
+from ..gaussian import moments
 from .labels import binary_law
 
 if TYPE_CHECKING:
-    from ..functions import Function
     from ..model import FunctionLike, Target
-
-
-class TargetMoments(NamedTuple):
-    """Averages of the noiseless target."""
-
-    mean: float  # E σ*
-    first: float  # E zσ*
-    square: float  # E σ*²
-
-
-@lru_cache(maxsize=256)
-def target_moments(f: Function) -> TargetMoments:
-    """Those of a function; one of infinite variance is an error."""
-    tail_reach(f, 1.0)
-
-    def integrand(z: np.ndarray) -> np.ndarray:
-        value = f(z)
-        return np.stack([value, z * value, value * value])
-
-    return TargetMoments(*map(float, expectation(integrand, f.breakpoints)))
 
 
 def linear_error(target: Target | FunctionLike) -> float:
@@ -41,5 +17,5 @@ def linear_error(target: Target | FunctionLike) -> float:
 
     target = as_target(target)
     law = binary_law(target)
-    moments = target_moments(target.function if law is None else law.function())
-    return moments.square - moments.first**2 - moments.mean**2
+    found, _ = moments(target.function if law is None else law.function())
+    return float(found.remainder)

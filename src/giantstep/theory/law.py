@@ -132,10 +132,13 @@ def _blurred(batches: list[Batch], noise: float, points: int) -> list[Batch]:
     low, high = finest.e[0, used].min() - 9.0 * noise, finest.e[0, used].max() + 9.0 * noise
     n = max(points, 2 ** int(np.ceil(np.log2((high - low) / (0.2 * noise)))))
     e = low + (high - low) * np.arange(1, n) / n
-    kernel = np.exp(-0.5 * ((e[:, None] - finest.e[0]) / noise) ** 2) / (np.sqrt(2.0 * np.pi) * noise)
-    density = finest.weights[0] @ kernel.T
     step = (high - low) / n
-    return [Batch(e[None, nested(s)], (s * step * density[:, nested(s)])[None]) for s in STRIDES]
+    blurred = []
+    for stride, batch in zip(STRIDES, batches, strict=True):
+        at = e[nested(stride)]
+        kernel = np.exp(-0.5 * ((at[:, None] - batch.e[0]) / noise) ** 2) / (np.sqrt(2.0 * np.pi) * noise)
+        blurred.append(Batch(at[None], (stride * step * batch.weights[0] @ kernel.T)[None]))
+    return blurred
 
 
 def stacked(batches: list[Batch]) -> Batch:
