@@ -40,6 +40,10 @@ class GiantstepWarning(UserWarning):
     """A result that stands, but that its user should know more about."""
 
 
+class LimitWarning(GiantstepWarning):
+    """The limit d = ∞ that was asked for is far from what networks of a usual size give."""
+
+
 def _excerpt(text: str, position: int, width: int = 60) -> tuple[str, int]:
     """At most `width` characters of one line of `text` around `position`, and where that lies in them."""
     line = " ".join(text.split("\n"))

@@ -33,6 +33,7 @@ UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
 
 
+_FAR = 20.0  # scale from which on a function is cut at places of its own
 _GRADE = 6.0  # power of the variable with which nodes crowd towards a rough breakpoint, at least,
 _STEEPEST = 60.0  # and at most: the fourth power of what is left must not overflow at the nodes
 _NEAR = (
@@ -148,7 +149,7 @@ def sample(
 ) -> Samples:
     """Values of f(shift + scale·z) on the finest of three nested rules, split at f's breakpoints (and `more`)."""
     shift, scale = np.asarray(shift, float), np.asarray(scale, float)
-    breakpoints = tuple(sorted({*f.breakpoints, *more}))
+    breakpoints = tuple(sorted({*f.breakpoints, *more, *_landmarks(float(scale.max(initial=0.0)))}))
     if not breakpoints:
         z, weights = line_rule(n, reach)
         return Samples(f(shift[..., None] + scale[..., None] * z), z, weights)
@@ -159,6 +160,14 @@ def sample(
         return _graded(f, breakpoints, shift, scale, cuts, n, reach)
     z, weights = piecewise_rule(cuts, n, reach)
     return Samples(f(shift[..., None, None] + scale[..., None, None] * z), z, weights)
+
+
+def _landmarks(scale: float) -> tuple[float, ...]:
+    """Places to cut at where a function is seen from so far that its bends, of size one around 0, look like jumps."""
+    if scale <= _FAR:
+        return ()
+    outward = 2.0 * 4.0 ** np.arange(math.ceil(math.log(scale, 4.0)) + 1)
+    return (0.0, *outward.tolist(), *(-outward).tolist())
 
 
 def grade(power: float) -> float:
@@ -254,6 +263,8 @@ def resolution(
 ) -> tuple[int, float]:
     """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span, or UNRESOLVED; and their error."""
     shift = np.linspace(-span, span, 41) if span > 0 else np.zeros(1)
+    if span > len(shift) * scale:  # too far apart to meet what happens around 0
+        shift = np.concatenate([shift, scale * np.linspace(-6.0, 6.0, 25)])
     error = np.inf
     for n in _LADDER:
         samples = sample(f, shift, np.full_like(shift, scale), n, reach)

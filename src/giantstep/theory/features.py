@@ -20,6 +20,7 @@ from .smoothed import tabulated
 _INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
 _SHARP = 0.5  # width in κ below which a smoothed jump of the target is cut out rather than resolved
 _LAYER = 6.0  # half-width, in standard deviations, of what is cut out
+STEEPEST = 32.0  # spike over √c up to which a smooth rule in κ resolves features, with enough intervals
 _BLOCK = 1 << 21  # function values in flight
 
 
@@ -78,11 +79,13 @@ class Table:
         total = float(np.sqrt(c + (b**2).sum(axis=-1)).max())
         own = tail_reach(activation, round_up(total))
         reach = farther * max(own, tail_reach(target, 1.0))
-        sharp = layers is not None or bool(is_sharp(target, gamma).any())
-        cuts = None
-        if sharp:
-            cuts = label_layers(target.breakpoints, gamma)
-            cuts = cuts if layers is None else np.concatenate([cuts, layers], axis=-1)
+        found = [] if layers is None else [layers]
+        if is_sharp(target, gamma).any() or layers is not None:
+            found.append(label_layers(target.breakpoints, gamma))
+        if frame.spikes == 1 and steepness(b, c).max() > STEEPEST:
+            found.append(feature_layers(b[..., 0], c, biases, reach))
+        cuts = np.concatenate(found, axis=-1) if found else None
+        sharp = cuts is not None
         across = across_intervals(b, c, points)
         self._rule = rule = Rule(points, reach, cuts, across, farther * own)
         self._c = c[:, :, None]
@@ -222,10 +225,27 @@ def is_sharp(target: Function, gamma: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(0.0, 1.0 - gamma**2)) < _SHARP * np.abs(gamma)
 
 
-def doublings(lengths: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """How often a usual number of κ intervals is doubled, [U]: features vary on the scale √c/(spike's length)."""
-    steepness = (lengths / np.sqrt(c)).max(axis=1)
-    return np.minimum(np.ceil(np.log2(np.maximum(steepness / 2.0, 1.0))), 4).astype(int)
+def steepness(b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """How fast features vary along κ, [U]: their scale is √c/(spike's length). Spikes b [U, K, S]."""
+    return (np.sqrt((b**2).sum(axis=-1)) / np.sqrt(c)).max(axis=1)
+
+
+def doublings(b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """How often a usual number of κ intervals is doubled, [U]; beyond `STEEPEST` the rule is cut instead."""
+    steep = steepness(b, c)
+    steep = np.where(steep > STEEPEST, 0.0, steep)
+    return np.ceil(np.log2(np.maximum(steep / 2.0, 1.0))).astype(int)
+
+
+def feature_layers(b: np.ndarray, c: np.ndarray, biases: np.ndarray, reach: float) -> np.ndarray:
+    """Where bκ + bias is around 0, and ever wider rims, for steep spikes b [U, K]: [U, cuts]."""
+    width = np.sqrt(c) / np.maximum(np.abs(b), 1e-300)
+    narrowest = float(width[width > 0.0].min(initial=reach))
+    count = max(1, int(np.ceil(np.log(reach / narrowest) / np.log(4.0))))
+    rims = _LAYER * 4.0 ** np.arange(count)
+    rims = np.concatenate([-rims[::-1], [0.0], rims])
+    centre = -biases / np.where(b == 0.0, np.inf, b)
+    return (centre[..., None] + width[..., None] * rims).reshape(len(b), -1)
 
 
 def evaluations_per_model(activation: Function, target: Function, points: int) -> int:

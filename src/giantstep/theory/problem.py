@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..functions import Function
 from ..losses import Loss, square
 from .bulk import Bulk
-from .features import Table, doublings, evaluations_per_model, is_sharp
+from .features import STEEPEST, Table, doublings, evaluations_per_model, is_sharp, steepness
 from .labels import BinaryLaw
 from .layer import Frame
 from .origin import Origin
@@ -91,9 +91,10 @@ class Problem:
         for chunk in _alike(self.origin.kinds):
             frame = self.frame(chunk)
             begin = _ON_A_PLANE.get(frame.spikes, points)
-            length = np.sqrt((frame.b**2).sum(axis=-1)) if frame.spikes > 1 else np.abs(frame.b[..., 0])
-            doubled = doublings(length, self.c[chunk]) * (frame.spikes == 1)
-            sharp = is_sharp(self.target, frame.gamma[:, 0])
+            doubled = doublings(frame.b, self.c[chunk]) * (frame.spikes == 1)
+            sharp = is_sharp(self.target, frame.gamma[:, 0]) + 2 * (
+                steepness(frame.b, self.c[chunk]) > STEEPEST
+            )
             for members in _alike(np.stack([doubled, sharp], axis=1)):
                 first = begin << int(doubled[members[0]])
                 cost = evaluations_per_model(self.activation, self.target, first) * len(self.weights)
@@ -113,11 +114,6 @@ class Problem:
         """Features and label of some first layers, on rules of that many κ intervals."""
         own = (self.frame(chunk), self.c[chunk], self.biases)
         return Table(self.activation, self.target, *own, points, farther, self.law, layers)
-
-    def at(self, u: int, a: int, d: float) -> Problem:
-        """One of its points alone, at another input dimension."""
-        settings = {name: getattr(self, name)[[u]][:, [a]] for name in ("alpha", "beta", "lam", "noise")}
-        return replace(self, origin=self.origin.at(np.array([u])), **settings, d=np.full((1, 1), d))
 
 
 def _alike(keys: np.ndarray) -> Iterator[np.ndarray]:

@@ -30,6 +30,7 @@ class OnRule:
     bulk: Bulk
     setting: Setting
     fineness: int
+    hopeless: np.ndarray | None = None  # points without a solution, [U, A], as a coarser rule has shown
 
     @cached_property
     def channel(self) -> Channel:
