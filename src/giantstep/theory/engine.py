@@ -21,7 +21,7 @@ from .equations.means import Setting, wobble
 from .equations.signs import WrongSigns, count_wrong_signs, wrong_signs_on_rules
 from .equations.solution import Solution
 from .equations.state import fields
-from .features import Features, Label
+from .features import STEEPEST, Features, Label, steepness
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
 from .square import scale
@@ -93,7 +93,9 @@ class _Rectangle:
     @property
     def finest(self) -> int:
         """κ intervals per piece beyond which it is not refined."""
-        return self.solver.finest(self.problem.frame(self.chunk).spikes, self.layers is not None)
+        frame = self.problem.frame(self.chunk)
+        steep = steepness(frame.b, self.problem.c[self.chunk]).max() > STEEPEST
+        return self.solver.finest(frame.spikes, self.layers is not None or bool(steep))
 
 
 @dataclass

@@ -46,7 +46,7 @@ class Solver(Protocol):
     linear: bool  # scores are linear in the label, so that responses are solved to rounding and have no bends
 
     def finest(self, spikes: int, cut: bool) -> int:
-        """κ intervals per piece at which refinement gives up; `cut`: between the cuts of thin layers."""
+        """κ intervals per piece at which refinement gives up; `cut`: between the cuts of thin or steep layers."""
         ...
 
     def restart(self, solution: Solution) -> np.ndarray | None:

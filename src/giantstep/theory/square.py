@@ -25,6 +25,7 @@ from .symmetric import Packing, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
+_FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
 _ALMOST_RIDGELESS = 1e-12  # a λ small enough to start from above when there is none
 
 
@@ -34,7 +35,7 @@ class Square:
     linear = True
 
     def finest(self, spikes: int, cut: bool) -> int:
-        return FINEST[spikes]
+        return _FINEST_CUT if cut else FINEST[spikes]
 
     def restart(self, solution: Solution) -> None:
         """On a finer rule it begins from above again: that is monotone, and costs a few steps."""
