@@ -70,6 +70,7 @@ TABLE = {
         "",
         "estimated relative error of test_error and train_loss from numerical integration",
     ),
+    "test_samples": ("", "test samples behind test_error; 0 where its average over inputs is exact"),
     "optimality": ("", "bound on the relative suboptimality of the fitted readout: its duality gap"),
     "converged": ("", "whether residual and quadrature error are within tolerance"),
     "status": ("", "what happened at this point, in words"),

@@ -15,8 +15,9 @@ from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Model, Target, as_target
 from ..provenance import provenance
-from ..theory.features import Features, Label
+from ..theory.features import Features
 from ..theory.hermite import linear_error
+from ..theory.labels import Label
 from ..theory.modes import mean_functions
 from ..theory.pose import Posed, model_grid, pose
 from ..theory.tabulated import averaged

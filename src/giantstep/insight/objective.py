@@ -141,7 +141,7 @@ class Objective:
         rules = (features, label, problem.bulks(np.array([0]))[0])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return error_and_gradient(
-                problem.activation, problem.target, problem.biases, layer, rules, setting
+                problem.activation, problem.labels.function, problem.biases, layer, rules, setting
             )
 
     def _origin(self, posed: Posed, at: dict[str, float], moved: dict[str, np.ndarray], count: int) -> Origin:

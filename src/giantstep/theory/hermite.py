@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..gaussian import moments
-from .labels import binary_law
+from .labels import OneDirection, labels_of
 
 if TYPE_CHECKING:
     from ..model import FunctionLike, Target
@@ -16,6 +16,8 @@ def linear_error(target: Target | FunctionLike) -> float:
     from ..model import as_target
 
     target = as_target(target)
-    law = binary_law(target)
-    found, _ = moments(target.function if law is None else law.function())
-    return float(found.remainder)
+    labels = labels_of(target)
+    if isinstance(labels, OneDirection):
+        return float(moments(labels.function)[0].remainder)
+    mean, along, square = labels.law.clean.moments(finer=1)
+    return square - float(along @ along) - mean**2
