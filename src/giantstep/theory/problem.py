@@ -96,9 +96,12 @@ class Problem:
         frame = self.frame(chunk)
         breaks, begin = self.labels.breakpoints(frame), _ON_A_PLANE.get(frame.spikes, points)
         doubled = doublings(frame.b, self.c[chunk]) * (frame.spikes == 1)
-        sharp = is_sharp(breaks, frame.gamma[:, 0]) + 2 * (steepness(frame.b, self.c[chunk]) > STEEPEST)
+        steep = steepness(frame.b, self.c[chunk]) > STEEPEST
+        sharp = is_sharp(breaks, frame.gamma[:, 0]) + 2 * steep
         for members in alike(np.stack([doubled, sharp], axis=1)):
             first = begin << int(doubled[members[0]])
+            if steep[members[0]]:  # there are many pieces then
+                first //= 2
             cost = evaluations_per_model(self.activation, len(breaks), first) * len(self.weights)
             across = across_intervals(frame.b[members], self.c[chunk[members]], begin)
             nodes = 2 * begin * int(np.prod(across))
