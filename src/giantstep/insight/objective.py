@@ -42,8 +42,8 @@ class Objective:
         ]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
         # derivatives are those of the isotropic bulk, and of labels that a function of the input gives
-        # and first layers with one spike, made by one step at most
-        simple = model.most_steps < 2 and model.spike_directions == 1
+        # of one direction, and first layers with one spike, made by one step at most
+        simple = model.most_steps < 2 and model.spike_directions == 1 and target.directions == 1
         self.differentiable = self.bulk == "isotropic" and not target.random_signs and simple
 
     def minimise(

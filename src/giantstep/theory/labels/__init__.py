@@ -26,6 +26,7 @@ __all__ = [
     "SeveralDirections",
     "binary_law",
     "is_sharp",
+    "joint_law",
     "label_layers",
     "labels_of",
     "pairs",
