@@ -206,7 +206,12 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     limits.apply(answers)
     separable = problem.loss.margin and _wrong_by_ones(solution, *tabulated[0], setting) < _HARDLY_EVER
     hopeless = inherited > max(tolerance, ACCEPTED_ERROR)  # finer rules in κ do not mend it
-    final = limits.diverging | (separable & (answers["code"] == UNSOLVED)) | hopeless
+    final = (
+        limits.diverging
+        | (separable & (answers["code"] == UNSOLVED))
+        | hopeless
+        | np.isnan(solution.test_error)
+    )
     _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
     _mark(answers, power(*tabulated[0]))
     return _Attempt(answers, solution, error, final, profile)
