@@ -41,7 +41,7 @@ class GiantstepWarning(UserWarning):
 
 
 class LimitWarning(GiantstepWarning):
-    """The limit d = ∞ that was asked for is far from what networks of a usual size give."""
+    """A number that is right as a limit, and far from what networks of a usual size, or real data sets, give."""
 
 
 def _excerpt(text: str, position: int, width: int = 60) -> tuple[str, int]:

@@ -129,8 +129,7 @@ def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
         _warn(
             f"the limit d = inf is out of reach of real sizes at {marked.sum()} of {marked.size} points: where"
             f" {_where(dataset, at)}, the test error is {error[at]:.4g} in the limit and {sized[at]:.4g} at"
-            f" d = {REAL_SIZE:g}; give d= to predict for a size",
-            LimitWarning,
+            f" d = {REAL_SIZE:g}; give d= to predict for a size"
         )
     if (marked := code == RARELY_SEEN).any():
         at = _worst(doubts["rare"], marked)
@@ -138,8 +137,7 @@ def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
         _warn(
             f"inputs that a million samples may not hold decide {marked.sum()} of {marked.size} points: where"
             f" {_where(dataset, at)}, {share:.0%} of the average that is the test error {error[at]:.4g} comes from"
-            " them, and real data sets give other answers; use a larger lam",
-            GiantstepWarning,
+            " them, and real data sets give other answers; use a larger lam"
         )
 
 
@@ -156,8 +154,8 @@ def _where(dataset: xr.Dataset, at: tuple[int, ...]) -> str:
     return ", ".join(f"{name} = {float(point[name]):.6g}" for name in numbers)
 
 
-def _warn(message: str, category: type[GiantstepWarning]) -> None:
-    warnings.warn(message, category, stacklevel=4)
+def _warn(message: str) -> None:
+    warnings.warn(message, LimitWarning, stacklevel=4)
 
 
 def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
