@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from giantstep.errors import ParameterError
 from giantstep.functions import Function, as_function, catalogue
-from giantstep.gaussian import Moments, moments
+from giantstep.gaussian import Moments, expectation, moments
 
 ACCURACY = 1e-10  # relative to the function's own Gaussian norm: what the theory's 1e-9 rests on
 ROUND_OFF = 1e-13  # below this the error estimate need not follow the error
@@ -277,3 +277,9 @@ def test_named_functions_are_not_rough(name):
     f = catalogue()[name]
     assert not f.powers
     assert not (f.has_derivative and f.derivative.powers)
+
+
+def test_expectations_of_arrays_split_at_breakpoints():
+    values = expectation(lambda z: np.stack([np.abs(z), np.sign(z - 1.0), z**4]), (0.0, 1.0))
+    exact = [math.sqrt(2 / math.pi), 2 * float(ndtr(-1.0)) - 1.0, 3.0]
+    assert values == pytest.approx(exact, rel=1e-13)

@@ -15,6 +15,7 @@ rules, so one set of function values yields three answers, and their differences
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -114,7 +115,7 @@ def fejer_rule(n: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     def weights(n: int) -> np.ndarray:
         """4/n sin θ_j Σ_k sin(kθ_j)/k over odd k < n, θ_j = πj/n."""
         k = np.arange(1, n)
-        return 2.0 / n * np.sin(np.pi * k / n) * dst((k % 2) / k, type=1)
+        return 2.0 / n * np.sin(np.pi * k / n) * np.asarray(dst((k % 2) / k, type=1))
 
     return -np.cos(np.pi * np.arange(1, n) / n), tuple(weights(n // stride) for stride in STRIDES)
 
@@ -261,7 +262,10 @@ def moments(
 def resolution(
     f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13
 ) -> tuple[int, float]:
-    """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span, or UNRESOLVED; and their error."""
+    """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span, or UNRESOLVED; and their error.
+
+    The error counts over √E f² there or, where f has died out, over that around 0.
+    """
     shift = np.linspace(-span, span, 41) if span > 0 else np.zeros(1)
     if span > len(shift) * scale:  # too far apart to meet what happens around 0
         shift = np.concatenate([shift, scale * np.linspace(-6.0, 6.0, 25)])
@@ -269,8 +273,11 @@ def resolution(
     for n in _LADDER:
         samples = sample(f, shift, np.full_like(shift, scale), n, reach)
         fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
-        error = float(np.max(extrapolated_error(_distance(fine, middle), _distance(middle, coarse))))
-        if error <= tolerance:
+        own = extrapolated_error(_distance(fine, middle), _distance(middle, coarse))
+        size = np.sqrt(fine.square)
+        around = size[np.abs(shift).argmin()]
+        error = float(np.max(own * size / np.maximum(np.maximum(size, around), 1e-300)))
+        if np.all(own <= tolerance):
             return n, error
     return UNRESOLVED, error
 
@@ -278,6 +285,34 @@ def resolution(
 def points_needed(f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13) -> int:
     """The first of `resolution`."""
     return resolution(f, scale, reach, span, tolerance)[0]
+
+
+def expectation(
+    g: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...] = (), tolerance: float = 1e-13
+) -> np.ndarray:
+    """E g(z) over z ~ N(0, 1) for an array-valued g (nodes last), refined until it stands still."""
+    n = 2 * _FIRST
+    reach = next((reach for reach in _LONGER_REACHES if _negligible_beyond(g, reach)), _LONGER_REACHES[-1])
+    while True:
+        z, weights = piecewise_rule(np.asarray(breakpoints, float), n, reach)
+        values = np.asarray(g(z.reshape(-1))).reshape((-1, *z.shape))
+        fine, middle, coarse = (
+            (values[..., nested(s)] * w).sum(axis=(-1, -2)) for s, w in zip(STRIDES, weights, strict=True)
+        )
+        size = np.sqrt((values**2 * weights[0]).sum(axis=(-1, -2))) + 1e-300
+        error = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
+        if np.all(error <= tolerance) or 2 * n > _LAST:
+            return fine
+        n *= 2
+
+
+def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> bool:
+    """Whether g φ has died out at ±reach, compared with its size inside."""
+    z, weights = line_rule(256, reach)
+    with np.errstate(over="ignore", invalid="ignore"):
+        inside = np.abs(np.asarray(g(z))) @ weights[0]
+        ends = np.abs(np.asarray(g(np.array([-reach, reach]))))
+        return bool(np.all(ends.max(axis=-1) * _density(reach) <= _TAIL * inside + 1e-300))
 
 
 @lru_cache(maxsize=1024)
