@@ -95,8 +95,9 @@ class _Rectangle:
     def finest(self) -> int:
         """κ intervals per piece beyond which it is not refined."""
         frame = self.problem.frame(self.chunk)
-        steep = steepness(frame.b, self.problem.c[self.chunk]).max() > STEEPEST
-        return self.solver.finest(frame.spikes, self.layers is not None or bool(steep))
+        steep = bool(steepness(frame.b, self.problem.c[self.chunk]).max() > STEEPEST)
+        own = self.solver.finest(frame.spikes, self.layers is not None or steep)
+        return min(own, self.problem.labels.finest)
 
 
 @dataclass
