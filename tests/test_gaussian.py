@@ -225,6 +225,60 @@ def test_the_remainder_of_an_almost_linear_function_has_no_cancellation():
     assert found.remainder == pytest.approx(6e-12, rel=1e-9)
 
 
+def absolute(power: float) -> float:
+    """E|z|^power."""
+    return 2.0 ** (power / 2.0) * math.gamma((power + 1.0) / 2.0) / math.sqrt(math.pi)
+
+
+@pytest.mark.parametrize("power", [0.51, 0.55, 0.6, 0.75, 0.8, 1.0, 1.3, 1.51, 2.0])
+@pytest.mark.parametrize("shape", ["abs(x)", "sign(x)*abs(x)", "max(x,0)"])
+def test_powers_and_their_unbounded_slopes_have_the_moments_of_their_closed_forms(shape, power):
+    f, share = as_function(f"{shape}**{power}"), 0.5 if "max" in shape else 1.0
+    values, off = moments(f)
+    slopes, more = moments(f.derivative)
+    assert values.square == pytest.approx(share * absolute(2 * power), rel=1e-12)
+    assert slopes.square == pytest.approx(share * power**2 * absolute(2 * power - 2), rel=1e-12)
+    if shape != "abs(x)":
+        assert slopes.mean == pytest.approx(share * power * absolute(power - 1), rel=1e-12)
+    assert off < ROUND_OFF
+    assert more < ROUND_OFF
+
+
+@pytest.mark.parametrize("power", [0.55, 0.8, 1.3])
+@pytest.mark.parametrize("shift", [1e-9, 0.4, -3.0, 3.0 + 1e-7])
+def test_shifted_powers_match_high_precision(shift, power):
+    """Also where the breakpoint lies on a fixed cut of the rule, or next to one."""
+    slopes, _ = moments(as_function(f"sign(x)*abs(x)**{power}").derivative, shift, 1.0)
+
+    def integrand(h: Any, side: float) -> Any:  # of σ'², in the distance h from the breakpoint
+        return power**2 * h ** (2 * power - 2) * mp.npdf(side * h - shift)
+
+    with mp.workdps(25):  # h = t^s leaves nothing singular
+        s = 1 / mp.mpf(2 * power - 1)
+        exact = sum(
+            mp.quad(
+                lambda t, side=side: integrand(t**s, side) * s * t ** (s - 1),
+                mp.linspace(0, 13 ** (1 / s), 24),
+            )
+            for side in (-1.0, 1.0)
+        )
+    assert slopes.square == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_a_pole_away_from_zero_is_followed_to_where_rounding_blurs_it():
+    """|x - 1|^0.6 seen from 1 is |x|^0.6 seen from 0, though next to 1 numbers are 1e-16 apart."""
+    near, _ = moments(as_function("abs(x-1)**0.6").derivative, 1.0, 1.0)
+    assert near.square == pytest.approx(0.36 * absolute(-0.8), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_named_functions_are_not_rough(name):
+    """Kinks and jumps are met by polynomials on either side: the usual rules serve them."""
+    f = catalogue()[name]
+    assert not f.powers
+    assert not (f.has_derivative and f.derivative.powers)
+
+
 def test_expectations_of_arrays_split_at_breakpoints():
     values = expectation(lambda z: np.stack([np.abs(z), np.sign(z - 1.0), z**4]), (0.0, 1.0))
     exact = [math.sqrt(2 / math.pi), 2 * float(ndtr(-1.0)) - 1.0, 3.0]

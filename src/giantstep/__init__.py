@@ -40,6 +40,7 @@ _HOME = {
     "ExpressionError": "errors",
     "GiantstepError": "errors",
     "GiantstepWarning": "errors",
+    "LimitWarning": "errors",
     "ParameterError": "errors",
 }
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from .errors import ExpressionError as ExpressionError
     from .errors import GiantstepError as GiantstepError
     from .errors import GiantstepWarning as GiantstepWarning
+    from .errors import LimitWarning as LimitWarning
     from .errors import ParameterError as ParameterError
     from .files import load as load
     from .files import save as save

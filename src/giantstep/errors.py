@@ -111,6 +111,10 @@ class GiantstepWarning(UserWarning):
     """
 
 
+class LimitWarning(GiantstepWarning):
+    """A number that is right as a limit, and far from what networks of a usual size, or real data sets, give."""
+
+
 def _excerpt(text: str, position: int, width: int = 60) -> tuple[str, int]:
     """At most `width` characters of one line of `text` around `position`, and where that lies in them."""
     line = " ".join(text.split("\n"))

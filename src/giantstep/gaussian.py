@@ -8,6 +8,8 @@ rules, so one set of function values yields three answers, and their differences
   functions under a Gaussian weight.
 - Functions with breakpoints (kinks, jumps): the line is cut there, and at two fixed points so that no piece
   is wide compared with the Gaussian; each piece has a Fejér rule (open: never evaluated on a breakpoint).
+- Breakpoints that a function leaves with a power of the distance (|x|^0.6, and its derivative, which is unbounded):
+  the nodes of both pieces crowd towards them, so that what is left to integrate is smooth.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 
 from .errors import ParameterError
 from .functions import Function
+from .functions.roughness import SMOOTH
 
 REACH = 9.0  # the normal density is 1e-18 there: enough for functions that do not grow fast
 _LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
@@ -29,6 +32,15 @@ STRIDES = (1, 2, 4)
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
 UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points was enough
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
+
+
+_FAR = 20.0  # scale from which on a function is cut at places of its own
+_GRADE = 6.0  # power of the variable with which nodes crowd towards a rough breakpoint, at least,
+_STEEPEST = 60.0  # and at most: the fourth power of what is left must not overflow at the nodes
+_NEAR = (
+    1e-9,
+    1e-250,
+)  # distance, over |b|, under which a pole is continued by its power; and that of a pole at 0
 
 
 class Moments(NamedTuple):
@@ -98,10 +110,12 @@ def line_rule(n: int, reach: float = REACH) -> tuple[np.ndarray, tuple[np.ndarra
 def fejer_rule(n: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     """Fejér's second rule on [-1, 1]: n-1 interior nodes, and weights for each stride."""
 
+    from scipy.fft import dst
+
     def weights(n: int) -> np.ndarray:
-        angle = np.pi * np.arange(1, n) / n
-        odd = np.arange(1, n, 2)
-        return 4.0 / n * np.sin(angle) * (np.sin(np.outer(angle, odd)) / odd).sum(axis=1)
+        """4/n sin θ_j Σ_k sin(kθ_j)/k over odd k < n, θ_j = πj/n."""
+        k = np.arange(1, n)
+        return 2.0 / n * np.sin(np.pi * k / n) * np.asarray(dst((k % 2) / k, type=1))
 
     return -np.cos(np.pi * np.arange(1, n) / n), tuple(weights(n // stride) for stride in STRIDES)
 
@@ -136,14 +150,92 @@ def sample(
 ) -> Samples:
     """Values of f(shift + scale·z) on the finest of three nested rules, split at f's breakpoints (and `more`)."""
     shift, scale = np.asarray(shift, float), np.asarray(scale, float)
-    breakpoints = tuple(sorted({*f.breakpoints, *more}))
+    breakpoints = tuple(sorted({*f.breakpoints, *more, *_landmarks(float(scale.max(initial=0.0)))}))
     if not breakpoints:
         z, weights = line_rule(n, reach)
         return Samples(f(shift[..., None] + scale[..., None] * z), z, weights)
     shift, scale = np.broadcast_arrays(shift, scale)
     safe = np.where(scale == 0.0, 1.0, scale)[..., None]  # a vanishing scale has no breakpoints to meet
-    z, weights = piecewise_rule((np.asarray(breakpoints) - shift[..., None]) / safe, n, reach)
+    cuts = (np.asarray(breakpoints) - shift[..., None]) / safe
+    if f.powers:
+        return _graded(f, breakpoints, shift, scale, cuts, n, reach)
+    z, weights = piecewise_rule(cuts, n, reach)
     return Samples(f(shift[..., None, None] + scale[..., None, None] * z), z, weights)
+
+
+def _landmarks(scale: float) -> tuple[float, ...]:
+    """Places to cut at where a function is seen from so far that its bends, of size one around 0, look like jumps."""
+    if scale <= _FAR:
+        return ()
+    outward = 2.0 * 4.0 ** np.arange(math.ceil(math.log(scale, 4.0)) + 1)
+    return (0.0, *outward.tolist(), *(-outward).tolist())
+
+
+def grade(power: float) -> float:
+    """The s of nodes at distances t^s from a breakpoint that f leaves as h^power.
+
+    An unbounded f is averaged with its square and, where that is finite, its fourth power: h^(kp) dh becomes
+    t^(s(kp + 1) - 1) dt, a whole power of t for the most singular of them.
+    """
+    if power == SMOOTH:
+        return 1.0
+    least = min((left for k in (2.0, 4.0) if (left := 1.0 + k * power) > 0.0), default=1.0)
+    return _GRADE if power >= 0.0 else min(_STEEPEST, math.ceil(_GRADE * least) / least)
+
+
+def _graded(
+    f: Function,
+    breakpoints: tuple[float, ...],
+    shift: np.ndarray,
+    scale: np.ndarray,
+    cuts: np.ndarray,
+    n: int,
+    reach: float,
+) -> Samples:
+    """`sample` for a rough f: every piece is halved, and the nodes of a half crowd towards its end of the piece.
+
+    Arguments are formed as breakpoint + distance. Where rounding would blur the distance, and f is unbounded, it is
+    continued by its power.
+    """
+    fixed = np.array([-reach, -reach / 3, reach / 3, reach])
+    own = np.array([f.powers.get(b, (SMOOTH, SMOOTH)) for b in breakpoints])
+    power = np.concatenate([np.full((len(fixed), 2), SMOOTH), own])  # [edges, side]
+    steep = np.array([[grade(p) for p in pair] for pair in power])
+    steep[: len(fixed)] = steep.max()  # a breakpoint may lie close by
+    shape = (*cuts.shape[:-1], len(fixed))
+    edges = np.concatenate([np.broadcast_to(fixed, shape), np.clip(cuts, -reach, reach)], axis=-1)
+    places = shift[..., None] + scale[..., None] * edges
+    met = (np.abs(cuts) < reach) & (scale != 0.0)[..., None]
+    places[..., len(fixed) :] = np.where(met, np.asarray(breakpoints), places[..., len(fixed) :])
+    order = edges.argsort(axis=-1)
+    edges, places = (np.take_along_axis(values, order, axis=-1) for values in (edges, places))
+
+    def halves(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """What belongs to the left and to the right half of each piece, [..., pieces, 2, 1]."""
+        return np.stack([left[..., :-1], right[..., 1:]], axis=-1)[..., None]
+
+    s, p = (halves(values[order, 1], values[order, 0]) for values in (steep, power))
+    edge, place = halves(edges, edges), halves(places, places)
+    side = np.array([[1.0], [-1.0]])
+    width = 0.5 * np.diff(edges, axis=-1)[..., None, None]
+    t = np.sin(0.5 * np.pi * np.arange(1, n) / n) ** 2
+    h = width * t**s
+    z = edge + side * h
+    scaled = 0.5 * width * s * t ** (s - 1.0) * _density(z)
+    distance = scale[..., None, None, None] * h
+    near = np.where(p < 0.0, np.where(place == 0.0, _NEAR[1], _NEAR[0] * np.abs(place)), 0.0)
+    values = np.asarray(f(place + side * np.maximum(distance, near)))
+    if np.any(p < 0.0):
+        inside = np.clip(distance / np.where(near > 0.0, near, 1.0), 1e-290, 1.0)
+        values = values * np.where(p < 0.0, inside**p, 1.0)
+    values = np.where(width > 0.0, values, 0.0)  # an empty piece lies on its breakpoint
+    flat = (*edges.shape[:-1], -1, n - 1)
+    _, reference = fejer_rule(n)
+    weights = tuple(
+        (scaled[..., nested(stride)] * w).reshape(*flat[:-1], len(w))
+        for stride, w in zip(STRIDES, reference, strict=True)
+    )
+    return Samples(values.reshape(flat), np.broadcast_to(z, values.shape).reshape(flat), weights)
 
 
 def moments(
@@ -167,15 +259,32 @@ def moments(
 
 
 @lru_cache(maxsize=1024)
-def points_needed(f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13) -> int:
-    """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span, or UNRESOLVED."""
+def resolution(
+    f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13
+) -> tuple[int, float]:
+    """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span, or UNRESOLVED; and their error.
+
+    The error counts over √E f² there or, where f has died out, over that around 0.
+    """
     shift = np.linspace(-span, span, 41) if span > 0 else np.zeros(1)
+    if span > len(shift) * scale:  # too far apart to meet what happens around 0
+        shift = np.concatenate([shift, scale * np.linspace(-6.0, 6.0, 25)])
+    error = np.inf
     for n in _LADDER:
         samples = sample(f, shift, np.full_like(shift, scale), n, reach)
         fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
-        if np.all(extrapolated_error(_distance(fine, middle), _distance(middle, coarse)) <= tolerance):
-            return n
-    return UNRESOLVED
+        own = extrapolated_error(_distance(fine, middle), _distance(middle, coarse))
+        size = np.sqrt(fine.square)
+        around = size[np.abs(shift).argmin()]
+        error = float(np.max(own * size / np.maximum(np.maximum(size, around), 1e-300)))
+        if np.all(own <= tolerance):
+            return n, error
+    return UNRESOLVED, error
+
+
+def points_needed(f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13) -> int:
+    """The first of `resolution`."""
+    return resolution(f, scale, reach, span, tolerance)[0]
 
 
 def expectation(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .axes import Axes
-from .errors import ConvergenceError, GiantstepWarning, ParameterError
+from .errors import ConvergenceError, GiantstepWarning, LimitWarning, ParameterError
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
 from .parameters import parameter
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
     from .model import FunctionLike, Parameter
     from .theory.pose import Posed
-    from .theory.problem import Problem
     from .theory.rows import Rows
 
 TOLERANCE = 1e-9
-_REAL_SIZE, _UNREACHABLE = 1e3, 0.03  # a usual size, and how far the limit may be from it without a warning
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-8, 1e-6  # where averages over κ have two dimensions, or more
 DIRECTIONS_TOLERANCE = {1: TOLERANCE, 2: 1e-8, 3: 1e-8, 4: 1e-6}  # by the directions that labels depend on
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
@@ -139,32 +137,51 @@ def predict(
             CONVEX_TOLERANCE if not loss.linear else max(usual, DIRECTIONS_TOLERANCE[target.directions])
         )
     answers = engine.solve(posed.problem, tolerance, progress)
-    if len(posed.problem.weights) > 1 and model.group == "letter":
-        _warn_if_unreachable(posed.problem, answers["test_error"], tolerance)
-    return _checked(_dataset(model, target, posed, answers, loss), throw)
+    doubts = {name: answers.pop(name) for name in ("sized_error", "rare")}
+    dataset = _dataset(model, target, posed, answers, loss)
+    _remark(dataset, {name: values.reshape(posed.split.shape) for name, values in doubts.items()})
+    return _checked(dataset, throw)
 
 
-def _warn_if_unreachable(problem: Problem, errors: np.ndarray, tolerance: float) -> None:
-    """Warn where several letters make the limit d = ∞ one that no real size comes near, and show both.
+def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
+    """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
+    from .theory.status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE
 
-    Their mean features are nearly collinear, so that telling them apart takes far more than thousands of dimensions.
-    One point, in the middle of the grid, stands for all.
-    """
-    from .theory import engine
-
-    u, a = (size // 2 for size in problem.alpha.shape)
-    if not np.isinf(problem.d[u, a]):
-        return
-    sized = problem.at(u, a, d=_REAL_SIZE)
-    real, limit = float(engine.solve(sized, tolerance)["test_error"][0, 0]), float(errors[u, a])
-    if abs(limit / real - 1.0) > _UNREACHABLE:
-        warnings.warn(
-            f"with these letters the limit d = inf is out of reach of real sizes: where alpha = {problem.alpha[u, a]:g}"
-            f" and lam = {problem.lam[u, a]:g}, the test error is {limit:.4g} in the limit and {real:.4g} at"
-            f" d = {_REAL_SIZE:g}; give d= to predict for a size",
-            GiantstepWarning,
-            stacklevel=3,
+    error, code = dataset["test_error"].values, dataset["code"].values
+    if (marked := code == LIMIT_ALONE).any():
+        sized = doubts["sized_error"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = _worst(np.abs(np.log(error / sized)), marked)
+        _warn(
+            f"the limit d = inf is out of reach of real sizes at {marked.sum()} of {marked.size} points: where"
+            f" {_where(dataset, at)}, the test error is {error[at]:.4g} in the limit and {sized[at]:.4g} at"
+            f" d = {REAL_SIZE:g}; give d= to predict for a size"
         )
+    if (marked := code == RARELY_SEEN).any():
+        at = _worst(doubts["rare"], marked)
+        share = doubts["rare"][at]
+        _warn(
+            f"inputs that a million samples may not hold decide {marked.sum()} of {marked.size} points: where"
+            f" {_where(dataset, at)}, {share:.0%} of the average that is the test error {error[at]:.4g} comes from"
+            " them, and real data sets give other answers; use a larger lam"
+        )
+
+
+def _worst(size: np.ndarray, marked: np.ndarray) -> tuple[int, ...]:
+    """Where `size` is largest among marked points."""
+    flat = np.where(marked, np.nan_to_num(size, nan=np.inf), -np.inf).argmax()
+    return tuple(map(int, np.unravel_index(flat, size.shape)))
+
+
+def _where(dataset: xr.Dataset, at: tuple[int, ...]) -> str:
+    """The parameters of a point, in words."""
+    point = dataset.isel(dict(zip(dataset["converged"].dims, at, strict=True)))
+    numbers = (name for name in dataset["converged"].coords if point[name].size == 1)
+    return ", ".join(f"{name} = {float(point[name]):.6g}" for name in numbers)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, LimitWarning, stacklevel=4)
 
 
 def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
@@ -275,14 +292,12 @@ def _checked(dataset: xr.Dataset, throw: bool) -> xr.Dataset:
     failed = ~dataset["converged"].values
     if not failed.any():
         return dataset
-    first = dict(zip(dataset["converged"].dims, np.argwhere(failed)[0], strict=True))
-    point = dataset.isel(first)
-    where = ", ".join(
-        f"{name} = {float(point[name]):.6g}" for name in dataset["converged"].coords if point[name].size == 1
-    )
+    first = tuple(map(int, np.argwhere(failed)[0]))
+    point = dataset.isel(dict(zip(dataset["converged"].dims, first, strict=True)))
     message = (
-        f"{failed.sum()} of {failed.size} points failed; the first at {where}: {point['status'].item()}"
-        f" (residual {float(point['residual']):.1e}, quadrature error {float(point['quadrature_error']):.1e})"
+        f"{failed.sum()} of {failed.size} points failed; the first at {_where(dataset, first)}:"
+        f" {point['status'].item()} (residual {float(point['residual']):.1e},"
+        f" quadrature error {float(point['quadrature_error']):.1e})"
     )
     if throw:
         raise ConvergenceError(message + "; the partial result is in this exception's .partial", dataset)

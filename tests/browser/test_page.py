@@ -44,11 +44,11 @@ def test_a_page_without_plotly_says_what_to_install(visit: Any, monkeypatch: pyt
 
 
 def test_a_link_restores_the_page(visit: Any) -> None:
-    page = visit("#target=He2&eta=3.5&finite=true&readout=ternary&alpha0=inf&pin=eta%3D1")
+    page = visit("#target=He2&eta=3.5&finite=false&readout=ternary&alpha0=inf&pin=eta%3D1")
     expect(page.locator("#set-target")).to_have_value("He2")
     expect(page.locator("#set-eta")).to_have_value("3.5")
     expect(page.locator("#set-alpha0")).to_have_value("inf")
-    expect(page.locator("#set-finite")).to_be_checked()
+    expect(page.locator("#set-finite")).not_to_be_checked()
     expect(page.locator(".unpin")).to_have_count(1)
     address = page.url
     page.reload()

@@ -83,8 +83,8 @@ def test_coefficients_come_letter_by_letter(visitor: Visitor) -> None:
 
 
 def test_the_optimum_is_no_worse_than_the_map(visitor: Visitor) -> None:
-    _, (area, _) = visitor.ask("landscape", SETTINGS)
-    _, (best, _) = visitor.ask("optimum", SETTINGS)
+    _, (*_, area, _) = visitor.ask("landscape", SETTINGS)  # on a busy machine progress is reported first
+    _, (*_, best, _) = visitor.ask("optimum", SETTINGS)
     assert best["best"]["error"] <= area["best"]["error"]
     assert best["best"]["error"] <= np.nanmin(np.asarray(area["test_error"], float))
 

@@ -1,6 +1,8 @@
 """How predict behaves: blocks, grids, labels, failures and warnings."""
 
 import json
+import re
+import time
 import warnings
 
 import numpy as np
@@ -208,3 +210,87 @@ def test_the_default_bulk_of_a_network_with_biases_is_the_exact_one(activation):
     assert default.drop_attrs().equals(exact.drop_attrs())
     assert "chi" in default
     assert float(np.abs(isotropic.test_error / default.test_error - 1.0).max()) > 0.01
+
+
+# numbers that real networks do not have
+
+
+def test_a_limit_that_no_size_comes_near_is_marked_and_said_once_with_both_numbers():
+    """However small the rate, at d = ∞ the all-ones direction is fitted: not at any size."""
+    rates = [0.0, 0.001, 0.1, 1.0]
+    net = gs.Network("tanh", eta=rates, alpha0=1)
+    with pytest.warns(gs.LimitWarning) as said:
+        limit = gs.predict(net, "sin", alpha=2, lam=0.1)
+    assert limit["code"].values.tolist() == [0, 6, 6, 0]
+    assert limit["converged"].all()
+    assert "give a finite d" in limit["status"].values[1]
+    sized = gs.predict(net, "sin", alpha=2, lam=0.1, d=1000)
+    assert not sized["code"].any()
+    assert len(said) == 1
+    shown = re.search(r"error is ([0-9.]+) in the limit and ([0-9.]+) at", str(said[0].message))
+    assert shown is not None
+    found = [float(part["test_error"].values[1]) for part in (limit, sized)]
+    assert [float(text) for text in shown.groups()] == pytest.approx(found, rel=1e-3)
+    assert "2 of 4 points: where eta = 0.001" in str(said[0].message)
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "loss"),
+    [
+        (gs.Network("tanh", eta=0.03, alpha0=1, steps=2), "sin", "square"),
+        (gs.SpikedRF("tanh", r=0.02, gamma=0.9), "sin", "square"),
+        (gs.SpikedRF("tanh", r=0.02, gamma=0.9), gs.Target("sign", flips=0.1), "logistic"),
+    ],
+    ids=["two steps", "a given spike", "another loss"],
+)
+def test_the_size_shown_beside_the_limit_is_that_of_the_theory_with_d(model, target, loss):
+    """To a tenth of the gap: what steps take from common rows is left out, and the rule in κ is the coarsest."""
+    with pytest.warns(gs.LimitWarning, match="at d = 1000") as said:
+        limit = gs.predict(model, target, alpha=2, lam=0.1, loss=loss)
+    shown = float(str(said[0].message).split(" at d = 1000")[0].split()[-1])
+    exact = float(gs.predict(model, target, alpha=2, lam=0.1, loss=loss, d=1000)["test_error"])
+    assert shown == pytest.approx(exact, abs=0.1 * abs(exact - float(limit["test_error"])))
+
+
+def test_averages_that_rare_inputs_make_are_marked():
+    """Ridgeless and saturating: the theory's mean is 572, and networks of any size that fits a computer give 3."""
+    net = gs.Network("tanh", eta=3, alpha0=1)
+    for d in (None, 200):
+        with pytest.warns(gs.GiantstepWarning, match="a million samples may not hold"):
+            found = gs.predict(net, "sin", alpha=0.5, lam=0, d=d)
+        assert found["code"] == 7
+        assert found["converged"]
+    two = gs.Network("tanh", eta=2, alpha0=1, steps=2)
+    with pytest.warns(gs.GiantstepWarning, match="a million samples may not hold"):
+        gs.predict(two, "sin", alpha=0.5, lam=0, d=200)
+    for quiet in ({"alpha": 0.5, "lam": 0.01}, {"alpha": 2, "lam": 0}):
+        assert gs.predict(net, "sin", d=200, **quiet)["code"] == 0
+
+
+# extreme scales
+
+
+@pytest.mark.parametrize("r", [100.0, 1e4, 1e6])
+def test_a_steep_spike_is_solved_and_approaches_a_sign(r):
+    """tanh(rκ + z) is a step of width 1/r in κ: what it misses of sign(κ) is of that order."""
+    steep = gs.predict(gs.SpikedRF("tanh", r=r, gamma=0.5), "sin", alpha=1, lam=0.1)
+    limit = gs.predict(gs.SpikedRF("tanh", r=1e9, gamma=0.5), "sin", alpha=1, lam=0.1)
+    assert float(steep["quadrature_error"]) < 1e-9
+    assert float(steep["test_error"]) == pytest.approx(float(limit["test_error"]), abs=1.0 / r)
+
+
+def test_an_activation_seen_from_afar_is_a_sign():
+    """Rows of norm s with a spike of strength s: tanh(s x) → sign(x), at a distance of order 1/s."""
+    plain = gs.predict(gs.SpikedRF("sign", r=1.0, gamma=0.8), "sin", alpha=1, lam=0.1)["test_error"]
+    for s in (1e3, 1e5):
+        far = gs.predict(gs.SpikedRF("tanh", r=s, gamma=0.8, c=s * s), "sin", alpha=1, lam=0.1)
+        assert float(far["quadrature_error"]) < 1e-9
+        assert float(far["test_error"]) == pytest.approx(float(plain), abs=3.0 / s)
+
+
+def test_separable_labels_are_recognised_on_the_coarsest_rule():
+    """The path in λ and finer rules are the dear part: none of them is walked for a point without a solution."""
+    began = time.process_time()
+    with pytest.raises(gs.ConvergenceError, match="give a finite d"):
+        gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sign", alpha=2, lam=0.1, loss="logistic")
+    assert time.process_time() - began < 3.0  # of this process; it was 14

@@ -255,8 +255,6 @@ def test_the_response_of_the_bulk_is_that_of_explicit_random_matrices():
 def test_a_limit_that_no_real_size_comes_near_is_announced_with_both_numbers():
     biased = gs.Letters((1, -0.5, 1), (0.4, 0.3, 0.3), biases=(0.0, 0.5, -0.7))
     model = gs.SpikedRF("tanh", r=1.2, gamma=0.9, beta=1.2, readout=biased)
-    with pytest.warns(
-        gs.GiantstepWarning, match=r"out of reach of real sizes.*0\.152 in the limit and 0\.16"
-    ):
+    with pytest.warns(gs.LimitWarning, match=r"out of reach of real sizes.*0\.152 in the limit and 0\.16"):
         gs.predict(model, "relu", alpha=1.3, lam=0.1)
     gs.predict(model, "relu", alpha=1.3, lam=0.1, d=400)  # a size was given: nothing to warn of

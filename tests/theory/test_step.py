@@ -56,6 +56,55 @@ def test_a_relu_layer_after_the_step_is_what_its_closed_form_says(letters):
     assert np.ravel(found.readout.c or found.c) == pytest.approx(c, rel=EXACT)
 
 
+def _absolute(power: float) -> float:
+    """E|z|^power."""
+    return 2.0 ** (power / 2.0) * math.gamma((power + 1.0) / 2.0) / math.sqrt(math.pi)
+
+
+@pytest.mark.parametrize("power", [0.51, 0.6, 0.75, 0.9, 1.4, 2.0])
+@pytest.mark.parametrize("odd", [True, False], ids=["sign(x)|x|^p", "|x|^p"])
+def test_row_norms_of_a_power_are_those_of_its_closed_form(odd, power):
+    """On sin, E sin² = (1 - e⁻²)/2; the slope p|x|^(p-1) is even for an odd power and odd for an even one."""
+    net = gs.Network(("sign(x)*" if odd else "") + f"abs(x)**{power}", eta=1.3, alpha0=0.8, beta=1.7)
+    k, output = 1.3 / 1.7, 0.0 if odd else _absolute(power)
+    square = (1.0 - math.exp(-2.0)) / 2.0 + output**2
+    whole = power**2 * _absolute(2 * power - 2)
+    s0, s1 = (power * _absolute(power - 1), 0.0) if odd else (0.0, power * _absolute(power))
+    bend = 1.0 - k * output * s1
+    c = bend**2 + k**2 / 0.8 * square * (s1**2 + whole - s0**2 - s1**2)
+    found = gs.predict(net, "sin", alpha=1, lam=0.1, bulk="isotropic")
+    assert float(found["c"]) == pytest.approx(c, rel=EXACT)
+    assert float(np.asarray(net.equivalent("sin").c)) == pytest.approx(c, rel=EXACT)
+
+
+@pytest.mark.parametrize(
+    "text", ["sqrt(max(x,0))", "sign(x)*abs(x)**0.5", "abs(x-1)**0.3", "sqrt(abs(tanh(x)))"]
+)
+def test_a_step_through_a_slope_of_infinite_variance_is_refused(text):
+    with pytest.raises(gs.ParameterError, match="infinite norm"):
+        gs.predict(gs.Network(text, eta=1, alpha0=1), "sin", alpha=1, lam=0.1, bulk="isotropic")
+    assert np.isfinite(gs.predict(gs.SpikedRF(text, r=1, gamma=0.5), "sin", alpha=1, lam=0.1)["test_error"])
+    assert np.isfinite(gs.predict(gs.Network(text, eta=0, alpha0=1), "sin", alpha=1, lam=0.1)["test_error"])
+
+
+def test_rows_whose_norms_fluctuate_without_bound_have_no_exact_bulk():
+    """The fluctuations need E σ'⁴, which is finite for powers above 3/4."""
+    with pytest.raises(gs.ParameterError, match="bulk='isotropic'"):
+        gs.predict(gs.Network("sign(x)*abs(x)**0.75", eta=1, alpha0=1), "sin", alpha=1, lam=0.1)
+    found = gs.predict(gs.Network("sign(x)*abs(x)**0.76", eta=1, alpha0=1, steps=2), "sin", alpha=1, lam=0.1)
+    assert float(found["quadrature_error"]) < 1e-9
+
+
+def test_integrals_of_a_step_that_are_not_resolved_fail_the_point_and_say_so():
+    """A slope with ten thousand undeclared jumps: no rule resolves it, and nothing pretends to."""
+    wild = gs.Function(np.tanh, lambda x: 1.0 + np.sign(np.sin(1e4 * x)))
+    net = gs.Network(wild, eta=1, alpha0=1)
+    with pytest.raises(gs.ConvergenceError, match="integration"):
+        gs.predict(net, "sin", alpha=1, lam=0.1)
+    with pytest.warns(gs.GiantstepWarning, match="not resolved"):
+        net.equivalent("sin")
+
+
 def test_the_equivalent_of_a_network_with_biases_has_the_network_s_errors():
     letters = gs.Letters((-0.5, 1.5), (0.3, 0.7), biases=(-0.6, 0.9))
     net = gs.Network("relu", eta=0.8, alpha0=2.0, beta=1.2, readout=letters)

@@ -261,7 +261,7 @@ class Settings:
         hint="of the simulation",
         more=True,
     )
-    finite: bool = _set(False, _SIZE, "Theory at this d", more=True)
+    finite: bool = _set(True, _SIZE, "Theory at this d", more=True)
     trials: int = _set(10, _SIZE, "Trials", low=2, high=100, short=True, more=True)
     seed: int = _set(0, _SIZE, "Seed", low=0, high=2**31, short=True, more=True)
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import ParameterError
 from .elementary import Parity
 from .parity import observed_parity
+from .roughness import powers
 
 
 class Function:
@@ -127,6 +128,11 @@ class Function:
     def breakpoints(self) -> tuple[float, ...]:
         """Where the function or its derivative jumps, sorted."""
         return self._breakpoints
+
+    @cached_property
+    def powers(self) -> dict[float, tuple[float, float]]:
+        """With which power of the distance it leaves a breakpoint to the left and right, where no polynomial does."""
+        return powers(self, self.breakpoints)
 
     @property
     def has_derivative(self) -> bool:

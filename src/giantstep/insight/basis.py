@@ -15,7 +15,7 @@ from ..model import SpikedRF
 from ..parameters import parameter
 from ..provenance import provenance
 from ..theory.features import coefficient_moments
-from ..theory.slopes import at_rest
+from ..theory.slopes import at_rest, has_moment
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,7 +104,8 @@ def hermite(function: Function) -> Hermite:
     spread = None
     if function.has_derivative:
         slopes, _ = at_rest(function, np.zeros(1), 1.0)
-        spread = float(slopes.s1[0, 0] ** 2 + slopes.n2[0, 0])
+        finite = has_moment(function.derivative, 2)
+        spread = float(slopes.s1[0, 0] ** 2 + slopes.n2[0, 0]) if finite else np.inf
     return Hermite(float(found.mean), float(found.first), float(found.second), float(found.square), spread)
 
 

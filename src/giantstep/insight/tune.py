@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError
+from ..errors import GiantstepWarning, LimitWarning, ParameterError
 from ..model import Network, SpikedRF, Target, as_target, check_model
 from ..parameters import parameter
 from ..prediction import predict
 from ..provenance import provenance
+from ..theory.status import NOTABLE, REAL_SIZE
 from .bounds_over import rate_of_unit_spike
 from .objective import Objective
 
@@ -115,13 +116,17 @@ def tune(
     sizes = [error.sizes[dim] for dim in others]
     names = ["best_error", *(f"best_{name}" for name in over), "slope", "at_end"]
     columns = {name: np.empty(sizes) for name in names}
+    sized = np.full(sizes, np.nan)  # the best error at a usual size, where it is that of the limit
     for index in np.ndindex(*sizes):
         point = error.isel(dict(zip(others, index, strict=True)))
         at = {name: float(point[name]) for name in objective.fixed}
         best, where = _polished(point.values, [axes[name] for name in over], at, objective)
         slope, at_end = objective.stationarity(at, where, [axes[name] for name in over])
+        if np.isinf(at.get("d", np.inf)):
+            sized[index] = objective.error(at | {"d": REAL_SIZE}, np.array(where))
         for name, value in zip(names, [best, *where, slope, at_end], strict=True):
             columns[name][index] = value
+    _remark(columns["best_error"], sized)
     found = error.to_dataset(name="landscape").assign(
         {
             name: (others, values if name != "at_end" else values.astype(bool))
@@ -137,6 +142,21 @@ def tune(
         found = _best_number(found)
     attrs = provenance("tune", model, target, bulk=objective.bulk)
     return found.assign_attrs(attrs, over=" ".join(every))
+
+
+def _remark(best: np.ndarray, sized: np.ndarray) -> None:
+    """Warn of optima that real networks do not have: once, with the numbers of the worst."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = np.nan_to_num(np.abs(best / sized - 1.0))
+    if (far := gap > NOTABLE).any():
+        at = np.unravel_index(gap.argmax(), gap.shape)
+        warnings.warn(
+            f"{far.sum()} of {far.size} optima are those of the limit d = inf alone, out of reach of real sizes: the"
+            f" test error there is {best[at]:.4g} in the limit and {sized[at]:.4g} at d = {REAL_SIZE:g}; give d= to"
+            " tune for a size",
+            LimitWarning,
+            stacklevel=3,
+        )
 
 
 def _best_number(found: xr.Dataset) -> xr.Dataset:

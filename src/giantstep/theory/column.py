@@ -17,6 +17,8 @@ class Column:
     coarsened together with κ, so that their errors show in the differences between the rules.
     """
 
+    error = 0.0  # that does not show there
+
     def __init__(
         self,
         f: Function,

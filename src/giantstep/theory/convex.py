@@ -47,7 +47,9 @@ class Convex:
         return solution.start
 
     def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
-        return solve(rule.features, rule.label, rule.bulk, rule.channel, rule.setting, thorough, start)
+        return solve(
+            rule.features, rule.label, rule.bulk, rule.channel, rule.setting, thorough, start, rule.hopeless
+        )
 
 
 class _Problem:
@@ -64,6 +66,7 @@ class _Problem:
         self.rows = np.repeat(np.arange(U), A)
         N, k = self.averages.phi.shape[-1], bulk.modes.signals
         self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
+        self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))
 
     def fields(self, state: State) -> tuple[np.ndarray, ...]:
         """M, P, V and q on the κ nodes, [U, A, N]."""
@@ -80,6 +83,11 @@ class _Problem:
     def mean(self, values: np.ndarray) -> np.ndarray:
         """E over κ of [U·A, N] as [U, A]."""
         return self.averages.mean(values.reshape(*self.shape, -1))
+
+    def due_to_rare(self, error: np.ndarray) -> np.ndarray:
+        """Share of the test error due to rare inputs, with the scores of the last step that was taken."""
+        fit = self._scores[Scores._fields.index("F2")].reshape(*self.shape, -1)
+        return self.averages.due_to_rare(error, self.setting.ratio * fit, self._tangent)
 
     def step(self, x: np.ndarray, active: np.ndarray) -> np.ndarray:
         """The map on vectors [U·A, n]; only `active` points are looked at anew."""
@@ -115,7 +123,7 @@ class _Problem:
             (ratio[..., None] * averages.on_mu1(scores.Dy)).reshape(U, A, -1),
             ratio[..., 0] * averages.size,
         )
-        tangent = total_tangent(response)
+        self._tangent = tangent = total_tangent(response)
         noise = apply(tangent, ratio * averages.hats(scores.F2))
         norms = noise + signal_norms(bulk, response, tangent, means)
         return State(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
@@ -152,19 +160,24 @@ def solve(
     setting: Setting,
     thorough: bool = True,
     start: np.ndarray | None = None,
+    hopeless: np.ndarray | None = None,
 ) -> Solution:
     """All order parameters and errors; `start` is that of another solution, such as a coarser rule's.
 
-    A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no last resort.
+    A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no last resort. No effort
+    is spent on `hopeless` points, which stay unsolved.
     """
     tolerance = _TOLERANCE if thorough else _ROUGH_TOLERANCE
     problem = _Problem(features, bulk, channel, setting)
     x = problem.cold() if start is None else start
     found = FixedPoint(x.reshape(problem.rows.size, -1).copy(), *_unknown(problem.rows.size))
+    skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
+    found.residual[skipped] = 0.0
     _search(problem, found, tolerance)
     for easy in (_WEAK, _STRONG) if thorough else ():
         if np.any(found.residual > tolerance):
             _continue_in_lam(problem, found, tolerance, easy)
+    found.residual[skipped] = np.inf
     return _fit(problem, label, found)
 
 
@@ -219,4 +232,5 @@ def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
         evaluations=found.evaluations.reshape(problem.shape),
         start=x,
         tail=problem.averages.tail(R),
+        rare=problem.due_to_rare(R),
     )

@@ -21,12 +21,23 @@ from .equations.means import Setting, wobble
 from .equations.signs import WrongSigns, count_wrong_signs, wrong_signs_on_rules
 from .equations.solution import Solution
 from .equations.state import fields
-from .features import Features
+from .features import STEEPEST, Features, steepness
 from .labels import BinaryLaw, Label
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
 from .square import scale
-from .status import CONVERGED, FAILED, IMPRECISE, RARE_INPUTS, SEPARABLE, UNSOLVED
+from .status import (
+    CONVERGED,
+    FAILED,
+    IMPRECISE,
+    LIMIT_ALONE,
+    NOTABLE,
+    RARE_INPUTS,
+    RARELY_SEEN,
+    REAL_SIZE,
+    SEPARABLE,
+    UNSOLVED,
+)
 from .symmetric import packing
 
 RESIDUAL_TOLERANCE = 1e-9
@@ -37,6 +48,7 @@ _NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error cou
 _HARDLY_EVER = (
     1e-2  # share of samples; also the training loss, over E σ*², under which its error counts as absolute
 )
+_NEVER = 1e-6  # the same for labels that are separable
 _LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
 _LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
 _SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails a point
@@ -82,7 +94,9 @@ class _Rectangle:
     @property
     def finest(self) -> int:
         """κ intervals per piece beyond which it is not refined."""
-        own = self.solver.finest(self.problem.frame(self.chunk).spikes, self.layers is not None)
+        frame = self.problem.frame(self.chunk)
+        steep = bool(steepness(frame.b, self.problem.c[self.chunk]).max() > STEEPEST)
+        own = self.solver.finest(frame.spikes, self.layers is not None or steep)
         return min(own, self.problem.labels.finest)
 
 
@@ -92,7 +106,7 @@ class _Attempt:
 
     answers: Answers
     solution: Solution  # on the finest of the three rules
-    error: np.ndarray  # quadrature error, [U, A], that of the wrong signs apart
+    error: np.ndarray  # quadrature error that finer rules mend, [U, A], that of the wrong signs apart
     final: np.ndarray  # where nothing is gained by refining, [U, A]
     profile: Profile | None  # fields as functions of κ, for binary labels and one spike
 
@@ -175,8 +189,9 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         solutions = _on_rules(solver, rules, rectangle.start)
         solution = solutions[0]
         error = _quadrature_error(solutions, tabulated[0], solver.linear)
-        error = np.maximum(error, problem.origin.error[chunk][:, None])
-        answers = _answers(problem, chunk, solution, error)
+        inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
+        answers = _answers(problem, chunk, solution, np.maximum(error, inherited))
+        answers["sized_error"] = _sized_error(solver, rules[-1], solutions)
         if problem.labels.binary:  # on a rule of their own, which refining this one does not improve
             law = problem.labels.law
             if solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
@@ -187,11 +202,19 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
             test, train, off = (part.reshape(error.shape) for part in signs)
             answers["test_error_01"] = test
             answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train)
-            answers["quadrature_error"] = np.where(off > _SIGNS_ACCEPTED, np.maximum(error, off), error)
+            off = np.where(off > _SIGNS_ACCEPTED, off, 0.0)
+            answers["quadrature_error"] = np.maximum(answers["quadrature_error"], off)
     limits.apply(answers)
-    separable = problem.loss.margin and _separable(solution, *tabulated[0], setting)
-    final = limits.diverging | (separable & (answers["code"] == UNSOLVED))
+    separable = problem.loss.margin and _wrong_by_ones(solution, *tabulated[0], setting) < _HARDLY_EVER
+    hopeless = inherited > max(tolerance, ACCEPTED_ERROR)  # finer rules in κ do not mend it
+    final = (
+        limits.diverging
+        | (separable & (answers["code"] == UNSOLVED))
+        | hopeless
+        | np.isnan(solution.test_error)
+    )
     _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
+    _mark(answers, power(*tabulated[0]))
     return _Attempt(answers, solution, error, final, profile)
 
 
@@ -199,6 +222,10 @@ def _on_rules(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> 
     """Solutions on the three rules, finest first; found from coarse to fine, each starting from the last."""
     solutions: list[Solution] = []
     for rule, stride in zip(reversed(rules), reversed(STRIDES), strict=True):
+        if solutions and rule.problem.loss.margin:
+            unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
+            never = _wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
+            rule = replace(rule, hopeless=unsolved & never)
         solutions.insert(0, solver.solve(rule, start, thorough=stride == 1))
         start = solutions[0].start
     return solutions
@@ -218,11 +245,11 @@ def _wrong_signs(rules: list[OnRule], solutions: list[Solution]) -> WrongSigns:
     return wrong_signs_on_rules(points, rows)
 
 
-def _separable(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
-    """Where the sign of the all-ones field alone, Σ μ0 m, is the right label for almost every κ, at d = ∞."""
+def _wrong_by_ones(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
+    """Share of labels that the sign of the all-ones field alone, Σ μ0 m, gets wrong at d = ∞; ∞ elsewhere."""
     field = solution.state.m @ features.mu0
     wrong = 0.5 * (1.0 - np.sign(field) * label.t0[:, None])
-    return np.isinf(setting.d) & ((wrong * features.weights[:, None]).sum(axis=-1) < _HARDLY_EVER)
+    return np.where(np.isinf(setting.d), (wrong * features.weights[:, None]).sum(axis=-1), np.inf)
 
 
 def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label], linear: bool) -> np.ndarray:
@@ -231,12 +258,11 @@ def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label],
     One quantity alone may agree on two rules by accident, its error changing sign between them. The responses
     join in where they are solved to rounding, so that their differences are the quadrature's.
     """
-    features, label = finest
-    power = (features.weights * label.t2).sum(axis=-1)[:, None]
+    typical = power(*finest)
     error = solutions[0].tail.copy()
     for name, least in _MONITORED:
         fine, middle, coarse = (getattr(s, name) for s in solutions)
-        size = np.maximum(np.abs(fine), least * power) + 1e-300
+        size = np.maximum(np.abs(fine), least * typical) + 1e-300
         found = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
         error = np.maximum(error, found + solutions[0].tail)
     if linear:
@@ -245,6 +271,26 @@ def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label],
         last, previous = ((np.abs(a - b) / size).max(axis=-1) for a, b in ((fine, middle), (middle, coarse)))
         error = np.maximum(error, extrapolated_error(last, previous))
     return np.where(np.isfinite(error), error, np.inf)
+
+
+def power(features: Features, label: Label) -> np.ndarray:
+    """E σ*², [U, 1]."""
+    return (features.weights * label.t2).sum(axis=-1)[:, None]
+
+
+def _sized_error(solver: Solver, coarse: OnRule, solutions: list[Solution]) -> np.ndarray:
+    """The test error at a usual size where d = ∞ was asked for, [U, A]; the effect of size as on the coarsest rule.
+
+    For the square loss only the means are solved anew, since responses do not depend on d. What steps take from the
+    rows in common is left out: it is a correction to the effect, and dear after several steps.
+    """
+    limit = np.isinf(coarse.setting.d)
+    if not limit.any():
+        return solutions[0].test_error
+    size = np.where(limit, REAL_SIZE, coarse.setting.d)
+    setting = replace(coarse.setting, d=size)
+    sized = solver.solve(replace(coarse, setting=setting), solutions[-1].start, thorough=False)
+    return solutions[0].test_error + (sized.test_error - solutions[-1].test_error)
 
 
 def _answers(problem: Problem, chunk: np.ndarray, solution: Solution, error: np.ndarray) -> Answers:
@@ -267,6 +313,7 @@ def _answers(problem: Problem, chunk: np.ndarray, solution: Solution, error: np.
         "q2": pack.vector(state.q),
         "V1": pack.matrix(state.V),
         "V2": pack.vector(state.V),
+        "rare": solution.rare,
         "residual": solution.residual,
         "quadrature_error": error,
         "code": np.where(failed, UNSOLVED, CONVERGED).astype(np.int8),
@@ -280,3 +327,12 @@ def _judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, to
     code[imprecise] = IMPRECISE
     code[np.isin(code, (UNSOLVED, IMPRECISE)) & separable] = SEPARABLE
     code[np.isin(code, FAILED) & interpolates] = RARE_INPUTS
+
+
+def _mark(answers: Answers, typical: np.ndarray) -> None:
+    """Say of a solved point that its number is not what real networks give; `typical` is E σ*²."""
+    code, limit = answers["code"], answers["test_error"]
+    size = np.maximum(np.abs(answers["sized_error"]), _NEARLY_ZERO * typical)
+    far = np.abs(limit - answers["sized_error"]) > NOTABLE * size
+    code[(code == CONVERGED) & far] = LIMIT_ALONE
+    code[np.isin(code, (CONVERGED, LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import GiantstepWarning, ParameterError
 from ..letters import Letters
 from ..model import SpikedRF
 from .features import Features
@@ -20,6 +21,8 @@ from .tabulated import averaged
 if TYPE_CHECKING:
     from ..model import Network, Target
     from .problem import Problem
+
+_ACCEPTED_ERROR = 1e-6
 
 
 class Spiked(NamedTuple):
@@ -59,8 +62,15 @@ def network_errors(problem: Problem, tolerance: float = 1e-10) -> np.ndarray:
 def equivalent(net: Network, target: Target) -> SpikedRF:
     """The spiked random features model with the network's spike, alignment and row norms."""
     grid = model_grid(net, target)
-    posed = pose(net, target, grid)
+    posed = pose(net, target, grid, "isotropic")
     layer = posed.origin.layer
+    if (reached := float(posed.origin.error.max(initial=0.0))) > _ACCEPTED_ERROR:
+        warnings.warn(
+            f"the integrals behind this spike and these row norms were not resolved: their relative error is about"
+            f" {reached:.1e}; name the breakpoints of a function of your own, Function(f, derivative, breakpoints=...)",
+            GiantstepWarning,
+            stacklevel=3,
+        )
     if layer.spikes.max() > 1:
         raise ParameterError(
             "after several steps the letters' spikes point in different directions: there is no SpikedRF with one"

@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..functions import Function
-from ..gaussian import Moments, points_needed, round_up, sample, tail_reach
+from ..gaussian import Moments, resolution, round_up, sample, tail_reach
 from .column import INNER_TOLERANCE, Column
-from .labels import Label, Labels, is_sharp, label_layers
+from .labels import LAYER, Label, Labels, is_sharp, label_layers
 from .layer import Frame
 from .rule import Rule, across_intervals
 from .smoothed import tabulated
 
+STEEPEST = 32.0  # spike over √c up to which a smooth rule in κ resolves features, with enough intervals
 _BLOCK = 1 << 21  # function values in flight
 
 
@@ -61,11 +62,13 @@ class Table:
         total = float(np.sqrt(c + (b**2).sum(axis=-1)).max())
         own = tail_reach(activation, round_up(total))
         reach, breaks = farther * max(own, labels.reach), labels.breakpoints(frame)
-        sharp = layers is not None or bool(is_sharp(breaks, gamma).any())
-        cuts = None
-        if sharp:
-            cuts = label_layers(breaks, gamma)
-            cuts = cuts if layers is None else np.concatenate([cuts, layers], axis=-1)
+        found = [] if layers is None else [layers]
+        if layers is not None or is_sharp(breaks, gamma).any():
+            found.append(label_layers(breaks, gamma))
+        if frame.spikes == 1 and steepness(b, c).max() > STEEPEST:
+            found.append(feature_layers(b[..., 0], c, biases, reach))
+        cuts = np.concatenate(found, axis=-1) if found else None
+        sharp = cuts is not None
         across = across_intervals(b, c, points)
         self._rule = rule = Rule(points, reach, cuts, across, farther * own)
         self._c = c[:, :, None]
@@ -77,6 +80,11 @@ class Table:
         else:
             self._features = _Sheet(activation, b, biases, c, rule, own)
         self._labels = labels.given(frame, rule, points, reach)
+
+    @property
+    def error(self) -> float:
+        """Of averages over z that were not resolved, as far as the three rules do not show it."""
+        return self._features.error
 
     def at(self, stride: int) -> tuple[Features, Label]:
         """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
@@ -92,11 +100,13 @@ class _Sheet:
         self, f: Function, b: np.ndarray, biases: np.ndarray, c: np.ndarray, rule: Rule, reach: float
     ):
         self._f, self._b, self._biases, self._c, self._rule, self._reach = f, b, biases, c, rule, reach
+        self.error = 0.0  # of the averages over z, over √E f²
 
     def moments(self, stride: int) -> Moments:
         argument = self._b @ self._rule.at(stride)[0] + self._biases[:, None]  # [U, K, N]
         widest, span = float(np.sqrt(self._c.max())), float(np.abs(argument).max())
-        nodes = points_needed(self._f, round_up(widest), self._reach, round_up(span), INNER_TOLERANCE)
+        nodes, error = resolution(self._f, round_up(widest), self._reach, round_up(span), INNER_TOLERANCE)
+        self.error = max(self.error, error)
 
         def averages(shift: np.ndarray, c: np.ndarray) -> np.ndarray:
             pieces = max(1, shift.size * nodes // _BLOCK)
@@ -119,10 +129,27 @@ def features_at(
     return Features(kappa[:, None], np.ones_like(kappa), *coefficients)
 
 
-def doublings(lengths: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """How often a usual number of κ intervals is doubled, [U]: features vary on the scale √c/(spike's length)."""
-    steepness = (lengths / np.sqrt(c)).max(axis=1)
-    return np.minimum(np.ceil(np.log2(np.maximum(steepness / 2.0, 1.0))), 4).astype(int)
+def steepness(b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """How fast features vary along κ, [U]: their scale is √c/(spike's length). Spikes b [U, K, S]."""
+    return (np.sqrt((b**2).sum(axis=-1)) / np.sqrt(c)).max(axis=1)
+
+
+def doublings(b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """How often a usual number of κ intervals is doubled, [U]; beyond `STEEPEST` the rule is cut instead."""
+    steep = steepness(b, c)
+    steep = np.where(steep > STEEPEST, 0.0, steep)
+    return np.ceil(np.log2(np.maximum(steep / 2.0, 1.0))).astype(int)
+
+
+def feature_layers(b: np.ndarray, c: np.ndarray, biases: np.ndarray, reach: float) -> np.ndarray:
+    """Where bκ + bias is around 0, and ever wider rims, for steep spikes b [U, K]: [U, cuts]."""
+    width = np.sqrt(c) / np.maximum(np.abs(b), 1e-300)
+    narrowest = float(width[width > 0.0].min(initial=reach))
+    count = max(1, int(np.ceil(np.log(reach / narrowest) / np.log(4.0))))
+    rims = LAYER * 4.0 ** np.arange(count)
+    rims = np.concatenate([-rims[::-1], [0.0], rims])
+    centre = -biases / np.where(b == 0.0, np.inf, b)
+    return (centre[..., None] + width[..., None] * rims).reshape(len(b), -1)
 
 
 def evaluations_per_model(activation: Function, breaks: int, points: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..functions import Function
 from ..losses import Loss, square
 from .bulk import Bulk
-from .features import Table, doublings, evaluations_per_model
+from .features import STEEPEST, Table, doublings, evaluations_per_model, steepness
 from .labels import Labels, is_sharp
 from .layer import Frame, alike
 from .origin import Origin
@@ -95,11 +95,13 @@ class Problem:
         """Those of first layers of one kind that share tables."""
         frame = self.frame(chunk)
         breaks, begin = self.labels.breakpoints(frame), _ON_A_PLANE.get(frame.spikes, points)
-        length = np.sqrt((frame.b**2).sum(axis=-1)) if frame.spikes > 1 else np.abs(frame.b[..., 0])
-        doubled = doublings(length, self.c[chunk]) * (frame.spikes == 1)
-        sharp = is_sharp(breaks, frame.gamma[:, 0])
+        doubled = doublings(frame.b, self.c[chunk]) * (frame.spikes == 1)
+        steep = steepness(frame.b, self.c[chunk]) > STEEPEST
+        sharp = is_sharp(breaks, frame.gamma[:, 0]) + 2 * steep
         for members in alike(np.stack([doubled, sharp], axis=1)):
             first = begin << int(doubled[members[0]])
+            if steep[members[0]]:  # there are many pieces then
+                first //= 2
             cost = evaluations_per_model(self.activation, len(breaks), first) * len(self.weights)
             across = across_intervals(frame.b[members], self.c[chunk[members]], begin)
             nodes = 2 * begin * int(np.prod(across))
@@ -114,8 +116,3 @@ class Problem:
         """Features and label of some first layers, on rules of that many κ intervals."""
         own = (self.frame(chunk), self.c[chunk], self.biases)
         return Table(self.activation, self.labels, *own, points, farther, layers)
-
-    def at(self, u: int, a: int, d: float) -> Problem:
-        """One of its points alone, at another input dimension."""
-        settings = {name: getattr(self, name)[[u]][:, [a]] for name in ("alpha", "beta", "lam", "noise")}
-        return replace(self, origin=self.origin.at(np.array([u])), **settings, d=np.full((1, 1), d))

@@ -22,6 +22,7 @@ from .bulk import Bulk
 from .modes import Modes
 from .origin import Origin
 from .sampled import sampled_bulk
+from .slopes import check_moment
 from .training import POINTS
 
 NAMES = ("isotropic", "exact", "sampled", "orthogonal")
@@ -39,6 +40,10 @@ class Rows(ABC):
     def width(self, origin: Origin) -> int:
         """Array elements in flight per grid point."""
         return 64
+
+    def error(self, origin: Origin) -> np.ndarray:
+        """That of the integrals behind first layers with such rows, which no rule shows, [U]."""
+        return origin.error
 
     @abstractmethod
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
@@ -67,6 +72,10 @@ class Exact(Rows):
     def width(self, origin: Origin) -> int:
         K = len(origin.neurons.values)
         return POINTS * (K * (1 if origin.neurons.activation.parity == "odd" else 2)) ** 2
+
+    def error(self, origin: Origin) -> np.ndarray:
+        assert origin.training is not None
+        return np.maximum(origin.error, origin.training.row_error)
 
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
         assert origin.training is not None
@@ -147,6 +156,13 @@ def _check_trained(name: str, origin: Origin) -> None:
     if origin.training is None:
         raise ParameterError(
             f"bulk = {name!r} is that of a trained Network; a SpikedRF has the isotropic one"
+        )
+    if origin.training.taken.any():
+        check_moment(
+            origin.neurons.activation,
+            4,
+            f"row norms after a step fluctuate too much for bulk = {name!r}",
+            "use bulk='isotropic', or an activation that is smoother there (a power above 3/4)",
         )
 
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import ParameterError
 from ..functions import Function
-from ..gaussian import STRIDES, extrapolated_error, points_needed, round_up, sample, tail_reach
+from ..gaussian import REACH, STRIDES, extrapolated_error, resolution, round_up, sample, tail_reach
 from .smoothed import tabulated
 
 _TOLERANCE = 1e-13
 _FIRST, _LAST = 64, 8192  # points per piece
 _INNER_TOLERANCE = 1e-12
 _BLOCK = 1 << 16  # function values in flight
+_FAINT = 1e-3  # of a slope, under which what is left of it beyond a line has an absolute error
+_INTEGRABLE = 1e-6  # how far a power must be from -1, over which it is integrable, to be told from it
 
 
 class MeanSlopes(NamedTuple):
@@ -55,17 +59,26 @@ class Slopes(NamedTuple):
         return Slopes(*(part[..., nodes] for part in self))
 
 
-def at_rest(activation: Function, biases: np.ndarray, c: float) -> tuple[Slopes, float]:
-    """Those of neurons without a spike, [K, 1], and the error of their integrals over √E of their squares."""
+class Errors(NamedTuple):
+    """Of averages, over their natural size."""
+
+    means: float  # of those in `MeanSlopes`
+    all: float
+
+
+def at_rest(activation: Function, biases: np.ndarray, c: float) -> tuple[Slopes, Errors]:
+    """Those of neurons without a spike, [K, 1], and the errors of their integrals."""
     columns = [_at_rest(activation, float(bias), c) for bias in biases]
     parts = (
         np.array([[value] for value in part]) for part in zip(*(found for found, _ in columns), strict=True)
     )
-    return Slopes(*parts), max(error for _, error in columns)
+    return Slopes(*parts), Errors(
+        *(max(part) for part in zip(*(errors for _, errors in columns), strict=True))
+    )
 
 
 @lru_cache(maxsize=256)
-def _at_rest(activation: Function, bias: float, c: float) -> tuple[tuple[float, ...], float]:
+def _at_rest(activation: Function, bias: float, c: float) -> tuple[tuple[float, ...], Errors]:
     reach = _reach(activation, np.sqrt(c), abs(bias))
     n = _FIRST
     while True:
@@ -73,12 +86,30 @@ def _at_rest(activation: Function, bias: float, c: float) -> tuple[tuple[float, 
             _averages(activation, np.array([bias]), np.array([c]), n, reach, stride) for stride in STRIDES
         ]
         fine, middle, coarse = (np.array(one)[:, 0] for one in found)
-        # a product of powers is as large as the powers themselves, which a parity may cancel
-        size = np.sqrt(np.maximum(fine[1] ** 2 + c * fine[2] ** 2 + fine[3], 1e-300))
-        error = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)[1:4].max()
-        if error <= _TOLERANCE or 2 * n > _LAST:
-            return tuple(map(float, _exact_zeros(activation, bias, fine))), float(error)
+        with np.errstate(invalid="ignore"):  # what is infinite has no error
+            last, previous = (
+                np.abs(a - b) / _sizes(Slopes(*fine), c) for a, b in pairwise((fine, middle, coarse))
+            )
+        error = np.where(np.isfinite(fine), extrapolated_error(last, previous), 0.0)
+        errors = Errors(float(error[: len(MeanSlopes._fields)].max()), float(error.max()))
+        if errors.all <= _TOLERANCE or 2 * n > _LAST:
+            return tuple(map(float, _exact_zeros(activation, bias, fine))), errors
         n *= 2
+
+
+def _sizes(slopes: Slopes, c: float) -> np.ndarray:
+    """What each of the averages is small or large against: a product of powers is as large as the powers themselves,
+    which a parity may cancel."""
+    whole = np.sqrt(slopes.s0**2 + c * slopes.s1**2 + slopes.n2)
+    output = np.sqrt(slopes.mean**2 + c * whole**2)
+    rest = np.sqrt(slopes.n2) + _FAINT * whole  # √E N²
+    fourth = (slopes.n4 if np.isfinite(slopes.n4) else 0.0) ** 0.25 + rest
+    h = np.sqrt(c)
+    size = Slopes(
+        output, whole, whole / h, whole**2, rest * h**2, rest * h**3, rest**2 * h, rest**2 * h**2,
+        fourth**3, fourth**3 * h, fourth**4,
+    )  # fmt: skip
+    return np.maximum(np.array(size), 1e-300)
 
 
 def _exact_zeros(activation: Function, bias: float, values: np.ndarray) -> np.ndarray:
@@ -90,7 +121,7 @@ def _exact_zeros(activation: Function, bias: float, values: np.ndarray) -> np.nd
 
 def shifted_means(activation: Function, shift: np.ndarray, c: np.ndarray) -> MeanSlopes:
     """The few at shifts [U, K, N], with variances c [U, K]."""
-    n, reach = _rule(activation, shift, c)
+    n, reach, _ = _rule(activation, shift, c)
 
     def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
         parts = []
@@ -106,7 +137,7 @@ def shifted_means(activation: Function, shift: np.ndarray, c: np.ndarray) -> Mea
 
 def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> Slopes:
     """All of them at shifts [U, K, N], with variances c [U, K]."""
-    n, reach = _rule(activation, shift, c)
+    n, reach, _ = _rule(activation, shift, c)
 
     def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
         parts = [np.stack(_averages(activation, a, v, n, reach, 1)) for a, v in _pieces(at, variance, n)]
@@ -121,14 +152,19 @@ def _pieces(shift: np.ndarray, c: np.ndarray, n: int) -> Iterator[tuple[np.ndarr
     return zip(np.array_split(shift, count), np.array_split(c, count), strict=True)
 
 
-def _rule(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[int, float]:
-    """Points per piece that resolve averages at all these shifts, and how far out they go."""
+def shifted_error(activation: Function, shift: np.ndarray, c: np.ndarray) -> float:
+    """That of the averages at these shifts, over the size of σ and σ'."""
+    return _rule(activation, shift, c)[2]
+
+
+def _rule(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[int, float, float]:
+    """Points per piece that resolve averages at all these shifts, how far out they go, and the error left."""
     span, widest = round_up(float(np.abs(shift).max(initial=0.0))), round_up(float(np.sqrt(c.max())))
     reach = _reach(activation, widest, 0.0)
-    n = max(
-        points_needed(f, widest, reach, span, _INNER_TOLERANCE) for f in (activation, activation.derivative)
-    )
-    return n, reach
+    found = [
+        resolution(f, widest, reach, span, _INNER_TOLERANCE) for f in (activation, activation.derivative)
+    ]
+    return max(n for n, _ in found), reach, max(error for _, error in found)
 
 
 def _averages(
@@ -146,8 +182,28 @@ def _averages(
     s0, s1 = E(slope), E(slope * h) / c
     N = slope - s0[:, None] - s1[:, None] * h
     h2, N2 = h * h, N * N
-    rest = (N2, N * h2, N * h2 * h, N2 * h, N2 * h2, N2 * N, N2 * N * h, N2 * N2)
-    return Slopes(E(value), s0, s1, *(E(part) for part in rest))
+    parts = [N2, N * h2, N * h2 * h, N2 * h, N2 * h2]
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts += [N2 * N, N2 * N * h, N2 * N2]
+        rest = [E(part) for part in parts]
+    if not has_moment(activation.derivative, 4):  # then neither of the third order is of use
+        rest[5:] = [np.full_like(s0, np.inf)] * 3
+    return Slopes(E(value), s0, s1, *rest)
+
+
+def has_moment(f: Function, order: int) -> bool:
+    """Whether E|f|^order is finite: f^order must be integrable at those breakpoints where f has no bound."""
+    poles = [min(pair) for at, pair in f.powers.items() if abs(at) < REACH]
+    return order * min(poles, default=0.0) > _INTEGRABLE - 1.0
+
+
+def check_moment(activation: Function, order: int, consequence: str, way_out: str) -> None:
+    """Refuse an activation whose slope is too singular for a step."""
+    if not has_moment(activation.derivative, order):
+        raise ParameterError(
+            f"{activation.name}: its derivative is unbounded, and E[derivative**{order}] over a Gaussian is infinite:"
+            f" {consequence}; {way_out}"
+        )
 
 
 def _reach(activation: Function, scale: float, shift: float) -> float:

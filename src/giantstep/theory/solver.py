@@ -31,6 +31,7 @@ class OnRule:
     bulk: Bulk
     setting: Setting
     fineness: int
+    hopeless: np.ndarray | None = None  # points without a solution, [U, A], as a coarser rule has shown
 
     @cached_property
     def channel(self) -> Channel:
@@ -45,7 +46,7 @@ class Solver(Protocol):
     linear: bool  # scores are linear in the label, so that responses are solved to rounding and have no bends
 
     def finest(self, spikes: int, cut: bool) -> int:
-        """κ intervals per piece at which refinement gives up; `cut`: between the cuts of thin layers."""
+        """κ intervals per piece at which refinement gives up; `cut`: between the cuts of thin or steep layers."""
         ...
 
     def restart(self, solution: Solution) -> np.ndarray | None:

@@ -26,6 +26,7 @@ from .symmetric import Packing, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
+_FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
 _ALMOST_RIDGELESS = 1e-12  # a λ small enough to start from above when there is none
 
 
@@ -35,17 +36,22 @@ class Square:
     linear = True
 
     def finest(self, spikes: int, cut: bool) -> int:
-        return FINEST[spikes]
+        return _FINEST_CUT if cut else FINEST[spikes]
 
     def restart(self, solution: Solution) -> None:
         """On a finer rule it begins from above again: that is monotone, and costs a few steps."""
 
     def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
-        return solve(rule.features, rule.label, rule.bulk, rule.setting, start)
+        return solve(rule.features, rule.label, rule.bulk, rule.setting, start, thorough)
 
 
 def solve(
-    features: Features, label: Label, bulk: Bulk, setting: Setting, start: np.ndarray | None = None
+    features: Features,
+    label: Label,
+    bulk: Bulk,
+    setting: Setting,
+    start: np.ndarray | None = None,
+    thorough: bool = True,
 ) -> Solution:
     """All order parameters and both errors. `start` is a packed V to begin from, such as a coarser rule's."""
     averages = Averages(features, bulk.modes)
@@ -65,7 +71,8 @@ def solve(
         base += np.einsum("uast,uasn,uatn->uan", spread, tilt, tilt, optimize=True)
 
     pack = packing(len(bulk.weights))
-    signal = signal_norms(bulk, response, total_tangent(response), means)
+    tangent = total_tangent(response)
+    signal = signal_norms(bulk, response, tangent, means)
     squared = gain * gain
     source = setting.ratio * averages.hats(base * squared)
     eye = np.eye(pack.size)
@@ -88,6 +95,7 @@ def solve(
         residual=residual,
         start=V,
         tail=averages.tail(left_over),
+        rare=averages.due_to_rare(R, setting.ratio * left_over, tangent) if thorough else residual * 0.0,
     )
 
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-CONVERGED, UNSOLVED, IMPRECISE, DIVERGES, RARE_INPUTS, SEPARABLE = range(6)
+NOTABLE = 0.03  # relative difference, or share of an answer, from which on a number in doubt is marked
+REAL_SIZE = 1000.0  # input dimensions of a usual size, with which the limit is compared
+RARE = 1e-6  # chance of inputs that a sample of a million may not hold
+
+CONVERGED, UNSOLVED, IMPRECISE, DIVERGES, RARE_INPUTS, SEPARABLE, LIMIT_ALONE, RARELY_SEEN = range(8)
 
 SENTENCES = (
     "converged",
     "the self-consistent equations were not solved to tolerance: try a larger lam or alpha away from beta",
-    "numerical integration did not reach the tolerance: the quadrature_error says how far it got",
+    "numerical integration did not reach the tolerance, and the quadrature_error says how far it got: name the"
+    " breakpoints of a function of your own, choose less extreme parameters, or give a larger tolerance",
     "ridgeless at the interpolation threshold: the error diverges",
     "ridgeless interpolation is decided here by rare inputs far out along the spike, where the activation"
     " saturates: the limit is infinite or out of reach; use a small positive lam",
     "the labels are all but separable along the spike alone, where the ridge does not act at d = infinity, and a"
     " margin loss then drives m to infinity: give a finite d, or labels with flips or latent_noise, or another gamma",
+    f"converged, but the limit d = infinity is out of reach of real sizes: at d = {REAL_SIZE:g} the test error differs"
+    f" by more than {NOTABLE:.0%}; give a finite d",
+    f"converged, but more than {NOTABLE:.0%} of the test error is due to inputs so far out along the spike that a"
+    " million samples may hold none: real data sets give other answers; use a larger lam",
 )
 FAILED = (UNSOLVED, IMPRECISE, RARE_INPUTS, SEPARABLE)

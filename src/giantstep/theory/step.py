@@ -23,7 +23,7 @@ from .labels import GivenLabels, is_sharp, label_layers, labels_of, pairs
 from .law import Batch, residuals, stacked
 from .layer import FirstLayer, Frame
 from .rule import Rule, across_intervals
-from .slopes import MeanSlopes, Slopes, at_rest, shifted, shifted_means
+from .slopes import MeanSlopes, Slopes, at_rest, check_moment, shifted, shifted_error, shifted_means
 
 if TYPE_CHECKING:
     from ..functions import Function
@@ -113,6 +113,13 @@ def stepped(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> 
 
     All of them either have no spikes yet or as many directions of spikes.
     """
+    if np.any(step.rate):
+        check_moment(
+            neurons.activation,
+            2,
+            "a gradient step makes rows of infinite norm",
+            "use an activation that is smoother there (a power above 1/2), or SpikedRF, which needs no derivative",
+        )
     resting = not np.any(layer.gram)
     points, last = (_COARSEST, _FINEST) if resting else _SPIKED
     # noise in the labels only adds its variance to e², unless another loss bends it
@@ -196,14 +203,14 @@ def sights(
     """
     if not np.any(layer.gram):
         return _before(neurons, target, noise, loss, points)
-    return _after(neurons, target, layer, noise, loss, points, shifted_means if means else shifted), 0.0
+    return _after(neurons, target, layer, noise, loss, points, shifted_means if means else shifted)
 
 
 def _before(
     neurons: Neurons, target: Target, noise: np.ndarray, loss: Loss, points: int
 ) -> tuple[list[Sight], float]:
     """No spikes yet: e is a function of the label alone, and σ' has the same averages at every sample."""
-    slopes, error = at_rest(neurons.activation, neurons.biases, neurons.norm)
+    slopes, errors = at_rest(neurons.activation, neurons.biases, neurons.norm)
     slopes = Slopes(*(part[None] for part in slopes))
     output = float(neurons.output(slopes)[0, 0])
     levels = np.unique(noise)
@@ -217,7 +224,7 @@ def _before(
     else:
         batches = [stacked([laws[float(x)][rule] for x in noise]) for rule in range(3)]
     bend = np.array([bends[float(x)] for x in (noise if len(levels) > 1 else levels)])
-    return [Sight(batch, slopes, bend) for batch in batches], error
+    return [Sight(batch, slopes, bend) for batch in batches], errors.means
 
 
 def _after(
@@ -228,7 +235,7 @@ def _after(
     loss: Loss,
     points: int,
     averages: Callable[..., Slopes | MeanSlopes],
-) -> list[Sight]:
+) -> tuple[list[Sight], float]:
     frame = layer.frame()
     gamma, labels = frame.gamma[:, 0], labels_of(target)
     breaks = labels.breakpoints(frame)
@@ -243,7 +250,9 @@ def _after(
         own,
     )
     given = labels.batch(frame, rule, noise, points)
-    return [_sight(neurons, layer, frame, rule, given, loss, averages, stride) for stride in STRIDES]
+    shift = frame.b @ rule.at(1)[0] + neurons.biases[:, None]
+    error = shifted_error(neurons.activation, shift, layer.c)
+    return [_sight(neurons, layer, frame, rule, given, loss, averages, stride) for stride in STRIDES], error
 
 
 def _sight(

@@ -7,6 +7,7 @@ that the solver needs is one matrix product.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
@@ -66,3 +67,19 @@ def solve_small(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         x, y = right[..., 0], right[..., 1]
         return np.stack([d * x - b * y, a * y - c * x], axis=-1) / (a * d - b * c)[..., None]
     return np.linalg.solve(matrix, right[..., None])[..., 0]
+
+
+def solve_or_nan(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve stacked systems matrix [..., n, n] · X = right [..., n, m]; NaN for those that are singular to rounding.
+
+    One such point must not take others with it: its residual is NaN then, and it counts as unsolved.
+    """
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        found = np.full(right.shape, np.nan, np.result_type(matrix, right))
+        matrix = np.broadcast_to(matrix, (*right.shape[:-2], *matrix.shape[-2:]))
+        for at in np.ndindex(right.shape[:-2]):
+            with suppress(np.linalg.LinAlgError):
+                found[at] = np.linalg.solve(matrix[at], right[at])
+        return found

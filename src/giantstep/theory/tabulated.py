@@ -51,4 +51,4 @@ def _on_three_rules(
         np.abs(a - b).reshape(len(chunk), -1) / size[:, None] for a, b in ((fine, middle), (middle, coarse))
     )
     off = extrapolated_error(last, previous)
-    return fine, np.nan_to_num(off, nan=np.inf).max(axis=1)
+    return fine, np.maximum(np.nan_to_num(off, nan=np.inf).max(axis=1), table.error)

@@ -63,6 +63,12 @@ class Trained:
         seen = [_alike(layer, self.target) for layer in self.path]
         return np.concatenate([self.taken, *seen], axis=1)
 
+    @cached_property
+    def row_error(self) -> np.ndarray:
+        """Error of the further integrals that rows need, not only spikes and norms, [U]."""
+        errors = at_rest(self.neurons.activation, self.neurons.biases, self.neurons.norm)[1]
+        return np.where(self.taken.any(axis=1), errors.all, 0.0)
+
     def exact(self, chunk: np.ndarray, refinement: int) -> tuple[Exact, Exact, Exact]:
         """The exact bulks of some networks of one kind, on three nested rules over each batch, finest first."""
         chosen = np.flatnonzero(self.taken[chunk[0]])
@@ -76,7 +82,7 @@ class Trained:
         points = (POINTS if first else _SPIKED_POINTS) * 2**refinement
         if not np.any(step.rate):  # no step at all: any batch will do
             slopes, _ = at_rest(self.neurons.activation, self.neurons.biases, self.neurons.norm)
-            idle = Slopes(*(part[None] for part in slopes))
+            idle = Slopes(*(np.where(np.isfinite(part), part, 0.0)[None] for part in slopes))  # times no step
             return [Sight(batch, idle, np.ones(1)) for batch in unused_batch(points, self.target.directions)]
         return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
 

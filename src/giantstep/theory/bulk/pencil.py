@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..modes import Modes
-from ..symmetric import packing
+from ..symmetric import packing, solve_or_nan
 from .base import Bulk, Resolvent
 
 _STEPS = 200
@@ -352,7 +352,7 @@ class ExactResolvent(Resolvent):
         below = self._form(X, moments, *self._lowered(level, kept, q, C[:-1]))
         inner, across, known = below[..., :m, :m], below[..., :m, m:], below[..., m:, m:]
         right = excess @ np.swapaxes(across, -1, -2)
-        return direct + inner - across @ np.linalg.solve(np.eye(count * Q) + excess @ known, right)
+        return direct + inner - across @ solve_or_nan(np.eye(count * Q) + excess @ known, right)
 
     def _lowered(
         self, level: Level, kept: np.ndarray, q: np.ndarray, C: list[np.ndarray]

@@ -56,7 +56,7 @@ def anderson(
     past_x: list[np.ndarray] = []
     past_f: list[np.ndarray] = []
     since = np.zeros(len(x), int)  # the step from which a point's past may be used
-    for k in range(steps):
+    for k in range(steps if active.any() else 0):
         f, residual = _residual(step, distance, found, x, active)
         found.improve(active, x, residual)
         active = active & (residual > tolerance)

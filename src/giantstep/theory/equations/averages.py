@@ -9,9 +9,11 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.special import chdtri
 
 from ..features import Features
 from ..modes import Modes, mean_functions
+from ..status import RARE
 from ..symmetric import packing
 
 
@@ -27,6 +29,8 @@ class Averages:
         self.mu1, self.dmu0 = features.mu1, features.dmu0
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
         self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
+        distance = (features.kappa**2).sum(axis=1)
+        self._rare = distance > chdtri(features.kappa.shape[1], RARE)  # [U or 1, N]
         density = np.exp(-0.5 * (features.kappa[:, :, [0, -1]] ** 2).sum(axis=1))
         self._end_size = (density * self.phi.sum(axis=1)[:, [0, -1]])[:, None, :]
 
@@ -93,6 +97,18 @@ class Averages:
         """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
         weighted = self._weights * self.dmu0
         return np.einsum("usn,utn,uan->uast", weighted, self.dmu0, f, optimize=True)
+
+    def due_to_rare(self, error: np.ndarray, fit: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        """Share [U, A] of E[error] that inputs make which are rarer than `RARE`.
+
+        A test input brings its own error (κ) [U, A, N]. A training input whose fit fluctuates by `fit` (κ), in units of
+        α/β, moves the norms q by `spread` [U, A, P, P] times φ fit, and thereby every error.
+        """
+        rare = self._weights * self._rare[:, None]
+        own = (error * rare).sum(axis=-1)
+        moved = apply(spread, (fit * rare) @ np.swapaxes(self.phi, -1, -2))
+        typical = (self._weights * self.phi).sum(axis=-1)[:, None] * packing(self.mu1.shape[1]).counts
+        return (own + (moved * typical).sum(axis=-1)) / np.maximum(np.abs(self.mean(error)), 1e-300)
 
     def tail(self, f: np.ndarray) -> np.ndarray:
         """Size of f φ at the outermost nodes, for a typical φ of the features, over E[f φ]."""

@@ -84,7 +84,8 @@ class Profile:
             ends = [np.where(left, value, 0.5 * ends[0]), np.where(left, 0.5 * ends[1], value)]
         width = root.reshape(middle.shape) / np.maximum(slope, 1e-12)
         cuts = middle[..., None] + width[..., None] * np.array([-_LAYER, 0.0, _LAYER])
-        return np.where(real[..., None], cuts, REACH).reshape(B, -1)
+        real = real[..., None] & np.isfinite(cuts)  # a point without a solution has none
+        return np.where(real, cuts, REACH).reshape(B, -1)
 
     def _above(self, marks: Marks, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M less each mark, [B, marks, N], and √q."""

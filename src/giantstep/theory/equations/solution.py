@@ -19,5 +19,6 @@ class Solution:
     train_loss: np.ndarray
     residual: np.ndarray
     tail: np.ndarray  # share of the error's κ-integrand still standing at the ends of the rule
+    rare: np.ndarray  # share of the test error that is due to inputs which a million samples may not hold
     start: np.ndarray  # what the same solver may begin from on another rule
     evaluations: np.ndarray | None = None  # of the general solver's map

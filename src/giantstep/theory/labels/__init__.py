@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from .batches import GivenSeveral, pairs
 from .binary import BinaryLaw, binary_law
 from .joint import JointLaw, joint_law
-from .label import Label, is_sharp, label_layers
+from .label import LAYER, Label, is_sharp, label_layers
 from .one import Given, OneDirection
 from .several import SeveralDirections
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...model import Target
 
 __all__ = [
+    "LAYER",
     "BinaryLaw",
     "GivenLabels",
     "JointLaw",

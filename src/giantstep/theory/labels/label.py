@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 _SHARP = 0.5  # width in κ below which a smoothed jump of the target is cut out rather than resolved
-_LAYER = 6.0  # half-width, in standard deviations, of what is cut out
+LAYER = 6.0  # half-width, in standard deviations, of what is cut out
 
 
 class Label(NamedTuple):
@@ -33,7 +33,7 @@ def is_sharp(breakpoints: Sequence[float], gamma: np.ndarray) -> np.ndarray:
 
 def label_layers(breakpoints: Sequence[float], gamma: np.ndarray) -> np.ndarray:
     """Where γκ + ρy crosses a breakpoint for typical y: the layer's centre and its two rims, [U, cuts]."""
-    layer = np.array([-_LAYER, 0.0, _LAYER])
+    layer = np.array([-LAYER, 0.0, LAYER])
     rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
     slope = np.where(gamma == 0.0, 1.0, gamma)[:, None, None]
     cuts = (np.asarray(breakpoints)[:, None] + layer * rho[:, None, None]) / slope

@@ -145,10 +145,15 @@ def _blurred(batches: list[Labelled], noise: float, points: int) -> list[Labelle
     low, high = y[0, used].min() - 9.0 * noise, y[0, used].max() + 9.0 * noise
     n = max(points, 2 ** int(np.ceil(np.log2((high - low) / (0.2 * noise)))))
     e = low + (high - low) * np.arange(1, n) / n
-    kernel = np.exp(-0.5 * ((e[:, None] - y[0]) / noise) ** 2) / (np.sqrt(2.0 * np.pi) * noise)
-    density = weights[0] @ kernel.T
     step = (high - low) / n
-    return [(e[None, nested(s)], (s * step * density[:, nested(s)])[None]) for s in STRIDES]
+    blurred = []
+    for stride, (y, weights) in zip(
+        STRIDES, batches, strict=True
+    ):  # each from its own rule, so that errors show
+        at = e[nested(stride)]
+        kernel = np.exp(-0.5 * ((at[:, None] - y[0]) / noise) ** 2) / (np.sqrt(2.0 * np.pi) * noise)
+        blurred.append((at[None], (stride * step * weights[0] @ kernel.T)[None]))
+    return blurred
 
 
 def _hermite(nodes: int) -> tuple[np.ndarray, np.ndarray]:
