@@ -169,8 +169,8 @@ def test_figures_are_found_by_name_and_number():
     assert find("5").NAME == find("width").NAME == "width"
     with pytest.raises(ParameterError, match=r"figure 'widht' is unknown.*width"):
         find("widht")
-    with pytest.raises(ParameterError, match="figure '14'"):
-        find("14")
+    with pytest.raises(ParameterError, match="figure '16'"):
+        find("16")
 
 
 def test_more_steps_on_the_same_samples_help_all_but_equal_relu_neurons(made):

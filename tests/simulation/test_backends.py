@@ -69,7 +69,7 @@ def test_a_gpu_that_torch_does_not_see_is_refused():
 
 def test_a_device_that_does_not_exist_is_refused():
     pytest.importorskip("torch")
-    with pytest.raises(ParameterError, match="'warp' is not a torch device"):
+    with pytest.raises(ParameterError, match="'warp'"):
         make_backend(device="warp")
 
 

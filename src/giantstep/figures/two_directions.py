@@ -108,7 +108,8 @@ def draw(data: Data) -> Figure:
             axes.set_xticks([-2, 0, 2])
             axes.set_yticks([-2, 0, 2] if name == "product" else [])
         assert image is not None
-        figure.colorbar(image, ax=list(column[:2]), shrink=0.5, aspect=30, pad=0.02)
+        bar = figure.colorbar(image, ax=list(column[:2]), shrink=0.5, aspect=30, pad=0.02)
+        bar.set_label("value", fontsize=7, labelpad=1)
         column[0].set_title(words, loc="left", fontsize=9)
         column[1].set_xlabel("$z_1$")
         errors, bounds = column[2], data[f"{name}-bounds"]
