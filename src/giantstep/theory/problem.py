@@ -11,12 +11,12 @@ import numpy as np
 
 from ..functions import Function
 from ..losses import Loss, square
-from .bulk import Bulk
+from .bulk import WORTHWHILE, Along, Bulk
 from .features import Table, doublings, evaluations_per_model, is_sharp
 from .labels import BinaryLaw
 from .layer import Frame
 from .origin import Origin
-from .rows import Rows
+from .rows import PLAIN_WIDTH, Rows
 from .rule import across_intervals
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
@@ -71,7 +71,12 @@ class Problem:
     @cached_property
     def width(self) -> int:
         """Array elements in flight per grid point."""
-        return self.rows.width(self.origin)
+        return PLAIN_WIDTH if self._along else self.rows.width(self.origin)
+
+    @property
+    def _along(self) -> bool:
+        """Whether the bulk is solved along a line, for all readouts together, rather than at each of them."""
+        return self.rows.on_a_line(self.origin) and self.alpha.shape[1] >= WORTHWHILE
 
     def frame(self, chunk: np.ndarray) -> Frame:
         """Directions of some first layers of one kind."""
@@ -84,7 +89,8 @@ class Problem:
 
     def bulks(self, chunk: np.ndarray, refinement: int = 0) -> tuple[Bulk, Bulk, Bulk]:
         """The bulk of some first layers of one kind on three nested rules, finest first."""
-        return self.rows.bulks(self.origin, chunk, refinement)
+        bulks = self.rows.bulks(self.origin, chunk, refinement)
+        return tuple(map(Along, bulks)) if self._along else bulks  # type: ignore[arg-type,return-value]
 
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""

@@ -24,6 +24,7 @@ from .origin import Origin
 from .sampled import sampled_bulk
 from .training import POINTS
 
+PLAIN_WIDTH = 64  # array elements in flight per grid point, where a bulk takes none of its own
 NAMES = ("isotropic", "exact", "sampled", "orthogonal")
 
 
@@ -38,7 +39,11 @@ class Rows(ABC):
 
     def width(self, origin: Origin) -> int:
         """Array elements in flight per grid point."""
-        return 64
+        return PLAIN_WIDTH
+
+    def on_a_line(self, origin: Origin) -> bool:
+        """Whether a bulk is an exact one of a single group, which `bulk.Along` can tabulate."""
+        return False
 
     @abstractmethod
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
@@ -67,6 +72,9 @@ class Exact(Rows):
     def width(self, origin: Origin) -> int:
         K = len(origin.neurons.values)
         return POINTS * (K * (1 if origin.neurons.activation.parity == "odd" else 2)) ** 2
+
+    def on_a_line(self, origin: Origin) -> bool:
+        return len(origin.neurons.values) == 1
 
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
         assert origin.training is not None

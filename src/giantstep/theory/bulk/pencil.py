@@ -286,12 +286,22 @@ class ExactResolvent(Resolvent):
         return self._eliminated(self.X, self._moments)
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
-        """By an imaginary step along each entry of Ṽ: Ĝ is a rational function of X and the moments of Z."""
+        pack = packing(len(self.bulk.weights))
+        gradient = np.einsum("uapmsnt,uams,uant->uap", self.form_slopes, u, u, optimize=True)
+        gradient = gradient / pack.counts[: pack.pairs]
+        return pack.matrix(np.concatenate([gradient, np.zeros_like(u[:, :, 0])], axis=-1))
+
+    @cached_property
+    def form_slopes(self) -> np.ndarray:
+        """Derivative of Ĝ along each entry of Ṽ (and its mirror image), [U, A, pairs, modes, K, modes, K].
+
+        By an imaginary step: Ĝ is a rational function of X and the moments of Z.
+        """
         bulk, pack = self.bulk, packing(len(self.bulk.weights))
         whole = slice(0, None)
         units = np.broadcast_to(pack.units, (*self.T.shape[:2], *pack.units.shape))
         changes = self._change(units, whole, whole)
-        gradient = np.zeros((*self.T.shape[:2], pack.pairs))
+        slopes = []
         for p in range(pack.pairs):
             dX = changes[:, :, p]
             moved = []
@@ -300,11 +310,8 @@ class ExactResolvent(Resolvent):
                 moved.append(
                     tuple(m + 1j * _TINY * dm for m, dm in zip(moments, level.moments(dZ), strict=True))
                 )
-            slope = np.imag(self._eliminated(self.X + 1j * _TINY * dX, moved)) / _TINY
-            gradient[..., p] = np.einsum("uamsnt,uams,uant->ua", slope, u, u, optimize=True)
-        return pack.matrix(
-            np.concatenate([gradient / pack.counts[: pack.pairs], np.zeros_like(u[:, :, 0])], -1)
-        )
+            slopes.append(np.imag(self._eliminated(self.X + 1j * _TINY * dX, moved)) / _TINY)
+        return np.stack(slopes, axis=2)
 
     def _eliminated(self, X: np.ndarray, moments: list[tuple[np.ndarray, ...]]) -> np.ndarray:
         """Ĝ = G0 - ΦᵀS⁻¹Φ on the modes that are shown, [U, A, modes, K, modes, K]."""
