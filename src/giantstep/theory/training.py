@@ -203,8 +203,7 @@ class Imprint:
             to_spikes = np.zeros((U, count, K))
         else:
             to_target, to_spikes = directions(self.frame)
-        weights = np.broadcast_to(self.batch.weights, (U, *self.batch.weights.shape[1:]))
-        return Level(weights, self.batch.pairs, self.share, D, self.functions, spike, to_target, to_spikes)
+        return Level.of(self.batch, D, self.functions, self.share, spike, to_target, to_spikes)
 
 
 def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
@@ -234,7 +233,7 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
     norms += [("b", t) for t in range(T) if t > 0 or neurons.spread]
     m = (count + len(norms)) * K
     target = np.zeros((U, k, R, count, K))
-    functions = [np.zeros((U, level.functions.shape[1], R, m)) for level in levels]
+    functions = [np.zeros((U, level.spike.shape[-1], R, m)) for level in levels]
     constant = np.zeros((U, m, m))
     target[:, :, z + s, :, s] = -np.swapaxes(to_target, -1, -2)
     target = np.concatenate([target.reshape(U, k, R, count * K), np.zeros((U, k, R, m - count * K))], axis=-1)
