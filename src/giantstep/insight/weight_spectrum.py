@@ -144,8 +144,7 @@ def _trained(posed: Posed, target: Target, u: int) -> Rows:
     if not np.any(level.D):
         return _isotropic(np.ones(1))
     sight = training.seen(0, chunk, 0)[0]
-    largest = np.abs(sight.batch.e[0]).argmax()
-    weight = float(level.D[0, 0, 0, largest] / sight.batch.e[0, largest] ** 2)
+    weight = float(level.D[0, 0, 0] @ level.mean[0, 0, :, 0] / sight.batch.mean(sight.batch.e**2)[0])
     along = float(bulk.resolvent(np.zeros((1, 1, 1, 1))).forms()[0, 0, 0, 0, 0, 0])
     share, noise = float(level.share[0]), float(training.steps[0].noise[u])
     even = _is_even(target, noise, sight.batch)

@@ -163,7 +163,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     tabulated = [table.at(stride) for stride in STRIDES]
     limits = Limits(problem, chunk, rectangle.block, *tabulated[0])
     setting = limits.setting
-    bulks = problem.bulks(chunk, rectangle.refinement)
+    bulks = problem.bulks(chunk, rectangle.refinement, len(rectangle.block))
     rules = [
         OnRule(problem, chunk, *both, bulk, setting, rectangle.points // stride)
         for both, bulk, stride in zip(tabulated, bulks, STRIDES, strict=True)

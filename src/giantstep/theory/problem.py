@@ -71,12 +71,11 @@ class Problem:
     @cached_property
     def width(self) -> int:
         """Array elements in flight per grid point."""
-        return PLAIN_WIDTH if self._along else self.rows.width(self.origin)
+        return PLAIN_WIDTH if self._along(self.alpha.shape[1]) else self.rows.width(self.origin)
 
-    @property
-    def _along(self) -> bool:
+    def _along(self, readouts: int) -> bool:
         """Whether the bulk is solved along a line, for all readouts together, rather than at each of them."""
-        return self.rows.on_a_line(self.origin) and self.alpha.shape[1] >= WORTHWHILE
+        return self.rows.on_a_line(self.origin) and readouts >= WORTHWHILE
 
     def frame(self, chunk: np.ndarray) -> Frame:
         """Directions of some first layers of one kind."""
@@ -87,10 +86,10 @@ class Problem:
         """The most directions that any first layer's spikes span."""
         return int(self.origin.layer.spikes.max())
 
-    def bulks(self, chunk: np.ndarray, refinement: int = 0) -> tuple[Bulk, Bulk, Bulk]:
-        """The bulk of some first layers of one kind on three nested rules, finest first."""
+    def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> tuple[Bulk, Bulk, Bulk]:
+        """The bulk of some first layers of one kind on three nested rules, finest first, for so many readouts on each."""
         bulks = self.rows.bulks(self.origin, chunk, refinement)
-        return tuple(map(Along, bulks)) if self._along else bulks  # type: ignore[arg-type,return-value]
+        return tuple(map(Along, bulks)) if self._along(readouts) else bulks  # type: ignore[arg-type,return-value]
 
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""

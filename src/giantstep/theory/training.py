@@ -66,7 +66,11 @@ class Trained:
         """The exact bulks of some networks of one kind, on three nested rules over each batch, finest first."""
         chosen = np.flatnonzero(self.taken[chunk[0]])
         seen = [(int(t), self.seen(int(t), chunk, refinement)) for t in (chosen if len(chosen) else [0])]
-        return tuple(self._exact(chunk, [(t, views[rule]) for t, views in seen]) for rule in range(3))  # type: ignore[return-value]
+        found: list[Exact] = []
+        for rule in (2, 1, 0):
+            views = [(t, own[rule]) for t, own in seen]
+            found.insert(0, self._exact(chunk, views, found[0] if found else None))
+        return tuple(found)  # type: ignore[return-value]
 
     def seen(self, t: int, chunk: np.ndarray, refinement: int) -> list[Sight]:
         """The batch of step t of some networks of one kind, on three nested rules, finest first."""
@@ -79,7 +83,7 @@ class Trained:
             return [Sight(batch, idle, np.ones(1)) for batch in unused_batch(points)]
         return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
 
-    def _exact(self, chunk: np.ndarray, seen: list[tuple[int, Sight]]) -> Exact:
+    def _exact(self, chunk: np.ndarray, seen: list[tuple[int, Sight]], coarser: Exact | None) -> Exact:
         neurons, last = self.neurons, self.layer.at(chunk)
         imprints = [
             Imprint(neurons, self.path[t].at(chunk), self.steps[t].at(chunk), sight, first=place == 0)
@@ -87,7 +91,7 @@ class Trained:
         ]
         columns = _columns(neurons, last.frame(), imprints)
         start = np.full(last.c.shape, neurons.norm)
-        return Exact(neurons.weights, last.c, start, [one.level for one in imprints], columns)
+        return Exact(neurons.weights, last.c, start, [one.level for one in imprints], columns, coarser)
 
 
 def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Trained:

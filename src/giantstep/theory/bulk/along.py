@@ -54,7 +54,7 @@ class Along(Bulk):
         if not len(new):
             return
         place = _LEAST + new[:, None] + 0.5 * (1.0 + _POINTS)
-        at = self.bulk.resolvent((np.exp(_PANEL * place.reshape(-1)) / self.c)[..., None, None])
+        at = self.bulk.afresh((np.exp(_PANEL * place.reshape(-1)) / self.c)[..., None, None])
         unit = np.ones((*at.T.shape[:2], 1, 1, 1))
         shape = (len(self.c), len(new), _NODES)
         responses = np.stack([part.reshape(shape) for part in (at.T, at.tangent(unit), at.leak(unit))], axis=-1)

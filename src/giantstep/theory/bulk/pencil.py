@@ -139,12 +139,18 @@ class Columns:
 
 
 class Exact(Bulk):
-    """U first layers of K groups after T ≥ 1 steps."""
+    """U first layers of K groups after T ≥ 1 steps; `coarser` is the same on a coarser rule, to start from."""
 
     def __init__(
-        self, weights: np.ndarray, c: np.ndarray, start: np.ndarray, levels: Sequence[Level], columns: Columns
+        self,
+        weights: np.ndarray,
+        c: np.ndarray,
+        start: np.ndarray,
+        levels: Sequence[Level],
+        columns: Columns,
+        coarser: Exact | None = None,
     ):
-        self.weights, self.c, self.start = weights, c, start
+        self.weights, self.c, self.start, self.coarser = weights, c, start, coarser
         self.levels, self.columns, self.modes = levels, columns, columns.modes
         K = len(weights)
         ends = np.cumsum([0, *(level.rank for level in levels)])
@@ -154,10 +160,18 @@ class Exact(Bulk):
         self._last: list[np.ndarray] | None = None
 
     def resolvent(self, Vt: np.ndarray) -> ExactResolvent:
+        """From the last one, if that was for as many points: one Ṽ follows another in a search."""
         last = self._last
-        found = ExactResolvent(
-            self, Vt, last if last is not None and last[0].shape[:2] == Vt.shape[:2] else None
-        )
+        if last is None or last[0].shape[:2] != Vt.shape[:2]:
+            return self.afresh(Vt)
+        return self._kept(ExactResolvent(self, Vt, last))
+
+    def afresh(self, Vt: np.ndarray) -> ExactResolvent:
+        """From a coarser rule, where it costs little."""
+        start = None if self.coarser is None else self.coarser.afresh(Vt).Y
+        return self._kept(ExactResolvent(self, Vt, start))
+
+    def _kept(self, found: ExactResolvent) -> ExactResolvent:
         self._last = found.Y
         return found
 
