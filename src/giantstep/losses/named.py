@@ -44,6 +44,10 @@ class Clipped(_Named):
         return not self.margin
 
     @property
+    def even(self) -> bool:  # type: ignore[override]
+        return self.margin or self.low == -self.high
+
+    @property
     def linear(self) -> bool:  # type: ignore[override]
         return self.residual and self.a > 0 and math.isinf(self.low) and math.isinf(self.high)
 
@@ -94,7 +98,7 @@ class Logistic(_Named):
     """ln(1 + exp(-yz))."""
 
     name: str = "logistic"
-    margin = continuous = True
+    margin = even = continuous = True
 
     def value(self, y: Any, z: Any) -> Any:
         xp = array_namespace(z)
@@ -141,7 +145,7 @@ class Exponential(_Named):
     """exp(-yz), the loss of boosting."""
 
     name: str = "exponential"
-    margin = continuous = True
+    margin = even = continuous = True
 
     def value(self, y: Any, z: Any) -> Any:
         return array_namespace(z).exp(-y * z)

@@ -22,6 +22,7 @@ from .equations.signs import WrongSigns, count_wrong_signs, wrong_signs_on_rules
 from .equations.solution import Solution
 from .equations.state import fields
 from .features import Features, Label
+from .folding import folded
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
 from .square import scale
@@ -164,8 +165,11 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     limits = Limits(problem, chunk, rectangle.block, *tabulated[0])
     setting = limits.setting
     bulks = problem.bulks(chunk, rectangle.refinement, len(rectangle.block))
+    fold = problem.odd and rectangle.layers is None
     rules = [
-        OnRule(problem, chunk, *both, bulk, setting, rectangle.points // stride)
+        OnRule(
+            problem, chunk, *(folded(*both) if fold else both), bulk, setting, rectangle.points // stride
+        )
         for both, bulk, stride in zip(tabulated, bulks, STRIDES, strict=True)
     ]
     profile = None

@@ -65,6 +65,12 @@ class Problem:
         return self.origin.neurons.biases
 
     @property
+    def odd(self) -> bool:
+        """Whether turning all inputs round turns features and labels round, which the loss does not mind."""
+        functions = self.activation.parity == self.target.parity == "odd"
+        return functions and not self.biases.any() and self.loss.even
+
+    @property
     def c(self) -> np.ndarray:
         return self.origin.layer.c
 

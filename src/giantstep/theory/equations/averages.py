@@ -27,7 +27,8 @@ class Averages:
         self.mu1, self.dmu0 = features.mu1, features.dmu0
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
         self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
-        density = np.exp(-0.5 * (features.kappa[:, :, [0, -1]] ** 2).sum(axis=1))
+        far = (features.kappa[:, :, [0, -1]] ** 2).sum(axis=1)
+        density = np.exp(-0.5 * far) * (far > 0.5 * far.max())  # half a rule begins in the middle
         self._end_size = (density * self.phi.sum(axis=1)[:, [0, -1]])[:, None, :]
 
     def table(self, functions: np.ndarray) -> np.ndarray:
