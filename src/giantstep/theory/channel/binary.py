@@ -7,6 +7,7 @@ in closed form, so nothing jumps; the score's bends are cut out.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr
 
 from ...losses import Loss
 from ..labels import BinaryLaw
@@ -25,7 +26,7 @@ class BinaryChannel(Channel):
 
     def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
         M, P, V, q, _ = fields
-        w, omega, mean, variance = self._nodes(rows, M, P, V, q, ())
+        w, omega, mean, variance = self._nodes(rows, M, P, V, q)
         up, slope = self.law.chance(mean, variance)
         slope *= self.rho[rows, :1][..., None] * w
         up *= w
@@ -40,7 +41,7 @@ class BinaryChannel(Channel):
 
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
         M, P, V, q, _ = fields
-        w, omega, mean, variance = self._nodes(rows, M, P, V, q, ())
+        w, omega, mean, variance = self._nodes(rows, M, P, V, q)
         up = w * self.law.chance(mean, variance)[0]
         loss, error = np.zeros_like(M), np.zeros_like(M)
         for y, chance in ((1.0, up), (-1.0, w - up)):
@@ -56,19 +57,18 @@ class BinaryChannel(Channel):
 
         A fitted output has the sign of y unless the field is beyond the point where the loss leaves it at 0.
         """
-        return self._in_blocks(self._wrong, rows, M, P, V, q)  # type: ignore[return-value]
+        zero, root, rho = np.zeros_like(V), np.sqrt(q), self.rho[rows, :1]
+        share = np.clip(P[:, 0] / root, -1.0, 1.0)
+        target = self.centre[rows, 0], rho**2, rho * share
 
-    def _wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        M, P, V, q = fields
-        zero = np.zeros_like(V)
-        edges = {y: V * self.loss.derivative(zero + y, zero) for y in (1.0, -1.0)}  # where z* = 0
-        w, omega, mean, variance = self._nodes(rows, M, P, V, q, (zero, *edges.values()), bends=False)
-        up, up_clean = (w * law.chance(mean, variance)[0] for law in (self.law, self.law.clean))
-        train, test = zero.copy(), zero.copy()
-        for y, chance, clean in ((1.0, up, up_clean), (-1.0, w - up, w - up_clean)):
-            train += _dot(chance, (y * (omega - edges[y][..., None]) < 0.0).astype(float))
-            test += _dot(clean, (y * omega < 0.0).astype(float))
-        return train, test
+        def wrong(law: BinaryLaw, up: np.ndarray, down: np.ndarray) -> np.ndarray:
+            """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""
+            h, k = (up - M) / root, (down - M) / root
+            above = ndtr(-k) - law.up_below(np.inf + zero, *target) + law.up_below(k, *target)
+            return np.clip(law.up_below(h, *target) + above, 0.0, 1.0)
+
+        edges = (V * self.loss.derivative(zero + y, zero) for y in (1.0, -1.0))  # where z* = 0
+        return wrong(self.law, *edges), wrong(self.law.clean, zero, zero)
 
     def _nodes(
         self,
@@ -77,15 +77,12 @@ class BinaryChannel(Channel):
         P: np.ndarray,
         V: np.ndarray,
         q: np.ndarray,
-        more: tuple[np.ndarray, ...],
-        bends: bool = True,
     ) -> tuple[np.ndarray, ...]:
         """Weights, ω, and mean and variance of the target's argument given ω; [B, N, nodes]."""
         centre, rho = self.centre[rows, 0], self.rho[rows, :1]
         root = np.sqrt(q)
         share = np.clip(P[:, 0] / root, -1.0, 1.0)
-        cuts = [self.loss.breaks(y, V) for y in (-1.0, 1.0)] if bends else []
-        edges = np.concatenate([*cuts, *(cut[..., None] for cut in more)], axis=-1)
+        edges = np.concatenate([self.loss.breaks(y, V) for y in (-1.0, 1.0)], axis=-1)
         reach = rho * share
         reach = np.where(np.abs(reach) < _TINY, _TINY, reach)
         turns = (np.array(self.law.cuts, dtype=float) - centre[..., None]) / reach[..., None]
