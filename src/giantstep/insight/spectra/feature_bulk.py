@@ -17,6 +17,7 @@ from ...theory.bulk import Bulk
 from ...theory.equations.response import respond
 from ...theory.features import Features, Table
 from ...theory.symmetric import packing
+from .halfplane import Image, differentiated
 from .poles import pole_correction
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ class FeatureBulk:
             [np.flatnonzero(pack.rows == pack.cols), pack.pairs + np.arange(pack.groups)]
         )
 
-    def step(self, V: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def step(self, V: np.ndarray, z: np.ndarray) -> Image:
         """The image of V under the equations at z: V̂ from V, then the bulk's response to V̂."""
+        hats = differentiated(self.hats, V)
         beta = np.full((1, len(z)), self.beta)
-        return respond(self.bulk, V[None], self.hats(V)[None], beta, z[None]).V[0]
+        found = respond(self.bulk, V[None], hats.value[None], beta, z[None])
+        return Image(found.V[0], found.by_V[0] - found.by_hat[0] @ hats.slopes)
 
     def at_infinity(self) -> np.ndarray:
         """V·z for |z| → ∞: no samples in sight."""
