@@ -44,36 +44,40 @@ class Follower:
 
     def __init__(self, step: Step, start: np.ndarray, leading: np.ndarray, scale: float):
         self._step, self._leading = step, leading
-        eta = scale * 1e3
-        V = start[None] / (-1j * eta)
-        heights, chain = [], []
-        while eta > scale * 1e-17:
-            V, _ = self.settle(V, np.array([-1j * eta]))
-            heights.append(eta)
-            chain.append(V[0])
-            V, eta = V / _SHRINK, eta * _SHRINK
-        self._heights, self._chain = np.array(heights), np.array(chain)
+        self._heights = scale * _SHRINK ** np.arange(-3.0, 17.0)
+        V, residual = self.settle(start / (-1j * self._heights[:, None]), -1j * self._heights)
+        for i in np.flatnonzero(~(residual <= _STALLED)):  # from the next one above, which is solved
+            at = slice(i, i + 1)
+            V[at], _ = self.settle(V[i - 1 : i] / _SHRINK, -1j * self._heights[at])
+        self._chain = V
         self._known = np.empty(0), np.empty((0, len(start)), complex)  # x in order, and V near the axis there
 
     def near_axis(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V at z = -x(1 + i·NEAR), [A, P], and its relative residual [A]."""
         V, residual = np.empty((len(x), self._chain.shape[1]), complex), np.full(len(x), np.inf)
-        known, there = self._known
         ways: list[Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = [
-            lambda x: self.settle(there[_nearest(known, x)], -x * (1.0 + 1j * NEAR), rounds=_FEW_ROUNDS),
+            lambda x: self._from_neighbours(x, 0),
+            lambda x: self._from_neighbours(x, 1),  # across an edge of the support one side is no help
             lambda x: self._descended(x, _LEAPS, _FEW_ROUNDS),
             lambda x: self._descended(x, _LEVELS, _ROUNDS),
         ]
-        for way in ways if len(known) else ways[1:]:
+        for way in ways if len(self._known[0]) else ways[2:]:
             lost = np.flatnonzero(~(residual <= _STALLED))
             if len(lost):
                 V[lost], residual[lost] = way(x[lost])
         self._remember(x, V, residual)
         return V, residual
 
+    def _from_neighbours(self, x: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
+        """From what is known next to x on its left (0) or right (1), as if V were proportional to 1/x."""
+        known, V = self._known
+        at = np.clip(np.searchsorted(known, x) - 1 + side, 0, len(known) - 1)
+        return self.settle(V[at] * (known[at] / x)[:, None], -x * (1.0 + 1j * NEAR), rounds=_FEW_ROUNDS)
+
     def _descended(self, x: np.ndarray, levels: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray]:
         """From |z| ~ x down to the axis, level by level."""
-        V = self._chain[_nearest(-np.log(self._heights), -np.log(x))]
+        above = np.searchsorted(-np.log(self._heights), -np.log(x))
+        V = self._chain[np.clip(above, 0, len(self._heights) - 1)]
         for level in levels:
             V, _ = self.settle(V, -x * (1.0 + 1j * level), max(_TOLERANCE, _ON_THE_WAY * level), rounds)
         return self.settle(V, -x * (1.0 + 1j * NEAR), rounds=rounds)
@@ -135,10 +139,3 @@ def differentiated(f: Callable[[np.ndarray], np.ndarray], V: np.ndarray) -> Imag
     units = np.eye(V.shape[1]) * delta[:, None, :]  # [A, P, P]
     slopes = [(f(V + units[:, j]) - value) / delta[:, [j]] for j in range(V.shape[1])]
     return Image(value, np.stack(slopes, axis=-1))
-
-
-def _nearest(known: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Index of the nearest of the `known`, which are in increasing order."""
-    right = np.clip(np.searchsorted(known, x), 1, max(1, len(known) - 1))
-    closer = np.abs(x - known[right - 1]) < np.abs(x - known[np.minimum(right, len(known) - 1)])
-    return np.where(closer, right - 1, np.minimum(right, len(known) - 1))

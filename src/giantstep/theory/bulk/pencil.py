@@ -162,7 +162,7 @@ class Exact(Bulk):
     def resolvent(self, Vt: np.ndarray) -> ExactResolvent:
         """From the last one, if that was for as many points: one Ṽ follows another in a search."""
         last = self._last
-        if last is None or last[0].shape[:2] != Vt.shape[:2]:
+        if last is None or last[0].shape[:2] != Vt.shape[:2] or last[0].dtype != Vt.dtype:
             return self.afresh(Vt)
         return self._kept(ExactResolvent(self, Vt, last))
 
