@@ -207,9 +207,16 @@ def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> b
         return bool(np.all(ends.max(axis=-1) * _density(reach) <= _TAIL * inside + 1e-300))
 
 
+def ndtr(x: np.ndarray) -> np.ndarray:
+    """Φ(x), the chance that a standard normal variable is below x."""
+    from scipy.special import ndtr  # when it is needed: most predictions never do, and importing takes a while
+
+    return ndtr(x)
+
+
 def both_below(h: np.ndarray, k: np.ndarray, correlation: np.ndarray) -> np.ndarray:
     """P(x < h, y < k) for standard normal x and y with that correlation, by Owen's T function."""
-    from scipy.special import ndtr, owens_t
+    from scipy.special import owens_t
 
     def off_zero(x: np.ndarray) -> np.ndarray:
         return np.where(np.abs(x) < _AT_ZERO, _AT_ZERO, np.clip(x, -40.0, 40.0))

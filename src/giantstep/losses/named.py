@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from ..errors import ParameterError
 from .own import Loss, Score, stacked
@@ -69,7 +68,7 @@ class Clipped(_Named):
 
     def _force(self, s: Any) -> Any:
         """dℓ/ds; where it jumps, at s = 0, the value nearest to 0."""
-        xp = array_namespace(s)
+        xp = _namespace(s)
         if self.a > 0:
             return xp.clip(s / self.a, self.low, self.high)
         rest = min(max(0.0, self.low), self.high)
@@ -101,11 +100,11 @@ class Logistic(_Named):
     margin = even = continuous = True
 
     def value(self, y: Any, z: Any) -> Any:
-        xp = array_namespace(z)
+        xp = _namespace(z)
         return xp.logaddexp(xp.zeros_like(z), -y * z)
 
     def derivative(self, y: Any, z: Any) -> Any:
-        xp = array_namespace(z)
+        xp = _namespace(z)
         return -y * xp.exp(-xp.logaddexp(xp.zeros_like(z), y * z))
 
     def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
@@ -148,10 +147,10 @@ class Exponential(_Named):
     margin = even = continuous = True
 
     def value(self, y: Any, z: Any) -> Any:
-        return array_namespace(z).exp(-y * z)
+        return _namespace(z).exp(-y * z)
 
     def derivative(self, y: Any, z: Any) -> Any:
-        return -y * array_namespace(z).exp(-y * z)
+        return -y * _namespace(z).exp(-y * z)
 
     def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
         from scipy.special import wrightomega
@@ -218,6 +217,15 @@ def as_loss(given: str | Loss) -> Loss:
         raise ParameterError(
             f"loss = {given!r}: {parameter!r} is not a number; write {name}:0.5, say"
         ) from None
+
+
+def _namespace(x: Any) -> Any:
+    """The array library of x; for numpy itself, without the time that importing its array API takes."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np
+    from array_api_compat import array_namespace
+
+    return array_namespace(x)
 
 
 def _sigmoid_and_slope(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

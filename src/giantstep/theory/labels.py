@@ -12,11 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
 
 from ..errors import ParameterError
 from ..functions import Function
-from ..gaussian import both_below
+from ..gaussian import both_below, ndtr
 
 if TYPE_CHECKING:
     from ..model import Target

@@ -7,8 +7,8 @@ in closed form, so nothing jumps; the score's bends are cut out.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
 
+from ...gaussian import ndtr
 from ...losses import Loss
 from ..labels import BinaryLaw
 from .base import Channel, Scores, Training, panels
