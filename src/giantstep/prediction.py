@@ -198,9 +198,11 @@ def _dataset(
             shape = (*split.layer_shape, *_sizes(values.shape[1:], len(inner)))
             variables[name] = (split.layer_dims + inner, values.reshape(shape))
     attrs = provenance("predict", model, target, loss=loss.name, bulk=posed.bulk)
-    inner = [model.group, f"{model.group}_", "spike", "direction"]
+    order = [*split.grid.dims, "step", model.group, f"{model.group}_", "spike", "direction"]
     dataset = split.grid.dataset(variables, attrs, axes.coords)
-    return dataset.transpose(*split.grid.dims, "step", *inner, missing_dims="ignore")
+    if all(list(dims) == [dim for dim in order if dim in dims] for dims, _ in variables.values()):
+        return dataset
+    return dataset.transpose(*order, missing_dims="ignore")
 
 
 def _sizes(shape: tuple[int, ...], count: int) -> tuple[int, ...]:
