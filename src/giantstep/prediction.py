@@ -12,7 +12,7 @@ from .axes import Axes
 from .errors import ConvergenceError, GiantstepWarning, ParameterError
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
-from .parameters import parameter
+from .parameters import check_count, parameter
 from .provenance import provenance
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def predict(
     d: Parameter | None = None,
     throw: bool = True,
     tolerance: float | None = None,
+    workers: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
     r"""Test error, training error and every summary statistic of the fitted readout, as d → ∞ (Result 3).
@@ -84,6 +85,8 @@ def predict(
         Relative error of `test_error` (and `train_loss`) down to which numerical integration is refined: 1e-9
         by default, and 1e-6 for losses other than square, which average over more. The error reached is in
         `quadrature_error`; a point where it stays above 1e-6 (or `tolerance`, if larger) counts as failed.
+    workers
+        Processes that share the work, for grids of 10,000 points and more; answers do not depend on it.
     progress
         Called with the share of the work done, from 0 to 1.
 
@@ -102,13 +105,14 @@ def predict(
     check_model(model)
     model, target, loss = model.resolved(), as_target(target), as_loss(loss)
     _check_supported(target, loss, lam)
+    workers = check_count("workers", workers, 1)
     grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)
     if tolerance is None:
         spikes = posed.problem.spikes
         on_plane = PLANE_TOLERANCE if spikes == 2 else SPACE_TOLERANCE
         tolerance = CONVEX_TOLERANCE if not loss.linear else TOLERANCE if spikes == 1 else on_plane
-    answers = engine.solve(posed.problem, tolerance, progress)
+    answers = engine.solve(posed.problem, tolerance, progress, workers)
     if len(posed.problem.weights) > 1 and model.group == "letter":
         _warn_if_unreachable(posed.problem, answers["test_error"], tolerance)
     return _checked(_dataset(model, target, posed, answers, loss), throw)

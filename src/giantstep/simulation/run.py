@@ -11,6 +11,7 @@ import numpy as np
 from ..axes import OF_THE_LAYER, Axes
 from ..losses import Loss, as_loss
 from ..model import Model, Target, as_target, check_model
+from ..parameters import check_count
 from ..provenance import provenance
 from ..split import Split
 from . import check
@@ -112,7 +113,7 @@ def simulate(
     number of threads; to about 1e-10 whatever the threads and the alphas and lams asked for together. Ctrl-C
     returns the trials that are complete, with `attrs["interrupted"]` = 1 and a warning.
     """
-    numbers, workers = check.trial_numbers(trials), check.check_count("workers", workers, 1)
+    numbers, workers = check.trial_numbers(trials), check_count("workers", workers, 1)
     plan, settings = planned(
         model,
         target,
@@ -173,8 +174,8 @@ def planned(
     bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features)
     alpha, lam = check.check_readout_parameters(alpha, lam)
     loss = check.check_loss(loss, target, lam)
-    d, seed = check.check_count("d", d, 2), check.check_count("seed", seed, 0)
-    n_test = n_test if n_test is None else check.check_count("n_test", n_test, 1)
+    d, seed = check_count("d", d, 2), check_count("seed", seed, 0)
+    n_test = n_test if n_test is None else check_count("n_test", n_test, 1)
     library = make_backend(backend, device, dtype)
 
     options = (features, loss, method, library.name, device, dtype, bulk, at)

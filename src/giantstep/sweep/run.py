@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
+from ..parameters import check_count
 from ..progress import Display
-from ..simulation.check import check_count
-from ..simulation.workers import WorkerDied
+from ..workers import WorkerDied
 from .description import Sweep, canonical
 from .executors import Executor, alone, as_executor, cluster, cores, local
 from .export import Results, check_any, collected

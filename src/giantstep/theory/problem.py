@@ -93,7 +93,7 @@ class Problem:
         return int(self.origin.layer.spikes.max())
 
     def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> tuple[Bulk, Bulk, Bulk]:
-        """The bulk of some first layers of one kind on three nested rules, finest first, for so many readouts on each."""
+        """Bulks of some first layers of one kind, with so many readouts each, on three nested rules, finest first."""
         bulks = self.rows.bulks(self.origin, chunk, refinement)
         return tuple(map(Along, bulks)) if self._along(readouts) else bulks  # type: ignore[arg-type,return-value]
 

@@ -24,7 +24,7 @@ from .origin import Origin
 from .sampled import sampled_bulk
 from .training import POINTS
 
-PLAIN_WIDTH = 64  # array elements in flight per grid point, where a bulk takes none of its own
+PLAIN_WIDTH = 128  # array elements in flight per grid point, where a bulk takes none of its own
 NAMES = ("isotropic", "exact", "sampled", "orthogonal")
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from ...theory.symmetric import solve_small
 
 
-
 class Image(NamedTuple):
     """Where a map sends V: [A, P], and its derivative by V there, [A, P, P]."""
 
@@ -106,7 +105,7 @@ class Follower:
             new = v + solve_small(system, f - v)
             new_image, new_slopes = self._step(new, zz)
             after = self._residual(new, new_image)
-            fine = np.all(new[:, self._leading].imag > 0, axis=1) & (after < before)
+            fine = np.all(np.imag(new[:, self._leading]) > 0, axis=1) & (after < before)
             settled = ~fine & (before < _STALLED)
             lost = np.flatnonzero(~fine & ~settled)
             if len(lost):

@@ -9,4 +9,14 @@ from .orthogonal import Orthogonal
 from .pencil import Exact
 from .spectral import Spectral
 
-__all__ = ["WORTHWHILE", "Along", "Bulk", "Dense", "Exact", "Isotropic", "Orthogonal", "Resolvent", "Spectral"]
+__all__ = [
+    "WORTHWHILE",
+    "Along",
+    "Bulk",
+    "Dense",
+    "Exact",
+    "Isotropic",
+    "Orthogonal",
+    "Resolvent",
+    "Spectral",
+]

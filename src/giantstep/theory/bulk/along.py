@@ -1,4 +1,4 @@
-"""One group's bulk along the line of Ṽ, then a number: solved on a few Chebyshev nodes, it serves any number of readouts.
+"""One group's bulk along the line of Ṽ, then a number: solved on a few nodes, it serves any number of readouts.
 
 T̂ = (1/d) tr (C⁻¹ + Ṽ)⁻¹ and the forms Ĝ are resolvents of positive matrices: as functions of Ṽ they are singular on
 the negative axis alone, and so as functions of ln Ṽ analytic up to |Im| = π, whatever the spectrum of C. On a panel of
@@ -57,7 +57,9 @@ class Along(Bulk):
         at = self.bulk.afresh((np.exp(_PANEL * place.reshape(-1)) / self.c)[..., None, None])
         unit = np.ones((*at.T.shape[:2], 1, 1, 1))
         shape = (len(self.c), len(new), _NODES)
-        responses = np.stack([part.reshape(shape) for part in (at.T, at.tangent(unit), at.leak(unit))], axis=-1)
+        responses = np.stack(
+            [part.reshape(shape) for part in (at.T, at.tangent(unit), at.leak(unit))], axis=-1
+        )
         forms = np.stack([part.reshape(*shape, -1) for part in (at.forms(), at.form_slopes)], axis=-2)
         self.responses[:, new] = np.einsum("kn,upnq->upkq", _TO_SERIES, responses)
         self.forms[:, new] = np.einsum("kn,upnsq->upksq", _TO_SERIES, forms)

@@ -50,7 +50,9 @@ class Level:
     """
 
     D: np.ndarray  # [U, Q, Q, n]
-    tests: np.ndarray  # what Z is averaged against: f f', x_i f, x_i x_l - δ_il and 1, weighted, [U, n, all of them]
+    tests: (
+        np.ndarray
+    )  # what Z is averaged against: f f', x_i f, x_i x_l - δ_il and 1, weighted, [U, n, all of them]
     share: np.ndarray  # 1/α, [U]
     spike: np.ndarray  # [U, K, F]
     to_target: np.ndarray  # [U, directions, k]
@@ -111,7 +113,7 @@ class Level:
 
 
 def _fewest(D: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """D [U, Q, Q, n] and tests [U, n, ...] on fewer nodes: mirror images that weigh the same are one, others no one feels.
+    """D [U, Q, Q, n] and tests [U, n, ...] on fewer nodes: one for two mirror images, none that nobody would miss.
 
     Nodes are symmetric about their middle. For an odd target and activation so are the weights, and for an odd
     activation before its first spike they are as soon as residuals are.

@@ -32,7 +32,7 @@ Marks = Callable[[np.ndarray], list[np.ndarray]]
 
 @dataclass
 class Profile:
-    """The fields of B solved points at any κ: first layers [U, K], equally many points on each, and their statistics."""
+    """The fields of B solved points at any κ: U first layers [U, K] with equally many points on each."""
 
     activation: Function
     b: np.ndarray

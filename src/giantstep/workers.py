@@ -27,7 +27,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from ..errors import GiantstepError
+from .errors import GiantstepError
 
 _READY = "ready"
 _PATIENCE = 10.0  # seconds
