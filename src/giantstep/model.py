@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from .errors import ParameterError
-from .functions import Function, as_function
+from .functions import Function, as_function, target_function
 from .groups import merge
 from .letters import Letters, as_letters
 from .losses import Loss, as_loss
@@ -77,7 +77,13 @@ class _Description:
         return kind(**{name: _restored(value) for name, value in values.items()})
 
 
-_LATER = ("steps", "rows", "reuse_batch")  # parameters that are written down only where they are used
+_LATER = (
+    "steps",
+    "rows",
+    "reuse_batch",
+    "directions",
+    "kinks",
+)  # parameters that are written down only where they are used
 
 
 class Model(_Description):
@@ -432,11 +438,16 @@ class TwoSpikes(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Target(_Description):
-    """Single-index target y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a noiseless one.
+    """Target y = σ*(θ·x/√d) + `noise`·ε, or g(z1, z2, ...) + noise·ε of several directions, z_j = θ_j·x/√d.
+
+    A plain string stands for a noiseless one. "x1 + x1*x2" has two directions; a callable has as many `directions` as
+    arguments, and names in `kinks` the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps; "committee",
+    "parity" and "staircase" are known by name. The directions are orthonormal.
 
     Binary labels: `flips` is the probability of a wrong sign and `latent_noise` the noise before the sign
     (labels are then the signs of the function, whatever its values);
     `Target("logistic", scale=s)` draws ±1 with probability sigmoid(s·z), its noiseless target being sign(z).
+    With several directions latent noise is added to the function's value, and the sigmoid is taken of it.
     """
 
     function: Function
@@ -444,6 +455,8 @@ class Target(_Description):
     flips: float = 0.0
     latent_noise: float = 0.0
     scale: float | None = None
+    directions: int = 1
+    kinks: tuple[Any, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -454,6 +467,8 @@ class Target(_Description):
             flips: float = 0.0,
             latent_noise: float = 0.0,
             scale: float | None = None,
+            directions: int = 1,
+            kinks: Sequence[tuple[Sequence[float], float]] = (),
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -461,7 +476,8 @@ class Target(_Description):
         if self.function == "logistic":
             set_(self, "scale", 1.0 if self.scale is None else self.scale)
             set_(self, "function", "sign")
-        set_(self, "function", as_function(self.function))
+        set_(self, "function", target_function(self.function, self.directions, self.kinks))
+        set_(self, "directions", self.function.directions)
         set_(self, "noise", parameter("noise", self.noise, low=0.0))
         set_(self, "flips", number("flips", self.flips, low=0.0, high=0.5))
         set_(self, "latent_noise", number("latent_noise", self.latent_noise, low=0.0))
@@ -496,8 +512,11 @@ def check_model(model: Any) -> None:
 @lru_cache(maxsize=256)
 def _is_sign(function: Function) -> bool:
     """Whether a function has the values ±1 alone."""
-    grid = np.linspace(-9.0, 9.0, 2048)  # even: 0, where a sign may be 0, is left out
-    return bool(np.all(np.abs(np.asarray(function(grid))) == 1.0))
+    if function.directions == 1:
+        grid = np.linspace(-9.0, 9.0, 2048)[None]  # even: 0, where a sign may be 0, is left out
+    else:
+        grid = np.random.default_rng(0).normal(size=(function.directions, 4096)) * 3.0
+    return bool(np.all(np.abs(np.asarray(function(*grid))) == 1.0))
 
 
 def as_target(target: Target | FunctionLike) -> Target:

@@ -2,5 +2,6 @@
 
 from .catalogue import as_function, catalogue
 from .function import Function
+from .joint import Joint, target_function
 
-__all__ = ["Function", "as_function", "catalogue"]
+__all__ = ["Function", "Joint", "as_function", "catalogue", "target_function"]

@@ -72,7 +72,7 @@ def breakpoints(root: Node) -> tuple[float, ...]:
     points = np.empty(0)
     effort, slopes, seen = Effort(), {}, set()
     for node in postorder(root):
-        difference = _difference(node)
+        difference = breaks_at(node)
         if difference is None:
             continue
         program = effort.program(difference)
@@ -88,7 +88,7 @@ def breakpoints(root: Node) -> tuple[float, ...]:
     return tuple(float(point) for point in points)
 
 
-def _difference(node: Node) -> Node | None:
+def breaks_at(node: Node) -> Node | None:
     """The quantity at whose zeros this node may break; None for operations that are smooth throughout."""
     difference = None
     if node.op in ("less", "at_most", "max", "min"):

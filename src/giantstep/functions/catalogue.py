@@ -124,7 +124,7 @@ def _polynomial(given: Sequence[float] | np.ndarray) -> Function:
             f"and its degree at most {MAX_EXPONENT}"
         )
     spec = "poly:" + (",".join(map(written, coefficients)) or "0")
-    return Formula(horner(tuple(coefficients), X), spec, _shortened(spec))
+    return Formula(horner(tuple(coefficients), X), spec, shortened(spec))
 
 
 def _expression(text: str) -> Function:
@@ -137,8 +137,9 @@ def _expression(text: str) -> Function:
     if reason:
         raise ExpressionError(reason, text)
     spec = compact(text)
-    return Formula(tree, spec, _shortened(spec), points)
+    return Formula(tree, spec, shortened(spec), points)
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """A text that fits on a line, as a name."""
     return text if len(text) <= _SHORT else text[: _SHORT - 3] + "..."

@@ -10,7 +10,7 @@ import ast
 import math
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -41,9 +41,14 @@ _REFUSED: dict[type, str] = {
 }
 
 
-def parse(text: str) -> Node:
+def parse(text: str, variables: Sequence[str] = ("x",)) -> Node:
     """The tree of a user's expression in x; ExpressionError with the offending column when there is none."""
-    return _Reader(text, {"x": tree.X}).read()
+    return _Reader(text, {name: Node("x", value=float(i)) for i, name in enumerate(variables)}).read()
+
+
+def indices(text: str) -> list[int]:
+    """Which of x1, x2, ... a text speaks of, sorted."""
+    return sorted({int(found) for found in re.findall(r"\bx([0-9]{1,3})\b", text)})
 
 
 def expand(text: str, argument: Node, parameters: Mapping[str, float] | None = None) -> Node:
@@ -143,8 +148,12 @@ class _Reader:
             return tree.const(_CONSTANTS[node.id])
         if canonical(node.id) or node.id in _SYNTAX:
             raise self.refuse(f"{node.id} is a function; write {node.id}(...)", node)
-        reason = f"{node.id[:40]!r} is not known; the variable is x, the constants are pi and e"
-        raise self.refuse(reason, node)
+        if node.id == "x":
+            raise self.refuse(
+                "x stands for a single direction, x1, x2, ... for several: use one or the other", node
+            )
+        variables = "the variable is x" if "x" in self.names else "the variables are x1, x2, ..."
+        raise self.refuse(f"{node.id[:40]!r} is not known; {variables}, the constants are pi and e", node)
 
     def unary(self, node: ast.UnaryOp, depth: int) -> Node:
         if isinstance(node.op, ast.Not):

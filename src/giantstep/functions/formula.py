@@ -33,9 +33,9 @@ class Formula(Function):
         if breakpoints is not None:
             self.__dict__["breakpoints"] = breakpoints
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, *more: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
-        return self._program(x)
+        return self._program(x, *more)
 
     @cached_property
     def breakpoints(self) -> tuple[float, ...]:

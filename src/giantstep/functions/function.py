@@ -24,7 +24,8 @@ class Function:
     """
 
     name: str
-    _function: Callable[[Any], Any]
+    directions: int = 1  # how many variables it has; see `Joint` for several
+    _function: Callable[..., Any]
     _derivative: Callable[[Any], Any] | None
     _breakpoints: tuple[float, ...]
     _parity: Parity | None
@@ -55,25 +56,25 @@ class Function:
             name=name or getattr(function, "__name__", type(function).__name__),
         )
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, *more: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
         if isinstance(x, (np.ndarray, np.generic, int, float)):
-            return self._on_numpy(x)
+            return self._on_numpy(x, *more)
         from array_api_compat import array_namespace, device, is_torch_array
 
         xp = array_namespace(x)
         try:
-            result = self._function(x)
+            result = self._function(x, *more)
             if array_namespace(result) is xp:
                 return self._of_same_shape(result, x)
         except (TypeError, RuntimeError, AttributeError):
             pass  # a callable made of numpy functions refuses other arrays: give it what it understands
-        host = x.detach().cpu().numpy() if is_torch_array(x) else np.asarray(x)
-        return xp.asarray(self._on_numpy(host), dtype=x.dtype, device=device(x))
+        host = [one.detach().cpu().numpy() if is_torch_array(one) else np.asarray(one) for one in (x, *more)]
+        return xp.asarray(self._on_numpy(*host), dtype=x.dtype, device=device(x))
 
-    def _on_numpy(self, x: Any) -> Any:
+    def _on_numpy(self, x: Any, *more: Any) -> Any:
         try:
-            result = self._function(x)
+            result = self._function(x, *more)
         except (
             TypeError,
             ValueError,

@@ -16,56 +16,56 @@ Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]  # function, 
 
 
 class Program:
-    """A tree made ready to run: register 0 holds x, then the constants, then the result of each step."""
+    """A tree made ready to run: the first registers hold the variables, then the constants, then each step's result."""
 
-    def __init__(self, root: Node):
+    def __init__(self, root: Node, variables: int = 1):
         order = postorder(root)
         self.constants = sorted({node.value for node in order if node.op == "const"})
         self.steps: list[tuple[str, float, tuple[int, ...]]] = []
-        constants = {value: 1 + i for i, value in enumerate(self.constants)}
-        first = 1 + len(constants)
+        constants = {value: variables + i for i, value in enumerate(self.constants)}
+        first = variables + len(constants)
         steps: dict[Any, int] = {}
         register: dict[Node, int] = {}
         for node in order:
             if node.op in ("x", "const"):
-                register[node] = 0 if node.op == "x" else constants[node.value]
+                register[node] = int(node.value) if node.op == "x" else constants[node.value]
                 continue
             step = (node.op, node.value, tuple(register[arg] for arg in node.args))
             if step not in steps:
                 steps[step] = first + len(self.steps)
                 self.steps.append(step)
             register[node] = steps[step]
-        self.result = register[root]
+        self.result, self._given = register[root], first
         self.key = (tuple(self.constants), tuple(self.steps), self.result)  # equal for equal computations
         self.cost = sum(_EXPENSIVE if op in ELEMENTARY or op == "power" else 1 for op, _, _ in self.steps)
         self._finished = self._last_uses(first)
         self._bound: dict[Any, list[Step]] = {}
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, *more: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
         if type(x) is np.ndarray and x.dtype.kind == "f":
-            return self._run(x, np, x.dtype.type)
+            return self._run((x, *more), np, x.dtype.type)
         if isinstance(x, (int, float)) and not isinstance(x, np.generic):
-            return float(self._run(np.float64(x), np, np.float64))
+            return float(self._run(tuple(map(np.float64, (x, *more))), np, np.float64))
         if isinstance(x, (np.ndarray, np.generic, list, tuple)):
-            x = np.asarray(x)
-            x = x if x.dtype.kind == "f" else x.astype(float)
-            return self._run(x, np, x.dtype.type)[()]
+            given = [np.asarray(one) for one in (x, *more)]
+            given = [one if one.dtype.kind == "f" else one.astype(float) for one in given]
+            return self._run(tuple(given), np, given[0].dtype.type)[()]
         from array_api_compat import array_namespace, device
 
         xp = array_namespace(x)
         where = device(x)
-        return self._run(x, xp, lambda value: xp.full((), value, dtype=x.dtype, device=where))
+        return self._run((x, *more), xp, lambda value: xp.full((), value, dtype=x.dtype, device=where))
 
-    def _run(self, x: Any, xp: Any, lift: Callable[[float], Any]) -> Any:
-        registers = [x, *map(lift, self.constants)]  # constants of x's precision: nothing is promoted
+    def _run(self, x: tuple[Any, ...], xp: Any, lift: Callable[[float], Any]) -> Any:
+        registers = [*x, *map(lift, self.constants)]  # constants of x's precision: nothing is promoted
         with np.errstate(all="ignore"):  # branches that are not selected may overflow or divide by zero
             for function, args, finished in self._bound.get(xp) or self._bind(xp):
                 registers.append(function(*[registers[i] for i in args]))
                 for i in finished:
                     registers[i] = None
-        if self.result <= len(self.constants):  # x itself or a constant: a new array all the same
-            return registers[self.result] + xp.zeros_like(x)
+        if self.result < self._given:  # x itself or a constant: a new array all the same
+            return registers[self.result] + xp.zeros_like(x[0])
         return registers[self.result]
 
     def _bind(self, xp: Any) -> list[Step]:

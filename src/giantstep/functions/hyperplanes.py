@@ -1,0 +1,182 @@
+"""Where a function of several variables is not smooth: the hyperplanes n·z = c that carry its kinks and jumps.
+
+A part that can break (max, abs, a comparison, ...) does so where some difference of its arguments vanishes. That set
+is made of hyperplanes where the difference is a product of, or pieces of, affine functions; a function of one affine
+combination alone; or a quadratic form that factors. Otherwise it is curved, and integrals cannot be cut there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import numpy as np
+
+from . import tree
+from .breakpoints import Effort, breakpoints, breaks_at, zeros
+from .program import Program
+from .tree import Node, postorder
+
+Hyperplane = tuple[tuple[float, ...], float]
+"""Unit normal n and offset c of n·z = c."""
+
+MAX_PIECES = 16  # affine pieces of one part that are told apart
+_ROUNDING = 1e-12
+_TRIALS = 64  # points at which a part is compared with a quadratic form
+
+
+def hyperplanes(root: Node, variables: int, signs: bool = False) -> tuple[tuple[Hyperplane, ...], bool]:
+    """The kinks and jumps of a function (of its sign, with `signs`), and whether there are curved ones besides."""
+    surfaces, found, curved = _Surfaces(variables), [], False
+    parts = [breaks_at(node) for node in postorder(root)] + [root if signs else None]
+    for part in parts:
+        if part is not None:
+            planes = surfaces.zeros(part)
+            curved |= planes is None
+            found += planes or []
+    return distinct(found), curved
+
+
+def distinct(planes: Iterable[Hyperplane]) -> tuple[Hyperplane, ...]:
+    """Each once, in order, with the first component of its normal that is not 0 positive."""
+    kept: dict[tuple[float, ...], Hyperplane] = {}
+    for normal, offset in planes:
+        n = np.asarray(normal, float)
+        size = np.linalg.norm(n) * np.sign(n[np.abs(n) > _ROUNDING * np.abs(n).max()][0])
+        n, c = n / size, offset / size
+        n, c = np.where(np.abs(n) < _ROUNDING, 0.0, n), 0.0 if abs(c) < _ROUNDING else float(c)
+        plane = (tuple(n.tolist()), c)
+        kept.setdefault(tuple(np.round([*plane[0], plane[1]], 10) + 0.0), plane)
+    return tuple(kept[key] for key in sorted(kept))
+
+
+class _Surfaces:
+    """Where parts of one expression vanish; what has been found out about a part is kept."""
+
+    def __init__(self, variables: int):
+        self._variables = variables
+        self._zeros: dict[Node, list[Hyperplane] | None] = {}
+        self._pieces: dict[Node, list[np.ndarray] | None] = {}
+
+    def zeros(self, node: Node) -> list[Hyperplane] | None:
+        """Hyperplanes that hold all zeros of a node; None where it has others."""
+        if node not in self._zeros:
+            self._zeros[node] = self._find_zeros(node)
+        return self._zeros[node]
+
+    def _find_zeros(self, node: Node) -> list[Hyperplane] | None:
+        if tree.is_const(node) or node.low > 0 or node.high < 0:
+            return []
+        if node.op in ("mul", "chain"):
+            parts = [self.zeros(arg) for arg in node.args[:2]]
+            return None if None in parts else [plane for part in parts for plane in part or ()]
+        if node.op in ("neg", "abs", "sign", "sqrt", "power", "div"):
+            return self.zeros(node.args[0])
+        pieces = self.pieces(node)
+        if pieces is not None:
+            return [plane for piece in pieces if (plane := _plane(piece)) is not None]
+        along = self._along_one_direction(node)
+        return along if along is not None else _quadratic(node, self._variables)
+
+    def pieces(self, node: Node) -> list[np.ndarray] | None:
+        """The affine functions [c0, c1, ...] of which a node is always one; None where it has other pieces."""
+        if node not in self._pieces:
+            self._pieces[node] = self._find_pieces(node)
+        return self._pieces[node]
+
+    def _find_pieces(self, node: Node) -> list[np.ndarray] | None:
+        args, size = node.args, self._variables + 1
+        if node.op in ("const", "x"):
+            return [node.value * np.eye(size)[0] if node.op == "const" else np.eye(size)[1 + int(node.value)]]
+        parts = [self.pieces(arg) for arg in args] if node.op in _PIECEWISE else [None]
+        if any(part is None for part in parts):
+            return None
+        first, *others = (part or [] for part in parts)
+        match node.op:
+            case "neg":
+                found = [-a for a in first]
+            case "abs":
+                found = [s * a for a in first for s in (1.0, -1.0)]
+            case "max" | "min":
+                found = [*first, *others[0]]
+            case "add" | "sub":
+                sign = 1.0 if node.op == "add" else -1.0
+                found = [a + sign * b for a, b in product(first, others[0])]
+            case "div" if tree.is_const(args[1]):
+                found = [a / args[1].value for a in first]
+            case "mul" if tree.is_const(args[0]):
+                found = [args[0].value * b for b in others[0]]
+            case _:
+                return None
+        unique = list({tuple(np.round(a, 12)): a for a in found}.values())
+        return unique if len(unique) <= MAX_PIECES else None
+
+    def _along_one_direction(self, node: Node) -> list[Hyperplane] | None:
+        """Zeros of a function of one combination n·z alone, which are sought along a line; None if it has more."""
+        normals: list[np.ndarray] = []
+        made: dict[Node, Node | None] = {}
+
+        def on_line(part: Node) -> Node | None:
+            """The same as a function of x = n·z."""
+            if part not in made:
+                made[part] = restricted(part)
+            return made[part]
+
+        def restricted(part: Node) -> Node | None:
+            pieces = self.pieces(part)
+            if pieces is None or len(pieces) > 1:
+                args = [on_line(arg) for arg in part.args]
+                return None if None in args else Node(part.op, tuple(args), part.value)  # type: ignore[arg-type]
+            (affine,) = pieces
+            size = float(np.linalg.norm(affine[1:]))
+            if size <= _ROUNDING:
+                return tree.const(float(affine[0]))
+            normals.append(affine[1:] / size)
+            slope = size * float(normals[0] @ normals[-1])
+            if abs(abs(slope) - size) > _ROUNDING * size:  # elsewhere
+                return None
+            return tree.add(tree.const(float(affine[0])), tree.mul(tree.const(slope), tree.X))
+
+        line = on_line(node)
+        if line is None or not normals:
+            return None
+        effort = Effort()
+        at = zeros(line, effort.program(line), np.asarray(breakpoints(line)), effort, {})
+        return [(tuple(normals[0]), float(zero)) for zero in at]
+
+
+_PIECEWISE = ("neg", "abs", "max", "min", "add", "sub", "div", "mul")
+
+
+def _plane(affine: np.ndarray) -> Hyperplane | None:
+    """Where an affine function [c0, c1, ...] = c0 + c1 z1 + ... vanishes."""
+    size = np.linalg.norm(affine[1:])
+    return None if size <= _ROUNDING else (tuple(affine[1:] / size), float(-affine[0] / size))
+
+
+def _quadratic(node: Node, variables: int) -> list[Hyperplane] | None:
+    """Zeros of (a·z + a0)(b·z + b0), or the point where a sum of squares vanishes; None for other functions."""
+    z = np.random.default_rng(0).normal(size=(variables, _TRIALS))
+    values = np.asarray(Program(node, variables)(*z))
+    if not np.isfinite(values).all():
+        return None
+    ones = np.concatenate([np.ones((1, _TRIALS)), z])
+    i, j = np.triu_indices(variables + 1)
+    basis = (ones[i] * ones[j]).T
+    coefficients, *_ = np.linalg.lstsq(basis, values, rcond=None)
+    if np.abs(basis @ coefficients - values).max() > 1e-11 * max(1.0, np.abs(values).max()):
+        return None
+    form = np.zeros((variables + 1, variables + 1))
+    form[i, j] += 0.5 * coefficients
+    form[j, i] += 0.5 * coefficients
+    powers, vectors = np.linalg.eigh(form)
+    there = np.abs(powers) > 1e-10 * np.abs(powers).max()
+    powers, vectors = powers[there], vectors[:, there] * np.sqrt(np.abs(powers[there]))
+    if len(powers) == 2 and powers[0] * powers[1] < 0:
+        forms = [vectors[:, 0] + vectors[:, 1], vectors[:, 0] - vectors[:, 1]]
+    elif (powers > 0).all() or (powers < 0).all():  # vanishes at most where all squares do, at one point
+        centre = np.linalg.lstsq(vectors[1:].T, -vectors[0], rcond=None)[0]
+        forms = [np.eye(1, len(form), 1 + j)[0] - x * np.eye(1, len(form))[0] for j, x in enumerate(centre)]
+    else:
+        return None
+    return [plane for form in forms if (plane := _plane(form)) is not None]
