@@ -28,6 +28,8 @@ BULKS = {
     "exact tanh": ("tanh", "exact"),
     "exact ReLU": ("relu", "exact"),
 }
+SIDE = {"isotropic": 300, "exact tanh": 150, "exact ReLU": 100}  # of the grid
+COUNT = {"isotropic": 2000, "exact tanh": 200, "exact ReLU": 100}  # of first layers
 COMMAND = "predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1"
 
 
@@ -45,8 +47,6 @@ class SquareLoss(_Timed):
     """A curve, a grid of readouts on one first layer, and a first layer for every point."""
 
     params, param_names = list(BULKS), ["bulk"]
-    side = {"isotropic": 300, "exact tanh": 150, "exact ReLU": 100}
-    count = {"isotropic": 2000, "exact tanh": 200, "exact ReLU": 100}
 
     def time_curve(self, bulk: str) -> None:
         activation, rows = BULKS[bulk]
@@ -54,14 +54,14 @@ class SquareLoss(_Timed):
         gs.predict(net, "sin", alpha=ALPHAS, lam=0.1, bulk=rows)
 
     def time_grid(self, bulk: str) -> None:
-        (activation, rows), side = BULKS[bulk], self.side[bulk]
+        (activation, rows), side = BULKS[bulk], SIDE[bulk]
         net = gs.Network(activation, eta=3.0, alpha0=20.0)
-        grid = {"alpha": np.linspace(0.2, 3.0, side), "lam": np.geomspace(1e-3, 10.0, side)}
-        gs.predict(net, "sin", bulk=rows, **grid)
+        alpha, lam = np.linspace(0.2, 3.0, side), np.geomspace(1e-3, 10.0, side)
+        gs.predict(net, "sin", alpha=alpha, lam=lam, bulk=rows)
 
     def time_first_layers(self, bulk: str) -> None:
         activation, rows = BULKS[bulk]
-        eta = xr.DataArray(np.linspace(0.5, 3.0, self.count[bulk]), dims="point")
+        eta = xr.DataArray(np.linspace(0.5, 3.0, COUNT[bulk]), dims="point")
         gs.predict(gs.Network(activation, eta=eta, alpha0=1.0), "sin", alpha=1.5, lam=0.1, bulk=rows)
 
 
