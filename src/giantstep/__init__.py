@@ -22,6 +22,7 @@ _HOME = {
     "coefficients": "insight.basis",
     "linear_error": "theory.hermite",
     "bounds": "insight.bounds",
+    "staircase": "insight.staircase",
     "bound_functions": "insight.learned",
     "learned_function": "insight.learned",
     "spectrum": "insight.spectrum",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from .insight.learned import bound_functions as bound_functions
     from .insight.learned import learned_function as learned_function
     from .insight.spectrum import spectrum as spectrum
+    from .insight.staircase import staircase as staircase
     from .insight.tune import tune as tune
     from .insight.weight_spectrum import weight_spectrum as weight_spectrum
     from .losses import Loss as Loss

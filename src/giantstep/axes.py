@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .model import Model
 
-OF_THE_LAYER = ("c", "r", "gamma", "overlap", "network_error")
+OF_THE_LAYER = ("c", "r", "gamma", "overlap", "network_error", "test_samples")
 """Answers that depend on the first layer alone, not on the readout's alpha and lam."""
 
 
@@ -25,7 +25,7 @@ def after_last_step(values: xr.DataArray) -> xr.DataArray:
 
 
 class Axes:
-    """Those of a model's answers."""
+    """Those of a model's answers on a target of so many directions."""
 
     def __init__(self, model: Model, directions: int = 1):
         group, letters = model.group, model.readout
@@ -54,6 +54,8 @@ class Axes:
         )
         if step:
             self.coords["step"] = list(range(1, model.most_steps + 1))
+        if along:
+            self.coords["direction"] = list(range(1, directions + 1))
 
     def of(self, name: str) -> tuple[str, ...]:
         """The dimensions of one answer, in order."""

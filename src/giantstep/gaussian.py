@@ -209,9 +209,7 @@ def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> b
 
 def ndtr(x: np.ndarray) -> np.ndarray:
     """Φ(x), the chance that a standard normal variable is below x."""
-    from scipy.special import (
-        ndtr,  # when it is needed: most predictions never do, and importing takes a while
-    )
+    from scipy.special import ndtr  # here: most predictions never need it, and importing takes a while
 
     return ndtr(x)
 

@@ -317,7 +317,8 @@ class SpikedRF(Model):
     """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a trainable readout.
 
     Rows of W are uniform on the sphere of squared radius `c`; |v|² = d; `gamma` = v·θ/d is the alignment of
-    the spike with the target; p = `beta`·d. With letters, row i has spike strength r·value_s(i).
+    the spike with the target, of several directions with the first and with no other; p = `beta`·d. With letters,
+    row i has spike strength r·value_s(i).
     """
 
     activation: Function
@@ -360,9 +361,10 @@ class SpikedRF(Model):
 class TwoSpikes(Model):
     """Spiked random features with two spikes, F = W + (r1 u1 v1ᵀ + r2 u2 v2ᵀ)/√d, v1 and v2 orthogonal.
 
-    `strengths` = (r1, r2); `alignments` = (v1·θ/d, v2·θ/d); `left` lists the pairs (u1, u2) that neurons have, a
-    fraction `weights` of them each. Pairs that are all multiples of one make a single spike in disguise, of
-    strength |(r1 u1, r2 u2)| along their combination: `reduced()` is that `SpikedRF`, and what is computed.
+    `strengths` = (r1, r2); `alignments` = (v1·θ/d, v2·θ/d), θ the first direction of a target of several; `left` lists
+    the pairs (u1, u2) that neurons have, a fraction `weights` of them each. Pairs that are all multiples of one make a
+    single spike in disguise, of strength |(r1 u1, r2 u2)| along their combination: `reduced()` is that `SpikedRF`, and
+    what is computed.
     """
 
     group = "group"

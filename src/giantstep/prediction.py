@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 _REAL_SIZE, _UNREACHABLE = 1e3, 0.03  # a usual size, and how far the limit may be from it without a warning
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-8, 1e-6  # where averages over κ have two dimensions, or more
+DIRECTIONS_TOLERANCE = {1: TOLERANCE, 2: 1e-8, 3: 1e-8, 4: 1e-6}  # by the directions that labels depend on
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
 
 
@@ -111,7 +112,10 @@ def predict(
     if tolerance is None:
         spikes = posed.problem.spikes
         on_plane = PLANE_TOLERANCE if spikes == 2 else SPACE_TOLERANCE
-        tolerance = CONVEX_TOLERANCE if not loss.linear else TOLERANCE if spikes == 1 else on_plane
+        usual = TOLERANCE if spikes == 1 else on_plane
+        tolerance = (
+            CONVEX_TOLERANCE if not loss.linear else max(usual, DIRECTIONS_TOLERANCE[target.directions])
+        )
     answers = engine.solve(posed.problem, tolerance, progress, workers)
     if len(posed.problem.weights) > 1 and model.group == "letter":
         _warn_if_unreachable(posed.problem, answers["test_error"], tolerance)
@@ -175,7 +179,7 @@ def _dataset(
     from .groups import expand, summed
     from .theory.status import FAILED, SENTENCES
 
-    split, axes = posed.split, Axes(model)
+    split, axes = posed.split, Axes(model, target.directions)
     dims, sizes = split.dims, split.shape
     answers = expand(answers, posed.merging, posed.problem.c)
     if model.readout.law is not None:
@@ -197,7 +201,7 @@ def _dataset(
     variables["status"] = (dims, np.array(SENTENCES, dtype=object)[code])
     variables["code"] = (dims, code.astype(int))
     if posed.origin.training is not None:
-        for name, values in _of_the_layer(model, posed).items():
+        for name, values in _of_the_layer(model, posed, axes).items():
             inner = axes.of(name)
             shape = (*split.layer_shape, *_sizes(values.shape[1:], len(inner)))
             variables[name] = (split.layer_dims + inner, values.reshape(shape))
@@ -225,13 +229,13 @@ def _as_far_as(values: np.ndarray, taken: np.ndarray, steps: int) -> np.ndarray:
     return found
 
 
-def _of_the_layer(model: Model, posed: Posed) -> dict[str, np.ndarray]:
+def _of_the_layer(model: Model, posed: Posed, axes: Axes) -> dict[str, np.ndarray]:
     """The equivalent c, r, γ of networks after each step, [U, step, letter, direction], each as far as it has these."""
     from .theory.equivalent import by_letter, network_errors
 
     training, letters, group = posed.origin.training, model.readout, posed.merging.group
     assert training is not None
-    axes, values = Axes(model), np.asarray(posed.merging.letters.values)
+    values = np.asarray(posed.merging.letters.values)
     longest = int(np.abs(values).argmax())
     found = [by_letter(layer, values) for layer in training.path[1:]]
     r, gamma, c = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))

@@ -19,6 +19,11 @@ CASES = {
         Target("sign", flips=0.1, latent_noise=0.1),
         None,
     ),
+    "directions": (
+        Network("relu", 1.5, 2.0, steps=2, readout=LETTERS),
+        Target("x1 + x1*x2", noise=0.1),
+        None,
+    ),
     "gaussian": (SpikedRF("erf", 0.9, 0.8, 1.1, 1.2, LETTERS), Target("logistic", scale=1.0), "gaussian"),
 }
 SMALL = {"alpha": [0.4, 2.0], "d": 40, "trials": 1}

@@ -128,7 +128,7 @@ def test_measured_quantities_are_those_of_the_trained_rows():
     assert c == pytest.approx(((layer.rows - r * v) ** 2).sum(axis=1).mean(), rel=1e-13)
     assert layer.measured["gamma"] == pytest.approx(v @ theta, rel=1e-13)
     assert layer.measured["overlap"][0] == pytest.approx((layer.rows @ theta).mean(), rel=1e-13)
-    gamma = float(layer.measured["gamma"])
+    (gamma,) = layer.measured["gamma"]
     np.testing.assert_allclose(gamma * v + np.sqrt(1 - gamma**2) * t, theta, atol=1e-13)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from giantstep.functions import as_function
-from giantstep.model import Letters, Network, SpikedRF, TwoSpikes, as_target
-from giantstep.simulation import hermite, population
+from giantstep.model import Letters, Network, SpikedRF, Target, TwoSpikes, as_target
+from giantstep.simulation import hermite, population, simulate
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
@@ -81,6 +81,12 @@ SAMPLED = [
     (Network("relu", 1.0, 1.0, readout=Letters((1.0, -1.0), (0.5, 0.5), biases=(0.5, -0.2))), "abs"),
     (Network("softplus", 0.0, 0.0), "He2"),
     (TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), "tanh"),
+    (Network("relu", 1.5, 2.0, readout=Letters((1.0, -1.0), (0.5, 0.5))), "x1 + x1*x2"),
+    (Network("gelu", 1.5, 2.0, steps=2), "sign(x1*(1 + x2))"),
+    (Network("tanh", 2.0, 2.0), "x1 + x1*x2 + x1*x2*x3"),
+    (Network("tanh", 2.0, 2.0), "committee"),
+    (SpikedRF("tanh", r=0.9, gamma=0.8, readout=LETTERS), "abs(x1)*x2 + sign(x3)"),
+    (TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), "tanh(x1)*x2 + abs(x1 - x2)"),
 ]
 
 
@@ -105,6 +111,82 @@ def test_the_exact_error_is_the_mean_over_samples(model, target):
         errors.mean(axis=0),
         rtol=1e-12,
     )
+
+
+RIDGES = {  # sums of ridge functions of z, by their normals: (activation and ridge function, kernel, text)
+    "smooth": ("erf", erf_kernel, "erf(x1) + erf(x2) - erf(x1 - x2)"),
+    "kinked": ("relu", arccosine, "max(x1, 0) + max(x2, 0) - max(x1 - x2, 0)"),
+    "jumping": ("sign", arcsine, "sign(x1) + sign(x2) - sign(x1 - x2)"),
+    "smooth in three": ("erf", erf_kernel, "erf(x1) + erf(x2) - erf(x1 - x3)"),
+    "kinked in three": ("relu", arccosine, "max(x1, 0) + max(x2, 0) - max(x1 - x3, 0)"),
+    "smooth in four": ("erf", erf_kernel, "erf(x1 + x4) + erf(x2) - erf(x1 - x3)"),
+}
+NORMALS = {
+    2: [[1, 0], [0, 1], [1, -1]],
+    3: [[1, 0, 0], [0, 1, 0], [1, 0, -1]],
+    4: [[1, 0, 0, 1], [0, 1, 0, 0], [1, 0, -1, 0]],
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "model"),
+    [*((case, "trained") for case in RIDGES), ("kinked", "spiked"), ("jumping", "spiked")],
+)
+def test_the_exact_error_on_several_directions_is_that_of_the_closed_form_kernels(case, model):
+    name, kernel, text = RIDGES[case]
+    target = as_target(text)
+    if model == "spiked":
+        described = SpikedRF(name, r=1.5, gamma=0.8, c=1.2)
+    else:  # the spike looks along all directions; a step needs a derivative, which a sign has not
+        described = Network("erf" if name == "sign" else name, 2.0, 3.0)
+    _, layer, readouts = layer_and_readouts(described, target)
+    rows = np.vstack([layer.rows, np.array(NORMALS[target.directions]) @ np.stack(layer.theta)])
+    signs = np.outer([-1.0, -1.0, 1.0], np.ones(readouts.shape[1]))
+    weights = np.vstack([readouts / np.sqrt(len(layer.rows)), signs])
+    expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
+    error = population.exact_test_error(layer, as_function(name), target.function, readouts, BACKEND)
+    assert error is not None
+    np.testing.assert_allclose(error, expected, rtol=1e-8)  # what two rules may differ by
+
+
+def test_the_exact_error_on_a_product_has_the_second_derivatives_of_the_neurons():
+    """Stein's lemma: E[z1 relu] = φ1/2, E[z1 z2 relu] = φ1 φ2/(√(2π) |F|)."""
+    target = as_target("x1 + x1*x2")
+    _, layer, readouts = layer_and_readouts(Network("relu", 1.5, 2.0), target)
+    along = layer.rows @ np.stack(layer.theta).T
+    norms = np.linalg.norm(layer.rows, axis=1)
+    seen = along[:, 0] / 2 + along.prod(axis=1) / (math.sqrt(2 * math.pi) * norms)
+    weights = readouts / np.sqrt(len(layer.rows))
+    own = np.einsum("ic,ij,jc->c", weights, arccosine(layer.rows @ layer.rows.T), weights)
+    error = population.exact_test_error(layer, as_function("relu"), target.function, readouts, BACKEND)
+    np.testing.assert_allclose(error, 2.0 - 2.0 * seen @ weights + own, rtol=1e-8)
+
+
+def kinked(z1, z2):
+    return np.maximum(z1, 0.0) + z2
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "method"),
+    [
+        (Target(kinked, directions=2), {}, "sampled"),  # which nobody can know to be kinked
+        (Target(kinked, directions=2, kinks=[((1, 0), 0.0)]), {}, "exact"),
+        (Target("x1*x2"), {"n_test": 100}, "sampled"),
+        (Target("x1*x2"), {"features": "gaussian"}, "sampled"),
+        (Target("x1*x2", flips=0.1), {}, "sampled"),
+        (Target("sign(x1*x2)", flips=0.1), {}, "exact"),
+        (Target("tanh"), {}, "exact"),
+        (Target("tanh"), {"n_test": 100}, "sampled"),
+    ],
+    ids=str,
+)
+def test_the_answer_says_how_test_errors_were_averaged(target, options, method):
+    found = simulate(
+        SpikedRF("relu", r=1.0, gamma=0.7), target, alpha=1.0, lam=0.1, d=60, trials=2, **options
+    )
+    assert found.attrs["test_error_method"] == method
+    samples = 0 if method == "exact" else options.get("n_test", 20_000)
+    np.testing.assert_array_equal(found.test_samples, [samples, samples])
 
 
 @pytest.mark.parametrize("target", ["sin", "sign"])

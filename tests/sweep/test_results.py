@@ -56,6 +56,17 @@ def test_results_are_laid_out_and_valued_as_the_verbs_give_them(name, tmp_path):
         assert one.attrs["missing"] == 0
 
 
+def test_a_target_of_several_directions_is_simulated_as_the_verb_does(tmp_path):
+    model, target = gs.Network("relu", eta=[0.5, 1.0], alpha0=2.0, steps=2), gs.Target("x1 + x1*x2")
+    found = gs.run_sweep(
+        gs.Sweep(model, target, **GRID, simulation=SIMULATED), tmp_path / "s.sqlite", workers=1
+    )
+    expected = gs.simulate(model, target, **GRID, **SIMULATED)
+    assert found.simulation.gamma.dims == ("trial", "eta", "step", "direction")
+    assert said(found.simulation) == said(expected)
+    xr.testing.assert_allclose(found.simulation.drop_attrs(), expected.drop_attrs(), rtol=1e-10)
+
+
 def test_theory_with_a_list_of_d_has_that_dimension(tmp_path):
     model = MODELS["network"]
     sweep = gs.Sweep(model, "sin", **GRID, theory={"bulk": "isotropic", "d": [100.0, np.inf]})

@@ -7,6 +7,7 @@ import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.theory import engine, features
 from giantstep.theory.features import Table
+from giantstep.theory.labels import OneDirection
 from giantstep.theory.layer import given
 
 ROUNDING = 1e-13  # hundreds of function values of order one, each to 2e-16
@@ -29,7 +30,7 @@ def test_sines_have_their_closed_forms_on_every_node(activation, target, bias, s
     r, c, gamma = 1.3, 0.7, -0.6
     c_ = np.array([[c]])
     frame = given(np.array([[[r]]]), np.array([[[gamma]]]), c_).frame()
-    table = Table(as_function(activation), as_function(target), frame, c_, np.array([bias]), 32)
+    table = Table(as_function(activation), OneDirection(as_function(target)), frame, c_, np.array([bias]), 32)
     features, label = table.at(stride)
     kappa = features.kappa[:, 0]
     mean, slope, square = _moments(_phase(activation) + bias, r, c, kappa)

@@ -10,7 +10,8 @@ import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import as_loss
 from giantstep.theory.common_rows import left_of_mean_rows
-from giantstep.theory.law import Batch, label_batch
+from giantstep.theory.labels import labels_of
+from giantstep.theory.law import Batch
 from giantstep.theory.slopes import Slopes, at_rest
 from giantstep.theory.step import Neurons, Sight, make_step, sights
 from giantstep.theory.training import Imprint, trained
@@ -104,7 +105,7 @@ def test_averages_over_the_batch_are_those_over_its_samples(noise):
     x = np.linspace(-9.0, 9.0, 1201)
     w = norm.pdf(x) / norm.pdf(x).sum()
     y = (np.sin(2.0 * x) + 0.5 * x**2)[:, None] + noise * x
-    batch = label_batch(gs.Target("sin(2*x) + x**2/2"), noise, 512)[0]
+    batch = Batch(*labels_of(gs.Target("sin(2*x) + x**2/2")).first_batch(noise, 512)[0])
     for g in (np.ones_like, lambda y: y, lambda y: y**2, np.cos, lambda y: np.exp(-(y**2))):
         for power in range(3):
             expected = (w * x**power) @ (g(y) @ w)
@@ -113,7 +114,7 @@ def test_averages_over_the_batch_are_those_over_its_samples(noise):
 
 def test_a_batch_of_signs_knows_where_they_are():
     """Y = sign(z - ½) turned over with chance 0.1: E Y = 0.8 (1 - 2Φ(½)), E zY = 1.6 φ(½), E z²Y = E Y + 0.8 φ(½)."""
-    batch = label_batch(gs.Target("sign(x - 0.5)", flips=0.1), 0.0, 256)[0]
+    batch = Batch(*labels_of(gs.Target("sign(x - 0.5)", flips=0.1)).first_batch(0.0, 256)[0])
     mean = 0.8 * (1.0 - 2.0 * norm.cdf(0.5))
     found = [batch.mean(batch.e, power)[0] for power in range(3)]
     assert found == pytest.approx([mean, 1.6 * norm.pdf(0.5), mean + 0.8 * norm.pdf(0.5)], rel=EXACT)

@@ -96,7 +96,7 @@ class Call:
             given |= {name: getattr(s, name) for name, usual in _USUAL.items() if getattr(s, name) != usual}
         return kind, given | self.model
 
-    def _randomness(self) -> dict[str, float]:
+    def _randomness(self) -> dict[str, Any]:
         """What makes the labels random, where it is not zero."""
         names = ("noise", "flips", "latent_noise")
         return {name: getattr(self.settings, name) for name in names if getattr(self.settings, name)}

@@ -15,8 +15,9 @@ from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Model, Target, as_target
 from ..provenance import provenance
-from ..theory.features import Features, Label
+from ..theory.features import Features
 from ..theory.hermite import linear_error
+from ..theory.labels import Label
 from ..theory.modes import mean_functions
 from ..theory.pose import Posed, model_grid, pose
 from ..theory.tabulated import averaged
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..model import FunctionLike
 
 TOLERANCE = 1e-11
+_COARSER = (0.0, 1e-9)  # tolerance where labels depend on one direction, or on several
 _ABSENT = 1e-11  # size of a function, over that of the features, below which it is rounding: no spike, no μ0
 _DEPENDENT = 1e-9  # share of a function outside the span of others that cannot be told from its own error
 
@@ -53,11 +55,15 @@ def bounds(
     ``lower``       :math:`\inf_b E(T - b_1\mu_0 - b_2\kappa\mu_1 - b_3\mu_1 y)^2`: no readout does better,
                     whatever alpha, lam and beta
     ``lower_beta``  the same at this beta: the error for infinitely many samples (one letter, isotropic bulk)
+    ``floor``       :math:`E\,(T - t_0(\kappa) - t_1(\kappa)\cdot y)^2`: no readout does better, whatever the
+                    activation, letters and biases; only the alignment of the spikes counts
     ``linear``      the best linear predictor's (and, in this regime, any kernel's) error
     ==============  =====================================================================================
 
     T is the noiseless target, a function of the projection κ on the spike and of y, the projection on the
-    rest of θ; :math:`t_0 = E_y T`. Letters and biases add their own μ0, μ1 to the spans, the exact bulk of a
+    rest of θ; :math:`t_0 = E_y T`. A target of several directions has a y for each of them, which enters linearly,
+    times a function of κ: ``by_direction`` says by how much that can lower the error at most, :math:`E\,t_{1,j}^2`
+    with :math:`t_{1,j} = E_y[y_j T]`. Letters and biases add their own μ0, μ1 to the spans, the exact bulk of a
     Network adds ∂μ0/∂c. Where γ < 1 the lower bound may exceed the linear error.
 
     over="eta" optimises each bound over the learning rate of a Network (whose own `eta` is then ignored):
@@ -75,8 +81,26 @@ def bounds(
     posed = pose(model, target, grid, bulk)
     found = evaluate(posed)
     variables = {name: (grid.dims, _on_grid(values, posed, grid)) for name, values in found.items()}
+    floor, *along = np.moveaxis(_floor(posed), -1, 0)
+    variables["floor"] = (grid.dims, _on_grid(floor[:, None] + 0.0 * posed.problem.beta, posed, grid))
+    if target.directions > 1:
+        parts = [_on_grid(one[:, None] + 0.0 * posed.problem.beta, posed, grid) for one in along]
+        variables["by_direction"] = ((*grid.dims, "direction"), np.stack(parts, axis=-1))
     variables["linear"] = ((), np.asarray(linear_error(target)))
     return grid.dataset(variables, provenance("bounds", model, target, bulk=posed.bulk))
+
+
+def _floor(posed: Posed) -> np.ndarray:
+    """E[t2 - t0² - |t1|²], and E t1² along each of the user's directions: [U, 1 + k]."""
+    problem = posed.problem
+
+    def compute(features: Features, label: Label, chunk: np.ndarray) -> np.ndarray:
+        along = problem.frame(chunk).turn @ label.t1  # [U, k, N]
+        left = mean(features, label.t2 - label.t0**2 - (label.t1**2).sum(axis=1))
+        gains = (features.weights[:, None] * along**2).sum(axis=-1)
+        return np.concatenate([np.maximum(left, 0.0)[:, None], gains], axis=1)
+
+    return averaged(problem, compute, max(TOLERANCE, _COARSER[problem.labels.directions > 1]))[0]
 
 
 def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray]:
@@ -95,7 +119,7 @@ def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray
             columns.append(infinite_samples(features, label, problem.c[chunk], beta[chunk]))
         return np.concatenate(columns, axis=1)
 
-    values, _ = averaged(problem, compute, tolerance)
+    values, _ = averaged(problem, compute, max(tolerance, _COARSER[problem.labels.directions > 1]))
     found = {"upper": values[:, :1], "lower": values[:, 1:2]} | ({"lower_beta": values[:, 2:]} if one else {})
     return {name: np.broadcast_to(bound, beta.shape) for name, bound in found.items()}
 
@@ -124,7 +148,7 @@ def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.n
     h = np.where(
         _DEPENDENT**2 * mean(features, drift[:, 0] ** 2) < S0, h, 0.0
     )  # else κμ1 is a multiple of μ0
-    across = mean(features, mu1[:, 0] * label.t1[:, 0])
+    across = np.sqrt(sum(mean(features, mu1[:, 0] * t1) ** 2 for t1 in np.moveaxis(label.t1, 1, 0)))
     columns = (upper, h, S0, slope, across, mean(features, features.mu2sq[:, 0]))
     upper, h, S0, slope, across, noise = (column[:, None] for column in columns)
     present = slope > 1e-28 * (noise + mean(features, mu0[:, 0] ** 2)[:, None])

@@ -19,7 +19,8 @@ from ..theory.bulk import Bulk, Isotropic
 from ..theory.equations.averages import Averages, expand
 from ..theory.equations.means import Setting
 from ..theory.equations.response import respond
-from ..theory.features import Features, Label
+from ..theory.features import Features
+from ..theory.labels import Label
 from ..theory.symmetric import packing
 
 TINY = 1e-20  # the imaginary step: its square is lost in rounding, which is what makes it exact

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..cuts import Cuts
 from ..errors import ParameterError
 from ..gaussian import STRIDES, moments
 from ..model import Model, as_target
 from ..parameters import parameter
 from ..prediction import predict
 from ..provenance import provenance
+from ..theory.labels import joint_law
 from ..theory.pose import Posed, model_grid, pose
 from .bounds import checked_target, lowest, project
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import xarray as xr
 
     from ..functions import Function
@@ -28,7 +35,7 @@ _POINTS = 512  # κ intervals from which the coefficients of the best functions 
 def learned_function(
     model: Model,
     target: Target | FunctionLike,
-    x: Parameter,
+    x: Parameter | Sequence[Parameter],
     *,
     alpha: Parameter,
     lam: Parameter,
@@ -47,22 +54,43 @@ def learned_function(
     summed over letters (with a ζ for each direction, where the letters' spikes span several). A network without
     a step (eta = 0 or alpha0 = 0) is the random features model, whose learned function is linear.
 
-    Parameters are those of `predict`; `x` is a number or a 1-D array. Returns `predict`'s Dataset with the
-    variables `learned` (over `x` and the grid) and `truth`, the target at `x`.
+    Parameters are those of `predict`; `x` is a number or a 1-D array. For a target of several directions it may be a
+    tuple of them, (z1, z2) say, which open the dimensions `x1`, `x2`: the learned function of these projections,
+    averaged over the others. Returns `predict`'s Dataset with the variables `learned` (over `x` and the grid) and
+    `truth`, the target at `x`, averaged in the same way.
     """
-    import xarray as xr
 
     target = as_target(target)
     fitted = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
-    at = parameter("x", x)
-    at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=("x",)[: np.ndim(at)])
+    at = _places(x, target.directions)
     model = model.resolved()
     posed = pose(model, target, model_grid(model, target), bulk)
     learned = conditional_mean(posed, model, fitted, at)
-    answer = fitted.assign_coords(x=at).assign(learned=learned, truth=target_curve(target, at))
-    answer["learned"].attrs = {"symbol": r"\hat f(x)", "long_name": "average output given the target's input"}
-    answer["truth"].attrs = {"symbol": r"\sigma_\star(x)", "long_name": "noiseless target"}
+    answer = fitted.assign_coords({str(one.name): one for one in at})
+    answer = answer.assign(learned=learned, truth=target_curve(target, at))
+    given = ", ".join(str(one.name) for one in at)
+    answer["learned"].attrs = {
+        "symbol": rf"\hat f({given})",
+        "long_name": "average output given the target's input",
+    }
+    answer["truth"].attrs = {"symbol": rf"\sigma_\star({given})", "long_name": "noiseless target"}
     return answer.assign_attrs(command="learned_function")
+
+
+def _places(x: Any, directions: int) -> list[xr.DataArray]:
+    """Projections on the target's first directions, each with a dimension of its own: `x`, or `x1`, `x2`, ..."""
+    import xarray as xr
+
+    several = isinstance(x, tuple)
+    if several and not 1 <= len(x) <= directions:
+        raise ParameterError(f"x has projections on {len(x)} directions, and the target has {directions}")
+    found = []
+    for i, one in enumerate(x if several else (x,), start=1):
+        name = f"x{i}" if several else "x"
+        at = parameter(name, one)
+        at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=(name,)[: np.ndim(at)])
+        found.append(at.rename(name))
+    return found
 
 
 def bound_functions(
@@ -79,6 +107,11 @@ def bound_functions(
     import xarray as xr
 
     target = checked_target(target)
+    if target.directions > 1:
+        raise ParameterError(
+            "the functions that attain the bounds are drawn for one direction, and this target has several; bounds()"
+            " has their errors, learned_function() what networks learn"
+        )
     grid = model_grid(model, target)
     posed = pose(model, target, grid, bulk)
     problem, split = posed.problem, posed.split
@@ -110,27 +143,26 @@ def bound_functions(
     names = ("m", "zeta", "chi")[: 2 + norms]
     best = {name: labelled(means[:, i * K : (i + 1) * K]) for i, name in enumerate(names)}
     best["psi"] = labelled(across)
-    spike = {"b": frame.b[..., 0], "c": problem.c, "theta": frame.gamma[:, 0]}
+    spike = {"b": frame.b[..., 0], "c": problem.c, "theta": frame.gamma[:, 0], "rest": frame.rho[:, 0]}
     layer = {name: labelled(values) for name, values in spike.items()}
     biases = xr.DataArray(problem.biases, dims="group") if groups else float(problem.biases[0])
-    at = parameter("x", x)
-    at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=("x",)[: np.ndim(at)])
+    (at,) = _places(x, 1)
     dataset = grid.dataset({}, provenance("bound_functions", model, target, bulk=posed.bulk))
     return (
         dataset.assign_coords(x=at)
         .assign(
             upper=_mean_given(
-                at, model.activation, {"m": labelled(upper)}, **layer, biases=biases, dim="group"
+                [at], model.activation, {"m": labelled(upper)}, **layer, biases=biases, dim="group"
             ),
-            lower=_mean_given(at, model.activation, best, **layer, biases=biases, dim="group"),
-            truth=target_curve(target, at),
+            lower=_mean_given([at], model.activation, best, **layer, biases=biases, dim="group"),
+            truth=target_curve(target, [at]),
             m_upper=labelled(upper),
         )
         .assign(best)
     )
 
 
-def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: xr.DataArray) -> xr.DataArray:
+def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: list[xr.DataArray]) -> xr.DataArray:
     """The learned function of fitted order parameters, as `predict` names and labels them."""
     import xarray as xr
 
@@ -142,12 +174,16 @@ def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: xr.DataA
         raise ParameterError(
             f"the learned function needs order parameters letter by letter, and the law {letters.law!r} gives sums"
         )
-    room = model.spike_directions
-    b, theta = np.zeros((len(problem.c), len(which), room)), np.zeros((len(problem.c), room))
+    room, k, U = model.spike_directions, problem.labels.directions, len(problem.c)
+    b, theta, rest = np.zeros((U, len(which), room)), np.zeros((U, k, room)), np.zeros((U, k, k))
     for chunk in (block.chunk for block in problem.blocks(48)):
         frame = problem.frame(chunk)
+        met = min(k, frame.spikes)
         b[chunk, :, : frame.spikes] = (frame.b @ frame.back)[:, which] * np.reshape(sign, (-1, 1))
-        theta[chunk, : frame.spikes] = frame.gamma[:, :1] * frame.back[:, 0]
+        theta[chunk, :, : frame.spikes] = (frame.turn[:, :, :met] * frame.gamma[:, None, :met]) @ frame.back[
+            :, :met
+        ]
+        rest[chunk] = (frame.turn * frame.rho[:, None]) @ np.swapaxes(frame.turn, -1, -2)
 
     def placed(values: np.ndarray, *inner: str) -> xr.DataArray:
         """[U, ...] with dimensions; those of size one that answers do not have are left out."""
@@ -158,13 +194,18 @@ def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: xr.DataA
         )
 
     def _kept(dim: str) -> bool:
-        return (dim == group and several) or (dim == "spike" and room > 1)
+        return (
+            (dim == group and several)
+            or (dim == "spike" and room > 1)
+            or (dim.startswith("direction") and k > 1)
+        )
 
     biases = np.asarray(merging.letters.biases or np.zeros(len(merging.letters.values)))[which] * sign
     orders = {name: fitted[name] for name in ("m", "zeta", "psi", "chi") if name in fitted}
     spikes = {
         "b": placed(b, group, "spike"),
-        "theta": placed(theta, "spike"),
+        "theta": placed(theta, "direction", "spike"),
+        "rest": placed(rest, "direction", "direction_"),
         "c": placed(problem.c[:, which], group),
     }
     found = _mean_given(
@@ -178,37 +219,74 @@ def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: xr.DataA
     return found.drop_vars(["letter", "letter_"], errors="ignore")
 
 
-def target_curve(target: Target, x: xr.DataArray) -> xr.DataArray:
-    """The noiseless target at x."""
-    return x.copy(data=np.asarray(target.function(np.asarray(x.values, dtype=float))))
+def target_curve(target: Target, x: list[xr.DataArray]) -> xr.DataArray:
+    """The noiseless target at x, averaged over directions that are not given."""
+    import xarray as xr
+
+    places = xr.broadcast(*x)
+    law = joint_law(target)
+    if law is None:
+        return places[0].copy(data=np.asarray(target.function(np.asarray(places[0].values, dtype=float))))
+    z = np.stack([np.asarray(one.values, dtype=float).reshape(-1) for one in places])  # [given, points]
+    normals, offsets = law.clean.planes
+    cuts = Cuts(normals[:, len(z) :])
+    values = []
+    for point in z.T:  # one at a time: rules may be large, and a picture has few points
+        left = offsets - normals[:, : len(z)] @ point
+        v, w = cuts.nodes(left, cuts.points(0, 0), law.reach)
+        values.append(float(w @ law.clean.mean(*np.broadcast_arrays(*point[:, None], *v))))
+    return places[0].copy(data=np.reshape(values, places[0].shape)).rename(None)
 
 
 def _mean_given(
-    x: xr.DataArray,
+    x: list[xr.DataArray],
     activation: Function,
     orders: dict[str, xr.DataArray],
     b: xr.DataArray,
     c: xr.DataArray,
     theta: xr.DataArray,
+    rest: xr.DataArray,
     biases: Any,
     dim: str,
 ) -> xr.DataArray:
-    """f(x) of the docstring of `learned_function`, summed over `dim`, the groups; b and Θ along `spike`, if several."""
+    """f(x) of the docstring of `learned_function`, summed over `dim`, the groups, given some projections x.
+
+    A group's spike is S = Σ b_j d̂_j and its linear part L = Σ ζ_j d̂_j + Σ ψ_m ê_m. On the target's directions these
+    have components S·θ̂ = Σ b_j Θ_j and L·θ̂ = Σ ζ_j Θ_j + `rest`·ψ. Given x the argument of σ is Gaussian with mean
+    (S·θ̂)·x, and f = m A + (L·θ̂)·x B + (L·S - (L·θ̂)·(S·θ̂)) C + χC/2.
+    """
 
     def along(values: xr.DataArray) -> xr.DataArray:
         return values.sum("spike") if "spike" in values.dims else values
 
-    gamma = along(b * theta)  # the spike's component along the target, r γ
-    rest = np.maximum(0.0, 1.0 - along(theta**2))  # ρ²
-    width = (c + along(b**2) - gamma**2) ** 0.5
-    A, B, C = _averages(activation, gamma * x + biases, width)
-    total = orders["m"] * A
+    def given(values: xr.DataArray) -> list[xr.DataArray]:
+        """Components on the directions that x has projections on."""
+        if "direction" not in values.dims:
+            return [values]
+        return [values.isel(direction=i, drop=True) for i in range(len(x))]
+
+    def total(parts: Iterable[xr.DataArray]) -> xr.DataArray:
+        return reduce(operator.add, parts)
+
+    spike = given(along(b * theta))
+    width = (c + along(b**2) - total(one**2 for one in spike)) ** 0.5
+    A, B, C = _averages(activation, total(s * z for s, z in zip(spike, x, strict=True)) + biases, width)
+    found = orders["m"] * A
     if "zeta" in orders:
-        total = total + along(orders["zeta"] * (theta * x * B + (b - theta * gamma) * C))
-        total = total + orders["psi"] * np.sqrt(rest) * (x * B - gamma * C)
+        psi = orders["psi"]
+        across = (
+            rest * psi
+            if "direction" not in psi.dims
+            else (rest * psi.rename(direction="direction_")).sum("direction_")
+        )
+        linear = given(along(orders["zeta"] * theta) + across)
+        found = found + total(one * z for one, z in zip(linear, x, strict=True)) * B
+        found = (
+            found + (along(orders["zeta"] * b) - total(p * q for p, q in zip(linear, spike, strict=True))) * C
+        )
     if "chi" in orders:
-        total = total + 0.5 * orders["chi"] * C
-    return total.sum(dim) if dim in total.dims else total
+        found = found + 0.5 * orders["chi"] * C
+    return found.sum(dim) if dim in found.dims else found
 
 
 def _averages(activation: Function, shift: xr.DataArray, width: xr.DataArray) -> list[xr.DataArray]:

@@ -11,6 +11,7 @@ from ..errors import GiantstepWarning
 from ..model import Network, SpikedRF, Target
 from ..prediction import predict
 from ..theory.equations.means import Setting
+from ..theory.labels import OneDirection
 from ..theory.origin import Origin, origin
 from ..theory.pose import Posed, model_grid, pose
 from .derivative import TINY, Moved, error_and_gradient
@@ -44,8 +45,8 @@ class Objective:
         ]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
         # derivatives are those of the isotropic bulk, and of labels that a function of the input gives
-        # and first layers with one spike, made by one step at most
-        simple = model.most_steps < 2 and model.spike_directions == 1
+        # of one direction, and first layers with one spike, made by one step at most
+        simple = model.most_steps < 2 and model.spike_directions == 1 and target.directions == 1
         self.differentiable = self.bulk == "isotropic" and not target.random_signs and simple
 
     def minimise(
@@ -119,6 +120,7 @@ class Objective:
         """By implicit differentiation of the fixed point."""
         posed = self._posed(at, x)
         problem = posed.problem
+        assert isinstance(problem.labels, OneDirection)  # others are not `differentiable`
         steps = np.diag(np.asarray(x) * TINY) * 1j + np.asarray(x)[None]  # one direction per row
         moved = {name: steps[:, i] for i, name in enumerate(self._over)}
         count = len(x)
@@ -143,7 +145,7 @@ class Objective:
         rules = (features, label, problem.bulks(np.array([0]))[0])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return error_and_gradient(
-                problem.activation, problem.target, problem.biases, layer, rules, setting
+                problem.activation, problem.labels.function, problem.biases, layer, rules, setting
             )
 
     def _origin(self, posed: Posed, at: dict[str, float], moved: dict[str, np.ndarray], count: int) -> Origin:

@@ -77,15 +77,23 @@ def check_bulk(model: Model, bulk: str | None) -> str | None:
     return bulk
 
 
-def check_learned_at(x: Any, features: str) -> tuple[float, ...]:
-    """Where to evaluate the learned function; Gaussian features, redrawn for each input, have none."""
+def check_learned_at(x: Any, features: str, directions: int) -> tuple[tuple[float, ...], ...]:
+    """Points at which to evaluate the learned function; Gaussian features, redrawn for each input, have none."""
     if x is None:
         return ()
     if features == "gaussian":
         raise ParameterError(
             "learned_at needs features = 'network': Gaussian features are not a function of x"
         )
-    return tuple(np.atleast_1d(checked_parameter("learned_at", x)).tolist())
+    points = np.asarray(x)
+    if points.ndim < 2:
+        return tuple((value,) for value in np.atleast_1d(checked_parameter("learned_at", x)).tolist())
+    if points.ndim > 2 or not 1 <= points.shape[1] <= directions:
+        raise ParameterError(
+            f"learned_at has shape {points.shape}; give numbers, along the target's first direction, or points "
+            f"[n, j] in its first j directions: this target has {directions}"
+        )
+    return tuple(map(tuple, checked_parameter("learned_at", points.ravel()).reshape(points.shape).tolist()))
 
 
 def check_readout_parameters(alpha: Any, lam: Any) -> tuple[Any, Any]:
@@ -130,8 +138,13 @@ def trial_numbers(trials: int | Sequence[int]) -> list[int]:
     return numbers
 
 
-def check_sizes(model: Model, alpha: Iterable[float], d: int) -> None:
-    """No ratio may round to nothing at this d."""
+def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) -> None:
+    """No ratio may round to nothing at this d, and it must have room for the directions of spikes and target."""
+    if d < (room := model.spike_directions + target.directions):
+        raise ParameterError(
+            f"d = {d} is too small for {model.spike_directions} direction(s) of spikes and {target.directions} of the "
+            f"target; use d of at least {room}, and far more for a comparison with theory"
+        )
     ratios = {"beta": float(model.beta)} | {"alpha": min(alpha)}  # type: ignore[arg-type]
     if isinstance(model, Network):
         batches = [float(a) for eta, a, _ in model.stages(model.numbers()) if float(eta) > 0 and float(a) > 0]

@@ -43,32 +43,44 @@ class Data:
 
     def block(self, start: int, stop: int) -> Block:
         inputs = self.draws.normal(self.batch, Kind.INPUTS, start, stop, self.theta[0].shape[0])
-        field = self.draws.backend.matmul(inputs, self.theta[0])
-        clean, labels = self._labels(field, start, stop)
+        fields = [self.draws.backend.matmul(inputs, direction) for direction in self.theta]
+        clean, labels = self._labels(fields, start, stop)
         return Block(start, inputs, clean, labels)
 
-    def _labels(self, field: Any, start: int, stop: int) -> tuple[Any, Any]:
-        """Noiseless target and label at θ·x/√d = `field`.
+    def _labels(self, fields: list[Any], start: int, stop: int) -> tuple[Any, Any]:
+        """Noiseless target and label where the inputs' projections on the target's directions are `fields`.
 
-        Real labels are σ*(z) + noise·ε. Binary ones are the sign of σ* at z + latent_noise·ε, or ±1 with
-        probability sigmoid(scale·(z + latent_noise·ε)), then turned over with probability `flips`.
+        Real labels are g(z) + noise·ε. Binary ones are the sign of a noisy value, or ±1 with probability
+        sigmoid(scale·value), then turned over with probability `flips`.
         """
         target, xp = self.target, self.draws.backend.xp
-        clean = target.function(field)
+        clean = target.function(*fields)
         if not target.binary:
             noise = float(target.noise)  # type: ignore[arg-type]
             return clean, clean + noise * self._normal(start, stop) if noise else clean
-        latent = field + target.latent_noise * self._normal(start, stop) if target.latent_noise else field
+        value = self._latent(fields, clean, start, stop)
         if target.scale is None:
-            labels = xp.sign(target.function(latent))
+            labels = xp.sign(value)
         else:
-            positive = (1 + xp.tanh(target.scale / 2 * latent)) / 2  # a sigmoid that does not overflow
+            positive = (1 + xp.tanh(target.scale / 2 * value)) / 2  # a sigmoid that does not overflow
             coin = self.draws.uniform(self.batch, Kind.COIN, start, stop)
             labels = _sign_where(coin < positive, self.draws.backend)
         if target.flips:
             turned = self.draws.uniform(self.batch, Kind.FLIPS, start, stop) < target.flips
             labels = -labels * _sign_where(turned, self.draws.backend)
         return xp.sign(clean), labels
+
+    def _latent(self, fields: list[Any], clean: Any, start: int, stop: int) -> Any:
+        """What decides a binary label: of several directions the value g(z) + latent_noise·ε.
+
+        Of one direction the noise is on the projection: z + latent_noise·ε in a sigmoid, else σ* of that.
+        """
+        target = self.target
+        noise = target.latent_noise * self._normal(start, stop) if target.latent_noise else None
+        if target.directions > 1:
+            return clean if noise is None else clean + noise
+        field = fields[0] if noise is None else fields[0] + noise
+        return target.function(field) if target.scale is None else field
 
     def _normal(self, start: int, stop: int) -> Any:
         return self.draws.normal(self.batch, Kind.NOISE, start, stop, 1)[:, 0]

@@ -76,7 +76,7 @@ class GaussianFeatures:
     def test_error(
         self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
     ) -> np.ndarray | None:
-        clean = _clean_function(target)
+        clean = _clean_function(target) if target.directions == 1 else None
         return clean and exact_gaussian_test_error(self.layer, self.coefficients, clean, statistics)
 
 

@@ -45,6 +45,15 @@ def hermite_moments(
     return _interpolated(function, along[:, None] * kappa + biases[:, None], across, terms)
 
 
+def trapezoidal_step(along: np.ndarray, across: np.ndarray) -> float:
+    """The step in κ with which the trapezoidal rule is exact for products of two neurons under a Gaussian.
+
+    They are smoothed on the scale w = s_i/φ_i: the spectrum, exp(-k²w²/(2(2 + w²))), is e^-30 where the rule ends.
+    """
+    scale = min(1.5, float((across / np.maximum(np.abs(along), 1e-300)).min()))
+    return 2 * math.pi * scale / math.sqrt(60 * (2 + scale**2))
+
+
 def _box(along: np.ndarray, across: np.ndarray, reach: float, terms: int) -> tuple[_Chebyshev, _Chebyshev]:
     """Chebyshev points for all (φ, s) of the rows; φ enters as φκ, hence with wave numbers up to κ times those of m."""
     low, high = float(across.min()), float(across.max())

@@ -20,9 +20,9 @@ class Weights:
     """Weights F = W + Σ_j u_j v_jᵀ of p neurons, and the directions that matter. All direction vectors are unit.
 
     `rows` is F [p, d]; `spike` are the u_j [S, p] along the orthonormal `v`; `radii` are the norms of the rows of W;
-    `theta` are the target's directions and `rest` what is left of them across the spikes, orthonormal.
-    Neurons of one letter are consecutive: `groups` are their slices. `measured` is what a trained layer turned
-    out to be after each step.
+    `theta` are the target's directions and `rest` what is left of them across the spikes, made orthonormal such that
+    each stays as near to its own as can be. Neurons of one letter are consecutive: `groups` are their slices.
+    `measured` is what a trained layer turned out to be after each step.
     """
 
     rows: Any

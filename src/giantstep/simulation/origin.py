@@ -26,6 +26,7 @@ from .layer import (
     width,
 )
 
+_ROUNDING = 1e-12  # lengths of what is left of a unit vector
 _OWN_SAMPLES = 5  # per dimension, on which the network's own error is measured after each step
 
 
@@ -42,7 +43,7 @@ def _(model: SpikedRF, target: Target, d: int, draws: Draws, bulk: str | None = 
     r, gamma, c = float(model.r), float(model.gamma), float(model.c)  # type: ignore[arg-type]
     radius = np.sqrt(spread(letters.c or (c,) * len(groups), groups))
     spike = r * letters_of_neurons(letters, groups)
-    v, t = _directions(2, d, draws)
+    v, t, *others = _directions(1 + target.directions, d, draws)
     if bulk == "orthogonal":
         rows, radius = _rows_across(v, backend)
     else:
@@ -51,14 +52,15 @@ def _(model: SpikedRF, target: Target, d: int, draws: Draws, bulk: str | None = 
         rows = rows + backend.asarray(spike)[:, None] * v[None, :]
     theta = gamma * v + float(np.sqrt(1 - gamma**2)) * t
     biases = biases_of_neurons(letters, groups, backend)
-    return Weights(rows, spike[None], radius, (v,), (t,), (theta,), groups, biases)
+    return Weights(rows, spike[None], radius, (v,), (t, *others), (theta, *others), groups, biases)
 
 
 @first_layer.register(TwoSpikes)
 def _(model: TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
     backend = draws.backend
     groups = group_slices(model.readout, width(model, d))
-    *v, t = _directions(3, d, draws)
+    first, second, t, *others = _directions(2 + target.directions, d, draws)
+    v = (first, second)
     radius = np.full(groups[-1].stop, np.sqrt(model.c))
     rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
     pairs = np.asarray(model.left) * np.asarray(model.strengths)
@@ -69,7 +71,7 @@ def _(model: TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None =
     theta = float(np.sqrt(max(0.0, 1.0 - sum(g * g for g in along)))) * t
     for gamma, direction in zip(along, v, strict=True):
         theta = theta + gamma * direction
-    return Weights(rows, spikes, radius, tuple(v), (t,), (theta,), groups)
+    return Weights(rows, spikes, radius, v, (t, *others), (theta, *others), groups)
 
 
 @first_layer.register(Network)
@@ -77,14 +79,14 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
     values, biases = letters_of_neurons(letters, groups), biases_of_neurons(letters, groups, backend)
-    theta, free = _directions(2, d, draws)
+    *theta, free = _directions(target.directions + 1, d, draws)
     rows = _initial_rows(model, len(values), d, draws)
-    test = Data(Purpose.TEST, target, (theta,), draws)
+    test = Data(Purpose.TEST, target, tuple(theta), draws)
     track = _Track(model, rows, values, biases, groups, test)
     for t, (eta, alpha0, loss) in enumerate(model.stages(model.numbers())):
         n0, eta = round(float(alpha0) * d), float(eta)
         if n0 and eta:
-            data = Data(step_batch(0 if model.reuse_batch else t), target, (theta,), draws)
+            data = Data(step_batch(0 if model.reuse_batch else t), target, test.theta, draws)
             mean = _mean_output(model, values) if not track.taken else None
             slope = model.activation.derivative
             rows, pull = gradient_step(
@@ -200,9 +202,9 @@ class _Track:
 
         Biases change the slope that the step goes through: then each letter has an r of its own.
         """
-        backend, letters, (theta,) = self.backend, self.letters, self.theta
+        backend, letters = self.backend, self.letters
         v = _unit(free if self._pull is None else self._pull)
-        along_v, along_theta = (backend.numpy(backend.matmul(rows, unit)) for unit in (v, theta))
+        along_v, *along_theta = (backend.numpy(backend.matmul(rows, unit)) for unit in (v, *self.theta))
         parts = self.groups if self.biases is not None else (slice(0, len(letters)),)
         power = [float(letters[part] @ letters[part]) for part in parts]
         r = np.array(
@@ -213,16 +215,16 @@ class _Track:
         )
         spike = spread(tuple(r), parts) * letters
         bulk = backend.numpy(backend.xp.sum(rows * rows, axis=1)) - 2 * spike * along_v + spike**2
-        gamma = float(v @ theta) if self.taken else 0.0
-        rest = theta - gamma * v
+        gamma = [float(v @ theta) if self.taken else 0.0 for theta in self.theta]
+        rest = _across([theta - g * v for theta, g in zip(self.theta, gamma, strict=True)])
         measured = {
             "c": np.array([bulk[group].mean() for group in self.groups]),
-            "overlap": np.array([along_theta[group].mean() for group in self.groups]),
+            "overlap": np.array([[along[group].mean() for along in along_theta] for group in self.groups]),
             "r": r,
             "gamma": np.array(gamma),
         }
-        v, t = (v,), (_unit(rest),)
-        return Weights(rows, spike[None], np.sqrt(bulk), v, t, (theta,), self.groups, self.biases, measured)
+        radii = np.sqrt(bulk)
+        return Weights(rows, spike[None], radii, (v,), rest, self.theta, self.groups, self.biases, measured)
 
     def _together(self, rows: Any, free: Any) -> Weights:
         """Split the rows of every letter from its own spike, along the directions that the spikes span."""
@@ -230,7 +232,7 @@ class _Track:
         spikes = self._means(rows) - self._start if self.taken else np.zeros_like(self._start)
         b, v = self._frame(spikes, numpy(free))
         theta = np.stack([numpy(one) for one in self.theta])
-        rest = _across(theta, v)
+        rest = _across(list(theta - (theta @ v.T) @ v))
         scale = self.letters if self.model.readout.law is not None else np.ones(len(self.letters))
         neuron = np.concatenate(
             [np.tile(b[:, s : s + 1], g.stop - g.start) for s, g in enumerate(self.groups)], axis=1
@@ -278,16 +280,15 @@ class _Track:
         return (shared @ v.T)[merging.group].T * merging.sign, v
 
 
-def _across(theta: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """What is left of the target's directions across the spikes, orthonormal; 0 where nothing is."""
-    rest = theta - (theta @ v.T) @ v
-    found: list[np.ndarray] = []
-    for one in rest:
-        for other in found:
-            one = one - (one @ other) * other
-        length = np.linalg.norm(one)
-        found.append(one / length if length > 1e-12 else 0.0 * one)
-    return np.stack(found)
+def _across(rest: list[Any]) -> tuple[Any, ...]:
+    """Orthonormal directions along what is left of the target's across the spikes, each as near to its own as can be.
+
+    Turned to the axes of their Gram matrix the remains are orthogonal: there each gets unit length (or stays 0 where
+    nothing is left), and they are turned back.
+    """
+    turn = np.linalg.eigh(np.array([[float(one @ other) for other in rest] for one in rest]))[1]
+    units = [_unit(sum(part * one for part, one in zip(axis, rest, strict=True))) for axis in turn.T.tolist()]
+    return tuple(sum(part * unit for part, unit in zip(own, units, strict=True)) for own in turn.tolist())
 
 
 def _rows_across(v: Any, backend: Backend) -> tuple[Any, np.ndarray]:
@@ -312,4 +313,6 @@ def _directions(count: int, d: int, draws: Draws) -> list[Any]:
 
 
 def _unit(vector: Any) -> Any:
-    return vector / float(vector @ vector) ** 0.5
+    """The vector at unit length; 0 where there is nothing but rounding."""
+    length = float(vector @ vector) ** 0.5
+    return vector / length if length > _ROUNDING else 0.0 * vector

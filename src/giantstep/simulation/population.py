@@ -21,19 +21,14 @@ from typing import Any
 import numpy as np
 
 from .. import gaussian
-from ..functions import Function
+from ..functions import Function, Joint
 from .backend import Backend
-from .hermite import hermite_moments
+from .hermite import hermite_moments, trapezoidal_step
+from .joint import MOST_TERMS, TOLERANCE, Group, seen_by
 from .layer import Weights
 
 Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """From kappa [nodes] to mu0, mu1, mu2 of Result 2, each [letters, nodes]."""
-
-TOLERANCE = 1e-9
-"""Bound on what the cut series leaves out of a test error, relative to the target's mean square."""
-
-MOST_TERMS = 80
-"""Beyond this many Hermite terms (rows nearly parallel: d of a few dozen) test samples are cheaper."""
 
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
 _TALL = 16  # neurons per κ node from which on an eigendecomposition costs next to nothing
@@ -42,29 +37,62 @@ _TALL = 16  # neurons per κ node from which on an eigendecomposition costs next
 def exact_test_error(
     layer: Weights, activation: Function, target: Function, readouts: Any, backend: Backend
 ) -> np.ndarray | None:
-    """E (σ*(θ·x) - a·σ(Fx + b)/√p)² for each column of `readouts`; None where the series is too long."""
-    rows = backend.xp.concat([layer.rows, layer.theta[0][None, :]], axis=0)
-    weights = np.vstack(
-        [backend.numpy(readouts) / math.sqrt(layer.rows.shape[0]), -np.ones(readouts.shape[1])]
-    )
-    along = backend.numpy(backend.matmul(rows, layer.v[0]))
-    gram = backend.add_gram(backend.zeros(rows.shape[0], rows.shape[0]), rows.T)
-    norms = np.sqrt(backend.numpy(backend.diagonal(gram)))
-    across = np.sqrt(np.maximum(norms**2 - along**2, 0.0))
-    biases = np.zeros(len(norms)) if layer.biases is None else np.append(backend.numpy(layer.biases), 0.0)
+    """E (g(z) - a·σ(Fx + b)/√p)² for each column of `readouts`; None where samples are cheaper.
 
-    functions = [(group, activation) for group in layer.groups] + [(slice(len(norms) - 1, None), target)]
-    squares = np.concatenate([gaussian.moments(f, biases[g], norms[g])[0].square for g, f in functions])
-    sizes = np.abs(weights).max(axis=1) * np.sqrt(squares)
-    terms = _terms_needed(gram, along, across, sizes, TOLERANCE * float(squares[-1]), backend)
-    if terms > MOST_TERMS:
-        return None
-    kappa, kappa_weights = _kappa_rule(along, across, target)
-    moments = np.concatenate(
-        [hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions], axis=1
-    )
-    pairs = _pair_sums(gram, along, across, moments, kappa_weights, weights, backend)
-    return (weights**2).T @ squares + 2 * pairs
+    A target of one direction is one more ridge function; one of several adds E g² - 2 Σ_i a_i E[g σ_i]/√p (`joint`).
+    """
+    rows, weights = layer.rows, backend.numpy(readouts) / math.sqrt(layer.rows.shape[0])
+    biases = np.zeros(len(weights)) if layer.biases is None else backend.numpy(layer.biases)
+    functions = [(group, activation) for group in layer.groups]
+    if isinstance(target, Joint):
+        network = _Ridges(rows, layer.v[0], biases, weights, functions, backend)
+        on_target = np.stack([backend.numpy(backend.matmul(rows, one)) for one in layer.theta], axis=1)
+        of_neurons = (on_target, network.norms, biases, network.squares, weights)
+        seen = seen_by([Group(*(each[g] for each in of_neurons)) for g in layer.groups], activation, target)
+        own = None if seen is None else network.power(TOLERANCE * seen.power)
+        return None if seen is None or own is None else seen.power - 2 * seen.overlaps @ weights + own
+    rows = backend.xp.concat([rows, layer.theta[0][None, :]], axis=0)
+    weights = np.vstack([weights, -np.ones(weights.shape[1])])
+    functions += [(slice(len(biases), None), target)]
+    error = _Ridges(rows, layer.v[0], np.append(biases, 0.0), weights, functions, backend)
+    return error.power(TOLERANCE * float(error.squares[-1]), target)
+
+
+class _Ridges:
+    """Sums Σ_i a_i f_i(F_i·x + b_i), one for each column of `weights`; `functions` are the f of slices of rows."""
+
+    def __init__(
+        self,
+        rows: Any,
+        v: Any,
+        biases: np.ndarray,
+        weights: np.ndarray,
+        functions: list[tuple[slice, Function]],
+        backend: Backend,
+    ):
+        self.biases, self.weights, self.functions, self.backend = biases, weights, functions, backend
+        self.along = backend.numpy(backend.matmul(rows, v))
+        self.gram = backend.add_gram(backend.zeros(rows.shape[0], rows.shape[0]), rows.T)
+        self.norms = np.sqrt(backend.numpy(backend.diagonal(self.gram)))
+        self.across = np.sqrt(np.maximum(self.norms**2 - self.along**2, 0.0))
+        self.squares = np.concatenate(
+            [gaussian.moments(f, biases[g], self.norms[g])[0].square for g, f in functions]
+        )
+
+    def power(self, allowed: float, target: Function | None = None) -> np.ndarray | None:
+        """The mean squares, to `allowed`; None where the series is too long. `target`: the last row's, if it is one."""
+        along, across, backend = self.along, self.across, self.backend
+        sizes = np.abs(self.weights).max(axis=1) * np.sqrt(self.squares)
+        terms = _terms_needed(self.gram, along, across, sizes, allowed, backend)
+        if terms > MOST_TERMS:
+            return None
+        kappa, kappa_weights = _kappa_rule(along, across, target)
+        moments = [
+            hermite_moments(f, along[g], self.biases[g], across[g], kappa, terms) for g, f in self.functions
+        ]
+        factors = np.concatenate(moments, axis=1)
+        pairs = _pair_sums(self.gram, along, across, factors, kappa_weights, self.weights, backend)
+        return (self.weights**2).T @ self.squares + 2 * pairs
 
 
 def exact_gaussian_test_error(
@@ -178,18 +206,23 @@ def _compressed(factor: np.ndarray) -> np.ndarray:
     return factor @ vectors[:, values > 1e-16 * values[-1]]
 
 
-def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tuple[np.ndarray, np.ndarray]:
+def _kappa_rule(
+    along: np.ndarray, across: np.ndarray, target: Function | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for E over κ ~ N(0, 1) that resolve every neuron and the target, on |κ| ≤ 8.5.
 
     As a function of κ a neuron is smoothed on the scale w = s_i/φ_i, so the spectrum of a product of two neurons
     and the Gaussian falls as exp(-k²w²/(2(2 + w²))): the trapezoidal rule whose step puts that at e^-30 is exact.
-    The target may vary faster: the rule is refined until it resolves the target's square, and the line is cut at
-    its kinks where it lies so much along v that they stay sharp.
+    The target, the last row if there is one, may vary faster: the rule is refined until it resolves the target's
+    square, and the line is cut at its kinks where it lies so much along v that they stay sharp.
     """
-    scale = min(1.5, float((across[:-1] / np.maximum(np.abs(along[:-1]), 1e-300)).min()))
-    step = 2 * math.pi * scale / math.sqrt(60 * (2 + scale**2))
+    neurons = slice(None) if target is None else slice(-1)
+    points = _quarterable(2 * _KAPPA_REACH / trapezoidal_step(along[neurons], across[neurons]))
+    if target is None:
+        nodes, weights = gaussian.line_rule(points, _KAPPA_REACH)
+        return nodes, weights[0]
     cut = bool(target.breakpoints) and across[-1] < 0.3 * abs(along[-1])
-    cuts, points = np.asarray(target.breakpoints) / (along[-1] or 1.0), _quarterable(2 * _KAPPA_REACH / step)
+    cuts = np.asarray(target.breakpoints) / (along[-1] or 1.0)
     while True:
         if cut:
             nodes, weights = gaussian.piecewise_rule(cuts, max(32, _quarterable(points / 2)), _KAPPA_REACH)

@@ -67,6 +67,8 @@ def simulate(
     - `TwoSpikes`: two spikes with left vectors of their own.
     - several letters or biases: `readout=Letters(...)` in the model; group sizes are weight·p by largest
       remainder, biases are added to the pre-activations in the step as well.
+    - targets of several directions: `Target("x1 + x1*x2")`; a trial draws orthonormal θ_1, θ_2, ..., and a `SpikedRF`
+      or `TwoSpikes` looks along the first of them alone.
     - binary labels: `Target("sign", flips=0.1)` or `Target("logistic", scale=2)`; the labels are ±1.
     - least squares of minimum norm: `lam=0`.
     - classification: `loss="logistic"`, "hinge", "squared_hinge" or "exponential", with binary labels.
@@ -85,7 +87,9 @@ def simulate(
     seed : trial t of a seed draws the same numbers whatever else is asked for.
     features : "network" (the default) or "gaussian".
     bulk : random rows by default; "orthogonal": those of Π⊥ = I - vvᵀ/d, for a `SpikedRF` with beta = c = 1.
-    learned_at : numbers x at which to evaluate the learned function E[f | θ·x/√d = x], exactly: adds `learned`.
+    learned_at : numbers x at which to evaluate the learned function E[f | θ·x/√d = x], exactly: adds `learned` along
+        `x`. With several directions they are projections on the first; points [n, j] are in the first j of them (the
+        others averaged over), and have the coordinates `x1`, `x2`, ... along `x`.
     device, backend : "cpu" with numpy by default; "cuda" uses torch. "torch" and "array-api-strict" on the CPU see
         numpy's random numbers; a GPU draws its own.
     dtype : "float64" or "float32". Measured at d = 800, float32 changes test errors by 1e-6 of their value at
@@ -93,21 +97,24 @@ def simulate(
     workers : local processes, each with its share of the threads.
     executor : anything with `submit`, such as a `concurrent.futures` executor or a Dask client.
     progress : True or False; by default a bar appears when a person watches long work.
-    n_test : test samples. By default none are needed: the average over x is done exactly (rows that are nearly
-        parallel, at d of a few dozen, need samples all the same, and shares of wrong signs always do: 20,000 or
-        10 d).
+    n_test : test samples. By default none are needed: the average over x is done exactly. Rows that are nearly
+        parallel, at d of a few dozen, need samples all the same, and so do targets of several directions that no rule
+        resolves to 1e-8 (kinks that are curved or not declared; many of them, in four directions), Gaussian features
+        on these, and signs of a function that is not ±1 itself: 20,000 or 10 d. Shares of wrong signs always do.
     method : "auto", or "plain" to fit every point by itself from its data matrix, as a check.
 
     Returns
     -------
     An `xarray.Dataset` with dimension `trial` and those of the grid. `test_error`, `train_error`, `train_loss`,
     `m`, `zeta`, `psi`, `q1`, `q2` (with several letters these five have `letter`, q1 also `letter_`); binary labels
-    add `test_error_01`, `train_error_01`. Losses other than square add `optimality`, a bound on how far the objective
-    is above its minimum, relative to it (the duality gap); more than 1e-8, or 1e-3 in float32, is an error. A
-    `Network` adds what its step made: with v ∝ Σ (y-f) x, `r` is the least squares fit of W¹v by the letters (their
-    mean if uniform), `c` the mean squared norm of what is left of the rows, `gamma` = v·θ/(|v||θ|), `overlap` the
-    rows' mean component along θ; W in m to q2 is W¹ without that spike. Without a step r = gamma = 0 and v is a
-    random direction across θ.
+    add `test_error_01`, `train_error_01`. `test_samples` is how many samples are behind `test_error`, 0 where its
+    average is exact, and `attrs["test_error_method"]` says the same in a word. Losses other than square add
+    `optimality`, a bound on how far the objective is above its minimum, relative to it (the duality gap); more than
+    1e-8, or 1e-3 in float32, is an error. A `Network` adds what its step made: with v ∝ Σ (y-f) x, `r` is the least
+    squares fit of W¹v by the letters (their mean if uniform), `c` the mean squared norm of what is left of the rows,
+    `gamma` = v·θ/(|v||θ|), `overlap` the rows' mean component along θ; W in m to q2 is W¹ without that spike. Without a
+    step r = gamma = 0 and v is a random direction across θ. With several directions `gamma`, `overlap` and `psi` have
+    `direction`: psi_j is along ê_j, the orthonormal vectors nearest to what is left of the θ_j across the spikes.
 
     Results are the same bit for bit whatever the order, the workers and the other settings of a grid, at a fixed
     number of threads; to about 1e-10 whatever the threads and the alphas and lams asked for together. Ctrl-C
@@ -171,7 +178,7 @@ def planned(
     check_model(model)
     model, target = model.resolved(), as_target(target)
     features = check.check_choices(model, features, loss, method)
-    bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features)
+    bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features, target.directions)
     alpha, lam = check.check_readout_parameters(alpha, lam)
     loss = check.check_loss(loss, target, lam)
     d, seed = check_count("d", d, 2), check_count("seed", seed, 0)
@@ -182,7 +189,7 @@ def planned(
     plan = Plan(Task(model, target, d, 0, seed, (), n_test, *options), alpha, lam)
     settings = [plan.task(u) for u in range(plan.split.counts[0])]
     for setting, alphas in zip(settings, plan.split.settings("alpha").tolist(), strict=True):
-        check.check_sizes(setting.model, alphas, d)
+        check.check_sizes(setting.model, target, alphas, d)
     check.check_memory(settings, library, workers)
     return plan, settings
 
@@ -194,7 +201,7 @@ class Plan:
     """
 
     def __init__(self, common: Task, alpha: Any, lam: Any):
-        self.common, self.axes = common, Axes(common.model)
+        self.common, self.axes = common, Axes(common.model, common.target.directions)
         self.names = tuple(common.model.numbers())
         grid = Split.grid_of(common.model, common.target, alpha=alpha, lam=lam)
         self.split = Split(grid, (*self.names, "noise"))
@@ -224,8 +231,24 @@ class Plan:
             sizes = [split.grid.sizes[dim] for dim in (*split.layer_dims, *points)]
             shape = (len(trials), *sizes, *values.shape[values.ndim - len(inner) :])
             variables[name] = (("trial", *split.layer_dims, *points, *inner), values.reshape(shape))
-        coords = self.axes.coords | {"trial": trials} | ({"x": list(at)} if at else {})
-        return split.grid.dataset(variables, provenance_of(self.common) | more, coords)
+        coords = self.axes.coords | {"trial": trials} | _places(at)
+        return split.grid.dataset(variables, provenance_of(self.common) | averaging(answers) | more, coords)
+
+
+def _places(points: tuple[tuple[float, ...], ...]) -> dict[str, Any]:
+    """Where the learned function was evaluated: `x`, or `x1`, `x2`, ... along the dimension `x`."""
+    columns = [list(column) for column in zip(*points, strict=True)]
+    if len(columns) == 1:
+        return {"x": columns[0]}
+    return {f"x{j}": ("x", column) for j, column in enumerate(columns, start=1)}
+
+
+def averaging(answers: dict[str, np.ndarray]) -> dict[str, str]:
+    """How test errors were averaged over inputs, in a word."""
+    samples = answers["test_samples"]
+    samples = samples[~np.isnan(samples)]
+    word = "exact" if not np.any(samples) else "sampled" if np.all(samples) else "exact or sampled"
+    return {"test_error_method": word}
 
 
 def provenance_of(task: Task) -> dict[str, Any]:

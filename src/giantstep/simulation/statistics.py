@@ -15,7 +15,7 @@ def summary_statistics(layer: Weights, readouts: Any, backend: Backend) -> dict[
 
     With sums over the neurons i of letter s: m_s = Σ a_i/√p, zeta_sj = Σ a_i w_i·v_j/√p, psi_sm = Σ a_i w_i·e_m/√p,
     q1_st = h_s·h_t with h_s = Σ a_i Π w_i/√p and Π projecting out all v_j, q2_s = Σ a_i²/p; w_i are the bulk rows,
-    v_j and e_m unit vectors along the spikes and along the rest of the target.
+    v_j and e_m unit vectors along the spikes and along the rest of each direction of the target.
     """
     p = layer.rows.shape[0]
     v, rest = ([backend.numpy(unit) for unit in units] for units in (layer.v, layer.rest))

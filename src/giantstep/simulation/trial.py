@@ -44,7 +44,7 @@ class Task:
     device: str = "cpu"
     dtype: str = "float64"
     bulk: str | None = None  # "orthogonal": W = Π⊥ instead of random rows
-    learned_at: tuple[float, ...] = ()  # where to evaluate the learned function
+    learned_at: tuple[tuple[float, ...], ...] = ()  # points in the first directions, for the learned function
 
 
 def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarray]:
@@ -68,18 +68,20 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     order = [(n, problems[n].index(lam)) for n, lam in task.points]
     readouts = backend.xp.stack([fits[n].readouts[:, column] for n, column in order], axis=1)
     answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
-    answers |= _errors(task, features, layer, draws, readouts, answers)
+    errors, samples = _errors(task, features, layer, draws, readouts, answers)
+    answers |= errors
     if task.learned_at:
-        at, weights = np.array(task.learned_at), (layer.rows, layer.theta[0])
-        answers["learned"] = learned_function(readouts, *weights, at, task.model.activation, layer.biases).T
-    return _shaped(answers, layer.measured, task)
+        at = np.array(task.learned_at)
+        weights = (layer.rows, layer.theta[: at.shape[1]], at)
+        answers["learned"] = learned_function(readouts, *weights, task.model.activation, layer.biases).T
+    return _shaped(answers, layer.measured | {"test_samples": np.array(float(samples))}, task)
 
 
 def _shaped(
     answers: dict[str, np.ndarray], measured: dict[str, np.ndarray], task: Task
 ) -> dict[str, np.ndarray]:
     """Without the axes of size one that `axes` leaves out."""
-    axes, sized = Axes(task.model), {}
+    axes, sized = Axes(task.model, task.target.directions), {}
     for name, values in (answers | measured).items():
         kept = len(axes.of(name)) + (name in answers)
         while values.ndim > kept:
@@ -95,20 +97,23 @@ def _errors(
     draws: Draws,
     readouts: Any,
     statistics: dict[str, np.ndarray],
-) -> dict[str, np.ndarray]:
-    """Test errors, exact or sampled; for binary labels also the shares of wrong signs, always sampled."""
+) -> tuple[dict[str, np.ndarray], int]:
+    """Test errors, and over how many samples the squared one was averaged: none where it is exact.
+
+    For binary labels also the shares of wrong signs, always sampled.
+    """
     backend, target = draws.backend, task.target
     exact = features.test_error(target, readouts, statistics) if task.n_test is None else None
     errors = {} if exact is None else {"test_error": exact}
+    samples = task.n_test or max(ENOUGH_SAMPLES, 10 * task.d)
     if exact is None or target.binary:
-        samples = task.n_test or max(ENOUGH_SAMPLES, 10 * task.d)
         test = Data(Purpose.TEST, target, layer.theta, draws)
         errors = evaluate.sampled_errors(features, test, samples, readouts, backend) | errors
     if target.binary:
         sizes = np.array([n for n, _ in task.points])
         train = Data(Purpose.TRAIN, target, layer.theta, draws)
         errors["train_error_01"] = evaluate.wrong_training_signs(features, train, sizes, readouts, backend)
-    return errors
+    return errors, samples if exact is None else 0
 
 
 def _features(task: Task, layer: Weights, draws: Draws) -> FeatureMap:

@@ -23,7 +23,8 @@ from .equations.means import Setting, signal_norms, solve_means, wobble
 from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
 from .equations.state import Coordinates, State, fields
-from .features import Features, Label
+from .features import Features
+from .labels import Label
 from .solver import OnRule
 from .symmetric import packing
 

@@ -22,8 +22,9 @@ from .equations.means import Setting, wobble
 from .equations.signs import WrongSigns, count_wrong_signs, wrong_signs_on_rules
 from .equations.solution import Solution
 from .equations.state import fields
-from .features import Features, Label
+from .features import Features
 from .folding import folded
+from .labels import BinaryLaw, Label
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
 from .square import scale
@@ -212,10 +213,11 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         error = _quadrature_error(solutions, tabulated[0], solver.linear)
         error = np.maximum(error, problem.origin.error[chunk][:, None])
         answers = _answers(problem, chunk, solution, error)
-        if problem.law is not None:  # on a rule of their own, which refining this one does not improve
-            if solution.state.modes.spikes == 1:
+        if problem.labels.binary:  # on a rule of their own, which refining this one does not improve
+            law = problem.labels.law
+            if solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
                 profile = profile_of(problem, chunk, solution, bulks[0], setting, tabulated[0][0].kappa[:, 0])
-                signs = count_wrong_signs(profile, problem.law, problem.loss)
+                signs = count_wrong_signs(profile, law, problem.loss)
             else:
                 signs = _wrong_signs(rules, solutions)
             test, train, off = (part.reshape(error.shape) for part in signs)

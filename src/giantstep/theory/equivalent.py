@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import ParameterError
 from ..letters import Letters
 from ..model import SpikedRF
-from .features import Features, Label
+from .features import Features
+from .labels import Label
 from .layer import FirstLayer
 from .origin import Origin
 from .pose import model_grid, pose

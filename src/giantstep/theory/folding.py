@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .features import Features, Label
+from .features import Features
+from .labels import Label
 
 _MIRRORED = 1e-12  # how well nodes must match their images
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..gaussian import expectation, tail_reach
-from .labels import binary_law
+from .labels import OneDirection, labels_of
 
 if TYPE_CHECKING:
     from ..functions import Function
@@ -40,6 +40,9 @@ def linear_error(target: Target | FunctionLike) -> float:
     from ..model import as_target
 
     target = as_target(target)
-    law = binary_law(target)
-    moments = target_moments(target.function if law is None else law.function())
-    return moments.square - moments.first**2 - moments.mean**2
+    labels = labels_of(target)
+    if isinstance(labels, OneDirection):
+        mean, first, square = target_moments(labels.function)
+        return square - first**2 - mean**2
+    mean, along, square = labels.law.clean.moments(finer=1)
+    return square - float(along @ along) - mean**2

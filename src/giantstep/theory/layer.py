@@ -7,6 +7,7 @@ directions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -143,6 +144,10 @@ def seen_from(b: np.ndarray, theta: np.ndarray, dual: np.ndarray | None = None) 
     U, k, S = theta.shape
     if k == 1 and S == 1:
         return Frame(b, theta[:, :, 0], np.ones((U, 1, 1)), np.ones((U, 1, 1)), dual)
+    if S == 1:
+        gamma = np.zeros((U, k))
+        gamma[:, 0] = np.minimum(np.linalg.norm(theta[:, :, 0], axis=-1), 1.0)
+        return Frame(b, gamma, _completed(theta[:, :, 0]), np.ones((U, 1, 1)), dual)
     turn, values, back = np.linalg.svd(theta)
     still = values[:, :1, None] <= 1e-15  # a target that sees nothing of the spikes is not turned
     turn, back = np.where(still, np.eye(k), turn), np.where(still, np.eye(S), back)
@@ -154,8 +159,33 @@ def seen_from(b: np.ndarray, theta: np.ndarray, dual: np.ndarray | None = None) 
     return Frame(b @ np.swapaxes(back, -1, -2), gamma, turn, back, None if dual is None else back @ dual)
 
 
+def _completed(theta: np.ndarray) -> np.ndarray:
+    """Orthogonal matrices [U, k, k] with first column θ/|θ| [U, k], the unit matrix for θ = 0 and along the first axis.
+
+    A reflection that takes the first axis to ∓θ: it depends on θ smoothly, so that equal θ are completed alike.
+    """
+    size = np.linalg.norm(theta, axis=-1, keepdims=True)
+    first = np.eye(theta.shape[-1])[0]
+    n = np.where(size > 1e-15, theta / np.where(size > 1e-15, size, 1.0), first)
+    side = np.where(n[:, :1] < 0.0, -1.0, 1.0)
+    v = first + side * n
+    turn = np.eye(theta.shape[-1]) - 2.0 * v[:, :, None] * v[:, None, :] / (v**2).sum(axis=-1)[:, None, None]
+    turn[:, :, 0] *= -side
+    return turn
+
+
 def given(b: np.ndarray, theta: np.ndarray, c: np.ndarray) -> FirstLayer:
     """Spikes b [U, K, S] along S orthonormal directions, on which the target's have components Θ [U, k, S]."""
     gram = b @ np.swapaxes(b, -1, -2)
     on_target = b @ np.swapaxes(theta, -1, -2)
     return FirstLayer(c, gram, on_target, np.where(b[..., 0] < 0.0, -1.0, 1.0), seen_from(b, theta))
+
+
+def alike(keys: np.ndarray) -> Iterator[np.ndarray]:
+    """Indices of equal rows [U, ...], one kind after the other."""
+    if not keys.size or (keys == keys[0]).all():
+        yield np.arange(len(keys))
+        return
+    _, kind = np.unique(keys, axis=0, return_inverse=True)
+    for one in range(int(kind.max()) + 1):
+        yield np.flatnonzero(kind.reshape(-1) == one)

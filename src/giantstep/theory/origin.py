@@ -77,7 +77,8 @@ def _(model: SpikedRF, target: Target, merging: Merging, values: dict[str, np.nd
     c = values["c"][:, None] * np.ones(len(letters.values))
     c = c if letters.c is None else np.broadcast_to(np.asarray(letters.c), c.shape)
     b = values["r"][:, None] * np.asarray(letters.values)
-    return Origin(Neurons(model.activation, letters), given(b[..., None], values["gamma"][:, None, None], c))
+    theta = values["gamma"][:, None, None] * _first_of(target.directions)
+    return Origin(Neurons(model.activation, letters), given(b[..., None], theta, c))
 
 
 @origin.register(TwoSpikes)
@@ -85,6 +86,11 @@ def _(model: TwoSpikes, target: Target, merging: Merging, values: dict[str, np.n
     U, K = len(values["c"]), len(model.weights)
     pairs = np.asarray(model.left) * np.asarray(model.strengths)
     b = np.broadcast_to(pairs, (U, K, 2))
-    theta = np.broadcast_to(np.asarray(model.alignments), (U, 1, 2))
+    theta = np.asarray(model.alignments) * _first_of(target.directions) + np.zeros((U, 1, 1))
     c = values["c"][:, None] * np.ones(K)
     return Origin(Neurons(model.activation, merging.letters), given(b, theta, c))
+
+
+def _first_of(directions: int) -> np.ndarray:
+    """Spikes that are given are aligned with the target's first direction, [k, 1]."""
+    return np.eye(directions, 1)

@@ -11,7 +11,7 @@ from ..groups import Merging, merge
 from ..losses import Loss, square
 from ..model import Target
 from ..split import Split
-from .labels import binary_law
+from .labels import labels_of
 from .origin import Origin, origin
 from .problem import Problem
 from .rows import Rows, rows_law
@@ -47,7 +47,6 @@ def pose(
     model: Model, target: Target, grid: Grid, bulk: str | Rows | None = None, loss: Loss = square
 ) -> Posed:
     """The problem on a grid, with the named law of rows or the best one that the model has."""
-    law = binary_law(target)
     merging = merge(model.readout, odd=model.activation.parity == "odd")
     split = Split(grid, model.shaping)
     values = {name: split.layers(name) for name in model.shaping}
@@ -61,14 +60,13 @@ def pose(
     problem = Problem(
         origin=made,
         rows=rows,
-        target=target.function if law is None else law.function(),
+        labels=labels_of(target),
         alpha=setting("alpha"),
         beta=setting("beta"),
         lam=setting("lam"),
         noise=setting("noise"),
         d=setting("d", np.inf),
         loss=loss,
-        law=law,
         directions=model.spike_directions,
     )
     return Posed(problem, merging, split)

@@ -12,9 +12,9 @@ import numpy as np
 from ..functions import Function
 from ..losses import Loss, square
 from .bulk import WORTHWHILE, Along, Bulk
-from .features import Table, doublings, evaluations_per_model, is_sharp
-from .labels import BinaryLaw
-from .layer import Frame
+from .features import Table, doublings, evaluations_per_model
+from .labels import Labels, is_sharp
+from .layer import Frame, alike
 from .origin import Origin
 from .rows import PLAIN_WIDTH, Rows
 from .rule import across_intervals
@@ -41,14 +41,13 @@ class Problem:
 
     origin: Origin
     rows: Rows
-    target: Function
+    labels: Labels
     alpha: np.ndarray  # [U, A]
     beta: np.ndarray
     lam: np.ndarray
     noise: np.ndarray
     d: np.ndarray
     loss: Loss = square
-    law: BinaryLaw | None = None  # of labels ±1, whose clean version is `target`
     directions: int = 1  # of spikes that answers have room for
 
     @property
@@ -67,7 +66,7 @@ class Problem:
     @property
     def odd(self) -> bool:
         """Whether turning all inputs round turns features and labels round, which the loss does not mind."""
-        functions = self.activation.parity == self.target.parity == "odd"
+        functions = self.activation.parity == "odd" and self.labels.odd
         return functions and not self.biases.any() and self.loss.even
 
     @property
@@ -99,43 +98,35 @@ class Problem:
 
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""
-        for chunk in _alike(self.origin.kinds):
-            frame = self.frame(chunk)
-            begin = _ON_A_PLANE.get(frame.spikes, points)
-            length = np.sqrt((frame.b**2).sum(axis=-1)) if frame.spikes > 1 else np.abs(frame.b[..., 0])
-            doubled = doublings(length, self.c[chunk]) * (frame.spikes == 1)
-            sharp = is_sharp(self.target, frame.gamma[:, 0])
-            for members in _alike(np.stack([doubled, sharp], axis=1)):
-                first = begin << int(doubled[members[0]])
-                cost = evaluations_per_model(self.activation, self.target, first) * len(self.weights)
-                nodes = (
-                    2
-                    * begin
-                    * int(np.prod(across_intervals(frame.b[members], self.c[chunk[members]], begin)))
-                )
-                width = max(self.width, nodes * (frame.spikes > 1))
-                size = max(1, BLOCK // max(cost * max(1, nodes // (2 * begin)), width))
-                for i in range(0, len(members), size):
-                    yield Block(chunk[members[i : i + size]], first, width)
+        for kind in alike(self.origin.kinds):
+            for members in alike(self.labels.alike(self.frame(kind))):
+                yield from self._blocks(kind[members], points)
+
+    def _blocks(self, chunk: np.ndarray, points: int) -> Iterator[Block]:
+        """Those of first layers of one kind that share tables."""
+        frame = self.frame(chunk)
+        breaks, begin = self.labels.breakpoints(frame), _ON_A_PLANE.get(frame.spikes, points)
+        length = np.sqrt((frame.b**2).sum(axis=-1)) if frame.spikes > 1 else np.abs(frame.b[..., 0])
+        doubled = doublings(length, self.c[chunk]) * (frame.spikes == 1)
+        sharp = is_sharp(breaks, frame.gamma[:, 0])
+        for members in alike(np.stack([doubled, sharp], axis=1)):
+            first = begin << int(doubled[members[0]])
+            cost = evaluations_per_model(self.activation, len(breaks), first) * len(self.weights)
+            across = across_intervals(frame.b[members], self.c[chunk[members]], begin)
+            nodes = 2 * begin * int(np.prod(across))
+            width = max(self.width, nodes * (frame.spikes > 1))
+            size = max(1, BLOCK // max(cost * max(1, nodes // (2 * begin)), width))
+            for i in range(0, len(members), size):
+                yield Block(chunk[members[i : i + size]], first, width)
 
     def table(
         self, chunk: np.ndarray, points: int, farther: float = 1.0, layers: np.ndarray | None = None
     ) -> Table:
         """Features and label of some first layers, on rules of that many κ intervals."""
         own = (self.frame(chunk), self.c[chunk], self.biases)
-        return Table(self.activation, self.target, *own, points, farther, self.law, layers)
+        return Table(self.activation, self.labels, *own, points, farther, layers)
 
     def at(self, u: int, a: int, d: float) -> Problem:
         """One of its points alone, at another input dimension."""
         settings = {name: getattr(self, name)[[u]][:, [a]] for name in ("alpha", "beta", "lam", "noise")}
         return replace(self, origin=self.origin.at(np.array([u])), **settings, d=np.full((1, 1), d))
-
-
-def _alike(keys: np.ndarray) -> Iterator[np.ndarray]:
-    """Indices of equal rows [U, ...], one kind after the other."""
-    if (keys == keys[0]).all():
-        yield np.arange(len(keys))
-        return
-    _, kind = np.unique(keys, axis=0, return_inverse=True)
-    for one in range(int(kind.max()) + 1):
-        yield np.flatnonzero(kind.reshape(-1) == one)

@@ -50,6 +50,14 @@ class Rule:
         """How many nodes there are across the first direction for each one along it."""
         return int(np.prod([len(z[nested(stride)]) for z, _ in self._across], dtype=int))
 
+    def axis(self, m: int, stride: int) -> np.ndarray:
+        """Nodes along one direction, [U or 1, N_m]."""
+        return self.line(stride)[0] if m == 0 else self._across[m - 1][0][None, nested(stride)]
+
+    def size(self, stride: int) -> int:
+        """The number of nodes."""
+        return self.line(stride)[0].shape[-1] * self.others(stride)
+
     def at(self, stride: int) -> tuple[np.ndarray, np.ndarray]:
         """κ [U or 1, S, N] and its weights [U or 1, N]; the first direction varies slowest."""
         line, weights = self.line(stride)

@@ -6,18 +6,21 @@ are, step by step. No pencil, no free probability: the covariances are diagonali
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .bulk import Bulk, Dense, Spectral
-from .labels import binary_law
+from .labels import BinaryLaw, labels_of
 from .law import Batch
 from .layer import FirstLayer
 from .modes import Modes
 from .slopes import Slopes, at_rest, shifted
 from .step import Sight
 from .training import Imprint, Trained, directions
+
+if TYPE_CHECKING:
+    from ..model import Target
 
 
 def sampled_bulk(trained: Trained, chunk: np.ndarray, d: int, seed: int) -> Bulk:
@@ -55,7 +58,7 @@ class _Drawn(NamedTuple):
 def _drawn(trained: Trained, u: int, d: int, seed: int) -> _Drawn:
     neurons, K = trained.neurons, len(trained.neurons.values)
     rng = np.random.default_rng([seed, d])
-    theta = np.eye(d)[:1]  # the target is along the first axis, without loss of generality
+    theta = np.eye(d)[: trained.target.directions]  # along the first axes, without loss of generality
     C = np.broadcast_to(neurons.norm * np.eye(d), (K, d, d))
     state = _Drawn(C, np.zeros((K, d)), np.full(K, neurons.spread), np.zeros((K, d)), theta)
     for t in np.flatnonzero(trained.taken[u]):
@@ -69,12 +72,8 @@ def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Gener
     K, d = state.pull.shape
     n = max(1, round(d / float(step.share[0])))
     X = rng.standard_normal((n, d))
-    z = X @ state.theta[0]
-    law = binary_law(target)
-    if law is None:
-        labels = target.function(z) + float(step.noise[0]) * rng.standard_normal(n)
-    else:
-        labels = np.where(rng.random(n) < law.chance(z, np.zeros(n))[0], 1.0, -1.0)
+    z = X @ state.theta.T
+    labels = _labels(target, z, float(step.noise[0]), rng)
     c = np.einsum("sii->s", state.C)[None] / d
     first = not state.spikes.any()
     if first:
@@ -85,8 +84,12 @@ def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Gener
         slopes = shifted(neurons.activation, (state.spikes @ X.T + neurons.biases[:, None])[None], c)
     output = neurons.output(slopes)[0] + np.zeros(n)
     e = -np.asarray(step.loss.derivative(labels, output))
-    batch = Batch(e[None], np.stack([np.ones(n), z, z * z])[None] / n)
-    before = FirstLayer(c, state.spikes @ state.spikes.T[None], np.zeros((1, K, 1)), np.zeros((1, K)))
+    pairs = np.triu_indices(z.shape[1])
+    rows = np.concatenate([np.ones((1, n)), z.T, z.T[pairs[0]] * z.T[pairs[1]]])
+    batch = Batch(e[None], rows[None] / n)
+    before = FirstLayer(
+        c, state.spikes @ state.spikes.T[None], np.zeros((1, K, z.shape[1])), np.zeros((1, K))
+    )
     one = Imprint(
         neurons, before, step._replace(share=np.array([d / n])), Sight(batch, slopes, np.ones(1)), first
     )
@@ -105,6 +108,15 @@ def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Gener
         spread[s] = fb @ state.C[s] @ fb + 2.0 * gain * (fb @ old) + gain**2 * norm + one.direct[0, s]
     spikes = state.spikes + k[:, None] * ((e * s0) @ X / n)
     return _Drawn(C, pull, spread, spikes, state.theta)
+
+
+def _labels(target: Target, z: np.ndarray, noise: float, rng: np.random.Generator) -> np.ndarray:
+    """Labels at projections z [n, k]."""
+    law, n = labels_of(target).law, len(z)
+    if law is None or not labels_of(target).binary:
+        return target.function(*z.T) + noise * rng.standard_normal(n)
+    up = law.chance(z[:, 0], np.zeros(n))[0] if isinstance(law, BinaryLaw) else 0.5 * (1.0 + law.mean(*z.T))
+    return np.where(rng.random(n) < up, 1.0, -1.0)
 
 
 def _orthonormal(vectors: np.ndarray) -> np.ndarray:

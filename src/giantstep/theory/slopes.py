@@ -30,9 +30,9 @@ class MeanSlopes(NamedTuple):
     s1: np.ndarray
     n2: np.ndarray
 
-    def repeated(self, times: int) -> MeanSlopes:
-        """Each node as often as it has label nodes."""
-        return self if times == 1 else MeanSlopes(*(np.repeat(part, times, axis=-1) for part in self))
+    def at(self, nodes: np.ndarray) -> MeanSlopes:
+        """Some of the nodes, each as often as it is named."""
+        return MeanSlopes(*(part[..., nodes] for part in self))
 
 
 class Slopes(NamedTuple):
@@ -50,9 +50,9 @@ class Slopes(NamedTuple):
     n31: np.ndarray  # E N³ h
     n4: np.ndarray  # E N⁴
 
-    def repeated(self, times: int) -> Slopes:
-        """Each node as often as it has label nodes."""
-        return self if times == 1 else Slopes(*(np.repeat(part, times, axis=-1) for part in self))
+    def at(self, nodes: np.ndarray) -> Slopes:
+        """Some of the nodes, each as often as it is named."""
+        return Slopes(*(part[..., nodes] for part in self))
 
 
 def at_rest(activation: Function, biases: np.ndarray, c: float) -> tuple[Slopes, float]:

@@ -12,7 +12,8 @@ from .bulk import Bulk
 from .channel import Channel, make_channel
 from .equations.means import Setting
 from .equations.solution import Solution
-from .features import Features, Label
+from .features import Features
+from .labels import Label
 
 if TYPE_CHECKING:
     from ..losses import Loss
@@ -35,8 +36,7 @@ class OnRule:
     def channel(self) -> Channel:
         """The loss and the labels, given κ."""
         problem, frame = self.problem, self.problem.frame(self.chunk)
-        centre = frame.centre(self.features.kappa)
-        return make_channel(problem.loss, problem.law, problem.target, centre, frame.rho, self.fineness)
+        return make_channel(problem.loss, problem.labels, frame, self.features.kappa, self.fineness)
 
 
 class Solver(Protocol):

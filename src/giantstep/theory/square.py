@@ -18,7 +18,8 @@ from .equations.means import Means, Setting, signal_norms, solve_means, wobble
 from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
 from .equations.state import State
-from .features import Features, Label
+from .features import Features
+from .labels import Label
 from .rule import FINEST
 from .solver import OnRule
 from .symmetric import Packing, packing, solve_small

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..gaussian import STRIDES, extrapolated_error, tail_reach
-from .features import is_sharp, label_layers
-from .labels import binary_law
-from .law import Batch, Given, label_batch, residuals, stacked
+from .labels import GivenLabels, is_sharp, label_layers, labels_of, pairs
+from .law import Batch, residuals, stacked
 from .layer import FirstLayer, Frame
 from .rule import Rule, across_intervals
 from .slopes import MeanSlopes, Slopes, at_rest, shifted, shifted_means
@@ -37,6 +37,7 @@ _COARSEST, _FINEST = (
 )  # nodes over a batch before the first step: where refinement starts, and gives up
 _SPIKED = (48, 384)  # and intervals along each variable after it
 _TOLERANCE, _SPIKED_TOLERANCE = 1e-13, 1e-11
+_UNFELT = 1e-17  # weight of a node, times its largest power, under which averages do without it
 _NUDGE = 1e-4  # of the output, to see how residuals change with it
 
 
@@ -115,7 +116,7 @@ def stepped(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> 
     resting = not np.any(layer.gram)
     points, last = (_COARSEST, _FINEST) if resting else _SPIKED
     # noise in the labels only adds its variance to e², unless another loss bends it
-    exact_noise = step.loss.linear and binary_law(target) is None
+    exact_noise = step.loss.linear and not labels_of(target).binary
     noise = 0.0 * step.noise if exact_noise else step.noise
     extra = step.noise**2 if exact_noise else 0.0 * step.noise
     found, error = layer, np.full(len(step.rate), np.inf)
@@ -206,7 +207,9 @@ def _before(
     slopes = Slopes(*(part[None] for part in slopes))
     output = float(neurons.output(slopes)[0, 0])
     levels = np.unique(noise)
-    labels = {float(x): label_batch(target, float(x), points) for x in levels}
+    drawn, labels = labels_of(target), {}
+    for x in levels:
+        labels[float(x)] = [Batch(y, weights) for y, weights in drawn.first_batch(float(x), points)]
     laws = {x: residuals(law, loss, output) for x, law in labels.items()}
     bends = {x: _bend(loss, law[0].e, output, law[0])[0] for x, law in labels.items()}
     if len(levels) == 1:
@@ -227,20 +230,20 @@ def _after(
     averages: Callable[..., Slopes | MeanSlopes],
 ) -> list[Sight]:
     frame = layer.frame()
-    gamma, rho, law = frame.gamma[:, 0], frame.rho[:, 0], binary_law(target)
-    f = target.function if law is None else law.function()
+    gamma, labels = frame.gamma[:, 0], labels_of(target)
+    breaks = labels.breakpoints(frame)
     total = float(np.sqrt(layer.c + (frame.b**2).sum(axis=-1)).max())
     own = tail_reach(neurons.activation, total)
-    cuts = label_layers(f.breakpoints, gamma) if is_sharp(f, gamma).any() else None
+    cuts = label_layers(breaks, gamma) if is_sharp(breaks, gamma).any() else None
     rule = Rule(
         points // 2,
-        max(own, tail_reach(f, 1.0)),
+        max(own, labels.reach),
         cuts,
         across_intervals(frame.b, layer.c, points // 2),
         own,
     )
-    labels = Given(target, gamma, rho, noise, points)
-    return [_sight(neurons, layer, frame, rule, labels, loss, averages, stride) for stride in STRIDES]
+    given = labels.batch(frame, rule, noise, points)
+    return [_sight(neurons, layer, frame, rule, given, loss, averages, stride) for stride in STRIDES]
 
 
 def _sight(
@@ -248,7 +251,7 @@ def _sight(
     layer: FirstLayer,
     frame: Frame,
     rule: Rule,
-    labels: Given,
+    labels: GivenLabels,
     loss: Loss,
     averages: Callable[..., Slopes | MeanSlopes],
     stride: int,
@@ -256,15 +259,15 @@ def _sight(
     kappa, weights = rule.at(stride)
     shift = frame.b @ kappa + neurons.biases[:, None]
     slopes = averages(neurons.activation, shift, layer.c)
-    y, own = labels.at(rule.line(stride)[0], stride)
-    others = rule.others(stride)
-    y, own = np.repeat(y, others, axis=1), np.repeat(own, others, axis=1)
-    U, _, J = y.shape
+    y, own = labels.at(stride)
+    U, N, J = y.shape
     output = np.repeat(neurons.output(slopes), J, axis=-1)
     y = y.reshape(U, -1)
-    e = -np.asarray(loss.derivative(y, output))
-    batch = Batch(e, _rows(kappa, weights, own, U))
-    return Sight(batch, slopes.repeated(J), _bend(loss, y, output, batch))
+    rows = _rows(kappa, weights, own, U)
+    felt = (np.abs(rows).max(axis=1) * (1.0 + y**4)).max(axis=0) > _UNFELT
+    y, output = y[:, felt], output[:, felt]
+    batch = Batch(-np.asarray(loss.derivative(y, output)), rows[..., felt])
+    return Sight(batch, slopes.at(np.repeat(np.arange(N), J)[felt]), _bend(loss, y, output, batch))
 
 
 def _bend(loss: Loss, y: np.ndarray, output: np.ndarray | float, batch: Batch) -> np.ndarray:
@@ -276,15 +279,15 @@ def _bend(loss: Loss, y: np.ndarray, output: np.ndarray | float, batch: Batch) -
 
 
 def _rows(kappa: np.ndarray, weights: np.ndarray, own: np.ndarray, U: int) -> np.ndarray:
-    """Weights for 1, (κ, y⊥) and their pairs: [U, rows, N·J]."""
-    x = [*np.moveaxis(np.broadcast_to(kappa, (U, *kappa.shape[1:])), 1, 0), None]  # None stands for y⊥
-    plain, first, second = (weights[..., None] * own[:, :, power] for power in range(3))
-
-    def product(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray:
-        if a is None:
-            return second
-        return a[..., None] * (first if b is None else b[..., None] * plain)
-
-    rows = [plain, *(first if a is None else a[..., None] * plain for a in x)]
-    rows += [product(a, b) for i, a in enumerate(x) for b in x[i:]]
+    """Weights for 1, (κ, y) and their pairs: [U, rows, N·J], from `own` [U, N, rows, J] for 1, y and pairs of those."""
+    S, k = kappa.shape[1], (isqrt(1 + 8 * own.shape[2]) - 3) // 2
+    along = np.broadcast_to(kappa, (U, *kappa.shape[1:]))[..., None]  # [U, S, N, 1]
+    plain, *rest = np.moveaxis(weights[..., None, None] * own, 2, 0)
+    first, second = rest[:k], iter(rest[k:])
+    rows = [plain, *(along[:, j] * plain for j in range(S)), *first]
+    for i, j in pairs(S + k):
+        if j < S:
+            rows.append(along[:, i] * along[:, j] * plain)
+        else:
+            rows.append(along[:, i] * first[j - S] if i < S else next(second))
     return np.stack(rows, axis=1).reshape(U, len(rows), -1)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..gaussian import STRIDES, extrapolated_error
-from .features import Features, Label
+from .features import Features
+from .labels import Label
 from .problem import Problem
 from .rule import FINEST
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import ParameterError
 from .bulk.pencil import Columns, Exact, Level
+from .labels import labels_of
 from .law import unused_batch
-from .layer import FirstLayer, Frame
+from .layer import FirstLayer, Frame, alike
 from .modes import Modes
 from .slopes import Slopes, at_rest
 from .step import Neurons, Sight, Step, sights, stepped
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_DIRECTIONS = 4  # of spikes
 POINTS = 256  # nodes over a batch before the first step,
-_SPIKED_POINTS = 48  # and intervals along each variable after it
+_SPIKED_POINTS = 64  # and intervals along each variable after it
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class Trained:
     @cached_property
     def kinds(self) -> np.ndarray:
         """First layers with equal rows have been made in the same way, and can be worked on together: [U, ...]."""
-        spikes = np.stack([layer.spikes for layer in self.path], axis=1)
-        return np.concatenate([self.taken.astype(int), spikes], axis=1)
+        seen = [_alike(layer, self.target) for layer in self.path]
+        return np.concatenate([self.taken, *seen], axis=1)
 
     def exact(self, chunk: np.ndarray, refinement: int) -> tuple[Exact, Exact, Exact]:
         """The exact bulks of some networks of one kind, on three nested rules over each batch, finest first."""
@@ -80,7 +81,7 @@ class Trained:
         if not np.any(step.rate):  # no step at all: any batch will do
             slopes, _ = at_rest(self.neurons.activation, self.neurons.biases, self.neurons.norm)
             idle = Slopes(*(part[None] for part in slopes))
-            return [Sight(batch, idle, np.ones(1)) for batch in unused_batch(points)]
+            return [Sight(batch, idle, np.ones(1)) for batch in unused_batch(points, self.target.directions)]
         return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
 
     def _exact(self, chunk: np.ndarray, seen: list[tuple[int, Sight]], coarser: Exact | None) -> Exact:
@@ -97,15 +98,13 @@ class Trained:
 def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Trained:
     """All steps, one after the other, for U networks at once."""
     U = len(steps[0].rate)
-    layer = neurons.drawn(U)
+    layer = neurons.drawn(U, target.directions)
     path, error = [layer], np.zeros(U)
     for step in steps:
         found = layer
-        spiked = np.any(np.real(layer.gram) != 0.0, axis=(-1, -2))
-        kinds = np.where(spiked, layer.spikes, 0)
-        moves = np.real(step.rate) > 0.0
-        for kind in np.unique(kinds[moves]):
-            chunk = np.flatnonzero(moves & (kinds == kind))
+        moves = np.flatnonzero(np.real(step.rate) > 0.0)
+        for members in alike(_alike(layer, target)[moves]):
+            chunk = moves[members]
             whole = len(chunk) == U
             new, off = stepped(
                 neurons, target, layer if whole else layer.at(chunk), step if whole else step.at(chunk)
@@ -116,6 +115,18 @@ def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Traine
         path.append(layer)
         _check_directions(layer)
     return Trained(neurons, target, steps, tuple(path), error)
+
+
+def _alike(layer: FirstLayer, target: Target) -> np.ndarray:
+    """Equal rows [U, ...] mark first layers with as many spikes, which see the target turned alike."""
+    spiked = np.any(np.real(layer.gram) != 0.0, axis=(-1, -2))
+    kinds = np.where(spiked, layer.spikes, 0)[:, None]
+    if target.directions == 1:
+        return kinds
+    turned = np.zeros((len(kinds), target.directions**2))
+    for members in alike(kinds):
+        turned[members] = labels_of(target).alike(layer.at(members).frame())
+    return np.concatenate([kinds, turned], axis=1)
 
 
 def _check_directions(layer: FirstLayer) -> None:

@@ -17,6 +17,7 @@ from ...theory.bulk import Bulk
 from ...theory.equations.averages import symmetric
 from ...theory.equations.response import respond
 from ...theory.features import Features, Table
+from ...theory.labels import OneDirection
 from ...theory.symmetric import packing
 from .halfplane import Image, differentiated
 from .poles import pole_correction
@@ -127,4 +128,6 @@ def feature_table(problem: Problem, u: int) -> Features:
     steepness = float((np.abs(frame.b[..., 0]) / np.sqrt(c)).max())
     points = _POINTS * 2 ** int(np.ceil(np.log2(max(steepness / 1.5, 1.0))))
     unseen = replace(frame, gamma=0.0 * frame.gamma)  # no target that would call for cuts
-    return Table(problem.activation, as_function("x"), unseen, c, problem.biases, points).at(1)[0]
+    return Table(problem.activation, OneDirection(as_function("x")), unseen, c, problem.biases, points).at(1)[
+        0
+    ]

@@ -27,7 +27,11 @@ class Part(ABC):
     unit: str  # what is counted for people
 
     def __init__(self, sweep: Sweep):
-        self.sweep, self.own, self.axes = sweep, tuple(sweep.model.numbers()), Axes(sweep.model)
+        self.sweep, self.own, self.axes = (
+            sweep,
+            tuple(sweep.model.numbers()),
+            Axes(sweep.model, sweep.target.directions),
+        )
 
     @property
     @abstractmethod

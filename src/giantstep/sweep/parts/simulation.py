@@ -11,7 +11,7 @@ import numpy as np
 from ...axes import OF_THE_LAYER
 from ...simulation import check
 from ...simulation.backend import make_backend
-from ...simulation.run import Plan, provenance_of
+from ...simulation.run import Plan, averaging, provenance_of
 from ...simulation.schedule import attempt
 from ...simulation.trial import Task
 from ..description import Sweep
@@ -83,7 +83,7 @@ class SimulationPart(Part):
             if name == "beta" or name.startswith("alpha0"):
                 values = self.split.layers(name)
                 task = self.plan.task(int(np.argmin(np.where(values > 0, values, np.inf))))
-                check.check_sizes(task.model, alphas, task.d)
+                check.check_sizes(task.model, task.target, alphas, task.d)
         common = self.plan.common
         library = make_backend(common.backend, common.device, common.dtype)
         check.check_memory([self.plan.task(int(np.argmax(self.split.layers("beta"))))], library, workers)
@@ -91,7 +91,8 @@ class SimulationPart(Part):
     def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
         variables = self._labelled(answers, {"trial": len(self.trials)})
         coords = {**self.axes.coords, "trial": self.trials}
-        return self.split.grid.dataset(variables, provenance_of(self.plan.common) | attrs, coords)
+        told = provenance_of(self.plan.common) | averaging(answers) | attrs
+        return self.split.grid.dataset(variables, told, coords)
 
 
 @dataclass(frozen=True)

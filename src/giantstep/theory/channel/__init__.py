@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...functions import Function
 from ...losses import Loss
-from ..labels import BinaryLaw
+from ..labels import Labels, SeveralDirections
+from ..labels.measure import measure
+from ..layer import Frame
 from .base import Channel, Scores, Training
-from .binary import BinaryChannel
+from .binary import BinaryChannel, SignChannel
+from .joint import JointBinaryChannel, JointRealChannel
 from .real import RealChannel
 
-__all__ = ["BinaryChannel", "Channel", "RealChannel", "Scores", "Training", "make_channel"]
+__all__ = ["BinaryChannel", "Channel", "RealChannel", "Scores", "SignChannel", "Training", "make_channel"]
 
 _FEWEST = 4  # nodes between two cuts of an inner rule
 
 
-def make_channel(
-    loss: Loss, law: BinaryLaw | None, target: Function, centre: np.ndarray, rho: np.ndarray, points: int
-) -> Channel:
-    """The channel of a loss and its labels where z = centre + ρy; `points` measures the fineness of all rules."""
+def make_channel(loss: Loss, labels: Labels, frame: Frame, kappa: np.ndarray, points: int) -> Channel:
+    """The channel of a loss and its labels at κ [U or 1, S, N]; `points` measures the fineness of all rules."""
     nodes = max(_FEWEST, points // 2)
-    if law is not None:
-        return BinaryChannel(loss, law, centre, rho, nodes)
-    return RealChannel(loss, target, centre, rho, nodes)
+    if isinstance(labels, SeveralDirections):
+        kind = JointBinaryChannel if labels.binary else JointRealChannel
+        return kind(loss, measure(labels.law, frame, kappa, nodes), nodes)
+    if labels.law is not None:
+        return BinaryChannel(loss, labels.law, frame.centre(kappa), frame.rho, nodes)
+    return RealChannel(loss, labels.function, frame.centre(kappa), frame.rho, nodes)

@@ -37,14 +37,10 @@ class Training(NamedTuple):
 
 
 class Channel(ABC):
-    """B grid points, each of a first layer `rows` [B]; fields M, V, q [B, N] and P [B, k, N] on the κ nodes of a rule.
-
-    The target's argument is z = centre + ρ y there.
-    """
+    """B grid points, each of a first layer `rows` [B]; fields M, V, q [B, N] and P [B, k, N] on κ nodes."""
 
     loss: Loss
-    centre: np.ndarray  # [U, k, N]
-    rho: np.ndarray  # [U, k]
+    nodes: int  # N
     width: int  # array elements per point and κ node
 
     def scores(
@@ -66,7 +62,7 @@ class Channel(ABC):
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training: ...
 
     def _in_blocks(self, compute: Callable[..., tuple], rows: np.ndarray, *fields: np.ndarray) -> tuple:
-        size = max(1, _BLOCK // (self.width * self.centre.shape[-1]))
+        size = max(1, _BLOCK // (self.width * self.nodes))
         parts = [
             compute(rows[i : i + size], *(field[i : i + size] for field in fields))
             for i in range(0, len(rows), size)

@@ -1,10 +1,12 @@
 """Labels ±1, any loss: integrate over the field and sum over labels with their probabilities.
 
 Given the field, the label's own randomness and the part of the target that the field does not see are averaged
-in closed form, so nothing jumps; the score's bends are cut out.
+over, so nothing jumps; the score's bends are cut out.
 """
 
 from __future__ import annotations
+
+from abc import abstractmethod
 
 import numpy as np
 
@@ -16,33 +18,48 @@ from .base import Channel, Scores, Training, panels
 _TINY = 1e-150
 
 
-class BinaryChannel(Channel):
-    """A loss on labels of a `law`; `points` is the number of nodes between two cuts."""
+class SignChannel(Channel):
+    """A loss on labels ±1. The field is ω = M + √q λ; `points` is the number of nodes between two cuts in λ."""
 
-    def __init__(self, loss: Loss, law: BinaryLaw, centre: np.ndarray, rho: np.ndarray, points: int):
-        self.loss, self.law, self.centre, self.rho, self.points = loss, law, centre, rho, points
-        count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
-        self.width = (count + len(law.cuts) + 3) * points
+    points: int
+
+    @abstractmethod
+    def _turns(self, rows: np.ndarray, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Where labels change fast in λ, [B, N, cuts]."""
+
+    @abstractmethod
+    def _labels(
+        self,
+        rows: np.ndarray,
+        P: np.ndarray,
+        q: np.ndarray,
+        z: np.ndarray,
+        w: np.ndarray,
+        clean: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """w·P(Y = 1 | λ) at nodes λ = z [B, N, nodes], and how it follows y_m, [B, k, N, nodes].
+
+        The latter makes averages of y_m f that leave out what the field itself owes to y_m: only the label moves.
+        """
 
     def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
         M, P, V, q, _ = fields
-        w, omega, mean, variance = self._nodes(rows, M, P, V, q)
-        up, slope = self.law.chance(mean, variance)
-        slope *= self.rho[rows, :1][..., None] * w
-        up *= w
-        F1, F2, G, Dy = (np.zeros_like(M) for _ in range(4))
-        for y, chance, tilt in ((1.0, up, slope), (-1.0, w - up, -slope)):
+        z, w, omega = self._nodes(rows, M, P, V, q, ())
+        up, tilts = self._labels(rows, P, q, z, w)
+        F1, F2, G = (np.zeros_like(M) for _ in range(3))
+        Dy = np.zeros_like(P)
+        for y, chance, side in ((1.0, up, 1.0), (-1.0, w - up, -1.0)):
             f, g = self.loss.score(y, omega, V[..., None])
             F1 += _dot(chance, f)
             F2 += _dot(chance, f * f)
             G += _dot(chance, g)
-            Dy += _dot(tilt, f)
-        return Scores(F1, F2, G, Dy[:, None])
+            Dy += side * np.einsum("bknz,bnz->bkn", tilts, f)
+        return Scores(F1, F2, G, Dy)
 
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
         M, P, V, q, _ = fields
-        w, omega, mean, variance = self._nodes(rows, M, P, V, q)
-        up = w * self.law.chance(mean, variance)[0]
+        z, w, omega = self._nodes(rows, M, P, V, q, ())
+        up, _ = self._labels(rows, P, q, z, w)
         loss, error = np.zeros_like(M), np.zeros_like(M)
         for y, chance in ((1.0, up), (-1.0, w - up)):
             fitted = omega + V[..., None] * self.loss.score(y, omega, V[..., None]).f
@@ -57,18 +74,23 @@ class BinaryChannel(Channel):
 
         A fitted output has the sign of y unless the field is beyond the point where the loss leaves it at 0.
         """
-        zero, root, rho = np.zeros_like(V), np.sqrt(q), self.rho[rows, :1]
-        share = np.clip(P[:, 0] / root, -1.0, 1.0)
-        target = self.centre[rows, 0], rho**2, rho * share
+        return self._in_blocks(self._wrong, rows, M, P, V, q)  # type: ignore[return-value]
 
-        def wrong(law: BinaryLaw, up: np.ndarray, down: np.ndarray) -> np.ndarray:
-            """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""
-            h, k = (up - M) / root, (down - M) / root
-            above = ndtr(-k) - law.up_below(np.inf + zero, *target) + law.up_below(k, *target)
-            return np.clip(law.up_below(h, *target) + above, 0.0, 1.0)
+    def _wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        M, P, V, q = fields
+        zero, edges = np.zeros_like(V), self._edges(V)
+        z, w, omega = self._nodes(rows, M, P, V, q, (zero, *edges), bends=False)
+        up, up_clean = (self._labels(rows, P, q, z, w, clean)[0] for clean in (False, True))
+        train, test = zero.copy(), zero.copy()
+        for y, edge, chance, clean in ((1.0, edges[0], up, up_clean), (-1.0, edges[1], w - up, w - up_clean)):
+            train += _dot(chance, (y * (omega - edge[..., None]) < 0.0).astype(float))
+            test += _dot(clean, (y * omega < 0.0).astype(float))
+        return train, test
 
-        edges = (V * self.loss.derivative(zero + y, zero) for y in (1.0, -1.0))  # where z* = 0
-        return wrong(self.law, *edges), wrong(self.law.clean, zero, zero)
+    def _edges(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Fields at which a sample with label 1, or -1, ends up with output 0."""
+        zero = np.zeros_like(V)
+        return V * self.loss.derivative(zero + 1.0, zero), V * self.loss.derivative(zero - 1.0, zero)
 
     def _nodes(
         self,
@@ -77,19 +99,66 @@ class BinaryChannel(Channel):
         P: np.ndarray,
         V: np.ndarray,
         q: np.ndarray,
+        more: tuple[np.ndarray, ...],
+        bends: bool = True,
     ) -> tuple[np.ndarray, ...]:
-        """Weights, ω, and mean and variance of the target's argument given ω; [B, N, nodes]."""
-        centre, rho = self.centre[rows, 0], self.rho[rows, :1]
+        """λ, weights, and ω; [B, N, nodes]."""
         root = np.sqrt(q)
-        share = np.clip(P[:, 0] / root, -1.0, 1.0)
-        edges = np.concatenate([self.loss.breaks(y, V) for y in (-1.0, 1.0)], axis=-1)
-        reach = rho * share
+        cuts = [self.loss.breaks(y, V) for y in (-1.0, 1.0)] if bends else []
+        edges = np.concatenate([*cuts, *(cut[..., None] for cut in more)], axis=-1)
+        edges = (edges - M[..., None]) / root[..., None]
+        z, w = panels(np.concatenate([edges, self._turns(rows, P, q)], axis=-1), self.points)
+        return z, w, M[..., None] + root[..., None] * z
+
+
+class BinaryChannel(SignChannel):
+    """Labels of one direction by a `law`: closed forms, and so are the shares of wrong signs."""
+
+    def __init__(self, loss: Loss, law: BinaryLaw, centre: np.ndarray, rho: np.ndarray, points: int):
+        self.loss, self.law, self.points = loss, law, points
+        self._centre, self._rho = centre[:, 0], rho[:, :1]
+        self.nodes = centre.shape[-1]
+        count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
+        self.width = (count + len(law.cuts) + 3) * points
+
+    def _turns(self, rows: np.ndarray, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+        reach = self._rho[rows] * _share(P[:, 0], q)
         reach = np.where(np.abs(reach) < _TINY, _TINY, reach)
-        turns = (np.array(self.law.cuts, dtype=float) - centre[..., None]) / reach[..., None]
-        z, w = panels(np.concatenate([(edges - M[..., None]) / root[..., None], turns], axis=-1), self.points)
-        omega = M[..., None] + root[..., None] * z
-        mean = centre[..., None] + (rho * share)[..., None] * z
-        return w, omega, mean, (rho**2 * (1.0 - share**2))[..., None]
+        return (np.array(self.law.cuts, dtype=float) - self._centre[rows][..., None]) / reach[..., None]
+
+    def _labels(
+        self,
+        rows: np.ndarray,
+        P: np.ndarray,
+        q: np.ndarray,
+        z: np.ndarray,
+        w: np.ndarray,
+        clean: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        rho, share = self._rho[rows], _share(P[:, 0], q)
+        mean = self._centre[rows][..., None] + (rho * share)[..., None] * z
+        law = self.law.clean if clean else self.law
+        up, slope = law.chance(mean, (rho**2 * (1.0 - share**2))[..., None])
+        slope *= rho[..., None] * w
+        return up * w, slope[:, None]
+
+    def _wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        M, P, V, q = fields
+        zero, root, rho = np.zeros_like(V), np.sqrt(q), self._rho[rows]
+        target = self._centre[rows], rho**2, rho * _share(P[:, 0], q)
+
+        def wrong(law: BinaryLaw, up: np.ndarray, down: np.ndarray) -> np.ndarray:
+            """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""
+            h, k = (up - M) / root, (down - M) / root
+            above = ndtr(-k) - law.up_below(np.inf + zero, *target) + law.up_below(k, *target)
+            return np.clip(law.up_below(h, *target) + above, 0.0, 1.0)
+
+        return wrong(self.law, *self._edges(V)), wrong(self.law.clean, zero, zero)
+
+
+def _share(P: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """How much of the field is along y."""
+    return np.clip(P / np.sqrt(q), -1.0, 1.0)
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:

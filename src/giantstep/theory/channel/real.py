@@ -29,30 +29,22 @@ class _Local(NamedTuple):
     slope: np.ndarray | None = None
 
 
-class RealChannel(Channel):
-    """A loss of y - z on a target's values; `points` nodes between two cuts, or along y if it has no kinks."""
+class ResidualChannel(Channel):
+    """A loss of y - z on a target's values T [U, N, J] at nodes y [U or 1, N or 1, k, J] with weights w."""
 
-    def __init__(self, loss: Loss, target: Function, centre: np.ndarray, rho: np.ndarray, points: int):
-        self.loss, self.centre, self.rho, self._points = loss, centre, rho, points
-        centre, rho = centre[:, 0], rho[:, :1]  # [U, N] and [U, 1]
-        reach = tail_reach(target, 1.0)
-        if target.breakpoints:
-            steep = np.where(rho < 1e-150, 1e-150, rho)
-            cuts = np.stack([(b - centre) / steep for b in target.breakpoints], axis=-1)
-            self._y, self._w = panels(cuts, points, reach)
-        else:
-            y, weights = line_rule(4 * points, reach)
-            self._y, self._w = y[None, None], weights[0][None, None]
-        self._T = np.asarray(target(centre[..., None] + rho[..., None] * self._y))  # [U, N, J]
+    def __init__(self, loss: Loss, y: np.ndarray, w: np.ndarray, T: np.ndarray, points: int):
+        self.loss, self._y, self._w, self._T, self._points = loss, y, w, T, points
+        self.nodes = T.shape[1]
         bends = loss.breaks(0.0, np.ones(1)).shape[-1]
         inner = 1 if loss.line else (bends + 3) * points
-        self.width = self._T.shape[-1] * inner
+        self.width = T.shape[-1] * inner
 
     def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
         y, w, shift, scale, V, P = self._fields(rows, *fields)
         local = self._local_scores(shift, scale, V)
         F1, F2, G = ((w * a).sum(axis=-1) for a in local)
-        return Scores(F1, F2, G, ((w * y * local.first).sum(axis=-1) + P * G)[:, None])
+        along = [(w * y[:, :, j] * local.first).sum(axis=-1) for j in range(y.shape[2])]
+        return Scores(F1, F2, G, np.stack(along, axis=1) + P * G[:, None])
 
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
         _, w, shift, scale, V, _ = self._fields(rows, *fields)
@@ -60,13 +52,14 @@ class RealChannel(Channel):
         return Training((w * local.first).sum(axis=-1), (w * local.second).sum(axis=-1))
 
     def _fields(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
-        """y, weights, mean and standard deviation of s, and V, all [B, N, J or 1]; and P [B, N]."""
+        """y, weights, mean and standard deviation of s, and V, all [B, N, J or 1]; and P [B, k, N]."""
         M, P, V, q, noise = fields
-        P = P[:, 0]
-        shared = len(self._y) == 1
-        y, w = (a if shared else a[rows] for a in (self._y, self._w))
-        shift = self._T[rows] - M[..., None] - P[..., None] * y
-        scale = np.sqrt(np.maximum(q - P * P, 0.0) + noise[:, None] ** 2 + 1e-24)
+        y, w = (a if len(a) == 1 else a[rows] for a in (self._y, self._w))
+        shift = self._T[rows] - M[..., None]
+        for j in range(P.shape[1]):
+            shift -= P[:, j, :, None] * y[:, :, j]
+        rest = np.maximum(q - (P * P).sum(axis=1), 0.0)
+        scale = np.sqrt(rest + noise[:, None] ** 2 + 1e-24)
         return y, w, shift, scale[..., None], V[..., None], P
 
     def _local_scores(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
@@ -91,6 +84,23 @@ class RealChannel(Channel):
         z, w = panels((bends - b[..., None]) / scale[..., None], self._points)
         s = b[..., None] + scale[..., None] * z
         return s, w, np.broadcast_to(V[..., None], s.shape)
+
+
+class RealChannel(ResidualChannel):
+    """Labels of one direction; `points` nodes between two cuts, or along y if it has no kinks."""
+
+    def __init__(self, loss: Loss, target: Function, centre: np.ndarray, rho: np.ndarray, points: int):
+        centre, rho = centre[:, 0], rho[:, :1]  # [U, N] and [U, 1]
+        reach = tail_reach(target, 1.0)
+        if target.breakpoints:
+            steep = np.where(rho < 1e-150, 1e-150, rho)
+            cuts = np.stack([(b - centre) / steep for b in target.breakpoints], axis=-1)
+            y, w = panels(cuts, points, reach)
+        else:
+            line, weights = line_rule(4 * points, reach)
+            y, w = line[None, None], weights[0][None, None]
+        T = np.asarray(target(centre[..., None] + rho[..., None] * y))  # [U, N, J]
+        super().__init__(loss, y[:, :, None], w, T, points)
 
 
 class _Window:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..features import Features, Label
+from ..features import Features
+from ..labels import Label
 from ..problem import Problem
 from ..status import DIVERGES, RARE_INPUTS
 from .means import Setting

@@ -12,10 +12,9 @@ import numpy as np
 
 from ...gaussian import extrapolated_error
 from ...losses import Loss
-from ..channel import BinaryChannel, Channel
+from ..channel import BinaryChannel, Channel, SignChannel
 from ..channel.base import panels
-from ..features import label_layers
-from ..labels import BinaryLaw
+from ..labels import BinaryLaw, label_layers
 from .crossings import Profile
 
 _ALWAYS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # cuts that keep panels narrow where most samples are
@@ -58,7 +57,7 @@ def wrong_signs_on_rules(
     """The same on the nodes of given rules, finest first: (weights [B, N], channel, fields) of each."""
     found = []
     for weights, channel, fields in points:
-        assert isinstance(channel, BinaryChannel)
+        assert isinstance(channel, SignChannel)
         train, test = channel.wrong(rows, *fields)
         found.append(np.stack([(weights * test).sum(axis=-1), (weights * train).sum(axis=-1)]))
     return _judged(found)

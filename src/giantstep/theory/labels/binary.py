@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ParameterError
-from ..functions import Function
-from ..gaussian import both_below, ndtr
+from ...errors import ParameterError
+from ...functions import Function
+from ...gaussian import both_below, ndtr
 
 if TYPE_CHECKING:
-    from ..model import Target
+    from ...model import Target
 
 _MIXTURE = 28  # normal laws that make up a logistic one: sigmoid to 1e-14 everywhere
 _RANGE = (0.16, 4.4)  # of k; Kolmogorov's density is below 1e-15 outside
@@ -108,14 +108,18 @@ class _Steps:
 
 def binary_law(target: Target) -> BinaryLaw | None:
     """The law of a target's labels where they are ±1; None for real labels."""
-    if not target.binary:
+    if not target.binary or target.directions > 1:
         return None
-    cuts, first = _sign_changes(target.function)
+    return BinaryLaw(*_sign_changes(target.function), target.flips, *latent_noises(target))
+
+
+def latent_noises(target: Target) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Standard deviations of the noise before the sign, and how often each occurs."""
     if target.scale is None:
-        return BinaryLaw(cuts, first, target.flips, (target.latent_noise,))
+        return (target.latent_noise,), (1.0,)
     k, weights = _kolmogorov()
     noise = np.hypot(2.0 * k / target.scale, target.latent_noise)
-    return BinaryLaw(cuts, first, target.flips, tuple(noise.tolist()), tuple(weights.tolist()))
+    return tuple(noise.tolist()), tuple(weights.tolist())
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,162 @@
+"""The staircase: which directions of a target the spikes find, at which step, and why others stay unseen."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermeval
+
+from ..errors import ParameterError
+from ..gaussian import expectation
+from ..grid import Grid
+from ..model import Network, as_target
+from ..provenance import provenance
+from ..theory.labels import SeveralDirections, labels_of
+from ..theory.layer import FirstLayer
+from ..theory.pose import model_grid, pose
+from ..theory.training import Trained
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..model import FunctionLike, Target
+
+_FOUND = 1e-7  # overlap, over the spike's length, from which on a direction counts as found
+_THERE = 1e-6  # size of a Hermite coefficient, over that of its function, from which on it counts
+_DEGREES = 8  # of polynomials that are looked for
+
+
+def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
+    r"""Which directions of a target the spikes of a network find, at which of its steps, and why others are not found.
+
+    A spike with components γ on the target's directions finds direction j at the next step if and only if
+
+    .. math:: E[s_0 \partial_j g] = \sum_p \frac{r^p}{p!}\,h_{p+1}\,E[(\gamma\cdot\partial)^p \partial_j g] \ne 0:
+
+    through a part of the target that is linear in :math:`z_j` times a polynomial of degree p in directions found
+    before, and only if the activation has a Hermite coefficient :math:`h_{p+1}` of that order (at variance r² + c).
+    Odd activations use even degrees p; ReLU, GELU and the like, which are a straight line plus an even function, use
+    p = 0 and odd ones. What is of second order or more in directions not yet found is never found.
+
+    Parameters
+    ----------
+    net : Network
+        With its steps; give numbers, not grids.
+    target : Target or str or callable
+        Of one or several directions.
+
+    Returns
+    -------
+    xarray.Dataset
+        `overlap` (step, direction), the largest |γ| of any letter's spike; `found` (direction), the first step at which
+        it is not 0, or 0; `reason` (direction), a sentence.
+
+    Examples
+    --------
+    >>> import giantstep as gs
+    >>> found = gs.staircase(gs.Network("relu", eta=1, alpha0=2, steps=3), "x1 + x1*x2 + x1*x2*x3")
+    >>> found.found.values.tolist()
+    [1, 2, 0]
+    >>> print(found.reason.values[1])
+    found at step 2 through degree 1 in directions found before
+    """
+    target = as_target(target)
+    if not isinstance(net, Network):
+        raise ParameterError("a staircase is climbed by the steps of a Network")
+    grid = model_grid(net, target)
+    if grid.dims:
+        raise ParameterError("staircase() takes one setting: give numbers, not arrays")
+    training = pose(net, target, grid, "isotropic").origin.training
+    assert training is not None
+    path = training.path[1:]
+    overlap = np.stack([_overlaps(layer) for layer in path])  # [step, direction]
+    seen = overlap > _FOUND
+    found = np.where(seen.any(axis=0), seen.argmax(axis=0) + 1, 0)
+    reasons = [_reason(training, int(step), j, found) for j, step in enumerate(found)]
+    variables = {
+        "overlap": (("step", "direction"), overlap),
+        "found": (("direction",), found),
+        "reason": (("direction",), np.array(reasons, dtype=object)),
+    }
+    coords = {
+        "step": list(range(1, len(path) + 1)),
+        "direction": [f"x{j + 1}" for j in range(overlap.shape[1])],
+    }
+    return Grid({}).dataset(variables, provenance("staircase", net, target), coords)
+
+
+def _overlaps(layer: FirstLayer) -> np.ndarray:
+    """The largest |γ| of any group's spike with each direction, [k]."""
+    length = np.sqrt(np.diagonal(layer.gram[0]))
+    there = length > 0.0
+    return np.abs(layer.on_target[0] / np.where(there, length, np.inf)[:, None]).max(axis=0)
+
+
+def _reason(training: Trained, step: int, j: int, found: np.ndarray) -> str:
+    """Why direction j is found at a step (0: never), in words."""
+    name = f"x{j + 1}"
+    activation = training.neurons.activation.name
+    if step == 1:
+        return f"found at step 1: the target has a linear part in {name}"
+    taken = len(training.path) - 1
+    before = training.path[step - 1 if step else taken]
+    offered = _offered(training, before, j)
+    if step:
+        used = [p for p in offered if _has_order(training, before, p + 1)]
+        return f"found at step {step} through degree {_listed(used)} in directions found before"
+    if not found.any():
+        return f"not found: the target has no linear part, and the spikes carry no signal (leap of {name})"
+    if not offered:
+        return f"not found: given the directions found before, nothing in the target is linear in {name}"
+    missing = [p for p in offered if not _has_order(training, before, p + 1)]
+    if missing == offered:
+        orders = _listed([p + 1 for p in missing])
+        return (
+            f"not found: {name} is offered through degree {_listed(missing)} in directions found before, for which"
+            f" {activation} has no Hermite coefficient of order {orders}"
+        )
+    return f"not found yet: the next step finds it, through degree {_listed(sorted(set(offered) - set(missing)))}"
+
+
+def _offered(training: Trained, layer: FirstLayer, j: int) -> list[int]:
+    """Degrees p for which E[(γ·∂)^p ∂_j g] = E[He_p(n·z) z_j g], n along γ, does not vanish for some spike."""
+    labels = labels_of(training.target)
+    assert isinstance(labels, SeveralDirections)  # of one direction there is nothing to be found later
+    z, w = labels.law.nodes(0, 0)
+    y = labels.law.mean(*z)
+    size = np.sqrt(w @ y**2)
+    degrees = set()
+    for spike in layer.on_target[0]:
+        length = np.linalg.norm(spike)
+        if length == 0.0:
+            continue
+        along = (spike / length) @ z
+        for p in range(_DEGREES + 1):
+            part = float(w @ (hermeval(along, np.eye(p + 1)[p]) * z[j] * y))
+            if abs(part) > _THERE * size * math.sqrt(math.factorial(p)):
+                degrees.add(p)
+    return sorted(degrees)
+
+
+def _has_order(training: Trained, layer: FirstLayer, order: int) -> bool:
+    """Whether some group's activation has a Hermite coefficient of that order at variance r² + c."""
+    neurons = training.neurons
+    sigma = neurons.activation
+    for s, bias in enumerate(neurons.biases):
+        scale = float(np.sqrt(layer.gram[0, s, s] + layer.c[0, s]))
+        breaks = tuple((np.asarray(sigma.breakpoints) - bias) / scale)
+
+        def parts(z: np.ndarray, bias: float = bias, scale: float = scale) -> np.ndarray:
+            value = np.asarray(sigma(bias + scale * z))
+            return np.stack([hermeval(z, np.eye(order + 1)[order]) * value, value**2])
+
+        coefficient, square = expectation(parts, breaks, tolerance=1e-11)
+        if abs(coefficient) > _THERE * np.sqrt(square * math.factorial(order)):
+            return True
+    return False
+
+
+def _listed(numbers: list[int]) -> str:
+    return " and ".join(map(str, numbers)) if len(numbers) < 3 else ", ".join(map(str, numbers))

@@ -1,0 +1,45 @@
+"""The law of labels: how they depend on the target's projections, and what is left of that given κ."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from .batches import GivenSeveral, pairs
+from .binary import BinaryLaw, binary_law
+from .joint import JointLaw, joint_law
+from .label import Label, is_sharp, label_layers
+from .one import Given, OneDirection
+from .several import SeveralDirections
+
+if TYPE_CHECKING:
+    from ...model import Target
+
+__all__ = [
+    "BinaryLaw",
+    "GivenLabels",
+    "JointLaw",
+    "Label",
+    "Labels",
+    "OneDirection",
+    "SeveralDirections",
+    "binary_law",
+    "is_sharp",
+    "joint_law",
+    "label_layers",
+    "labels_of",
+    "pairs",
+]
+
+Labels: TypeAlias = OneDirection | SeveralDirections
+GivenLabels: TypeAlias = Given | GivenSeveral
+
+
+@lru_cache(maxsize=256)
+def labels_of(target: Target) -> Labels:
+    """The law of a target's labels, but for the noise that is added to real ones."""
+    joint = joint_law(target)
+    if joint is not None:
+        return SeveralDirections(joint)
+    law = binary_law(target)
+    return OneDirection(target.function if law is None else law.function(), law)

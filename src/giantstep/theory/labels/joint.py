@@ -1,0 +1,96 @@
+"""The law of a label given the projections z1, z2, ... on several directions: a real function of them, or a sign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...cuts import Cuts, joint_reach
+from ...functions import Joint
+from ...gaussian import REACH
+from .binary import latent_noises
+
+if TYPE_CHECKING:
+    from ...model import Target
+
+
+@dataclass(frozen=True)
+class JointLaw:
+    """Y = g(z), or ±1: the sign of g(z) + noise, wrong with chance `flips`; noise of real labels is added elsewhere."""
+
+    function: Joint
+    binary: bool
+    flips: float = 0.0
+    noises: tuple[float, ...] = (0.0,)  # standard deviations of the noise before the sign,
+    shares: tuple[float, ...] = (1.0,)  # and how often each occurs
+
+    @property
+    def directions(self) -> int:
+        return self.function.directions
+
+    @property
+    def clean(self) -> JointLaw:
+        """The same without flips and noise: what a test compares with."""
+        return JointLaw(self.function, self.binary)
+
+    def mean(self, *z: np.ndarray) -> np.ndarray:
+        """E[Y | z]."""
+        value = np.asarray(self.function(*z))
+        if not self.binary:
+            return value
+        from scipy.special import erf
+
+        found = np.zeros_like(value)
+        for noise, share in zip(self.noises, self.shares, strict=True):
+            found += share * (np.sign(value) if noise == 0.0 else erf(value / (np.sqrt(2.0) * noise)))
+        return (1.0 - 2.0 * self.flips) * found
+
+    def square(self, *z: np.ndarray) -> np.ndarray:
+        """E[Y² | z]."""
+        return np.ones_like(z[0]) if self.binary else np.asarray(self.function(*z)) ** 2
+
+    @cached_property
+    def planes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Normals [H, k] and offsets [H] of the hyperplanes where E[Y | z] kinks or jumps."""
+        jumps = self.binary and 0.0 in self.noises
+        kinks = self.function.label_kinks() if jumps else self.function.kinks
+        normals = np.array([normal for normal, _ in kinks]).reshape(-1, self.directions)
+        return normals, np.array([offset for _, offset in kinks])
+
+    @cached_property
+    def reach(self) -> float:
+        """How far out z must be followed until g² φ is negligible; an error if it never is."""
+        return REACH if self.binary else joint_reach(self.function)
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """In the user's own directions."""
+        return Cuts(self.planes[0])
+
+    def nodes(self, coarser: int, finer: int) -> tuple[np.ndarray, np.ndarray]:
+        """z [k, J] and weights [J] for averages over all directions."""
+        return self.cuts.nodes(self.planes[1], self.cuts.points(coarser, finer), self.reach)
+
+    def moments(self, coarser: int = 0, finer: int = 0) -> tuple[float, np.ndarray, float]:
+        """E Y, E[zY] [k] and E Y²."""
+        z, w = self.nodes(coarser, finer)
+        y = self.mean(*z)
+        return float(w @ y), z @ (w * y), float(w @ self.square(*z))
+
+
+def joint_law(target: Target) -> JointLaw | None:
+    """The law of a target of several directions; None for one."""
+    if not isinstance(target.function, Joint):
+        return None
+    if not target.binary:
+        return JointLaw(target.function, binary=False)
+    noises, shares = latent_noises(target)
+    return JointLaw(target.function, True, target.flips, noises, shares)
+
+
+def turned(law: JointLaw, turn: np.ndarray, z: Any) -> list[np.ndarray]:
+    """z = turn·z' from projections z' on turned directions."""
+    return [sum(part * one for part, one in zip(row, z, strict=True)) for row in turn]  # type: ignore[misc]

@@ -1,0 +1,238 @@
+"""A target of several directions as seen from the spikes: its label given κ, by way of tables.
+
+Turned directions meet the spikes' one to one, z'_m = γ_m κ_m + ρ_m y_m, or meet none, z'_j = y_j. Those that meet none
+are averaged over first, once per target: what is left are functions of the `met` projections u alone, kept on the
+nodes of a table. Given κ, the law of each u_m is a Gaussian of its own, and is carried over to these nodes by
+interpolation: a matrix for each of 1, y_m and y_m². Whatever is asked of the label is then a product of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from ...cuts import Cuts
+from ...gaussian import line_rule, piecewise_rule
+from ..layer import Frame
+from ..rule import Rule
+from .joint import JointLaw, turned
+
+_EDGES = (
+    np.array([-13.0, -9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0, 13.0]) / 9.0
+)  # pieces of a table, over its reach
+_TABLE_NODES = (20, 16, 12)  # in each of them, on three rules, finest first
+_MORE_NODES = 4  # for each refinement
+_LINE_POINTS = (64, 48, 32)  # intervals along y
+_PIECE_POINTS = (32, 24, 16)  # and in each piece, where it is cut
+_MOST_REFINED = {2: 3, 3: 1, 4: 0}  # refinements that a number of directions allows
+_BLOCK = 1 << 20  # function values in flight
+_MANY = 512  # values of a law from which on it is sorted
+STEPS = {1: 0, 2: 1, 4: 2}  # which of three rules a stride stands for
+
+
+def refinement(points: int, directions: int, usual: int = 48) -> int:
+    """How much finer than usual the rules are to be for that many κ intervals."""
+    return min(_MOST_REFINED[directions], max(0, round(np.log2(points / usual))))
+
+
+Compute = Callable[[list[np.ndarray], np.ndarray, np.ndarray], np.ndarray]
+
+
+class View:
+    """The law of labels in directions turned by `turn`, the first `met` of which meet a spike."""
+
+    def __init__(self, law: JointLaw, turn: np.ndarray, met: int):
+        self.law, self.turn, self.met = law, turn, met
+        normals, self._offsets = law.planes
+        self._normals = normals @ turn
+        self.unmet = law.directions - met
+        self._inner = Cuts(self._normals[:, met:])
+        self.breakpoints = [self._along(m) for m in range(met)]
+        self._tables: dict[tuple[str, int, int], np.ndarray] = {}
+
+    def _along(self, m: int) -> tuple[float, ...]:
+        """Where functions of u_m break: exactly known if it is the only one, else for hyperplanes across it."""
+        if self.met == 1:
+            order = np.r_[m, self.met : self.law.directions]
+            at = Cuts(self._normals[:, order]).places(0, self._offsets, [])[0]
+        else:
+            own = np.abs(np.abs(self._normals[:, m]) - 1.0) < 1e-9
+            at = self._offsets[own] * np.sign(self._normals[own, m])
+        return tuple(np.unique(np.round(at[np.abs(at) < self.law.reach], 13)).tolist())
+
+    def edges(self, m: int) -> np.ndarray:
+        """Ends of the pieces of a table along u_m."""
+        ends = np.unique(
+            np.concatenate([self.law.reach * _EDGES, self.breakpoints[m]])
+        )  # u = γκ + ρy reaches farther
+        return ends[np.concatenate([[True], np.diff(ends) > 1e-9])]
+
+    def axes(self, coarser: int, finer: int) -> list[tuple[np.ndarray, int]]:
+        """Edges along each u_m, and nodes between them."""
+        return [(self.edges(m), _TABLE_NODES[coarser] + _MORE_NODES * finer) for m in range(self.met)]
+
+    def table(self, name: str, compute: Compute, coarser: int, finer: int) -> np.ndarray:
+        """Averages over the directions that meet no spike, on the nodes of a table: [n_1, ..., n_met, ...].
+
+        `compute(z, v, w)` makes them of z [points, J] in the user's directions, v [points, unmet, J] and weights.
+        """
+        key = (name, coarser, finer)
+        if key not in self._tables:
+            nodes = [table_nodes(*axis) for axis in self.axes(coarser, finer)]
+            u = np.stack(
+                [one.reshape(-1) for one in np.meshgrid(*nodes, indexing="ij")], axis=-1
+            )  # [points, met]
+            parts, start, size = [], 0, 1
+            while start < len(u):
+                here = u[start : start + size]
+                left = self._offsets - here @ self._normals[:, : self.met].T
+                v, w = self._inner.nodes(left, self._inner.points(coarser, finer), self.law.reach)
+                z = turned(self.law, self.turn, [*here.T[..., None], *np.moveaxis(v, 1, 0)])
+                parts.append(compute([np.broadcast_to(one, w.shape) for one in z], v, w))
+                start, size = start + size, max(1, _BLOCK // w.shape[-1])
+            found = np.concatenate(parts)
+            self._tables[key] = found.reshape(*(len(one) for one in nodes), *found.shape[1:])
+        return self._tables[key]
+
+    def moments(self, law: JointLaw, coarser: int, finer: int) -> np.ndarray:
+        """E[Y | u], E[v_j Y | u] and E[Y² | u], [n_1, ..., n_met, 2 + unmet]."""
+
+        def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:
+            y = w * law.mean(*z)
+            first, second = y.sum(axis=-1), (w * law.square(*z)).sum(axis=-1)
+            return np.concatenate([first[:, None], np.einsum("pj,pvj->pv", y, v), second[:, None]], axis=-1)
+
+        return self.table("moments" if law == self.law else "clean", compute, coarser, finer)
+
+
+def table_nodes(edges: np.ndarray, count: int) -> np.ndarray:
+    """Gauss nodes between edges, end to end."""
+    x, _ = np.polynomial.legendre.leggauss(count)
+    return np.concatenate([0.5 * (a + b) + 0.5 * (b - a) * x for a, b in pairwise(edges)])
+
+
+@lru_cache(maxsize=64)
+def _interpolation(count: int) -> np.ndarray:
+    """From values of Legendre polynomials to those of Lagrange's through the nodes, [count, count]."""
+    x, _ = np.polynomial.legendre.leggauss(count)
+    return np.linalg.inv(np.polynomial.legendre.legvander(x, count - 1))
+
+
+def spread(y: np.ndarray, weights: np.ndarray, edges: np.ndarray, count: int) -> np.ndarray:
+    """The laws of y [N, J] with weights [N, rows, J] on the nodes between edges: [N, rows, nodes].
+
+    Averages of functions that polynomials of degree `count` - 1 resolve between edges are kept; weights may be
+    negative.
+    """
+    N, rows, J = weights.shape
+    pieces = len(edges) - 1
+    piece = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, pieces - 1)
+    left, right = edges[piece], edges[piece + 1]
+    basis = np.polynomial.legendre.legvander((2.0 * y - left - right) / (right - left), count - 1)
+    basis = basis @ _interpolation(count)  # [N, J, count]
+    if J < _MANY:
+        place = ((np.arange(N)[:, None] * pieces + piece) * count)[..., None] + np.arange(count)
+        flat, size = place.ravel(), N * pieces * count
+        found = [np.bincount(flat, (basis * w[..., None]).ravel(), size) for w in np.moveaxis(weights, 1, 0)]
+        return np.stack(found).reshape(rows, N, -1).swapaxes(0, 1)
+    found = np.zeros((N, rows, pieces, count))
+    order = np.argsort(piece.astype(np.uint16), axis=-1, kind="stable")
+    for n in range(N):  # piece by piece, as matrix products
+        ends = np.searchsorted(piece[n, order[n]], np.arange(pieces + 1))
+        for p in np.flatnonzero(np.diff(ends)):
+            there = order[n, ends[p] : ends[p + 1]]
+            found[n, :, p] = weights[n][:, there] @ basis[n, there]
+    return found.reshape(N, rows, -1)
+
+
+@lru_cache(maxsize=64)
+def _view(law: JointLaw, turn: bytes, met: int) -> View:
+    return View(law, np.frombuffer(turn).reshape(law.directions, -1), met)
+
+
+def view(law: JointLaw, frame: Frame) -> View:
+    """That of first layers whose target is turned alike."""
+    turn = np.round(frame.turn[0], 14) + 0.0
+    return _view(law, turn.tobytes(), min(frame.spikes, law.directions))
+
+
+class Seen:
+    """Labels of U first layers, turned alike, at the nodes of a rule in κ."""
+
+    def __init__(self, law: JointLaw, frame: Frame, rule: Rule, finer: int):
+        self.law, self._frame, self._rule, self._finer = law, frame, rule, finer
+        self.view = view(law, frame)
+
+    def _onto(self, m: int, stride: int) -> np.ndarray:
+        """From nodes of the table along u_m to κ_m: averages with weights 1, y_m and y_m², [U, 3, N_m, n_m]."""
+        coarser = STEPS[stride]
+        edges, count = self.view.axes(coarser, self._finer)[m]
+        kappa = self._rule.axis(m, stride)
+        found = []
+        for u in range(len(self._frame.gamma)):
+            gamma, rho = float(self._frame.gamma[u, m]), float(self._frame.rho[u, m])
+            centre = gamma * kappa[min(u, len(kappa) - 1)]
+            y, w = self._across(centre, rho, self.view.breakpoints[m], coarser)
+            weights = np.stack([w, w * y, w * y * y], axis=-2)
+            at = np.clip(centre[:, None] + rho * y, edges[0], edges[-1])
+            found.append(
+                np.moveaxis(
+                    spread(at, np.broadcast_to(weights, (len(centre), *weights.shape[-2:])), edges, count),
+                    1,
+                    0,
+                )
+            )
+        return np.stack(found)
+
+    def _across(
+        self, centre: np.ndarray, rho: float, breaks: tuple[float, ...], coarser: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes y [N or 1, J] and weights, cut where centre + ρy meets a break."""
+        if not breaks or rho < 1e-12:
+            y, weights = line_rule(_LINE_POINTS[coarser] * 2**self._finer, self.law.reach)
+            return y[None], weights[0][None]
+        y, weights = piecewise_rule(
+            (np.asarray(breaks) - centre[:, None]) / rho,
+            _PIECE_POINTS[coarser] * 2 ** min(1, self._finer),
+            self.law.reach,
+        )
+        return y.reshape(len(y), -1), weights[0].reshape(len(y), -1)
+
+    def onto(self, stride: int) -> list[np.ndarray]:
+        """Those matrices for every direction that meets a spike."""
+        return [self._onto(m, stride) for m in range(self.view.met)]
+
+    def contracted(self, table: np.ndarray, onto: list[np.ndarray], powers: tuple[int, ...]) -> np.ndarray:
+        """Averages over y^powers of what is in a table [n_1, ..., n_met, F]: [U, N, F] on all nodes of the rule."""
+        found = np.broadcast_to(table, (len(onto[0]), *table.shape))
+        for m, power in enumerate(powers):
+            moved = np.moveaxis(found, 1 + m, 1)
+            flat = onto[m][:, power] @ moved.reshape(*moved.shape[:2], -1)
+            found = np.moveaxis(flat.reshape(*flat.shape[:2], *moved.shape[2:]), 1, 1 + m)
+        return found.reshape(len(found), -1, found.shape[-1])
+
+    def beyond(self, nodes: int, stride: int) -> int:
+        """How many nodes of the rule there are for each of these: the target does not see all spikes."""
+        return self._rule.size(stride) // nodes
+
+    def moments(self, stride: int) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]:
+        """E Y [U, N], E[y_m Y] [U, k, N] and E Y² given κ; then those of clean labels, if they differ."""
+        onto = self.onto(stride)
+        laws = [self.law] if self.law == self.law.clean else [self.law, self.law.clean]
+        return tuple(self._moments(law, onto, stride) for law in laws)
+
+    def _moments(
+        self, law: JointLaw, onto: list[np.ndarray], stride: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        table, met = self.view.moments(law, STEPS[stride], self._finer), self.view.met
+        plain = self.contracted(table, onto, (0,) * met)
+        first = [
+            self.contracted(table[..., :1], onto, tuple(np.eye(met, dtype=int)[m]))[..., 0]
+            for m in range(met)
+        ]
+        along = np.stack([*first, *np.moveaxis(plain[..., 1:-1], -1, 0)], axis=1)
+        beyond = self.beyond(plain.shape[1], stride)
+        return tuple(np.repeat(part, beyond, axis=-1) for part in (plain[..., 0], along, plain[..., -1]))  # type: ignore[return-value]

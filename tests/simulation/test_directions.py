@@ -1,0 +1,208 @@
+"""Targets of several directions: their labels, what is measured along each direction, and the learned function."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from giantstep import Letters, Network, SpikedRF, Step, Target, TwoSpikes
+from giantstep.errors import ParameterError
+from giantstep.simulation import simulate
+from giantstep.simulation.backend import make_backend
+from giantstep.simulation.data import Data
+from giantstep.simulation.draw import Draws, Purpose
+from giantstep.simulation.origin import first_layer
+from giantstep.simulation.statistics import summary_statistics
+from giantstep.theory.layer import seen_from
+
+BACKEND = make_backend()
+BOTH = Letters((1.0, -1.0), (0.5, 0.5))
+FEW = {"alpha": 0.2, "lam": 0.1, "n_test": 50, "progress": False}  # a readout that nobody asks about
+STAIR = "x1 + x1*x2"
+ENOUGH = 4.0  # standard errors
+
+
+def drawn(model, target, d=40, trial=0):
+    draws = Draws(5, trial, BACKEND)
+    return first_layer(model, target, d, draws), draws
+
+
+def test_one_direction_written_x1_is_x_bit_for_bit():
+    model, options = Network("relu", 1.0, 1.0, steps=2), {"alpha": 1.0, "lam": 0.1, "d": 30, "trials": 2}
+    numbered, plain = (simulate(model, Target(f"tanh({x})", noise=0.1), **options) for x in ("x1", "x"))
+    assert numbered.identical(plain)
+
+
+MODELS = [
+    Network("relu", 1.0, 2.0),
+    Network("relu", 1.0, 2.0, steps=2, readout=BOTH),
+    Network("tanh", 0.0, 0.0),
+    SpikedRF("tanh", r=0.9, gamma=-0.6),
+    SpikedRF("tanh", r=0.9, gamma=1.0),
+    TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_directions_are_orthonormal_and_given_spikes_look_along_the_first(model):
+    layer, _ = drawn(model, Target("x1*x2 + x3 + x1"))
+    theta, v, rest = (np.stack(units) for units in (layer.theta, layer.v, layer.rest))
+    np.testing.assert_allclose(theta @ theta.T, np.eye(3), atol=1e-13)
+    np.testing.assert_allclose(rest @ rest.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(rest @ v.T, 0.0, atol=1e-12)
+    if not isinstance(model, Network):
+        given = model.alignments if isinstance(model, TwoSpikes) else (model.gamma,)
+        np.testing.assert_allclose(theta @ v.T, np.outer([1.0, 0.0, 0.0], given), atol=1e-13)
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if getattr(m, "gamma", None) != 1.0], ids=str)
+def test_psi_is_measured_along_the_directions_that_the_theory_reports(model):
+    """Turned until spikes and target meet one to one, measured along ê_m = (θ'_m - γ_m d̂_m)/ρ_m, and turned back."""
+    layer, _ = drawn(model, Target("x1*x2 + x3 + x1"))
+    theta, v = np.stack(layer.theta), np.stack(layer.v)
+    frame = seen_from(np.ones((1, 1, len(v))), (theta @ v.T)[None])
+    turn, gamma, met = frame.turn[0], frame.gamma[0], min(len(v), 3)
+    along = np.zeros_like(theta)
+    along[:met] = gamma[:met, None] * (frame.back[0] @ v)[:met]
+    units = (turn.T @ theta - along) / frame.rho[0][:, None]
+    readouts = np.random.default_rng(0).normal(size=(len(layer.rows), 2))
+    bulk = layer.rows - layer.spike.T @ v
+    expected = [turn @ (units @ bulk[g].T @ readouts[g]) / math.sqrt(len(readouts)) for g in layer.groups]
+    found = summary_statistics(layer, readouts, BACKEND)["psi"]
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+
+
+def chance(value, target):
+    """P(Y = 1) given the value of the function, before flips."""
+    if target.scale is None:
+        noisy = np.vectorize(math.erf)(value / (math.sqrt(2) * (target.latent_noise or 1e-300)))
+        return (1 + noisy) / 2
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    each = 1 / (1 + np.exp(-target.scale * (value[:, None] + target.latent_noise * nodes)))
+    return each @ weights / weights.sum()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        Target("x1*x2 + x1", flips=0.2),
+        Target("x1*x2 + x1", latent_noise=0.7),
+        Target("x1*x2 + x1", scale=2.0),
+        Target("x1*x2 + x1", scale=2.0, latent_noise=1.5, flips=0.1),
+    ],
+    ids=str,
+)
+def test_signs_are_as_likely_as_the_value_of_the_function_makes_them(target):
+    """Labels less their expectation are uncorrelated with whatever the inputs say, to four standard errors."""
+    n, (first, second) = 20_000, np.eye(4)[:2]
+    block = Data(Purpose.TRAIN, target, (first, second), Draws(0, 0, BACKEND)).block(0, n)
+    z1, z2 = block.inputs[:, 0], block.inputs[:, 1]
+    value = z1 * z2 + z1
+    np.testing.assert_array_equal(block.clean, np.sign(value))
+    mean = (1 - 2 * target.flips) * (2 * chance(value, target) - 1)
+    assert set(np.unique(block.labels)) == {-1.0, 1.0}
+    for test in (np.ones(n), value, z2, block.clean):
+        error = math.sqrt(((1 - mean**2) * test**2).sum())
+        assert abs((block.labels - mean) @ test) < ENOUGH * error
+
+
+def test_real_labels_are_the_function_of_the_projections_plus_noise():
+    target, theta = Target("x1 - 2*x2**2", noise=0.5), tuple(np.eye(3)[[2, 0]])
+    block = Data(Purpose.TRAIN, target, theta, Draws(0, 0, BACKEND)).block(0, 10_000)
+    expected = block.inputs[:, 2] - 2 * block.inputs[:, 0] ** 2
+    np.testing.assert_allclose(block.clean, expected, rtol=1e-14, atol=1e-14)
+    noise = block.labels - block.clean
+    assert noise.std() == pytest.approx(0.5, abs=ENOUGH * 0.5 / math.sqrt(2 * len(noise)))
+    assert abs(noise @ expected) < ENOUGH * 0.5 * np.linalg.norm(expected)
+
+
+def z_scores(found, expected):
+    return (found.mean("trial") - expected) / (found.std("trial", ddof=1) / math.sqrt(found.sizes["trial"]))
+
+
+def test_one_step_finds_what_the_label_says_of_each_direction():
+    """v ∝ E[gz] + noise: γ = E[gz]/|v|, |v|² = E[(y - f0)²]/α0 + |E gz|², r = η h1 |v|/β, for relu + ½ relu.
+
+    E relu = 1/√(2π), E relu² = E[z relu] = h1 = ½.
+    """
+    target = Target("max(x1, 0) + max(x2, 0)/2", noise=0.2)
+    found = simulate(Network("relu", eta=1.5, alpha0=2.0), target, d=200, trials=20, **FEW)
+    pull, mean = np.array([0.5, 0.25]), 0.5 / math.sqrt(2 * math.pi)  # that of y - f0
+    error = (1 + 0.25) * (0.5 - 1 / (2 * math.pi)) + mean**2 + 0.2**2
+    length = math.sqrt(error / 2.0 + pull @ pull)
+    assert found.gamma.dims == ("trial", "direction")
+    assert np.abs(z_scores(found.gamma, pull / length)).max() < ENOUGH
+    assert abs(z_scores(found.r, 1.5 * 0.5 * length)) < ENOUGH
+
+
+def test_relu_climbs_the_stair_at_the_second_step():
+    """Steps of rate 1.5 and 1 on two fresh batches of 2d: overlaps with both directions as the theory has them."""
+    steps = [Step(eta=1.5, alpha0=2.0), Step(eta=1.0, alpha0=2.0)]
+    found = simulate(Network("relu", steps=steps), STAIR, d=200, trials=20, **FEW)
+    assert found.gamma.dims == ("trial", "step", "direction")
+    np.testing.assert_array_equal(found.direction, [1, 2])
+    theory = np.array([[0.69344568, 0.0], [0.77557843, 0.16854905]])
+    assert np.abs(z_scores(found.gamma, theory)).max() < ENOUGH
+    assert float(z_scores(found.gamma, 0.0)[1, 1]) > 3 * ENOUGH
+
+
+def test_an_odd_activation_does_not_find_the_second_direction_of_a_product():
+    found = simulate(Network("tanh", eta=1.0, alpha0=2.0, steps=2), STAIR, d=200, trials=20, **FEW)
+    theory = np.array([[0.707, 0.0], [0.842, 0.0]])  # to three digits, an eighth of a standard error
+    assert np.abs(z_scores(found.gamma, theory)).max() < ENOUGH
+
+
+def test_answers_have_a_direction_beside_letters_and_steps():
+    model = Network("relu", 1.0, 2.0, steps=2, readout=BOTH)
+    found = simulate(model, STAIR, alpha=[0.5, 1.0], lam=0.1, d=20, trials=2, n_test=50)
+    assert found.psi.dims == ("trial", "alpha", "letter", "direction")
+    assert found.gamma.dims == ("trial", "step", "letter", "direction")
+    assert found.overlap.dims == ("trial", "letter", "direction")
+
+
+def relu_mean(mean, scale):
+    """E relu of a Gaussian."""
+    ratio = mean / scale
+    density = np.exp(-(ratio**2) / 2) / math.sqrt(2 * math.pi)
+    return scale * density + mean * (1 + np.vectorize(math.erf)(ratio / math.sqrt(2))) / 2
+
+
+def test_the_learned_function_on_a_plane_is_the_average_over_the_rest_of_the_input():
+    points = np.array([[0.0, 0.0], [1.0, -0.5], [-1.5, 2.0]])
+    model, target = Network("relu", 1.5, 2.0), Target("x1 + x1*x2 + x3")
+    options = {"alpha": 2.0, "lam": 0.1, "d": 30, "trials": [3], "n_test": 50}
+    learned = simulate(model, target, learned_at=points, **options).learned
+    assert learned.dims == ("trial", "x")
+    np.testing.assert_array_equal(np.stack([learned.x1, learned.x2], axis=1), points)
+    draws = Draws(0, 3, BACKEND)
+    layer = first_layer(model, target, 30, draws)
+    block = Data(Purpose.TRAIN, target, layer.theta, draws).block(0, 60)
+    features = np.maximum(block.inputs @ layer.rows.T, 0.0) / math.sqrt(30)
+    readout = np.linalg.solve(features.T @ features + 0.1 * np.eye(30), features.T @ block.labels)
+    along = layer.rows @ np.stack(layer.theta[:2]).T
+    scale = np.sqrt((layer.rows**2).sum(axis=1) - (along**2).sum(axis=1))
+    expected = readout @ relu_mean(along @ points.T, scale[:, None]) / math.sqrt(30)
+    np.testing.assert_allclose(learned[0], expected, rtol=1e-9)
+
+
+def test_the_learned_function_along_one_direction_averages_over_the_others():
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    model, options = Network("tanh", 1.5, 2.0), {"alpha": 2.0, "lam": 0.1, "d": 30, "trials": 1, "n_test": 50}
+    plane = simulate(model, STAIR, learned_at=np.stack([0.7 + 0 * nodes, nodes], axis=1), **options).learned
+    line = simulate(model, STAIR, learned_at=[0.7], **options).learned
+    assert float(line[0, 0]) == pytest.approx(float(plane[0].values @ weights / weights.sum()), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"d": 2}, "d = 2 is too small for 1 direction.s. of spikes and 2 of the target"),
+        ({"d": 20, "learned_at": [[0.0, 0.0, 1.0]]}, "this target has 2"),
+        ({"d": 20, "learned_at": [[0.0, np.nan]]}, "learned_at"),
+    ],
+)
+def test_what_has_no_room_is_refused(options, words):
+    with pytest.raises(ParameterError, match=words):
+        simulate(Network("relu", 1.0, 1.0), STAIR, alpha=1.0, lam=0.1, trials=1, **options)
