@@ -6,7 +6,7 @@ INSTALLED := .venv/.installed
 DOCS_INSTALLED := .venv/.installed-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser hostile lint agreement bench docs clean
+.PHONY: help demo test test-browser hostile lint platforms agreement bench docs clean
 
 help:
 	@echo "make demo       theory against simulation: prints a table, draws demo/learning_curves.png"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-browser  the explorer in chromium; screenshots go to screenshots/"
 	@echo "make hostile    20,000 random expressions, a thousand damaged files and stores (minutes)"
 	@echo "make lint       linters and type check alone"
+	@echo "make platforms  the type check as macOS and as Windows would see the package"
 	@echo "make agreement  theory against simulation at length (minutes)"
 	@echo "make bench      speed of theory and simulation on this machine"
 	@echo "make docs       this software's documentation, into docs/_build/html"
@@ -40,6 +41,10 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright
+
+platforms: $(INSTALLED)
+	$(BIN)/basedpyright --pythonplatform Windows
+	$(BIN)/basedpyright --pythonplatform Darwin
 
 agreement: $(INSTALLED)
 	$(BIN)/pytest -n 2 -m "slow or not slow" tests/agreement

@@ -42,6 +42,15 @@ def test_the_isotropic_model_is_off_by_what_the_pages_say():
         assert 0.9 * worst < said(page, pattern) < 1.1 * worst, page
 
 
+@pytest.mark.parametrize("activation", ["erf", "relu", "softplus"])
+def test_the_table_of_gaps_of_the_isotropic_model_is_what_comes_out(activation):
+    gap = 100 * np.abs(gs.Network(activation, **STRONG_STEPS).isotropy_gap("tanh", **READOUTS).gap)
+    row = rf"\| {activation} on tanh \| [−+](\d+) % \|"
+    assert float(gap.max()) == pytest.approx(said("docs/theory/exact-bulk.md", row), abs=0.6)
+    median = rf"\| {activation} on tanh \| [−+]\d+ % \| (\d+) % \|"
+    assert float(gap.median()) == pytest.approx(said("docs/theory/exact-bulk.md", median), abs=0.6)
+
+
 def test_where_excess_and_stretch_are_small_the_isotropic_model_is_good():
     """Both below 0.02: within about 2 %. The excess of an odd activation is c - 1; its stretch is zero."""
     net = gs.Network("tanh", eta=[0.2, 0.4, 0.8], alpha0=[0.5, 1.0, 2.0, 4.0])

@@ -205,3 +205,20 @@ def test_parameters_become_floats_arrays_or_stay_dataarrays():
 
 def test_only_alpha0_may_be_infinite_in_a_network():
     assert Network("tanh", 1, np.inf).alpha0 == np.inf
+
+
+def test_tab_completion_offers_what_users_give_and_ask():
+    offered = [name for name in dir(Network("tanh", 1.0, 1.0)) if not name.startswith("_")]
+    given = ["activation", "alpha0", "beta", "eta", "readout", "reuse_batch", "rows", "step_loss", "steps"]
+    assert sorted(offered) == sorted([*given, "equivalent", "isotropy_gap", "from_dict", "to_dict"])
+    assert "binary" in dir(Target("sin"))
+    assert "random_signs" not in dir(Target("sin"))
+
+
+def test_notebooks_show_a_table_of_what_was_given_and_no_html_of_the_user_s():
+    shown = Network("tanh", eta=[1, 2], alpha0=1.0)._repr_html_()
+    assert "<caption>Network</caption>" in shown
+    assert "learning rate of the step" in shown
+    assert "beta" not in shown  # at its default
+    named = gs.Function(np.tanh, name="<b>mine</b>")
+    assert "&lt;b&gt;mine&lt;/b&gt;" in Target(named)._repr_html_()

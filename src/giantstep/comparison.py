@@ -26,16 +26,30 @@ _ROUNDING = 1e-10  # relative difference that rounding explains: such a point te
 def compare(theory: xr.Dataset, simulation: xr.Dataset) -> xr.Dataset:
     """How far the simulated means lie from the theory, in standard errors over the trials.
 
-    Both Datasets are cut down to the points that they share; a parameter that is a dimension in one and a
-    number in the other is selected there. Every statistic of both becomes a variable with the dimension
-    `part`: "theory", "simulation" (mean over trials), "standard_error" (of that mean), "difference"
-    (simulation - theory) and "z" (difference over standard error). Where both agree to rounding, without
-    scatter to measure it by, z is NaN. A theory with `d=` of the simulation is corrected for its size; one of the
-    limit may be off by more than the scatter, of which a warning reminds.
+    Parameters
+    ----------
+    theory : xarray.Dataset
+        From `predict`. With the `d=` of the simulation it is corrected for its size; a theory of the limit may be off
+        by more than the scatter, and a warning then says so.
+    simulation : xarray.Dataset
+        From `simulate`, with at least two trials.
 
-    >>> comparison = compare(theory, simulation)
-    >>> comparison["test_error"].sel(part="z")
-    >>> print(summary(comparison))
+    Returns
+    -------
+    xarray.Dataset
+        The points that both share; a parameter that is a dimension in one and a number in the other is selected
+        there. Every statistic of both has the dimension `part`: "theory", "simulation" (mean over trials),
+        "standard_error" (of that mean), "difference" (simulation - theory) and "z" (difference over standard error).
+        Where both agree to rounding, so that there is no scatter to measure by, z is NaN.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> theory = gs.predict(net, "sin", alpha=1, lam=0.1, d=100)
+    >>> simulation = gs.simulate(net, "sin", alpha=1, lam=0.1, d=100, trials=4)
+    >>> comparison = gs.compare(theory, simulation)
+    >>> float(comparison.test_error.sel(part="z").round(1))
+    -0.6
     """
     import xarray as xr
 
@@ -67,6 +81,26 @@ def summary(comparison: xr.Dataset) -> str:
 
     If the theory is right, z follows Student's distribution with trials - 1 degrees of freedom: the last line
     says what to expect. Points along `alpha` and `lam` share their trials, so their z move together.
+
+    Parameters
+    ----------
+    comparison : xarray.Dataset
+        From `compare`.
+
+    Returns
+    -------
+    str
+        The table, to be printed.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> setting = dict(alpha=1, lam=0.1, d=100)
+    >>> comparison = gs.compare(gs.predict(net, "sin", **setting), gs.simulate(net, "sin", **setting, trials=4))
+    >>> print(gs.summary(comparison[["test_error"]]))
+    statistic   points  rms z  worst z  |z| > 3  worst at
+    test_error  1       0.58   -0.58    0 %
+    expected for 4 trials if the theory holds: rms z 1.73, |z| > 3 5.8 %
     """
     from scipy.stats import t as student
 

@@ -57,7 +57,7 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
         print(aligned(points(columns, list(map(str, columns)))))
         print(f"\n{summary(compared[['test_error', 'train_error', 'r', 'gamma', 'c']])}")
     print(
-        "\nThe theory is corrected for d where the readout is concerned; r, gamma and c are those of d = inf."
+        "\nThe theory's errors are corrected for this d; its r, gamma and c are those of the limit d = inf."
     )
     print("Stronger steps or more trials than here show differences beyond the standard errors at this d.")
     path = Path(folder) / "learning_curves.png"

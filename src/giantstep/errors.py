@@ -2,19 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class GiantstepError(Exception):
-    """Base of every error that giantstep raises on purpose."""
+    """Base of every error that giantstep raises on purpose: `except gs.GiantstepError` catches them all.
+
+    Examples
+    --------
+    >>> try:
+    ...     gs.Network("tanh", eta=-1, alpha0=1)
+    ... except gs.GiantstepError as error:
+    ...     print(error)
+    eta = -1 is not allowed: it must be at least 0
+    """
+
+    page: ClassVar[str | None] = None
+    """The page of the documentation on this kind of error; tracebacks name it below the message."""
+
+    def __init__(self, *args: object):
+        super().__init__(*args)
+        if self.page is not None:
+            self.add_note(f"(the documentation has a page on this: {self.page})")
 
 
 class ParameterError(GiantstepError, ValueError):
-    """An argument has a value that makes no sense; the message says what is allowed."""
+    """An argument has a value that makes no sense; the message says what is allowed. It is a `ValueError`, too.
+
+    Examples
+    --------
+    >>> gs.Target("sin", noise=-1)
+    Traceback (most recent call last):
+        ...
+    giantstep.errors.ParameterError: noise = -1 is not allowed: it must be at least 0
+    """
 
 
 class ExpressionError(ParameterError):
-    """A function typed as text was refused; `position` is the offending column, counted from 0."""
+    """A function typed as text was refused.
+
+    Attributes
+    ----------
+    reason : str
+        What is wrong.
+    text : str
+        The text as it was given.
+    position : int
+        The column where the trouble is, counted from 0.
+
+    Examples
+    --------
+    >>> try:
+    ...     gs.Target("tanh(x")
+    ... except gs.ExpressionError as error:
+    ...     print(error.reason, error.position)
+    this is not an expression: '(' was never closed 4
+    """
+
+    page = "Your own activation, target or loss"
 
     def __init__(self, reason: str, text: str, position: int = 0):
         shown, at = _excerpt(text, position)
@@ -26,7 +71,25 @@ class ExpressionError(ParameterError):
 
 
 class ConvergenceError(GiantstepError, RuntimeError):
-    """Some grid points were not solved; `partial` is the Dataset with what was computed."""
+    """Some points of the grid were not solved to the accuracy asked for; the message names the first of them.
+
+    Attributes
+    ----------
+    partial : xarray.Dataset
+        The result with what was computed: NaN in the answers of the points that failed, and in their `status` a
+        sentence that says why. `predict(..., throw=False)` returns it instead of raising.
+
+    Examples
+    --------
+    >>> jump = gs.Function(lambda z: 1.0 * (z > 0.3), name="jump")  # breakpoints=[0.3] would be the cure
+    >>> try:
+    ...     answer = gs.predict(gs.SpikedRF(jump, r=1, gamma=0.5), "sin", alpha=1, lam=0.1)
+    ... except gs.ConvergenceError as error:
+    ...     print(error.partial.status.item())
+    numerical integration did not reach the tolerance: the quadrature_error says how far it got
+    """
+
+    page = "When a point does not converge"
 
     def __init__(self, message: str, partial: Any):
         super().__init__(message)
@@ -37,7 +100,15 @@ class ConvergenceError(GiantstepError, RuntimeError):
 
 
 class GiantstepWarning(UserWarning):
-    """A result that stands, but that its user should know more about."""
+    """The result is valid, but there is something about it that you should know. The message says what.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gs.GiantstepWarning)  # if you know already
+    ...     answer = gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=1, lam=0.1)
+    """
 
 
 def _excerpt(text: str, position: int, width: int = 60) -> tuple[str, int]:

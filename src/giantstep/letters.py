@@ -15,12 +15,33 @@ from .parameters import number_tuple
 
 @dataclass(frozen=True, repr=False)
 class Letters:
-    """A finite vocabulary of initial readout weights: a_i = value_s/√p for a fraction weight_s of neurons.
+    """The initial readout weights: a fraction `weights[s]` of the neurons start with the weight `values[s]`/√p.
 
-    `biases` (optional) is added to each letter's pre-activations and never trained. `c` (optional, for
-    `SpikedRF`) is the squared bulk norm of each letter's rows; the default is the model's `c`. `law` names the
-    continuous distribution whose quadrature nodes these letters are ("gaussian", "uniform-interval"); then
-    statistics are sums over all neurons, and a simulation gives the neurons that distribution's quantiles.
+    Each entry is a *letter*, and all neurons with the same letter form a group. A `Network` or a `SpikedRF` takes it
+    as `readout=`; the names "uniform", "rademacher", "ternary", "gaussian" and "uniform-interval" stand for common
+    ones.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The letters.
+    weights : sequence of float
+        The share of the neurons that has each letter; positive, with sum 1.
+    biases : sequence of float, optional
+        Added to the pre-activations of each letter's neurons, and never trained.
+    c : sequence of float, optional
+        For a `SpikedRF`: the squared norm of the rows of each letter, apart from the spike. The default is the
+        model's `c`.
+    law : {"gaussian", "uniform-interval"}, optional
+        The continuous distribution that these letters stand for, as nodes of a quadrature rule. Statistics are then
+        sums over all neurons, and a simulation gives its neurons the quantiles of the distribution.
+
+    Examples
+    --------
+    >>> letters = gs.Letters(values=(-1, 0, 1), weights=(0.25, 0.5, 0.25))
+    >>> net = gs.Network("relu", eta=1, alpha0=1, readout=letters)
+    >>> gs.predict(net, "sin", alpha=1, lam=0.1).m.values.round(2)  # the mean trained weight of each group
+    array([-0.93,  0.  ,  0.93])
     """
 
     values: tuple[float, ...]
@@ -71,6 +92,11 @@ class Letters:
 
     def __repr__(self) -> str:
         return f"Letters({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
+
+    def _repr_html_(self) -> str:
+        from .words import table
+
+        return table(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}

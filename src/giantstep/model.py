@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from .errors import ParameterError
-from .functions import Function, as_function, target_function
+from .functions import Function, as_function, as_hyperplanes, target_function
 from .groups import merge
 from .letters import Letters, as_letters
 from .losses import Loss, as_loss
 from .parameters import number, number_tuple, parameter
-from .words import spoken
+from .words import spoken, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,23 @@ if TYPE_CHECKING:
 class _Description:
     """What models and targets share: a dictionary form for provenance, links and sweeps, and equality by value."""
 
+    _questions: ClassVar[
+        tuple[str, ...]
+    ] = ()  # methods and properties for users, beside what they have given
+
     def to_dict(self) -> dict[str, Any]:
-        """This description as plain, JSON-ready data. A user's own callable has no such form: an error."""
+        """This description as plain, JSON-ready data. A function of your own has no such form: an error.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+
+        Examples
+        --------
+        >>> gs.Step(eta=1, alpha0=2).to_dict()
+        {'kind': 'Step', 'eta': 1.0, 'alpha0': 2.0, 'loss': 'square'}
+        """
         data: dict[str, Any] = {"kind": type(self).__name__}
         for f in fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
@@ -45,6 +60,14 @@ class _Description:
 
     def __repr__(self) -> str:
         return spoken(self)
+
+    def _repr_html_(self) -> str:
+        return table(self)
+
+    def __dir__(self) -> list[str]:
+        """What tab completion offers: what a user gives and asks, not what other modules ask."""
+        offered = {"to_dict", "from_dict", *self._questions, *(f.name for f in fields(self))}  # type: ignore[arg-type]
+        return [name for name in super().__dir__() if name in offered or name.startswith("__")]
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -60,7 +83,18 @@ class _Description:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
-        """The description that `to_dict` wrote."""
+        """The description that `to_dict` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            Plain data, such as a JSON file holds.
+
+        Examples
+        --------
+        >>> gs.Step.from_dict({"kind": "Step", "eta": 1, "alpha0": 2})
+        Step(1, alpha0=2)
+        """
         kinds = {kind.__name__: kind for kind in (Network, SpikedRF, TwoSpikes, Target, Step)}
         kind = kinds.get(data.get("kind", cls.__name__))
         if kind is None or not issubclass(kind, cls):
@@ -134,7 +168,23 @@ class Model(_Description):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Step(_Description):
-    """One giant step of a `Network`: learning rate `eta`·d on `alpha0`·d fresh samples, down a `loss`."""
+    """One giant step of a `Network`, where the steps of a schedule differ.
+
+    Parameters
+    ----------
+    eta : number or grid
+        Learning rate; the step's size is `eta`·d.
+    alpha0 : number or grid
+        Fresh samples in the step, divided by d; `inf` is the population gradient.
+    loss : str
+        The loss whose gradient is followed: "square", "huber:1", "logistic", ...
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", steps=[gs.Step(eta=1, alpha0=1), gs.Step(eta=2, alpha0=0.5)])
+    >>> gs.predict(net, "sin", alpha=1, lam=0.1).gamma.values.round(3)  # alignment with the target after each step
+    array([0.678, 0.695])
+    """
 
     eta: Parameter
     alpha0: Parameter
@@ -153,18 +203,52 @@ class Step(_Description):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Network(Model):
-    """Two-layer network f(x) = a·σ(Wx)/√p whose first layer takes giant gradient steps.
+    """A two-layer network f(x) = a·σ(Wx)/√p whose first layer W takes one giant gradient step, or several.
 
-    Unit-norm rows, readout a = 1/√p (or `readout` letters) at initialisation; the step has size η = `eta`·d
-    and uses n0 = `alpha0`·d samples; the width is p = `beta`·d. `eta` = 0 or `alpha0` = 0 means no step:
-    plain random features. `alpha0` = inf is a step on the population gradient. `steps` = 3 takes three such steps,
-    each on a fresh batch, with the readout as it was; a list of `Step`s is a schedule, in place of eta and alpha0.
-    `rows` are "unit" (initial rows of unit norm), "gaussian" (independent entries of variance 1/d), or the
-    variance of the squared norm of a row, times d. `reuse_batch` takes every step on the same batch, for simulations:
-    the theory is for fresh ones.
+    It has p = `beta`·d neurons. At initialisation the rows of W have unit norm (or see `rows`) and the readout is a =
+    1/√p (or see `readout`). A step follows the gradient of the loss on n0 = `alpha0`·d samples with learning rate
+    `eta`·d; then a new readout is fitted on fresh data, which is where `predict` and `simulate` take over.
+
+    Parameters
+    ----------
+    activation : str, callable or Function
+        σ: a name, an expression in x, or a function of your own.
+    eta : number or grid
+        Learning rate, divided by d. 0 means no step: plain random features.
+    alpha0 : number or grid
+        Samples in a step, divided by d. 0 means no step; `inf` is the population gradient.
+    beta : number or grid
+        Width, divided by d.
+    readout : str or Letters
+        The initial readout: "uniform", "rademacher", "ternary", "gaussian", "uniform-interval", or `Letters`.
+    step_loss : str
+        The loss whose gradient the steps follow.
+    steps : int, sequence of int, or sequence of Step, optional
+        How many such steps, each on a fresh batch (1), with the readout as it was at the beginning; a list of numbers
+        opens a dimension. A list of `Step`s is a schedule, given in place of `eta` and `alpha0`.
+    rows : {"unit", "gaussian"} or float
+        Law of the initial rows: of unit norm, with independent Gaussian entries of variance 1/d, or with this
+        variance of the squared norm, times d.
+    reuse_batch : bool
+        Take every step on the same batch. For simulations alone: the theory is for fresh ones.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> net.equivalent("sin").gamma  # the spike's alignment with the target
+    0.7936506444734059
+    >>> gs.predict(net, "sin", alpha=[0.5, 1, 2], lam=0.1).test_error.values.round(4)
+    array([0.1887, 0.1643, 0.1326])
+
+    Random features, one step and two:
+
+    >>> nets = gs.Network("tanh", eta=2, alpha0=1, steps=[0, 1, 2])
+    >>> gs.predict(nets, "sin", alpha=1.5, lam=0.1).test_error.values.round(4)
+    array([0.2656, 0.1864, 0.1198])
     """
 
     takes_steps = True
+    _questions = ("equivalent", "isotropy_gap")
 
     activation: Function
     eta: Parameter | None = None
@@ -300,13 +384,48 @@ class Network(Model):
         ]
 
     def equivalent(self, target: Target | FunctionLike) -> SpikedRF:
-        """Result 1: the spiked random features model that the trained first layer resembles."""
+        """Result 1: the spiked random features model that the trained first layer resembles.
+
+        Parameters
+        ----------
+        target : Target, str or callable
+            What the step is taken on.
+
+        Returns
+        -------
+        SpikedRF
+            With the spike's strength r, its alignment gamma and the row norms c that the step leaves behind.
+
+        Examples
+        --------
+        >>> gs.Network("relu", eta=1, alpha0=np.inf).equivalent("sin").gamma
+        1.0
+        """
         from .theory.equivalent import equivalent
 
         return equivalent(self, as_target(target))
 
     def isotropy_gap(self, target: Target | FunctionLike, *, alpha: Parameter, lam: Parameter) -> xr.Dataset:
-        """By how much the paper's isotropic model of this network is off in test error, at these parameters."""
+        """By how much the paper's isotropic model of this network is off in test error, at these parameters.
+
+        Parameters
+        ----------
+        target : Target, str or callable
+            What is to be learned.
+        alpha, lam : number or grid
+            Samples for the readout divided by d, and ridge penalty.
+
+        Returns
+        -------
+        xarray.Dataset
+            `exact` and `isotropic` test errors, and `gap`, their difference over the exact one.
+
+        Examples
+        --------
+        >>> strong = gs.Network("tanh", eta=20, alpha0=0.1)
+        >>> float(strong.isotropy_gap("sin", alpha=1, lam=0.1).gap.round(2))
+        -0.1
+        """
         from .insight.gap import isotropy_gap
 
         return isotropy_gap(self, target, alpha=alpha, lam=lam)
@@ -314,11 +433,32 @@ class Network(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpikedRF(Model):
-    """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a trainable readout.
+    """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a trainable readout: what a step leaves behind.
 
-    Rows of W are uniform on the sphere of squared radius `c`; |v|² = d; `gamma` = v·θ/d is the alignment of
-    the spike with the target, of several directions with the first and with no other; p = `beta`·d. With letters,
-    row i has spike strength r·value_s(i).
+    Rows of W are uniform on the sphere of squared radius `c`, and |v|² = d. `Network.equivalent` gives the one that a
+    trained network resembles.
+
+    Parameters
+    ----------
+    activation : str, callable or Function
+        σ: a name, an expression in x, or a function of your own.
+    r : number or grid
+        Strength of the spike. With letters, neuron i has the strength r times its letter.
+    gamma : number or grid
+        Alignment v·θ/d of the spike with the target, from -1 to 1; of a target of several directions, with the first,
+        and with no other.
+    c : number or grid
+        Squared norm of the rows of W.
+    beta : number or grid
+        Width p, divided by d.
+    readout : str or Letters
+        The groups of neurons; see `Letters`.
+
+    Examples
+    --------
+    >>> srf = gs.SpikedRF("tanh", r=[0, 1, 2], gamma=0.9)
+    >>> gs.predict(srf, "sin", alpha=2, lam=0.1).test_error.values.round(4)
+    array([0.2376, 0.0725, 0.0714])
     """
 
     activation: Function
@@ -361,13 +501,35 @@ class SpikedRF(Model):
 class TwoSpikes(Model):
     """Spiked random features with two spikes, F = W + (r1 u1 v1ᵀ + r2 u2 v2ᵀ)/√d, v1 and v2 orthogonal.
 
-    `strengths` = (r1, r2); `alignments` = (v1·θ/d, v2·θ/d), θ the first direction of a target of several; `left` lists
-    the pairs (u1, u2) that neurons have, a fraction `weights` of them each. Pairs that are all multiples of one make a
-    single spike in disguise, of strength |(r1 u1, r2 u2)| along their combination: `reduced()` is that `SpikedRF`, and
-    what is computed.
+    Parameters
+    ----------
+    activation : str, callable or Function
+        σ: a name, an expression in x, or a function of your own.
+    strengths : pair of float
+        (r1, r2).
+    alignments : pair of float
+        (v1·θ/d, v2·θ/d), of the spikes with the target; θ is the first direction of a target of several.
+    left : sequence of pairs of float
+        The pairs (u1, u2) that neurons may have.
+    weights : sequence of float
+        The share of the neurons that has each pair.
+    c, beta : float
+        Squared norm of the rows of W, and width divided by d.
+
+    Notes
+    -----
+    If all pairs are multiples of one pair there is only one spike, along a combination of v1 and v2. Such a model is
+    replaced by the `SpikedRF` that it equals, which `reduced()` shows.
+
+    Examples
+    --------
+    >>> two = gs.TwoSpikes("relu", strengths=(1, 2), alignments=(0.8, 0.5), left=[(1, 0), (0, 1)], weights=(0.5, 0.5))
+    >>> float(gs.predict(two, "sin", alpha=1, lam=0.1).test_error.round(4))
+    0.3943
     """
 
     group = "group"
+    _questions = ("reduced",)
     spike_directions = 2  # type: ignore[assignment]
 
     activation: Function
@@ -427,7 +589,13 @@ class TwoSpikes(Model):
         return self.reduced() or self
 
     def reduced(self) -> SpikedRF | None:
-        """The one-spike model that this is in disguise, or None if it has two spikes indeed."""
+        """The one-spike model that this equals, or None if it has two spikes indeed.
+
+        Examples
+        --------
+        >>> gs.TwoSpikes("relu", (1, 2), (0.6, 0.0), left=[(1, 0), (2, 0)], weights=(0.5, 0.5)).reduced().gamma
+        0.6
+        """
         pairs = np.asarray(self.left) * np.asarray(self.strengths)
         values, vectors = np.linalg.eigh(pairs.T @ pairs)
         if values[0] > 1e-24 * values[1]:
@@ -440,17 +608,41 @@ class TwoSpikes(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Target(_Description):
-    """Target y = σ*(θ·x/√d) + `noise`·ε, or g(z1, z2, ...) + noise·ε of several directions, z_j = θ_j·x/√d.
+    """What is to be learned: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
 
-    A plain string stands for a noiseless one. "x1 + x1*x2" has two directions; a callable has as many `directions` as
-    arguments, and names in `kinks` the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps; "committee",
-    "parity" and "staircase" are known by name. The directions are orthonormal.
+    A target of several directions is g(z1, z2, ...) + noise·ε with z_j = θ_j·x/√d, the directions θ_j being
+    orthonormal.
 
-    Binary labels: `flips` is the probability of a wrong sign and `latent_noise` the noise before the sign
-    (labels are then the signs of the function, whatever its values);
-    `Target("logistic", scale=s)` draws ±1 with probability sigmoid(s·z), its noiseless target being sign(z).
-    With several directions latent noise is added to the function's value, and the sigmoid is taken of it.
+    Parameters
+    ----------
+    function : str, callable or Function
+        σ*: a name, an expression in x, or a function of your own. "logistic" draws labels ±1 (see `scale`). "x1 +
+        x1*x2" has two directions; "committee", "parity" and "staircase" are known by name.
+    noise : number or grid
+        Standard deviation of the Gaussian noise on the labels, in the step and in the readout.
+    flips : float
+        For labels ±1, the probability of a wrong sign. With it, the labels are the signs of the function.
+    latent_noise : float
+        For labels ±1, the standard deviation of the noise that is added before the sign is taken (with several
+        directions, to the function's value).
+    scale : float, optional
+        Of "logistic": labels are +1 with probability sigmoid(`scale`·z); errors are measured against sign(z).
+    directions : int
+        How many arguments a callable has.
+    kinks : sequence of pairs
+        Of a callable of several directions: the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> gs.predict(net, gs.Target("sin", noise=[0, 0.5]), alpha=1, lam=0.1).test_error.values.round(4)
+    array([0.1643, 0.3086])
+    >>> labels = gs.Target("sign", flips=0.1)
+    >>> float(gs.predict(net, labels, alpha=1, lam=0.1, loss="logistic").test_error_01.round(3))
+    0.256
     """
+
+    _questions = ("binary",)
 
     function: Function
     noise: Parameter = 0.0
@@ -478,6 +670,7 @@ class Target(_Description):
         if self.function == "logistic":
             set_(self, "scale", 1.0 if self.scale is None else self.scale)
             set_(self, "function", "sign")
+        set_(self, "kinks", as_hyperplanes(self.kinks))
         set_(self, "function", target_function(self.function, self.directions, self.kinks))
         set_(self, "directions", self.function.directions)
         set_(self, "noise", parameter("noise", self.noise, low=0.0))

@@ -69,26 +69,36 @@ def predict(
 
     Parameters
     ----------
-    alpha, lam, d
-        Samples per dimension, ridge penalty, and input dimension (default: infinite). Numbers, 1-D arrays
-        (each opens a dimension of its name) or DataArrays (those that share a dimension are zipped); the same
-        goes for every parameter of the model and for the noise.
-    bulk
-        The first layer's bulk. "exact" (the default for a Network): the trained network itself, whose rows
-        carry the imprint of the first batch. "isotropic" (that of a SpikedRF): the paper's model of a
-        network, spiked random features with the same spike, alignment and row norms. "orthogonal": the
-        special SpikedRF with W = Π⊥. "sampled" (or "sampled:D:SEED"): an independent check of "exact", for
-        which a first batch is drawn at dimension D (1000) and its covariance diagonalised.
-    throw
+    model : Network, SpikedRF or TwoSpikes
+        The first layer.
+    target : Target, str or callable
+        What is to be learned; a name, an expression in x or a function stands for a target without noise.
+    alpha : number or grid
+        Fresh samples for the readout, divided by d. A grid is a 1-D sequence, which opens a dimension of that name, or
+        an `xarray.DataArray`: those that share a dimension are zipped. Every parameter of the model and the noise
+        take grids as well, and the answer is on the product of all of them.
+    lam : number or grid
+        Ridge penalty λ.
+    loss : str or Loss
+        Of the readout.
+    d : number or grid, optional
+        Input dimension, for a finite-size correction; without it the answer is that of the limit d → ∞.
+    bulk : {"exact", "isotropic", "orthogonal", "sampled"}, optional
+        The law of the first layer's rows, apart from the spike. "exact" (the default for a Network): the trained
+        network itself, whose rows carry the imprint of the first batch. "isotropic" (that of a SpikedRF): the paper's
+        model of a network, spiked random features with the same spike, alignment and row norms. "orthogonal": the
+        special SpikedRF with W = Π⊥. "sampled" (or "sampled:D:SEED"): an independent check of "exact", for which a
+        first batch is drawn at dimension D (1000) and its covariance diagonalised.
+    throw : bool
         Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
         put NaN into its answers.
-    tolerance
+    tolerance : float, optional
         Relative error of `test_error` (and `train_loss`) down to which numerical integration is refined: 1e-9
         by default, and 1e-6 for losses other than square, which average over more. The error reached is in
         `quadrature_error`; a point where it stays above 1e-6 (or `tolerance`, if larger) counts as failed.
-    workers
+    workers : int, optional
         Processes that share the work, for grids of 10,000 points and more; answers do not depend on it.
-    progress
+    progress : callable, optional
         Called with the share of the work done, from 0 to 1.
 
     Returns
@@ -99,6 +109,22 @@ def predict(
         for labels ±1 also `test_error_01` (against clean labels) and `train_error_01`, shares of wrong signs;
         for a Network also `c`, `r`, `gamma`; per point `residual`, `quadrature_error`, `converged`,
         `status` (a sentence) and `code` (its number, for programs: 0 is converged).
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=3, alpha0=[0, 1, 20])
+    >>> curves = gs.predict(net, "sin", alpha=[0.5, 1, 2, 4], lam=0.1)
+    >>> dict(curves.test_error.sizes)
+    {'alpha0': 3, 'alpha': 4}
+    >>> curves.test_error.sel(alpha0=20).values.round(4)
+    array([0.0456, 0.0407, 0.0344, 0.03  ])
+
+    Zipped instead of a grid, here a penalty that grows with the samples:
+
+    >>> import xarray as xr
+    >>> alpha = xr.DataArray([0.5, 1, 2], dims="budget")
+    >>> gs.predict(gs.Network("tanh", eta=3, alpha0=1), "sin", alpha=alpha, lam=0.1 * alpha).test_error.dims
+    ('budget',)
     """
     from .theory import engine
     from .theory.pose import model_grid, pose

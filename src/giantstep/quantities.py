@@ -24,8 +24,11 @@ TABLE = {
     "test_error_01": (r"P_g", "share of wrong signs on clean test labels"),
     "train_error_01": (r"P_t", "share of wrong signs on the training labels"),
     "m": (r"m", "readout along the all-ones direction, 1·a/√p"),
-    "zeta": (r"\zeta", "readout along the bulk's image of the spike, a·Wv/√(dp)"),
-    "psi": (r"\psi", "readout along the bulk's image of the rest of the target, a·Wt/√(dp)"),
+    "zeta": (r"\zeta", "component of the readout along Wv, v being the spike: a·Wv/√(dp)"),
+    "psi": (
+        r"\psi",
+        "component of the readout along Wt, t being θ without its part along the spike: a·Wt/√(dp)",
+    ),
     "chi": (r"\chi", "readout along the fluctuation of the row norms"),
     "q1": (r"q_1", "squared norm of the fitted linear map across the spike, a·WΠWᵀa/p"),
     "q2": (r"q_2", "squared norm of the readout, |a|²/p"),

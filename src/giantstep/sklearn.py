@@ -33,39 +33,60 @@ __all__ = ["OneStepClassifier", "OneStepRegressor"]
 _PARAMETERS = """
     Parameters
     ----------
-    eta : step size divided by d, as in the theory; 0 is plain random features. "loo" takes the best by leave-one-out
+    eta : float or "loo" or "auto"
+        Step size divided by d, as in the theory; 0 is plain random features. "loo" takes the best by leave-one-out
         of 0 and of multiples of "auto", at which rows move as far as they are long. The spike's strength grows like
         eta·d/width.
-    width : neurons if a whole number, else the ratio beta of neurons to inputs.
-    steps : how many giant steps, each on a share of the samples of its own.
-    split : share of the samples that the steps see, all together.
-    refit_on : "all" fits the readout on all samples; "rest" on those that no step has seen, as in the theory.
-    lam : penalty of the readout, against the sum of the losses; "loo" takes the best by leave-one-out, which is in
+    width : int or float
+        Neurons if a whole number, else the ratio beta of neurons to inputs.
+    steps : int
+        How many giant steps, each on a share of the samples of its own.
+    split : float
+        Share of the samples that the steps see, all together.
+    refit_on : {{"all", "rest"}}
+        "all" fits the readout on all samples; "rest" on those that no step has seen, as in the theory.
+    lam : float or "loo"
+        Penalty of the readout, against the sum of the losses; "loo" takes the best by leave-one-out, which is in
         closed form for the square loss and to one Newton step for others.
-    loss : of the readout, by name or as a `giantstep.Loss`; "auto" is {loss}.
-    activation : a name or expression of giantstep, or a `giantstep.Function`.
-    letters : initial readout weights, by name or as `giantstep.Letters`; its biases are the neurons'. "auto" is one
+    loss : str or Loss
+        Of the readout, by name or as a `giantstep.Loss`; "auto" is {loss}.
+    activation : str or Function
+        A name or expression of giantstep, or a `giantstep.Function`.
+    letters : str or Letters
+        Initial readout weights, by name or as `giantstep.Letters`; its biases are the neurons'. "auto" is one
         letter where the activation is odd, and both signs ("rademacher") where it is not.
-    whiten : whether to remove correlations between inputs too, as the theory's x ~ N(0, I) has none. Directions
+    whiten : bool
+        Whether to remove correlations between inputs too, as the theory's x ~ N(0, I) has none. Directions
         with little variance are then as loud as the others: for samples many times the inputs.
-    fit_intercept : whether the readout has an intercept, which the penalty spares.
-    warm_start : whether another `fit` on the same samples, with no parameter changed but lam, keeps the features and
+    fit_intercept : bool
+        Whether the readout has an intercept, which the penalty spares.
+    warm_start : bool
+        Whether another `fit` on the same samples, with no parameter changed but lam, keeps the features and
         their decomposition: penalties then cost next to nothing. Samples stay in memory for that.
-    device, backend, dtype : as in `giantstep.simulate`: device="cuda" trains on a GPU, through torch.
-    random_state : of shares and initial weights.
+    device, backend, dtype : str
+        As in `giantstep.simulate`: device="cuda" trains on a GPU, through torch.
+    random_state : int, RandomState or None
+        Of shares and initial weights.
 
     Attributes
     ----------
-    network_ : the trained first layer: `rows`, `biases`, the step `eta`, and for each output the unit direction
+    network_
+        The trained first layer: `rows`, `biases`, the step `eta`, and for each output the unit direction
         `spike` in standardised inputs, its strength `r`, and `c`, the rows' mean squared norm without it (`etas`,
         `spikes` and `strengths` have those of all steps).
-    lam_ : the penalty; chosen, with lam="loo".
-    loo_ : an xarray.Dataset with what the choice was made by: `error`, mean squared leave-one-out errors by eta and
+    lam_
+        The penalty; chosen, with lam="loo".
+    loo_
+        An xarray.Dataset with what the choice was made by: `error`, mean squared leave-one-out errors by eta and
         lam, in units of the labels' variance{error}.
-    inputs_ : the map that standardises inputs.
-    readout_, intercept_ : weights [outputs, width] and intercepts of f = a·φ/√p + b.
-    optimality_ : duality gap of each readout, relative to its objective; 0 for the square loss.
-    outlier_ratio_ : largest singular value of the rows over the edge of a random matrix's.
+    inputs_
+        The map that standardises inputs.
+    readout_, intercept_
+        Weights [outputs, width] and intercepts of f = a·φ/√p + b.
+    optimality_
+        Duality gap of each readout, relative to its objective; 0 for the square loss.
+    outlier_ratio_
+        Largest singular value of the rows over the edge of a random matrix's.
 """
 
 
@@ -124,9 +145,12 @@ class OneStepRegressor(RegressorMixin, OneStep):
 
         Parameters
         ----------
-        X, y : samples with one target, as in `fit`.
-        sizes : numbers of training samples, or how many of them, spread evenly in logarithm.
-        folds : of the cross-validation.
+        X, y : array
+            Samples with one target, as in `fit`.
+        sizes : int or sequence of int
+            Numbers of training samples, or how many of them, spread evenly in logarithm.
+        folds : int
+            Of the cross-validation.
 
         Returns
         -------

@@ -91,7 +91,7 @@ def _by_group(values: xr.DataArray, groups: Iterable[str]) -> Iterable[tuple[str
 
 def _label(values: xr.DataArray, dim: str, place: int) -> str:
     """The name of one place along a dimension; counted from 1 if it has none."""
-    label = values[dim].values[place].item() if dim in values.coords else place + 1
+    label = values[dim].values.tolist()[place] if dim in values.coords else place + 1  # words may be objects
     text = label if isinstance(label, str) else written(label, 6)
     return f"{dim} {text}" if dim in _WORDED else text
 

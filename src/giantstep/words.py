@@ -1,8 +1,10 @@
-"""Descriptions as the Python text that makes them: for `repr`, for captions, for people."""
+"""Descriptions as the Python text that makes them, or as a table: for `repr`, for captions, for notebooks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from .functions import Function
 from .letters import Letters
 from .parameters import written
+from .quantities import TABLE
 
 _LONG = 12  # numbers of a list that are written out
 
@@ -17,11 +20,28 @@ _LONG = 12  # numbers of a list that are written out
 def spoken(description: Any) -> str:
     """The call that makes a model or a target, without what is at its default."""
     words: list[str] = []
+    for name, said in _given(description):
+        words.append(f"{name}={said}" if words else said)
+    return f"{type(description).__name__}({', '.join(words)})"
+
+
+def table(description: Any) -> str:
+    """The same as an HTML table with the meaning of each number, for notebooks."""
+    rows = [
+        f"<tr><th><code>{name}</code></th><td><code>{escape(said)}</code></td>"
+        f"<td>{escape(TABLE.get(name, ('', ''))[1])}</td></tr>"
+        for name, said in _given(description)
+    ]
+    style = ' style="text-align: left"'
+    return f"<table{style}><caption>{type(description).__name__}</caption>{''.join(rows)}</table>"
+
+
+def _given(description: Any) -> Iterator[tuple[str, str]]:
+    """Name and Python text of everything that is not at its default."""
     for entry in fields(description):
         said = _said(getattr(description, entry.name))
         if entry.default is MISSING or said != _said(entry.default):
-            words.append(f"{entry.name}={said}" if words else said)
-    return f"{type(description).__name__}({', '.join(words)})"
+            yield entry.name, said
 
 
 def _said(value: Any) -> str:
@@ -37,6 +57,6 @@ def _said(value: Any) -> str:
     if isinstance(value, tuple) and value and is_dataclass(value[0]):
         return f"[{', '.join(map(repr, value))}]"
     if isinstance(value, np.ndarray | tuple):
-        shown = [_said(number) for number in np.asarray(value).tolist()]
+        shown = [_said(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)]
         return f"[{', '.join(shown if len(shown) <= _LONG else [*shown[:2], '...', shown[-1]])}]"
     return repr(value)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import traceback
@@ -28,14 +27,15 @@ from threading import Lock, Thread
 from typing import Any
 
 from .errors import GiantstepError
+from .system import ending, inheriting
 
 _READY = "ready"
 _PATIENCE = 10.0  # seconds
 _START = f"""
 import signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that has started us: it ends us
-from multiprocessing.connection import Connection
-pipe = Connection(int(sys.argv[1]))
+from multiprocessing import connection
+pipe = getattr(connection, "PipeConnection", connection.Connection)(int(sys.argv[1]))  # the first is Windows'
 sys.path[:] = pipe.recv()
 try:
     from {__name__} import limit_threads, serve
@@ -50,9 +50,13 @@ else:
 class WorkerDied(GiantstepError, RuntimeError):
     """A worker process died while it did this job."""
 
+    page = "Questions that people ask"
+
 
 class NoWorker(GiantstepError, RuntimeError):
     """A worker process could not be started; the message says why."""
+
+    page = "Questions that people ask"
 
 
 class _Elsewhere(Exception):
@@ -155,8 +159,8 @@ class _Worker:
             self.process = subprocess.Popen(
                 [get_executable() or "", "-P", "-c", _START, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,  # which may be the user's script
-                pass_fds=[theirs.fileno()],
                 env=os.environ | {"OMP_NUM_THREADS": str(threads)},
+                **inheriting(theirs.fileno()),
             )
         except OSError as error:
             self._pipe.close()
@@ -200,9 +204,7 @@ class _Worker:
             status = self.process.wait(_PATIENCE)  # a pipe closes a moment before its process is gone
         except subprocess.TimeoutExpired:
             return "it does not answer any more"
-        if status == -signal.SIGKILL:
-            return "killed, perhaps for want of memory"
-        return signal.strsignal(-status) or f"signal {-status}" if status < 0 else f"exit status {status}"
+        return ending(status)
 
 
 def _not_started(reason: str) -> str:

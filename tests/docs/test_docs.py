@@ -95,3 +95,26 @@ def test_the_site_builds_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(tmp_path / "html")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-4000:]
+
+
+def kinds_of_errors(kind=gs.GiantstepError):
+    import giantstep.sweep
+
+    assert giantstep.sweep  # all of the package's errors are known once its uppermost layer is
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from kinds_of_errors(narrower)
+
+
+def test_the_page_that_an_error_leads_to_exists():
+    titles = {
+        re.search(r"^# (.+)$", text_of(path), re.MULTILINE).group(1)
+        for path in PAGES
+        if "# " in text_of(path)
+    }
+    named = {kind.page for kind in kinds_of_errors()} - {None}
+    assert len(named) >= 4
+    assert named <= titles
+    with pytest.raises(gs.ExpressionError) as caught:
+        gs.Target("tanh(")
+    assert caught.value.__notes__ == [f"(the documentation has a page on this: {gs.ExpressionError.page})"]

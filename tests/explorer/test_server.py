@@ -247,6 +247,7 @@ def test_work_ends_when_nobody_waits(visitor: Visitor) -> None:
     wait_until(lambda: not worker.process.is_alive() and not visitor.server.jobs.workers.busy)
 
 
+@pytest.mark.posix
 def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor: Visitor) -> None:
     def waiting() -> set[int]:
         return {worker.process.pid for worker in visitor.server.jobs.workers._idle["quick"]}
@@ -329,6 +330,7 @@ def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way(monkeypatch: pyt
         explore("no.such.host.invalid", browser=False)
 
 
+@pytest.mark.posix
 def test_the_command_serves_until_interrupted() -> None:
     command = [sys.executable, "-m", "giantstep", "explore", "--no-browser", "--port", "0"]
     heed = partial(

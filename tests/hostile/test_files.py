@@ -154,6 +154,7 @@ def test_no_netcdf_file_opens_another_or_takes_more_than_it_holds(plant, tmp_pat
     assert "secret" not in str(refusal.value)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("ending", ["nc", "json"])
 def test_what_is_not_a_plain_file_is_not_read(ending, tmp_path):
     os.mkfifo(tmp_path / f"pipe.{ending}")

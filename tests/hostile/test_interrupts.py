@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 INSIDE = """
 import signal, subprocess, sys
 
@@ -17,6 +19,7 @@ def test_ctrl_c_is_heeded_here_and_in_what_is_started():
 """
 
 
+@pytest.mark.posix
 def test_a_shell_that_ignores_ctrl_c_does_not_keep_it_from_the_tests(tmp_path):
     tests = Path(__file__).parents[1]
     (tmp_path / "conftest.py").write_text((tests / "conftest.py").read_text())

@@ -209,11 +209,12 @@ def test_the_exact_error_of_gaussian_features_is_the_mean_over_samples(target, g
     assert np.abs(z).max() < 4.5
 
 
-def test_rows_that_are_nearly_parallel_are_left_to_sampling():
-    _, layer, readouts = layer_and_readouts(SpikedRF("tanh", r=0.5, gamma=0.5, beta=20.0), d=3)
-    assert (
-        population.exact_test_error(layer, as_function("tanh"), as_function("sin"), readouts, BACKEND) is None
-    )
+@pytest.mark.parametrize("target", ["sin", "x1*x2"])
+def test_rows_that_are_nearly_parallel_are_left_to_sampling(target):
+    model, target = SpikedRF("tanh", r=0.5, gamma=0.5, beta=20.0), as_target(target)
+    _, layer, readouts = layer_and_readouts(model, target, d=3)
+    error = population.exact_test_error(layer, model.activation, target.function, readouts, BACKEND)
+    assert error is None
 
 
 @pytest.mark.parametrize(("name", "bias"), [("tanh", 0.0), ("relu", 0.3), ("sign", -0.2)])

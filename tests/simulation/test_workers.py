@@ -99,6 +99,7 @@ def pid(_: int) -> int:
     return os.getpid()
 
 
+@pytest.mark.posix
 def test_a_death_takes_one_job_and_the_others_are_done():
     with process_pool(2, 1) as pool:
         futures: list[Future] = [pool.submit(pid, n) for n in range(3)]
@@ -113,10 +114,11 @@ def test_a_death_takes_one_job_and_the_others_are_done():
             pool.submit(_die, signal.SIGSEGV).result(60)
 
 
-def _die(how: int = signal.SIGKILL) -> None:
+def _die(how: int = 9) -> None:
     os.kill(os.getpid(), how)
 
 
+@pytest.mark.posix
 def test_a_dead_worker_is_a_sentence_of_simulate(monkeypatch):
     monkeypatch.setattr("giantstep.simulation.schedule.attempt", lambda task: _die())
     with pytest.raises(TrialError, match=r"trial 0 of seed 0 at d=20 was lost: .* try fewer workers"):
@@ -137,6 +139,7 @@ def test_an_executor_that_lost_its_processes_is_a_sentence_of_simulate():
         simulate(Network("tanh", 1.0, 1.0), "sin", executor=Broken(), **SETTING)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("executable", "said"),
     [
@@ -213,8 +216,10 @@ with process_pool(2, 1) as pool:
 """
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_workers_end_with_their_parent_also_in_the_middle_of_a_job(ending):
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_workers_end_with_their_parent_also_in_the_middle_of_a_job(name):
+    ending = getattr(signal, name)
     with subprocess.Popen(
         [sys.executable, "-c", BUSY],
         stdout=subprocess.PIPE,

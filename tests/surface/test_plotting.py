@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
 
 import giantstep as gs
 from giantstep.errors import ParameterError
@@ -28,7 +29,8 @@ def made(sizes: dict[str, int], trials: int = 0, name: str = "test_error") -> xr
 
 
 def labels(axes) -> list[str]:
-    return [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
+    legends = [*axes.figure.legends, *([axes.get_legend()] if axes.get_legend() else [])]
+    return [text.get_text() for legend in legends for text in legend.get_texts()]
 
 
 def drawn(axes) -> None:
@@ -164,6 +166,30 @@ def test_a_long_legend_stands_beside_the_curves(sizes):
     drawn(usual)
     inches = [each.get_window_extent().width / each.figure.dpi for each in (axes, usual)]
     assert inches[0] > 0.9 * inches[1]  # the legend has its own room
+
+
+@pytest.mark.parametrize(("room", "trials"), [(True, 0), (False, 0), (False, 5)])
+def test_a_legend_never_covers_what_is_drawn(room, trials):
+    dataset = made({"alpha0": 6, "alpha": 40}, trials=trials)
+    falling, waves = 1.0 / dataset.alpha, np.sin(dataset.alpha * dataset.alpha0)  # waves leave no corner free
+    dataset["test_error"] = 1e-3 * dataset.test_error + (falling if room else waves)
+    axes = gs.plot(dataset)
+    drawn(axes)
+    beside = axes.figure.legends
+    assert bool(beside) == (not room)
+    box = (axes.get_legend() if room else beside[0]).get_window_extent()
+    for line in axes.get_lines():
+        assert not line.get_path().transformed(line.get_transform()).intersects_bbox(box, filled=False)
+    ax = Figure().add_subplot()  # a user's own, whose size stays
+    gs.plot(dataset, ax=ax)
+    drawn(ax)
+    assert (ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1) == (not room)
+
+
+def test_what_does_not_depend_on_x_is_a_level_line():
+    axes = gs.plot(gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0, 2.0], gamma=1.0), "sin"), y=["upper", "linear"])
+    assert [len(line.get_xdata()) for line in axes.get_lines()] == [3, 3]
+    assert set(axes.get_lines()[1].get_ydata()) == {gs.linear_error("sin")}
 
 
 def test_what_is_not_a_dataset_is_refused_by_its_kind():

@@ -33,6 +33,8 @@ from .helpers import (
     write_toml,
 )
 
+pytestmark = pytest.mark.posix  # a process that kills itself, or is interrupted
+
 KILLS, MOST = 20, 25  # and how many units a run may do before it is killed: there must be some left
 
 

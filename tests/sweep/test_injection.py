@@ -63,7 +63,7 @@ def test_an_executor_of_one_s_own_does_the_jobs(tmp_path, whole):
 
 
 def test_an_executor_of_concurrent_futures_stays_open(tmp_path, whole):
-    with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         run_sweep(SWEEP, tmp_path / "s.sqlite", executor=pool)
         assert pool.submit(abs, -1).result() == 1
     assert_same_results(SWEEP, tmp_path / "s.sqlite", whole)

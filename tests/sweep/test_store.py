@@ -160,6 +160,7 @@ def anybody() -> Iterator[None]:
             os.seteuid(0)
 
 
+@pytest.mark.posix
 def test_a_killed_store_where_nothing_can_be_written_says_what_to_do(tmp_path, whole):
     path = tmp_path / "s.sqlite"
     path.write_bytes(whole.read_bytes())
@@ -180,6 +181,7 @@ def test_a_killed_store_where_nothing_can_be_written_says_what_to_do(tmp_path, w
         assert results(SWEEP, folder / "s.sqlite").simulation.identical(results(SWEEP, whole).simulation)
 
 
+@pytest.mark.posix
 def test_a_link_laid_in_place_of_the_lock_is_not_written_through(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("precious")
@@ -212,6 +214,7 @@ def test_a_full_disk_stops_cleanly_and_the_sweep_goes_on_when_there_is_room(tmp_
     assert_nothing_twice(SWEEP, path)
 
 
+@pytest.mark.posix
 def test_a_half_written_job_is_not_there(tmp_path, whole):
     """A process that dies between the first statement of a transaction and its last."""
     path = tmp_path / "s.sqlite"

@@ -52,7 +52,7 @@ def predict(
     layer: Layer = _NO_LAYER,
     output: Picture = _NO_PICTURE,
 ) -> int:
-    """Exact test and training error, for many dimensions (or d of them).
+    """Exact test and training error, in the limit of many inputs or corrected for d.
 
     Every RANGE is a number, start:stop:count, start:stop:count:log, a comma
     list of these, or inf. Several ranges make a grid.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import GiantstepError
+from ..system import cores
 from .settings import FieldError, Settings
 from .views import VIEWS
 from .workers import KINDS, Worker, Workers, sentence
@@ -39,9 +39,8 @@ class Gone(Exception):
 class Jobs:
     """Has views computed, and remembers their answers."""
 
-    def __init__(self, cores: int | None = None):
-        cores = cores or os.cpu_count() or 1
-        turns = {"quick": max(2, cores // 2), "late": 2, "heavy": 2, "simulation": 1}
+    def __init__(self, processors: int | None = None):
+        turns = {"quick": max(2, (processors or cores()) // 2), "late": 2, "heavy": 2, "simulation": 1}
         self._slots = {lane: threading.BoundedSemaphore(count) for lane, count in turns.items()}
         self._answers: OrderedDict[Key, list[str]] = OrderedDict()
         self._lock = threading.Lock()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import secrets
-import select
+import selectors
 import socket
 import sys
 from collections.abc import Iterator
@@ -25,6 +25,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..errors import ParameterError
+from ..system import ports_can_be_taken_over
 from . import plotly
 from .browser import opened
 from .jobs import Gone, Jobs, Refused
@@ -61,6 +62,7 @@ class Explorer(ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 32
+    allow_reuse_address = not ports_can_be_taken_over()
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -207,10 +209,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _wanted(self) -> bool:
         """Whether the visitor is still connected: a browser that has lost interest closes."""
-        silence = select.poll()
-        silence.register(self.connection, select.POLLIN)
         try:
-            return not silence.poll(0) or self.connection.recv(1, socket.MSG_PEEK) != b""
+            with selectors.DefaultSelector() as heard:
+                heard.register(self.connection, selectors.EVENT_READ)
+                return not heard.select(0) or self.connection.recv(1, socket.MSG_PEEK) != b""
         except OSError:
             return False
 

@@ -1,14 +1,11 @@
 """Warm processes that answer one question after another; each is ended only when nobody wants its answer any more.
 
-They are forked, in milliseconds, from a small server that has the library loaded.
+Where the system allows it they are forked, in milliseconds, from a small server that has the library loaded.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
 import sys
 import threading
 import time
@@ -20,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import ExpressionError, GiantstepError
+from ..system import preloading_context, shield_children_from_interrupts, step_back
 from .blame import blamed
 from .settings import Settings
 from .views import VIEWS
@@ -82,8 +80,7 @@ class Workers:
     """All processes: those that wait, by kind, and those at work."""
 
     def __init__(self) -> None:
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["giantstep.explorer.preload"])
+        self._context = preloading_context("giantstep.explorer.preload")
         self._idle: dict[str, list[Worker]] = {"quick": [], "patient": []}
         self.busy: set[Worker] = set()
         self._lock = threading.Lock()
@@ -125,8 +122,7 @@ class Workers:
             worker.process.kill()
 
     def _warm_up(self) -> None:
-        # what is started here inherits it: a Ctrl-C in the terminal is for us alone, who end the others quietly
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        shield_children_from_interrupts()  # a Ctrl-C in the terminal is for us alone, who end the others quietly
         try:
             for kind, count in _WARM.items():
                 for _ in range(count):
@@ -192,13 +188,14 @@ def _live(kind: str, pipe: Connection) -> None:
     """The life of a process."""
     from ..simulation.draw import draw_threads
     from ..simulation.schedule import cap_threads, end_with_parent
+    from . import preload as preload  # there already where processes are forked
 
     if kind == "simulation":
         cap_threads(draw_threads())
     else:  # one thread, as `preload` has arranged
         end_with_parent()
     if kind != "quick":
-        os.nice(_POLITE)
+        step_back(_POLITE)
     while True:
         try:
             view, settings, coarse = pipe.recv()

@@ -32,8 +32,10 @@ NAMES = (
     "outlier",
     "several-steps",
     "trajectories",
+    "two-directions",
+    "staircase",
 )
-"""In the order of their numbers, 1 to 13; from the ninth on they are not in the paper."""
+"""In the order of their numbers, 1 to 15; from the ninth on they are not in the paper."""
 
 
 @dataclass(frozen=True)

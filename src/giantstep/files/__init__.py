@@ -26,12 +26,30 @@ __all__ = ["check_dataset_path", "check_place", "load", "replacing", "save", "wr
 
 
 def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a Dataset to `path`, whole or not at all; its ending decides the form. What was there is replaced.
+    """Write a Dataset to a file, whole or not at all. What was there is replaced.
 
-    ``.nc``    netCDF 4: everything, compact; opens in xarray, Julia, Matlab, ...
-    ``.json``  everything, as text
-    ``.csv``   one row per grid point, for spreadsheets and the like; the attributes are left out
+    ============  ===========================================================================
+    ``.nc``       netCDF 4: everything, compact; opens in xarray, Julia, Matlab, ...
+    ``.json``     everything, as text
+    ``.csv``      one row per grid point, for spreadsheets and the like, without attributes
     ``.parquet``  the same rows, for pandas, polars and the like (needs pyarrow)
+    ============  ===========================================================================
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        From any function of giantstep.
+    path : str or path
+        Where to; its ending decides the form.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> curve = gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=[1, 2], lam=0.1)
+    >>> with TemporaryDirectory() as folder:
+    ...     gs.save(curve, f"{folder}/curve.nc")
+    ...     gs.load(f"{folder}/curve.nc").identical(curve)
+    True
     """
     ending = _ending(path, _WRITERS, "saved")
     with replacing(path) as temporary:
@@ -42,7 +60,25 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> xr.Dataset:
-    """The Dataset that `save` wrote to a ``.nc`` or ``.json`` file; ParameterError if it is not what was written."""
+    """The Dataset that `save` wrote to a ``.nc`` or ``.json`` file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. One that is not what `save` has written, down to its checksum, is a `ParameterError`.
+
+    Returns
+    -------
+    xarray.Dataset
+        As it was, attributes included.
+
+    Examples
+    --------
+    >>> gs.load("no such file.nc")
+    Traceback (most recent call last):
+        ...
+    giantstep.errors.ParameterError: path = 'no such file.nc' does not exist; check its spelling
+    """
     if (table := Path(path).suffix.lower()) in (".csv", ".parquet"):
         raise ParameterError(
             f"path = {str(path)!r}: a {table} file keeps the numbers but not the labels of a Dataset;"

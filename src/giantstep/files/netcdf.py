@@ -33,8 +33,7 @@ def save_netcdf(dataset: xr.Dataset, path: Path) -> None:
     buffer = io.BytesIO()
     with h5netcdf.File(buffer, "w") as file:
         dataset.assign_attrs({_SAYS: _WORDS}).dump_to_store(H5NetCDFStore(file))  # type: ignore[arg-type]
-    data = buffer.getbuffer()
-    with path.open("wb") as out:
+    with buffer.getbuffer() as data, path.open("wb") as out:  # given back also when the disk is full
         out.write(data)
         out.write(_MARK + hashlib.sha256(data).hexdigest().encode() + b"\n")
 

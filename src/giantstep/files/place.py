@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import ParameterError
+
+_LEFT_BEHIND = 3600.0  # seconds without a word: far longer than a file takes to be written
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
@@ -36,17 +38,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary neighbour of `path` to write to, which takes its place if all goes well and vanishes if not.
 
     The new file has the permissions of the one it replaces. It is on the disk before it takes that one's place, so
-    that not even a power cut leaves half a file. What a killed process left behind goes with the next save.
+    that not even a power cut leaves half a file. What a killed process left behind goes with a later save.
     """
     final = check_place(path)
     try:
         _remove_leftovers(final)
-        temporary, descriptor = _created(final)
+        temporary = _created(final)
     except OSError as error:
         raise _refusal(path, error) from error
     try:
         yield temporary
-        os.fsync(descriptor)
+        with open(temporary, "rb+") as written:
+            os.fsync(written.fileno())
         os.replace(temporary, final)
         _sync_folder(final.parent)
     except OSError as error:
@@ -54,39 +57,28 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
-        os.close(descriptor)
 
 
-def _created(final: Path) -> tuple[Path, int]:
-    """A new file beside `final`, locked for as long as its descriptor is open.
+def _created(final: Path) -> Path:
+    """A new file beside `final`.
 
     Its name cannot be foreseen, and it is never one that is there already, a link that somebody has laid included.
     """
     temporary = final.parent / f"{_prefix(final)}{secrets.token_hex(8)}{final.suffix}"
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with suppress(FileNotFoundError):
-            os.fchmod(descriptor, stat.S_IMODE(os.stat(final).st_mode))
-    except OSError:
-        os.close(descriptor)
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary, descriptor
+    with open(temporary, "xb") as new, suppress(FileNotFoundError):
+        mode = stat.S_IMODE(os.stat(final).st_mode)
+        os.chmod(new.fileno() if os.chmod in os.supports_fd else temporary, mode)
+    return temporary
 
 
 def _remove_leftovers(final: Path) -> None:
-    """Temporary files of processes that were killed: nobody holds their lock any more."""
+    """Temporary files of processes that were killed: nobody has written to them for long."""
     for name in os.listdir(final.parent):
         if not (name.startswith(_prefix(final)) and name.endswith(final.suffix)):
             continue
         with suppress(OSError):  # somebody else's, or gone by now
-            descriptor = os.open(final.parent / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time.time() - os.lstat(final.parent / name).st_mtime > _LEFT_BEHIND:
                 os.unlink(final.parent / name)
-            finally:
-                os.close(descriptor)
 
 
 def _prefix(final: Path) -> str:

@@ -2,6 +2,6 @@
 
 from .catalogue import as_function, catalogue
 from .function import Function
-from .joint import Joint, target_function
+from .joint import Joint, as_hyperplanes, target_function
 
-__all__ = ["Function", "Joint", "as_function", "catalogue", "target_function"]
+__all__ = ["Function", "Joint", "as_function", "as_hyperplanes", "catalogue", "target_function"]

@@ -121,7 +121,7 @@ def target_function(given: Any, directions: int = 1, kinks: Iterable[Any] = ()) 
     A text speaks for itself; "committee", "parity" and "staircase" have `directions` = 2 unless told otherwise. A
     callable has as many directions as arguments.
     """
-    kinks = _hashable(kinks)
+    kinks = as_hyperplanes(kinks)
     if isinstance(given, Joint):
         return given
     if isinstance(given, str):
@@ -176,7 +176,7 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
     return JointFormula(tree, compact(text), count, kinks)
 
 
-def _hashable(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
+def as_hyperplanes(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
     try:
         return tuple((tuple(map(float, np.ravel(normal))), float(offset)) for normal, offset in kinks)
     except (TypeError, ValueError):
@@ -186,7 +186,7 @@ def _hashable(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
 
 
 def _checked_kinks(kinks: Iterable[Any], directions: int) -> tuple[Hyperplane, ...]:
-    planes = _hashable(kinks)
+    planes = as_hyperplanes(kinks)
     for normal, offset in planes:
         if len(normal) != directions or not np.any(normal) or not np.isfinite([*normal, offset]).all():
             raise ParameterError(
@@ -237,7 +237,8 @@ def _check(f: Joint) -> None:
     for j in range(f.directions):
         moved = z.copy()
         moved[j] = rng.normal(size=_TRIALS)
-        if np.abs(np.asarray(f(*moved)) - values).max() <= 1e-13 * max(1.0, np.abs(values).max()):
+        other = np.asarray(f(*moved))
+        if not np.any(np.abs(other - values) > 1e-13 * (1.0 + np.abs(values) + np.abs(other))):
             raise ParameterError(
                 f"target {f.name!r} does not depend on direction {j + 1}; leave that direction out"
             )

@@ -40,9 +40,23 @@ def coefficients(model: SpikedRF, kappa: Parameter) -> xr.Dataset:
     The fitted function is a combination of μ0(κ), κμ1(κ) and μ1(κ) times the rest of the target: these
     curves are the vocabulary of a spiked layer. Without a spike they are constants.
 
-    Returns a Dataset with `mu0`, `mu1`, `mu2`, `dmu0` (∂μ0/∂c, which matters when row norms fluctuate) and
-    `quadrature_error` (relative to √E σ²) over `kappa`, the dimensions of the model's `r` and `c`, and
-    `letter` if there are several. A letter's spike is r times its value.
+    Parameters
+    ----------
+    model : SpikedRF
+        The first layer; that of a Network is `net.equivalent(target)`. A letter's spike is r times its value.
+    kappa : number or grid
+        Where to evaluate them.
+
+    Returns
+    -------
+    xarray.Dataset
+        `mu0`, `mu1`, `mu2`, `dmu0` (∂μ0/∂c, which matters when row norms fluctuate) and `quadrature_error` (relative to
+        √E σ²) over `kappa`, the dimensions of the model's `r` and `c`, and `letter` if there are several.
+
+    Examples
+    --------
+    >>> gs.coefficients(gs.SpikedRF("relu", r=1, gamma=1), kappa=[-1, 0, 1]).mu0.values.round(4)
+    array([0.0833, 0.3989, 1.0833])
     """
     if not isinstance(model, SpikedRF):
         raise ParameterError(

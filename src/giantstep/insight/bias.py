@@ -38,8 +38,32 @@ def trained_bias(
 ) -> xr.Dataset:
     """The bias that minimises the training objective, per sample, (1/n) Σ loss + (λ/2n)|a|² as d → ∞.
 
-    Returns a Dataset over the local minima, best first (dimension `minimum`): `bias`, `objective`, `test_error`,
-    `train_loss`; and the scan that found them (`scanned_bias`, `scanned_objective`).
+    Parameters
+    ----------
+    model : SpikedRF
+        The first layer, whose neurons all get the same bias.
+    target : Target, str or callable
+        What is to be learned.
+    alpha, lam : float
+        Samples for the readout divided by d, and ridge penalty.
+    loss : str
+        Of the readout.
+    reach : float
+        Biases are looked for from -`reach` to `reach`.
+    d : float, optional
+        Input dimension, for a finite-size correction.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over the local minima, best first (dimension `minimum`): `bias`, `objective`, `test_error`, `train_loss`; and
+        the scan that found them (`scanned_bias`, `scanned_objective`).
+
+    Examples
+    --------
+    >>> found = gs.trained_bias(gs.SpikedRF("relu", r=1, gamma=1), "sin", alpha=1, lam=0.1)
+    >>> found.bias.values.round(2), found.test_error.values.round(4)
+    (array([3.5]), array([0.2771]))
     """
     import xarray as xr
 

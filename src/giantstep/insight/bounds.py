@@ -66,11 +66,29 @@ def bounds(
     with :math:`t_{1,j} = E_y[y_j T]`. Letters and biases add their own μ0, μ1 to the spans, the exact bulk of a
     Network adds ∂μ0/∂c. Where γ < 1 the lower bound may exceed the linear error.
 
-    over="eta" optimises each bound over the learning rate of a Network (whose own `eta` is then ignored):
-    `eta_upper`, `eta_lower`, `eta_lower_beta` are where, and a bound of zero means that the target can be
-    learned perfectly. Learning rates are searched over spikes r from 0.01 to 30.
+    Parameters
+    ----------
+    model : Network, SpikedRF or TwoSpikes
+        The first layer.
+    target : Target, str or callable
+        What is to be learned.
+    over : {"eta"}, optional
+        Optimise each bound over the learning rate of a Network, whose own `eta` is then ignored. `eta_upper`,
+        `eta_lower`, `eta_lower_beta` are the best ones; a bound of zero means that the target can be learned
+        perfectly. Learning rates are searched over spikes r from 0.01 to 30.
+    bulk : {"exact", "isotropic", "orthogonal"}, optional
+        As in `predict`.
 
-    Returns a Dataset on the grid of the model's parameters and the noise.
+    Returns
+    -------
+    xarray.Dataset
+        The bounds, on the grid of the model's parameters and the noise.
+
+    Examples
+    --------
+    >>> found = gs.bounds(gs.Network("tanh", eta=1, alpha0=2), "sin")
+    >>> float(found.lower.round(4)), float(found.upper.round(4)), float(found.linear.round(4))
+    (0.0398, 0.1956, 0.0645)
     """
     target = checked_target(target)
     if over is not None:

@@ -54,10 +54,26 @@ def learned_function(
     summed over letters (with a ζ for each direction, where the letters' spikes span several). A network without
     a step (eta = 0 or alpha0 = 0) is the random features model, whose learned function is linear.
 
-    Parameters are those of `predict`; `x` is a number or a 1-D array. For a target of several directions it may be a
-    tuple of them, (z1, z2) say, which open the dimensions `x1`, `x2`: the learned function of these projections,
-    averaged over the others. Returns `predict`'s Dataset with the variables `learned` (over `x` and the grid) and
-    `truth`, the target at `x`, averaged in the same way.
+    Parameters
+    ----------
+    model, target, alpha, lam, loss, bulk, d
+        As in `predict`.
+    x : number, 1-D array, or tuple of them
+        Where to evaluate it. For a target of several directions a tuple, (z1, z2) say, opens the dimensions `x1`, `x2`:
+        the learned function of these projections, averaged over the others.
+
+    Returns
+    -------
+    xarray.Dataset
+        That of `predict` with two more variables: `learned`, over `x` and the grid, and `truth`, the target at `x`,
+        averaged in the same way.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> curve = gs.learned_function(net, "sin", x=[1, 2], alpha=2, lam=0.1)
+    >>> curve.learned.values.round(3), curve.truth.values.round(3)
+    (array([0.53, 1.  ]), array([0.841, 0.909]))
     """
 
     target = as_target(target)
@@ -98,11 +114,30 @@ def bound_functions(
 ) -> xr.Dataset:
     """The functions that attain the bounds, as functions of the target's projection x (the paper's figure).
 
-    `upper` is the best multiple of μ0, what an infinite penalty learns; `lower` the best function that the
-    first layer allows at all. For γ = 1 they are functions of κ = x; for γ < 1 averages given x, as in
-    `learned_function`. Their coefficients come along: `m_upper`, and `m`, `zeta`, `psi` (and `chi`) of the
-    lower one, the order parameters of that ideal readout. With several letters they are those of the groups
-    of neurons that differ: equal letters, and for odd activations opposite ones, are one group.
+    Parameters
+    ----------
+    model : Network, SpikedRF or TwoSpikes
+        The first layer.
+    target : Target, str or callable
+        What is to be learned.
+    x : number or 1-D array
+        Where to evaluate them.
+    bulk : {"exact", "isotropic", "orthogonal"}, optional
+        As in `predict`.
+
+    Returns
+    -------
+    xarray.Dataset
+        `upper` is the best multiple of μ0, which an infinite penalty learns; `lower` the best function that the first
+        layer allows at all. For γ = 1 they are functions of κ = x; for γ < 1 averages given x, as in
+        `learned_function`. `m_upper`, and `m`, `zeta`, `psi` (and `chi`), are the coefficients of that ideal readout.
+        With several letters they are those of the groups of neurons that differ: equal letters, and for odd
+        activations opposite ones, are one group.
+
+    Examples
+    --------
+    >>> gs.bound_functions(gs.Network("tanh", eta=1, alpha0=2), "sin", x=[0, 1, 2]).lower.values.round(3)
+    array([0.   , 0.684, 1.147])
     """
     import xarray as xr
 

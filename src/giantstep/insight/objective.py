@@ -143,6 +143,7 @@ class Objective:
         layer = Moved(*(part.astype(complex) for part in (frame.b[..., 0], made.layer.c, frame.gamma[:, 0])))
         features, label = problem.table(np.array([0]), points).at(1)
         rules = (features, label, problem.bulks(np.array([0]))[0])
+        assert isinstance(problem.labels, OneDirection)  # others are not differentiable
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return error_and_gradient(
                 problem.activation, problem.labels.function, problem.biases, layer, rules, setting

@@ -54,21 +54,31 @@ def spectrum(
 
     A continuous bulk, possibly a mass at zero, and eigenvalues outside: spikes of order d that carry the
     features' mean (one per letter; none if the mean vanishes), and outliers of order one, above the bulk or
-    inside its gaps. ``kernel=True`` describes the conjugate kernel :math:`\Psi\Psi^\top/p` (n × n) instead,
-    which has the same eigenvalues apart from zeros; ``normalise="n"`` divides by n instead of p.
+    inside its gaps.
 
     Parameters
     ----------
-    target
+    model : Network or SpikedRF
+        The first layer.
+    target : Target, str or callable, optional
         Needed by a Network, whose first layer it shapes.
-    d
-        Input dimension, for the spikes' positions (`spike`); without it there is `spike_per_d` alone. Also
-        lets outliers know that the all-ones modes are not infinitely stiff.
-    bulk
+    alpha : number or grid
+        Samples, divided by d.
+    d : number or grid, optional
+        Input dimension. With it the positions of the spikes are known (`spike`, otherwise `spike_per_d` alone), and
+        outliers are corrected for the spikes' finite size.
+    kernel : bool
+        Describe the conjugate kernel :math:`\Psi\Psi^\top/p` (n × n) instead, which has the same eigenvalues apart from
+        zeros.
+    normalise : {"p", "n"}
+        What the product is divided by.
+    bulk : {"exact", "isotropic"}, optional
         "isotropic" (spiked random features, the paper's model of a network) or "exact", the default for a
         Network with an odd activation and one letter, and not available for others.
-    points
+    points : int
         Nodes per interval of the support.
+    progress : callable, optional
+        Called with the share of the work done, from 0 to 1.
 
     Returns
     -------
@@ -79,6 +89,12 @@ def spectrum(
         and zeros, in closed form; `spike_per_d`, `spike` along `mode`; `outlier`. Dimensions whose lengths
         differ over a grid are padded with NaN. Where inputs far along the spike make tails, edges are where
         less than 1e-11 of the mass remains per unit of ln x.
+
+    Examples
+    --------
+    >>> found = gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=2)
+    >>> found.edge.values.round(3)
+    array([[0.014, 3.034]])
     """
     if normalise not in ("p", "n"):
         raise ParameterError(f"normalise = {normalise!r} is unknown; use 'p' or 'n'")

@@ -47,15 +47,15 @@ def tune(
 ) -> xr.Dataset:
     """Hyperparameters that minimise the test error of the square loss, for every point of a grid.
 
-    ========================================================  =============================================
-    ``tune(net, y, alpha=2)``                                 the best ridge penalty
-    ``tune(net, y, alpha=2, over=("eta", "lam"))``            learning rate and penalty together
-    ``tune(net, y, budget=3, over=("eta", "lam", "split"))``  how to divide 3d samples between step and
-                                                              readout: alpha0 = split·budget,
-                                                              alpha = (1 - split)·budget
-    ``tune(net, y, budget=6, over=("eta", "lam", "split",     and between how many steps: alpha0 =
-    "steps"))``                                               split·budget/steps for each
-    ========================================================  =============================================
+    ==============================================================  ==========================================
+    ``tune(net, y, alpha=2)``                                       the best ridge penalty
+    ``tune(net, y, alpha=2, over=("eta", "lam"))``                  learning rate and penalty together
+    ``tune(net, y, budget=3, over=("eta", "lam", "split"))``        how to divide 3d samples between step and
+                                                                    readout: alpha0 = split·budget,
+                                                                    alpha = (1 - split)·budget
+    ``tune(..., budget=6, over=("eta", "lam", "split", "steps"))``  and between how many steps: alpha0 =
+                                                                    split·budget/steps for each
+    ==============================================================  ==========================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
     minima are then polished by a quasi-Newton method, within the scanned ranges. Its derivatives are exact (implicit
@@ -64,14 +64,25 @@ def tune(
 
     Parameters
     ----------
-    alpha, budget
-        Samples per dimension for the readout; or for both stages together, if `over` has "split".
-    over
-        Any of "lam", "eta", "split", "steps". What is optimised replaces the model's own value; `lam` is needed if
-        it is not optimised.
-    scan
+    model : Network or SpikedRF
+        The first layer.
+    target : Target, str or callable
+        What is to be learned.
+    alpha : number or grid, optional
+        Samples for the readout, divided by d.
+    budget : number or grid, optional
+        In place of `alpha`, if `over` has "split": samples for both stages together, divided by d.
+    lam : number or grid, optional
+        Ridge penalty, if it is not optimised.
+    bulk, d
+        As in `predict`.
+    over : str or sequence of str
+        Any of "lam", "eta", "split", "steps". What is optimised replaces the model's own value.
+    scan : dict, optional
         Values to scan instead of the default ones, such as ``{"lam": np.geomspace(1e-3, 10, 30)}``. The first
         and last are the ends of the search.
+    progress : callable, optional
+        Called with the share of the work done, from 0 to 1.
 
     Returns
     -------
@@ -81,6 +92,12 @@ def tune(
         of all other parameters; `slope`, the largest derivative of ln error with respect to the logarithm of a
         parameter that is not at an end of its range; `at_end`, whether one is: look
         further there; and `landscape`, the scanned error, with the scanned values as coordinates.
+
+    Examples
+    --------
+    >>> best = gs.tune(gs.Network("tanh", eta=1, alpha0=2), "sin", alpha=2)
+    >>> float(best.best_lam.round(2)), float(best.best_error.round(4))
+    (0.18, 0.1309)
     """
     target, over = as_target(target), (over,) if isinstance(over, str) else tuple(over)
     _check(model, over, alpha, budget, lam)

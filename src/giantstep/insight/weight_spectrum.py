@@ -70,10 +70,32 @@ def weight_spectrum(
     and the overlap with θ is γ times the last. For the exact bulk s² = T + c + βĉ, ĉ being the rows' variance
     along v, up to terms of order 1/T: a large spike.
 
-    Returns `density` at `eigenvalue` along `point` with quadrature `weight`, `edge` along (`interval`,
-    `side`), `mass_at_zero`, `mass`, `moment1`, `moment2` of the bulk; `spike_per_d` = T/d; with `d`
-    also `outlier` (the edge, below the threshold), `overlap_neurons`, `overlap_spike`, `overlap_target`
-    (squared cosines), and `threshold`, the r at which the spike leaves the bulk.
+    Parameters
+    ----------
+    model : Network or SpikedRF
+        The first layer.
+    target : Target, str or callable, optional
+        Needed by a Network, whose first layer it shapes.
+    d : number or grid, optional
+        Input dimension, on which the spike's position depends.
+    bulk : {"exact", "isotropic"}, optional
+        As in `spectrum`.
+    points : int
+        Nodes per interval of the support.
+
+    Returns
+    -------
+    xarray.Dataset
+        `density` at `eigenvalue` along `point` with quadrature `weight`, `edge` along (`interval`, `side`),
+        `mass_at_zero`, `mass`, `moment1`, `moment2` of the bulk; `spike_per_d` = T/d; with `d` also `outlier` (the
+        edge, below the threshold), `overlap_neurons`, `overlap_spike`, `overlap_target` (squared cosines), and
+        `threshold`, the r at which the spike leaves the bulk.
+
+    Examples
+    --------
+    >>> found = gs.weight_spectrum(gs.SpikedRF("tanh", r=0.1, gamma=0.9), d=1000)
+    >>> found.edge.values.round(3), float(found.outlier.round(3))
+    (array([[0., 4.]]), 12.1)
     """
     if model.takes_steps and target is None:
         raise ParameterError(

@@ -19,11 +19,31 @@ class Score(NamedTuple):
 
 
 class Loss:
-    """A convex loss of one's own: `value(y, z)` and `derivative(y, z)` (in z), both element by element.
+    """A convex loss of your own, for `predict(..., loss=)` and `simulate(..., loss=)`.
 
-    `second_derivative` makes it faster and more exact; without it slopes come from differences. `kinks` are
-    the places where the derivative or its slope jumps, in y - z for a function of that difference and in y·z
-    otherwise: averages are split there, and lose accuracy at those not named. Convexity is checked on a grid.
+    Parameters
+    ----------
+    value, derivative : callable
+        ℓ(y, z) and its derivative in z, element by element, y being the label and z the network's output. Whether ℓ is
+        convex, and the derivative its own, is checked on a grid.
+    second_derivative : callable, optional
+        Of ℓ, in z. With it, answers are more exact and come faster; without it, slopes are differences.
+    kinks : iterable of float, optional
+        Where the derivative or its slope jumps: in y - z for a loss of that difference, in y·z otherwise. Averages are
+        split there, and lose accuracy at those that are not named.
+    name : str, optional
+        For messages and captions.
+
+    Examples
+    --------
+    >>> loss = gs.Loss(
+    ...     lambda y, z: 0.5 * (y - z) ** 2 + 0.1 * (y - z) ** 4,
+    ...     lambda y, z: (z - y) + 0.4 * (z - y) ** 3,
+    ...     lambda y, z: 1 + 1.2 * (z - y) ** 2,
+    ...     name="quartic",
+    ... )
+    >>> loss.value(1.0, 0.0)
+    0.6
     """
 
     name: str
@@ -107,6 +127,11 @@ class Loss:
     def spec(self) -> str:
         """Text from which `as_loss` makes this loss again; one's own has none."""
         raise ParameterError(f"loss {self.name!r} is made of Python callables and cannot be written as text")
+
+    def __dir__(self) -> list[str]:
+        """What tab completion offers: what a user has given, not what solvers ask."""
+        offered = ("value", "derivative", "kinks", "name")
+        return [name for name in super().__dir__() if name in offered or name.startswith("__")]
 
     def __repr__(self) -> str:
         return f"<Loss {self.name}>"

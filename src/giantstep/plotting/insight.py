@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from . import style
+from .legend import legend
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -66,23 +67,21 @@ def draw_spectrum(dataset: xr.Dataset, eigenvalues: np.ndarray | None = None) ->
         )  # a density may diverge at a hard edge
         axes.set_xlabel("eigenvalue")
         axes.set_ylabel("density")
-        handles, labels = axes.get_legend_handles_labels()
-        unique = dict(zip(labels, handles, strict=True))
-        axes.legend(unique.values(), unique.keys())
+        legend(axes)
     return figure
 
 
 def draw_learned(dataset: xr.Dataset, x: str | None) -> Figure:
     """Learned functions, one curve for each setting, over the target."""
-    from .plot import plot
+    from .plot import drawing_of, drawn
 
-    axes = plot(dataset, x or "x", "learned")
+    axes = drawn(drawing_of(dataset, x or "x", "learned", None))
     with style.styled():
         truth = dataset["truth"].sortby("x")
         axes.plot(
             truth["x"].values, truth.values, color="0.6", lw=3.0, zorder=0, label=r"target $\sigma_\star$"
         )
-        axes.legend()
+        legend(axes)
     return axes.figure  # type: ignore[return-value]
 
 
@@ -122,5 +121,5 @@ def draw_landscape(dataset: xr.Dataset) -> Figure:
         axes.set_xlabel(style.axis_label(error[over[0]]))
         if over[0] != "split":
             axes.set_xscale("log")
-        axes.legend()
+        legend(axes)
     return figure

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from . import style
+from .legend import legend
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 _PREFERRED = ("alpha", "lam", "alpha0", "eta", "beta", "kappa")  # for x, among dimensions of equal length
 _NOT_CURVES = ("trial", "part")
 _MOST_CURVES = 40
-_WITHIN, _TALLEST = 8, 20  # curves up to which the legend is inside the axes, and entries in a column outside
-_COLUMN = 0.55, 0.075  # inches that a column of the legend takes, and more for each character
 
 
 class Curve(NamedTuple):
@@ -97,14 +96,36 @@ def plot(
     from `coefficients`  μ0, μ1 and μ2 against κ
     ===================  ==================================================================================
 
-    `x` is the longest dimension unless named; `y` is "test_error" (for coefficients, all of them); several
-    names share one picture. `theory` adds lines from another Dataset, so that points lie on smooth curves.
-    A notebook shows what is returned: matplotlib's Axes, whose `figure`, which belongs to no window, is written by
-    `figure.savefig(...)`; with `interactive=True` a Plotly Figure, written by `write_html(...)` (it needs plotly, the
-    extra `explore`).
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        From any function of giantstep.
+    x : str, optional
+        The dimension along the horizontal axis; the longest unless named.
+    y : str or sequence of str, optional
+        What to draw: "test_error", or all `coefficients`. Several names share one picture.
+    theory : xarray.Dataset, optional
+        Lines from another Dataset, so that points lie on smooth curves.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a figure of its own by default.
+    interactive : bool
+        Draw with Plotly (which the extra `explore` installs) instead of matplotlib.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or plotly.graph_objects.Figure
+        A notebook shows it. `axes.figure.savefig(...)` writes the first (its figure belongs to no window), and
+        `figure.write_html(...)` the second.
+
+    Examples
+    --------
+    >>> curve = gs.predict(gs.Network("tanh", eta=1, alpha0=2), "sin", alpha=np.linspace(0.5, 3, 20), lam=0.1)
+    >>> axes = gs.plot(curve)
+    >>> len(axes.lines)
+    1
     """
     _check_dataset(dataset)
-    drawing = _drawing(dataset, x, y, theory)
+    drawing = drawing_of(dataset, x, y, theory)
     if interactive:
         if ax is not None:
             raise ParameterError(
@@ -114,6 +135,15 @@ def plot(
 
         return figure(drawing)
     with style.styled():
+        axes = drawn(drawing, ax)
+        if len(drawing.curves) > 1:
+            legend(axes, ours=ax is None)
+    return axes
+
+
+def drawn(drawing: Drawing, ax: Axes | None = None) -> Axes:
+    """The curves and what their axes say, without a legend."""
+    with style.styled():
         axes, below = _axes(ax, drawing.compared)
         count = len(drawing.curves)
         for index, (curve, line) in enumerate(zip(drawing.curves, drawing.lines, strict=True)):
@@ -121,12 +151,10 @@ def plot(
             if below is not None:
                 _draw_residuals(below, curve, drawing.x, style.look(index, count))
         _decorate(axes, below, drawing)
-        if count > 1:
-            _legend(axes, [curve.label for curve in drawing.curves], ours=ax is None)
     return axes
 
 
-def _drawing(
+def drawing_of(
     dataset: xr.Dataset, x: str | None, y: str | Sequence[str] | None, theory: xr.Dataset | None
 ) -> Drawing:
     names = _quantities(dataset, y)
@@ -186,6 +214,8 @@ def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
 def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
     for name in names:
         values = dataset[name]
+        if x not in values.dims and x in dataset.coords:  # the same everywhere: a level line
+            values = values.expand_dims({x: dataset[x].values})
         others = [str(dim) for dim in values.dims if dim not in (x, *_NOT_CURVES)]
         for index in product(*(range(values.sizes[dim]) for dim in others)):
             chosen = values.isel(dict(zip(others, index, strict=True)))
@@ -277,17 +307,3 @@ def _decorate(axes: Axes, below: Axes | None, drawing: Drawing) -> None:
         reach = max(3.3, 1.1 * max(abs(edge) for edge in below.get_ylim()))
         below.set_ylim(-reach, reach)
         below.grid(visible=False)
-
-
-def _legend(axes: Axes, labels: list[str], ours: bool) -> None:
-    """Inside the axes for a few curves; for more, in a margin that is added to a figure of ours."""
-    columns = 1 + (len(labels) - 1) // (_TALLEST if ours else _WITHIN)
-    if not ours or len(labels) <= _WITHIN:
-        axes.legend(ncols=columns)
-        return
-    figure: Any = axes.figure
-    width, height = figure.get_size_inches()
-    letters = max(len(style.bare(label)) for label in labels)
-    figure.set_size_inches(width + columns * (_COLUMN[0] + _COLUMN[1] * letters), height)
-    handles, _ = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", ncols=columns)

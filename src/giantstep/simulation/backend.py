@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
+from ..system import free_memory
 from .pools import scipy_threads_only
 
 DTYPES = ("float64", "float32")
@@ -119,11 +120,7 @@ class Backend:
 
     def free_bytes(self) -> int | None:
         """Memory that a trial may still take on this device; None where it cannot be known."""
-        try:
-            with open("/proc/meminfo") as lines:
-                return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-        except (OSError, StopIteration):
-            return None
+        return free_memory()
 
 
 class NumpyBackend(Backend):

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..system import cores
 from .backend import Backend
 
 CHUNK_ROWS = 256
@@ -114,5 +115,4 @@ def _philox(seed: int, trial: int, batch: int, kind: int, chunk: int) -> np.rand
 def draw_threads() -> int:
     """As many threads as the linear algebra may use: OMP_NUM_THREADS if set, else the process's cores."""
     limit = os.environ.get("OMP_NUM_THREADS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(int(limit), cores) if limit.isdigit() and int(limit) > 0 else cores
+    return min(int(limit), cores()) if limit.isdigit() and int(limit) > 0 else cores()

@@ -35,8 +35,31 @@ def simulate_spectrum(
 ) -> xr.Dataset:
     r"""All p eigenvalues of :math:`\Psi^\top\Psi/p`, in increasing order, n = `alpha`·d samples, for each trial.
 
-    Ψ are the features of a first layer as `simulate` draws and trains it, from the same random numbers; the
-    parameters are single numbers. Only a Network's step needs the target. Returns `eigenvalue` over (`trial`, `rank`).
+    Ψ are the features of a first layer as `simulate` draws and trains it, from the same random numbers.
+
+    Parameters
+    ----------
+    model : Network, SpikedRF or TwoSpikes
+        The first layer; its parameters are single numbers.
+    target : Target, str or callable, optional
+        Needed by a Network, whose first layer it shapes.
+    alpha : float
+        Samples, divided by d.
+    d : int
+        Input dimension.
+    trials, seed, device, dtype
+        As in `simulate`.
+
+    Returns
+    -------
+    xarray.Dataset
+        `eigenvalue` over (`trial`, `rank`).
+
+    Examples
+    --------
+    >>> found = gs.simulate_spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=2, d=50, trials=3)
+    >>> dict(found.eigenvalue.sizes)
+    {'trial': 3, 'rank': 50}
     """
     if model.takes_steps and target is None:
         raise ParameterError(

@@ -34,7 +34,7 @@ RESOLVED = 1e-8
 MOST_TERMS = 80
 """Beyond this many Hermite terms (rows nearly parallel: d of a few dozen) test samples are cheaper."""
 
-_MOST_NODES = 4e7  # beyond which samples are cheaper
+_MOST_INDICES, _MOST_NODES = 5000, 4e7  # α in the series and nodes of a rule, beyond which they are too
 _REFINEMENTS = 3
 _BLOCK = 1 << 17  # numbers in flight
 
@@ -64,11 +64,10 @@ def seen_by(groups: list[Group], activation: Function, target: Joint) -> Seen | 
     for finer in range(_REFINEMENTS):
         found = []
         for coarser in (0, 1):
-            parts = [view.seen(coarser, finer) for view in views]
-            if any(part is None for part in parts):
+            parts = [part for view in views if (part := view.seen(coarser, finer)) is not None]
+            if len(parts) < len(views):
                 return None
-            seen = [part for part in parts if part is not None]
-            found.append(Seen(seen[0].power, np.concatenate([part.overlaps for part in seen])))
+            found.append(Seen(parts[0].power, np.concatenate([part.overlaps for part in parts])))
         fine, coarse = found
         off = 2.0 * np.abs(weights.T @ (fine.overlaps - coarse.overlaps)).max()
         if abs(fine.power - coarse.power) + off <= RESOLVED * fine.power:
@@ -93,13 +92,15 @@ class _View:
             np.array([normal for normal, _ in target.kinks]).reshape(-1, target.directions) @ self.turn
         )
         self.offsets = np.array([offset for _, offset in target.kinks])
-        self.reach = joint_reach(target)
+        self.reach, self.terms = joint_reach(target), self._terms()
 
     def seen(self, coarser: int, finer: int) -> Seen | None:
-        terms = self._terms()
-        t, weights = self._rule(coarser, finer)
-        projected = None if terms is None else self._projected(t, terms, coarser, finer)
-        if terms is None or projected is None:
+        """By one rule; None where that is too much work."""
+        terms, (t, weights) = self.terms, self._rule(coarser, finer)
+        if terms > MOST_TERMS or math.comb(terms + len(self.turn) - 2, terms - 1) > _MOST_INDICES:
+            return None
+        projected = self._projected(t, terms, coarser, finer)
+        if projected is None:
             return None
         power, parts = projected
         moments = hermite_moments(self.activation, self.along, self.group.biases, self.across, t, terms)
@@ -113,17 +114,16 @@ class _View:
             overlaps += np.einsum("it,it->i", moments[degree], mix @ own)
         return Seen(float(power @ weights), overlaps)
 
-    def _terms(self) -> int | None:
-        """The first n with Σ_i |a_i| √E σ_i² |ρ_i|^n √E g² ≤ TOLERANCE·E g²; None where that takes too many."""
+    def _terms(self) -> int:
+        """The first n with Σ_i |a_i| √E σ_i² |ρ_i|^n √E g² ≤ TOLERANCE·E g²."""
         probes = np.random.default_rng(0).normal(size=(self.target.directions, 4096))
         size = math.sqrt(float((np.asarray(self.target(*probes)) ** 2).mean()))
         length = np.sqrt((self.rho**2).sum(axis=1))
         left = np.abs(self.group.weights).max(axis=1) * np.sqrt(self.group.squares)
-        for terms in range(1, MOST_TERMS + 1):
-            left = left * length
-            if left.sum() <= TOLERANCE * size:
-                return terms
-        return None
+        terms = 1
+        while (left := left * length).sum() > TOLERANCE * size and terms <= MOST_TERMS:
+            terms += 1
+        return terms
 
     def _rule(self, coarser: int, finer: int) -> tuple[np.ndarray, np.ndarray]:
         """Nodes t and weights that resolve every neuron, smoothed on the scale s_i/φ_i, cut where the target breaks."""
@@ -150,13 +150,13 @@ class _View:
             each = math.prod(x.shape[-1] for x, _ in levels)
             if each * len(t) > _MOST_NODES:
                 return None
-            values = np.asarray(self.target(*self._places(t[part], levels)))
+            values = np.asarray(self.target(*self._projections(t[part], levels)))
             power[part] = _averaged(values**2, levels, 1).reshape(-1)
             parts[..., part] = _averaged(values, levels, terms)
             start, size = start + size, max(1, _BLOCK // each)
         return power, parts
 
-    def _places(self, t: np.ndarray, levels: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+    def _projections(self, t: np.ndarray, levels: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
         """z in the user's directions on all nodes, [t, n_1, n_2, ...]."""
         sizes = [x.shape[-1] for x, _ in levels]
         shape = (len(t), *sizes)

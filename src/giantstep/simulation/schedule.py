@@ -26,6 +26,8 @@ Results = dict[int, dict[str, np.ndarray]]
 class TrialError(GiantstepError, RuntimeError):
     """A trial failed; the message says which one and how to run it again alone."""
 
+    page = "Questions that people ask"
+
 
 def attempt(task: Task) -> dict[str, np.ndarray]:
     """`run_trial`, with an error that says how to repeat the failure."""

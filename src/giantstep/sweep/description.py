@@ -14,6 +14,7 @@ from ..losses import as_loss
 from ..model import Model, Target, as_target, check_model
 from ..parameters import check_count, parameter
 from ..simulation import check
+from ..words import table
 
 if TYPE_CHECKING:
     from ..model import FunctionLike, Parameter
@@ -62,15 +63,35 @@ class Simulation:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A problem on a grid, to be predicted (`theory`), simulated (`simulation`), or both.
+    """A problem on a grid, to be predicted (`theory`), simulated (`simulation`), or both. `run_sweep` computes it.
 
-    Every number of the model, the target's noise, `alpha` and `lam` may be a 1-D list; the sweep is the product of
-    all lists. `theory` and `simulation` are `Theory(...)`, `Simulation(...)`, or dictionaries of their arguments:
+    Parameters
+    ----------
+    model : Network, SpikedRF or TwoSpikes
+        The first layer. Every number of it may be a 1-D list, as may the noise, `alpha` and `lam`; the sweep is the
+        product of all lists.
+    target : Target, str or Function
+        What is to be learned.
+    alpha, lam : number or sequence
+        Samples for the readout divided by d, and ridge penalty.
+    loss : str
+        Of the readout.
+    theory : bool, Theory or dict, optional
+        True, or arguments of `predict` beside the grid: `bulk`, `d`, `tolerance`.
+    simulation : Simulation or dict, optional
+        Arguments of `simulate` beside the grid: `d`, `trials`, `seed`, ...
 
-    >>> Sweep(Network("tanh", eta=[0.5, 1, 2], alpha0=2), "sin", alpha=np.linspace(0.2, 3, 10), lam=[0.01, 0.1],
-    ...       theory=True, simulation={"d": 500, "trials": 20})
+    Notes
+    -----
+    Results are filed under the description of the problem, so it must be plain data: functions are names or
+    expressions, not Python functions.
 
-    It must be plain data, since results are kept under what they are: functions are names or expressions.
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=[0.5, 1, 2], alpha0=2)
+    >>> sweep = gs.Sweep(net, "sin", alpha=[0.5, 1], lam=0.1, theory=True, simulation={"d": 500, "trials": 20})
+    >>> sweep.simulation.trials
+    20
     """
 
     model: Model
@@ -123,6 +144,9 @@ class Sweep:
             check.check_choices(self.model, self.simulation.features, self.loss, self.simulation.method)
             check.check_readout_parameters(self.alpha, self.lam)
             check.check_loss(self.loss, self.target, self.lam)
+
+    def _repr_html_(self) -> str:
+        return table(self)
 
     def numbers(self) -> dict[str, Any]:
         """The model's numbers and the noise, in the order of the grid's dimensions; then alpha and lam."""

@@ -5,7 +5,6 @@ The driver cannot tell them apart.
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ..errors import ParameterError
 from ..parameters import check_count
+from ..system import cores
 from ..workers import NoWorker, WorkerDied, Workers, process_pool
 from .job import Outcome, Work, perform
 from .problems import SweepError
@@ -106,11 +106,6 @@ def _check_answers(address: str) -> None:
         ) from None
     except OSError as error:
         raise SweepError(f"scheduler = {address!r} does not answer ({error}); is it running?") from None
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Here:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError
+from ..system import processor
 from .points import digest
 
 RESULTS_VERSION = 1
@@ -84,7 +85,7 @@ def machine(threads: int) -> str:
     blas = {str(library["internal_api"]) for library in _controller().info() if library["user_api"] == "blas"}
     facts = {
         "platform": platform.platform(),
-        "processor": _processor(),
+        "processor": processor(),
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -93,15 +94,6 @@ def machine(threads: int) -> str:
         "threads": threads,
     }
     return json.dumps(facts)
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            names = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-            return next(names, platform.machine())
-    except OSError:
-        return platform.machine()
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import time
@@ -10,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import lock_descriptor
+
+from ..system import NO_LINKS
 from .problems import StoreError
 
 
@@ -20,28 +22,37 @@ def only_writer(store: Path) -> Iterator[None]:
     descriptor = _taken(store, path)
     try:
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, json.dumps({"pid": os.getpid(), "since": time.strftime("%F %T")}).encode())
+        note = json.dumps({"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")})
+        os.write(descriptor, f" {note}".encode())
         yield
     finally:
-        path.unlink(missing_ok=True)  # while it is held, so that nobody's new lock is removed
+        gone = _removed(path)  # while it is held, so that nobody's new lock is removed
         os.close(descriptor)
+        if not gone:  # Windows removes nothing that is open, here or elsewhere
+            _removed(path)
 
 
 def _taken(store: Path, path: Path) -> int:
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o644)
         except OSError as error:
             raise StoreError(f"{str(store)!r} cannot be written here: {error.strerror}") from None
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            taken = lock_descriptor(descriptor, blocking=False)
+        except OSError as error:
+            os.close(descriptor)
+            raise StoreError(
+                f"{str(store)!r} cannot be written here: its file system has no locks ({error.strerror}); choose a "
+                "folder on a disk of this machine"
+            ) from None
+        if not taken:
             holder = _holder(descriptor)
             os.close(descriptor)
             raise StoreError(
                 f"{str(store)!r} is being written by another process{holder}; wait for it to finish or stop it "
                 "(status and export work meanwhile)"
-            ) from None
+            )
         if _still_there(descriptor, path):
             return descriptor
         os.close(descriptor)  # its holder removed it between our two calls: take the next one
@@ -54,9 +65,18 @@ def _still_there(descriptor: int, path: Path) -> bool:
         return False
 
 
+def _removed(path: Path) -> bool:
+    try:
+        path.unlink(missing_ok=True)
+    except PermissionError:
+        return False
+    return True
+
+
 def _holder(descriptor: int) -> str:
     try:
-        told = json.loads(os.pread(descriptor, 1000, 0))
+        os.lseek(descriptor, 1, os.SEEK_SET)  # Windows keeps the byte that is locked to its holder
+        told = json.loads(os.read(descriptor, 1000))
         return f" (process {told['pid']}, since {told['since']})"
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return ""  # it has only just begun

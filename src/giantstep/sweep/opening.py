@@ -26,7 +26,7 @@ def create(path: Path) -> None:
     """A new store under a temporary name, which then takes its place: there is never half of one."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+        temporary.touch(exist_ok=False)  # never a link that somebody has laid
         with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
             connection.executescript(
                 f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"

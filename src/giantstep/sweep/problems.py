@@ -8,6 +8,8 @@ from ..errors import GiantstepError, GiantstepWarning
 class StoreError(GiantstepError, RuntimeError):
     """A sweep's file cannot be used as asked; it is left as it is."""
 
+    page = "Sweeps: thousands of settings, on a laptop or a cluster"
+
 
 class StoreFull(StoreError):
     """There is no more room; everything finished is kept."""
@@ -15,6 +17,8 @@ class StoreFull(StoreError):
 
 class SweepError(GiantstepError, RuntimeError):
     """The sweep cannot go on, for a reason outside it; everything finished is kept."""
+
+    page = "Sweeps: thousands of settings, on a laptop or a cluster"
 
 
 class Unfinished(GiantstepWarning):

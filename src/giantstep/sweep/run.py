@@ -15,9 +15,10 @@ import numpy as np
 from ..errors import GiantstepWarning, ParameterError
 from ..parameters import check_count
 from ..progress import Display
+from ..system import cores
 from ..workers import WorkerDied
 from .description import Sweep, canonical
-from .executors import Executor, alone, as_executor, cluster, cores, local
+from .executors import Executor, alone, as_executor, cluster, local
 from .export import Results, check_any, collected
 from .job import RESULTS_VERSION, Job, Outcome
 from .parts import Part, parts
@@ -54,35 +55,54 @@ def run_sweep(
 ) -> Results:
     """Compute what is missing of a sweep, keep it in the file `store`, and return all of it.
 
-    >>> sweep = gs.Sweep(net, "sin", alpha=[0.5, 1, 2], lam=0.1, theory=True, simulation={"d": 500, "trials": 20})
-    >>> found = gs.run_sweep(sweep, "curves.sqlite")
-    >>> gs.compare(found.theory, found.simulation)
-
     Run again after a crash, a Ctrl-C, with more trials or longer lists: only what is missing is computed. Several
     sweeps may share a store.
 
     Parameters
     ----------
-    sweep : a `Sweep`, or the name of a TOML file.
-    store : the name of a file, which is made if there is none, or a store that is open for writing:
+    sweep : Sweep or str
+        What to compute, or the name of a TOML file that says it.
+    store : str, path or Store
+        The name of a file, which is made if there is none, or a store that is open for writing:
         `with giantstep.sweep.Store.writing("curves.sqlite") as store: ...`
-    executor : what runs the jobs, in place of local processes: anything with `submit`, such as an executor of
+    executor : object, optional
+        What runs the jobs, in place of local processes: anything with `submit`, such as an executor of
         `concurrent.futures` (of processes: threads share their settings) or a Dask client, or an object with the
         methods of `giantstep.sweep.executors.Executor`. It stays open.
-    workers : local processes; all processors by default.
-    threads : of each worker's linear algebra. With the same number results are the same bit for bit, however and
+    workers : int, optional
+        Local processes; all processors by default.
+    threads : int
+        Of each worker's linear algebra. With the same number results are the same bit for bit, however and
         wherever they are computed (on processors of one kind); otherwise to about 1e-10.
-    scheduler : the address of a Dask cluster, "tcp://...", to use instead of local processes.
-    local_cluster : start a Dask cluster of so many processes here, to try things out.
-    retry : do what failed before, and only that. Failures are recorded with their message and otherwise left alone.
-    progress : True or False; by default a line appears if a person is watching.
-    read : False leaves the answers in the store, and the Datasets are None.
+    scheduler : str, optional
+        The address of a Dask cluster, "tcp://...", to use instead of local processes.
+    local_cluster : int, optional
+        Start a Dask cluster of so many processes here, to try things out.
+    retry : bool
+        Do what failed before, and only that. Failures are recorded with their message and otherwise left alone.
+    progress : bool, optional
+        Show a line; by default one appears if a person is watching.
+    read : bool
+        False leaves the answers in the store, and the Datasets are None.
 
     Returns
     -------
-    `Results` with `theory` and `simulation`, Datasets as `predict` and `simulate` give them (NaN where something is
-    missing), `interrupted`, which is true after Ctrl-C, `done`, the jobs that this run has finished, and `status`,
-    how far each part is. Failures and interruptions also warn.
+    Results
+        `theory` and `simulation`, Datasets as `predict` and `simulate` give them (NaN where something is missing),
+        `interrupted`, which is true after Ctrl-C, `done`, the number of jobs that this run has finished, and `status`,
+        how far each part is. Failures and interruptions also warn.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> net = gs.Network("tanh", eta=1, alpha0=[1, 2])
+    >>> sweep = gs.Sweep(net, "sin", alpha=[0.5, 1], lam=0.1, theory=True, simulation={"d": 30, "trials": 2})
+    >>> with TemporaryDirectory() as folder:  # keep yours
+    ...     found = gs.run_sweep(sweep, f"{folder}/curves.sqlite", workers=1)
+    ...     gs.run_sweep(sweep, f"{folder}/curves.sqlite", workers=1).done  # all is there already
+    0
+    >>> dict(found.simulation.test_error.sizes)
+    {'trial': 2, 'alpha0': 2, 'alpha': 2}
     """
     sweep = sweep if isinstance(sweep, Sweep) else read_toml(sweep)
     threads, display = check_count("threads", threads, 1), Display(progress)

@@ -118,7 +118,8 @@ class _Rectangle:
     @property
     def finest(self) -> int:
         """κ intervals per piece beyond which it is not refined."""
-        return self.solver.finest(self.problem.frame(self.chunk).spikes, self.layers is not None)
+        own = self.solver.finest(self.problem.frame(self.chunk).spikes, self.layers is not None)
+        return min(own, self.problem.labels.finest)
 
 
 @dataclass

@@ -27,7 +27,7 @@ def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.n
     values: np.ndarray | None = None
     error = np.empty(U)
     for chunk, points, _ in problem.blocks(_COARSEST):
-        finest = FINEST[problem.frame(chunk).spikes]
+        finest = min(FINEST[problem.frame(chunk).spikes], problem.labels.finest)
         while len(chunk):
             found, off = _on_three_rules(problem, compute, chunk, points)
             if values is None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ParameterError
 from .bulk.pencil import Columns, Exact, Level
 from .labels import labels_of
-from .law import unused_batch
+from .law import Batch, unused_batch
 from .layer import FirstLayer, Frame, alike
 from .modes import Modes
 from .slopes import Slopes, at_rest
@@ -278,6 +278,6 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
     return Columns(target, tuple(functions), constant, modes, (count + 1) * K)
 
 
-def _squared_norm(batch, share: np.ndarray, f: np.ndarray) -> np.ndarray:
+def _squared_norm(batch: Batch, share: np.ndarray, f: np.ndarray) -> np.ndarray:
     """|v_f|² for f [U, K, n]."""
     return share[:, None] * batch.mean(f**2) + (batch.along(f) ** 2).sum(axis=-1)

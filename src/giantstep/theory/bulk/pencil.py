@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -224,7 +224,7 @@ class ExactResolvent(Resolvent):
 
     # the fixed point
 
-    def _fixed_point(self, start: list[np.ndarray] | None) -> tuple[list, np.ndarray, list]:
+    def _fixed_point(self, start: list[np.ndarray] | None) -> tuple[list[Any], np.ndarray, list[Any]]:
         bulk, levels = self.bulk, self.bulk.levels
         S0 = bulk.constant(self.Vt)
         shape = self.Vt.shape[:2]

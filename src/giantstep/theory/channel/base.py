@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,9 @@ class Channel(ABC):
     @abstractmethod
     def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training: ...
 
-    def _in_blocks(self, compute: Callable[..., tuple], rows: np.ndarray, *fields: np.ndarray) -> tuple:
+    def _in_blocks(
+        self, compute: Callable[..., tuple[Any, ...]], rows: np.ndarray, *fields: np.ndarray
+    ) -> tuple[Any, ...]:
         size = max(1, _BLOCK // (self.width * self.nodes))
         parts = [
             compute(rows[i : i + size], *(field[i : i + size] for field in fields))

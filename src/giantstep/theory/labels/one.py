@@ -31,6 +31,7 @@ class OneDirection:
     function: Function
     law: BinaryLaw | None = None
     directions = 1
+    finest = 1 << 30
 
     @property
     def binary(self) -> bool:

@@ -1,0 +1,129 @@
+"""Figure 14: what one giant step learns of six targets of two directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..comparison import compare
+from ..model import Network
+from . import look
+from .piece import Piece
+from .registry import Size, number
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from .registry import Data
+
+NAME = "two-directions"
+TITLE = "What one giant step learns of two directions"
+CAPTION = (
+    "ReLU networks with letters ±1 (β = 2) take one giant step (η̃ = 4 on 8d samples) on six targets of two projections"
+    " z1, z2; their readout is fitted on αd more (λ = 0.1). Top: the targets. Middle: what the networks have learned as"
+    " a function of (z1, z2) with α = 16, averaged over the rest of the input. One direction is learned whatever its"
+    " shape, each other one linearly, with a slope that may depend on the first: so a product z1 z2 is learned once"
+    " z1 shows in the step, and curvature across it never is. Bottom: test errors against α, with the floor that no"
+    " readout of a first layer with such a spike gets under (dotted), and the best affine predictor (dashed). The sign"
+    " of a product shows nothing to one step. Lines: exact theory at this d; points: trained networks."
+)
+SIZES = {
+    "tiny": Size(60, 4, 5, n_test=2000),
+    "quick": Size(200, 8, 33),
+    "full": Size(1500, 5, 65),
+}
+_NET = Network("relu", eta=4.0, alpha0=8.0, beta=2.0, readout="rademacher")
+_TARGETS = {
+    "product": ("x1 + x1*x2", r"$z_1 + z_1 z_2$"),
+    "units": ("relu(x1) + relu(x2)", r"relu $z_1$ + relu $z_2$"),
+    "smooth": ("tanh(x1) + tanh(x2) + x1*x2/2", r"$\tanh z_1 + \tanh z_2 + z_1z_2/2$"),
+    "steps": ("sign(x1) + sign(x1*x2)/2", r"sgn $z_1$ + sgn$(z_1z_2)/2$"),
+    "cone": ("sqrt(x1**2 + x2**2) + x1", r"$|z| + z_1$"),
+    "parity": ("sign(x1*x2)", r"sgn$(z_1 z_2)$"),
+}
+_ALPHA, _SHOWN = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0), 16.0
+_LAM = 0.1
+
+
+def parts(size: Size) -> dict[str, Piece]:
+    """For each target the learned function on a plane, errors by theory and simulation, and bounds."""
+    found: dict[str, Piece] = {}
+    run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test}
+    line = np.linspace(-2.5, 2.5, size.curve)
+    ratios: dict[str, Any] = {"lam": _LAM, "d": size.d}
+    for name, (target, _) in _TARGETS.items():
+        found[f"{name}-learned"] = Piece(
+            "learned_function", _NET, (target, (line, line)), {"alpha": _SHOWN, **ratios}
+        )
+        found[f"{name}-theory"] = Piece("predict", _NET, (target,), {"alpha": list(_ALPHA), **ratios})
+        found[f"{name}-bounds"] = Piece("bounds", _NET, (target,))
+        found[f"{name}-simulation"] = Piece(
+            "simulate", _NET, (target,), {"alpha": list(_ALPHA), "lam": _LAM, **run}
+        )
+    return found
+
+
+def comparisons(data: Data) -> dict[str, xr.Dataset]:
+    """Test errors of all six."""
+    return {
+        target: compare(data[f"{name}-theory"], data[f"{name}-simulation"])[["test_error"]]
+        for name, (target, _) in _TARGETS.items()
+    }
+
+
+def draw(data: Data) -> Figure:
+    """A column for each target: itself, what is learned of it, and the error."""
+    from matplotlib.figure import Figure as Canvas
+
+    figure = Canvas(figsize=(11.4, 6.0), layout="constrained")
+    figure.get_layout_engine().set(rect=(0.015, 0.0, 0.97, 1.0))  # type: ignore[union-attr]
+    grid = figure.subplots(3, len(_TARGETS), height_ratios=(1.0, 1.0, 1.15))
+    (shade,) = look.shades(1)
+    for column, (name, (_, words)) in zip(grid.T, _TARGETS.items(), strict=True):
+        learned = data[f"{name}-learned"]
+        top = float(np.abs(learned["truth"]).max())
+        image = None
+        for axes, values in zip(column, ("truth", "learned"), strict=False):
+            shown = learned[values].transpose("x2", "x1")
+            image = axes.imshow(
+                shown,
+                origin="lower",
+                extent=(-2.5, 2.5, -2.5, 2.5),
+                cmap="RdBu_r",
+                vmin=-top,
+                vmax=top,
+                aspect="equal",
+            )
+            axes.contour(
+                shown["x1"],
+                shown["x2"],
+                shown,
+                levels=np.linspace(-top, top, 15),
+                colors="black",
+                linewidths=0.35,
+                alpha=0.6,
+            )
+            axes.set_xticks([-2, 0, 2])
+            axes.set_yticks([-2, 0, 2] if name == "product" else [])
+        assert image is not None
+        figure.colorbar(image, ax=list(column[:2]), shrink=0.5, aspect=30, pad=0.02)
+        column[0].set_title(words, loc="left", fontsize=9)
+        column[1].set_xlabel("$z_1$")
+        errors, bounds = column[2], data[f"{name}-bounds"]
+        look.line(errors, data[f"{name}-theory"]["test_error"], "alpha", shade)
+        look.points(errors, data[f"{name}-simulation"]["test_error"], "alpha", shade)
+        errors.axhline(float(bounds["linear"]), color="black", linestyle=(0, (4, 2)), linewidth=0.9)
+        errors.axhline(float(bounds["floor"]), color="black", linestyle=":", linewidth=1.1)
+        errors.set_xscale("log")
+        look.log_ticks(errors.xaxis, (0.5, 2.0, 8.0))
+        errors.set_ylim(bottom=0.0)
+        errors.set_xlabel(r"$\alpha$")
+    for axes, words in zip(
+        grid[:, 0], ("target, $z_2$", "learned, $z_2$", r"test error, $\epsilon_g$"), strict=True
+    ):
+        axes.set_ylabel(words)
+    kinds = {"theory": "exact theory (dashed: best affine predictor, dotted: floor)"}
+    look.kinds_legend(figure, kinds, look.trials_words(data["product-simulation"], "networks"))
+    return figure

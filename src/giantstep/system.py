@@ -1,0 +1,90 @@
+"""What operating systems do differently, so that no other module asks which one it runs on.
+
+Linux, macOS and Windows all compute the same. What one of them cannot do is left out here where it is a courtesy
+(nice processes, closed links), and done in another way where it is needed (processes, what they inherit).
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import subprocess
+import sys
+from typing import Any
+
+NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
+"""Flag of `os.open` that refuses a link laid in a file's place. Windows has none; its links need rights."""
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def free_memory() -> int | None:
+    """Bytes that programs may still take; None where the system does not say it in a file."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return None
+
+
+def processor() -> str:
+    """The model of the processor, or at least its kind."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            names = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+            return next(names, platform.machine())
+    except OSError:
+        return platform.processor() or platform.machine()
+
+
+def step_back(niceness: int) -> None:
+    """Let the processes of others go first, where a process can say so of itself."""
+    if sys.platform != "win32":
+        os.nice(niceness)
+
+
+def shield_children_from_interrupts() -> None:
+    """What this thread starts does not hear Ctrl-C, where a thread can decide that; elsewhere it ends by it."""
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+def ports_can_be_taken_over() -> bool:
+    """Whether a second server may listen on the port of one that runs, as Windows allows where addresses are reused."""
+    return sys.platform == "win32"
+
+
+def preloading_context(module: str) -> Any:
+    """The context of `multiprocessing` whose processes start fastest and safely.
+
+    On Linux they are forked from a small server that has imported `module`. macOS's own libraries do not survive a
+    fork, and Windows has none: there each process is a new Python, which takes a second or two to start.
+    """
+    import multiprocessing
+
+    context = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+    context.set_forkserver_preload([module])
+    return context
+
+
+def inheriting(number: int) -> dict[str, Any]:
+    """Arguments of `subprocess.Popen` with which the new process has our pipe `number`, under the same number."""
+    if sys.platform != "win32":
+        return {"pass_fds": [number]}
+    os.set_handle_inheritable(number, True)
+    return {"startupinfo": subprocess.STARTUPINFO(lpAttributeList={"handle_list": [number]})}
+
+
+def ending(status: int) -> str:
+    """How a process ended, in words, from what `Popen.wait` returns."""
+    if status >= 0:
+        return f"exit status {status}"
+    if -status == getattr(signal, "SIGKILL", None):
+        return "killed, perhaps for want of memory"
+    return signal.strsignal(-status) or f"signal {-status}"

@@ -1,0 +1,59 @@
+"""Every public name says what it takes and shows how it is used, and its examples do what they say."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+
+METHODS = {
+    "Network": ("to_dict", "from_dict", "equivalent", "isotropy_gap"),
+    "TwoSpikes": ("reduced",),
+}
+NAMES = [name for name in gs.__all__ if name != "__version__"]
+CALLED = [*NAMES, *(f"{name}.{method}" for name, methods in METHODS.items() for method in methods)]
+
+
+def found(name: str) -> Any:
+    kind, _, method = name.partition(".")
+    return getattr(getattr(gs, kind), method) if method else getattr(gs, kind)
+
+
+def section(text: str, title: str) -> str:
+    """What stands below a heading of numpydoc, up to the next one."""
+    match = re.search(rf"^{title}\n-+\n(.*?)(?=^\w+\n-+$|\Z)", text, re.MULTILINE | re.DOTALL)
+    return match.group(1) if match else ""
+
+
+def described(text: str) -> Iterator[str]:
+    """The names of a section's entries."""
+    for line in section(text, "Parameters").splitlines():
+        if line and not line.startswith(" "):
+            yield from re.split(r",\s*", line.partition(" :")[0])
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_every_parameter_is_described_under_its_own_name(name: str) -> None:
+    thing = found(name)
+    if isinstance(thing, type) and issubclass(thing, Exception):
+        return  # raised, not called, by users
+    taken = [parameter for parameter in inspect.signature(thing).parameters if parameter != "self"]
+    assert sorted(described(inspect.getdoc(thing) or "")) == sorted(taken)
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_every_example_does_what_it_says(name: str) -> None:
+    thing = found(name)
+    text = inspect.getdoc(thing) or ""
+    assert ">>> " in section(text, "Examples")
+    examples = doctest.DocTestParser().get_doctest(text, {"gs": gs, "np": np}, name, None, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS, verbose=False)
+    told: list[str] = []
+    assert runner.run(examples, out=told.append).failed == 0, "".join(told)

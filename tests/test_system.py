@@ -1,0 +1,165 @@
+"""Everything works where the operating system is not Linux: each is played here by taking away what it lacks.
+
+The type checker knows the names that each system has; `make platforms` has it look at the whole package as macOS and
+as Windows would see it. Here the package runs without them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ACTING = """
+import os, select, signal, subprocess, sys
+from types import SimpleNamespace
+
+played, folder = sys.argv[1:3]
+sys.modules["fcntl"] = None if played == "win32" else sys.modules.get("fcntl")
+for module, names in {
+    os: ["sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "pread", "nice", "fchmod"],
+    select: ["poll", "epoll"],
+    signal: ["pthread_sigmask", "SIG_BLOCK"],
+}.items():
+    for name in names:
+        if played == "win32" or name in ("sched_getaffinity", "epoll"):
+            delattr(module, name)
+
+import multiprocessing.context
+contexts = multiprocessing.context._concrete_contexts
+real_popen, real_unlink = subprocess.Popen, os.unlink
+if played == "win32":
+    os.supports_fd.clear()  # os.chmod wants a path
+    contexts.pop("forkserver"), contexts.pop("fork")
+
+    class StartupInfo:
+        def __init__(self, lpAttributeList):
+            self.handles = lpAttributeList["handle_list"]
+
+    class Popen(real_popen):  # a handle that is not inheritable, or not in the list, does not reach the process
+        def __init__(self, *args, startupinfo=None, **kwargs):
+            assert "pass_fds" not in kwargs
+            if startupinfo is not None:
+                assert all(os.get_inheritable(number) for number in startupinfo.handles)
+                kwargs["pass_fds"] = startupinfo.handles
+            super().__init__(*args, **kwargs)
+
+    subprocess.STARTUPINFO, subprocess.Popen = StartupInfo, Popen
+    os.set_handle_inheritable = os.set_inheritable
+
+import giantstep.system
+giantstep.system.sys = SimpleNamespace(platform=played)
+"""
+
+LOCK = """
+import filelock, json
+if played == "win32":  # what filelock does there is its own affair; a file that is open cannot be removed
+    from pathlib import Path
+    held = set()
+
+    def lock_descriptor(descriptor, blocking):
+        place = os.fstat(descriptor).st_ino
+        if place in held:
+            return False
+        held.add(place)
+        return True
+
+    filelock.lock_descriptor = lock_descriptor
+    remove, close = Path.unlink, os.close
+
+    def unlink(path, missing_ok=False):
+        if path.name.endswith(".lock") and path.exists() and path.stat().st_ino in held:
+            raise PermissionError(13, "it is open")
+        remove(path, missing_ok=missing_ok)
+
+    def closing(descriptor):
+        held.discard(os.fstat(descriptor).st_ino)
+        close(descriptor)
+
+    Path.unlink, os.close = unlink, closing
+"""
+
+PARTS = {
+    "theory, files and pictures": """
+import giantstep as gs
+net = gs.Network("tanh", eta=1, alpha0=1)
+curve = gs.predict(net, "sin", alpha=[0.5, 1.0], lam=0.1)
+for ending in ("nc", "json", "csv"):
+    for _ in range(2):  # the second replaces the first
+        gs.save(curve, f"{folder}/a.{ending}")
+assert gs.load(f"{folder}/a.nc").identical(curve)
+gs.plot(curve).figure.savefig(f"{folder}/a.png")
+from giantstep.cli import main
+for words in (f"predict --eta 1 --alpha0 1 --alpha 1 --lam 0.1 --out {folder}/b.csv", "figure basis --quick"):
+    try:
+        main([*words.split(), *(["--out", folder] if "figure" in words else [])])
+    except SystemExit as ended:
+        assert not ended.code, words
+""",
+    "simulation": """
+import giantstep as gs
+setting = dict(alpha=1.0, lam=0.1, d=30, trials=3)
+net = gs.Network("tanh", eta=1, alpha0=1)
+one, two = (gs.simulate(net, lambda z: z**3, workers=count, **setting) for count in (1, 2))
+assert (abs(one.test_error - two.test_error) < 1e-10).all()
+gs.compare(gs.predict(net, "sin", alpha=1.0, lam=0.1), gs.simulate(net, "sin", **setting))
+from giantstep.workers import process_pool, WorkerDied
+with process_pool(1, 1) as pool:
+    try:
+        pool.submit(os._exit, 3).result(60)
+    except WorkerDied as death:
+        assert "exit status 3" in str(death)
+    else:
+        raise AssertionError
+""",
+    "sweeps": LOCK
+    + """
+from pathlib import Path
+import giantstep as gs
+from giantstep.sweep.lock import only_writer
+from giantstep.sweep.problems import StoreError
+store = Path(folder) / "s.sqlite"
+sweep = gs.Sweep(gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", alpha=1.0, lam=0.1, theory=True)
+assert gs.run_sweep(sweep, store, workers=2).done
+with only_writer(store):
+    try:
+        with only_writer(store):
+            raise AssertionError
+    except StoreError as refusal:
+        assert f"(process {os.getpid()}, since" in str(refusal), refusal
+assert [path.name for path in Path(folder).iterdir()] == ["s.sqlite"]
+""",
+    "explorer": """
+import json, threading, urllib.request
+from giantstep.explorer import Explorer
+server = Explorer()
+assert server.allow_reuse_address == (played != "win32")
+threading.Thread(target=server.serve_forever, daemon=True).start()
+headers = {"Content-Type": "application/json", "Authorization": f"Bearer {server.token}"}
+for view in ("bounds", "optimum"):  # of the two kinds of process: quick, and one that lets others go first
+    asked = urllib.request.Request(f"{server.url}api/{view}", b'{"bulk": "isotropic"}', headers)
+    with urllib.request.urlopen(asked, timeout=100) as answer:
+        assert "error" not in json.loads(answer.readline())
+server.shutdown()
+server.server_close()
+""",
+}
+
+
+@pytest.mark.linux  # which has all that is taken away
+@pytest.mark.parametrize(
+    ("played", "part"), [*(("win32", part) for part in PARTS), ("darwin", "explorer"), ("darwin", "sweeps")]
+)
+def test_it_works_without_what_another_system_lacks(part: str, played: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ACTING + PARTS[part], played, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("Traceback") == 0, done.stderr

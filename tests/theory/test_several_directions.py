@@ -1,0 +1,262 @@
+"""Targets of several directions: published check values, reductions to one direction, and symmetries."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import ndtr
+
+import giantstep as gs
+from giantstep.cuts import Cuts
+from giantstep.errors import ParameterError
+from giantstep.theory.labels import labels_of
+from giantstep.theory.layer import given
+from giantstep.theory.rule import Rule
+
+PAIR = gs.Letters((-1.0, 1.0), (0.5, 0.5))
+UNEQUAL = gs.Letters((0.5, 1.5), (0.5, 0.5))
+
+# activation, target, eta, alpha0, others, noise: gamma, c, r; then test error, training error, q2, m, zeta, psi, chi
+ONE_STEP = [
+    (
+        ("tanh", "x1 + x1*x2", 2.0, 2.0, {}, 0.0),
+        (0.707106781, 1.390094952, 1.713193893),
+        (1.662424939, 0.821204841, 2.176814100, 1.263742487, -0.341374919, (0.678232544, 0.0), 0.282756963),
+        (1.669923464, 0.819555528, 2.148740815, 1.175844958, -0.099800440, (0.705759614, 0.0)),
+    ),
+    (
+        ("relu", "x1 + x1*x2", 1.5, 2.0, {}, 0.0),
+        (0.693445682, 1.186790664, 1.081555513),
+        (
+            2.009553080,
+            0.859995390,
+            2.288689880,
+            0.146165850,
+            0.507948700,
+            (0.520686479, 0.271257941),
+            -0.108916689,
+        ),
+        (2.116433079, 0.861678178, 2.240354009, 0.285194450, 0.270709853, (0.550615515, 0.180269803)),
+    ),
+    (
+        ("erf", "tanh(x1) + (x2**2 - 1)/2", 2.0, 1.5, {}, 0.3),
+        (0.598835701, 1.380585610, 1.317887285),
+        (0.947203466, 0.343436991, 1.361719428, 0.713713475, -0.127427909, (0.474557649, 0.0), 0.056606808),
+        (0.953437698, 0.341042076, 1.355861905, 0.665423743, -0.023526575, (0.477517792, 0.0)),
+    ),
+    (
+        ("gelu", "x1 + x1*x2/2 + x2*x3/2", 2.0, 2.0, {}, 0.2),
+        (0.743337529, 1.246311186, 1.345283887),
+        (
+            1.415703649,
+            0.657975670,
+            1.523452171,
+            0.507568207,
+            0.072545223,
+            (0.427448637, 0.146413855, 0.007291886),
+            -0.219366004,
+        ),
+        (1.469301707, 0.650699626, 1.437680361, 0.495327446, 0.066395768, (0.467660476, 0.121062189, 0.0)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("setting", "layer", "exact", "isotropic"), ONE_STEP, ids=lambda x: str(x[:2]))
+def test_one_step_has_its_check_values(setting, layer, exact, isotropic):
+    activation, target, eta, alpha0, more, noise = setting
+    net, goal = gs.Network(activation, eta=eta, alpha0=alpha0, **more), gs.Target(target, noise=noise)
+    for bulk, values in (("exact", exact), ("isotropic", isotropic)):
+        found = gs.predict(net, goal, alpha=1.5, lam=0.1, bulk=bulk)
+        names = ("test_error", "train_error", "q2", "m", "zeta", "psi", "chi")[: len(values)]
+        for name, value in zip(names, values, strict=True):
+            assert_allclose(found[name].values, value, atol=2e-8, err_msg=f"{bulk} {name}")
+        assert found.psi.dims == ("direction",)
+    assert_allclose(found.gamma.values, [layer[0], *[0.0] * (goal.directions - 1)], atol=2e-9)
+    assert_allclose([found.c, found.r], layer[1:], atol=2e-9)
+
+
+def test_kinked_targets_have_their_check_values_and_turn_back():
+    """relu + relu is seen along (1, 1)/√2; the published ψ in that basis has no second component."""
+    net = gs.Network("gelu", eta=3.0, alpha0=1.0, beta=0.7)
+    goal = gs.Target("relu(x1) + relu(x2)", noise=0.2)
+    for bulk, d, error, training, psi in (
+        ("exact", None, 0.798046250, 0.232191561, 0.276573658),
+        ("isotropic", None, 0.799428344, 0.215828388, 0.479641759),
+    ):
+        found = gs.predict(net, goal, alpha=1.5, lam=0.1, bulk=bulk, d=d)
+        assert_allclose([found.test_error, found.train_error], [error, training], atol=2e-8)
+        assert_allclose(found.psi.values, psi / np.sqrt(2.0), atol=2e-8)
+        assert_allclose(found.gamma.values, 0.579726374 / np.sqrt(2.0), atol=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("activation", "target", "letters", "eta", "alpha0", "error", "psi"),
+    [
+        ("relu", "tanh(x1) + tanh(x2) + x1*x2/2", PAIR, 2.0, 2.0, 0.720175468, (0.156227942, 0.301411680)),
+        ("tanh", "sign(x1) + sign(x1*x2)/2", UNEQUAL, 2.0, 1.5, 1.049510603, (0.296738821, 0.348668147)),
+    ],
+)
+def test_letters_have_their_check_values(activation, target, letters, eta, alpha0, error, psi):
+    net = gs.Network(activation, eta=eta, alpha0=alpha0, readout=letters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GiantstepWarning)  # real sizes may not come near this limit
+        found = gs.predict(net, target, alpha=1.5, lam=0.1, bulk="isotropic")
+    assert_allclose(found.test_error, error, atol=2e-8)
+    along = np.linalg.norm(found.psi.values, axis=-1)
+    assert_allclose(along, psi, atol=2e-8)
+
+
+def test_a_product_of_signs_is_not_seen_by_one_step():
+    found = gs.predict(gs.Network("relu", eta=2.0, alpha0=1.5), "sign(x1*x2)", alpha=1.5, lam=0.1)
+    assert_allclose([found.test_error, found.train_error], [1.512282857, 0.459325873], atol=2e-8)
+    assert_allclose(np.abs(found.gamma.values), 0.0, atol=1e-12)
+    assert_allclose(found.test_error_01, 0.5, atol=1e-9)
+
+
+# the note's printed digits of several steps on several directions
+TWO_STEPS = [
+    (
+        ("relu", "x1 + x1*x2", (1.5, 1.0), 2.0, 1.0, 0.0),
+        ((0.69344568, 0.0), (0.77557843, 0.16854905)),
+        (1.79205803, 0.85261550, 2.07805121, 0.19855928, 0.59068129, (0.72051699, 0.34328147), -0.20021414),
+    ),
+    (
+        ("relu", "relu(x1) + relu(x2)/2", (2.0, 1.5), 1.5, 0.8, 0.2),
+        ((0.62030250, 0.31015125), (0.73885923, 0.34424681)),
+        (0.23477547, 0.07837823, 0.30187103, 0.83313140, -0.00698949, (0.12237167, 0.04726212), 0.01237675),
+    ),
+]
+
+
+@pytest.mark.parametrize(("setting", "gammas", "values"), TWO_STEPS, ids=["product", "kinked"])
+def test_two_steps_turn_the_spike_as_published(setting, gammas, values):
+    activation, target, rates, alpha0, beta, noise = setting
+    net = gs.Network(activation, steps=[gs.Step(eta, alpha0) for eta in rates], beta=beta)
+    found = gs.predict(net, gs.Target(target, noise=noise), alpha=1.5, lam=0.1)
+    assert_allclose(found.gamma.values, gammas, atol=2e-8)
+    assert found.gamma.dims == ("step", "direction")
+    names = ("test_error", "train_error", "q2", "m", "zeta", "chi")
+    assert_allclose([found[n] for n in names], [*values[:5], values[6]], atol=4e-8)
+    # theirs is the readout on θ itself, Ψ_j = R_1j (|γ|ζ + ρψ_1) + Σ R_ij ψ_i: ours leaves the spike out
+    gamma = found.gamma.values[-1]
+    size = np.linalg.norm(gamma)
+    n = gamma / size
+    along = n @ found.psi.values
+    whole = found.psi.values + n * (size * found.zeta.item() + (np.sqrt(1.0 - size**2) - 1.0) * along)
+    assert_allclose(whole, values[5], atol=4e-8)
+
+
+def test_x1_alone_is_x():
+    net = gs.Network("relu", eta=2.0, alpha0=1.0)
+    one, other = (
+        gs.predict(net, t, alpha=[0.5, 2.0], lam=0.1) for t in ("tanh(x1) + x1**2", "tanh(x) + x**2")
+    )
+    for name in ("test_error", "psi", "gamma"):
+        assert_allclose(one[name], other[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [("tanh(2*x1)", "tanh(2*x)"), ("relu(x1)", "relu")])
+def test_a_direction_that_hardly_counts_changes_hardly_anything(wide, narrow):
+    """Through all the machinery of several directions, a target of one gives what it gives by itself."""
+    net = gs.Network("gelu", eta=2.0, alpha0=1.5)
+    two = gs.predict(net, gs.Target(f"{wide} + 1e-9*x2", noise=0.1), alpha=1.0, lam=0.1)
+    one = gs.predict(net, gs.Target(narrow, noise=0.1), alpha=1.0, lam=0.1)
+    assert_allclose(two.test_error, one.test_error, rtol=3e-8)
+    assert_allclose(two.psi.values, [one.psi.item(), 0.0], atol=1e-7)
+
+
+def test_turning_the_directions_turns_the_answers_alone():
+    angle = 0.7
+    c, s = float(np.cos(angle)), float(np.sin(angle))
+    u, v = f"({c!r}*x1 + {s!r}*x2)", f"(-{s!r}*x1 + {c!r}*x2)"
+    net = gs.Network("relu", eta=1.5, alpha0=2.0)
+    plain = gs.predict(net, "tanh(x1) + max(x2, 0.3)*x1", alpha=1.5, lam=0.1)
+    turned = gs.predict(net, f"tanh{u} + max({v}, 0.3)*{u}", alpha=1.5, lam=0.1)
+    assert_allclose(turned.test_error, plain.test_error, rtol=3e-8)
+    rotation = np.array([[c, -s], [s, c]])
+    for name in ("gamma", "psi"):
+        assert_allclose(turned[name].values, rotation @ plain[name].values, atol=3e-8)
+
+
+def test_labels_given_kappa_have_their_closed_form():
+    """sgn z1 + ½ sgn(z1 z2): t0 = 2Φ(γκ/ρ) - 1, t_12 = t0/√(2π), t2 = 5/4."""
+    gamma, kappa = 0.658094591, 0.7
+    labels = labels_of(gs.Target("sign(x1) + sign(x1*x2)/2"))
+    frame = given(np.ones((1, 1, 1)), np.array([[[gamma], [0.0]]]), np.ones((1, 1))).frame()
+    rule = Rule(48, 9.0)
+    rule.first = np.full_like(rule.first, kappa)
+    label = labels.given(frame, rule, 48, 9.0).at(1)
+    t0 = 2.0 * ndtr(gamma * kappa / np.sqrt(1.0 - gamma**2)) - 1.0
+    assert_allclose(t0, 0.459347856, atol=1e-9)
+    assert_allclose(label.t0[0], t0, atol=1e-10)
+    assert_allclose(label.t1[0, :, 0], [0.661690361, t0 / np.sqrt(2.0 * np.pi)], atol=1e-9)
+    assert_allclose(label.t2[0], 1.25, atol=1e-10)
+
+
+def test_logistic_labels_have_their_check_values():
+    """Those were computed with the stiffness of the all-ones direction alone, so that they differ by O(1/d²)."""
+    net = gs.Network("tanh", eta=2.0, alpha0=2.0)
+    goal = gs.Target("sign(x1*(1 + x2))", flips=0.1)
+    found = gs.predict(net, goal, alpha=1.5, lam=0.1, loss="logistic", d=500)
+    assert_allclose(found.test_error_01, 0.38093, atol=2e-4)
+    assert_allclose(found.train_loss, 0.45069, atol=1e-4)
+    assert_allclose(found.psi.values, [0.54123, 0.0], atol=1e-4)
+
+
+def test_a_clipped_score_that_never_clips_is_the_square_loss():
+    net, goal = gs.Network("tanh", eta=2.0, alpha0=2.0), gs.Target("x1 + tanh(x1*x2)", noise=0.2)
+    square = gs.predict(net, goal, alpha=1.5, lam=0.1)
+    huber = gs.predict(net, goal, alpha=1.5, lam=0.1, loss="huber:1000")
+    assert_allclose(huber.test_error, square.test_error, rtol=3e-6)
+    assert_allclose(huber.psi, square.psi, atol=3e-6)
+
+
+def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():
+    rng = np.random.default_rng(3)
+    for m in (1, 2, 3):
+        normals, offsets = rng.normal(size=(2, m)), rng.normal(size=2) / 2.0
+        cuts = Cuts(normals)
+        z, w = cuts.nodes(offsets, cuts.points(0, 0), 9.0)
+        for n, c in zip(normals, offsets, strict=True):
+            share = w @ (n @ z < c)
+            assert_allclose(share, ndtr(c / np.linalg.norm(n)), atol=1e-8)
+            assert_allclose(w @ np.abs(n @ z - c), _mean_distance(n, c), atol=1e-8)
+
+
+def _mean_distance(n: np.ndarray, c: float) -> float:
+    size = np.linalg.norm(n)
+    x = c / size
+    return size * (2.0 * np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi) + x * (2.0 * ndtr(x) - 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x + x1", "same direction"),
+        ("x + x1*x2", "one or the other"),
+        ("x1 + x3", "x2 is missing"),
+        ("x1 + x5*x2*x3*x4", "too many"),
+        ("x1 + 0*x2", "does not depend on direction 2"),
+        ("exp(x1**2) + x2", "grows too fast"),
+    ],
+)
+def test_bad_targets_get_a_sentence(text, words):
+    with pytest.raises(ParameterError, match=words):
+        gs.predict(gs.Network("tanh", eta=1.0, alpha0=1.0), text, alpha=1.0, lam=0.1)
+
+
+def test_undeclared_kinks_show_in_the_quadrature_error():
+    net = gs.Network("tanh", eta=1.0, alpha0=1.0)
+    hidden = gs.Target(lambda a, b: np.abs(a + 0.3) + np.maximum(b, 0.2))
+    known = gs.Target("abs(x1 + 0.3) + max(x2, 0.2)")
+    off, right = (
+        gs.predict(net, t, alpha=1.0, lam=0.1, throw=False, tolerance=1e-3) for t in (hidden, known)
+    )
+    gap = abs(float(off.test_error / right.test_error) - 1.0)
+    assert gap > 1e-9
+    assert float(off.quadrature_error) > 0.2 * gap
+    declared = gs.Target(hidden.function._function, kinks=[((1, 0), -0.3), ((0, 1), 0.2)])
+    assert_allclose(gs.predict(net, declared, alpha=1.0, lam=0.1).test_error, right.test_error, rtol=1e-8)
