@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from giantstep.errors import ParameterError
 from giantstep.functions import Function, as_function, catalogue
-from giantstep.gaussian import Moments, expectation, moments
+from giantstep.gaussian import Moments, both_below, expectation, moments
 
 ACCURACY = 1e-10  # relative to the function's own Gaussian norm: what the theory's 1e-9 rests on
 ROUND_OFF = 1e-13  # below this the error estimate need not follow the error
@@ -283,3 +283,17 @@ def test_expectations_of_arrays_split_at_breakpoints():
     values = expectation(lambda z: np.stack([np.abs(z), np.sign(z - 1.0), z**4]), (0.0, 1.0))
     exact = [math.sqrt(2 / math.pi), 2 * float(ndtr(-1.0)) - 1.0, 3.0]
     assert values == pytest.approx(exact, rel=1e-13)
+
+
+@pytest.mark.parametrize("r", [-1.0, -0.999, -0.3, 0.0, 0.8, 1.0])
+def test_two_normal_variables_are_both_below_with_the_chance_that_integration_gives(r):
+    for h, k in ((0.0, 0.0), (0.0, 0.7), (-1.2, 0.0), (0.4, -0.9), (-2.0, -1.5), (1.5, 2.5), (-6.0, 1.0)):
+        if abs(r) == 1.0:
+            expected = ndtr(min(h, k)) if r > 0 else max(0.0, ndtr(h) + ndtr(k) - 1.0)
+        else:
+            width = mp.sqrt(1 - mp.mpf(r) ** 2)
+            near = [x for x in (k / r if r else 0.0,) if -12 < x < h]  # where the integrand is steep
+            expected = mp.quad(lambda x: mp.npdf(x) * mp.ncdf((k - r * x) / width), [-12, *near, h])  # noqa: B023
+        assert float(both_below(np.array(h), np.array(k), np.array(r))) == pytest.approx(
+            float(expected), abs=2e-15
+        )

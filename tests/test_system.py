@@ -106,7 +106,7 @@ net = gs.Network("tanh", eta=1, alpha0=1)
 one, two = (gs.simulate(net, lambda z: z**3, workers=count, **setting) for count in (1, 2))
 assert (abs(one.test_error - two.test_error) < 1e-10).all()
 gs.compare(gs.predict(net, "sin", alpha=1.0, lam=0.1), gs.simulate(net, "sin", **setting))
-from giantstep.simulation.workers import process_pool, WorkerDied
+from giantstep.workers import process_pool, WorkerDied
 with process_pool(1, 1) as pool:
     try:
         pool.submit(os._exit, 3).result(60)

@@ -29,6 +29,7 @@ REACH = 9.0  # the normal density is 1e-18 there: enough for functions that do n
 _LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 STRIDES = (1, 2, 4)
+_AT_ZERO = 1e-200  # stands for 0, where Owen's T function has an angle to it
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
 UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points was enough
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
@@ -313,6 +314,28 @@ def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> b
         inside = np.abs(np.asarray(g(z))) @ weights[0]
         ends = np.abs(np.asarray(g(np.array([-reach, reach]))))
         return bool(np.all(ends.max(axis=-1) * _density(reach) <= _TAIL * inside + 1e-300))
+
+
+def ndtr(x: np.ndarray) -> np.ndarray:
+    """Φ(x), the chance that a standard normal variable is below x."""
+    from scipy.special import ndtr  # here: most predictions never need it, and importing takes a while
+
+    return ndtr(x)
+
+
+def both_below(h: np.ndarray, k: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    """P(x < h, y < k) for standard normal x and y with that correlation, by Owen's T function."""
+    from scipy.special import owens_t
+
+    def off_zero(x: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(x) < _AT_ZERO, _AT_ZERO, np.clip(x, -40.0, 40.0))
+
+    h, k = off_zero(h), off_zero(k)
+    r = np.clip(correlation, -1.0, 1.0)
+    apart = np.sqrt(np.maximum((1.0 - r) * (1.0 + r), 1e-30))
+    with np.errstate(over="ignore"):
+        wedges = owens_t(h, (k - r * h) / (h * apart)) + owens_t(k, (h - r * k) / (k * apart))
+    return 0.5 * (ndtr(h) + ndtr(k)) - wedges - np.where((h < 0.0) != (k < 0.0), 0.5, 0.0)
 
 
 @lru_cache(maxsize=1024)

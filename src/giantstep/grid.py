@@ -85,10 +85,10 @@ class Grid:
 
         inputs = {name: (self._dims[name], self._values[name]) for name in self._values}
         dataset = xr.Dataset(
-            {name: (dims, values) for name, (dims, values) in variables.items()},
+            {name: (dims, values, describe(name)) for name, (dims, values) in variables.items()},
             coords={**self._coords, **inputs, **(coords or {})},
             attrs=dict(attrs),
         )
-        for name in dataset.variables:
-            dataset[name].attrs.update(describe(str(name)))
+        for name in dataset.coords:
+            dataset.coords[name].attrs.update(describe(str(name)))
         return dataset

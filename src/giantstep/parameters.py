@@ -75,3 +75,10 @@ def _range(low: float, high: float, strict: bool, infinite: bool) -> str:
 def number_tuple(name: str, given: Any) -> tuple[float, ...]:
     values = parameter(name, given)
     return (values,) if isinstance(values, float) else tuple(float(v) for v in values)
+
+
+def check_count(name: str, value: Any, low: int) -> int:
+    """A whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise ParameterError(f"{name} = {value!r} is not allowed: it must be a whole number, at least {low}")
+    return int(value)

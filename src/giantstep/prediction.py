@@ -12,7 +12,7 @@ from .axes import Axes
 from .errors import ConvergenceError, GiantstepWarning, LimitWarning, ParameterError
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
-from .parameters import parameter
+from .parameters import check_count, parameter
 from .provenance import provenance
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def predict(
     d: Parameter | None = None,
     throw: bool = True,
     tolerance: float | None = None,
+    workers: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
     r"""Test error, training error and every summary statistic of the fitted readout, as d → ∞ (Result 3).
@@ -93,6 +94,8 @@ def predict(
         Relative error of `test_error` (and `train_loss`) down to which numerical integration is refined: 1e-9
         by default, and 1e-6 for losses other than square, which average over more. The error reached is in
         `quadrature_error`; a point where it stays above 1e-6 (or `tolerance`, if larger) counts as failed.
+    workers : int, optional
+        Processes that share the work, for grids of 10,000 points and more; answers do not depend on it.
     progress : callable, optional
         Called with the share of the work done, from 0 to 1.
 
@@ -127,6 +130,7 @@ def predict(
     check_model(model)
     model, target, loss = model.resolved(), as_target(target), as_loss(loss)
     _check_supported(target, loss, lam)
+    workers = check_count("workers", workers, 1)
     grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)
     if tolerance is None:
@@ -136,7 +140,7 @@ def predict(
         tolerance = (
             CONVEX_TOLERANCE if not loss.linear else max(usual, DIRECTIONS_TOLERANCE[target.directions])
         )
-    answers = engine.solve(posed.problem, tolerance, progress)
+    answers = engine.solve(posed.problem, tolerance, progress, workers)
     doubts = {name: answers.pop(name) for name in ("sized_error", "rare")}
     dataset = _dataset(model, target, posed, answers, loss)
     _remark(dataset, {name: values.reshape(posed.split.shape) for name, values in doubts.items()})
@@ -245,9 +249,11 @@ def _dataset(
             shape = (*split.layer_shape, *_sizes(values.shape[1:], len(inner)))
             variables[name] = (split.layer_dims + inner, values.reshape(shape))
     attrs = provenance("predict", model, target, loss=loss.name, bulk=posed.bulk)
-    inner = [model.group, f"{model.group}_", "spike", "direction"]
+    order = [*split.grid.dims, "step", model.group, f"{model.group}_", "spike", "direction"]
     dataset = split.grid.dataset(variables, attrs, axes.coords)
-    return dataset.transpose(*split.grid.dims, "step", *inner, missing_dims="ignore")
+    if all(list(dims) == [dim for dim in order if dim in dims] for dims, _ in variables.values()):
+        return dataset
+    return dataset.transpose(*order, missing_dims="ignore")
 
 
 def _sizes(shape: tuple[int, ...], count: int) -> tuple[int, ...]:

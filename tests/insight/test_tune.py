@@ -101,10 +101,10 @@ def test_a_budget_is_divided_to_the_best_effect():
         assert best["best_error"] <= error + 1e-12
 
 
-def test_the_exact_bulk_is_tuned_without_derivatives():
+def test_the_exact_bulk_is_tuned_as_sharply():
     net, y = CASES["smooth"]
     best = tune(net, y, alpha=1.3, bulk="exact")
-    assert np.isnan(best["slope"])
+    assert best["slope"] < 1e-8
     lam = float(best["best_lam"])
     around = gs.predict(net, y, alpha=1.3, lam=lam * np.geomspace(0.9, 1.1, 5), bulk="exact")["test_error"]
     assert best["best_error"] <= around.min() * (1 + 1e-9)
@@ -114,7 +114,7 @@ def test_labels_with_flips_are_tuned_on_their_own_error():
     """Flips call for a larger penalty than the clean labels, whose derivatives say nothing about it."""
     model, y = gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sign", flips=0.2)
     best = tune(model, y, alpha=2.0)
-    assert np.isnan(best["slope"])
+    assert best["slope"] < 1e-8
     around = gs.predict(model, y, alpha=2.0, lam=float(best["best_lam"]) * np.geomspace(0.9, 1.1, 21))
     assert best["best_error"] <= around["test_error"].min() * (1 + 1e-9)
 
@@ -160,3 +160,20 @@ def test_tune_refuses_what_it_cannot_mean(arguments, word):
     model = arguments.pop("model", CASES["smooth"][0])
     with pytest.raises(gs.ParameterError, match=word):
         tune(model, "sin", **arguments)
+
+
+def test_differences_say_what_implicit_differentiation_says():
+    """On the isotropic bulk, where both are known."""
+    net, y = CASES["smooth"]
+    over, axes = ("eta", "lam"), {"eta": 1.4, "lam": 0.2}
+    landscape = gs.predict(net, y, alpha=1.3, lam=0.2, bulk="isotropic")["test_error"].assign_attrs(
+        bulk="isotropic"
+    )
+    made = Objective(net, y, over, landscape, "isotropic")
+    at = {name: float(landscape[name]) for name in made.fixed}
+    x = np.array([axes[name] for name in over])
+    error, exact = made.error_and_slope(at, x, 256)
+    made.differentiable = False
+    near, differences = made.error_and_slope(at, x, 256)
+    assert near == pytest.approx(error, rel=1e-9)
+    np.testing.assert_allclose(differences, exact, rtol=0.0, atol=1e-8 * error)

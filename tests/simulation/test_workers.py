@@ -18,7 +18,7 @@ import pytest
 from giantstep import Network
 from giantstep.simulation import simulate
 from giantstep.simulation.schedule import TrialError
-from giantstep.simulation.workers import NoWorker, WorkerDied, process_pool
+from giantstep.workers import NoWorker, WorkerDied, process_pool
 
 DOCS = Path(__file__).parents[2] / "docs"
 SETTING = {"alpha": 1.0, "lam": 0.1, "d": 20, "trials": 2}
@@ -209,7 +209,7 @@ def test_nothing_is_left_when_the_block_is_left_early():
 
 BUSY = """
 import time
-from giantstep.simulation.workers import process_pool
+from giantstep.workers import process_pool
 with process_pool(2, 1) as pool:
     print(pool.submit(abs, -1).result(), flush=True)
     [future.result() for future in [pool.submit(time.sleep, 600) for _ in range(2)]]

@@ -337,3 +337,17 @@ def test_a_closed_pipe_is_no_crash():
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
+
+
+def test_a_prediction_imports_nothing_large_that_it_does_not_need():
+    program = """
+import sys
+from giantstep.cli import main
+sys.argv = "giantstep predict --eta 1 --alpha0 1 --alpha 0.5 --lam 0.1".split()
+try:
+    main()
+except SystemExit:
+    print([name for name in ("dask.array", "scipy.special", "matplotlib", "array_api_compat") if sys.modules.get(name)])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines()[-1] == "[]"

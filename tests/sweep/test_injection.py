@@ -10,10 +10,10 @@ import pytest
 import giantstep as gs
 from giantstep.cli import main
 from giantstep.errors import ParameterError
-from giantstep.simulation.workers import process_pool
 from giantstep.sweep import Store, parts, results, run_sweep
 from giantstep.sweep.job import Outcome, Work, perform
 from giantstep.sweep.problems import StoreError, SweepError
+from giantstep.workers import process_pool
 
 from .helpers import assert_nothing_twice, assert_same_results, write_toml
 

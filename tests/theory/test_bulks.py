@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.bulk import Bulk, Isotropic, Orthogonal
+from giantstep.theory.bulk import Along, Bulk, Exact, Isotropic, Orthogonal
 from giantstep.theory.equations.response import respond, signal_energy_gradient, total_tangent
 from giantstep.theory.modes import Modes
 from giantstep.theory.pose import model_grid, pose
@@ -36,7 +36,10 @@ def _all_bulks():
     )
     yield pytest.param(Orthogonal(np.array([0.4, 0.6])), id="orthogonal")
     for case in TRAINED:
-        yield pytest.param(bulk_of(case), id=f"exact, {case.name}")
+        exact = bulk_of(case)
+        yield pytest.param(exact, id=f"exact, {case.name}")
+        if isinstance(exact, Exact) and len(exact.weights) == 1:
+            yield pytest.param(Along(exact), id=f"along a line, {case.name}")
     yield pytest.param(bulk_of(TRAINED[5], "sampled:60:1"), id="sampled, letters")
     yield pytest.param(bulk_of(TRAINED[3], "sampled:60:1"), id="sampled, not odd")
     yield pytest.param(bulk_of(TRAINED[6], "sampled:60:1"), id="sampled, no common eigenvectors")
@@ -102,6 +105,42 @@ def test_resolvents_of_many_points_are_those_of_each(bulk):
         alone = bulk.resolvent(Vt)
         assert _close(together.T[:, i], alone.T[:, 0], 1e-12)
         assert _close(forms[:, i], alone.forms()[:, 0], 1e-12)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_a_bulk_along_a_line_is_the_bulk_itself(activation, steps):
+    """Over sixteen decades of Ṽ, for rows with a wide spectrum; beyond them the bulk is asked itself."""
+    model, target = gs.Network(activation, eta=3.0, alpha0=0.3, steps=steps), gs.Target("sin", noise=0.1)
+    posed = pose(model, target, model_grid(model, target, alpha=1.0, lam=1.0))
+    exact = posed.problem.bulks(np.arange(1))[0]
+    assert isinstance(exact, Exact)
+    Vt = np.geomspace(1e-5, 1e11, 33)[None, :, None, None] / exact.c[0, 0]
+    along, here = Along(exact).resolvent(Vt), exact.afresh(Vt)
+    assert type(along) is not type(here)
+    u = np.random.default_rng(0).standard_normal((1, Vt.shape[1], exact.modes.count, 1))
+    unit = np.ones((*u.shape[:2], 1, 1, 1))
+    for found, expected in (
+        (along.T, here.T),
+        (along.tangent(unit), here.tangent(unit)),
+        (along.leak(unit), here.leak(unit)),
+        (along.cotangent(u), here.cotangent(u)),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-11)
+    scale = np.sqrt(np.einsum("uamsms->uam", here.forms()))
+    close = (along.forms() - here.forms())[:, :, :, 0, :, 0] / (scale[..., :, None] * scale[..., None, :])
+    assert np.abs(close).max() < 1e-11
+    assert type(Along(exact).resolvent(0.01 * Vt)) is type(here)
+
+
+def test_answers_do_not_depend_on_how_many_readouts_share_a_first_layer():
+    """A few are solved one by one, many along a line."""
+    alphas = np.geomspace(0.1, 10.0, 60)
+    for net in (gs.Network("tanh", eta=3, alpha0=1), gs.Network("relu", eta=2, alpha0=1, steps=2)):
+        many = gs.predict(net, "sin", alpha=alphas, lam=0.01)
+        few = gs.predict(net, "sin", alpha=alphas[::20], lam=0.01)
+        for name in ("test_error", "train_error", "m", "q1", "q2", "V1", "V2"):
+            np.testing.assert_allclose(many[name][::20], few[name], rtol=1e-11, err_msg=name)
 
 
 # the relation between responses and their conjugates

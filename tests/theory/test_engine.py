@@ -294,3 +294,53 @@ def test_separable_labels_are_recognised_on_the_coarsest_rule():
     with pytest.raises(gs.ConvergenceError, match="give a finite d"):
         gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sign", alpha=2, lam=0.1, loss="logistic")
     assert time.process_time() - began < 3.0  # of this process; it was 14
+
+
+# shared and spared work
+
+
+def test_workers_share_the_blocks_and_change_no_bit(monkeypatch):
+    monkeypatch.setattr(engine, "BLOCK", 1 << 12)  # several blocks
+    net, target = gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0), gs.Target("x + 0.1*x**3", noise=0.2)
+    grid = {"alpha": np.geomspace(0.2, 5.0, 12), "lam": np.geomspace(0.01, 1.0, 6)}
+    shares: list[float] = []
+    alone = gs.predict(net, target, **grid)
+    shared = gs.predict(net, target, workers=2, progress=shares.append, **grid)
+    assert len(shares) > 2
+    assert alone.identical(shared)
+    with pytest.raises(gs.ParameterError, match="workers = 0"):
+        gs.predict(net, target, alpha=1.0, lam=1.0, workers=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "loss"),
+    [
+        (gs.Network("tanh", eta=2.0, alpha0=1.0), gs.Target("sin", noise=0.3), "square"),
+        (gs.Network("tanh", eta=2.0, alpha0=1.0), gs.Target("sin", noise=0.3), "huber:0.5"),
+        (gs.SpikedRF("erf", r=1.0, gamma=0.99), gs.Target("sign", flips=0.1), "logistic"),
+        (
+            gs.TwoSpikes("tanh", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.4, 0.6)),
+            gs.Target("sin"),
+            "square",
+        ),
+    ],
+    ids=["square", "huber", "logistic, cut at a jump", "two spikes"],
+)
+def test_half_a_rule_in_kappa_says_what_the_whole_one_does(model, target, loss, monkeypatch):
+    where = {"alpha": [0.5, 2.0], "lam": 0.1, "loss": loss}
+    half = gs.predict(model, target, **where)
+    monkeypatch.setattr(problem.Problem, "odd", False)
+    _assert_same(half, gs.predict(model, target, **where), SAME if loss == "square" else 1e-9)
+
+
+def test_a_rule_is_halved_only_where_both_halves_are_alike(monkeypatch):
+    """An even target, a bias, a loss that prefers one side: half a rule would be wrong by far."""
+    monkeypatch.setattr(engine, "folded", lambda *both: pytest.fail("halved"))
+    biased = gs.Letters((1.0,), (1.0,), biases=(0.5,))
+    for model, target, loss in (
+        (gs.SpikedRF("tanh", r=1.0, gamma=0.7), "x**2", "square"),
+        (gs.SpikedRF("relu", r=1.0, gamma=0.7), "sin", "square"),
+        (gs.SpikedRF("tanh", r=1.0, gamma=0.7, readout=biased), "sin", "square"),
+        (gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sin", noise=0.3), "pinball:0.8"),
+    ):
+        gs.predict(model, target, alpha=1.0, lam=0.5, loss=loss)

@@ -306,3 +306,11 @@ def test_the_error_estimate_holds_over_random_settings(activation, target):
     error = np.abs(found.test_error / fine.test_error - 1.0)
     assert float(error.max()) < AGREEMENT
     assert bool((error <= found.quadrature_error + 1e-12).all())
+
+
+def test_features_that_are_all_linear_leave_nothing_to_the_spikes_mode():
+    """κμ1 is a multiple of μ0: the all-ones mode takes it all, however soft the other becomes as λ → 0."""
+    linear = gs.SpikedRF("x", r=0.8, gamma=0.7, beta=1.5)
+    found = gs.predict(linear, "tanh", alpha=2.0, lam=[0.0, 1e-10, 1e-6, 1e-3])
+    assert np.all(found.zeta == 0.0)
+    np.testing.assert_allclose(found.m, found.m[-1], rtol=1e-13)

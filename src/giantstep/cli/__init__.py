@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from . import streams
 
     streams.prepare()
+    if arguments is None and sys.argv[1:2] != ["sweep"]:
+        _do_without_dask_arrays()
     warnings.showwarning = _Warnings()
     try:
         status = _run(arguments)
@@ -58,6 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except MemoryError as error:
         status = _refuse(f"there is not enough memory ({error}); use shorter ranges or a smaller d")
     sys.exit(status)
+
+
+def _do_without_dask_arrays() -> None:
+    """Tell xarray that there are none: it would import dask, if that is installed, to look for them."""
+    sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
 
 
 def make_app() -> App:

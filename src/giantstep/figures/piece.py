@@ -46,7 +46,7 @@ def machine(device: str = "cpu", workers: int = 1) -> Iterator[Machine]:
         yield Machine(device)
         return
     from ..simulation.draw import draw_threads
-    from ..simulation.workers import process_pool
+    from ..workers import process_pool
 
     with process_pool(workers, max(1, draw_threads() // workers)) as pool:
         yield Machine(device, pool, workers)

@@ -12,7 +12,7 @@ from ..parameters import parameter
 from ..provenance import provenance
 from ..theory.law import Batch
 from ..theory.pose import model_grid, pose
-from .spectra.halfplane import Follower
+from .spectra.halfplane import Follower, Image, differentiated
 from .spectra.poles import pole_correction
 from .spectra.support import Density, find_density
 from .spectrum import check_one_spike
@@ -166,8 +166,7 @@ def _trained(posed: Posed, target: Target, u: int) -> Rows:
     if not np.any(level.D):
         return _isotropic(np.ones(1))
     sight = training.seen(0, chunk, 0)[0]
-    largest = np.abs(sight.batch.e[0]).argmax()
-    weight = float(level.D[0, 0, 0, largest] / sight.batch.e[0, largest] ** 2)
+    weight = float(level.D[0, 0, 0] @ level.mean[0, 0, :, 0] / sight.batch.mean(sight.batch.e**2)[0])
     along = float(bulk.resolvent(np.zeros((1, 1, 1, 1))).forms()[0, 0, 0, 0, 0, 0])
     share, noise = float(level.share[0]), float(training.steps[0].noise[u])
     even = _is_even(target, noise, sight.batch)
@@ -218,13 +217,16 @@ def _general(rows: Rows, beta: float, points: int) -> Density:
     weights, e2 = rows.batch.weights[0, 0], rows.b * rows.batch.e[0] ** 2
     log_weights = np.log(np.maximum(weights, 1e-300))
 
-    def step(V: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def image(V: np.ndarray, z: np.ndarray) -> np.ndarray:
         g, t = V[:, 0], V[:, 1]
         D = 1.0 + e2 * t[:, None] / rows.alpha0
         Q = 1.0 + (e2 / D) @ weights
         if rows.even:
             Q = Q + pole_correction(D, e2[None], log_weights)[:, 0]
         return np.stack([1.0 / (z + 1.0 / (1.0 / Q + beta * g)), 1.0 / (1.0 / (beta * g) + Q)], axis=1)
+
+    def step(V: np.ndarray, z: np.ndarray) -> Image:
+        return differentiated(lambda V: image(V, z), V)
 
     # ‖C‖ is at most 1 + b max e² (1 + 1/√α0)², up to what no batch contains
     largest = 1.0 + e2[weights > 1e-10].max() * (1.0 + rows.alpha0**-0.5) ** 2

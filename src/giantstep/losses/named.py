@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from ..errors import ParameterError
 from .own import Loss, Score, stacked
@@ -44,6 +43,10 @@ class Clipped(_Named):
         return not self.margin
 
     @property
+    def even(self) -> bool:  # type: ignore[override]
+        return self.margin or self.low == -self.high
+
+    @property
     def linear(self) -> bool:  # type: ignore[override]
         return self.residual and self.a > 0 and math.isinf(self.low) and math.isinf(self.high)
 
@@ -65,7 +68,7 @@ class Clipped(_Named):
 
     def _force(self, s: Any) -> Any:
         """dℓ/ds; where it jumps, at s = 0, the value nearest to 0."""
-        xp = array_namespace(s)
+        xp = _namespace(s)
         if self.a > 0:
             return xp.clip(s / self.a, self.low, self.high)
         rest = min(max(0.0, self.low), self.high)
@@ -94,14 +97,14 @@ class Logistic(_Named):
     """ln(1 + exp(-yz))."""
 
     name: str = "logistic"
-    margin = continuous = True
+    margin = even = continuous = True
 
     def value(self, y: Any, z: Any) -> Any:
-        xp = array_namespace(z)
+        xp = _namespace(z)
         return xp.logaddexp(xp.zeros_like(z), -y * z)
 
     def derivative(self, y: Any, z: Any) -> Any:
-        xp = array_namespace(z)
+        xp = _namespace(z)
         return -y * xp.exp(-xp.logaddexp(xp.zeros_like(z), y * z))
 
     def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
@@ -141,13 +144,13 @@ class Exponential(_Named):
     """exp(-yz), the loss of boosting."""
 
     name: str = "exponential"
-    margin = continuous = True
+    margin = even = continuous = True
 
     def value(self, y: Any, z: Any) -> Any:
-        return array_namespace(z).exp(-y * z)
+        return _namespace(z).exp(-y * z)
 
     def derivative(self, y: Any, z: Any) -> Any:
-        return -y * array_namespace(z).exp(-y * z)
+        return -y * _namespace(z).exp(-y * z)
 
     def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
         from scipy.special import wrightomega
@@ -214,6 +217,15 @@ def as_loss(given: str | Loss) -> Loss:
         raise ParameterError(
             f"loss = {given!r}: {parameter!r} is not a number; write {name}:0.5, say"
         ) from None
+
+
+def _namespace(x: Any) -> Any:
+    """The array library of x; for numpy itself, without the time that importing its array API takes."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np
+    from array_api_compat import array_namespace
+
+    return array_namespace(x)
 
 
 def _sigmoid_and_slope(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

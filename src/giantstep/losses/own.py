@@ -49,6 +49,7 @@ class Loss:
     name: str
     margin: bool = False  # for labels ±1 only
     residual: bool = False  # a function of y - z alone
+    even: bool = False  # known not to change when label and output both change sign
     linear: bool = False  # a square: its score is a straight line
     continuous: bool = False  # known to have a derivative without jumps
     line: Any = None  # where the score is a straight line between two bounds: `a`, `low` and `high` of it

@@ -13,6 +13,7 @@ from ..grid import Grid
 from ..losses import Loss, as_loss
 from ..model import Model, Network, SpikedRF, Target
 from ..model import parameter as checked_parameter
+from ..parameters import check_count
 from .backend import Backend
 from .layer import width
 from .readout import METHODS
@@ -125,13 +126,6 @@ def _any_infinite(value: Any) -> bool:
         return bool(np.isposinf(np.asarray(value, dtype=float)).any())
     except (TypeError, ValueError):
         return False  # not numbers at all: the range check says so
-
-
-def check_count(name: str, value: Any, low: int) -> int:
-    """A whole number of at least `low`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise ParameterError(f"{name} = {value!r} is not allowed: it must be a whole number, at least {low}")
-    return int(value)
 
 
 def trial_numbers(trials: int | Sequence[int]) -> list[int]:

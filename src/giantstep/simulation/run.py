@@ -11,6 +11,7 @@ import numpy as np
 from ..axes import OF_THE_LAYER, Axes
 from ..losses import Loss, as_loss
 from ..model import Model, Target, as_target, check_model
+from ..parameters import check_count
 from ..provenance import provenance
 from ..split import Split
 from . import check
@@ -147,7 +148,7 @@ def simulate(
     >>> trained.test_error.mean("trial").values.round(3)
     array([0.165, 0.136])
     """
-    numbers, workers = check.trial_numbers(trials), check.check_count("workers", workers, 1)
+    numbers, workers = check.trial_numbers(trials), check_count("workers", workers, 1)
     plan, settings = planned(
         model,
         target,
@@ -208,8 +209,8 @@ def planned(
     bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features, target.directions)
     alpha, lam = check.check_readout_parameters(alpha, lam)
     loss = check.check_loss(loss, target, lam)
-    d, seed = check.check_count("d", d, 2), check.check_count("seed", seed, 0)
-    n_test = n_test if n_test is None else check.check_count("n_test", n_test, 1)
+    d, seed = check_count("d", d, 2), check_count("seed", seed, 0)
+    n_test = n_test if n_test is None else check_count("n_test", n_test, 1)
     library = make_backend(backend, device, dtype)
 
     options = (features, loss, method, library.name, device, dtype, bulk, at)

@@ -16,9 +16,9 @@ import numpy as np
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError
 from ..progress import Display
+from ..workers import WorkerDied, check_sendable, limit_threads, process_pool
 from .draw import draw_threads
 from .trial import Task, run_trial
-from .workers import WorkerDied, check_sendable, limit_threads, process_pool
 
 Results = dict[int, dict[str, np.ndarray]]
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..losses import as_loss
 from ..model import Model, Target, as_target, check_model
-from ..parameters import parameter
+from ..parameters import check_count, parameter
 from ..simulation import check
 from ..words import table
 
@@ -50,10 +50,10 @@ class Simulation:
     backend: str | None = None
 
     def __post_init__(self) -> None:
-        check.check_count("simulation.d", self.d, 2)
-        check.check_count("simulation.seed", self.seed, 0)
+        check_count("simulation.d", self.d, 2)
+        check_count("simulation.seed", self.seed, 0)
         if self.n_test is not None:
-            check.check_count("simulation.n_test", self.n_test, 1)
+            check_count("simulation.n_test", self.n_test, 1)
         trials = plain(self.trials)
         if not isinstance(trials, int | list):
             raise ParameterError(f"simulation.trials = {trials!r} must be a count or a list of trial numbers")

@@ -14,9 +14,9 @@ from typing import Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from ..errors import ParameterError
-from ..simulation.check import check_count
-from ..simulation.workers import NoWorker, WorkerDied, Workers, process_pool
+from ..parameters import check_count
 from ..system import cores
+from ..workers import NoWorker, WorkerDied, Workers, process_pool
 from .job import Outcome, Work, perform
 from .problems import SweepError
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
+from ..parameters import check_count
 from ..progress import Display
-from ..simulation.check import check_count
-from ..simulation.workers import WorkerDied
 from ..system import cores
+from ..workers import WorkerDied
 from .description import Sweep, canonical
 from .executors import Executor, alone, as_executor, cluster, local
 from .export import Results, check_any, collected

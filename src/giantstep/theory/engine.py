@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from .equations.signs import WrongSigns, count_wrong_signs, wrong_signs_on_rules
 from .equations.solution import Solution
 from .equations.state import fields
 from .features import STEEPEST, Features, steepness
+from .folding import folded
 from .labels import BinaryLaw, Label
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
@@ -58,23 +60,57 @@ _MONITORED = (("test_error", _NEARLY_ZERO), ("train_loss", _HARDLY_EVER))
 Answers = dict[str, np.ndarray]
 
 
-def solve(problem: Problem, tolerance: float, progress: Callable[[float], None] | None = None) -> Answers:
-    """Every answer of `predict` as arrays [U, A, ...]; nothing raises for a point that fails, it is flagged."""
+class _Block(NamedTuple):
+    """A share of the work: some first layers, some settings of the readout, and κ intervals to begin with."""
+
+    chunk: np.ndarray
+    settings: np.ndarray
+    points: int
+
+
+def solve(
+    problem: Problem, tolerance: float, progress: Callable[[float], None] | None = None, workers: int = 1
+) -> Answers:
+    """Every answer of `predict` as arrays [U, A, ...]; nothing raises for a point that fails, it is flagged.
+
+    Blocks of work do not depend on how many `workers` share them, and so neither do answers.
+    """
     U, A = problem.alpha.shape
     answers: Answers = {}
     done = 0
-    solver = solver_of(problem.loss)
-    for chunk, points, width in problem.blocks(_COARSEST):
-        for block in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * width // BLOCK))):
-            found = _solve_rectangle(_Rectangle(problem, solver, chunk, block, points), tolerance)
-            for name, values in found.items():
-                if name not in answers:
-                    answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
-                answers[name][np.ix_(chunk, block)] = values
-            done += len(chunk) * len(block)
-            if progress:
-                progress(done / (U * A))
+    blocks = list(_blocks(problem))
+    for block, found in zip(blocks, _solved(problem, blocks, tolerance, workers), strict=True):
+        for name, values in found.items():
+            if name not in answers:
+                answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
+            answers[name][np.ix_(block.chunk, block.settings)] = values
+        done += len(block.chunk) * len(block.settings)
+        if progress:
+            progress(done / (U * A))
     return answers
+
+
+def _blocks(problem: Problem) -> Iterator[_Block]:
+    A = problem.alpha.shape[1]
+    for chunk, points, width in problem.blocks(_COARSEST):
+        for settings in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * width // BLOCK))):
+            yield _Block(chunk, settings, points)
+
+
+def _solved(problem: Problem, blocks: list[_Block], tolerance: float, workers: int) -> Iterator[Answers]:
+    """The answers of each block, in order; in processes of their own, if there are several of both."""
+    if min(workers, len(blocks)) == 1:
+        yield from (_solve_block(problem, block, tolerance) for block in blocks)
+        return
+    from ..workers import process_pool
+
+    with process_pool(min(workers, len(blocks)), threads=1) as pool:
+        futures = [pool.submit(_solve_block, problem, block, tolerance) for block in blocks]
+        yield from (future.result() for future in futures)
+
+
+def _solve_block(problem: Problem, block: _Block, tolerance: float) -> Answers:
+    return _solve_rectangle(_Rectangle(problem, solver_of(problem.loss), *block), tolerance)
 
 
 @dataclass(frozen=True)
@@ -179,9 +215,10 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     tabulated = [table.at(stride) for stride in STRIDES]
     limits = Limits(problem, chunk, rectangle.block, *tabulated[0])
     setting = limits.setting
-    bulks = problem.bulks(chunk, rectangle.refinement)
+    bulks = problem.bulks(chunk, rectangle.refinement, len(rectangle.block))
+    fold = problem.odd and rectangle.layers is None
     rules = [
-        OnRule(problem, chunk, *both, bulk, setting, rectangle.points // stride)
+        OnRule(problem, chunk, *(folded(*both) if fold else both), bulk, setting, rectangle.points // stride)
         for both, bulk, stride in zip(tabulated, bulks, STRIDES, strict=True)
     ]
     profile = None

@@ -104,19 +104,25 @@ class _Sheet:
 
     def moments(self, stride: int) -> Moments:
         argument = self._b @ self._rule.at(stride)[0] + self._biases[:, None]  # [U, K, N]
-        widest, span = float(np.sqrt(self._c.max())), float(np.abs(argument).max())
-        nodes, error = resolution(self._f, round_up(widest), self._reach, round_up(span), INNER_TOLERANCE)
+        found, error = _by_tables(self._f, argument, self._c, self._reach)
         self.error = max(self.error, error)
+        return found
 
-        def averages(shift: np.ndarray, c: np.ndarray) -> np.ndarray:
-            pieces = max(1, shift.size * nodes // _BLOCK)
-            parts = [
-                sample(self._f, a, np.sqrt(v), nodes, self._reach).moments()
-                for a, v in zip(np.array_split(shift, pieces), np.array_split(c, pieces), strict=True)
-            ]
-            return np.concatenate([np.stack(part) for part in parts], axis=-1)
 
-        return Moments(*tabulated(averages, argument, self._c))
+def _by_tables(f: Function, argument: np.ndarray, c: np.ndarray, reach: float) -> tuple[Moments, float]:
+    """Moments of f(argument + √c z) at very many arguments [U, K, N], with variances c [U, K]; and their error."""
+    widest, span = float(np.sqrt(c.max())), float(np.abs(argument).max())
+    nodes, error = resolution(f, round_up(widest), reach, round_up(span), INNER_TOLERANCE)
+
+    def averages(shift: np.ndarray, c: np.ndarray) -> np.ndarray:
+        pieces = max(1, shift.size * nodes // _BLOCK)
+        parts = [
+            sample(f, a, np.sqrt(v), nodes, reach).moments()
+            for a, v in zip(np.array_split(shift, pieces), np.array_split(c, pieces), strict=True)
+        ]
+        return np.concatenate([np.stack(part) for part in parts], axis=-1)
+
+    return Moments(*tabulated(averages, argument, c)), error
 
 
 def features_at(
@@ -124,8 +130,8 @@ def features_at(
 ) -> Features:
     """Coefficients of U first layers with one spike b [U, K] at κ [U, N] of one's own; nodes of weight one."""
     reach = tail_reach(activation, round_up(float(np.sqrt(c + b**2).max())))
-    column = Column(activation, b, biases, np.sqrt(c), kappa[:, None], reach, symmetric=False)
-    coefficients = coefficient_moments(column.moments(1), c[:, :, None])
+    argument = b[..., None] * kappa[:, None] + biases[:, None]
+    coefficients = coefficient_moments(_by_tables(activation, argument, c, reach)[0], c[:, :, None])
     return Features(kappa[:, None], np.ones_like(kappa), *coefficients)
 
 

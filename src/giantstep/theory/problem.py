@@ -11,12 +11,12 @@ import numpy as np
 
 from ..functions import Function
 from ..losses import Loss, square
-from .bulk import Bulk
+from .bulk import WORTHWHILE, Along, Bulk
 from .features import STEEPEST, Table, doublings, evaluations_per_model, steepness
 from .labels import Labels, is_sharp
 from .layer import Frame, alike
 from .origin import Origin
-from .rows import Rows
+from .rows import PLAIN_WIDTH, Rows
 from .rule import across_intervals
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
@@ -64,13 +64,23 @@ class Problem:
         return self.origin.neurons.biases
 
     @property
+    def odd(self) -> bool:
+        """Whether turning all inputs round turns features and labels round, which the loss does not mind."""
+        functions = self.activation.parity == "odd" and self.labels.odd
+        return functions and not self.biases.any() and self.loss.even
+
+    @property
     def c(self) -> np.ndarray:
         return self.origin.layer.c
 
     @cached_property
     def width(self) -> int:
         """Array elements in flight per grid point."""
-        return self.rows.width(self.origin)
+        return PLAIN_WIDTH if self._along(self.alpha.shape[1]) else self.rows.width(self.origin)
+
+    def _along(self, readouts: int) -> bool:
+        """Whether the bulk is solved along a line, for all readouts together, rather than at each of them."""
+        return self.rows.on_a_line(self.origin) and readouts >= WORTHWHILE
 
     def frame(self, chunk: np.ndarray) -> Frame:
         """Directions of some first layers of one kind."""
@@ -81,9 +91,10 @@ class Problem:
         """The most directions that any first layer's spikes span."""
         return int(self.origin.layer.spikes.max())
 
-    def bulks(self, chunk: np.ndarray, refinement: int = 0) -> tuple[Bulk, Bulk, Bulk]:
-        """The bulk of some first layers of one kind on three nested rules, finest first."""
-        return self.rows.bulks(self.origin, chunk, refinement)
+    def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> tuple[Bulk, Bulk, Bulk]:
+        """Bulks of some first layers of one kind, with so many readouts each, on three nested rules, finest first."""
+        bulks = self.rows.bulks(self.origin, chunk, refinement)
+        return tuple(map(Along, bulks)) if self._along(readouts) else bulks  # type: ignore[arg-type,return-value]
 
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""

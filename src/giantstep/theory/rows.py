@@ -25,6 +25,7 @@ from .sampled import sampled_bulk
 from .slopes import check_moment
 from .training import POINTS
 
+PLAIN_WIDTH = 128  # array elements in flight per grid point, where a bulk takes none of its own
 NAMES = ("isotropic", "exact", "sampled", "orthogonal")
 
 
@@ -39,7 +40,11 @@ class Rows(ABC):
 
     def width(self, origin: Origin) -> int:
         """Array elements in flight per grid point."""
-        return 64
+        return PLAIN_WIDTH
+
+    def on_a_line(self, origin: Origin) -> bool:
+        """Whether a bulk is an exact one of a single group, which `bulk.Along` can tabulate."""
+        return False
 
     def error(self, origin: Origin) -> np.ndarray:
         """That of the integrals behind first layers with such rows, which no rule shows, [U]."""
@@ -76,6 +81,9 @@ class Exact(Rows):
     def error(self, origin: Origin) -> np.ndarray:
         assert origin.training is not None
         return np.maximum(origin.error, origin.training.row_error)
+
+    def on_a_line(self, origin: Origin) -> bool:
+        return len(origin.neurons.values) == 1
 
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
         assert origin.training is not None

@@ -25,6 +25,7 @@ from .solver import OnRule
 from .symmetric import Packing, packing, solve_small
 
 _NEWTON_STEPS = 60
+_SOLVED = 1e-9  # relative residual of what is worth starting from
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
 _FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
 _ALMOST_RIDGELESS = 1e-12  # a λ small enough to start from above when there is none
@@ -38,8 +39,9 @@ class Square:
     def finest(self, spikes: int, cut: bool) -> int:
         return _FINEST_CUT if cut else FINEST[spikes]
 
-    def restart(self, solution: Solution) -> None:
-        """On a finer rule it begins from above again: that is monotone, and costs a few steps."""
+    def restart(self, solution: Solution) -> np.ndarray:
+        """What was not solved begins from above again: that is monotone."""
+        return np.where((solution.residual <= _SOLVED)[..., None], solution.state.V, np.nan)
 
     def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
         return solve(rule.features, rule.label, rule.bulk, rule.setting, start, thorough)
@@ -53,7 +55,7 @@ def solve(
     start: np.ndarray | None = None,
     thorough: bool = True,
 ) -> Solution:
-    """All order parameters and both errors. `start` is a packed V to begin from, such as a coarser rule's."""
+    """All order parameters and both errors. `start` is a packed V to begin from (from above, where it is NaN)."""
     averages = Averages(features, bulk.modes)
     V, residual, response, gain, Jacobian = _responses(averages, bulk, setting, start)
     means = _means(averages, label, bulk, setting, response, gain)
@@ -109,7 +111,8 @@ def _responses(
     pack = packing(len(bulk.weights))
     eye = np.eye(pack.size)
     ratio = setting.ratio
-    V = _upper_start(bulk, setting) if start is None else start
+    V = _upper_start(bulk, setting)
+    V = V if start is None else np.where(np.isfinite(start), start, V)
     best = np.full(V.shape[:2], np.inf)
     step = 0
     while True:
@@ -130,12 +133,12 @@ def _responses(
 
 
 def _upper_start(bulk: Bulk, setting: Setting) -> np.ndarray:
-    """A point above the solution: the responses that there would be without any data."""
+    """A point above the solution: the responses that there would be without any data, (c n/λ, n/λ)."""
     pack = packing(len(bulk.weights))
     lam = np.where(setting.lam > 0.0, setting.lam, _ALMOST_RIDGELESS)
-    shape = (*lam.shape, pack.pairs)
-    V = np.concatenate([np.zeros(shape), bulk.weights / lam[..., None]], axis=-1)
-    return respond(bulk, V, np.zeros_like(V), setting.beta, lam).V
+    V2 = bulk.weights / lam[..., None]
+    V1 = (bulk.c[:, None] * V2)[..., None] * np.eye(pack.groups)
+    return pack.pack(V1, V2)
 
 
 def _means(

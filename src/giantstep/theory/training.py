@@ -73,7 +73,11 @@ class Trained:
         """The exact bulks of some networks of one kind, on three nested rules over each batch, finest first."""
         chosen = np.flatnonzero(self.taken[chunk[0]])
         seen = [(int(t), self.seen(int(t), chunk, refinement)) for t in (chosen if len(chosen) else [0])]
-        return tuple(self._exact(chunk, [(t, views[rule]) for t, views in seen]) for rule in range(3))  # type: ignore[return-value]
+        found: list[Exact] = []
+        for rule in (2, 1, 0):
+            views = [(t, own[rule]) for t, own in seen]
+            found.insert(0, self._exact(chunk, views, found[0] if found else None))
+        return tuple(found)  # type: ignore[return-value]
 
     def seen(self, t: int, chunk: np.ndarray, refinement: int) -> list[Sight]:
         """The batch of step t of some networks of one kind, on three nested rules, finest first."""
@@ -86,7 +90,7 @@ class Trained:
             return [Sight(batch, idle, np.ones(1)) for batch in unused_batch(points, self.target.directions)]
         return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
 
-    def _exact(self, chunk: np.ndarray, seen: list[tuple[int, Sight]]) -> Exact:
+    def _exact(self, chunk: np.ndarray, seen: list[tuple[int, Sight]], coarser: Exact | None) -> Exact:
         neurons, last = self.neurons, self.layer.at(chunk)
         imprints = [
             Imprint(neurons, self.path[t].at(chunk), self.steps[t].at(chunk), sight, first=place == 0)
@@ -94,7 +98,7 @@ class Trained:
         ]
         columns = _columns(neurons, last.frame(), imprints)
         start = np.full(last.c.shape, neurons.norm)
-        return Exact(neurons.weights, last.c, start, [one.level for one in imprints], columns)
+        return Exact(neurons.weights, last.c, start, [one.level for one in imprints], columns, coarser)
 
 
 def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Trained:
@@ -220,8 +224,7 @@ class Imprint:
             to_spikes = np.zeros((U, count, K))
         else:
             to_target, to_spikes = directions(self.frame)
-        weights = np.broadcast_to(self.batch.weights, (U, *self.batch.weights.shape[1:]))
-        return Level(weights, self.batch.pairs, self.share, D, self.functions, spike, to_target, to_spikes)
+        return Level.of(self.batch, D, self.functions, self.share, spike, to_target, to_spikes)
 
 
 def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
@@ -251,7 +254,7 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
     norms += [("b", t) for t in range(T) if t > 0 or neurons.spread]
     m = (count + len(norms)) * K
     target = np.zeros((U, k, R, count, K))
-    functions = [np.zeros((U, level.functions.shape[1], R, m)) for level in levels]
+    functions = [np.zeros((U, level.spike.shape[-1], R, m)) for level in levels]
     constant = np.zeros((U, m, m))
     target[:, :, z + s, :, s] = -np.swapaxes(to_target, -1, -2)
     target = np.concatenate([target.reshape(U, k, R, count * K), np.zeros((U, k, R, m - count * K))], axis=-1)

@@ -14,10 +14,12 @@ import numpy as np
 
 from ...functions import as_function
 from ...theory.bulk import Bulk
+from ...theory.equations.averages import symmetric
 from ...theory.equations.response import respond
 from ...theory.features import Features, Table
 from ...theory.labels import OneDirection
 from ...theory.symmetric import packing
+from .halfplane import Image, differentiated
 from .poles import pole_correction
 
 if TYPE_CHECKING:
@@ -38,15 +40,19 @@ class FeatureBulk:
         self.phi = np.concatenate([mu1[pack.rows] * mu1[pack.cols], mu2sq])  # [P, N]
         self._log_w = np.log(self._w)
         self._weighted = (self._w * self.phi).T.astype(complex)
+        rows, cols = np.triu_indices(pack.size)
+        self._pairs = (self._w * self.phi[rows] * self.phi[cols]).T.astype(complex)
         self._in_D = (self.phi * pack.counts[:, None]).astype(complex)
         self.leading = np.concatenate(
             [np.flatnonzero(pack.rows == pack.cols), pack.pairs + np.arange(pack.groups)]
         )
 
-    def step(self, V: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def step(self, V: np.ndarray, z: np.ndarray) -> Image:
         """The image of V under the equations at z: V̂ from V, then the bulk's response to V̂."""
+        hats, slopes = self._hats_and_slopes(V)
         beta = np.full((1, len(z)), self.beta)
-        return respond(self.bulk, V[None], self.hats(V)[None], beta, z[None]).V[0]
+        found = respond(self.bulk, V[None], hats[None], beta, z[None])
+        return Image(found.V[0], found.by_V[0] - found.by_hat[0] @ slopes)
 
     def at_infinity(self) -> np.ndarray:
         """V·z for |z| → ∞: no samples in sight."""
@@ -62,10 +68,23 @@ class FeatureBulk:
 
     def hats(self, V: np.ndarray) -> np.ndarray:
         """V̂ = (α/β) E[φ/D], packed [A, P]."""
+        return self._hats_and_slopes(V)[0]
+
+    def _hats_and_slopes(self, V: np.ndarray) -> Image:
+        """V̂ and its derivative by V, -(α/β) E[φφᵀ/D²]; what poles near the axis add to that comes by differences."""
+
+        def correction(V: np.ndarray) -> np.ndarray:
+            return pole_correction(self.D(V), self.phi, self._log_w)
+
         D = self.D(V)
-        return (
-            self.alpha / self.beta * ((1.0 / D) @ self._weighted + pole_correction(D, self.phi, self._log_w))
-        )
+        gain, added = 1.0 / D, pole_correction(D, self.phi, self._log_w)
+        hats = gain @ self._weighted + added
+        slopes = -symmetric((gain * gain) @ self._pairs, self.pack.size) * self.pack.counts
+        touched = np.flatnonzero(added.any(axis=1))
+        if len(touched):
+            slopes[touched] += differentiated(correction, V[touched]).slopes
+        ratio = self.alpha / self.beta
+        return Image(ratio * hats, ratio * slopes)
 
     def largest(self) -> float:
         """A bound on the bulk's upper edge (isotropic rows), up to inputs with |κ| > 6."""

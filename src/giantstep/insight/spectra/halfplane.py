@@ -2,22 +2,36 @@
 
 A resolvent's trace s(z), z = -x - iη, solves a system V = step(V, z) whose map sends the upper half plane to
 itself: for η > 0 there is one fixed point there, and averaging V with its image converges to it. Slowly near
-the real axis, where Newton's method, started from a larger η, takes over. A Newton step that leaves the half
-plane or does not help is replaced by an average.
+the real axis, where Newton's method takes over, started from a solved neighbour or from a larger η. A Newton step
+that leaves the half plane or does not help is replaced by an average. Wherever it started from, what has converged
+inside the half plane is the one fixed point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
+from ...theory.symmetric import solve_small
+
+
+class Image(NamedTuple):
+    """Where a map sends V: [A, P], and its derivative by V there, [A, P, P]."""
+
+    value: np.ndarray
+    slopes: np.ndarray
+
+
+Step = Callable[[np.ndarray, np.ndarray], Image]
 
 NEAR = 1e-9  # η/x at which the real axis counts as reached
-_LEVELS = NEAR ** (np.arange(1, 12) / 12.0)  # η/x on the way there from |z| ~ x
-_SHRINK = 0.3  # per step down the imaginary axis
+_LEVELS = NEAR ** (np.arange(0, 12) / 12.0)  # η/x on the way there from |z| ~ x
+_LEAPS = _LEVELS[[0, 1, 3, 6]]  # enough of them for most
+_SHRINK = 0.1  # per step down the imaginary axis
 _ROUNDS, _TOLERANCE = 60, 1e-12
+_FEW_ROUNDS = 12  # to settle from a good start
 _ON_THE_WAY = 1e-3  # tolerance, over η/x, where one only passes through: Im V must come out right
 _STALLED = 1e-9  # residual at which rounding errors may keep Newton's method from improving
 _DIFFERENCE = 1e-7  # relative step of the numerical derivative, exact enough for Newton's method
@@ -29,55 +43,79 @@ class Follower:
 
     def __init__(self, step: Step, start: np.ndarray, leading: np.ndarray, scale: float):
         self._step, self._leading = step, leading
-        eta = scale * 1e3
-        V = start[None] / (-1j * eta)
-        heights, chain = [], []
-        while eta > scale * 1e-17:
-            V, _ = self.settle(V, np.array([-1j * eta]))
-            heights.append(eta)
-            chain.append(V[0])
-            V, eta = V / _SHRINK, eta * _SHRINK
-        self._heights, self._chain = np.array(heights), np.array(chain)
+        self._heights = scale * _SHRINK ** np.arange(-3.0, 17.0)
+        V, residual = self.settle(start / (-1j * self._heights[:, None]), -1j * self._heights)
+        for i in np.flatnonzero(~(residual <= _STALLED)):  # from the next one above, which is solved
+            at = slice(i, i + 1)
+            V[at], _ = self.settle(V[i - 1 : i] / _SHRINK, -1j * self._heights[at])
+        self._chain = V
+        self._known = np.empty(0), np.empty((0, len(start)), complex)  # x in order, and V near the axis there
 
-    def near_axis(self, x: np.ndarray, eta: float = NEAR) -> tuple[np.ndarray, np.ndarray]:
-        """V at z = -x(1 + i·eta), [A, P], and its relative residual [A]."""
-        index = np.clip(np.searchsorted(-np.log(self._heights), -np.log(x)), 0, len(self._heights) - 1)
-        V = self._chain[index]
-        for level in (1.0, *_LEVELS[eta < _LEVELS]):
-            V, _ = self.settle(V, -x * (1.0 + 1j * level), max(_TOLERANCE, _ON_THE_WAY * level))
-        return self.settle(V, -x * (1.0 + 1j * eta))
+    def near_axis(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """V at z = -x(1 + i·NEAR), [A, P], and its relative residual [A]."""
+        V, residual = np.empty((len(x), self._chain.shape[1]), complex), np.full(len(x), np.inf)
+        ways: list[Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = [
+            lambda x: self._from_neighbours(x, 0),
+            lambda x: self._from_neighbours(x, 1),  # across an edge of the support one side is no help
+            lambda x: self._descended(x, _LEAPS, _FEW_ROUNDS),
+            lambda x: self._descended(x, _LEVELS, _ROUNDS),
+        ]
+        for way in ways if len(self._known[0]) else ways[2:]:
+            lost = np.flatnonzero(~(residual <= _STALLED))
+            if len(lost):
+                V[lost], residual[lost] = way(x[lost])
+        self._remember(x, V, residual)
+        return V, residual
+
+    def _from_neighbours(self, x: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
+        """From what is known next to x on its left (0) or right (1), as if V were proportional to 1/x."""
+        known, V = self._known
+        at = np.clip(np.searchsorted(known, x) - 1 + side, 0, len(known) - 1)
+        return self.settle(V[at] * (known[at] / x)[:, None], -x * (1.0 + 1j * NEAR), rounds=_FEW_ROUNDS)
+
+    def _descended(self, x: np.ndarray, levels: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+        """From |z| ~ x down to the axis, level by level."""
+        above = np.searchsorted(-np.log(self._heights), -np.log(x))
+        V = self._chain[np.clip(above, 0, len(self._heights) - 1)]
+        for level in levels:
+            V, _ = self.settle(V, -x * (1.0 + 1j * level), max(_TOLERANCE, _ON_THE_WAY * level), rounds)
+        return self.settle(V, -x * (1.0 + 1j * NEAR), rounds=rounds)
+
+    def _remember(self, x: np.ndarray, V: np.ndarray, residual: np.ndarray) -> None:
+        """Keep what is solved, to start its neighbours from."""
+        solved = residual <= _STALLED
+        all_x = np.concatenate([self._known[0], x[solved]])
+        order = np.argsort(all_x)
+        self._known = all_x[order], np.concatenate([self._known[1], V[solved]])[order]
 
     def settle(
-        self, V: np.ndarray, z: np.ndarray, tolerance: float = _TOLERANCE
+        self, V: np.ndarray, z: np.ndarray, tolerance: float = _TOLERANCE, rounds: int = _ROUNDS
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve at z from V: the solution and its relative residual."""
-        V, size = V.copy(), self._size
-        image = self._step(V, z)
+        V = V.copy()
+        image, slopes = (part.copy() for part in self._step(V, z))
         residual = self._residual(V, image)
         active = np.arange(len(z))
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             active = active[~(residual[active] <= tolerance)]
             if not len(active):
                 break
             v, zz, f, before = V[active], z[active], image[active], residual[active]
-            slopes = [
-                (self._step(v + unit, zz) - f) / unit[:, [j]]
-                for j, unit in enumerate(self._units(_DIFFERENCE * size(v)))
-            ]
-            system = np.eye(v.shape[1]) - np.stack(slopes, axis=-1)
-            new = v + np.linalg.solve(system, (f - v)[..., None])[..., 0]
-            new_image = self._step(new, zz)
+            system = np.eye(v.shape[1]) - slopes[active]
+            new = v + solve_small(system, f - v)
+            new_image, new_slopes = self._step(new, zz)
             after = self._residual(new, new_image)
-            fine = np.all(new[:, self._leading].imag > 0, axis=1) & (after < before)
+            fine = np.all(np.imag(new[:, self._leading]) > 0, axis=1) & (after < before)
             settled = ~fine & (before < _STALLED)
             lost = np.flatnonzero(~fine & ~settled)
             if len(lost):
                 new[lost] = 0.5 * (v[lost] + f[lost])
-                new_image[lost] = self._step(new[lost], zz[lost])
+                new_image[lost], new_slopes[lost] = self._step(new[lost], zz[lost])
                 after[lost] = self._residual(new[lost], new_image[lost])
             keep = ~settled
             moved = active[keep]
-            V[moved], image[moved], residual[moved] = new[keep], new_image[keep], after[keep]
+            V[moved], image[moved], slopes[moved] = new[keep], new_image[keep], new_slopes[keep]
+            residual[moved] = after[keep]
             active = moved
         return V, residual
 
@@ -88,11 +126,15 @@ class Follower:
     def _size(self, V: np.ndarray) -> np.ndarray:
         """What entries are measured against: leading ones themselves, the others the largest leading one."""
         size = np.abs(V)
-        others = np.setdiff1d(np.arange(V.shape[1]), self._leading)
-        size[:, others] = size[:, self._leading].max(axis=1, keepdims=True)
+        if len(self._leading) < V.shape[1]:
+            others = np.setdiff1d(np.arange(V.shape[1]), self._leading)
+            size[:, others] = size[:, self._leading].max(axis=1, keepdims=True)
         return size + 1e-300
 
-    def _units(self, size: np.ndarray) -> np.ndarray:
-        """One perturbation per entry, [P, A, P]."""
-        P = size.shape[1]
-        return np.eye(P)[:, None, :] * size[None]
+
+def differentiated(f: Callable[[np.ndarray], np.ndarray], V: np.ndarray) -> Image:
+    """f(V), [A, P], with its derivative by differences."""
+    value, delta = f(V), _DIFFERENCE * (np.abs(V) + 1e-300)
+    units = np.eye(V.shape[1]) * delta[:, None, :]  # [A, P, P]
+    slopes = [(f(V + units[:, j]) - value) / delta[:, [j]] for j in range(V.shape[1])]
+    return Image(value, np.stack(slopes, axis=-1))

@@ -1,6 +1,7 @@
 """Bulks: the random-matrix part of the theory. A bulk knows the covariances of the first layer's rows, never
 the samples, the labels or the loss."""
 
+from .along import WORTHWHILE, Along
 from .base import Bulk, Resolvent
 from .dense import Dense
 from .isotropic import Isotropic
@@ -8,4 +9,14 @@ from .orthogonal import Orthogonal
 from .pencil import Exact
 from .spectral import Spectral
 
-__all__ = ["Bulk", "Dense", "Exact", "Isotropic", "Orthogonal", "Resolvent", "Spectral"]
+__all__ = [
+    "WORTHWHILE",
+    "Along",
+    "Bulk",
+    "Dense",
+    "Exact",
+    "Isotropic",
+    "Orthogonal",
+    "Resolvent",
+    "Spectral",
+]

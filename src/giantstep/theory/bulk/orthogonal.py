@@ -17,6 +17,10 @@ class Orthogonal(Bulk):
     weights: np.ndarray  # [K]
     modes = Modes()
 
+    @property
+    def c(self) -> np.ndarray:  # type: ignore[override]
+        return np.ones((1, len(self.weights)))
+
     def resolvent(self, Vt: np.ndarray) -> OrthogonalResolvent:
         return OrthogonalResolvent(Vt)
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,70 +30,103 @@ from ..modes import Modes
 from ..symmetric import packing, solve_or_nan
 from .base import Bulk, Resolvent
 
+if TYPE_CHECKING:
+    from ..law import Batch
+
 _STEPS = 200
 _PLAIN = 4  # plain iterations before Newton's method on a cold start
 _TOLERANCE = 1e-14
+_SAME = 1e-14  # relative difference of two samples' weights that is rounding
+_NEGLIGIBLE = 1e-18  # share of every average under which a node is left out
 _TINY = 1e-20  # an imaginary step: its square is lost in rounding, so that derivatives are exact
 
 
 @dataclass(frozen=True)
 class Level:
-    """One batch, in the pencil: nodes n, rows Q (K or 2K) on which its samples act, F functions of a sample.
+    """One batch, in the pencil: n nodes, rows Q (K or 2K) on which its samples act, F functions of a sample.
 
     Vectors Σ_μ f(μ) x_μ/n of the batch's functions f make up the spikes: S_s grows by Σ_f spike_sf v_f. Directions
     known to the batch are read off θ̂_j and the spikes before it: x̂_i = Σ_j to_target_ij θ̂_j + Σ_s to_spikes_is S_s.
     """
 
-    weights: np.ndarray  # [U, rows, n]: for 1, x_i and x_i x_l
-    pairs: np.ndarray  # [directions, directions]: the row of x_i x_l
-    share: np.ndarray  # 1/α, [U]
     D: np.ndarray  # [U, Q, Q, n]
-    functions: np.ndarray  # [U, F, n]
+    tests: (
+        np.ndarray
+    )  # what Z is averaged against: f f', x_i f, x_i x_l - δ_il and 1, weighted, [U, n, all of them]
+    share: np.ndarray  # 1/α, [U]
     spike: np.ndarray  # [U, K, F]
     to_target: np.ndarray  # [U, directions, k]
     to_spikes: np.ndarray  # [U, directions, K]
+
+    @staticmethod
+    def of(batch: Batch, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray) -> Level:
+        """The level of a batch whose samples have weights D and functions f [U, F, n], on as few nodes as will do."""
+        w, f, count = batch.weights, functions, batch.directions
+        both = f[:, :, None] * f[:, None, :] * w[:, None, None, 0]
+        along = w[:, 1 : 1 + count, None] * f[:, None]
+        x = w[:, batch.pairs] - np.eye(count)[:, :, None] * w[:, None, None, 0]
+        one = np.broadcast_to(w[:, :1], (len(f), 1, f.shape[-1]))
+        flat = [np.broadcast_to(part, (len(f), *part.shape[1:])) for part in (both, along, x, one)]
+        tests = np.concatenate([part.reshape(len(f), -1, f.shape[-1]) for part in flat], axis=1)
+        return Level(*_fewest(D, np.swapaxes(tests, -1, -2)), share, *maps)
 
     @property
     def rank(self) -> int:
         return self.D.shape[1]
 
+    @property
+    def directions(self) -> int:
+        return self.to_target.shape[1]
+
     @cached_property
     def mean(self) -> np.ndarray:
         """The weights of plain averages, [U, 1, n, 1]."""
-        return self.weights[:, None, 0, :, None]
+        return np.ascontiguousarray(self.tests[:, None, :, -1:])
 
     @cached_property
     def scale(self) -> np.ndarray:
         return self.share[:, None, None, None]
 
-    @cached_property
-    def _tests(self) -> np.ndarray:
-        """What Z is averaged against: f f', x_i f and x_i x_l - δ_il, [U, n, F² + directions·F + directions²]."""
-        f, w = self.functions, self.weights
-        count = len(self.pairs)
-        both = f[:, :, None] * f[:, None, :] * w[:, None, None, 0]
-        along = w[:, 1 : 1 + count, None] * f[:, None]
-        x = w[:, self.pairs] - np.eye(count)[:, :, None] * w[:, None, None, 0]
-        flat = [part.reshape(len(f), -1, f.shape[-1]) for part in (both, along, x)]
-        return np.ascontiguousarray(np.swapaxes(np.concatenate(flat, axis=1), -1, -2))
+    def _parted(self, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Averages [..., tests] as [..., F, F], [..., directions, F] and [..., directions, directions]."""
+        F, count = self.spike.shape[-1], self.directions
+        both, along, x, _ = np.split(averages, np.cumsum([F * F, count * F, count * count]), axis=-1)
+        parts = zip((both, along, x), ((F, F), (count, F), (count, count)), strict=True)
+        return tuple(part.reshape(*part.shape[:-1], *shape) for part, shape in parts)  # type: ignore[return-value]
 
     @cached_property
     def plain(self) -> tuple[np.ndarray, np.ndarray]:
         """E[f f'] [U, F, F] and E[x_i f] [U, directions, F]."""
-        F, count = self.functions.shape[1], len(self.pairs)
-        sums = self._tests.sum(axis=1)
-        return sums[:, : F * F].reshape(-1, F, F), sums[:, F * F : F * (F + count)].reshape(-1, count, F)
+        return self._parted(self.tests.sum(axis=1))[:2]
 
     def moments(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """E[f f' Z] [U, A, F·Q, F·Q], E[x_i f Z] [U, A, directions, Q, F·Q] and E[(x_i x_l - δ_il) Z]."""
         U, A, Q = Z.shape[:3]
-        F, count = self.functions.shape[1], len(self.pairs)
-        found = Z.reshape(U, A, Q * Q, -1) @ self._tests[:, None]
-        both, along, x = np.split(found, [F * F, F * (F + count)], axis=-1)
-        both = both.reshape(U, A, Q, Q, F, F).transpose(0, 1, 4, 2, 5, 3).reshape(U, A, F * Q, F * Q)
-        along = along.reshape(U, A, Q, Q, count, F).transpose(0, 1, 4, 2, 5, 3)
-        x = x.reshape(U, A, Q, Q, count, count).transpose(0, 1, 4, 2, 5, 3)
-        return both, along.reshape(U, A, count, Q, F * Q), x.reshape(U, A, count * Q, count * Q)
+        F, count = self.spike.shape[-1], self.directions
+        found = (Z.reshape(U, A, Q * Q, -1) @ self.tests[:, None]).reshape(U, A, Q, Q, -1)
+        both, along, x = (part.transpose(0, 1, 4, 2, 5, 3) for part in self._parted(found))
+        return (
+            both.reshape(U, A, F * Q, F * Q),
+            along.reshape(U, A, count, Q, F * Q),
+            x.reshape(U, A, count * Q, count * Q),
+        )
+
+
+def _fewest(D: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """D [U, Q, Q, n] and tests [U, n, ...] on fewer nodes: one for two mirror images, none that nobody would miss.
+
+    Nodes are symmetric about their middle. For an odd target and activation so are the weights, and for an odd
+    activation before its first spike they are as soon as residuals are.
+    """
+    n = D.shape[-1]
+    if np.abs(D - D[..., ::-1]).max() <= _SAME * np.abs(D).max(initial=1e-300):
+        middle = n // 2
+        both = tests + tests[:, ::-1]
+        both[:, middle : middle + n % 2] *= 0.5
+        D, tests = D[..., middle:], both[:, middle:]
+    size = np.abs(tests)
+    felt = (size > _NEGLIGIBLE * size.sum(axis=1, keepdims=True)).any(axis=(0, 2))
+    return np.ascontiguousarray(D[..., felt]), np.ascontiguousarray(tests[:, felt])
 
 
 @dataclass(frozen=True)
@@ -108,12 +141,18 @@ class Columns:
 
 
 class Exact(Bulk):
-    """U first layers of K groups after T ≥ 1 steps."""
+    """U first layers of K groups after T ≥ 1 steps; `coarser` is the same on a coarser rule, to start from."""
 
     def __init__(
-        self, weights: np.ndarray, c: np.ndarray, start: np.ndarray, levels: Sequence[Level], columns: Columns
+        self,
+        weights: np.ndarray,
+        c: np.ndarray,
+        start: np.ndarray,
+        levels: Sequence[Level],
+        columns: Columns,
+        coarser: Exact | None = None,
     ):
-        self.weights, self.c, self.start = weights, c, start
+        self.weights, self.c, self.start, self.coarser = weights, c, start, coarser
         self.levels, self.columns, self.modes = levels, columns, columns.modes
         K = len(weights)
         ends = np.cumsum([0, *(level.rank for level in levels)])
@@ -123,10 +162,18 @@ class Exact(Bulk):
         self._last: list[np.ndarray] | None = None
 
     def resolvent(self, Vt: np.ndarray) -> ExactResolvent:
+        """From the last one, if that was for as many points: one Ṽ follows another in a search."""
         last = self._last
-        found = ExactResolvent(
-            self, Vt, last if last is not None and last[0].shape[:2] == Vt.shape[:2] else None
-        )
+        if last is None or last[0].shape[:2] != Vt.shape[:2] or last[0].dtype != Vt.dtype:
+            return self.afresh(Vt)
+        return self._kept(ExactResolvent(self, Vt, last))
+
+    def afresh(self, Vt: np.ndarray) -> ExactResolvent:
+        """From a coarser rule, where it costs little."""
+        start = None if self.coarser is None else self.coarser.afresh(Vt).Y
+        return self._kept(ExactResolvent(self, Vt, start))
+
+    def _kept(self, found: ExactResolvent) -> ExactResolvent:
         self._last = found.Y
         return found
 
@@ -287,12 +334,22 @@ class ExactResolvent(Resolvent):
         return self._eliminated(self.X, self._moments)
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
-        """By an imaginary step along each entry of Ṽ: Ĝ is a rational function of X and the moments of Z."""
+        pack = packing(len(self.bulk.weights))
+        gradient = np.einsum("uapmsnt,uams,uant->uap", self.form_slopes, u, u, optimize=True)
+        gradient = gradient / pack.counts[: pack.pairs]
+        return pack.matrix(np.concatenate([gradient, np.zeros_like(u[:, :, 0])], axis=-1))
+
+    @cached_property
+    def form_slopes(self) -> np.ndarray:
+        """Derivative of Ĝ along each entry of Ṽ (and its mirror image), [U, A, pairs, modes, K, modes, K].
+
+        By an imaginary step: Ĝ is a rational function of X and the moments of Z.
+        """
         bulk, pack = self.bulk, packing(len(self.bulk.weights))
         whole = slice(0, None)
         units = np.broadcast_to(pack.units, (*self.T.shape[:2], *pack.units.shape))
         changes = self._change(units, whole, whole)
-        gradient = np.zeros((*self.T.shape[:2], pack.pairs))
+        slopes = []
         for p in range(pack.pairs):
             dX = changes[:, :, p]
             moved = []
@@ -301,11 +358,8 @@ class ExactResolvent(Resolvent):
                 moved.append(
                     tuple(m + 1j * _TINY * dm for m, dm in zip(moments, level.moments(dZ), strict=True))
                 )
-            slope = np.imag(self._eliminated(self.X + 1j * _TINY * dX, moved)) / _TINY
-            gradient[..., p] = np.einsum("uamsnt,uams,uant->ua", slope, u, u, optimize=True)
-        return pack.matrix(
-            np.concatenate([gradient / pack.counts[: pack.pairs], np.zeros_like(u[:, :, 0])], -1)
-        )
+            slopes.append(np.imag(self._eliminated(self.X + 1j * _TINY * dX, moved)) / _TINY)
+        return np.stack(slopes, axis=2)
 
     def _eliminated(self, X: np.ndarray, moments: list[tuple[np.ndarray, ...]]) -> np.ndarray:
         """Ĝ = G0 - ΦᵀS⁻¹Φ on the modes that are shown, [U, A, modes, K, modes, K]."""
@@ -335,7 +389,7 @@ class ExactResolvent(Resolvent):
         both, along, excess = moments[t]
         U, A = X.shape[:2]
         F, R, m = C[t].shape[2:]
-        Q, count, share = level.rank, len(level.pairs), level.scale
+        Q, count, share = level.rank, level.directions, level.scale
         ff, xf = level.plain
         c = np.broadcast_to(C[t], (U, A, F, R, m))
         Xc = X[:, :, None] @ c
@@ -401,9 +455,20 @@ def _pairs(Z: np.ndarray, level: Level) -> np.ndarray:
 
 
 def _sandwiched(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Z x Z for every sample."""
-    if Z.shape[2] == 1:
+    """Z x Z for every sample, both symmetric."""
+    Q = x.shape[-1]
+    if Q == 1:
         return Z * Z * x[..., None]
+    if Q == 2:
+        p, s, t = Z[:, :, 0, 0], Z[:, :, 0, 1], Z[:, :, 1, 1]
+        x1, x2, x3 = x[..., 0, 0, None], x[..., 0, 1, None], x[..., 1, 1, None]
+        first, second = p * x1 + s * x2, p * x2 + s * x3  # the upper row of Zx
+        third, fourth = s * x1 + t * x2, s * x2 + t * x3
+        out = np.empty_like(Z)
+        out[:, :, 0, 0] = first * p + second * s
+        out[:, :, 0, 1] = out[:, :, 1, 0] = first * s + second * t
+        out[:, :, 1, 1] = third * s + fourth * t
+        return out
     return np.einsum("uaijn,uajk,uakln->uailn", Z, x, Z, optimize=True)
 
 

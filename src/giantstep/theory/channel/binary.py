@@ -10,6 +10,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from ...gaussian import ndtr
 from ...losses import Loss
 from ..labels import BinaryLaw
 from .base import Channel, Scores, Training, panels
@@ -77,15 +78,19 @@ class SignChannel(Channel):
 
     def _wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         M, P, V, q = fields
-        zero = np.zeros_like(V)
-        edges = {y: V * self.loss.derivative(zero + y, zero) for y in (1.0, -1.0)}  # where z* = 0
-        z, w, omega = self._nodes(rows, M, P, V, q, (zero, *edges.values()), bends=False)
+        zero, edges = np.zeros_like(V), self._edges(V)
+        z, w, omega = self._nodes(rows, M, P, V, q, (zero, *edges), bends=False)
         up, up_clean = (self._labels(rows, P, q, z, w, clean)[0] for clean in (False, True))
         train, test = zero.copy(), zero.copy()
-        for y, chance, clean in ((1.0, up, up_clean), (-1.0, w - up, w - up_clean)):
-            train += _dot(chance, (y * (omega - edges[y][..., None]) < 0.0).astype(float))
+        for y, edge, chance, clean in ((1.0, edges[0], up, up_clean), (-1.0, edges[1], w - up, w - up_clean)):
+            train += _dot(chance, (y * (omega - edge[..., None]) < 0.0).astype(float))
             test += _dot(clean, (y * omega < 0.0).astype(float))
         return train, test
+
+    def _edges(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Fields at which a sample with label 1, or -1, ends up with output 0."""
+        zero = np.zeros_like(V)
+        return V * self.loss.derivative(zero + 1.0, zero), V * self.loss.derivative(zero - 1.0, zero)
 
     def _nodes(
         self,
@@ -107,7 +112,7 @@ class SignChannel(Channel):
 
 
 class BinaryChannel(SignChannel):
-    """Labels of one direction by a `law`: closed forms."""
+    """Labels of one direction by a `law`: closed forms, and so are the shares of wrong signs."""
 
     def __init__(self, loss: Loss, law: BinaryLaw, centre: np.ndarray, rho: np.ndarray, points: int):
         self.loss, self.law, self.points = loss, law, points
@@ -136,6 +141,19 @@ class BinaryChannel(SignChannel):
         up, slope = law.chance(mean, (rho**2 * (1.0 - share**2))[..., None])
         slope *= rho[..., None] * w
         return up * w, slope[:, None]
+
+    def _wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        M, P, V, q = fields
+        zero, root, rho = np.zeros_like(V), np.sqrt(q), self._rho[rows]
+        target = self._centre[rows], rho**2, rho * _share(P[:, 0], q)
+
+        def wrong(law: BinaryLaw, up: np.ndarray, down: np.ndarray) -> np.ndarray:
+            """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""
+            h, k = (up - M) / root, (down - M) / root
+            above = ndtr(-k) - law.up_below(np.inf + zero, *target) + law.up_below(k, *target)
+            return np.clip(law.up_below(h, *target) + above, 0.0, 1.0)
+
+        return wrong(self.law, *self._edges(V)), wrong(self.law.clean, zero, zero)
 
 
 def _share(P: np.ndarray, q: np.ndarray) -> np.ndarray:

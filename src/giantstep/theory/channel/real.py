@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from ...functions import Function
-from ...gaussian import line_rule, tail_reach
+from ...gaussian import line_rule, ndtr, tail_reach
 from ...losses import Clipped, Loss
 from .base import Channel, Scores, Training, legendre, panels
 

@@ -31,7 +31,8 @@ class Averages:
         self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
         distance = (features.kappa**2).sum(axis=1)
         self._rare = distance > chdtri(features.kappa.shape[1], RARE)  # [U or 1, N]
-        density = np.exp(-0.5 * (features.kappa[:, :, [0, -1]] ** 2).sum(axis=1))
+        far = (features.kappa[:, :, [0, -1]] ** 2).sum(axis=1)
+        density = np.exp(-0.5 * far) * (far > 0.5 * far.max())  # half a rule begins in the middle
         self._end_size = (density * self.phi.sum(axis=1)[:, [0, -1]])[:, None, :]
 
     def table(self, functions: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from ...functions import Function
 from ...losses import Loss
 from ..bulk import Bulk
 from ..channel.base import REACH
-from ..features import features_at
+from ..features import Features, features_at
 from ..problem import Problem
 from ..symmetric import packing
 from .averages import Averages
@@ -32,7 +32,7 @@ Marks = Callable[[np.ndarray], list[np.ndarray]]
 
 @dataclass
 class Profile:
-    """The fields of B solved points at any κ: first layers [B, K], and the order parameters that go with them."""
+    """The fields of B solved points at any κ: U first layers [U, K] with equally many points on each."""
 
     activation: Function
     b: np.ndarray
@@ -46,8 +46,8 @@ class Profile:
 
     def at(self, kappa: np.ndarray) -> tuple[np.ndarray, ...]:
         """M, P, V and q at κ [B, N]."""
-        features = features_at(self.activation, self.b, self.c, self.biases, kappa)
-        averages = Averages(features, self.state.modes)
+        features = features_at(self.activation, self.b, self.c, self.biases, kappa.reshape(len(self.b), -1))
+        averages = Averages(_point_by_point(features, *kappa.shape), self.state.modes)
         found = fields(self.state, averages, packing(self.b.shape[1]), self.wobble)
         return tuple(field[:, 0] for field in found)
 
@@ -102,9 +102,19 @@ def profile_of(
     spread = wobble(bulk, setting)
     spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
     frame = problem.frame(chunk)
-    own = (frame.b[rows, :, 0], problem.c[chunk][rows], problem.biases, frame.gamma[rows, 0], frame.rho[rows])
+    own = (frame.b[..., 0], problem.c[chunk], problem.biases, frame.gamma[rows, 0], frame.rho[rows])
     nodes = np.repeat(np.broadcast_to(kappa, (U, kappa.shape[-1])), A, axis=0)
     return Profile(problem.activation, *own, solution.state.reshaped(U * A, 1), spread, nodes)
+
+
+def _point_by_point(features: Features, B: int, N: int) -> Features:
+    """Features of U first layers on all nodes of their points, [U, ..., A·N], as those of B points, [B, ..., N]."""
+
+    def parted(values: np.ndarray) -> np.ndarray:
+        inner = values.shape[1:-1]
+        return np.moveaxis(values.reshape(len(values), *inner, -1, N), -2, 1).reshape(B, *inner, N)
+
+    return Features(*map(parted, features))
 
 
 def bends(profile: Profile, loss: Loss) -> np.ndarray:

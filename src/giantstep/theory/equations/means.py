@@ -17,6 +17,7 @@ from .averages import apply
 from .response import Response, coupling_gradient, mean_row_coupling, signal_energy_gradient
 
 _NULL = 1e-13  # relative size under which a direction of the all-ones modes counts as absent
+_ROUNDING = 8.0 * np.finfo(float).eps
 _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
 
 
@@ -75,29 +76,35 @@ def solve_means(
     # eliminate m, then solve for the modes c = (ζ, χ)
     mean = modes.mean
     C, P = len(mean) * K, modes.signals * K
-    driven = G[:, :, mean]
+    seen = G[:, :, mean]
     Gcc, Gcp = (
-        driven[:, :, :, :, mean].reshape(U, A, C, C),
-        driven[:, :, :, :, modes.signal].reshape(U, A, C, P),
+        seen[:, :, :, :, mean].reshape(U, A, C, C),
+        seen[:, :, :, :, modes.signal].reshape(U, A, C, P),
     )
     A0c, Acc = pairs[..., :K, K:], pairs[..., K:, K:].copy()
     for spike in range(modes.spikes):  # the resolvent already contains this part of ζ's own response
         block = slice(spike * K, (spike + 1) * K)
         Acc[..., block, block] -= hat1
     Pr, PA = apply(softness, r[..., :K]), softness @ A0c
-    reduced = Acc - np.swapaxes(A0c, -1, -2) @ PA
+    Ac0 = np.swapaxes(A0c, -1, -2)
+    reduced = Acc - Ac0 @ PA
+    driven = _less(r[..., K:], apply(Ac0, Pr))
     left = np.eye(C) + Gcc @ reduced
-    right = apply(Gcc, r[..., K:] - apply(np.swapaxes(A0c, -1, -2), Pr)) + apply(Gcp, r_psi)
-    c = solve_small(left, right)
+    c = solve_small(left, apply(Gcc, driven) + apply(Gcp, r_psi))
     m = Pr - apply(PA, c)
 
-    u = np.zeros((U, A, modes.count, K), right.dtype)
-    u_c = r[..., K:] - apply(np.swapaxes(A0c, -1, -2), m) - apply(Acc, c)
+    u = np.zeros((U, A, modes.count, K), c.dtype)
+    u_c = driven - apply(reduced, c)
     u[:, :, mean] = u_c.reshape(U, A, len(mean), K)
     u[:, :, modes.signal] = r_psi.reshape(U, A, modes.signals, K)
     psi = np.einsum("uasktl,uatl->uask", G[:, :, modes.signal], u)
     values = np.concatenate([m[:, :, None], c.reshape(U, A, len(mean), K)], axis=2)
     return Means(values, psi, u, *_all_ones_energy(bulk, setting, response, m))
+
+
+def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a - b, and 0 where that is rounding: features that are all linear have κμ1 ∝ μ0, and G may be infinite."""
+    return np.where(np.abs(a - b) <= _ROUNDING * np.abs(a), 0.0, a - b)
 
 
 def signal_norms(bulk: Bulk, response: Response, tangent: np.ndarray, means: Means) -> np.ndarray:

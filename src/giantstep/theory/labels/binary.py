@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
 
 from ...errors import ParameterError
 from ...functions import Function
+from ...gaussian import both_below, ndtr
 
 if TYPE_CHECKING:
     from ...model import Target
@@ -60,6 +60,20 @@ class BinaryLaw:
         """P(Y = +1) for z ~ N(mean, variance), and its derivative in the mean."""
         value, slope, _ = self.expectation(mean, variance)
         return 0.5 * (1.0 + value), 0.5 * slope
+
+    def up_below(
+        self, h: np.ndarray, mean: np.ndarray, variance: np.ndarray, covariance: np.ndarray
+    ) -> np.ndarray:
+        """P(Y = +1, x < h) for a standard normal x and z ~ N(mean, variance) that have that covariance."""
+        trust = self.first * (1.0 - 2.0 * self.flips)
+        total = trust * ndtr(h)  # E[Y; x < h]
+        for noise, weight in zip(self.noise, self.weights, strict=True):
+            scale = np.sqrt(np.maximum(variance + noise**2, 1e-300))
+            jump = -2.0 * weight * trust
+            for cut in self.cuts:
+                total = total + jump * both_below(h, (mean - cut) / scale, -covariance / scale)
+                jump = -jump
+        return 0.5 * (ndtr(h) + total)
 
     def moments(self, gamma: np.ndarray, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """E Y, E[yY] and E Y² given κ, for z = γκ + √(1-γ²) y: all [U, N]."""

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import erf
 
 from ...cuts import Cuts, joint_reach
 from ...functions import Joint
@@ -42,6 +41,8 @@ class JointLaw:
         value = np.asarray(self.function(*z))
         if not self.binary:
             return value
+        from scipy.special import erf
+
         found = np.zeros_like(value)
         for noise, share in zip(self.noises, self.shares, strict=True):
             found += share * (np.sign(value) if noise == 0.0 else erf(value / (np.sqrt(2.0) * noise)))

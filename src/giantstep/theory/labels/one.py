@@ -38,6 +38,11 @@ class OneDirection:
         return self.law is not None
 
     @property
+    def odd(self) -> bool:
+        """Whether labels change sign with z."""
+        return self.function.parity == "odd"
+
+    @property
     def reach(self) -> float:
         """How far out z must be followed."""
         return tail_reach(self.function, 1.0)

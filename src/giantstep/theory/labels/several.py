@@ -30,6 +30,11 @@ class SeveralDirections:
         return self.law.binary
 
     @property
+    def odd(self) -> bool:
+        """Whether labels are known to change sign with z."""
+        return False
+
+    @property
     def reach(self) -> float:
         """How far out each z must be followed."""
         return self.law.reach

@@ -26,8 +26,8 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from ..errors import GiantstepError
-from ..system import ending, inheriting
+from .errors import GiantstepError
+from .system import ending, inheriting
 
 _READY = "ready"
 _PATIENCE = 10.0  # seconds

@@ -1,0 +1,151 @@
+"""How long the theory takes, commit by commit: the questions that people wait for. Processor time of one core.
+
+    asv continuous main HEAD            # two commits by turns, and what became slower or faster
+    asv run v0.1.0..main; asv publish   # a history
+
+The settings are those of `docs/performance.md`. `python -m benchmarks.asv.theory` prints the table there.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+import xarray as xr
+
+import giantstep as gs
+
+ALPHAS, LONGER = np.linspace(0.2, 3.0, 50), np.linspace(0.1, 5.0, 50)
+BULKS = {
+    "isotropic": ("tanh", "isotropic"),
+    "exact tanh": ("tanh", "exact"),
+    "exact ReLU": ("relu", "exact"),
+}
+SIDE = {"isotropic": 300, "exact tanh": 150, "exact ReLU": 100}  # of the grid
+COUNT = {"isotropic": 2000, "exact tanh": 200, "exact ReLU": 100}  # of first layers
+COMMAND = "predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1"
+
+
+class _Timed:
+    timer = staticmethod(time.process_time)  # of this process alone: other users of the machine do not count
+    warmup_time, number, repeat = 0.1, 1, 5
+
+    def setup(self, *_: str | int) -> None:
+        """Imports are the command's business."""
+        warnings.simplefilter("ignore")
+        gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.5), "sin", alpha=1.0, lam=1.0)
+
+
+class SquareLoss(_Timed):
+    """A curve, a grid of readouts on one first layer, and a first layer for every point."""
+
+    params, param_names = list(BULKS), ["bulk"]
+
+    def time_curve(self, bulk: str) -> None:
+        activation, rows = BULKS[bulk]
+        net = gs.Network(activation, eta=3.0, alpha0=20.0)
+        gs.predict(net, "sin", alpha=ALPHAS, lam=0.1, bulk=rows)
+
+    def time_grid(self, bulk: str) -> None:
+        (activation, rows), side = BULKS[bulk], SIDE[bulk]
+        net = gs.Network(activation, eta=3.0, alpha0=20.0)
+        alpha, lam = np.linspace(0.2, 3.0, side), np.geomspace(1e-3, 10.0, side)
+        gs.predict(net, "sin", alpha=alpha, lam=lam, bulk=rows)
+
+    def time_first_layers(self, bulk: str) -> None:
+        activation, rows = BULKS[bulk]
+        eta = xr.DataArray(np.linspace(0.5, 3.0, COUNT[bulk]), dims="point")
+        gs.predict(gs.Network(activation, eta=eta, alpha0=1.0), "sin", alpha=1.5, lam=0.1, bulk=rows)
+
+
+class SeveralSteps(_Timed):
+    params, param_names = [["tanh", "relu", "gelu"], [1, 2, 3]], ["activation", "steps"]
+
+    def time_curve(self, activation: str, steps: int) -> None:
+        net = gs.Network(activation, eta=2.0, alpha0=1.0, steps=steps)
+        gs.predict(net, "sin", alpha=ALPHAS, lam=0.1)
+
+
+class OtherLosses(_Timed):
+    repeat = 3
+    features = gs.SpikedRF("tanh", r=1.0, gamma=0.7)
+
+    def time_logistic(self) -> None:
+        gs.predict(self.features, "sign", alpha=LONGER, lam=0.1, loss="logistic")
+
+    def time_hinge(self) -> None:
+        gs.predict(self.features, "sign", alpha=LONGER, lam=0.1, loss="hinge")
+
+    def time_huber(self) -> None:
+        gs.predict(self.features, gs.Target("sin", noise=0.3), alpha=LONGER, lam=0.1, loss="huber:0.7")
+
+    def time_logistic_on_exact_relu(self) -> None:
+        net = gs.Network("relu", eta=2.0, alpha0=1.0)
+        gs.predict(net, "sign", alpha=LONGER, lam=0.1, loss="logistic")
+
+
+class Insight(_Timed):
+    repeat = 3
+    net = gs.Network("tanh", eta=2.0, alpha0=1.0)
+
+    def time_spectrum(self) -> None:
+        gs.spectrum(self.net, "sin", alpha=1.5)
+
+    def time_tune(self) -> None:
+        gs.tune(self.net, "sin", alpha=1.5, over=("eta", "lam"), bulk="isotropic")
+
+    def time_tune_exact(self) -> None:
+        gs.tune(self.net, "sin", alpha=1.5, over=("eta", "lam"))
+
+    def time_tune_budget(self) -> None:
+        gs.tune(self.net, "sin", budget=3.0, over=("eta", "lam", "split"), bulk="isotropic")
+
+    def time_two_spikes(self) -> None:
+        two = gs.TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
+        gs.predict(two, "sin", alpha=np.linspace(0.3, 3.0, 10), lam=0.1)
+
+
+class Command:
+    """From the shell: interpreter, imports and answer."""
+
+    repeat, unit = 5, "s"
+
+    def track_predict(self) -> float:
+        """Processor time of the command."""
+        before = os.times()
+        words = [sys.executable, "-m", "giantstep", *COMMAND.split()]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        after = os.times()
+        spent = (after.children_user, after.children_system), (before.children_user, before.children_system)
+        return sum(spent[0]) - sum(spent[1])
+
+
+def main() -> None:
+    """Every row once more, the fastest of its repeats, as lines of text."""
+    from itertools import product
+
+    for group in (SquareLoss(), SeveralSteps(), OtherLosses(), Insight()):
+        given = getattr(group, "params", [])
+        axes = [] if not given else given if isinstance(given[0], list) else [given]
+        for name in (name for name in dir(group) if name.startswith("time_")):
+            for values in product(*axes):
+                group.setup()
+                times = []
+                for _ in range(group.repeat):
+                    began = group.timer()
+                    getattr(group, name)(*values)
+                    times.append(group.timer() - began)
+                row = " ".join(map(str, (type(group).__name__, name.removeprefix("time_"), *values)))
+                print(f"{row:44s} {1e3 * min(times):9.1f} ms", flush=True)
+    print(f"{'Command predict':44s} {1e3 * min(Command().track_predict() for _ in range(5)):9.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
