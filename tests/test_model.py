@@ -209,7 +209,18 @@ def test_only_alpha0_may_be_infinite_in_a_network():
 
 def test_tab_completion_offers_what_users_give_and_ask():
     offered = [name for name in dir(Network("tanh", 1.0, 1.0)) if not name.startswith("_")]
-    given = ["activation", "alpha0", "beta", "eta", "readout", "reuse_batch", "rows", "step_loss", "steps"]
+    given = [
+        "activation",
+        "alpha0",
+        "beta",
+        "eta",
+        "readout",
+        "refit",
+        "reuse_batch",
+        "rows",
+        "step_loss",
+        "steps",
+    ]
     assert sorted(offered) == sorted([*given, "equivalent", "isotropy_gap", "from_dict", "to_dict"])
     assert "binary" in dir(Target("sin"))
     assert "random_signs" not in dir(Target("sin"))

@@ -115,6 +115,7 @@ _LATER = (
     "steps",
     "rows",
     "reuse_batch",
+    "refit",
     "directions",
     "kinks",
 )  # parameters that are written down only where they are used
@@ -231,6 +232,11 @@ class Network(Model):
         variance of the squared norm, times d.
     reuse_batch : bool
         Take every step on the same batch. For simulations alone: the theory is for fresh ones.
+    refit : number or grid, optional
+        Fit the readout again after each step but the last, on that step's batch, with this ridge penalty (as `lam`: on
+        the sum of ½(y - f)²). By default it stays as it was drawn. A fitted readout is longer than the initial one, by
+        a factor of order √d; the rates of the steps after it are divided by that factor, so that rows move by order
+        one all the same. For simulations alone.
 
     Examples
     --------
@@ -259,6 +265,7 @@ class Network(Model):
     steps: Parameter | tuple[Step, ...] | None = None
     rows: str | float = "unit"
     reuse_batch: bool = False
+    refit: Parameter | None = None
 
     if TYPE_CHECKING:
 
@@ -273,6 +280,7 @@ class Network(Model):
             steps: Parameter | Sequence[Step] | None = None,
             rows: str | float = "unit",
             reuse_batch: bool = False,
+            refit: Parameter | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -295,6 +303,8 @@ class Network(Model):
             if self.steps is not None:
                 set_(self, "steps", _whole("steps", parameter("steps", self.steps, low=0.0)))
         set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
+        if self.refit is not None:
+            set_(self, "refit", parameter("refit", self.refit, low=0.0))
         set_(self, "readout", as_letters(self.readout))
         if not isinstance(self.rows, str):
             set_(self, "rows", number("rows", self.rows, low=0.0))
@@ -337,6 +347,7 @@ class Network(Model):
         else:
             own = {"eta": self.eta, "alpha0": self.alpha0}
             own |= {} if self.steps is None else {"steps": self.steps}
+        own |= {} if self.refit is None else {"refit": self.refit}
         return own | {"beta": self.beta}
 
     @property
@@ -346,7 +357,7 @@ class Network(Model):
     def at(self, **numbers: float) -> Network:
         if self.schedule is None:
             return super().at(**numbers)
-        moved = super().at(**{name: value for name, value in numbers.items() if name == "beta"})
+        moved = super().at(**{name: value for name, value in numbers.items() if name in ("beta", "refit")})
         steps = [
             replace(
                 step, eta=numbers.get(f"eta_{t}", step.eta), alpha0=numbers.get(f"alpha0_{t}", step.alpha0)

@@ -9,6 +9,7 @@ TABLE = {
     "alpha": (r"\alpha", "samples for the readout, divided by d"),
     "beta": (r"\beta", "width, divided by d"),
     "lam": (r"\lambda", "ridge penalty of the readout"),
+    "refit": (r"\lambda_{\mathrm{b}}", "ridge penalty of the readout between the steps"),
     "r": (r"r", "spike strength"),
     "gamma": (r"\gamma", "alignment of the spike with the target"),
     "c": (r"c", "bulk variance: mean squared row norm without the spike"),

@@ -59,6 +59,19 @@ def test_batches_that_are_used_again_are_simulated_and_not_predicted():
     assert float((two - one).isel(step=1).mean()) > 0.02  # a fresh batch tells more of the target
 
 
+def test_readouts_that_are_fitted_between_steps_are_simulated_and_not_predicted():
+    """Equal ReLU neurons gain little from more steps; a fitted readout tells them apart, and then they do."""
+    nets = gs.Network("relu", eta=1, alpha0=1, steps=3, refit=[1.0, 1e8])
+    with pytest.raises(gs.ParameterError, match=r"refit.*simulate"):
+        gs.predict(nets, "tanh", alpha=1.5, lam=0.1)
+    options = {"alpha": 1.5, "lam": 0.1, "d": 100, "trials": 4, "seed": 3, "progress": False}
+    found = gs.simulate(nets, "tanh", **options).test_error
+    fresh = gs.simulate(gs.Network("relu", eta=1, alpha0=1, steps=3), "tanh", **options).test_error
+    assert found.dims == ("trial", "refit")
+    assert (found.sel(refit=1.0) < 0.8 * fresh).all()
+    assert gs.Network.from_dict(nets.to_dict()) == nets
+
+
 @pytest.mark.parametrize("ask", [gs.spectrum, gs.weight_spectrum])
 def test_spectra_that_are_not_known_are_refused(ask):
     more = {"alpha": 1.0} if ask is gs.spectrum else {}

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from giantstep.model import Letters, Network, SpikedRF, Target, TwoSpikes, as_target
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
-from giantstep.simulation.draw import Draws, Purpose
+from giantstep.simulation.draw import Draws, Purpose, step_batch
 from giantstep.simulation.layer import group_slices, unit_rows
 from giantstep.simulation.origin import first_layer
 
@@ -101,6 +101,47 @@ def test_the_step_descends_the_loss_of_its_samples(target):
         gradient[i, j] = (loss(before.rows + shift) - loss(before.rows - shift)) / (2 * h)
     # central differences: error h² f'''/6 ~ 1e-10 of the gradient's size, plus rounding 1e-16/h = 1e-11
     np.testing.assert_allclose(after.rows - before.rows, -eta * d * gradient, atol=1e-8)
+
+
+@pytest.mark.parametrize("reuse", [False, True], ids=["fresh batches", "the same batch"])
+@pytest.mark.parametrize("alpha0", [2.0, 0.5], ids=["more samples than neurons", "fewer"])
+def test_between_steps_the_readout_is_the_ridge_estimate_on_the_last_batch(reuse, alpha0):
+    """Step by step in plain numpy: the first with the letters, each other along the gradient with the fitted readout.
+
+    Its rate is divided by the growth of the readout's length.
+    """
+    d, eta, lam, target = 20, 0.7, 0.3, as_target(Target("sin", noise=0.2))
+    said = {"eta": eta, "alpha0": alpha0, "beta": 1.5, "readout": LETTERS}
+    draws = Draws(5, 2, BACKEND)
+    found = first_layer(Network("tanh", steps=3, reuse_batch=reuse, refit=lam, **said), target, d, draws)
+    start = first_layer(Network("tanh", **{**said, "eta": 0.0}), target, d, draws)
+    rows, (p, _), n0 = start.rows, start.rows.shape, round(alpha0 * d)
+    sizes = [group.stop - group.start for group in start.groups]
+    first, biases = np.repeat(LETTERS.values, sizes) / np.sqrt(p), np.repeat(LETTERS.biases or (), sizes)
+    readout = first
+    for t in range(3):
+        block = Data(step_batch(0 if reuse else t), target, start.theta, draws).block(0, n0)
+        fields = block.inputs @ rows.T + biases
+        residual = block.labels - np.tanh(fields) @ readout / np.sqrt(p)
+        ascent = (
+            (residual[:, None] * (1 - np.tanh(fields) ** 2) * readout).T @ block.inputs / (n0 * np.sqrt(p))
+        )
+        rows = rows + eta * d * np.linalg.norm(first) / np.linalg.norm(readout) * ascent
+        features = np.tanh(block.inputs @ rows.T + biases) / np.sqrt(p)
+        readout = np.linalg.solve(features.T @ features + lam * np.eye(p), features.T @ block.labels)
+    np.testing.assert_allclose(found.rows, rows, rtol=1e-9, atol=1e-10)
+
+
+def test_a_readout_that_is_fitted_between_steps_leaves_one_step_as_it_is_and_moves_the_next():
+    one, two = ({"eta": 2.0, "alpha0": 1.0, "steps": steps} for steps in (1, 2))
+    plain, refitted = (layer_of(Network("tanh", **one, **more)) for more in ({}, {"refit": 0.1}))
+    np.testing.assert_array_equal(refitted.rows, plain.rows)
+    plain, refitted = (layer_of(Network("tanh", **two, **more), d=200) for more in ({}, {"refit": 1.0}))
+    np.testing.assert_array_equal(
+        *(layer.measured["network_error"][0] for layer in (plain, refitted))
+    )  # the first step is the same
+    moved, further = (np.linalg.norm(layer.rows, axis=1).mean() for layer in (plain, refitted))
+    assert 0.5 < further / moved < 2.0  # of the same order, though the readout is some 14 times as long
 
 
 def test_the_step_does_not_depend_on_the_size_of_its_blocks():

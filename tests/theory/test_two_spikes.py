@@ -77,22 +77,38 @@ def test_the_two_directions_may_be_turned_in_their_plane():
     np.testing.assert_allclose(a["zeta"].values @ turn.T, b["zeta"], rtol=1e-6, atol=1e-8)
 
 
+SIGNS, PRODUCT = gs.Target("sign", flips=0.1), gs.Target("x1 + x1*x2", noise=0.2)
+
+
 @pytest.mark.parametrize(
-    ("model", "target", "alpha", "lam"),
-    [(RELU, "relu", 1.5, 0.1), (TANH, gs.Target("sin", noise=0.2), 1.2, 0.2)],
-    ids=["relu", "tanh"],
+    ("model", "target", "alpha", "lam", "bulk"),
+    [
+        (RELU, "relu", 1.5, 0.1, None),
+        (TANH, gs.Target("sin", noise=0.2), 1.2, 0.2, None),
+        (RELU, SIGNS, 1.2, 0.2, None),
+        (RELU, PRODUCT, 1.5, 0.2, None),
+        (RELU, "relu", 1.5, 0.1, "orthogonal"),
+        (RELU, PRODUCT, 1.5, 0.2, "orthogonal"),
+        (gs.SpikedRF("relu", r=1.0, gamma=0.8, readout="rademacher"), PRODUCT, 1.5, 0.2, "orthogonal"),
+    ],
+    ids=["relu", "tanh", "signs", "product", "projector", "projector, product", "projector, one spike"],
 )
-def test_two_spikes_agree_with_simulation(model, target, alpha, lam):
+def test_two_spikes_agree_with_simulation(model, target, alpha, lam, bulk):
     trials, d = 24, 200
-    theory = gs.predict(model, target, alpha=alpha, lam=lam, d=d)
-    run = gs.simulate(model, target, alpha=alpha, lam=lam, d=d, trials=trials, seed=3)
+    theory = gs.predict(model, target, alpha=alpha, lam=lam, d=d, bulk=bulk)
+    told = {} if bulk is None else {"bulk": bulk}
+    run = gs.simulate(model, target, alpha=alpha, lam=lam, d=d, trials=trials, seed=3, n_test=20_000, **told)
     assert bool(theory["converged"])
     z = []
     for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2"):
+        if name == "zeta" and bulk == "orthogonal":  # no row sees a spike
+            np.testing.assert_allclose(theory[name], 0.0, atol=1e-12)
+            np.testing.assert_allclose(run[name], 0.0, atol=1e-12)
+            continue
         assert run[name].dims == ("trial", *theory[name].dims)
         error = run[name].std("trial", ddof=1) / trials**0.5
         z += np.ravel((run[name].mean("trial") - theory[name]) / error).tolist()
-    # 16 or 26 t-distributed values, some of them correlated: none beyond 4, rms below 2
+    # 12 to 26 t-distributed values, some of them correlated: none beyond 4, rms below 2
     assert np.max(np.abs(z)) < 4
     assert np.sqrt(np.mean(np.square(z))) < 2
 

@@ -66,13 +66,14 @@ def check_bulk(model: Model, bulk: str | None) -> str | None:
             "predict calls exact and isotropic are theories of a Network and of its equivalent SpikedRF"
         )
     if bulk and (
-        not isinstance(model, SpikedRF)
+        model.takes_steps
         or np.any(np.asarray(model.beta) != 1.0)
-        or np.any(np.asarray(model.c) != 1.0)
+        or np.any(np.asarray(model.c) != 1.0)  # type: ignore[attr-defined]
         or model.readout.c is not None
     ):
         raise ParameterError(
-            "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions; use a SpikedRF with beta = 1, c = 1"
+            "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions; use a SpikedRF or TwoSpikes with beta = "
+            "1, c = 1"
         )
     return bulk
 
@@ -165,8 +166,9 @@ def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) ->
 def needed_bytes(task: Task, backend: Backend) -> int:
     """Peak memory of a trial: rows and their step, Gram matrix and its factorisation, blocks of samples."""
     d, p = task.d, width(task.model, task.d)
-    few = max((n for n, _ in task.points if n < p), default=0)
-    many = any(n >= p for n, _ in task.points)
+    sizes = [n for n, _ in task.points] + _refits(task)
+    few = max((n for n in sizes if n < p), default=0)
+    many = any(n >= p for n in sizes)
     rows = 3 * p * d if task.model.takes_steps else 2 * p * d
     solves = 4 if any(lam == 0 for _, lam in task.points) else 3
     matrices = (p * p if many else 0) + few * (p + few) + (solves - 1) * max(p * many, few) ** 2
@@ -177,6 +179,14 @@ def needed_bytes(task: Task, backend: Backend) -> int:
     if task.method == "plain":
         matrices += 4 * (max(n for n, _ in task.points) + p) * p
     return backend.itemsize * (max(rows, p * d + matrices) + blocks)
+
+
+def _refits(task: Task) -> list[int]:
+    """Samples behind the readouts that are fitted between steps."""
+    model = task.model
+    if not isinstance(model, Network) or model.refit is None:
+        return []
+    return [round(float(alpha0) * task.d) for _, alpha0, _ in model.stages(model.numbers())[:-1]]
 
 
 def check_memory(tasks: Iterable[Task], backend: Backend, workers: int) -> None:

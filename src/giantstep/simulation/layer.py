@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..model import Letters, Model
 from .backend import Backend
 from .data import SampleBlocks
 from .draw import Draws, Kind, Purpose
+from .readout import ridge
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,28 @@ def gradient_step(
     ascent *= (eta / n0 * readout)[:, None]
     ascent += rows
     return ascent, direction
+
+
+def refitted(
+    rows: Any,
+    biases: Any | None,
+    activation: Callable[[Any], Any],
+    data: SampleBlocks,
+    n: int,
+    lam: float,
+    backend: Backend,
+) -> np.ndarray:
+    """The letters √p·a of the readout that minimises ½ Σ (y - a·σ(Wx + b)/√p)² + lam/2 |a|² over n samples.
+
+    As in every such fit a_i is of order one, and the letters are therefore of order √p.
+    """
+
+    def features(n: int) -> Iterator[tuple[Any, Any]]:
+        for block in data.blocks(n):
+            yield backend.apply(activation, preactivations(rows, biases, block.inputs, backend)), block.labels
+
+    p = rows.shape[0]
+    return p**0.5 * backend.numpy(ridge(features, p, {n: [lam]}, backend)[n].readouts[:, 0])
 
 
 def preactivations(rows: Any, biases: Any | None, inputs: Any, backend: Backend) -> Any:

@@ -21,6 +21,7 @@ from .layer import (
     group_slices,
     letters_of_neurons,
     preactivations,
+    refitted,
     spread,
     unit_rows,
     width,
@@ -45,7 +46,7 @@ def _(model: SpikedRF, target: Target, d: int, draws: Draws, bulk: str | None = 
     spike = r * letters_of_neurons(letters, groups)
     v, t, *others = _directions(1 + target.directions, d, draws)
     if bulk == "orthogonal":
-        rows, radius = _rows_across(v, backend)
+        rows, radius = _rows_across((v,), backend)
     else:
         rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
     if r:
@@ -62,7 +63,10 @@ def _(model: TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None =
     first, second, t, *others = _directions(2 + target.directions, d, draws)
     v = (first, second)
     radius = np.full(groups[-1].stop, np.sqrt(model.c))
-    rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
+    if bulk == "orthogonal":
+        rows, radius = _rows_across(v, backend)
+    else:
+        rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
     pairs = np.asarray(model.left) * np.asarray(model.strengths)
     spikes = np.stack([spread(tuple(column), groups) for column in pairs.T])
     for spike, direction in zip(spikes, v, strict=True):
@@ -83,16 +87,31 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
     rows = _initial_rows(model, len(values), d, draws)
     test = Data(Purpose.TEST, target, tuple(theta), draws)
     track = _Track(model, rows, values, biases, groups, test)
+    readout, seen = values, None  # √p·a, and the last step's batch
     for t, (eta, alpha0, loss) in enumerate(model.stages(model.numbers())):
         n0, eta = round(float(alpha0) * d), float(eta)
         if n0 and eta:
             data = Data(step_batch(0 if model.reuse_batch else t), target, test.theta, draws)
             mean = _mean_output(model, values) if not track.taken else None
-            slope = model.activation.derivative
+            activation, rate = model.activation, eta * d
+            if model.refit is not None and seen is not None:
+                readout = refitted(rows, biases, activation, *seen, float(model.refit), backend)  # type: ignore[arg-type]
+                rate *= _length(values) / _length(readout)
             rows, pull = gradient_step(
-                rows, values, biases, model.activation, slope, data, n0, eta * d, backend, as_loss(loss), mean
+                rows,
+                readout,
+                biases,
+                activation,
+                activation.derivative,
+                data,
+                n0,
+                rate,
+                backend,
+                as_loss(loss),
+                mean,
             )
-            track.stepped(rows, pull)
+            track.stepped(rows, pull, readout)
+            seen = data, n0
         track.measure(rows)
     return track.weights(rows, free)
 
@@ -130,14 +149,16 @@ class _Track:
     ):
         self.model, self.letters, self.biases, self.groups, self.test = model, letters, biases, groups, test
         self.theta, self.backend = test.theta, test.draws.backend
-        self.taken = 0
+        self.taken, self._readout = 0, letters
         self._pull: Any = None  # Σ (y - E f) x of the first step
         self._history: list[dict[str, np.ndarray]] = []
         self._several = model.most_steps > 1
         if self._several:
             self._start = self._means(rows)
 
-    def stepped(self, rows: Any, pull: Any) -> None:
+    def stepped(self, rows: Any, pull: Any, readout: np.ndarray) -> None:
+        """One more step, which was taken with this readout √p·a."""
+        self._readout = readout
         if not self.taken:
             self._pull = pull
             if self._several:
@@ -174,9 +195,9 @@ class _Track:
         self._history.append({"r": r, "gamma": gamma, "c": c, "network_error": own})
 
     def _own_error(self, rows: Any) -> np.ndarray:
-        """Mean squared error of the network itself, with the readout it began with, on fresh samples."""
+        """Mean squared error of the network itself, with the readout of its last step, on fresh samples."""
         backend, samples = self.backend, _OWN_SAMPLES * int(rows.shape[1])
-        readout, total = backend.asarray(self.letters / len(self.letters)), 0.0
+        readout, total = backend.asarray(self._readout / len(self._readout)), 0.0
         for block in self.test.blocks(samples):
             fields = preactivations(rows, self.biases, block.inputs, backend)
             off = backend.matmul(backend.apply(self.model.activation, fields), readout) - block.clean
@@ -291,13 +312,16 @@ def _across(rest: list[Any]) -> tuple[Any, ...]:
     return tuple(sum(part * unit for part, unit in zip(own, units, strict=True)) for own in turn.tolist())
 
 
-def _rows_across(v: Any, backend: Backend) -> tuple[Any, np.ndarray]:
-    """The rows of Π⊥ = I - vvᵀ and their norms √(1 - v_i²), close to 1: one neuron per axis, none sees the spike.
+def _rows_across(v: tuple[Any, ...], backend: Backend) -> tuple[Any, np.ndarray]:
+    """The rows of Π⊥ = I - Σ vvᵀ and their norms √(1 - Σ v_i²), close to 1: one neuron per axis, none sees a spike.
 
-    v and the target are uniform, so which neurons have which letter makes no difference.
+    The v and the target are uniform, so which neurons have which letter makes no difference.
     """
-    rows = backend.asarray(np.eye(v.shape[0])) - v[:, None] * v[None, :]
-    return rows, np.sqrt(1.0 - backend.numpy(v) ** 2)
+    rows, square = backend.asarray(np.eye(v[0].shape[0])), 1.0
+    for direction in v:
+        rows = rows - direction[:, None] * direction[None, :]
+        square = square - backend.numpy(direction) ** 2
+    return rows, np.sqrt(square)
 
 
 def _directions(count: int, d: int, draws: Draws) -> list[Any]:
@@ -312,7 +336,11 @@ def _directions(count: int, d: int, draws: Draws) -> list[Any]:
     return found
 
 
+def _length(vector: Any) -> float:
+    return float(vector @ vector) ** 0.5
+
+
 def _unit(vector: Any) -> Any:
     """The vector at unit length; 0 where there is nothing but rounding."""
-    length = float(vector @ vector) ** 0.5
+    length = _length(vector)
     return vector / length if length > _ROUNDING else 0.0 * vector

@@ -57,6 +57,8 @@ def simulate(
     - `Network`: unit rows take one step of size eta·d down the square loss of n0 = alpha0·d samples, from the
       network's own output at initialisation; φ = σ(W¹x). `simulate(Network("tanh", eta=1, alpha0=2), "sin",
       alpha=[0.5, 1, 2], lam=0.1, d=1000)`
+    - several steps: `Network(..., steps=3)`, each on a fresh batch with the readout as it was drawn. On the same batch:
+      `reuse_batch=True`. With a readout that is fitted between the steps: `refit=lam`. Predictions have neither.
     - plain random features: `eta=0` or `alpha0=0`. `simulate(Network("relu", eta=0, alpha0=0), ...)`
     - `SpikedRF`: φ = σ(Fx), F = W + r 1 vᵀ/√d, |w_i|² = c, v·θ/d = gamma exactly. `simulate(SpikedRF("tanh",
       r=0.9, gamma=0.8), ...)`

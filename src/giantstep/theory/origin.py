@@ -62,6 +62,11 @@ def _(model: Network, target: Target, merging: Merging, values: dict[str, np.nda
             "reuse_batch = True: rows that have seen a batch before are correlated with it, which the theory does not"
             " cover; simulate such a network, or give its steps fresh batches"
         )
+    if model.refit is not None and model.most_steps > 1:
+        raise ParameterError(
+            "refit: a readout that is fitted between steps is correlated with the rows, neuron by neuron, which the"
+            " theory does not cover; simulate such a network, or leave its readout as it was drawn"
+        )
     neurons = Neurons(model.activation, merging.letters, spread=model.norm_variance)
     shared = (values["beta"], values["noise"])
     steps = tuple(

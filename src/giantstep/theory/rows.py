@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import ParameterError
 from . import bulk as bulks
 from .bulk import Bulk
+from .layer import FirstLayer
 from .modes import Modes
 from .origin import Origin
 from .sampled import sampled_bulk
@@ -63,8 +64,7 @@ class Isotropic(Rows):
 
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
         layer = origin.layer.at(chunk)
-        modes = Modes(int(layer.spikes.max()), layer.on_target.shape[-1])
-        return _thrice(bulks.Isotropic(layer.c, origin.neurons.weights, modes))
+        return _thrice(bulks.Isotropic(layer.c, origin.neurons.weights, _modes(layer)))
 
 
 class Exact(Rows):
@@ -117,19 +117,15 @@ class Orthogonal(Rows):
     def check(self, origin: Origin, model: Any) -> None:
         if origin.training is not None:
             raise ParameterError(
-                "bulk = 'orthogonal' is a special SpikedRF, W = Π⊥; a Network's rows are not orthogonal"
+                "bulk = 'orthogonal' is a special SpikedRF or TwoSpikes, W = Π⊥; a Network's rows are not orthogonal"
             )
-        if (
-            np.any(np.asarray(model.beta) != 1.0)
-            or np.any(origin.layer.c != 1.0)
-            or origin.layer.spikes.max() > 1
-        ):
+        if np.any(np.asarray(model.beta) != 1.0) or np.any(origin.layer.c != 1.0):
             raise ParameterError(
-                "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions: beta = 1 and c = 1, one spike"
+                "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions: beta = 1 and c = 1"
             )
 
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
-        return _thrice(bulks.Orthogonal(origin.neurons.weights))
+        return _thrice(bulks.Orthogonal(origin.neurons.weights, _modes(origin.layer.at(chunk))))
 
 
 def rows_law(named: str | Rows | None, origin: Origin) -> Rows:
@@ -163,7 +159,7 @@ def _sampled(named: str, rest: str) -> Sampled:
 def _check_trained(name: str, origin: Origin) -> None:
     if origin.training is None:
         raise ParameterError(
-            f"bulk = {name!r} is that of a trained Network; a SpikedRF has the isotropic one"
+            f"bulk = {name!r} is that of a trained Network; spikes that are given, as in a SpikedRF, have the isotropic one"
         )
     if origin.training.taken.any():
         check_moment(
@@ -172,6 +168,11 @@ def _check_trained(name: str, origin: Origin) -> None:
             f"row norms after a step fluctuate too much for bulk = {name!r}",
             "use bulk='isotropic', or an activation that is smoother there (a power above 3/4)",
         )
+
+
+def _modes(layer: FirstLayer) -> Modes:
+    """Those of rows whose norms do not fluctuate."""
+    return Modes(int(layer.spikes.max()), layer.on_target.shape[-1])
 
 
 def _thrice(bulk: Bulk) -> tuple[Bulk, Bulk, Bulk]:
