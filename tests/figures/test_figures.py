@@ -169,8 +169,8 @@ def test_figures_are_found_by_name_and_number():
     assert find("5").NAME == find("width").NAME == "width"
     with pytest.raises(ParameterError, match=r"figure 'widht' is unknown.*width"):
         find("widht")
-    with pytest.raises(ParameterError, match="figure '16'"):
-        find("16")
+    with pytest.raises(ParameterError, match="figure '17'"):
+        find("17")
 
 
 def test_more_steps_on_the_same_samples_help_all_but_equal_relu_neurons(made):
@@ -180,6 +180,17 @@ def test_more_steps_on_the_same_samples_help_all_but_equal_relu_neurons(made):
     assert int(np.argmin(data["relu-theory"]["test_error"].values)) == 0
     hurt = data["rates-theory"]["test_error"].sel(eta=2.0)
     assert (hurt.diff("steps")[1:] > 0).all()
+
+
+def test_batches_used_again_stall_and_a_fitted_readout_tells_equal_neurons_apart(made):
+    data = made("between-steps")
+    for name in ("tanh", "relu"):
+        fresh, reused = (data[f"{name}-{kind}"].mean("trial").isel(steps=-1) for kind in ("fresh", "reused"))
+        assert (fresh["gamma"].isel(step=-1) > reused["gamma"].isel(step=-1) + 0.05).all()
+        assert float(fresh["test_error"]) < float(reused["test_error"])
+    first, *_, last = (data["relu-refitted"]["test_error"] / data["relu-fresh"]["test_error"]).T
+    assert (first == 1.0).all()  # without a step all are the same
+    assert (last < 0.8).all()
 
 
 def test_beyond_the_critical_rate_the_spike_grows_and_its_alignment_falls(made):

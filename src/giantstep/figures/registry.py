@@ -34,8 +34,9 @@ NAMES = (
     "trajectories",
     "two-directions",
     "staircase",
+    "between-steps",
 )
-"""In the order of their numbers, 1 to 15; from the ninth on they are not in the paper."""
+"""In the order of their numbers, 1 to 16; from the ninth on they are not in the paper."""
 
 
 @dataclass(frozen=True)

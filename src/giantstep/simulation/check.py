@@ -72,8 +72,8 @@ def check_bulk(model: Model, bulk: str | None) -> str | None:
         or model.readout.c is not None
     ):
         raise ParameterError(
-            "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions; use a SpikedRF or TwoSpikes with beta = "
-            "1, c = 1"
+            "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions; use a SpikedRF or TwoSpikes with "
+            "beta = 1, c = 1"
         )
     return bulk
 

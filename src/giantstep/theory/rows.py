@@ -159,7 +159,7 @@ def _sampled(named: str, rest: str) -> Sampled:
 def _check_trained(name: str, origin: Origin) -> None:
     if origin.training is None:
         raise ParameterError(
-            f"bulk = {name!r} is that of a trained Network; spikes that are given, as in a SpikedRF, have the isotropic one"
+            f"bulk = {name!r} is that of a trained Network; a SpikedRF or TwoSpikes has the isotropic one"
         )
     if origin.training.taken.any():
         check_moment(
