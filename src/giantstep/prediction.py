@@ -86,8 +86,8 @@ def predict(
         The law of the first layer's rows, apart from the spike. "exact" (the default for a Network): the trained
         network itself, whose rows carry the imprint of the first batch. "isotropic" (that of a SpikedRF): the paper's
         model of a network, spiked random features with the same spike, alignment and row norms. "orthogonal": the
-        special SpikedRF with W = Π⊥. "sampled" (or "sampled:D:SEED"): an independent check of "exact", for which a
-        first batch is drawn at dimension D (1000) and its covariance diagonalised.
+        special SpikedRF or TwoSpikes with W = Π⊥. "sampled" (or "sampled:D:SEED"): an independent check of "exact", for
+        which a first batch is drawn at dimension D (1000) and its covariance diagonalised.
     throw : bool
         Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
         put NaN into its answers.

@@ -121,7 +121,15 @@ def peak_of(task: trial.Task) -> int:
 
 @pytest.mark.parametrize("lams", [(0.1,), (0.0, 0.1), tuple(np.logspace(-2, 0, 8))])
 @pytest.mark.parametrize("ratios", [(0.5,), (3.0,), (0.5, 3.0)])
-@pytest.mark.parametrize("model", [NET, SpikedRF("tanh", 0.9, 0.8, readout=Letters((1, 2), (0.5, 0.5)))])
+@pytest.mark.parametrize(
+    "model",
+    [
+        NET,
+        SpikedRF("tanh", 0.9, 0.8, readout=Letters((1, 2), (0.5, 0.5))),
+        Network("tanh", eta=1.0, alpha0=2.0, steps=2, refit=0.1),
+    ],
+    ids=["a step", "letters", "a readout fitted between steps"],
+)
 def test_the_memory_estimate_is_an_upper_bound_and_not_a_wild_one(model, ratios, lams):
     d = 400
     points = tuple((round(ratio * d), lam) for ratio in ratios for lam in lams)

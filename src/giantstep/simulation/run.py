@@ -97,7 +97,8 @@ def simulate(
     features : {"network", "gaussian"}, optional
         Those of the network, or the equivalent Gaussian ones.
     bulk : {"orthogonal"}, optional
-        Random rows by default; "orthogonal": those of Π⊥ = I - vvᵀ/d, for a `SpikedRF` with beta = c = 1.
+        Random rows by default; "orthogonal": those of Π⊥ = I - vvᵀ/d, for a `SpikedRF` with beta = c = 1 (for
+        `TwoSpikes` less both spikes).
     learned_at : number or 1-D array, optional
         Numbers x at which to evaluate the learned function E[f | θ·x/√d = x], exactly: adds `learned` along `x`. With
         several directions they are projections on the first; points [n, j] are in the first j of them (the others
