@@ -15,7 +15,7 @@ help:
 	@echo "make hostile    20,000 random expressions, a thousand damaged files and stores (minutes)"
 	@echo "make lint       linters and type check alone"
 	@echo "make platforms  the type check as macOS and as Windows would see the package"
-	@echo "make agreement  theory against simulation at length (minutes)"
+	@echo "make agreement  theory against simulation at length, and forty settings per loss (half an hour)"
 	@echo "make bench      speed of theory and simulation on this machine"
 	@echo "make docs       this software's documentation, into docs/_build/html"
 	@echo "make clean      remove .venv, caches and the demo's output"
@@ -47,7 +47,7 @@ platforms: $(INSTALLED)
 	$(BIN)/basedpyright --pythonplatform Darwin
 
 agreement: $(INSTALLED)
-	$(BIN)/pytest -n 2 -m "slow or not slow" tests/agreement
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "slow or not slow" tests/agreement tests/losses
 
 bench: $(INSTALLED)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done

@@ -203,6 +203,13 @@ def test_random_settings_converge(loss: str):
     converges(loss, 4, 10)
 
 
+def test_a_response_that_falls_by_orders_of_magnitude_along_the_spike_is_resolved():
+    """ReLU neurons with a long spike respond where κ > 0 and hardly elsewhere: 256 intervals did not resolve that."""
+    model = gs.SpikedRF("relu", r=2.70, gamma=0.386, beta=0.723)
+    found = gs.predict(model, EVERY["pinball:0.8"], alpha=0.225, lam=0.00449, loss="pinball:0.8")
+    assert float(found.quadrature_error) < 1e-9
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", EVERY)
 def test_forty_random_settings_converge(loss: str):

@@ -41,7 +41,7 @@ class Convex:
     linear = False
 
     def finest(self, spikes: int, cut: bool) -> int:
-        return 64 if cut else {1: 256, 2: 64}.get(spikes, 24)
+        return 64 if cut else {1: 512, 2: 64}.get(spikes, 24)
 
     def restart(self, solution: Solution) -> np.ndarray:
         return solution.start
