@@ -241,7 +241,9 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
             answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train)
             off = np.where(off > _SIGNS_ACCEPTED, off, 0.0)
             answers["quadrature_error"] = np.maximum(answers["quadrature_error"], off)
-            if profile is None:  # else they are on a rule of their own, which refining this one does not improve
+            if (
+                profile is None
+            ):  # else they are on a rule of their own, which refining this one does not improve
                 error = np.maximum(error, off)
     limits.apply(answers)
     separable = problem.loss.margin and _wrong_by_ones(solution, *tabulated[0], setting) < _HARDLY_EVER
