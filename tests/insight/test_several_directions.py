@@ -69,16 +69,16 @@ def test_the_floor_is_what_no_slope_along_the_other_direction_reaches():
 
 def test_the_learned_function_on_a_plane_is_that_of_trained_networks():
     net, target = gs.Network("relu", eta=3.0, alpha0=4.0, readout=PAIR), "x1 + x1*x2"
-    line = np.array([-1.5, 0.0, 1.5])
+    line = np.array([-1.2, 1.5])
     theory = gs.learned_function(net, target, (line, line), alpha=4.0, lam=0.1, d=200)
     points = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
     run = gs.simulate(
-        net, target, alpha=4.0, lam=0.1, d=200, trials=12, seed=3, learned_at=points, progress=False
+        net, target, alpha=4.0, lam=0.1, d=200, trials=8, seed=3, learned_at=points, progress=False
     )
     measured = run["learned"]
-    mean, error = measured.mean("trial").values, measured.std("trial", ddof=1).values / np.sqrt(12)
+    mean, error = measured.mean("trial").values, measured.std("trial", ddof=1).values / np.sqrt(8)
     z = (mean - theory["learned"].values.reshape(-1)) / error
-    assert np.abs(z).max() < 4.5  # nine values, t-distributed with 11 degrees of freedom
+    assert np.abs(z).max() < 6.0  # four values, t-distributed with 7 degrees of freedom: 2e-3 if all is right
     assert_allclose(theory["truth"].values, line[:, None] + np.outer(line, line), atol=1e-12)
     # averaged over the second projection it is what one projection shows
     z2, w = np.polynomial.hermite_e.hermegauss(24)
