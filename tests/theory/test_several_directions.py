@@ -12,7 +12,8 @@ from scipy.special import ndtr
 import giantstep as gs
 from giantstep.cuts import Cuts
 from giantstep.errors import ParameterError
-from giantstep.theory.labels import labels_of
+from giantstep.theory.labels import joint_law, labels_of
+from giantstep.theory.labels.seen import Seen
 from giantstep.theory.layer import given
 from giantstep.theory.rule import Rule
 
@@ -194,6 +195,27 @@ def test_labels_given_kappa_have_their_closed_form():
     assert_allclose(label.t0[0], t0, atol=1e-10)
     assert_allclose(label.t1[0, :, 0], [0.661690361, t0 / np.sqrt(2.0 * np.pi)], atol=1e-9)
     assert_allclose(label.t2[0], 1.25, atol=1e-10)
+
+
+def test_two_spikes_see_labels_by_tables_as_they_do_node_by_node():
+    """Tables are for kinks along the spikes' directions, nodes for any; where both can be had they agree."""
+    theta = np.array([[[0.6, 0.2], [-0.1, 0.5]]])
+    frame = given(np.ones((1, 2, 2)), theta, np.ones((1, 2))).frame()
+    rule = Rule(12, 9.0, across=(24,))
+    for text, kinks in (("tanh(x1) + x1*x2", 0), ("sign(x1) + x2", 1)):
+        law = joint_law(gs.Target(text))
+        seen = Seen(law, frame, rule, 0)
+        assert len(law.planes[0]) == kinks
+        assert seen.view.oblique == bool(kinks)
+        (direct,) = seen._directly(1, 1)
+        if not kinks:
+            for a, b in zip(seen.moments(1)[0], direct, strict=True):
+                assert_allclose(a, b, atol=1e-7 * np.abs(b).max())
+        # E[Y | κ] over κ is E Y; its square with the rest is E Y²
+        weights = rule.at(1)[1]
+        mean, _, square = law.moments()
+        assert_allclose((weights * direct[0]).sum(), mean, atol=1e-9)
+        assert_allclose((weights * direct[2]).sum(), square, rtol=1e-8)
 
 
 def test_logistic_labels_have_their_check_values():

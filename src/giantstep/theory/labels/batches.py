@@ -46,9 +46,8 @@ class _Scale:
     def nodes(self) -> np.ndarray:
         return np.array([1.0, -1.0]) if self.law.binary else table_nodes(self.edges, self._count)
 
-    def weigh(self, z: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
-        """The law of labels at z [points, J] with weights [points, rows, J] on the nodes: [points, rows, nodes]."""
-        mean = self.law.mean(*z)
+    def weigh(self, mean: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Labels with E[Y | z] [points, J] and weights [points, rows, J] on the nodes: [points, rows, nodes]."""
         if self.law.binary:
             return 0.5 * np.stack(
                 [(rows * (1.0 + side * mean[:, None])).sum(axis=-1) for side in (1.0, -1.0)], axis=-1
@@ -69,7 +68,7 @@ class _Scale:
 def _all_directions(law: JointLaw, coarser: int, finer: int) -> tuple[np.ndarray, np.ndarray]:
     z, w = law.nodes(coarser, finer)
     scale = _Scale(law, coarser, finer)
-    return scale.nodes, scale.weigh([one[None] for one in z], _rows(z[None], w[None]))
+    return scale.nodes, scale.weigh(law.mean(*z)[None], _rows(z[None], w[None]))
 
 
 @lru_cache(maxsize=64)
@@ -93,13 +92,31 @@ class GivenSeveral:
         self._seen = Seen(law, frame, rule, self._finer)
 
     def at(self, stride: int) -> tuple[np.ndarray, np.ndarray]:
+        """On the rule with every `stride`-th node."""
+        scale = _Scale(self._law, STEPS[stride], self._finer)
+        weights = self._directly(scale, stride) if self._seen.view.oblique else self._by_tables(scale, stride)
+        if self._noise.any():
+            weights = np.stack(
+                [scale.blurred(one, float(x)) for one, x in zip(weights, self._noise, strict=True)]
+            )
+        used = np.abs(weights).reshape(-1, weights.shape[-1]).max(axis=0) > _NOTHING
+        nodes, weights = scale.nodes[used], weights[..., used]
+        return np.broadcast_to(nodes, (*weights.shape[:2], len(nodes))), weights
+
+    def _directly(self, scale: _Scale, stride: int) -> np.ndarray:
+        """Weights [U, N, rows, nodes] from nodes over y at each κ."""
+        found: dict[int, list[np.ndarray]] = {}
+        for u, (y, w, mean, _) in self._seen.measures(stride):
+            found.setdefault(u, []).append(scale.weigh(mean[0], _rows(y[0], w[0])))
+        return np.stack([np.concatenate(parts) for parts in found.values()])
+
+    def _by_tables(self, scale: _Scale, stride: int) -> np.ndarray:
+        """Those from tables over the directions that meet a spike."""
         seen, coarser = self._seen, STEPS[stride]
         view, met = seen.view, seen.view.met
-        scale = _Scale(self._law, coarser, self._finer)
-        table = view.table("law", lambda z, v, w: scale.weigh(z, _rows(v, w)), coarser, self._finer)
-        used = np.abs(table).reshape(-1, table.shape[-1]).max(axis=0) > _NOTHING
-        if not self._noise.any():
-            table = table[..., used]
+        table = view.table(
+            "law", lambda z, v, w: scale.weigh(self._law.mean(*z), _rows(v, w)), coarser, self._finer
+        )
         onto = seen.onto(stride)
         rows = table.shape[-2]
 
@@ -126,12 +143,4 @@ class GivenSeveral:
         k = self._law.directions
         found = [plain[0], *(row(j) for j in range(k)), *(row(i, j) for i, j in pairs(k))]
         weights = np.stack(found, axis=2)  # [U, N, rows, J]
-        weights = np.repeat(weights, seen.beyond(weights.shape[1], stride), axis=1)
-        nodes = scale.nodes[used] if not self._noise.any() else scale.nodes
-        if self._noise.any():
-            weights = np.stack(
-                [scale.blurred(one, float(x)) for one, x in zip(weights, self._noise, strict=True)]
-            )
-            used = np.abs(weights).reshape(-1, weights.shape[-1]).max(axis=0) > _NOTHING
-            nodes, weights = nodes[used], weights[..., used]
-        return np.broadcast_to(nodes, (*weights.shape[:2], len(nodes))), weights
+        return np.repeat(weights, seen.beyond(weights.shape[1], stride), axis=1)

@@ -8,7 +8,7 @@ interpolation: a matrix for each of 1, y_m and y_m². Whatever is asked of the l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ from ...gaussian import line_rule, piecewise_rule
 from ..layer import Frame
 from ..rule import Rule
 from .joint import JointLaw, turned
+from .measure import Measure, measure
 
 _EDGES = (
     np.array([-13.0, -9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0, 13.0]) / 9.0
@@ -28,6 +29,7 @@ _MORE_NODES = 4  # for each refinement
 _LINE_POINTS = (64, 48, 32)  # intervals along y
 _PIECE_POINTS = (32, 24, 16)  # and in each piece, where it is cut
 _MOST_REFINED = {2: 3, 3: 2, 4: 0}  # refinements that a number of directions allows
+_DIRECT_POINTS, _DIRECT_NODES = 24, 64  # fineness of nodes over y, and how many κ have theirs at a time
 _BLOCK = 1 << 20  # function values in flight
 _MANY = 512  # values of a law from which on it is sorted
 STEPS = {1: 0, 2: 1, 4: 2}  # which of three rules a stride stands for
@@ -50,6 +52,8 @@ class View:
         self._normals = normals @ turn
         self.unmet = law.directions - met
         self._inner = Cuts(self._normals[:, met:])
+        # kinks that cross several directions of the spikes at an angle, where a table of products is blind
+        self.oblique = bool(((np.abs(self._normals[:, :met]) > 1e-9).sum(axis=1) > 1).any())
         self.breakpoints = [self._along(m) for m in range(met)]
         self._tables: dict[tuple[str, int, int], np.ndarray] = {}
 
@@ -249,11 +253,35 @@ class Seen:
         beyond = self.beyond(first.shape[-1], stride)
         return tuple(np.repeat(part, beyond, axis=-1) for part in (first[:, 0], along, second[:, 0]))  # type: ignore[return-value]
 
+    def measures(self, stride: int) -> Iterator[tuple[int, Measure]]:
+        """Nodes over y at some κ after the others, for one first layer after the other: what oblique kinks take."""
+        kappa = self._rule.at(stride)[0]
+        points = round(_DIRECT_POINTS * (1.0, 0.75, 0.5)[STEPS[stride]] * 1.5**self._finer)
+        for u in range(len(self._frame.gamma)):
+            own = kappa[min(u, len(kappa) - 1)]
+            for start in range(0, own.shape[-1], _DIRECT_NODES):
+                part = own[None, :, start : start + _DIRECT_NODES]
+                yield u, measure(self.law, self._frame.at(np.array([u])), part, points)
+
+    def _directly(self, laws: int, stride: int) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]:
+        """Moments from nodes over y at each κ."""
+        found: list[list[list[np.ndarray]]] = [[[] for _ in self._frame.gamma] for _ in range(laws)]
+        for u, (y, w, *means) in self.measures(stride):
+            for which, mean in zip(found, means, strict=False):
+                own = w[0] * mean[0]
+                square = w[0].sum(axis=-1) if self.law.binary else (own * mean[0]).sum(axis=-1)
+                along = np.einsum("nj,nkj->kn", own, y[0])
+                which[u].append(np.concatenate([own.sum(axis=-1)[None], along, square[None]]))
+        stacked = [np.stack([np.concatenate(parts, axis=-1) for parts in which]) for which in found]
+        return tuple((one[:, 0], one[:, 1:-1], one[:, -1]) for one in stacked)
+
     def moments(self, stride: int) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]:
         """E Y [U, N], E[y_m Y] [U, k, N] and E Y² given κ; then those of clean labels, if they differ."""
         laws = [self.law] if self.law == self.law.clean else [self.law, self.law.clean]
         if self.view.met == 1:
             return tuple(self._on_a_line(law, stride) for law in laws)
+        if self.view.oblique:
+            return self._directly(len(laws), stride)
         onto = self.onto(stride)
         return tuple(self._moments(law, onto, stride) for law in laws)
 
