@@ -153,8 +153,7 @@ def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum
     d = float(problem.d[u, a])
     equations = FeatureBulk(features, rows, float(problem.alpha[u, a]), float(problem.beta[u, a]))
     top = 2.0 * equations.largest()
-    follower = Follower(equations.step, equations.at_infinity(), equations.leading, top)
-    entries = equations.pack.pairs + np.arange(equations.pack.groups)
+    follower, entries = Follower(equations, top), equations.entries
     zeros = equations.mass_at_zero()
     bulk = find_density(follower, entries, top, zeros, points)
     if not bulk.unsolved < _UNSOLVED:
