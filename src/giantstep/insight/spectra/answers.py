@@ -106,11 +106,15 @@ class Answers:
         return added.reshape(1, -1, Q, Q), slopes
 
     def _poles(self, t: int, x: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        level, Q = self.bulk.levels[t], self.bulk.levels[t].rank
-        at = np.moveaxis(level.D[0], -1, 0) @ (x * level.scale)[0][:, None]  # [A, n, Q, Q]
-        det = 1.0 + at[..., 0, 0] if Q == 1 else np.linalg.det(np.eye(Q) + at)
-        numerators = Z[0].reshape(len(det), Q * Q, -1) * det[:, None]
-        return pole_correction(det, numerators, self._log_weights[t])
+        """The correction of E[Z_t], [A, Q²]: Z is a matrix of polynomials over det(1 + D_t X_tt/α_t)."""
+        det = self.bulk.levels[t].determinant(x)[0]
+        flat = Z[0].reshape(len(det), -1, det.shape[1])
+
+        def numerators(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+            at = points[:, None], nodes
+            return np.moveaxis(flat[points[:, None], :, nodes], -1, 1) * det[at][:, None]
+
+        return pole_correction(det, numerators, flat.shape[1], self._log_weights[t])
 
     def sizes(self, y: np.ndarray) -> np.ndarray:
         """What entries are measured against."""

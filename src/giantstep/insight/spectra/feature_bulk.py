@@ -51,11 +51,13 @@ class FeatureBulk(ResolventBulk):
         """V̂ = (α/β) E[φ/D], packed [A, P], and its derivative by V, -(α/β) E[φφᵀ/D²]; what poles near the axis add to
         that comes by differences."""
 
-        def correction(V: np.ndarray) -> np.ndarray:
-            return pole_correction(self.D(V), self.phi, self._log_w)
+        def phi(_: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+            return np.moveaxis(self.phi[:, nodes], 0, 1)
 
-        D = self.D(V)
-        gain, added = 1.0 / D, pole_correction(D, self.phi, self._log_w)
+        def correction(V: np.ndarray) -> np.ndarray:
+            return pole_correction(self.D(V), phi, len(self.phi), self._log_w)
+
+        gain, added = 1.0 / self.D(V), correction(V)
         hats = gain @ self._weighted + added
         slopes = -symmetric((gain * gain) @ self._pairs, self.pack.size) * self.pack.counts
         touched = np.flatnonzero(added.any(axis=1))

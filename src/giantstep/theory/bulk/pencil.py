@@ -91,6 +91,18 @@ class Level:
         """Z = (1 + DX/α)⁻¹ D of every sample, [U, A, Q, Q, n]."""
         return _sample_response(self.D, X * self.scale)
 
+    def determinant(self, X: np.ndarray) -> np.ndarray:
+        """det(1 + DX/α) of every sample, [U, A, n]: Z has its poles where it vanishes."""
+        x = X * self.scale
+        if self.rank == 1:
+            return 1.0 + self.D[:, None, 0, 0] * x[..., 0]
+        if self.rank == 2:
+            D, x = self.D[:, None], x[..., None]
+            trace = (D * np.swapaxes(x, 2, 3)).sum(axis=(2, 3))
+            both = [m[:, :, 0, 0] * m[:, :, 1, 1] - m[:, :, 0, 1] * m[:, :, 1, 0] for m in (D, x)]
+            return 1.0 + trace + both[0] * both[1]
+        return np.linalg.det(_systems(self.D, x))
+
     def average(self, values: np.ndarray) -> np.ndarray:
         """E over the batch of [U, A, Q, Q, n]."""
         flat = values.reshape(*values.shape[:2], -1, values.shape[-1])
@@ -528,9 +540,17 @@ def _sample_response(D: np.ndarray, x: np.ndarray) -> np.ndarray:
         Z[:, :, 0, 1] = Z[:, :, 1, 0] = (s + square * x2) * scale
         Z[:, :, 1, 1] = -square * x1 * scale
         return Z
-    d, y = np.moveaxis(D, -1, 2), np.moveaxis(x, -1, 2)
-    both = np.broadcast_to(d, np.broadcast_shapes(d.shape, y.shape))
-    return np.moveaxis(np.linalg.solve(np.eye(Q) + d @ y, both), 2, -1)
+    system = _systems(D[:, 0], x[..., 0])
+    return np.moveaxis(np.linalg.solve(system, np.moveaxis(D, -1, 2)), 2, -1)
+
+
+def _systems(D: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """1 + Dx for every sample, [U, A, n, Q, Q]: one product of two large matrices."""
+    U, A, Q = x.shape[:3]
+    n = D.shape[-1]
+    left = np.moveaxis(D, -1, 1).reshape(U, n * Q, Q)
+    right = np.swapaxes(x, 1, 2).reshape(U, Q, A * Q)
+    return np.eye(Q) + (left @ right).reshape(U, n, Q, A, Q).transpose(0, 3, 1, 2, 4)
 
 
 def _kron(X: np.ndarray) -> np.ndarray:
