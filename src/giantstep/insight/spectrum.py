@@ -16,6 +16,7 @@ from ..theory.pose import Posed, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
 from .spectra.halfplane import Follower
 from .spectra.outliers import outliers, spikes, spikes_per_d
+from .spectra.resolvent import ResolventBulk
 from .spectra.support import Density, find_density
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from ..model import FunctionLike, Parameter
 
 POINTS = 200
-_UNSOLVED = 1e-3  # share of the mass at unsolved points above which a density is not worth returning
+_UNSOLVED = 1e-3  # share of the mass at unsolved points above which a density is not worth returning,
+_UNRESOLVED = 1e-3  # and relative error of its first two moments
 
 
 class Spectrum(NamedTuple):
@@ -74,7 +76,7 @@ def spectrum(
         What the product is divided by.
     bulk : {"exact", "isotropic"}, optional
         "isotropic" (spiked random features, the paper's model of a network) or "exact", the default for a
-        Network with an odd activation and one letter, and not available for others.
+        Network, whose own rows it describes.
     points : int
         Nodes per interval of the support.
     progress : callable, optional
@@ -102,12 +104,13 @@ def spectrum(
         raise ParameterError(
             "the spectrum of a Network needs the target that its step was taken on; give target="
         )
+    check_one_spike(model)
     target = as_target("x" if target is None else target)
     more = {"alpha": parameter("alpha", alpha, low=0.0, strict=True)}
     if d is not None:
         more["d"] = parameter("d", d, low=1.0, infinite=True)
     grid = model_grid(model, target, **more)
-    posed = pose(model, target, grid, _bulk_of(model, bulk))
+    posed = pose(model, target, grid, bulk)
     found = []
     U, A = posed.problem.alpha.shape
     for u in range(U):
@@ -120,29 +123,30 @@ def spectrum(
     return _labelled(found, posed, grid, attrs, normalise, kernel)
 
 
-def _bulk_of(model: Model, bulk: str | None) -> str | None:
-    """The exact bulk is followed to the real axis for one step with an odd activation and one letter only."""
-    check_one_spike(model, bulk)
-    letters = model.readout
-    simple = len(letters.values) == 1 and letters.biases is None and model.activation.parity == "odd"
-    if bulk == "exact" and model.takes_steps and not simple:
-        raise ParameterError(
-            "bulk = 'exact' has a spectrum for odd activations and one readout letter only; use bulk='isotropic'"
-        )
-    return "isotropic" if bulk is None and not simple else bulk
-
-
-def check_one_spike(model: Model, bulk: str | None) -> None:
-    """Refuse first layers whose spectra are not known: several directions of spikes, or exact rows of several steps."""
+def check_one_spike(model: Model) -> None:
+    """Refuse first layers whose spectra are not known: those with spikes in several directions."""
     if model.spike_directions > 1:
         raise ParameterError(
             "spectra are for first layers with one spike, and the spikes of these groups span several directions;"
             " simulate_spectrum has their eigenvalues"
         )
-    if model.most_steps > 1 and bulk != "isotropic":
-        raise ParameterError(
-            "after several steps only the isotropic model has a spectrum: give bulk='isotropic', or simulate_spectrum"
-        )
+
+
+def check_resolved(found: Density, equations: ResolventBulk) -> None:
+    """Raise where a density does not add up: equations not solved, or moments that are not those known in closed form."""
+    off = [
+        abs(float(found.weights @ (found.density * found.x ** (k + 1))) / known - 1.0)
+        for k, known in enumerate(equations.moments())
+        if known > 0.0
+    ]
+    if found.unsolved < _UNSOLVED and all(one < _UNRESOLVED for one in off):
+        return
+    raise ConvergenceError(
+        f"the density of the bulk was not resolved at beta = {equations.beta:g}: it was not solved for"
+        f" {found.unsolved:.1%} of its mass, and its moments are off by {max(off, default=0.0):.1e}; try"
+        " bulk='isotropic', another alpha, or simulate_spectrum",
+        found,
+    )
 
 
 def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum:
@@ -156,13 +160,7 @@ def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum
     follower, entries = Follower(equations, top), equations.entries
     zeros = equations.mass_at_zero()
     bulk = find_density(follower, entries, top, zeros, points)
-    if not bulk.unsolved < _UNSOLVED:
-        raise ConvergenceError(
-            f"the density of the bulk was not solved for {bulk.unsolved:.1%} of its mass at"
-            f" alpha = {equations.alpha:g},"
-            f" beta = {equations.beta:g}; try bulk='isotropic', or alpha away from beta",
-            bulk,
-        )
+    check_resolved(bulk, equations)
     return Spectrum(
         bulk,
         zeros,

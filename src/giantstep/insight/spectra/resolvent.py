@@ -140,6 +140,13 @@ class ResolventBulk(ABC):
 class RowBulk(ResolventBulk):
     """The rows themselves: WWᵀ is what features that are linear in the input have for infinitely many samples."""
 
+    @property
+    def plain(self) -> bool:
+        """Whether all rows are isotropic and of one norm."""
+        c = self.bulk.c[0]
+        shaped = self.answers is not None and self.answers.size > 0
+        return not shaped and bool(np.allclose(c, c[0], rtol=1e-12))
+
     def conjugates(self, V: np.ndarray) -> Image:
         P, pairs = self.pack.size, self.pack.pairs
         hats = np.broadcast_to((np.arange(P) < pairs).astype(complex), (len(V), P))
