@@ -99,9 +99,13 @@ def weight_spectrum(
         rows = RowBulk(problem.bulks(np.array([u]))[0], beta)
         law = _MarchenkoPastur(rows) if rows.plain else _Followed(rows)
         strengths = frame.b[0, :, 0]
-        found = _bulk(rows, law.density(points)) | {"spike_per_d": beta * float(problem.weights @ strengths**2)}
+        found = _bulk(rows, law.density(points)) | {
+            "spike_per_d": beta * float(problem.weights @ strengths**2)
+        }
         least = law.threshold(strengths)
-        found |= law.top(strengths, size) if found["spike_per_d"] * size > least else _swallowed(found["edge"])
+        found |= (
+            law.top(strengths, size) if found["spike_per_d"] * size > least else _swallowed(found["edge"])
+        )
         found["overlap_target"] = float(frame.gamma[0, 0]) ** 2 * found["overlap_spike"]
         found["threshold"] = float(np.sqrt(least / (beta * size * power)))
         for name, value in found.items():

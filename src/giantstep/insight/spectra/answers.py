@@ -63,7 +63,9 @@ class Answers:
 
     def unpacked(self, y: np.ndarray) -> list[np.ndarray]:
         found = []
-        for part, at, level in zip(np.split(y, self._ends, axis=-1), self._entries, self.bulk.levels, strict=True):
+        for part, at, level in zip(
+            np.split(y, self._ends, axis=-1), self._entries, self.bulk.levels, strict=True
+        ):
             full = np.zeros((1, len(y), level.rank, level.rank), y.dtype)
             full[0][:, at.rows, at.cols] = full[0][:, at.cols, at.rows] = part
             found.append(full)
@@ -100,7 +102,9 @@ class Answers:
                 return self._poles(t, full, level.answer(full))
 
             found = differentiated(again, x[0][touched][:, i, j]).slopes
-            for at, (row, col) in enumerate(zip(i, j, strict=True)):  # an entry and its mirror image move together
+            for at, (row, col) in enumerate(
+                zip(i, j, strict=True)
+            ):  # an entry and its mirror image move together
                 slopes[touched, :, row * Q + col] += 0.5 * found[..., at]
                 slopes[touched, :, col * Q + row] += 0.5 * found[..., at]
         return added.reshape(1, -1, Q, Q), slopes

@@ -28,7 +28,9 @@ class Equations(Protocol):
     """A system V = step(V, z) for V [A, P] at z [A]."""
 
     start: np.ndarray  # V·z^-powers for |z| → ∞
-    powers: np.ndarray  # of z that entries of V go with, far out: -1 for resolvents, 0 for what has a limit there
+    powers: (
+        np.ndarray
+    )  # of z that entries of V go with, far out: -1 for resolvents, 0 for what has a limit there
 
     def step(self, V: np.ndarray, z: np.ndarray) -> Image: ...
 

@@ -103,7 +103,11 @@ def _secular(equations: FeatureBulk, follower: Follower, x: np.ndarray, d: float
     K = equations.pack.groups
     A00, A0c = A[:, :K, :K], A[:, :K, K:]
     if np.isfinite(d):
-        A00 = A00 + np.eye(K) / (equations.beta * d * np.real(equations.pack.vector(equations.parted(V)[0])))[:, None, :]
+        A00 = (
+            A00
+            + np.eye(K)
+            / (equations.beta * d * np.real(equations.pack.vector(equations.parted(V)[0])))[:, None, :]
+        )
     soft = np.linalg.pinv(A00, rcond=1e-12, hermitian=True)
     if not spikes_per_d(equations).any():
         soft = np.zeros_like(soft)

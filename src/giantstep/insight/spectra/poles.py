@@ -19,7 +19,10 @@ _STENCIL = np.arange(-3, 5)  # nodes around the cell in which Re D changes sign
 _CONTINUE = np.linalg.inv(np.vander(_STENCIL.astype(float), increasing=True)).T  # values to coefficients
 _DISTANT = 4.0  # poles farther from the axis than this many node distances contribute e^-25 at most
 _NEWTON_STEPS = 6
-_FELT, _ROUGH = -30.0, 0.1  # ln w of nodes that count, and a sixth difference of ln w that is none of a smooth function
+_FELT, _ROUGH = (
+    -30.0,
+    0.1,
+)  # ln w of nodes that count, and a sixth difference of ln w that is none of a smooth function
 
 
 def pole_correction(D: np.ndarray, phi: Near, count: int, log_weights: np.ndarray) -> np.ndarray:

@@ -17,7 +17,10 @@ _INSIDE = 0.6  # Im s at a quarter of η over Im s at η: 1 inside the support, 
 _NEGLIGIBLE = 1e-9  # mass per unit of ln x that counts as none
 _SOLVED = 1e-6  # relative residual
 _COMPLETE = 1e-6  # missing mass that calls for a finer scan
-_RESOLVED, _DOUBLINGS = 1e-7, 3  # change of the mass under which nodes suffice, and how often they may double
+_RESOLVED, _DOUBLINGS = (
+    1e-7,
+    3,
+)  # change of mass and mean under which nodes suffice, and how often they may double
 
 
 class Density(NamedTuple):
@@ -34,6 +37,11 @@ class Density(NamedTuple):
     def mass(self) -> float:
         """Share of the eigenvalues that lie in the bulk."""
         return float(self.weights @ self.density)
+
+    @property
+    def mean(self) -> float:
+        """First moment of the bulk, that of no bulk being as good as any."""
+        return float(self.weights @ (self.density * self.x)) or 1.0
 
 
 def find_density(
@@ -61,14 +69,17 @@ def find_density(
 def _resolved(
     follower: Follower, entries: np.ndarray, intervals: np.ndarray, mass_at_zero: float, points: int
 ) -> Density:
-    """Nodes doubled until the mass stands still: a knee between bulk and tail takes more than smooth edges do."""
+    """Nodes doubled until mass and mean stand still: a knee between bulk and tail takes more than smooth edges do.
+
+    The mean is asked too, because knees are at upper ends, where little mass makes much of it.
+    """
     found = sample_density(follower, entries, intervals, mass_at_zero, points)
     intervals, pieces = _split_at_dips(follower, entries, found, mass_at_zero)
     if len(pieces) > len(found.intervals):
         found = sample_density(follower, entries, pieces, mass_at_zero, points)
     for doubling in range(1, _DOUBLINGS + 1):
         finer = sample_density(follower, entries, pieces, mass_at_zero, points << doubling)
-        if abs(finer.mass - found.mass) < _RESOLVED:
+        if max(abs(finer.mass - found.mass), abs(finer.mean / found.mean - 1.0)) < _RESOLVED:
             break
         found = finer
     return found._replace(intervals=intervals)
