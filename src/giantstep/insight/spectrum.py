@@ -133,7 +133,7 @@ def check_one_spike(model: Model) -> None:
 
 
 def check_resolved(found: Density, equations: ResolventBulk) -> None:
-    """Raise where a density does not add up: equations not solved, or moments that are not those known in closed form."""
+    """Raise where a density does not add up: equations not solved, or moments not those known in closed form."""
     off = [
         abs(float(found.weights @ (found.density * found.x ** (k + 1))) / known - 1.0)
         for k, known in enumerate(equations.moments())
@@ -159,7 +159,7 @@ def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum
     top = 2.0 * equations.largest()
     follower, entries = Follower(equations, top), equations.entries
     zeros = equations.mass_at_zero()
-    bulk = find_density(follower, entries, top, zeros, points)
+    bulk = find_density(follower, entries, top, zeros, points, equations.smooth)
     check_resolved(bulk, equations)
     return Spectrum(
         bulk,

@@ -99,13 +99,10 @@ def weight_spectrum(
         rows = RowBulk(problem.bulks(np.array([u]))[0], beta)
         law = _MarchenkoPastur(rows) if rows.plain else _Followed(rows)
         strengths = frame.b[0, :, 0]
-        found = _bulk(rows, law.density(points)) | {
-            "spike_per_d": beta * float(problem.weights @ strengths**2)
-        }
+        strength, found = beta * float(problem.weights @ strengths**2), _bulk(rows, law.density(points))
         least = law.threshold(strengths)
-        found |= (
-            law.top(strengths, size) if found["spike_per_d"] * size > least else _swallowed(found["edge"])
-        )
+        found |= law.top(strengths, size) if strength * size > least else _swallowed(found["edge"])
+        found["spike_per_d"] = strength
         found["overlap_target"] = float(frame.gamma[0, 0]) ** 2 * found["overlap_spike"]
         found["threshold"] = float(np.sqrt(least / (beta * size * power)))
         for name, value in found.items():
@@ -187,7 +184,9 @@ class _Followed:
 
     def density(self, points: int) -> Density:
         rows = self.rows
-        found = find_density(self.follower, rows.entries, self._scale, rows.mass_at_zero(), points)
+        found = find_density(
+            self.follower, rows.entries, self._scale, rows.mass_at_zero(), points, rows.smooth
+        )
         self._edge = float(found.intervals.max())
         return found
 

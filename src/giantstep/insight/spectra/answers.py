@@ -16,6 +16,7 @@ from .halfplane import differentiated, in_half_plane
 from .poles import continues, pole_correction
 
 _FLOOR = 1e-3  # of a weight's natural size, under which an answer is measured against that
+_ATOMS = 8  # nodes of a law that is discrete itself, as that of labels ±1
 _LIKELY = 1e-10  # weight of a sample that a batch may contain
 
 
@@ -51,6 +52,12 @@ class Answers:
         self._log_weights = [np.log(np.maximum(level.mean[0, 0, :, 0], 1e-300)) for level in bulk.levels]
         self._smooth = [continues(log_w) for log_w in self._log_weights]
         self._floor = [_FLOOR * _natural(level) for level in bulk.levels]
+
+    @property
+    def smooth(self) -> bool:
+        """Whether averages near the real axis are right: over rules that can be corrected, or a few atoms."""
+        atoms = [len(log_w) <= _ATOMS for log_w in self._log_weights]
+        return all(a or b for a, b in zip(self._smooth, atoms, strict=True))
 
     def start(self) -> np.ndarray:
         """Without any samples of the readout in sight: E[D]."""

@@ -146,7 +146,7 @@ class Follower:
 def in_half_plane(matrices: np.ndarray) -> np.ndarray:
     """Whether symmetric matrices [A, n, n] have a positive imaginary part, up to rounding errors of their own size."""
     size = np.sqrt(np.abs(np.diagonal(matrices, axis1=-2, axis2=-1))) + 1e-300
-    imaginary = matrices.imag / (size[:, :, None] * size[:, None, :])
+    imaginary = np.imag(matrices) / (size[:, :, None] * size[:, None, :])
     if matrices.shape[-1] == 1:
         return imaginary[:, 0, 0] > -_ROUNDED
     finite = np.isfinite(imaginary).all(axis=(1, 2))

@@ -47,6 +47,11 @@ class ResolventBulk(ABC):
     def moments(self) -> tuple[float, float]:
         """First and second moment of the bulk, per neuron, the mass at zero included; in closed form."""
 
+    @property
+    def smooth(self) -> bool:
+        """Whether tails of the bulk come out smooth."""
+        return self.answers is None or self.answers.smooth
+
     def parted(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Unknowns [A, ...] as the responses [A, P] and the samples' answers."""
         return V[:, : self.pack.size], V[:, self.pack.size :]

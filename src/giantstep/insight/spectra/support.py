@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import ConvergenceError
 from .halfplane import NEAR, Follower
 
 _PER_DECADE = 50  # scanned points; more if the mass does not add up
 _DECADES = 14  # below the upper end
 _SECTIONS = 40  # points per bracket and round of edge finding
 _ROUNDS, _DIP_ROUNDS = 5, 2
+_MOST_PIECES = 24  # intervals, or dips of a density, beyond which they are an artefact
 _TALL = 50.0  # upper over lower edge beyond which nodes are spread in ln x
 _INSIDE = 0.6  # Im s at a quarter of η over Im s at η: 1 inside the support, 1/4 outside
 _NEGLIGIBLE = 1e-9  # mass per unit of ln x that counts as none
@@ -45,17 +47,25 @@ class Density(NamedTuple):
 
 
 def find_density(
-    follower: Follower, entries: np.ndarray, top: float, mass_at_zero: float, points: int
+    follower: Follower,
+    entries: np.ndarray,
+    top: float,
+    mass_at_zero: float,
+    points: int,
+    smooth: bool = True,
 ) -> Density:
     """The bulk below `top`; Σ V[entries] is its Stieltjes transform. The scan is refined until its mass is 1.
 
     Unless the support reaches below 1e-14·top, as that of a saturating activation may: the mass missing then
-    belongs to eigenvalues that are zero for any practical purpose.
+    belongs to eigenvalues that are zero for any practical purpose. Nor where tails are not `smooth`, because the rule
+    over the batches breaks them up: no scan mends that.
     """
     best, off = None, np.inf
-    for refinement in (1, 3, 9):
+    for refinement in (1, 3, 9) if smooth else (1,):
         intervals = find_intervals(follower, entries, top, mass_at_zero, refinement * _PER_DECADE)
-        found = _resolved(follower, entries, intervals, mass_at_zero, points)
+        _refuse_combs(len(intervals), intervals)
+        doublings = _DOUBLINGS if smooth else 0
+        found = _resolved(follower, entries, intervals, mass_at_zero, points, doublings)
         found = found._replace(open_below=bool(len(intervals)) and intervals[0, 0] <= bottom_of(top))
         deficit = abs(1.0 - mass_at_zero - found.mass)
         if best is None or deficit < off:
@@ -66,8 +76,24 @@ def find_density(
     return best
 
 
+def _refuse_combs(pieces: int, found: object) -> None:
+    """Tails come in one piece; a rule too coarse for them, and whose poles cannot be put right, makes combs of them."""
+    if pieces > _MOST_PIECES:
+        raise ConvergenceError(
+            "the tails of this spectrum are not resolved: the rule over the batches (of a target with kinks or several"
+            f" directions, or of several steps) breaks them into {pieces} pieces; use bulk='isotropic', or"
+            " simulate_spectrum",
+            found,
+        )
+
+
 def _resolved(
-    follower: Follower, entries: np.ndarray, intervals: np.ndarray, mass_at_zero: float, points: int
+    follower: Follower,
+    entries: np.ndarray,
+    intervals: np.ndarray,
+    mass_at_zero: float,
+    points: int,
+    doublings: int,
 ) -> Density:
     """Nodes doubled until mass and mean stand still: a knee between bulk and tail takes more than smooth edges do.
 
@@ -77,7 +103,7 @@ def _resolved(
     intervals, pieces = _split_at_dips(follower, entries, found, mass_at_zero)
     if len(pieces) > len(found.intervals):
         found = sample_density(follower, entries, pieces, mass_at_zero, points)
-    for doubling in range(1, _DOUBLINGS + 1):
+    for doubling in range(1, doublings + 1):
         finer = sample_density(follower, entries, pieces, mass_at_zero, points << doubling)
         if max(abs(finer.mass - found.mass), abs(finer.mean / found.mean - 1.0)) < _RESOLVED:
             break
@@ -131,10 +157,10 @@ def _split_at_dips(
     order = np.argsort(found.x)
     x, density = found.x[order], found.density[order]
     owner = np.searchsorted(found.intervals[:, 0], x)
-    for i in range(1, len(x) - 1):
-        dip = density[i] < min(density[i - 1], density[i + 1])
-        if not dip or owner[i - 1] != owner[i + 1]:
-            continue
+    low = (density[1:-1] < density[:-2]) & (density[1:-1] < density[2:]) & (owner[:-2] == owner[2:])
+    dips = 1 + np.flatnonzero(low)
+    _refuse_combs(len(dips), found)
+    for i in dips:
         low, high = x[i - 1], x[i + 1]
         for _ in range(_DIP_ROUNDS):
             grid = np.linspace(low, high, _SECTIONS)
