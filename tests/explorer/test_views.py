@@ -213,7 +213,8 @@ def test_a_spectrum_of_another_model_says_so(visitor: Visitor) -> None:
     assert "orthogonal rows is not known" in answer["notes"][-1]
     _, lines = visitor.ask("spectrum", {"activation": "relu", "bulk": "exact"})
     answer = next(line for line in lines if "bulk" in line)
-    assert answer["bulk"] == "exact" and not answer["notes"]
+    assert answer["bulk"] == "exact"
+    assert not answer["notes"]
 
 
 def test_what_a_view_does_not_use_does_not_reach_it() -> None:

@@ -323,6 +323,9 @@ def test_spectra_refuse_what_they_cannot_mean():
         spectrum(gs.Network("tanh", eta=1.0, alpha0=1.0), alpha=1.0)
     with pytest.raises(gs.ParameterError, match="normalise"):
         spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0), alpha=1.0, normalise="d")
+    for target in ("abs", "x1 + x1*x2"):
+        with pytest.raises(gs.ParameterError, match="kinks"):
+            spectrum(gs.Network("tanh", eta=1.0, alpha0=1.0), target, alpha=1.0, bulk="exact")
     two = gs.Letters((-1, 1), (0.5, 0.5))
     with pytest.raises(gs.ParameterError, match="several directions"):
         spectrum(gs.Network("relu", eta=1.0, alpha0=1.0, steps=2, readout=two), "sin", alpha=1.0)

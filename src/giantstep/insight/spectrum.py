@@ -76,7 +76,7 @@ def spectrum(
         What the product is divided by.
     bulk : {"exact", "isotropic"}, optional
         "isotropic" (spiked random features, the paper's model of a network) or "exact", the default for a
-        Network, whose own rows it describes.
+        Network, whose own rows it describes (of a smooth target of one direction, or of labels ±1).
     points : int
         Nodes per interval of the support.
     progress : callable, optional
@@ -110,7 +110,7 @@ def spectrum(
     if d is not None:
         more["d"] = parameter("d", d, low=1.0, infinite=True)
     grid = model_grid(model, target, **more)
-    posed = pose(model, target, grid, bulk)
+    posed = pose(model, target, grid, spectral_bulk(model, target, bulk))
     found = []
     U, A = posed.problem.alpha.shape
     for u in range(U):
@@ -130,6 +130,20 @@ def check_one_spike(model: Model) -> None:
             "spectra are for first layers with one spike, and the spikes of these groups span several directions;"
             " simulate_spectrum has their eigenvalues"
         )
+
+
+def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
+    """The law of rows to take. Rules over batches of targets with kinks or several directions come in pieces, and their
+    poles near the real axis cannot be put right: exact rows are refused there, and are not the default."""
+    in_pieces = target.directions > 1 or (not target.binary and bool(target.function.breakpoints))
+    if not (model.takes_steps and in_pieces):
+        return bulk
+    if bulk == "exact":
+        raise ParameterError(
+            "bulk = 'exact' has no spectrum for targets with kinks or of several directions, whose batches it does not"
+            " resolve near the real axis; use bulk='isotropic', or simulate_spectrum"
+        )
+    return "isotropic" if bulk is None else bulk
 
 
 def check_resolved(found: Density, equations: ResolventBulk) -> None:

@@ -14,7 +14,7 @@ from ..theory.pose import model_grid, pose
 from .spectra.halfplane import Follower
 from .spectra.resolvent import RowBulk
 from .spectra.support import Density, find_density
-from .spectrum import check_one_spike, check_resolved
+from .spectrum import check_one_spike, check_resolved, spectral_bulk
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -89,7 +89,7 @@ def weight_spectrum(
     if bulk not in (None, "isotropic", "exact"):
         raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
     grid = model_grid(model, target, **more)
-    posed = pose(model, target, grid, bulk)
+    posed = pose(model, target, grid, spectral_bulk(model, target, bulk))
     problem = posed.problem
     power = float(problem.weights @ np.square(posed.merging.letters.values)) or np.nan
     columns: dict[str, list] = {}
