@@ -85,8 +85,8 @@ class ConvergenceError(GiantstepError, RuntimeError):
     >>> try:
     ...     answer = gs.predict(gs.SpikedRF(jump, r=1, gamma=0.5), "sin", alpha=1, lam=0.1)
     ... except gs.ConvergenceError as error:
-    ...     print(error.partial.status.item())
-    numerical integration did not reach the tolerance: the quadrature_error says how far it got
+    ...     print(error.partial.status.item().split(",")[0])
+    numerical integration did not reach the tolerance
     """
 
     page = "When a point does not converge"
@@ -112,7 +112,20 @@ class GiantstepWarning(UserWarning):
 
 
 class LimitWarning(GiantstepWarning):
-    """A number that is right as a limit, and far from what networks of a usual size, or real data sets, give."""
+    """A number that is right as a limit, and far from what networks of a usual size, or real data sets, give.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import giantstep as gs
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", gs.LimitWarning)
+    ...     try:
+    ...         found = gs.predict(gs.Network("tanh", eta=0.001, alpha0=1), "sin", alpha=2, lam=0.1)
+    ...     except gs.LimitWarning as warning:
+    ...         print(str(warning).split(" at ")[0])
+    the limit d = inf is out of reach of real sizes
+    """
 
 
 def _excerpt(text: str, position: int, width: int = 60) -> tuple[str, int]:

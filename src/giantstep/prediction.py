@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .theory.rows import Rows
 
 TOLERANCE = 1e-9
+_ROUNDING = 1e-13
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-8, 1e-6  # where averages over κ have two dimensions, or more
 DIRECTIONS_TOLERANCE = {1: TOLERANCE, 2: 1e-8, 3: 1e-8, 4: 1e-6}  # by the directions that labels depend on
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
@@ -285,6 +286,8 @@ def _of_the_layer(model: Model, posed: Posed, axes: Axes) -> dict[str, np.ndarra
     c = c[:, :, group] if axes.several else c[:, :, group] @ np.asarray(letters.weights)
     r = r[:, :, group] if axes.of("r")[-1:] == (model.group,) else r[:, :, longest]
     gamma = gamma[:, :, group] if model.group in axes.of("gamma") else gamma[:, :, longest]
+    if "direction" in axes.of("gamma"):
+        gamma = np.where(np.abs(gamma) < _ROUNDING, 0.0, gamma)  # a direction that is not found
     answers = {"c": c, "r": r, "gamma": gamma}
     if model.most_steps > 1:
         answers["network_error"] = network_errors(posed.problem)

@@ -54,6 +54,23 @@ def test_the_lines_of_a_view_reproduce_its_numbers(visitor: Visitor, view: str, 
         np.testing.assert_allclose(np.asarray(answer[name], float), found[name].values, rtol=1e-9)
 
 
+@pytest.mark.parametrize("view", ["curve", "bounds", "learned", "landscape"])
+def test_targets_of_several_directions_are_answered(visitor: Visitor, view: str) -> None:
+    asked = SETTINGS | {"target": "x1 + x1*x2", "activation": "relu"}
+    status, (answer, end) = visitor.ask(view, asked)
+    assert status == 200
+    assert end == {"end": True}
+    assert "error" not in answer
+    found = reproduced(answer["code"])
+    name = {"learned": "learned", "bounds": "lower"}.get(view, "test_error")
+    np.testing.assert_allclose(np.asarray(answer[name], float), found[name].values, rtol=1e-9)
+    if view == "curve":
+        direct = gs.predict(
+            gs.Network("relu", 1.3, 2.5), gs.Target("x1 + x1*x2", noise=0.1), alpha=1.0, lam=0.02
+        )
+        assert answer["layer"]["gamma"] == pytest.approx(float(np.linalg.norm(direct["gamma"])), rel=1e-9)
+
+
 def test_random_signs_and_biases_reach_the_library(visitor: Visitor) -> None:
     asked = {
         "target": "sign",

@@ -114,6 +114,7 @@ def test_asking_again_computes_nothing_and_asking_for_more_only_what_is_new(tmp_
     np.testing.assert_array_equal(kept["test_error"], before["test_error"].sel(eta=0.5))
 
 
+@pytest.mark.filterwarnings("ignore:the limit d = inf")
 def test_a_theory_grid_grows_by_its_new_points_alone(tmp_path, monkeypatch):
     from giantstep import prediction
 

@@ -13,10 +13,10 @@ D, BETA, LAM = 200, 1.5, 0.3
 PLAIN = Isotropic(np.ones((1, 1)), np.ones(1))
 
 
-def _dragged(drag: np.ndarray) -> Setting:
-    """What a step left of the groups' mean rows, having taken `drag` [K, K] of them."""
-    left = np.eye(len(drag)) - drag
-    return Setting(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE, left[None])
+def _dragged(drag: np.ndarray, bulk: Isotropic = PLAIN) -> Setting:
+    """A step that has taken `drag` [K, K] of the groups' mean rows, which had the covariance of drawn ones."""
+    left, drawn = np.eye(len(drag)) - drag, np.diag(bulk.c[0] / bulk.weights)
+    return Setting(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE, (left @ drawn @ left.T - drawn)[None])
 
 
 def _closed(bulk: Isotropic, hat: np.ndarray) -> Response:
@@ -92,7 +92,7 @@ def test_groups_whose_mean_rows_were_dragged_together_are_as_stiff_as_matrices_s
         W -= ones @ DRAG @ means
         H = np.diag(LAM + np.array([0.2, 0.1])[group]) + hat1[np.ix_(group, group)] * (W @ W.T)
         found.append(ones.T @ np.linalg.solve(H, ones))
-    expected = np.linalg.inv(_stiffness(GROUPS, _dragged(DRAG), _closed(GROUPS, HAT))[0, 0])
+    expected = np.linalg.inv(_stiffness(GROUPS, _dragged(DRAG, GROUPS), _closed(GROUPS, HAT))[0, 0])
     error = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
     assert abs(expected[0, 1]) > 20 * error[0, 1]  # the groups are tied, which the test sees
     assert np.all(np.abs(np.mean(found, axis=0) - expected) < 4.0 * error + 3.0 / D * expected.max())
@@ -100,7 +100,7 @@ def test_groups_whose_mean_rows_were_dragged_together_are_as_stiff_as_matrices_s
 
 def test_dragged_mean_rows_enter_the_norms_as_minus_the_gradient_of_their_energy():
     """uᵀS⁻¹u at fixed drive u, S the stiffness, against central differences in (V̂1, V̂2) with V closed."""
-    setting, u = _dragged(DRAG), np.array([0.7, -0.4])
+    setting, u = _dragged(DRAG, GROUPS), np.array([0.7, -0.4])
 
     def energy(hat: np.ndarray) -> float:
         return u @ np.linalg.solve(_stiffness(GROUPS, setting, _closed(GROUPS, hat))[0, 0], u)

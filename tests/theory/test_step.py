@@ -9,7 +9,7 @@ from scipy.stats import norm
 import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import as_loss
-from giantstep.theory.common_rows import left_of_mean_rows
+from giantstep.theory.common_rows import taken_from_mean_rows
 from giantstep.theory.labels import labels_of
 from giantstep.theory.law import Batch
 from giantstep.theory.slopes import Slopes, at_rest
@@ -135,7 +135,7 @@ def test_the_step_drags_the_common_part_of_linear_rows_by_their_own_output(loss,
     neurons = Neurons(as_function("2*x"), gs.Letters((0.6,), (1.0,)))
     step = make_step(np.array([0.9, 0.0]), np.ones(2), np.full(2, 1.5), np.zeros(2), as_loss(loss))
     found = trained(neurons, gs.Target("sign"), (step,))
-    taken = [1.0 - left_of_mean_rows(found, np.array([u])).item() for u in range(2)]
+    taken = [1.0 - np.sqrt(1.0 + taken_from_mean_rows(found, np.array([u])).item()) for u in range(2)]
     # differences with steps of 1e-4 of a smooth function of order one
     assert taken == pytest.approx([0.6 * curvature * 1.2**2, 0.0], rel=1e-7)
 

@@ -86,7 +86,14 @@ def make_app() -> App:
         suppress_keyboard_interrupt=False,
     )
     verbs = (commands.predict, commands.simulate, commands.compare)
-    verbs += (insight.bounds, insight.learned, insight.spectrum, insight.tune, commands.coefficients)
+    verbs += (
+        insight.bounds,
+        insight.learned,
+        insight.staircase,
+        insight.spectrum,
+        insight.tune,
+        commands.coefficients,
+    )
     for place, verb in enumerate((*verbs, commands.functions)):
         app.command(verb, sort_key=place, help_epilogue="")
     app.command(sweep.make_sweep_app(sort_key=len(verbs) + 1))

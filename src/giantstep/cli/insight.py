@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
+from ..model import Network
 from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Picture, option
@@ -58,6 +59,9 @@ def learned(
     alpha: Annotated[str, option("samples for the readout, divided by d", _QUESTION)],
     lam: Annotated[str, option("ridge penalty", _QUESTION)],
     at: Annotated[str, option("where, along the target's direction", _QUESTION)] = "-3:3:13",
+    plane: Annotated[
+        bool, Parameter(help="over the target's first two directions", group=_QUESTION, negative="")
+    ] = False,
     loss: Annotated[str, option(LOSSES, _QUESTION, "NAME")] = "square",
     bulk: _Bulk = None,
     d: _D = None,
@@ -71,19 +75,49 @@ def learned(
 
       giantstep learned --activation tanh --target tanh --eta 2.5 \\
         --alpha0 0,0.5,2.5 --alpha 2 --lam 0.01 --at -4:4:81 --plot learned.png
+      giantstep learned --activation relu --target "x1 + x1*x2" --eta 3 \\
+        --alpha0 8 --readout rademacher --alpha 8 --lam 0.1 --at -3:3:41 --plane \\
+        --plot plane.png
     """
     from ..insight.learned import learned_function as verb
 
     out.check(output)
     given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     size = None if d is None else numbers("d", d)
-    dataset = verb(layer.model(), layer.goal(), numbers("at", at), **given, loss=loss, bulk=bulk, d=size)
+    line = numbers("at", at)
+    where = (line, line) if plane else line
+    dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
     names = out.shown(dataset, output, ["truth", "learned"])
     out.deliver(dataset, output, out.table(dataset, names))
     if output.plot:
-        from ..plotting.insight import draw_learned
+        from ..plotting.insight import draw_learned, draw_plane
 
-        _save(draw_learned(dataset, output.x), output)
+        _save(draw_plane(dataset) if plane else draw_learned(dataset, output.x), output)
+    return 0
+
+
+def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int:
+    """Which directions of a target are found at which step, and why not others.
+
+    overlap: that of the spike with each direction, after every step.
+
+      giantstep staircase --activation relu --target "x1 + x1*x2 + x1*x2*x3" \\
+        --eta 1 --alpha0 2 --steps 3 --plot staircase.png
+    """
+    from ..insight.staircase import staircase as verb
+
+    out.check(output)
+    model = layer.model()
+    if not isinstance(model, Network):
+        raise ParameterError("a staircase is climbed by the steps of a network: give --eta and --alpha0")
+    dataset = verb(model, layer.goal())
+    reasons = [
+        f"{name}: {why}"
+        for name, why in zip(dataset["direction"].values, dataset["reason"].values, strict=True)
+    ]
+    names = out.shown(dataset, output, ["overlap"])
+    out.deliver(dataset, output, "\n".join([out.table(dataset, names), "", *reasons]))
+    out.draw(dataset, output, ["overlap"])
     return 0
 
 

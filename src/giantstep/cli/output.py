@@ -84,10 +84,15 @@ def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
     from ..axes import after_last_step
     from ..tables import aligned, points
 
+    dataset, names = _a_column_for_each_direction(dataset, names)
     fixed = [
         name for name, values in dataset.coords.items() if values.ndim == 0 and values.dtype.kind in "fi"
     ]
-    layer = [name for name in ("r", "gamma", "c") if name in dataset.data_vars and name not in names]
+    order = ("r", "gamma", "c")
+    layer = [
+        str(name) for name in dataset.data_vars if str(name).split("_")[0] in order and name not in names
+    ]
+    layer.sort(key=lambda name: order.index(name.split("_")[0]))
     if not any("step" in dataset[name].dims for name in names):
         dataset = dataset.assign({name: after_last_step(dataset[name]) for name in layer})
     numbers = [name for name in (*fixed, *layer) if dataset[name].ndim == 0]
@@ -103,6 +108,23 @@ def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
         half = _LONGEST // 2
         lines[half:-half] = [f"... {left_out} rows left out here; --format csv or --out FILE gives all ..."]
     return "\n".join([f"# {heading}"] * bool(heading) + lines)
+
+
+def _a_column_for_each_direction(dataset: xr.Dataset, names: Sequence[str]) -> tuple[xr.Dataset, list[str]]:
+    """gamma_1, gamma_2, ... instead of rows for the directions of a target."""
+    if "direction" not in dataset.dims:
+        return dataset, list(names)
+    along = [str(name) for name, values in dataset.data_vars.items() if "direction" in values.dims]
+    apart = {
+        name: {
+            f"{name}_{j + 1}": dataset[name].isel(direction=j, drop=True)
+            for j in range(dataset.sizes["direction"])
+        }
+        for name in along
+    }
+    columns = {column: values for parts in apart.values() for column, values in parts.items()}
+    shown = [column for name in names for column in apart.get(name, {name: None})]
+    return dataset.drop_vars(along).assign(columns), shown
 
 
 def progress(words: str) -> Callable[[float], None] | None:

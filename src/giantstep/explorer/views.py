@@ -336,6 +336,10 @@ def _size(settings: Settings) -> Answer:
 
 def _layer(settings: Settings, found: xr.Dataset) -> Answer:
     """r, γ and c after the last step, lists where letters differ; with several steps also the `path` there."""
+    if (
+        "gamma" in found and "direction" in found["gamma"].dims
+    ):  # the page has one: that with the target's whole span
+        found = found.assign(gamma=(found["gamma"] ** 2).sum("direction", min_count=1) ** 0.5)
     if settings.layer == "spiked":
         return {name: getattr(settings, name) for name in ("r", "gamma", "c")}
     answer: Answer = {

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _FOUND = 1e-7  # overlap, over the spike's length, from which on a direction counts as found
 _THERE = 1e-6  # size of a Hermite coefficient, over that of its function, from which on it counts
+_ROUNDING = 1e-13
 _DEGREES = 8  # of polynomials that are looked for
 
 
@@ -80,10 +81,7 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
         "found": (("direction",), found),
         "reason": (("direction",), np.array(reasons, dtype=object)),
     }
-    coords = {
-        "step": list(range(1, len(path) + 1)),
-        "direction": [f"x{j + 1}" for j in range(overlap.shape[1])],
-    }
+    coords = {"step": list(range(1, len(path) + 1)), "direction": list(range(1, overlap.shape[1] + 1))}
     return Grid({}).dataset(variables, provenance("staircase", net, target), coords)
 
 
@@ -91,7 +89,8 @@ def _overlaps(layer: FirstLayer) -> np.ndarray:
     """The largest |γ| of any group's spike with each direction, [k]."""
     length = np.sqrt(np.diagonal(layer.gram[0]))
     there = length > 0.0
-    return np.abs(layer.on_target[0] / np.where(there, length, np.inf)[:, None]).max(axis=0)
+    found = np.abs(layer.on_target[0] / np.where(there, length, np.inf)[:, None]).max(axis=0)
+    return np.where(found < _ROUNDING, 0.0, found)
 
 
 def _reason(training: Trained, step: int, j: int, found: np.ndarray) -> str:

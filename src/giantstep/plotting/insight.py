@@ -85,6 +85,27 @@ def draw_learned(dataset: xr.Dataset, x: str | None) -> Figure:
     return axes.figure  # type: ignore[return-value]
 
 
+def draw_plane(dataset: xr.Dataset) -> Figure:
+    """Target and learned function side by side on the plane of two directions."""
+    if set(dataset["learned"].dims) != {"x1", "x2"}:
+        raise ParameterError("a picture of a plane shows one setting: give numbers, not ranges, but for --at")
+    with style.styled():
+        figure = style.new_figure()
+        both = figure.subplots(1, 2, sharex=True, sharey=True)
+        top = float(np.abs(dataset["truth"]).max())
+        drawn = None
+        for axes, name, words in zip(both, ("truth", "learned"), ("target", "learned function"), strict=True):
+            values = dataset[name].transpose("x2", "x1")
+            drawn = axes.pcolormesh(
+                values["x1"], values["x2"], values, cmap="RdBu_r", vmin=-top, vmax=top, shading="nearest"
+            )
+            axes.set(title=words, xlabel="$z_1$", aspect="equal")
+        both[0].set_ylabel("$z_2$")
+        assert drawn is not None
+        figure.colorbar(drawn, ax=list(both), shrink=0.7)
+    return figure
+
+
 def draw_landscape(dataset: xr.Dataset) -> Figure:
     """The scanned error with its optimum: a curve along one parameter, a map over two."""
     over = dataset.attrs["over"].split()

@@ -3,8 +3,10 @@
 The network's output has the part Σ_t n_t ℓ_t s0_t w̄_t·x, linear in the mean rows w̄_t of the groups (n_t is a group's
 share of the neurons). A step descends on the residual, so it moves all rows against it: w̄_s → w̄_s - Σ_t D_st w̄_t with
 D_st = k_s E[ℓ'' s0_s s0_t] n_t ℓ_t, besides what happens to every row. Neurons then share less noise along the all-ones
-directions than drawn ones would. The fluctuations of this pull from sample to sample are left out: with them the mean
-rows come out right, but errors at d = 150 to 200 do not, since other effects of order 1/d are not known.
+directions than drawn ones would, or more after strong steps: the covariance of the w̄, times p, is c0/n_s at first and
+L (c0/n) Lᵀ after steps, L the product of all 1 - D. It is the difference that counts. The fluctuations of this pull
+from sample to sample are left out: with them the mean rows come out right, but errors at d = 150 to 200 do not, since
+other effects of order 1/d are not known.
 """
 
 from __future__ import annotations
@@ -14,15 +16,15 @@ import numpy as np
 from .training import Trained
 
 
-def left_of_mean_rows(trained: Trained, chunk: np.ndarray) -> np.ndarray:
-    """The product of all 1 - D, [U, K, K], for networks of one kind."""
+def taken_from_mean_rows(trained: Trained, chunk: np.ndarray) -> np.ndarray:
+    """What steps have added to the covariance of the groups' mean rows, times p, [U, K, K]; networks of one kind."""
     neurons = trained.neurons
     left = np.broadcast_to(np.eye(len(neurons.values)), (len(chunk), *2 * (len(neurons.values),)))
     for t in np.flatnonzero(trained.taken[chunk[0]]):
         sight, step = trained.seen(int(t), chunk, 0)[0], trained.steps[t].at(chunk)
-        s0 = (sight.slopes.s0 + 0.0 * sight.batch.e[:, None]) * neurons.values[
-            :, None
-        ]  # ℓ_s s0_s on every node
+        s0 = sight.slopes.s0 + 0.0 * sight.batch.e[:, None]  # on every node
+        s0 = s0 * neurons.values[:, None]  # ℓ_s s0_s
         pull = sight.batch.mean(s0[:, :, None] * s0[:, None]) * neurons.weights
         left = left - (step.rate * sight.bend)[:, None, None] * pull @ left
-    return left
+    drawn = np.diag(neurons.norm / neurons.weights)
+    return left @ drawn @ np.swapaxes(left, -1, -2) - drawn

@@ -229,7 +229,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
         answers = _answers(problem, chunk, solution, np.maximum(error, inherited))
         answers["sized_error"] = _sized_error(solver, rules[-1], solutions)
-        if problem.labels.binary:  # on a rule of their own, which refining this one does not improve
+        if problem.labels.binary:
             law = problem.labels.law
             if solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
                 profile = profile_of(problem, chunk, solution, bulks[0], setting, tabulated[0][0].kappa[:, 0])
@@ -241,6 +241,10 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
             answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train)
             off = np.where(off > _SIGNS_ACCEPTED, off, 0.0)
             answers["quadrature_error"] = np.maximum(answers["quadrature_error"], off)
+            if (
+                profile is None
+            ):  # else they are on a rule of their own, which refining this one does not improve
+                error = np.maximum(error, off)
     limits.apply(answers)
     separable = problem.loss.margin and _wrong_by_ones(solution, *tabulated[0], setting) < _HARDLY_EVER
     hopeless = inherited > max(tolerance, ACCEPTED_ERROR)  # finer rules in κ do not mend it

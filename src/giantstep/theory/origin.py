@@ -12,7 +12,7 @@ from ..errors import ParameterError
 from ..groups import Merging
 from ..losses import as_loss
 from ..model import Network, SpikedRF, TwoSpikes
-from .common_rows import left_of_mean_rows
+from .common_rows import taken_from_mean_rows
 from .layer import FirstLayer, given
 from .step import Neurons, make_step
 from .training import Trained, trained
@@ -45,8 +45,8 @@ class Origin:
         return Origin(self.neurons, self.layer.at(chunk), training)
 
     def common(self, chunk: np.ndarray) -> np.ndarray | None:
-        """What steps left of the groups' mean rows, w̄ → common·w̄, [U, K, K]; None if rows are as drawn."""
-        return None if self.training is None else left_of_mean_rows(self.training, chunk)
+        """What steps have added to the covariance of mean rows, times p, [U, K, K]; None if rows are as drawn."""
+        return None if self.training is None else taken_from_mean_rows(self.training, chunk)
 
 
 @singledispatch

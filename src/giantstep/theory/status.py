@@ -4,7 +4,6 @@ from __future__ import annotations
 
 NOTABLE = 0.03  # relative difference, or share of an answer, from which on a number in doubt is marked
 REAL_SIZE = 1000.0  # input dimensions of a usual size, with which the limit is compared
-RARE = 1e-6  # chance of inputs that a sample of a million may not hold
 
 CONVERGED, UNSOLVED, IMPRECISE, DIVERGES, RARE_INPUTS, SEPARABLE, LIMIT_ALONE, RARELY_SEEN = range(8)
 

@@ -19,6 +19,7 @@ export const PRESETS = {
     ["A population step, perfect information", link({ alpha0: "inf", activation: "erf", target: "erf", eta: 2 })],
     ["Three giant steps", link({ eta: 1, alpha0: 0.5, steps: 3 }, { steps: 1 })],
     ["Letters ±1, two steps", link({ activation: "relu", readout: "rademacher", eta: 1.5, alpha0: 3, steps: 2 }, { steps: 1 })],
+    ["A product of two directions", link({ activation: "relu", target: "x1 + x1*x2", eta: 4, alpha0: 8, beta: 2, readout: "rademacher", high: 16 }, { readout: "uniform" })],
     ["Three letters in the readout", link({ readout: "ternary", eta: 3, alpha0: 8 })],
     ["Noisy labels, a robust loss", link({ loss: "huber:0.5", noise: 0.5, high: 4 })],
     ["Classification: logistic loss of signs", link({ target: "sign", loss: "logistic", lam: 0.05 })],

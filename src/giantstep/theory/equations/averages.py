@@ -9,12 +9,13 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import chdtri
 
 from ..features import Features
 from ..modes import Modes, mean_functions
-from ..status import RARE
 from ..symmetric import packing
+
+# |κ|² that a millionth of all inputs exceeds, by the number of directions: scipy.special.chdtri(directions, 1e-6)
+_RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4: 33.37684158171984}
 
 
 class Averages:
@@ -30,7 +31,7 @@ class Averages:
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
         self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
         distance = (features.kappa**2).sum(axis=1)
-        self._rare = distance > chdtri(features.kappa.shape[1], RARE)  # [U or 1, N]
+        self._rare = distance > _RARE[features.kappa.shape[1]]  # [U or 1, N]
         far = (features.kappa[:, :, [0, -1]] ** 2).sum(axis=1)
         density = np.exp(-0.5 * far) * (far > 0.5 * far.max())  # half a rule begins in the middle
         self._end_size = (density * self.phi.sum(axis=1)[:, [0, -1]])[:, None, :]
@@ -100,7 +101,7 @@ class Averages:
         return np.einsum("usn,utn,uan->uast", weighted, self.dmu0, f, optimize=True)
 
     def due_to_rare(self, error: np.ndarray, fit: np.ndarray, spread: np.ndarray) -> np.ndarray:
-        """Share [U, A] of E[error] that inputs make which are rarer than `RARE`.
+        """Share [U, A] of E[error] that inputs make which are rarer than one in a million.
 
         A test input brings its own error (κ) [U, A, N]. A training input whose fit fluctuates by `fit` (κ), in units of
         α/β, moves the norms q by `spread` [U, A, P, P] times φ fit, and thereby every error.

@@ -31,7 +31,7 @@ class Setting:
     noise: np.ndarray
     d: np.ndarray
     unit: np.ndarray
-    # what steps left of the groups' mean rows, w̄ → common·w̄, [U, K, K]; None if rows are as drawn
+    # what steps have added to the covariance of the groups' mean rows, times p, [U, K, K]; None if rows are as drawn
     common: np.ndarray | None = None
 
     @property
@@ -135,7 +135,7 @@ def _stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
         drawn = per_size[..., None] / np.where(V2 > 0, V2, 1e-300)[..., None] * np.eye(len(bulk.weights))
     if setting.common is None:
         return drawn
-    return drawn + per_size[..., None] * _taken(bulk, setting.common) * mean_row_coupling(bulk, response)
+    return drawn + per_size[..., None] * setting.common[:, None] * mean_row_coupling(bulk, response)
 
 
 def _all_ones_energy(
@@ -149,19 +149,13 @@ def _all_ones_energy(
         stiff = np.where(V2 > 0, m**2 * per_size / V2, 0.0)
     if setting.common is None:
         return stiff, np.zeros((*stiff.shape[:2], pack.size), stiff.dtype)
-    load = (per_size * m)[..., :, None] * m[..., None, :] * _taken(bulk, setting.common)
+    load = (per_size * m)[..., :, None] * m[..., None, :] * setting.common[:, None]
     loose, by_log_tau = coupling_gradient(bulk, response, load)
     return stiff - by_log_tau, loose
 
 
 def _per_size(setting: Setting) -> np.ndarray:
     return np.where(np.isinf(setting.d), 0.0, 1.0 / (setting.beta * setting.d))
-
-
-def _taken(bulk: Bulk, left: np.ndarray) -> np.ndarray:
-    """By how much the covariance of mean rows differs from that of drawn ones, in units of 1/(βd), [U, 1, K, K]."""
-    drawn = (bulk.c / bulk.weights)[:, None, :] * np.eye(len(bulk.weights))
-    return (left @ drawn @ np.swapaxes(left, -1, -2) - drawn)[:, None]
 
 
 def _softness(A00: np.ndarray, stiffness: np.ndarray, size: np.ndarray) -> np.ndarray:

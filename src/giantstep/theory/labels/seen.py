@@ -27,7 +27,7 @@ _TABLE_NODES = (20, 16, 12)  # in each of them, on three rules, finest first
 _MORE_NODES = 4  # for each refinement
 _LINE_POINTS = (64, 48, 32)  # intervals along y
 _PIECE_POINTS = (32, 24, 16)  # and in each piece, where it is cut
-_MOST_REFINED = {2: 3, 3: 1, 4: 0}  # refinements that a number of directions allows
+_MOST_REFINED = {2: 3, 3: 2, 4: 0}  # refinements that a number of directions allows
 _BLOCK = 1 << 20  # function values in flight
 _MANY = 512  # values of a law from which on it is sorted
 STEPS = {1: 0, 2: 1, 4: 2}  # which of three rules a stride stands for
@@ -148,6 +148,20 @@ def spread(y: np.ndarray, weights: np.ndarray, edges: np.ndarray, count: int) ->
     return found.reshape(N, rows, -1)
 
 
+def _interpolated(table: np.ndarray, edges: np.ndarray, count: int, at: np.ndarray) -> np.ndarray:
+    """Functions given on the nodes between edges [nodes, F] at other places: [F, ...], by Clenshaw's recurrence."""
+    at = np.clip(at, edges[0], edges[-1])
+    piece = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(edges) - 2)
+    left, right = edges[piece], edges[piece + 1]
+    t = (2.0 * at - left - right) / (right - left)
+    values = table.reshape(len(edges) - 1, count, -1)
+    series = np.einsum("ki,pif->kfp", _interpolation(count), values)  # Legendre coefficients of each piece
+    after, now = np.zeros((table.shape[-1], *at.shape)), series[count - 1][:, piece]
+    for k in range(count - 2, -1, -1):
+        after, now = now, series[k][:, piece] + (2 * k + 1) / (k + 1) * t * now - (k + 1) / (k + 2) * after
+    return now
+
+
 @lru_cache(maxsize=64)
 def _view(law: JointLaw, turn: bytes, met: int) -> View:
     return View(law, np.frombuffer(turn).reshape(law.directions, -1), met)
@@ -218,10 +232,29 @@ class Seen:
         """How many nodes of the rule there are for each of these: the target does not see all spikes."""
         return self._rule.size(stride) // nodes
 
+    def _on_a_line(self, law: JointLaw, stride: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Moments where one direction meets a spike: functions of one variable, by interpolation at u = γκ + ρy."""
+        coarser = STEPS[stride]
+        table, (axis,) = self.view.moments(law, coarser, self._finer), self.view.axes(coarser, self._finer)
+        kappa = self._rule.axis(0, stride)
+        found = []
+        for u in range(len(self._frame.gamma)):
+            centre = self._frame.gamma[u, 0] * kappa[min(u, len(kappa) - 1)]
+            rho = float(self._frame.rho[u, 0])
+            y, w = self._across(centre, rho, self.view.breakpoints[0], coarser)
+            values = _interpolated(table, *axis, centre[:, None] + rho * y)  # [F, N, J]
+            plain = (values * w).sum(axis=-1)
+            found.append(np.concatenate([plain[:1], (values[0] * (w * y)).sum(axis=-1)[None], plain[1:]]))
+        first, along, second = np.split(np.stack(found), [1, -1], axis=1)
+        beyond = self.beyond(first.shape[-1], stride)
+        return tuple(np.repeat(part, beyond, axis=-1) for part in (first[:, 0], along, second[:, 0]))  # type: ignore[return-value]
+
     def moments(self, stride: int) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]:
         """E Y [U, N], E[y_m Y] [U, k, N] and E Y² given κ; then those of clean labels, if they differ."""
-        onto = self.onto(stride)
         laws = [self.law] if self.law == self.law.clean else [self.law, self.law.clean]
+        if self.view.met == 1:
+            return tuple(self._on_a_line(law, stride) for law in laws)
+        onto = self.onto(stride)
         return tuple(self._moments(law, onto, stride) for law in laws)
 
     def _moments(

@@ -19,7 +19,7 @@ class SeveralDirections:
     """Labels of a law of z1, z2, ..."""
 
     law: JointLaw
-    finest = 256  # κ intervals per piece beyond which tables are not refined, and so nothing is gained
+    finest = 400  # κ intervals per piece beyond which tables are not refined, and so nothing is gained
 
     @property
     def directions(self) -> int:
