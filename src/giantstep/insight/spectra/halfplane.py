@@ -149,7 +149,7 @@ def in_half_plane(matrices: np.ndarray) -> np.ndarray:
     imaginary = np.imag(matrices) / (size[:, :, None] * size[:, None, :])
     if matrices.shape[-1] == 1:
         return imaginary[:, 0, 0] > -_ROUNDED
-    finite = np.isfinite(imaginary).all(axis=(1, 2))
+    finite = np.asarray(np.isfinite(imaginary).all(axis=(1, 2)))
     return finite & (np.linalg.eigvalsh(np.where(finite[:, None, None], imaginary, 0.0))[:, 0] > -_ROUNDED)
 
 
