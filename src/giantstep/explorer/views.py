@@ -58,7 +58,10 @@ _DRAFT = 1e-4  # relative error of integrals in a draft
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
 _SPECTRUM_POINTS = 80
 _NO_PROFILE = "The learned function is not known here for letters whose spikes point in different directions."
-_OTHER_SPECTRUM = "The spectrum of orthogonal rows is not known here: this is that of isotropic rows."
+_OTHER_SPECTRUM = {
+    "exact": "The exact spectrum is known for smooth targets of one direction: this is the isotropic model's.",
+    "orthogonal": "The spectrum of orthogonal rows is not known here: this is that of isotropic rows.",
+}
 
 
 @dataclass(frozen=True)
@@ -194,8 +197,8 @@ def spectrum(settings: Settings, report: Report) -> Answer:
     found, notes = _noted(call, progress=report)
     found = found.isel(step=-1) if "step" in found.dims else found  # the layer as it is in the end
     bulk = found.attrs["bulk"]
-    if settings.bulk == "orthogonal":
-        notes.append(_OTHER_SPECTRUM)
+    if _bulk(settings).get("bulk", bulk) != bulk:
+        notes.append(_OTHER_SPECTRUM[settings.bulk])
     names = ("eigenvalue", "density", "edge", "outlier", "spike", "spike_per_d")
     lists = {name: found[name] for name in names if name in found}
     return _answer(call, notes, **lists) | {"mass_at_zero": float(found["mass_at_zero"]), "bulk": bulk}
