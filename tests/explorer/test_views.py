@@ -224,10 +224,14 @@ def test_a_lower_bound_above_the_linear_method_is_explained(visitor: Visitor) ->
 
 
 def test_a_spectrum_of_another_model_says_so(visitor: Visitor) -> None:
-    _, lines = visitor.ask("spectrum", {"activation": "relu", "bulk": "exact"})
+    _, lines = visitor.ask("spectrum", {"activation": "relu", "bulk": "orthogonal"})
     answer = next(line for line in lines if "bulk" in line)
     assert answer["bulk"] == "isotropic"
-    assert "odd activations only" in answer["notes"][-1]
+    assert "orthogonal rows is not known" in answer["notes"][-1]
+    _, lines = visitor.ask("spectrum", {"activation": "relu", "bulk": "exact"})
+    answer = next(line for line in lines if "bulk" in line)
+    assert answer["bulk"] == "exact"
+    assert not answer["notes"]
 
 
 def test_what_a_view_does_not_use_does_not_reach_it() -> None:

@@ -6,7 +6,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
+from giantstep.insight.spectra.feature_bulk import FeatureBulk, feature_table
+from giantstep.insight.spectra.halfplane import Follower, differentiated
 from giantstep.insight.spectrum import spectrum
+from giantstep.theory.pose import model_grid, pose
 
 from .finite import distance_to_cdf, feature_eigenvalues, spiked_rows, trained_rows
 
@@ -164,6 +167,101 @@ def test_a_trained_network_has_the_spectrum_of_the_exact_bulk():
     assert distance < 1.0 / np.sqrt(2 * alpha * d)  # what the samples' own projections fluctuate by
 
 
+BOTH = gs.Letters((-1, 1), (0.5, 0.5))
+TRAINED = {
+    "relu": (gs.Network("relu", eta=3, alpha0=1, beta=1.2), "sin", 2.0),
+    "two letters": (
+        gs.Network("tanh", eta=4, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5))),
+        "sin",
+        2.0,
+    ),
+    "noise": (gs.Network("gelu", eta=4, alpha0=0.5, beta=0.8), gs.Target("tanh", noise=0.3), 1.5),
+}
+SLOWLY_TRAINED = {
+    "relu of both signs": (gs.Network("relu", eta=3, alpha0=1, readout=BOTH), "tanh", 2.0),
+    "biases": (
+        gs.Network("tanh", eta=3, alpha0=1, readout=gs.Letters((1, 1), (0.5, 0.5), biases=(-0.5, 0.7))),
+        "sin",
+        2.0,
+    ),
+    "two steps": (gs.Network("relu", eta=1.5, alpha0=1, steps=2), "sin", 2.0),
+    "gaussian rows": (gs.Network("relu", eta=3, alpha0=1, rows="gaussian"), "sin", 2.0),
+}
+
+
+def agrees_with_networks(net, target, alpha, d, trials=2):
+    """Kolmogorov distance of trained networks' eigenvalues from the exact spectrum and from the isotropic one."""
+    drawn = gs.simulate_spectrum(net, target, alpha=alpha, d=d, trials=trials, seed=3)["eigenvalue"].values
+    distance = {}
+    for bulk in ("exact", "isotropic"):
+        found = spectrum(net, target, alpha=alpha, d=d, bulk=bulk)
+        assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
+        for power in (1, 2):
+            assert moment(found, power) == pytest.approx(float(found[f"moment{power}"]), rel=2e-6)
+        spikes = int(np.isfinite(found["spike"]).sum())  # the bulk may have swallowed one
+        distance[bulk] = distance_to_cdf(np.sort(drawn[:, :-spikes].reshape(-1)), *cdf(found))
+        if bulk == "exact":
+            assert found.sizes["interval"] == 1  # noise makes a tail and not a comb
+            # spikes fluctuate with Σμ0(κ)² over the samples and with the batch
+            tolerance = 5.0 * np.sqrt(3.0 / (alpha * d) / trials) + 5.0 / np.sqrt(d)
+            np.testing.assert_allclose(
+                drawn[:, -spikes:].mean(axis=0)[::-1], found["spike"][:spikes], rtol=tolerance
+            )
+    # the samples' own projections and the batch's residuals have laws that are off by this, one over √samples
+    assert distance["exact"] < np.sqrt((1.0 / alpha + 1.0 / float(net.alpha0)) / (trials * d))
+    assert distance["isotropic"] > 1.5 * distance["exact"]
+
+
+@pytest.mark.parametrize("case", TRAINED)
+def test_any_trained_network_has_the_spectrum_of_its_own_rows(case):
+    agrees_with_networks(*TRAINED[case], d=400)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", TRAINED | SLOWLY_TRAINED)
+def test_large_trained_networks_have_the_spectrum_of_their_own_rows(case):
+    agrees_with_networks(*(TRAINED | SLOWLY_TRAINED)[case], d=1500)
+
+
+def equations_of(net, target, alpha):
+    problem = pose(net, target, model_grid(net, target, alpha=alpha)).problem
+    bulk = problem.bulks(np.array([0]))[0]
+    return FeatureBulk(feature_table(problem, 0), bulk, alpha, float(problem.beta[0, 0]))
+
+
+@pytest.mark.parametrize(
+    "net", [gs.Network("relu", eta=2, alpha0=1, readout=BOTH), gs.Network("relu", eta=1, alpha0=1, steps=2)]
+)
+def test_the_equations_have_the_derivative_that_they_say(net):
+    """Against differences, far from the axis, for letters of both signs and for two steps with batches of their own."""
+    equations = equations_of(net, gs.Target("sin", noise=0.2), 1.5)
+    follower = Follower(equations, 1.0)
+    z = np.array([-0.7 - 0.9j])
+    V, residual = follower.settle(equations.start * z[:, None] ** equations.powers, z)
+    assert residual[0] < 1e-10
+    V = V * (1.0 + 0.02 * np.random.default_rng(1).standard_normal(V.shape))
+    found = equations.step(V, z).slopes
+    expected = differentiated(lambda V: equations.step(V, z).value, V).slopes
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_the_equations_at_real_lambda_are_those_of_the_fit():
+    """On the positive axis V is real and the responses of `predict`."""
+    net, target, alpha, lam = gs.Network("relu", eta=2, alpha0=1, readout=BOTH), "sin", 1.5, 0.3
+    equations = equations_of(net, gs.Target(target), alpha)
+    z = np.array([lam * (1.0 - 1e-9j)])
+    V, residual = Follower(equations, 1.0).settle(equations.start / z[:, None] ** -equations.powers, z)
+    assert residual[0] < 1e-9
+    fit = gs.predict(net, target, alpha=alpha, lam=lam, bulk="exact")
+    np.testing.assert_allclose(V[0, equations.entries].real, fit["V2"].values, rtol=1e-7)
+
+
+def test_a_knee_at_the_upper_end_keeps_the_first_moment():
+    """Bulk and tail of rare inputs meet in a corner, where nodes that suffice for the mass do not for the mean."""
+    found = spectrum(gs.SpikedRF("softplus", r=0.844188, gamma=1.0, c=0.770834, beta=1.9), alpha=0.4 * 1.9)
+    assert moment(found, 1) == pytest.approx(float(found["moment1"]), rel=2e-7)
+
+
 def test_a_gap_may_hold_an_outlier():
     """tanh with β > 1 and many samples: p - d noise eigenvalues, then one alone in the gap, then the signal."""
     d, beta, alpha, r = 120, 4.0, 60.0, 1.2
@@ -225,5 +323,9 @@ def test_spectra_refuse_what_they_cannot_mean():
         spectrum(gs.Network("tanh", eta=1.0, alpha0=1.0), alpha=1.0)
     with pytest.raises(gs.ParameterError, match="normalise"):
         spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0), alpha=1.0, normalise="d")
-    with pytest.raises(gs.ParameterError, match="odd"):
-        spectrum(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", alpha=1.0, bulk="exact")
+    for target in ("abs", "x1 + x1*x2"):
+        with pytest.raises(gs.ParameterError, match="kinks"):
+            spectrum(gs.Network("tanh", eta=1.0, alpha0=1.0), target, alpha=1.0, bulk="exact")
+    two = gs.Letters((-1, 1), (0.5, 0.5))
+    with pytest.raises(gs.ParameterError, match="several directions"):
+        spectrum(gs.Network("relu", eta=1.0, alpha0=1.0, steps=2, readout=two), "sin", alpha=1.0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.insight.weight_spectrum import _trained, weight_spectrum
+from giantstep.insight.spectra.resolvent import RowBulk
+from giantstep.insight.weight_spectrum import _Followed, _MarchenkoPastur, weight_spectrum
 from giantstep.theory.pose import model_grid, pose
 
 from .finite import distance_to_cdf, spiked_rows, trained_rows
@@ -85,20 +86,86 @@ def test_a_trained_layer_has_the_bulk_of_its_batch():
     assert np.mean(distances["isotropic"]) > 2 * np.mean(distances["exact"])
 
 
-def test_rows_vary_along_the_spike_as_the_batch_weighs_it():
-    """v̂ᵀCv̂ with C = 1 + bX0ᵀdiag(e²)X0/n0 and v̂ along X0ᵀe: 40 batches at d = 300, four standard errors and 3/d."""
-    d, alpha0, noise = 300, 0.5, 0.3
-    net = gs.Network("tanh", eta=4.0, alpha0=alpha0, beta=1.5)
-    target = gs.Target("sin", noise=noise)
-    rows = _trained(pose(net, target, model_grid(net, target)), target, 0)
+def rows_of(model, target="x"):
+    target = gs.Target(target) if isinstance(target, str) else target
+    problem = pose(model, target, model_grid(model, target)).problem
+    return RowBulk(problem.bulks(np.array([0]))[0], float(problem.beta[0, 0]))
+
+
+def test_a_trained_layer_of_any_activation_has_the_bulk_of_its_batch():
+    """ReLU turns the rows (B ≠ 1) besides adding noise to them; two real steps, and the top singular pair."""
+    d, beta, alpha0, eta = 500, 1.5, 1.0, 3.0
+    net = gs.Network("relu", eta=eta, alpha0=alpha0, beta=beta)
+    exact, isotropic = weight_spectrum(net, "sin", d=d), weight_spectrum(net, "sin", d=d, bulk="isotropic")
+    assert float(exact["mass"]) == pytest.approx(1.0, abs=1e-6)
+    for power in (1, 2):
+        assert moment(exact, power) == pytest.approx(float(exact[f"moment{power}"]), rel=2e-6)
+    rng = np.random.default_rng(11)
+    distances, tops = {"exact": [], "isotropic": []}, []
+    for _ in range(2):
+        rows = trained_rows(
+            rng, d, beta, alpha0, eta, lambda h: np.maximum(h, 0), lambda h: h > 0, lambda z, _: np.sin(z)
+        )
+        values = np.sort(np.linalg.svd(rows, compute_uv=False) ** 2)
+        tops.append(values[-1])
+        for name, law in (("exact", exact), ("isotropic", isotropic)):
+            mass = (law["weight"] * law["density"]).values
+            x, inside = law["eigenvalue"].values, np.cumsum(mass) - 0.5 * mass
+            distances[name].append(distance_to_cdf(values[:-1], x, inside / mass.sum()))
+    assert np.mean(distances["exact"]) < 0.5 / np.sqrt(d)  # one batch moves the law by order 1/√n0 at most
+    assert np.mean(distances["isotropic"]) > 2 * np.mean(distances["exact"])
+    assert np.mean(tops) == pytest.approx(float(exact["outlier"]), rel=5.0 / np.sqrt(alpha0 * d))
+
+
+def test_the_followed_law_is_marchenko_and_pasturs_where_that_holds():
+    """Density, threshold, place and overlaps of a spike: closed forms against the resolvent's equations."""
+    rows, strengths, d = (
+        rows_of(gs.SpikedRF("tanh", r=0.1, gamma=0.8, c=1.3, beta=1.5)),
+        np.array([0.1]),
+        400.0,
+    )
+    known, followed = _MarchenkoPastur(rows), _Followed(rows)
+    np.testing.assert_allclose(followed.density(50).intervals, known.density(50).intervals, rtol=1e-7)
+    # just outside the edge, where the law has a square root: to the root of the distance
+    assert followed.threshold(strengths) == pytest.approx(known.threshold(strengths), rel=5e-3)
+    expected = known.top(strengths, d)
+    for name, value in followed.top(strengths, d).items():
+        assert value == pytest.approx(expected[name], rel=1e-6)
+
+
+def test_letters_of_different_norms_have_one_law_together():
+    """Eigenvalues of WWᵀ for two halves of rows with squared norms 1 and 3."""
+    d, c = 600, np.array([1.0, 3.0])
+    letters = gs.Letters((0.5, 1.5), (0.5, 0.5), c=tuple(c))
+    found = weight_spectrum(gs.SpikedRF("tanh", r=0.0, gamma=1.0, readout=letters))
+    rng = np.random.default_rng(12)
+    rows = spiked_rows(rng, d, 1.0, 0.0, 1.0) * np.sqrt(np.repeat(c, d // 2))[:, None]
+    mass = (found["weight"] * found["density"]).values
+    distance = distance_to_cdf(
+        np.linalg.eigvalsh(rows @ rows.T), found["eigenvalue"].values, np.cumsum(mass) - 0.5 * mass
+    )
+    assert distance < 5.0 / d  # eigenvalues are rigid
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_rows_vary_along_the_spike_as_the_batch_weighs_it(activation):
+    """A large spike is at T + c + βĉ, ĉ the variance of trained rows along it: 12 networks, four standard errors."""
+    d, alpha0, beta, eta = 300, 0.5, 1.5, 3.0
+    act, slope = {
+        "tanh": (np.tanh, lambda h: 1 / np.cosh(h) ** 2),
+        "relu": (lambda h: np.maximum(h, 0), lambda h: h > 0),
+    }[activation]
+    net = gs.Network(activation, eta=eta, alpha0=alpha0, beta=beta)
+    found = weight_spectrum(net, "sin", d=1e7)
+    T, c = float(found["spike_per_d"]) * 1e7, float(found["moment1"])
+    along = (float(found["outlier"]) - T - c) / beta
     rng, drawn = np.random.default_rng(10), []
-    for _ in range(40):
-        X = rng.standard_normal((round(alpha0 * d), d))
-        e = np.sin(X[:, 0]) + noise * rng.standard_normal(len(X))
-        v = X.T @ e
-        drawn.append(1.0 + rows.b * np.mean((e * (X @ v)) ** 2) / (v @ v))
+    for _ in range(12):
+        rows = trained_rows(rng, d, beta, alpha0, eta, act, slope, lambda z, _: np.sin(z))
+        mean = rows.mean(axis=0)
+        drawn.append(d * np.var(rows @ (mean / np.linalg.norm(mean))))
     error = np.std(drawn, ddof=1) / np.sqrt(len(drawn))
-    assert abs(np.mean(drawn) - rows.along) < 4 * error + 3 / d * rows.along
+    assert abs(np.mean(drawn) - along) < 4 * error + 3 / d * along
 
 
 def test_a_layer_without_a_step_is_isotropic():
@@ -110,8 +177,8 @@ def test_a_layer_without_a_step_is_isotropic():
 def test_weights_refuse_what_they_cannot_mean():
     with pytest.raises(gs.ParameterError, match="target"):
         weight_spectrum(gs.Network("tanh", eta=1.0, alpha0=1.0))
-    with pytest.raises(gs.ParameterError, match="odd"):
-        weight_spectrum(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", bulk="exact")
-    letters = gs.Letters((0.5, 1.5), (0.5, 0.5), c=(1.0, 2.0))
-    with pytest.raises(gs.ParameterError, match="differ"):
-        weight_spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0, readout=letters))
+    with pytest.raises(gs.ParameterError, match="unknown"):
+        weight_spectrum(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", bulk="orthogonal")
+    two = gs.Letters((-1, 1), (0.5, 0.5))
+    with pytest.raises(gs.ParameterError, match="several directions"):
+        weight_spectrum(gs.Network("relu", eta=1.0, alpha0=1.0, steps=2, readout=two), "sin")

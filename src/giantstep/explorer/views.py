@@ -59,7 +59,7 @@ _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the c
 _SPECTRUM_POINTS = 80
 _NO_PROFILE = "The learned function is not known here for letters whose spikes point in different directions."
 _OTHER_SPECTRUM = {
-    "exact": "The exact spectrum is known for odd activations only: this is the isotropic model's.",
+    "exact": "The exact spectrum is known for smooth targets of one direction: this is the isotropic model's.",
     "orthogonal": "The spectrum of orthogonal rows is not known here: this is that of isotropic rows.",
 }
 
@@ -191,8 +191,8 @@ def coefficients(settings: Settings, report: Report) -> Answer:
 def spectrum(settings: Settings, report: Report) -> Answer:
     """Eigenvalues of the features' covariance at the working point: bulk, outliers, spikes."""
     arguments = {"alpha": settings.alpha, **_size(settings), "points": _SPECTRUM_POINTS}
-    if settings.bulk == "isotropic":
-        arguments["bulk"] = settings.bulk
+    if settings.bulk != "exact":
+        arguments["bulk"] = "isotropic"
     call = Call("spectrum", settings, arguments, shows=("edge", "outlier", "mass_at_zero"))
     found, notes = _noted(call, progress=report)
     found = found.isel(step=-1) if "step" in found.dims else found  # the layer as it is in the end

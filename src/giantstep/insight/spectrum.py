@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import ConvergenceError, ParameterError
+from ..errors import ConvergenceError, GiantstepWarning, ParameterError
 from ..grid import Grid
 from ..model import Model, Target, as_target
 from ..parameters import parameter
@@ -16,6 +17,7 @@ from ..theory.pose import Posed, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
 from .spectra.halfplane import Follower
 from .spectra.outliers import outliers, spikes, spikes_per_d
+from .spectra.resolvent import ResolventBulk
 from .spectra.support import Density, find_density
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from ..model import FunctionLike, Parameter
 
 POINTS = 200
-_UNSOLVED = 1e-3  # share of the mass at unsolved points above which a density is not worth returning
+_UNSOLVED = 1e-3  # share of the mass at unsolved points above which a density is not worth returning,
+_UNRESOLVED = 1e-3  # and relative error of its first two moments
 
 
 class Spectrum(NamedTuple):
@@ -74,7 +77,7 @@ def spectrum(
         What the product is divided by.
     bulk : {"exact", "isotropic"}, optional
         "isotropic" (spiked random features, the paper's model of a network) or "exact", the default for a
-        Network with an odd activation and one letter, and not available for others.
+        Network, whose own rows it describes (of a smooth target of one direction, or of labels ±1).
     points : int
         Nodes per interval of the support.
     progress : callable, optional
@@ -102,12 +105,13 @@ def spectrum(
         raise ParameterError(
             "the spectrum of a Network needs the target that its step was taken on; give target="
         )
+    check_one_spike(model)
     target = as_target("x" if target is None else target)
     more = {"alpha": parameter("alpha", alpha, low=0.0, strict=True)}
     if d is not None:
         more["d"] = parameter("d", d, low=1.0, infinite=True)
     grid = model_grid(model, target, **more)
-    posed = pose(model, target, grid, _bulk_of(model, bulk))
+    posed = pose(model, target, grid, spectral_bulk(model, target, bulk))
     found = []
     U, A = posed.problem.alpha.shape
     for u in range(U):
@@ -120,29 +124,51 @@ def spectrum(
     return _labelled(found, posed, grid, attrs, normalise, kernel)
 
 
-def _bulk_of(model: Model, bulk: str | None) -> str | None:
-    """The exact bulk is followed to the real axis for one step with an odd activation and one letter only."""
-    check_one_spike(model, bulk)
-    letters = model.readout
-    simple = len(letters.values) == 1 and letters.biases is None and model.activation.parity == "odd"
-    if bulk == "exact" and model.takes_steps and not simple:
-        raise ParameterError(
-            "bulk = 'exact' has a spectrum for odd activations and one readout letter only; use bulk='isotropic'"
-        )
-    return "isotropic" if bulk is None and not simple else bulk
-
-
-def check_one_spike(model: Model, bulk: str | None) -> None:
-    """Refuse first layers whose spectra are not known: several directions of spikes, or exact rows of several steps."""
+def check_one_spike(model: Model) -> None:
+    """Refuse first layers whose spectra are not known: those with spikes in several directions."""
     if model.spike_directions > 1:
         raise ParameterError(
             "spectra are for first layers with one spike, and the spikes of these groups span several directions;"
             " simulate_spectrum has their eigenvalues"
         )
-    if model.most_steps > 1 and bulk != "isotropic":
+
+
+def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
+    """The law of rows to take. Rules over batches of targets with kinks or several directions come in pieces, and their
+    poles near the real axis cannot be put right: exact rows are refused there, and are not the default."""
+    in_pieces = target.directions > 1 or (not target.binary and bool(target.function.breakpoints))
+    if not (model.takes_steps and in_pieces):
+        return bulk
+    if bulk == "exact":
         raise ParameterError(
-            "after several steps only the isotropic model has a spectrum: give bulk='isotropic', or simulate_spectrum"
+            "bulk = 'exact' has no spectrum for targets with kinks or of several directions, whose batches it does not"
+            " resolve near the real axis; use bulk='isotropic', or simulate_spectrum"
         )
+    if bulk is None:
+        warnings.warn(
+            "exact spectra are not known for targets with kinks or of several directions: this one is that of isotropic"
+            " rows; give bulk='isotropic' to choose it, or ask simulate_spectrum",
+            GiantstepWarning,
+            stacklevel=3,
+        )
+    return "isotropic" if bulk is None else bulk
+
+
+def check_resolved(found: Density, equations: ResolventBulk) -> None:
+    """Raise where a density does not add up: equations not solved, or moments not those known in closed form."""
+    off = [
+        abs(float(found.weights @ (found.density * found.x ** (k + 1))) / known - 1.0)
+        for k, known in enumerate(equations.moments())
+        if known > 0.0
+    ]
+    if found.unsolved < _UNSOLVED and all(one < _UNRESOLVED for one in off):
+        return
+    raise ConvergenceError(
+        f"the density of the bulk was not resolved at beta = {equations.beta:g}: it was not solved for"
+        f" {found.unsolved:.1%} of its mass, and its moments are off by {max(off, default=0.0):.1e}; try"
+        " bulk='isotropic', another alpha, or simulate_spectrum",
+        found,
+    )
 
 
 def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum:
@@ -153,17 +179,10 @@ def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum
     d = float(problem.d[u, a])
     equations = FeatureBulk(features, rows, float(problem.alpha[u, a]), float(problem.beta[u, a]))
     top = 2.0 * equations.largest()
-    follower = Follower(equations.step, equations.at_infinity(), equations.leading, top)
-    entries = equations.pack.pairs + np.arange(equations.pack.groups)
+    follower, entries = Follower(equations, top), equations.entries
     zeros = equations.mass_at_zero()
-    bulk = find_density(follower, entries, top, zeros, points)
-    if not bulk.unsolved < _UNSOLVED:
-        raise ConvergenceError(
-            f"the density of the bulk was not solved for {bulk.unsolved:.1%} of its mass at"
-            f" alpha = {equations.alpha:g},"
-            f" beta = {equations.beta:g}; try bulk='isotropic', or alpha away from beta",
-            bulk,
-        )
+    bulk = find_density(follower, entries, top, zeros, points, equations.smooth)
+    check_resolved(bulk, equations)
     return Spectrum(
         bulk,
         zeros,

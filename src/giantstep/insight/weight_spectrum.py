@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,39 +10,22 @@ from ..errors import ParameterError
 from ..model import Network, SpikedRF, Target, as_target
 from ..parameters import parameter
 from ..provenance import provenance
-from ..theory.law import Batch
 from ..theory.pose import model_grid, pose
-from .spectra.halfplane import Follower, Image, differentiated
-from .spectra.poles import pole_correction
+from .spectra.halfplane import Follower
+from .spectra.resolvent import RowBulk
 from .spectra.support import Density, find_density
-from .spectrum import check_one_spike
+from .spectrum import check_one_spike, check_resolved, spectral_bulk
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from ..model import FunctionLike, Parameter
-    from ..theory.pose import Posed
 
 POINTS = 200
-
-
-class Rows(NamedTuple):
-    """Covariance of the rows, (1 + b M)·scale with M = X0ᵀdiag(e²)X0/n0, and what follows from it."""
-
-    scale: float
-    b: float
-    alpha0: float
-    batch: Batch | None  # the law of e; None if b = 0
-    along: float  # variance of the rows along the spike, v̂ᵀC v̂
-    second: float  # (1/d) tr C²
-    even: bool = False  # whether the batch's nodes are those of an evenly spaced rule
-
-    @property
-    def c(self) -> float:
-        """Mean squared row norm, (1/d) tr C."""
-        if self.batch is None:
-            return self.scale
-        return 1.0 + self.b * float(self.batch.mean(self.batch.e**2)[0])
+_FAR = {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0}
+_BEYOND = 1e-6  # distance from the edge, over it, at which outliers begin
+_ASIDE = 1e-5  # η/x at which derivatives are read off imaginary parts, right to its square
+_SECTIONS, _ROUNDS = 24, 8
 
 
 def weight_spectrum(
@@ -56,19 +39,18 @@ def weight_spectrum(
     r"""Squared singular values of the first layer, :math:`F = W + r\,u v^\top/\sqrt d`: eigenvalues of :math:`FF^\top`.
 
     The bulk of spiked random features is Marchenko-Pastur's, with edges :math:`c(1\pm\sqrt\beta)^2`. That of a
-    Network with an odd activation (``bulk="exact"``, its default) is wider: the step's sampling noise gives
-    its rows the covariance 1 + bM, M being the first batch weighted by its squared residuals.
+    Network (``bulk="exact"``, its default) is wider: each step's batch leaves its mark on the covariance of the rows.
 
     The spike has squared norm T = r²·⟨letter²⟩·βd, so for r of order one its eigenvalue is always outside. It
-    is inside the bulk below the threshold T = c√β, reached for r of order 1/√d. With `d`, for an isotropic
-    bulk at any T above the threshold,
+    is inside the bulk below a threshold, reached for r of order 1/√d. With `d`, above it, for isotropic rows of one
+    norm, where the threshold is T = c√β,
 
     .. math:: s^2 = \frac{(T+c)(T+c\beta)}{T},\quad
        \langle\hat u,u\rangle^2 = 1 - \frac{c\beta(T+c)}{T(T+c\beta)},\quad
        \langle\hat v,v\rangle^2 = 1 - \frac{c(T+c\beta)}{T(T+c)},
 
-    and the overlap with θ is γ times the last. For the exact bulk s² = T + c + βĉ, ĉ being the rows' variance
-    along v, up to terms of order 1/T: a large spike.
+    and the overlap with θ is γ times the last. For other rows they follow from the bulk's resolvent, in the way of the
+    spectrum's outliers; for a large spike s² = T + c + βĉ, ĉ being the rows' variance along v.
 
     Parameters
     ----------
@@ -103,153 +85,157 @@ def weight_spectrum(
         )
     target = as_target("x" if target is None else target)
     more = {} if d is None else {"d": parameter("d", d, low=1.0, infinite=True)}
+    check_one_spike(model)
+    if bulk not in (None, "isotropic", "exact"):
+        raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
     grid = model_grid(model, target, **more)
-    bulk = _bulk_of(model, bulk)
-    posed = pose(model, target, grid, "isotropic")
+    posed = pose(model, target, grid, spectral_bulk(model, target, bulk))
     problem = posed.problem
-    U, A = problem.beta.shape
-    frame = problem.frame(np.arange(U))
+    power = float(problem.weights @ np.square(posed.merging.letters.values)) or np.nan
     columns: dict[str, list] = {}
-    for u in range(U):
-        for a in range(A):
-            beta, size = float(problem.beta[u, a]), float(problem.d[u, a])
-            rows = _trained(posed, target, u) if bulk == "exact" else _isotropic(problem.c[u])
-            strength = float(problem.weights @ frame.b[u, :, 0] ** 2) * beta
-            base = _bulk(rows, beta, points)
-            edge = float(np.max(base["edge"]))  # type: ignore[call-overload]
-            top = _top(rows, strength, size, beta, bulk, edge)
-            power = float(problem.weights @ np.square(posed.merging.letters.values)) or np.nan
-            top["threshold"] = float(np.sqrt(rows.c / (np.sqrt(beta) * size * power)))  # T = c√β
-            found = base | top | {"spike_per_d": strength}
-            found["overlap_target"] = float(frame.gamma[u, 0]) ** 2 * top["overlap_spike"]
-            for name, value in found.items():
-                columns.setdefault(name, []).append(value)
+    for u, a in np.ndindex(*problem.beta.shape):
+        frame = problem.frame(np.array([u]))
+        beta, size = float(problem.beta[u, a]), float(problem.d[u, a])
+        rows = RowBulk(problem.bulks(np.array([u]))[0], beta)
+        law = _MarchenkoPastur(rows) if rows.plain else _Followed(rows)
+        strengths = frame.b[0, :, 0]
+        strength, found = beta * float(problem.weights @ strengths**2), _bulk(rows, law.density(points))
+        least = law.threshold(strengths)
+        found |= law.top(strengths, size) if strength * size > least else _swallowed(found["edge"])
+        found["spike_per_d"] = strength
+        found["overlap_target"] = float(frame.gamma[0, 0]) ** 2 * found["overlap_spike"]
+        found["threshold"] = float(np.sqrt(least / (beta * size * power)))
+        for name, value in found.items():
+            columns.setdefault(name, []).append(value)
     if d is None:
         for name in ("outlier", "overlap_neurons", "overlap_spike", "overlap_target", "threshold"):
             del columns[name]
     order, sizes = posed.split.dims, list(posed.split.shape)
     return grid.dataset(
         {name: _stacked(name, values, order, sizes) for name, values in columns.items()},
-        provenance("weight_spectrum", model, target, bulk=bulk),
+        provenance("weight_spectrum", model, target, bulk=posed.bulk),
         {"side": ["lower", "upper"]},
     )
 
 
-def _bulk_of(model: Network | SpikedRF, bulk: str | None) -> str:
-    check_one_spike(model, bulk)
-    if bulk not in (None, "isotropic", "exact"):
-        raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
-    letters = model.readout
-    plain = len(letters.values) == 1 and letters.biases is None
-    simple = model.takes_steps and plain and model.activation.parity == "odd"
-    if bulk == "exact" and not simple:
-        raise ParameterError(
-            "bulk = 'exact' needs a Network with an odd activation and one readout letter; use bulk='isotropic'"
-        )
-    return bulk or ("exact" if simple else "isotropic")
-
-
-def _isotropic(c: np.ndarray) -> Rows:
-    if not np.allclose(c, c[0], rtol=1e-12):
-        raise ParameterError(
-            f"the squared row norms c = {c.tolist()} of the letters differ; weight_spectrum needs them equal"
-        )
-    return Rows(float(c[0]), 0.0, np.inf, None, float(c[0]), float(c[0]) ** 2)
-
-
-def _trained(posed: Posed, target: Target, u: int) -> Rows:
-    """The rows after a step with an odd activation and one letter: W0 plus sampling noise of the gradient."""
-    training, chunk = posed.origin.training, np.array([u])
-    assert training is not None
-    bulk = training.exact(chunk, 0)[0]
-    level = bulk.levels[0]
-    if not np.any(level.D):
-        return _isotropic(np.ones(1))
-    sight = training.seen(0, chunk, 0)[0]
-    weight = float(level.D[0, 0, 0] @ level.mean[0, 0, :, 0] / sight.batch.mean(sight.batch.e**2)[0])
-    along = float(bulk.resolvent(np.zeros((1, 1, 1, 1))).forms()[0, 0, 0, 0, 0, 0])
-    share, noise = float(level.share[0]), float(training.steps[0].noise[u])
-    even = _is_even(target, noise, sight.batch)
-    return Rows(1.0, weight, 1.0 / share, sight.batch, along, float(bulk.norm_overlap()[0, 0, 0]), even)
-
-
-def _is_even(target: Target, noise: float, labels: Batch) -> bool:
-    """Whether the law of the labels is kept on evenly spaced nodes: in z without noise, in y with it."""
-    if target.binary:
-        return False
-    spacing = np.diff(labels.e[0])
-    return not target.function.breakpoints if noise == 0.0 else bool(np.allclose(spacing, spacing[0]))
-
-
-def _bulk(rows: Rows, beta: float, points: int) -> dict[str, object]:
+def _bulk(rows: RowBulk, found: Density) -> dict[str, Any]:
     """Bulk of WWᵀ, p×p."""
-    zeros = max(0.0, 1.0 - 1.0 / beta)
-    found = (
-        _marchenko_pastur(rows.scale, beta, points) if rows.batch is None else _general(rows, beta, points)
-    )
+    first, second = rows.moments()
+    check_resolved(found, rows)
     return {
         "eigenvalue": found.x,
         "density": found.density,
         "weight": found.weights,
         "edge": found.intervals,
-        "mass_at_zero": zeros,
-        "mass": zeros + found.mass,
-        "moment1": rows.c,
-        "moment2": rows.c**2 + beta * rows.second,
+        "mass_at_zero": rows.mass_at_zero(),
+        "mass": rows.mass_at_zero() + found.mass,
+        "moment1": first,
+        "moment2": second,
     }
 
 
-def _marchenko_pastur(c: float, beta: float, points: int) -> Density:
-    low, high = c * (1.0 - np.sqrt(beta)) ** 2, c * (1.0 + np.sqrt(beta)) ** 2
-    t = (np.arange(points) + 0.5) * np.pi / points
-    half = 0.5 * (high - low)
-    x = 0.5 * (low + high) - half * np.cos(t)
-    density = half * np.sin(t) / (2.0 * np.pi * c * beta * x)
-    return Density(np.array([[low, high]]), x, density, half * np.sin(t) * np.pi / points, 0.0, False)
+def _swallowed(edges: np.ndarray) -> dict[str, Any]:
+    """A spike below the threshold: the largest eigenvalue is the edge, and knows nothing of it."""
+    return {"outlier": float(np.max(edges)), "overlap_neurons": 0.0, "overlap_spike": 0.0}
 
 
-def _general(rows: Rows, beta: float, points: int) -> Density:
-    """Bulk with row covariance C = 1 + bM, through g = (1/p) tr (z + WWᵀ)⁻¹ and t = (1/d) tr (1/βg + C)⁻¹:
+class _MarchenkoPastur:
+    """Isotropic rows of one norm, in closed form."""
 
-    t = 1/(1/βg + Q(t)),   g = 1/(z + 1/(1/Q(t) + βg)),   Q(t) = 1 + b E[e²/(1 + b e² t/α0)] .
+    def __init__(self, rows: RowBulk):
+        self.c, self.beta, self.weights = float(rows.bulk.c[0, 0]), rows.beta, rows.bulk.weights
+
+    def density(self, points: int) -> Density:
+        c, beta = self.c, self.beta
+        low, high = c * (1.0 - np.sqrt(beta)) ** 2, c * (1.0 + np.sqrt(beta)) ** 2
+        t = (np.arange(points) + 0.5) * np.pi / points
+        half = 0.5 * (high - low)
+        x = 0.5 * (low + high) - half * np.cos(t)
+        density = half * np.sin(t) / (2.0 * np.pi * c * beta * x)
+        return Density(np.array([[low, high]]), x, density, half * np.sin(t) * np.pi / points, 0.0, False)
+
+    def threshold(self, strengths: np.ndarray) -> float:
+        return self.c * np.sqrt(self.beta)
+
+    def top(self, strengths: np.ndarray, d: float) -> dict[str, Any]:
+        c, beta, T = self.c, self.beta, self.beta * d * float(self.weights @ strengths**2)
+        if np.isinf(T):
+            return _FAR
+        return {
+            "outlier": (T + c) * (T + c * beta) / T,
+            "overlap_neurons": 1.0 - c * beta * (T + c) / (T * (T + c * beta)),
+            "overlap_spike": 1.0 - c * (T + c * beta) / (T * (T + c)),
+        }
+
+
+class _Followed:
+    """Any rows, from their resolvent R = (z + WWᵀ)⁻¹. With the spike b v̂ᵀ, FFᵀ = WWᵀ + b(Wv̂)ᵀ + Wv̂bᵀ + bbᵀ has an
+    eigenvalue x wherever, at z = -x,
+
+        B(G - 1) = 1,    B = bᵀRb = βd Σ_s b_s² V2_s,    G = (Wv̂)ᵀR(Wv̂),
+
+    because b and Wv̂ do not see each other. Its vectors have ⟨û, b⟩² = B²/ν and ⟨v̂₁, v̂⟩² = 1/(νx), ν = -(B' + B²G').
     """
-    assert rows.batch is not None
-    weights, e2 = rows.batch.weights[0, 0], rows.b * rows.batch.e[0] ** 2
-    log_weights = np.log(np.maximum(weights, 1e-300))
 
-    def image(V: np.ndarray, z: np.ndarray) -> np.ndarray:
-        g, t = V[:, 0], V[:, 1]
-        D = 1.0 + e2 * t[:, None] / rows.alpha0
-        Q = 1.0 + (e2 / D) @ weights
-        if rows.even:
-            Q = Q + pole_correction(D, e2[None], log_weights)[:, 0]
-        return np.stack([1.0 / (z + 1.0 / (1.0 / Q + beta * g)), 1.0 / (1.0 / (beta * g) + Q)], axis=1)
+    def __init__(self, rows: RowBulk):
+        self.rows, self._scale = rows, 1.5 * rows.largest()
+        self.follower = Follower(rows, self._scale)
+        self._edge = np.nan
 
-    def step(V: np.ndarray, z: np.ndarray) -> Image:
-        return differentiated(lambda V: image(V, z), V)
+    def density(self, points: int) -> Density:
+        rows = self.rows
+        found = find_density(
+            self.follower, rows.entries, self._scale, rows.mass_at_zero(), points, rows.smooth
+        )
+        self._edge = float(found.intervals.max())
+        return found
 
-    # ‖C‖ is at most 1 + b max e² (1 + 1/√α0)², up to what no batch contains
-    largest = 1.0 + e2[weights > 1e-10].max() * (1.0 + rows.alpha0**-0.5) ** 2
-    top = 1.5 * largest * (1.0 + np.sqrt(beta)) ** 2
-    follower = Follower(step, np.array([1.0, beta + 0j]), np.arange(2), top)
-    return find_density(follower, np.array([0]), top, max(0.0, 1.0 - 1.0 / beta), points)
+    def _forms(self, strengths: np.ndarray, V: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """B/d and G."""
+        rows = self.rows
+        own, _ = rows.parted(V)
+        response = rows.respond(V, rows.conjugates(own).value, z)
+        root = response.root[0]
+        along = response.resolvent.forms()[0][:, 0, :, 0, :]
+        G = np.einsum("as,ast,at->a", root, along, root)
+        return rows.beta * rows.pack.vector(own) @ strengths**2, G
 
+    def _weakness(self, strengths: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """B(G - 1)/d, which falls with x above the bulk."""
+        V, _ = self.follower.near_axis(x)
+        B, G = self._forms(strengths, V, -x)
+        return (B * (G - 1.0)).real
 
-def _top(rows: Rows, strength: float, d: float, beta: float, bulk: str, edge: float) -> dict[str, float]:
-    """The spike's eigenvalue and squared overlaps at T = strength·d."""
-    c, T = rows.c, strength * d
-    if T == 0.0 or not c * np.sqrt(beta) < T:
-        return {"outlier": edge, "overlap_neurons": 0.0, "overlap_spike": 0.0}
-    if np.isinf(T):
-        return {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0}
-    place = (T + c) * (T + c * beta) / T
-    if bulk == "exact":
-        place = T + c + beta * rows.along
-    return {
-        "outlier": place,
-        "overlap_neurons": 1.0 - c * beta * (T + c) / (T * (T + c * beta)),
-        "overlap_spike": 1.0 - c * (T + c * beta) / (T * (T + c)),
-    }
+    def threshold(self, strengths: np.ndarray) -> float:
+        """The squared norm T of a spike that is about to leave the bulk."""
+        total = self.rows.beta * float(self.rows.bulk.weights @ strengths**2)
+        if total == 0.0:
+            return np.inf
+        return total / float(self._weakness(strengths, np.array([self._edge * (1.0 + _BEYOND)]))[0])
+
+    def top(self, strengths: np.ndarray, d: float) -> dict[str, Any]:
+        T = self.rows.beta * d * float(self.rows.bulk.weights @ strengths**2)
+        if np.isinf(T):
+            return _FAR
+        low, high = self._edge * (1.0 + _BEYOND), 4.0 * (T + self._edge)
+        for _ in range(_ROUNDS):
+            x = np.geomspace(low, high, _SECTIONS)
+            below = d * self._weakness(strengths, x) > 1.0
+            last = max(int(below.sum()) - 1, 0)
+            low, high = x[last], x[min(last + 1, _SECTIONS - 1)]
+        place = 0.5 * (low + high)
+        at = np.array([place])
+        V, _ = self.follower.near_axis(at)
+        z = -at * (1.0 + 1j * _ASIDE)
+        V, _ = self.follower.settle(V, z)
+        B, G = self._forms(strengths, V, z)
+        B, slope = d * B[0], _ASIDE * place  # -f' = Im f/η outside the bulk
+        norm = (B.imag + B.real**2 * G[0].imag) / slope
+        return {
+            "outlier": place,
+            "overlap_neurons": B.real**2 / (norm * T),
+            "overlap_spike": 1.0 / (norm * place),
+        }
 
 
 def _stacked(

@@ -15,12 +15,11 @@ import numpy as np
 from ...functions import as_function
 from ...theory.bulk import Bulk
 from ...theory.equations.averages import symmetric
-from ...theory.equations.response import respond
 from ...theory.features import Features, Table
 from ...theory.labels import OneDirection
-from ...theory.symmetric import packing
 from .halfplane import Image, differentiated
 from .poles import pole_correction
+from .resolvent import ResolventBulk
 
 if TYPE_CHECKING:
     from ...theory.problem import Problem
@@ -29,12 +28,12 @@ _POINTS = 128  # half the κ intervals, for features that vary on the scale of �
 _RARE = 6.0  # |κ| beyond which inputs (2e-9 of them) do not count for the extent of the spectrum
 
 
-class FeatureBulk:
-    """One first layer with K groups at one α and β: step(V, z) for a `Follower`."""
+class FeatureBulk(ResolventBulk):
+    """The features of one first layer with K groups at one α and β."""
 
     def __init__(self, features: Features, bulk: Bulk, alpha: float, beta: float):
-        self.features, self.bulk, self.alpha, self.beta = features, bulk, alpha, beta
-        pack = self.pack = packing(len(bulk.weights))
+        super().__init__(bulk, beta)
+        self.features, self.alpha, pack = features, alpha, self.pack
         self.kappa, self._w = features.kappa[0, 0], features.weights[0]
         mu1, mu2sq = features.mu1[0], features.mu2sq[0]
         self.phi = np.concatenate([mu1[pack.rows] * mu1[pack.cols], mu2sq])  # [P, N]
@@ -43,41 +42,22 @@ class FeatureBulk:
         rows, cols = np.triu_indices(pack.size)
         self._pairs = (self._w * self.phi[rows] * self.phi[cols]).T.astype(complex)
         self._in_D = (self.phi * pack.counts[:, None]).astype(complex)
-        self.leading = np.concatenate(
-            [np.flatnonzero(pack.rows == pack.cols), pack.pairs + np.arange(pack.groups)]
-        )
-
-    def step(self, V: np.ndarray, z: np.ndarray) -> Image:
-        """The image of V under the equations at z: V̂ from V, then the bulk's response to V̂."""
-        hats, slopes = self._hats_and_slopes(V)
-        beta = np.full((1, len(z)), self.beta)
-        found = respond(self.bulk, V[None], hats[None], beta, z[None])
-        return Image(found.V[0], found.by_V[0] - found.by_hat[0] @ slopes)
-
-    def at_infinity(self) -> np.ndarray:
-        """V·z for |z| → ∞: no samples in sight."""
-        pack, weights = self.pack, self.bulk.weights
-        zeros = np.zeros((1, 1, pack.pairs))
-        V = np.concatenate([zeros, weights[None, None]], axis=-1)
-        one = np.ones((1, 1))
-        return respond(self.bulk, V, np.zeros_like(V), self.beta * one, one).V[0, 0].astype(complex)
 
     def D(self, V: np.ndarray) -> np.ndarray:
         """1 + V(κ), [A, N]."""
         return 1.0 + V @ self._in_D
 
-    def hats(self, V: np.ndarray) -> np.ndarray:
-        """V̂ = (α/β) E[φ/D], packed [A, P]."""
-        return self._hats_and_slopes(V)[0]
+    def conjugates(self, V: np.ndarray) -> Image:
+        """V̂ = (α/β) E[φ/D], packed [A, P], and its derivative by V, -(α/β) E[φφᵀ/D²]; what poles near the axis add to
+        that comes by differences."""
 
-    def _hats_and_slopes(self, V: np.ndarray) -> Image:
-        """V̂ and its derivative by V, -(α/β) E[φφᵀ/D²]; what poles near the axis add to that comes by differences."""
+        def phi(_: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+            return np.moveaxis(self.phi[:, nodes], 0, 1)
 
         def correction(V: np.ndarray) -> np.ndarray:
-            return pole_correction(self.D(V), self.phi, self._log_w)
+            return pole_correction(self.D(V), phi, len(self.phi), self._log_w)
 
-        D = self.D(V)
-        gain, added = 1.0 / D, pole_correction(D, self.phi, self._log_w)
+        gain, added = 1.0 / self.D(V), correction(V)
         hats = gain @ self._weighted + added
         slopes = -symmetric((gain * gain) @ self._pairs, self.pack.size) * self.pack.counts
         touched = np.flatnonzero(added.any(axis=1))
@@ -87,22 +67,16 @@ class FeatureBulk:
         return Image(ratio * hats, ratio * slopes)
 
     def largest(self) -> float:
-        """A bound on the bulk's upper edge (isotropic rows), up to inputs with |κ| > 6."""
+        """A bound on the bulk's upper edge, up to inputs with |κ| > 6."""
         typical = np.abs(self.kappa) < _RARE
         mu1 = np.sqrt((self.features.mu1[0][:, typical] ** 2).max())
         mu2 = np.sqrt(self.features.mu2sq[0][:, typical].max())
-        c, a, b = float(np.max(self.row_norms())), np.sqrt(self.alpha), np.sqrt(self.beta)
+        c, a, b = self.largest_covariance(), np.sqrt(self.alpha), np.sqrt(self.beta)
         return float((mu1 * np.sqrt(c) * (1 + b) * (a + 1) + mu2 * (a + b)) ** 2 / self.beta)
 
-    def row_norms(self) -> np.ndarray:
-        """Squared row norms c_s."""
-        empty = np.zeros((1, 1, self.pack.groups, self.pack.groups))
-        return np.real(np.diagonal(self.bulk.resolvent(empty).T[0, 0]))
-
     def moments(self) -> tuple[float, float]:
-        """First and second moment of the bulk, per neuron, the mass at zero included; in closed form."""
         n, ratio = self.bulk.weights, self.alpha / self.beta
-        c = self.row_norms()
+        c = self.bulk.c[0]
         overlap = self.bulk.norm_overlap()
         CC = np.outer(c, c) if overlap is None else overlap[0]
         mu1, mu2sq = self.features.mu1[0], self.features.mu2sq[0]

@@ -10,7 +10,7 @@ inside the half plane is the one fixed point.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,7 +24,24 @@ class Image(NamedTuple):
     slopes: np.ndarray
 
 
-Step = Callable[[np.ndarray, np.ndarray], Image]
+class Equations(Protocol):
+    """A system V = step(V, z) for V [A, P] at z [A]."""
+
+    start: np.ndarray  # V·z^-powers for |z| → ∞
+    powers: (
+        np.ndarray
+    )  # of z that entries of V go with, far out: -1 for resolvents, 0 for what has a limit there
+
+    def step(self, V: np.ndarray, z: np.ndarray) -> Image: ...
+
+    def inside(self, V: np.ndarray) -> np.ndarray:
+        """Whether V lies in the half plane, [A]."""
+        ...
+
+    def sizes(self, V: np.ndarray) -> np.ndarray:
+        """What residuals are measured against, [A, P]."""
+        ...
+
 
 NEAR = 1e-9  # η/x at which the real axis counts as reached
 _LEVELS = NEAR ** (np.arange(0, 12) / 12.0)  # η/x on the way there from |z| ~ x
@@ -34,22 +51,23 @@ _ROUNDS, _TOLERANCE = 60, 1e-12
 _FEW_ROUNDS = 12  # to settle from a good start
 _ON_THE_WAY = 1e-3  # tolerance, over η/x, where one only passes through: Im V must come out right
 _STALLED = 1e-9  # residual at which rounding errors may keep Newton's method from improving
+_ROUNDED = 1e-11  # imaginary part, over the size, that rounding errors may take away
 _DIFFERENCE = 1e-7  # relative step of the numerical derivative, exact enough for Newton's method
 
 
 class Follower:
-    """The fixed point of `step(V [A, P], z [A])` at any x > 0; `leading` are the entries of V that stay in the
-    half plane (off-diagonal ones need not). `start` is V·z for |z| → ∞, and `scale` a typical eigenvalue."""
+    """The fixed point of some equations at any x > 0; `scale` is a typical eigenvalue."""
 
-    def __init__(self, step: Step, start: np.ndarray, leading: np.ndarray, scale: float):
-        self._step, self._leading = step, leading
+    def __init__(self, equations: Equations, scale: float):
+        self._equations = equations
         self._heights = scale * _SHRINK ** np.arange(-3.0, 17.0)
-        V, residual = self.settle(start / (-1j * self._heights[:, None]), -1j * self._heights)
+        z = -1j * self._heights
+        V, residual = self.settle(equations.start * z[:, None] ** equations.powers, z)
         for i in np.flatnonzero(~(residual <= _STALLED)):  # from the next one above, which is solved
             at = slice(i, i + 1)
-            V[at], _ = self.settle(V[i - 1 : i] / _SHRINK, -1j * self._heights[at])
+            V[at], _ = self.settle(V[i - 1 : i] * _SHRINK**equations.powers, z[at])
         self._chain = V
-        self._known = np.empty(0), np.empty((0, len(start)), complex)  # x in order, and V near the axis there
+        self._known = np.empty(0), np.empty((0, V.shape[1]), complex)  # x in order, and V near the axis there
 
     def near_axis(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V at z = -x(1 + i·NEAR), [A, P], and its relative residual [A]."""
@@ -68,10 +86,11 @@ class Follower:
         return V, residual
 
     def _from_neighbours(self, x: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
-        """From what is known next to x on its left (0) or right (1), as if V were proportional to 1/x."""
+        """From what is known next to x on its left (0) or right (1), as if V went as it does far out."""
         known, V = self._known
         at = np.clip(np.searchsorted(known, x) - 1 + side, 0, len(known) - 1)
-        return self.settle(V[at] * (known[at] / x)[:, None], -x * (1.0 + 1j * NEAR), rounds=_FEW_ROUNDS)
+        moved = V[at] * (x / known[at])[:, None] ** self._equations.powers
+        return self.settle(moved, -x * (1.0 + 1j * NEAR), rounds=_FEW_ROUNDS)
 
     def _descended(self, x: np.ndarray, levels: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray]:
         """From |z| ~ x down to the axis, level by level."""
@@ -93,7 +112,7 @@ class Follower:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve at z from V: the solution and its relative residual."""
         V = V.copy()
-        image, slopes = (part.copy() for part in self._step(V, z))
+        image, slopes = (part.copy() for part in self._equations.step(V, z))
         residual = self._residual(V, image)
         active = np.arange(len(z))
         for _ in range(rounds):
@@ -103,33 +122,35 @@ class Follower:
             v, zz, f, before = V[active], z[active], image[active], residual[active]
             system = np.eye(v.shape[1]) - slopes[active]
             new = v + solve_small(system, f - v)
-            new_image, new_slopes = self._step(new, zz)
+            new_image, new_slopes = self._equations.step(new, zz)
             after = self._residual(new, new_image)
-            fine = np.all(np.imag(new[:, self._leading]) > 0, axis=1) & (after < before)
+            fine = self._equations.inside(new) & (after < before)
             settled = ~fine & (before < _STALLED)
             lost = np.flatnonzero(~fine & ~settled)
             if len(lost):
                 new[lost] = 0.5 * (v[lost] + f[lost])
-                new_image[lost], new_slopes[lost] = self._step(new[lost], zz[lost])
+                new_image[lost], new_slopes[lost] = self._equations.step(new[lost], zz[lost])
                 after[lost] = self._residual(new[lost], new_image[lost])
             keep = ~settled
             moved = active[keep]
             V[moved], image[moved], slopes[moved] = new[keep], new_image[keep], new_slopes[keep]
             residual[moved] = after[keep]
             active = moved
-        return V, residual
+        return V, np.where(self._equations.inside(V), residual, np.inf)
 
     def _residual(self, V: np.ndarray, image: np.ndarray) -> np.ndarray:
-        found = (np.abs(image - V) / self._size(V)).max(axis=1)
+        found = (np.abs(image - V) / self._equations.sizes(V)).max(axis=1)
         return np.where(np.isfinite(found), found, np.inf)
 
-    def _size(self, V: np.ndarray) -> np.ndarray:
-        """What entries are measured against: leading ones themselves, the others the largest leading one."""
-        size = np.abs(V)
-        if len(self._leading) < V.shape[1]:
-            others = np.setdiff1d(np.arange(V.shape[1]), self._leading)
-            size[:, others] = size[:, self._leading].max(axis=1, keepdims=True)
-        return size + 1e-300
+
+def in_half_plane(matrices: np.ndarray) -> np.ndarray:
+    """Whether symmetric matrices [A, n, n] have a positive imaginary part, up to rounding errors of their own size."""
+    size = np.sqrt(np.abs(np.diagonal(matrices, axis1=-2, axis2=-1))) + 1e-300
+    imaginary = np.imag(matrices) / (size[:, :, None] * size[:, None, :])
+    if matrices.shape[-1] == 1:
+        return imaginary[:, 0, 0] > -_ROUNDED
+    finite = np.asarray(np.isfinite(imaginary).all(axis=(1, 2)))
+    return finite & (np.linalg.eigvalsh(np.where(finite[:, None, None], imaginary, 0.0))[:, 0] > -_ROUNDED)
 
 
 def differentiated(f: Callable[[np.ndarray], np.ndarray], V: np.ndarray) -> Image:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...theory.equations.response import respond
 from ...theory.modes import mean_functions
 from .feature_bulk import FeatureBulk
 from .halfplane import Follower
@@ -71,7 +70,7 @@ def spikes(equations: FeatureBulk, follower: Follower, intervals: np.ndarray, d:
                 break
             V, _ = follower.near_axis(np.array([x]))
             matrix = _effective(equations, V, x)
-            S = np.sqrt(np.maximum(-x * equations.pack.vector(V[0]).real, 0.0))
+            S = np.sqrt(np.maximum(-x * equations.pack.vector(equations.parted(V)[0])[0].real, 0.0))
             new = float(np.linalg.eigvalsh(equations.beta * d * S[:, None] * matrix * S)[::-1][k])
             x, moved = new, abs(new - x)
             if moved <= 1e-10 * abs(new):
@@ -92,7 +91,7 @@ def _effective(equations: FeatureBulk, V: np.ndarray, x: float) -> np.ndarray:
 def _without_own(A: np.ndarray, K: int, equations: FeatureBulk, V: np.ndarray) -> np.ndarray:
     """A of the modes other than 1_s, less the part of W_s v that the bulk's resolvent already contains."""
     rest = A[..., K:, K:].copy()
-    hat1 = np.real(equations.pack.matrix(equations.hats(V)))
+    hat1 = np.real(equations.pack.matrix(equations.conjugates(equations.parted(V)[0]).value))
     rest[..., :K, :K] -= hat1.reshape(rest[..., :K, :K].shape)
     return rest
 
@@ -104,7 +103,11 @@ def _secular(equations: FeatureBulk, follower: Follower, x: np.ndarray, d: float
     K = equations.pack.groups
     A00, A0c = A[:, :K, :K], A[:, :K, K:]
     if np.isfinite(d):
-        A00 = A00 + np.eye(K) / (equations.beta * d * np.real(equations.pack.vector(V)))[:, None, :]
+        A00 = (
+            A00
+            + np.eye(K)
+            / (equations.beta * d * np.real(equations.pack.vector(equations.parted(V)[0])))[:, None, :]
+        )
     soft = np.linalg.pinv(A00, rcond=1e-12, hermitian=True)
     if not spikes_per_d(equations).any():
         soft = np.zeros_like(soft)
@@ -118,10 +121,10 @@ def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.nda
     K = equations.pack.groups
     f = mean_functions(features, bulk.modes.norms)[0]
     pairs = (f[:, None] * f[None] * features.weights[0]).reshape(-1, f.shape[-1])
-    gain = (1.0 / equations.D(V)).real
+    own, _ = equations.parted(V)
+    gain = (1.0 / equations.D(own)).real
     A = equations.alpha / equations.beta * (gain @ pairs.T).reshape(-1, len(f), len(f))
-    beta = np.full((1, len(z)), equations.beta)
-    response = respond(bulk, V[None], equations.hats(V)[None], beta, z[None])
+    response = equations.respond(V, equations.conjugates(own).value, z)
     root = response.root[0]
     forms = response.resolvent.forms()[0] * root[:, None, :, None, None] * root[:, None, None, None, :]
     mean = bulk.modes.mean

@@ -9,20 +9,29 @@ polynomial through their neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+
+Near = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _STENCIL = np.arange(-3, 5)  # nodes around the cell in which Re D changes sign
 _CONTINUE = np.linalg.inv(np.vander(_STENCIL.astype(float), increasing=True)).T  # values to coefficients
 _DISTANT = 4.0  # poles farther from the axis than this many node distances contribute e^-25 at most
 _NEWTON_STEPS = 6
+_FELT, _ROUGH = (
+    -30.0,
+    0.1,
+)  # ln w of nodes that count, and a sixth difference of ln w that is none of a smooth function
 
 
-def pole_correction(D: np.ndarray, phi: np.ndarray, log_weights: np.ndarray) -> np.ndarray:
-    """What to add to Σ_j w_j φ_j/D_j: [A, P] for D [A, N], φ [P, N] and ln w [N].
+def pole_correction(D: np.ndarray, phi: Near, count: int, log_weights: np.ndarray) -> np.ndarray:
+    """What to add to Σ_j w_j φ_j/D_j: [A, P] for D [A, N] and ln w [N]; phi(points, nodes) has the P = `count` values
+    of φ [m, P, 8] at some nodes [m, 8] of m points.
 
     Weights are continued by their logarithm, which for a Gaussian is a polynomial itself.
     """
-    total = np.zeros((len(D), len(phi)), complex)
+    total = np.zeros((len(D), count), complex)
     real, imaginary = np.real(D), np.imag(D)
     rise = np.abs(np.diff(real, axis=1))
     crossing = (real[:, :-1] * real[:, 1:] <= 0.0) & (np.abs(imaginary[:, :-1]) < _DISTANT * rise)
@@ -44,9 +53,19 @@ def pole_correction(D: np.ndarray, phi: np.ndarray, log_weights: np.ndarray) -> 
     q = np.exp(2j * np.pi * side * s)
     weight = np.exp(_polynomial(log_weights[nodes] @ _CONTINUE, s)[0])
     error = np.where(usable, 2j * np.pi * side * q / (q - 1.0) * weight / slope, 0.0)
-    at_pole, _ = _polynomial(np.moveaxis(phi[:, nodes], 0, 1) @ _CONTINUE, s[:, None])
+    at_pole, _ = _polynomial(phi(point, nodes) @ _CONTINUE, s[:, None])
     np.add.at(total, point, error[:, None] * at_pole)
     return total
+
+
+def continues(log_weights: np.ndarray) -> bool:
+    """Whether a rule's weights are a smooth function of the node's number, so that sums over it can be corrected.
+
+    Those of an evenly spaced rule are, in whatever variable; those of pieces, or of labels ±1, are not. A first node
+    that stands for itself alone among mirror images does not count.
+    """
+    inner = log_weights[1:][log_weights[1:] > _FELT]
+    return len(inner) > 4 * len(_STENCIL) and bool(np.abs(np.diff(inner, n=6)).max() < _ROUGH)
 
 
 def _polynomial(coefficients: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,18 +6,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import ConvergenceError
 from .halfplane import NEAR, Follower
 
 _PER_DECADE = 50  # scanned points; more if the mass does not add up
 _DECADES = 14  # below the upper end
 _SECTIONS = 40  # points per bracket and round of edge finding
 _ROUNDS, _DIP_ROUNDS = 5, 2
+_MOST_PIECES = 24  # intervals, or dips of a density, beyond which they are an artefact
 _TALL = 50.0  # upper over lower edge beyond which nodes are spread in ln x
 _INSIDE = 0.6  # Im s at a quarter of η over Im s at η: 1 inside the support, 1/4 outside
 _NEGLIGIBLE = 1e-9  # mass per unit of ln x that counts as none
 _SOLVED = 1e-6  # relative residual
 _COMPLETE = 1e-6  # missing mass that calls for a finer scan
-_RESOLVED, _DOUBLINGS = 1e-7, 3  # change of the mass under which nodes suffice, and how often they may double
+_RESOLVED, _DOUBLINGS = (
+    1e-7,
+    3,
+)  # change of mass and mean under which nodes suffice, and how often they may double
 
 
 class Density(NamedTuple):
@@ -35,19 +40,32 @@ class Density(NamedTuple):
         """Share of the eigenvalues that lie in the bulk."""
         return float(self.weights @ self.density)
 
+    @property
+    def mean(self) -> float:
+        """First moment of the bulk, that of no bulk being as good as any."""
+        return float(self.weights @ (self.density * self.x)) or 1.0
+
 
 def find_density(
-    follower: Follower, entries: np.ndarray, top: float, mass_at_zero: float, points: int
+    follower: Follower,
+    entries: np.ndarray,
+    top: float,
+    mass_at_zero: float,
+    points: int,
+    smooth: bool = True,
 ) -> Density:
     """The bulk below `top`; Σ V[entries] is its Stieltjes transform. The scan is refined until its mass is 1.
 
     Unless the support reaches below 1e-14·top, as that of a saturating activation may: the mass missing then
-    belongs to eigenvalues that are zero for any practical purpose.
+    belongs to eigenvalues that are zero for any practical purpose. Nor where tails are not `smooth`, because the rule
+    over the batches breaks them up: no scan mends that.
     """
     best, off = None, np.inf
-    for refinement in (1, 3, 9):
+    for refinement in (1, 3, 9) if smooth else (1,):
         intervals = find_intervals(follower, entries, top, mass_at_zero, refinement * _PER_DECADE)
-        found = _resolved(follower, entries, intervals, mass_at_zero, points)
+        _refuse_combs(len(intervals), intervals)
+        doublings = _DOUBLINGS if smooth else 0
+        found = _resolved(follower, entries, intervals, mass_at_zero, points, doublings)
         found = found._replace(open_below=bool(len(intervals)) and intervals[0, 0] <= bottom_of(top))
         deficit = abs(1.0 - mass_at_zero - found.mass)
         if best is None or deficit < off:
@@ -58,17 +76,36 @@ def find_density(
     return best
 
 
+def _refuse_combs(pieces: int, found: object) -> None:
+    """Tails come in one piece; a rule too coarse for them, and whose poles cannot be put right, makes combs of them."""
+    if pieces > _MOST_PIECES:
+        raise ConvergenceError(
+            "the tails of this spectrum are not resolved: the rule over the batches (of a target with kinks or several"
+            f" directions, or of several steps) breaks them into {pieces} pieces; use bulk='isotropic', or"
+            " simulate_spectrum",
+            found,
+        )
+
+
 def _resolved(
-    follower: Follower, entries: np.ndarray, intervals: np.ndarray, mass_at_zero: float, points: int
+    follower: Follower,
+    entries: np.ndarray,
+    intervals: np.ndarray,
+    mass_at_zero: float,
+    points: int,
+    doublings: int,
 ) -> Density:
-    """Nodes doubled until the mass stands still: a knee between bulk and tail takes more than smooth edges do."""
+    """Nodes doubled until mass and mean stand still: a knee between bulk and tail takes more than smooth edges do.
+
+    The mean is asked too, because knees are at upper ends, where little mass makes much of it.
+    """
     found = sample_density(follower, entries, intervals, mass_at_zero, points)
     intervals, pieces = _split_at_dips(follower, entries, found, mass_at_zero)
     if len(pieces) > len(found.intervals):
         found = sample_density(follower, entries, pieces, mass_at_zero, points)
-    for doubling in range(1, _DOUBLINGS + 1):
+    for doubling in range(1, doublings + 1):
         finer = sample_density(follower, entries, pieces, mass_at_zero, points << doubling)
-        if abs(finer.mass - found.mass) < _RESOLVED:
+        if max(abs(finer.mass - found.mass), abs(finer.mean / found.mean - 1.0)) < _RESOLVED:
             break
         found = finer
     return found._replace(intervals=intervals)
@@ -120,10 +157,10 @@ def _split_at_dips(
     order = np.argsort(found.x)
     x, density = found.x[order], found.density[order]
     owner = np.searchsorted(found.intervals[:, 0], x)
-    for i in range(1, len(x) - 1):
-        dip = density[i] < min(density[i - 1], density[i + 1])
-        if not dip or owner[i - 1] != owner[i + 1]:
-            continue
+    low = (density[1:-1] < density[:-2]) & (density[1:-1] < density[2:]) & (owner[:-2] == owner[2:])
+    dips = 1 + np.flatnonzero(low)
+    _refuse_combs(len(dips), found)
+    for i in dips:
         low, high = x[i - 1], x[i + 1]
         for _ in range(_DIP_ROUNDS):
             grid = np.linspace(low, high, _SECTIONS)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..modes import Modes
-from ..symmetric import packing, solve_or_nan
+from ..symmetric import packing, product, solve_or_nan
 from .base import Bulk, Resolvent
 
 if TYPE_CHECKING:
@@ -86,6 +86,35 @@ class Level:
     @cached_property
     def scale(self) -> np.ndarray:
         return self.share[:, None, None, None]
+
+    def answer(self, X: np.ndarray) -> np.ndarray:
+        """Z = (1 + DX/α)⁻¹ D of every sample, [U, A, Q, Q, n]."""
+        return _sample_response(self.D, X * self.scale)
+
+    def determinant(self, X: np.ndarray) -> np.ndarray:
+        """det(1 + DX/α) of every sample, [U, A, n]: Z has its poles where it vanishes."""
+        x = X * self.scale
+        if self.rank == 1:
+            return 1.0 + self.D[:, None, 0, 0] * x[..., 0]
+        if self.rank == 2:
+            D, x = self.D[:, None], x[..., None]
+            trace = (D * np.swapaxes(x, 2, 3)).sum(axis=(2, 3))
+            both = [m[:, :, 0, 0] * m[:, :, 1, 1] - m[:, :, 0, 1] * m[:, :, 1, 0] for m in (D, x)]
+            return 1.0 + trace + both[0] * both[1]
+        return np.linalg.det(_systems(self.D, x))
+
+    def average(self, values: np.ndarray) -> np.ndarray:
+        """E over the batch of [U, A, Q, Q, n]."""
+        flat = values.reshape(*values.shape[:2], -1, values.shape[-1])
+        return (flat @ self.mean)[..., 0].reshape(values.shape[:-1])
+
+    def pairs(self, Z: np.ndarray) -> np.ndarray:
+        """𝒵 = E[Z ⊗ Z]/α on row-major vec, [U, A, Q², Q²]: minus the derivative of E[Z] by X."""
+        U, A, Q = Z.shape[:3]
+        flat = Z.reshape(U, A, Q * Q, -1)
+        both = (flat * self.mean[..., 0][:, :, None]) @ np.swapaxes(flat, -1, -2)
+        both = both.reshape(U, A, Q, Q, Q, Q)  # (a c)(b d)
+        return np.swapaxes(both, 3, 4).reshape(U, A, Q * Q, Q * Q) * self.scale
 
     def _parted(self, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Averages [..., tests] as [..., F, F], [..., directions, F] and [..., directions, directions]."""
@@ -173,6 +202,10 @@ class Exact(Bulk):
         start = None if self.coarser is None else self.coarser.afresh(Vt).Y
         return self._kept(ExactResolvent(self, Vt, start))
 
+    def opened(self, answers: list[np.ndarray]) -> Opened:
+        """The same rows with the samples' answers E[Z_t] held where they are, [U, A, Q, Q] each."""
+        return Opened(self, answers)
+
     def _kept(self, found: ExactResolvent) -> ExactResolvent:
         self._last = found.Y
         return found
@@ -214,6 +247,50 @@ class Exact(Bulk):
         return change[:, 0, index, index // K, index % K].reshape(-1, K, K)
 
 
+class Opened(Bulk):
+    """The exact bulk before its fixed point is closed: the samples' answers Y_t stand for E[Z_t], and are unknowns of
+    whoever asks. Spectra close it together with their own equations, where one half plane holds all the unknowns."""
+
+    def __init__(self, bulk: Exact, answers: list[np.ndarray]):
+        self.bulk, self.answers = bulk, answers
+        self.weights, self.modes, self.c = bulk.weights, bulk.modes, bulk.c
+
+    def resolvent(self, Vt: np.ndarray) -> OpenResolvent:
+        return OpenResolvent(self.bulk, Vt, self.answers)
+
+
+class OpenResolvent(Resolvent):
+    """The pencil's inverse at given answers of the samples: X = (S0 + Σ_t Y_t)⁻¹."""
+
+    def __init__(self, bulk: Exact, Vt: np.ndarray, answers: list[np.ndarray]):
+        self.bulk, self.Vt, self.answers = bulk, Vt, answers
+        self.X = inverse(bulk, bulk.constant(Vt), answers)
+        self.T = -self.X[..., bulk.size :, bulk.size :]
+
+    def tangent(self, dVt: np.ndarray) -> np.ndarray:
+        T = self.T[:, :, None]
+        return product(product(T, dVt), T)
+
+    def closed(self) -> ExactResolvent:
+        """The resolvent whose samples answer as they must, found from here."""
+        return ExactResolvent(self.bulk, self.Vt, self.answers)
+
+    def forms(self) -> np.ndarray:
+        return self.closed().forms()
+
+    def cotangent(self, u: np.ndarray) -> np.ndarray:
+        return self.closed().cotangent(u)
+
+
+def inverse(bulk: Exact, S0: np.ndarray, answers: list[np.ndarray]) -> np.ndarray:
+    """(S0 + Σ_t Y_t)⁻¹, symmetric, [U, A, R, R]."""
+    S = S0.copy()
+    for rows, y in zip(bulk.rows, answers, strict=True):
+        S[..., rows, rows] += y
+    X = np.linalg.inv(S)
+    return 0.5 * (X + np.swapaxes(X, -1, -2))
+
+
 class ExactResolvent(Resolvent):
     """The pencil's averaged inverse at one Ṽ per grid point."""
 
@@ -230,17 +307,14 @@ class ExactResolvent(Resolvent):
         shape = self.Vt.shape[:2]
         warm = start is not None
         Y = start or [
-            np.broadcast_to(_mean(level.D[:, None], level), (*shape, level.rank, level.rank))
+            np.broadcast_to(level.average(level.D[:, None]), (*shape, level.rank, level.rank))
             for level in levels
         ]
         best, stuck, step = np.inf, 0, 0
         while True:
-            X = self._inverse(S0, Y)
-            Z = [
-                _sample_response(level.D, X[..., rows, rows] * level.scale)
-                for level, rows in zip(levels, bulk.rows, strict=True)
-            ]
-            gap = [_mean(z, level) - y for z, level, y in zip(Z, levels, Y, strict=True)]
+            X = inverse(bulk, S0, Y)
+            Z = [level.answer(X[..., rows, rows]) for level, rows in zip(levels, bulk.rows, strict=True)]
+            gap = [level.average(z) - y for z, level, y in zip(Z, levels, Y, strict=True)]
             residual = max(_relative(g, y) for g, y in zip(gap, Y, strict=True))
             if step == _STEPS or residual <= _TOLERANCE or (residual < 1e-11 and residual >= best):
                 return Y, X, Z
@@ -255,13 +329,6 @@ class ExactResolvent(Resolvent):
                 ]
             step += 1
 
-    def _inverse(self, S0: np.ndarray, Y: list[np.ndarray]) -> np.ndarray:
-        S = S0.copy()
-        for rows, y in zip(self.bulk.rows, Y, strict=True):
-            S[..., rows, rows] += y
-        X = np.linalg.inv(S)
-        return 0.5 * (X + np.swapaxes(X, -1, -2))
-
     def _packed(self, blocks: list[np.ndarray]) -> np.ndarray:
         """One square matrix per level, [..., Q, Q] each, as one vector."""
         return np.concatenate([block.reshape(*block.shape[:-2], -1) for block in blocks], axis=-1)
@@ -274,7 +341,7 @@ class ExactResolvent(Resolvent):
     def _feeding(self, X: np.ndarray, Z: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
         """1 - 𝒵 X⊗X over all levels, and each level's 𝒵 = E[Z ⊗ Z]/α on row-major vec."""
         rows, levels = self.bulk.rows, self.bulk.levels
-        pairs = [_pairs(z, level) for z, level in zip(Z, levels, strict=True)]
+        pairs = [level.pairs(z) for z, level in zip(Z, levels, strict=True)]
         blocks = [
             [-pair @ _kron(X[..., t, tau]) for tau in rows] for pair, t in zip(pairs, rows, strict=True)
         ]
@@ -434,24 +501,9 @@ def _unit_columns(count: int, R: int, rows: slice) -> np.ndarray:
     return unit.reshape(count, R, -1)
 
 
-def _mean(values: np.ndarray, level: Level) -> np.ndarray:
-    """E over the batch of [U, A, Q, Q, n]."""
-    flat = values.reshape(*values.shape[:2], -1, values.shape[-1])
-    return (flat @ level.mean)[..., 0].reshape(values.shape[:-1])
-
-
 def _relative(gap: np.ndarray, Y: np.ndarray) -> float:
     size = np.abs(Y).max(axis=(-1, -2), initial=1e-300)
     return float((np.abs(gap).max(axis=(-1, -2)) / size).max())
-
-
-def _pairs(Z: np.ndarray, level: Level) -> np.ndarray:
-    """𝒵 = E[Z ⊗ Z]/α on row-major vec, [U, A, Q², Q²]."""
-    U, A, Q = Z.shape[:3]
-    flat = Z.reshape(U, A, Q * Q, -1)
-    both = (flat * level.mean[..., 0][:, :, None]) @ np.swapaxes(flat, -1, -2)
-    both = both.reshape(U, A, Q, Q, Q, Q)  # (a c)(b d)
-    return np.swapaxes(both, 3, 4).reshape(U, A, Q * Q, Q * Q) * level.scale
 
 
 def _sandwiched(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -488,9 +540,17 @@ def _sample_response(D: np.ndarray, x: np.ndarray) -> np.ndarray:
         Z[:, :, 0, 1] = Z[:, :, 1, 0] = (s + square * x2) * scale
         Z[:, :, 1, 1] = -square * x1 * scale
         return Z
-    d, y = np.moveaxis(D, -1, 2), np.moveaxis(x, -1, 2)
-    both = np.broadcast_to(d, np.broadcast_shapes(d.shape, y.shape))
-    return np.moveaxis(np.linalg.solve(np.eye(Q) + d @ y, both), 2, -1)
+    system = _systems(D[:, 0], x[..., 0])
+    return np.moveaxis(np.linalg.solve(system, np.moveaxis(D, -1, 2)), 2, -1)
+
+
+def _systems(D: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """1 + Dx for every sample, [U, A, n, Q, Q]: one product of two large matrices."""
+    U, A, Q = x.shape[:3]
+    n = D.shape[-1]
+    left = np.moveaxis(D, -1, 1).reshape(U, n * Q, Q)
+    right = np.swapaxes(x, 1, 2).reshape(U, Q, A * Q)
+    return np.eye(Q) + (left @ right).reshape(U, n, Q, A, Q).transpose(0, 3, 1, 2, 4)
 
 
 def _kron(X: np.ndarray) -> np.ndarray:

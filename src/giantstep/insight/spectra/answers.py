@@ -1,0 +1,165 @@
+"""The batches' samples as unknowns of a spectrum: how each step's samples answer the rows that they have shaped.
+
+Rows of the exact bulk depend on Y_t = E[Z_t], Z_t = (1 + D_t X_tt/α_t)⁻¹ D_t, one matrix per step. At real λ > 0 they
+are found for themselves; towards the real axis only the equations together have one solution in one half plane: with
+blocks a_t scaled by τ^½ and b_t by τ^-½, as τ = βV2 itself, Im Y_t is a positive matrix.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...theory.bulk.pencil import Exact, Level
+from .halfplane import differentiated, in_half_plane
+from .poles import continues, pole_correction
+
+_FLOOR = 1e-3  # of a weight's natural size, under which an answer is measured against that
+_ATOMS = 8  # nodes of a law that is discrete itself, as that of labels ±1
+_LIKELY = 1e-10  # weight of a sample that a batch may contain
+
+
+class Entries(NamedTuple):
+    """Which entries of a level's symmetric matrix are unknowns: those of rows that its samples act on."""
+
+    active: np.ndarray
+    rows: np.ndarray
+    cols: np.ndarray
+
+    @staticmethod
+    def of(level: Level) -> Entries:
+        active = np.flatnonzero(np.any(level.D[0] != 0.0, axis=(1, 2)))
+        i, j = np.triu_indices(len(active))
+        return Entries(active, active[i], active[j])
+
+
+class Answers:
+    """The answers of all steps, packed into vectors [A, m]."""
+
+    def __init__(self, bulk: Exact):
+        self.bulk = bulk
+        self._entries = [Entries.of(level) for level in bulk.levels]
+        self.size = sum(len(one.rows) for one in self._entries)
+        self._ends = np.cumsum([len(one.rows) for one in self._entries])[:-1]
+        R = bulk.size + len(bulk.weights)
+        self.units = np.zeros((self.size, R, R))
+        k = np.arange(self.size)
+        offsets = [rows.start for rows in bulk.rows]
+        i = np.concatenate([low + one.rows for low, one in zip(offsets, self._entries, strict=True)])
+        j = np.concatenate([low + one.cols for low, one in zip(offsets, self._entries, strict=True)])
+        self.units[k, i, j] = self.units[k, j, i] = 1.0
+        self._log_weights = [np.log(np.maximum(level.mean[0, 0, :, 0], 1e-300)) for level in bulk.levels]
+        self._smooth = [continues(log_w) for log_w in self._log_weights]
+        self._floor = [_FLOOR * _natural(level) for level in bulk.levels]
+
+    @property
+    def smooth(self) -> bool:
+        """Whether averages near the real axis are right: over rules that can be corrected, or a few atoms."""
+        atoms = [len(log_w) <= _ATOMS for log_w in self._log_weights]
+        return all(a or b for a, b in zip(self._smooth, atoms, strict=True))
+
+    def start(self) -> np.ndarray:
+        """Without any samples of the readout in sight: E[D]."""
+        return self.packed([level.average(level.D[:, None]) for level in self.bulk.levels])[0].astype(complex)
+
+    def packed(self, matrices: list[np.ndarray]) -> np.ndarray:
+        """[U = 1, A, Q, Q] each, as [A, m]."""
+        parts = [one[0][..., at.rows, at.cols] for one, at in zip(matrices, self._entries, strict=True)]
+        return np.concatenate(parts, axis=-1)
+
+    def unpacked(self, y: np.ndarray) -> list[np.ndarray]:
+        found = []
+        for part, at, level in zip(
+            np.split(y, self._ends, axis=-1), self._entries, self.bulk.levels, strict=True
+        ):
+            full = np.zeros((1, len(y), level.rank, level.rank), y.dtype)
+            full[0][:, at.rows, at.cols] = full[0][:, at.cols, at.rows] = part
+            found.append(full)
+        return found
+
+    def image(self, X: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """E[Z_t] at X [A, R, R], packed, and its derivative along changes of X [A, n, R, R]: [A, m] and [A, m, n]."""
+        values, slopes = [], []
+        for t, (level, rows) in enumerate(zip(self.bulk.levels, self.bulk.rows, strict=True)):
+            x = X[None, :, rows, rows]
+            Z = level.answer(x)
+            mean, by_x = level.average(Z), -level.pairs(Z)[0]
+            if self._smooth[t]:
+                added, more = self._corrected(t, x, Z)
+                mean, by_x = mean + added, by_x + more
+            values.append(mean)
+            moved = changes[:, :, rows, rows]
+            along = moved.reshape(*moved.shape[:2], -1) @ np.swapaxes(by_x, -1, -2)
+            slopes.append(along.reshape(1, *moved.shape))
+        return self.packed(values), np.swapaxes(self.packed(slopes), -1, -2)
+
+    def _corrected(self, t: int, x: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What poles near the real axis add to E[Z_t] [1, A, Q, Q] and to its derivative on row-major vec."""
+        level, Q = self.bulk.levels[t], self.bulk.levels[t].rank
+        added = self._poles(t, x, Z)
+        slopes = np.zeros((len(added), Q * Q, Q * Q), complex)
+        touched = np.flatnonzero(added.any(axis=1))
+        if len(touched):
+            i, j = np.triu_indices(Q)
+
+            def again(entries: np.ndarray) -> np.ndarray:
+                full = np.empty((1, len(entries), Q, Q), complex)
+                full[0][:, i, j] = full[0][:, j, i] = entries
+                return self._poles(t, full, level.answer(full))
+
+            found = differentiated(again, x[0][touched][:, i, j]).slopes
+            for at, (row, col) in enumerate(
+                zip(i, j, strict=True)
+            ):  # an entry and its mirror image move together
+                slopes[touched, :, row * Q + col] += 0.5 * found[..., at]
+                slopes[touched, :, col * Q + row] += 0.5 * found[..., at]
+        return added.reshape(1, -1, Q, Q), slopes
+
+    def _poles(self, t: int, x: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """The correction of E[Z_t], [A, Q²]: Z is a matrix of polynomials over det(1 + D_t X_tt/α_t)."""
+        det = self.bulk.levels[t].determinant(x)[0]
+        flat = Z[0].reshape(len(det), -1, det.shape[1])
+
+        def numerators(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+            at = points[:, None], nodes
+            return np.moveaxis(flat[points[:, None], :, nodes], -1, 1) * det[at][:, None]
+
+        return pole_correction(det, numerators, flat.shape[1], self._log_weights[t])
+
+    def sizes(self, y: np.ndarray) -> np.ndarray:
+        """What entries are measured against."""
+        found = []
+        for full, at, floor in zip(self.unpacked(y), self._entries, self._floor, strict=True):
+            own = np.abs(np.diagonal(full[0], axis1=-2, axis2=-1)) + floor
+            found.append(np.sqrt(own[:, at.rows] * own[:, at.cols]))
+        return np.concatenate(found, axis=-1)
+
+    def inside(self, y: np.ndarray, root: np.ndarray) -> np.ndarray:
+        """Whether all Y_t lie in the half plane once scaled by τ^½ (root [A, K]) and its inverse, [A]."""
+        K, found = root.shape[-1], np.ones(len(y), bool)
+        for full, at, level in zip(self.unpacked(y), self._entries, self.bulk.levels, strict=True):
+            scale = root if level.rank == K else np.concatenate([root, 1.0 / root], axis=-1)
+            scaled = full[0] * scale[:, :, None] * scale[:, None, :]
+            if len(at.active):
+                found &= in_half_plane(scaled[:, at.active[:, None], at.active])
+        return found
+
+
+def _natural(level: Level) -> np.ndarray:
+    """The size of each row's answers [Q]: E[D_aa] of rows a, E[D_ab²] of rows b."""
+    mean = level.mean[0, 0, :, 0]
+    own = np.abs(np.diagonal(level.D[0], axis1=0, axis2=1)).T  # [Q, n]
+    return np.where(own.any(axis=1), own @ mean, (level.D[0] ** 2).sum(axis=1) @ mean)
+
+
+def largest_covariance(bulk: Exact) -> float:
+    """A bound on the largest eigenvalue of the rows' covariances, up to what no batch contains."""
+    K, found = len(bulk.weights), float(bulk.start.max())
+    for level in bulk.levels:
+        D = np.abs(level.D[0][..., level.mean[0, 0, :, 0] > _LIKELY])
+        spread = (1.0 + np.sqrt(float(level.share[0]))) ** 2
+        noise = float(D[:K, :K].max(initial=0.0)) * spread
+        turn = float(D[:K, K:].max(initial=0.0)) * spread
+        found = (1.0 + turn) ** 2 * found + noise
+    return found
