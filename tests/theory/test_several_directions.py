@@ -117,7 +117,7 @@ def test_a_product_of_signs_is_not_seen_by_one_step():
     assert_allclose(found.test_error_01, 0.5, atol=1e-9)
 
 
-# the note's printed digits of several steps on several directions
+# several steps on several directions, to the printed digits
 TWO_STEPS = [
     (
         ("relu", "x1 + x1*x2", (1.5, 1.0), 2.0, 1.0, 0.0),
