@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
@@ -124,10 +124,12 @@ class Workers:
     def _warm_up(self) -> None:
         shield_children_from_interrupts()  # a Ctrl-C in the terminal is for us alone, who end the others quietly
         try:
-            for kind, count in _WARM.items():
-                for _ in range(count):
-                    self._add(kind)
-                    self._ready.set()  # the server of processes runs: whoever needs one gets one
+            # an interrupt may end the server of processes meanwhile; a worker that is asked for says so itself
+            with suppress(OSError, EOFError, RuntimeError):
+                for kind, count in _WARM.items():
+                    for _ in range(count):
+                        self._add(kind)
+                        self._ready.set()  # the server of processes runs: whoever needs one gets one
         finally:
             self._ready.set()
 
