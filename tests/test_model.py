@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.errors import ParameterError
-from giantstep.model import Letters, Network, SpikedRF, Step, Target, as_letters, as_target, parameter
+from giantstep.letters import Letters, as_letters
+from giantstep.model import Network, SpikedRF, Step, Target, as_target
+from giantstep.parameters import parameter
 
 positive = st.floats(0, 1e6, exclude_min=True)
 grids = st.lists(positive, min_size=1, max_size=4)

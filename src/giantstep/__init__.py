@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Network": "model",
     "SpikedRF": "model",
-    "Letters": "model",
+    "Letters": "letters",
     "TwoSpikes": "model",
     "Step": "model",
     "Target": "model",
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from .insight.staircase import staircase as staircase
     from .insight.tune import tune as tune
     from .insight.weight_spectrum import weight_spectrum as weight_spectrum
+    from .letters import Letters as Letters
     from .losses import Loss as Loss
-    from .model import Letters as Letters
     from .model import Network as Network
     from .model import SpikedRF as SpikedRF
     from .model import Step as Step

@@ -18,7 +18,7 @@ from giantstep.estimator import features as features_module
 from giantstep.estimator import shares
 from giantstep.estimator.step import FirstLayer, Rate, descent
 from giantstep.functions import as_function
-from giantstep.model import Letters
+from giantstep.letters import Letters
 from giantstep.simulation.backend import NumpyBackend
 from giantstep.sklearn import OneStepClassifier, OneStepRegressor
 

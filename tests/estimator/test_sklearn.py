@@ -12,7 +12,8 @@ import pytest
 
 from giantstep.errors import ParameterError
 from giantstep.functions import as_function
-from giantstep.model import Letters, Network
+from giantstep.letters import Letters
+from giantstep.model import Network
 from giantstep.simulation import simulate
 from giantstep.simulation.backend import NumpyBackend
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from giantstep.errors import ParameterError
-from giantstep.model import Letters, Network, SpikedRF, Target
+from giantstep.letters import Letters
+from giantstep.model import Network, SpikedRF, Target
 from giantstep.simulation import simulate
 from giantstep.simulation.backend import make_backend
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from giantstep.model import Letters, SpikedRF, as_target
+from giantstep.letters import Letters
+from giantstep.model import SpikedRF, as_target
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Block
 from giantstep.simulation.draw import Draws, Purpose

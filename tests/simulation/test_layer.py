@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from giantstep.model import Letters, Network, SpikedRF, Target, TwoSpikes, as_target
+from giantstep.letters import Letters
+from giantstep.model import Network, SpikedRF, Target, TwoSpikes, as_target
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose, step_batch

@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from giantstep.errors import ConvergenceError
+from giantstep.letters import Letters
 from giantstep.losses import Clipped, Loss, as_loss
-from giantstep.model import Letters, Network, SpikedRF, Target
+from giantstep.model import Network, SpikedRF, Target
 from giantstep.simulation import check, convex, newton, simulate, trial
 from giantstep.simulation.backend import NumpyBackend, make_backend
 from giantstep.simulation.convex import _AIM

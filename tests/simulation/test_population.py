@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from giantstep.functions import as_function
-from giantstep.model import Letters, Network, SpikedRF, Target, TwoSpikes, as_target
+from giantstep.letters import Letters
+from giantstep.model import Network, SpikedRF, Target, TwoSpikes, as_target
 from giantstep.simulation import hermite, population, simulate
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data

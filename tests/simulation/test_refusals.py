@@ -10,7 +10,8 @@ import pytest
 
 from giantstep.errors import ParameterError
 from giantstep.functions import Function
-from giantstep.model import Letters, Network, SpikedRF, Target
+from giantstep.letters import Letters
+from giantstep.model import Network, SpikedRF, Target
 from giantstep.simulation import check, simulate, trial
 from giantstep.simulation.backend import make_backend
 

@@ -13,7 +13,8 @@ import xarray as xr
 
 from giantstep.errors import GiantstepWarning
 from giantstep.functions import Function
-from giantstep.model import Letters, Network, SpikedRF, Target
+from giantstep.letters import Letters
+from giantstep.model import Network, SpikedRF, Target
 from giantstep.simulation import schedule, simulate
 from giantstep.simulation.trial import run_trial
 

@@ -7,7 +7,8 @@ import pytest
 
 from giantstep.comparison import compare
 from giantstep.errors import ParameterError
-from giantstep.model import Letters, Network, SpikedRF, Target, as_target
+from giantstep.letters import Letters
+from giantstep.model import Network, SpikedRF, Target, as_target
 from giantstep.prediction import predict
 from giantstep.simulation import simulate
 from giantstep.simulation.backend import make_backend

@@ -11,8 +11,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..errors import ParameterError
 from ..functions import Function, as_function
+from ..letters import Letters, as_letters
 from ..losses import Loss, as_loss, square
-from ..model import Letters, as_letters
 from ..parameters import number, parameter
 from ..simulation.backend import Backend, make_backend
 from . import shares

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.polynomial import hermite_e
 
-from ..model import Letters, Network, Target
+from ..letters import Letters
+from ..model import Network, Target
 from ..prediction import predict
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..functions import Function
+from ..letters import Letters
 from ..losses import Loss, square
-from ..model import Letters
 from ..simulation.backend import Backend
 from ..simulation.draw import Draws
 from ..simulation.layer import (

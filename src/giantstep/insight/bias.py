@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..grid import Grid
-from ..model import Letters, SpikedRF, Target, as_target
+from ..letters import Letters
+from ..model import SpikedRF, Target, as_target
 from ..parameters import parameter
 from ..prediction import predict
 

@@ -12,8 +12,8 @@ from ..errors import ParameterError
 from ..grid import Grid
 from ..losses import Loss, as_loss
 from ..model import Model, Network, SpikedRF, Target
-from ..model import parameter as checked_parameter
 from ..parameters import check_count
+from ..parameters import parameter as checked_parameter
 from .backend import Backend
 from .layer import width
 from .readout import METHODS

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..letters import Letters
 from ..losses import Loss, square
-from ..model import Letters, Model
+from ..model import Model
 from .backend import Backend
 from .data import SampleBlocks
 from .draw import Draws, Kind, Purpose

@@ -66,7 +66,7 @@ def cluster(address: str | None, started: int | None, threads: int) -> Iterator[
             options: dict[str, Any] = {
                 "n_workers": started,
                 "threads_per_worker": 1,
-                "dashboard_address": None,
+                "dashboard_address": "127.0.0.1:0",
             }
             # processes of their own, which LocalCluster's are not: those would run the user's script again
             from distributed.deploy.subprocess import SubprocessCluster

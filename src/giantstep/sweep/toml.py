@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExpressionError, ParameterError
-from ..model import Letters, Network, SpikedRF, Step, Target
+from ..letters import Letters
+from ..model import Network, SpikedRF, Step, Target
 from ..typed import numbers
 from .description import Sweep, check_keys, fields_of
 

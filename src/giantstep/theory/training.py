@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ParameterError
-from .bulk.pencil import Columns, Exact, Level
+from .bulk.forms import Columns
+from .bulk.level import Level
+from .bulk.pencil import Exact
 from .labels import labels_of
 from .law import Batch, unused_batch
 from .layer import FirstLayer, Frame, alike

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...theory.bulk.pencil import Exact, Level
+from ...theory.bulk.level import Level
+from ...theory.bulk.pencil import Exact
 from .halfplane import differentiated, in_half_plane
 from .poles import continues, pole_correction
 

@@ -1,0 +1,323 @@
+"""Networks, whose first layer takes giant gradient steps, and the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..functions import Function, as_function
+from ..groups import merge
+from ..letters import Letters, as_letters
+from ..losses import as_loss
+from ..parameters import number, parameter
+from .base import Model
+from .description import Description
+from .target import as_target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray as xr
+
+    from .description import FunctionLike, Parameter
+    from .spiked import SpikedRF
+    from .target import Target
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Step(Description):
+    """One giant step of a `Network`, where the steps of a schedule differ.
+
+    Parameters
+    ----------
+    eta : number or grid
+        Learning rate; the step's size is `eta`·d.
+    alpha0 : number or grid
+        Fresh samples in the step, divided by d; `inf` is the population gradient.
+    loss : str
+        The loss whose gradient is followed: "square", "huber:1", "logistic", ...
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", steps=[gs.Step(eta=1, alpha0=1), gs.Step(eta=2, alpha0=0.5)])
+    >>> gs.predict(net, "sin", alpha=1, lam=0.1).gamma.values.round(3)  # alignment with the target after each step
+    array([0.678, 0.695])
+    """
+
+    eta: Parameter
+    alpha0: Parameter
+    loss: str = "square"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, eta: Parameter, alpha0: Parameter, loss: str = "square") -> None: ...
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "eta", parameter("eta", self.eta, low=0.0))
+        set_(self, "alpha0", parameter("alpha0", self.alpha0, low=0.0, infinite=True))
+        as_loss(self.loss)  # refuses what it does not know
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Network(Model):
+    """A two-layer network f(x) = a·σ(Wx)/√p whose first layer W takes one giant gradient step, or several.
+
+    It has p = `beta`·d neurons. At initialisation the rows of W have unit norm (or see `rows`) and the readout is a =
+    1/√p (or see `readout`). A step follows the gradient of the loss on n0 = `alpha0`·d samples with learning rate
+    `eta`·d; then a new readout is fitted on fresh data, which is where `predict` and `simulate` take over.
+
+    Parameters
+    ----------
+    activation : str, callable or Function
+        σ: a name, an expression in x, or a function of your own.
+    eta : number or grid
+        Learning rate, divided by d. 0 means no step: plain random features.
+    alpha0 : number or grid
+        Samples in a step, divided by d. 0 means no step; `inf` is the population gradient.
+    beta : number or grid
+        Width, divided by d.
+    readout : str or Letters
+        The initial readout: "uniform", "rademacher", "ternary", "gaussian", "uniform-interval", or `Letters`.
+    step_loss : str
+        The loss whose gradient the steps follow.
+    steps : int, sequence of int, or sequence of Step, optional
+        How many such steps, each on a fresh batch (1), with the readout as it was at the beginning; a list of numbers
+        opens a dimension. A list of `Step`s is a schedule, given in place of `eta` and `alpha0`.
+    rows : {"unit", "gaussian"} or float
+        Law of the initial rows: of unit norm, with independent Gaussian entries of variance 1/d, or with this
+        variance of the squared norm, times d.
+    reuse_batch : bool
+        Take every step on the same batch. For simulations alone: the theory is for fresh ones.
+    refit : number or grid, optional
+        Fit the readout again after each step but the last, on that step's batch, with this ridge penalty (as `lam`: on
+        the sum of ½(y - f)²). By default it stays as it was drawn. A fitted readout is longer than the initial one, by
+        a factor of order √d; the rates of the steps after it are divided by that factor, so that rows move by order
+        one all the same. For simulations alone.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> net.equivalent("sin").gamma  # the spike's alignment with the target
+    0.7936506444734059
+    >>> gs.predict(net, "sin", alpha=[0.5, 1, 2], lam=0.1).test_error.values.round(4)
+    array([0.1887, 0.1643, 0.1326])
+
+    Random features, one step and two:
+
+    >>> nets = gs.Network("tanh", eta=2, alpha0=1, steps=[0, 1, 2])
+    >>> gs.predict(nets, "sin", alpha=1.5, lam=0.1).test_error.values.round(4)
+    array([0.2656, 0.1864, 0.1198])
+    """
+
+    takes_steps = True
+    _questions = ("equivalent", "isotropy_gap")
+
+    activation: Function
+    eta: Parameter | None = None
+    alpha0: Parameter | None = None
+    beta: Parameter = 1.0
+    readout: Letters = "uniform"  # type: ignore[assignment]
+    step_loss: str = "square"
+    steps: Parameter | tuple[Step, ...] | None = None
+    rows: str | float = "unit"
+    reuse_batch: bool = False
+    refit: Parameter | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            activation: FunctionLike,
+            eta: Parameter | None = None,
+            alpha0: Parameter | None = None,
+            beta: Parameter = 1.0,
+            readout: str | Letters = "uniform",
+            step_loss: str = "square",
+            steps: Parameter | Sequence[Step] | None = None,
+            rows: str | float = "unit",
+            reuse_batch: bool = False,
+            refit: Parameter | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "activation", as_function(self.activation))
+        if isinstance(self.steps, (tuple, list)) and any(not _is_number(step) for step in self.steps):
+            set_(self, "steps", tuple(_as_step(step) for step in self.steps))
+            if self.eta is not None or self.alpha0 is not None:
+                raise ParameterError(
+                    "steps is a schedule: each Step has its own eta and alpha0, so leave those out"
+                )
+        else:
+            for name in ("eta", "alpha0"):
+                if getattr(self, name) is None:
+                    raise ParameterError(
+                        f"{name} is missing: give eta and alpha0, or a schedule, steps=[Step(eta, alpha0), ...]"
+                    )
+            set_(self, "eta", parameter("eta", self.eta, low=0.0))
+            set_(self, "alpha0", parameter("alpha0", self.alpha0, low=0.0, infinite=True))
+            if self.steps is not None:
+                set_(self, "steps", _whole("steps", parameter("steps", self.steps, low=0.0)))
+        set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
+        if self.refit is not None:
+            set_(self, "refit", parameter("refit", self.refit, low=0.0))
+        set_(self, "readout", as_letters(self.readout))
+        if not isinstance(self.rows, str):
+            set_(self, "rows", number("rows", self.rows, low=0.0))
+        elif self.rows not in ("unit", "gaussian"):
+            raise ParameterError(f"rows = {self.rows!r} is unknown; use 'unit', 'gaussian' or a variance")
+        if self.readout.c is not None:
+            raise ParameterError(
+                "Letters.c belongs to a SpikedRF; a Network's row norms follow from its step"
+            )
+
+    @property
+    def schedule(self) -> tuple[Step, ...] | None:
+        """The steps where each was given by itself."""
+        return self.steps if isinstance(self.steps, tuple) else None  # type: ignore[return-value]
+
+    @cached_property
+    def most_steps(self) -> int:
+        if self.steps is None or self.schedule is not None:
+            return 1 if self.steps is None else len(self.schedule or ())
+        return int(np.max(np.asarray(self.steps)))
+
+    @property
+    def spike_directions(self) -> int:
+        """From the second step on, each group with a letter of its own has a spike of its own."""
+        if self.most_steps < 2 or self.readout.law is not None:
+            return 1
+        groups = merge(self.readout, self.activation.parity == "odd").letters
+        return max(1, sum(value != 0.0 for value in groups.values))
+
+    @property
+    def norm_variance(self) -> float:
+        """d·Var |w|² of the initial rows."""
+        return {"unit": 0.0, "gaussian": 2.0}[self.rows] if isinstance(self.rows, str) else self.rows
+
+    def numbers(self) -> dict[str, Any]:
+        if self.schedule is not None:
+            own = {}
+            for t, step in enumerate(self.schedule, start=1):
+                own |= {f"eta_{t}": step.eta, f"alpha0_{t}": step.alpha0}
+        else:
+            own = {"eta": self.eta, "alpha0": self.alpha0}
+            own |= {} if self.steps is None else {"steps": self.steps}
+        own |= {} if self.refit is None else {"refit": self.refit}
+        return own | {"beta": self.beta}
+
+    @property
+    def shaping(self) -> tuple[str, ...]:
+        return (*self.numbers(), "noise")
+
+    def at(self, **numbers: float) -> Network:
+        if self.schedule is None:
+            return super().at(**numbers)
+        moved = super().at(**{name: value for name, value in numbers.items() if name in ("beta", "refit")})
+        steps = [
+            replace(
+                step, eta=numbers.get(f"eta_{t}", step.eta), alpha0=numbers.get(f"alpha0_{t}", step.alpha0)
+            )
+            for t, step in enumerate(self.schedule, start=1)
+        ]
+        moved.__dict__["steps"] = tuple(steps)
+        return moved
+
+    def moved(self, **numbers: Any) -> Network:
+        if self.schedule is None:
+            return super().moved(**numbers)
+        steps = [
+            Step(numbers.pop(f"eta_{t}", step.eta), numbers.pop(f"alpha0_{t}", step.alpha0), step.loss)
+            for t, step in enumerate(self.schedule, start=1)
+        ]
+        return replace(self, **numbers, steps=tuple(steps))
+
+    def stages(self, values: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray, str]]:
+        """(eta, alpha0, loss) of each step for `values` by the names of `numbers`; eta = 0 where none is taken."""
+        if self.schedule is not None:
+            count = range(1, len(self.schedule) + 1)
+            losses = [step.loss for step in self.schedule]
+            return [
+                (values[f"eta_{t}"], values[f"alpha0_{t}"], loss)
+                for t, loss in zip(count, losses, strict=True)
+            ]
+        eta, alpha0 = values["eta"], values["alpha0"]
+        if "steps" not in values:
+            return [(eta, alpha0, self.step_loss)]
+        steps = np.asarray(values["steps"])
+        return [
+            (np.where(steps > t, eta, 0.0), alpha0, self.step_loss)
+            for t in range(max(1, int(steps.max(initial=0))))
+        ]
+
+    def equivalent(self, target: Target | FunctionLike) -> SpikedRF:
+        """Result 1: the spiked random features model that the trained first layer resembles.
+
+        Parameters
+        ----------
+        target : Target, str or callable
+            What the step is taken on.
+
+        Returns
+        -------
+        SpikedRF
+            With the spike's strength r, its alignment gamma and the row norms c that the step leaves behind.
+
+        Examples
+        --------
+        >>> gs.Network("relu", eta=1, alpha0=np.inf).equivalent("sin").gamma
+        1.0
+        """
+        from ..theory.equivalent import equivalent
+
+        return equivalent(self, as_target(target))
+
+    def isotropy_gap(self, target: Target | FunctionLike, *, alpha: Parameter, lam: Parameter) -> xr.Dataset:
+        """By how much the paper's isotropic model of this network is off in test error, at these parameters.
+
+        Parameters
+        ----------
+        target : Target, str or callable
+            What is to be learned.
+        alpha, lam : number or grid
+            Samples for the readout divided by d, and ridge penalty.
+
+        Returns
+        -------
+        xarray.Dataset
+            `exact` and `isotropic` test errors, and `gap`, their difference over the exact one.
+
+        Examples
+        --------
+        >>> strong = gs.Network("tanh", eta=20, alpha0=0.1)
+        >>> float(strong.isotropy_gap("sin", alpha=1, lam=0.1).gap.round(2))
+        -0.1
+        """
+        from ..insight.gap import isotropy_gap
+
+        return isotropy_gap(self, target, alpha=alpha, lam=lam)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _as_step(given: Any) -> Step:
+    """The `Step` that an instance or its dictionary stands for."""
+    if isinstance(given, Step):
+        return given
+    if isinstance(given, dict):
+        return Step.from_dict({"kind": "Step"} | given)
+    raise ParameterError(f"steps has {given!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]")
+
+
+def _whole(name: str, values: Any) -> Any:
+    if np.any(np.asarray(values) != np.rint(np.asarray(values))):
+        raise ParameterError(f"{name} = {values!r} must be whole numbers")
+    return values

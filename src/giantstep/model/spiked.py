@@ -1,0 +1,195 @@
+"""Spiked random features: first layers that are given directly, with one spike or two."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..functions import Function, as_function
+from ..letters import Letters, as_letters
+from ..parameters import number, number_tuple, parameter
+from .base import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .description import FunctionLike, Parameter
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpikedRF(Model):
+    """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a trainable readout: what a step leaves behind.
+
+    Rows of W are uniform on the sphere of squared radius `c`, and |v|² = d. `Network.equivalent` gives the one that a
+    trained network resembles.
+
+    Parameters
+    ----------
+    activation : str, callable or Function
+        σ: a name, an expression in x, or a function of your own.
+    r : number or grid
+        Strength of the spike. With letters, neuron i has the strength r times its letter.
+    gamma : number or grid
+        Alignment v·θ/d of the spike with the target, from -1 to 1; of a target of several directions, with the first,
+        and with no other.
+    c : number or grid
+        Squared norm of the rows of W.
+    beta : number or grid
+        Width p, divided by d.
+    readout : str or Letters
+        The groups of neurons; see `Letters`.
+
+    Examples
+    --------
+    >>> srf = gs.SpikedRF("tanh", r=[0, 1, 2], gamma=0.9)
+    >>> gs.predict(srf, "sin", alpha=2, lam=0.1).test_error.values.round(4)
+    array([0.2376, 0.0725, 0.0714])
+    """
+
+    activation: Function
+    r: Parameter
+    gamma: Parameter
+    c: Parameter = 1.0
+    beta: Parameter = 1.0
+    readout: Letters = "uniform"  # type: ignore[assignment]
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            activation: FunctionLike,
+            r: Parameter,
+            gamma: Parameter,
+            c: Parameter = 1.0,
+            beta: Parameter = 1.0,
+            readout: str | Letters = "uniform",
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "activation", as_function(self.activation))
+        set_(self, "r", parameter("r", self.r))
+        set_(self, "gamma", parameter("gamma", self.gamma, low=-1.0, high=1.0))
+        set_(self, "c", parameter("c", self.c, low=0.0, strict=True))
+        set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
+        set_(self, "readout", as_letters(self.readout))
+
+    def numbers(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("r", "gamma", "c", "beta")}
+
+    @property
+    def shaping(self) -> tuple[str, ...]:
+        return ("r", "gamma", "c")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoSpikes(Model):
+    """Spiked random features with two spikes, F = W + (r1 u1 v1ᵀ + r2 u2 v2ᵀ)/√d, v1 and v2 orthogonal.
+
+    Parameters
+    ----------
+    activation : str, callable or Function
+        σ: a name, an expression in x, or a function of your own.
+    strengths : pair of float
+        (r1, r2).
+    alignments : pair of float
+        (v1·θ/d, v2·θ/d), of the spikes with the target; θ is the first direction of a target of several.
+    left : sequence of pairs of float
+        The pairs (u1, u2) that neurons may have.
+    weights : sequence of float
+        The share of the neurons that has each pair.
+    c, beta : float
+        Squared norm of the rows of W, and width divided by d.
+
+    Notes
+    -----
+    If all pairs are multiples of one pair there is only one spike, along a combination of v1 and v2. Such a model is
+    replaced by the `SpikedRF` that it equals, which `reduced()` shows.
+
+    Examples
+    --------
+    >>> two = gs.TwoSpikes("relu", strengths=(1, 2), alignments=(0.8, 0.5), left=[(1, 0), (0, 1)], weights=(0.5, 0.5))
+    >>> float(gs.predict(two, "sin", alpha=1, lam=0.1).test_error.round(4))
+    0.3943
+    """
+
+    group = "group"
+    _questions = ("reduced",)
+    spike_directions = 2  # type: ignore[assignment]
+
+    activation: Function
+    strengths: tuple[float, float]
+    alignments: tuple[float, float]
+    left: tuple[tuple[float, float], ...]
+    weights: tuple[float, ...]
+    c: float = 1.0
+    beta: float = 1.0
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            activation: FunctionLike,
+            strengths: Sequence[float],
+            alignments: Sequence[float],
+            left: Sequence[Sequence[float]],
+            weights: Sequence[float],
+            c: float = 1.0,
+            beta: float = 1.0,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "activation", as_function(self.activation))
+        for name in ("strengths", "alignments"):
+            set_(self, name, number_tuple(f"TwoSpikes.{name}", getattr(self, name)))
+        set_(self, "left", tuple(number_tuple("TwoSpikes.left", pair) for pair in self.left))
+        letters = Letters(tuple(range(len(self.left))), self.weights)  # checks the weights
+        set_(self, "weights", letters.weights)
+        set_(self, "c", number("c", self.c, low=0.0, strict=True))
+        set_(self, "beta", number("beta", self.beta, low=0.0, strict=True))
+        if {len(pair) for pair in (self.strengths, self.alignments, *self.left)} != {2}:
+            raise ParameterError(
+                "TwoSpikes has two spikes: give two strengths, two alignments, and pairs in left"
+            )
+        if math.hypot(*self.alignments) > 1.0:
+            raise ParameterError(
+                f"alignments = {self.alignments} are those of two orthogonal directions with the target: their"
+                " squares must sum to at most 1"
+            )
+
+    @property
+    def readout(self) -> Letters:  # type: ignore[override]
+        """The groups of neurons, numbered."""
+        return Letters(tuple(range(len(self.left))), self.weights)
+
+    def numbers(self) -> dict[str, Any]:
+        return {"c": self.c, "beta": self.beta}
+
+    @property
+    def shaping(self) -> tuple[str, ...]:
+        return ("c",)
+
+    def resolved(self) -> Model:
+        return self.reduced() or self
+
+    def reduced(self) -> SpikedRF | None:
+        """The one-spike model that this equals, or None if it has two spikes indeed.
+
+        Examples
+        --------
+        >>> gs.TwoSpikes("relu", (1, 2), (0.6, 0.0), left=[(1, 0), (2, 0)], weights=(0.5, 0.5)).reduced().gamma
+        0.6
+        """
+        pairs = np.asarray(self.left) * np.asarray(self.strengths)
+        values, vectors = np.linalg.eigh(pairs.T @ pairs)
+        if values[0] > 1e-24 * values[1]:
+            return None
+        direction = vectors[:, 1]
+        gamma = float(direction @ np.asarray(self.alignments))
+        readout = Letters(tuple(pairs @ direction), self.weights)
+        return SpikedRF(self.activation, r=1.0, gamma=gamma, c=self.c, beta=self.beta, readout=readout)

@@ -1,0 +1,126 @@
+"""What is to be learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..functions import Function, as_hyperplanes, target_function
+from ..parameters import number, parameter
+from .description import Description
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .description import FunctionLike, Parameter
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Target(Description):
+    """What is to be learned: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
+
+    A target of several directions is g(z1, z2, ...) + noise·ε with z_j = θ_j·x/√d, the directions θ_j being
+    orthonormal.
+
+    Parameters
+    ----------
+    function : str, callable or Function
+        σ*: a name, an expression in x, or a function of your own. "logistic" draws labels ±1 (see `scale`). "x1 +
+        x1*x2" has two directions; "committee", "parity" and "staircase" are known by name.
+    noise : number or grid
+        Standard deviation of the Gaussian noise on the labels, in the step and in the readout.
+    flips : float
+        For labels ±1, the probability of a wrong sign. With it, the labels are the signs of the function.
+    latent_noise : float
+        For labels ±1, the standard deviation of the noise that is added before the sign is taken (with several
+        directions, to the function's value).
+    scale : float, optional
+        Of "logistic": labels are +1 with probability sigmoid(`scale`·z); errors are measured against sign(z).
+    directions : int
+        How many arguments a callable has.
+    kinks : sequence of pairs
+        Of a callable of several directions: the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> gs.predict(net, gs.Target("sin", noise=[0, 0.5]), alpha=1, lam=0.1).test_error.values.round(4)
+    array([0.1643, 0.3086])
+    >>> labels = gs.Target("sign", flips=0.1)
+    >>> float(gs.predict(net, labels, alpha=1, lam=0.1, loss="logistic").test_error_01.round(3))
+    0.256
+    """
+
+    _questions = ("binary",)
+
+    function: Function
+    noise: Parameter = 0.0
+    flips: float = 0.0
+    latent_noise: float = 0.0
+    scale: float | None = None
+    directions: int = 1
+    kinks: tuple[Any, ...] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            function: FunctionLike,
+            noise: Parameter = 0.0,
+            flips: float = 0.0,
+            latent_noise: float = 0.0,
+            scale: float | None = None,
+            directions: int = 1,
+            kinks: Sequence[tuple[Sequence[float], float]] = (),
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        if self.function == "logistic":
+            set_(self, "scale", 1.0 if self.scale is None else self.scale)
+            set_(self, "function", "sign")
+        set_(self, "kinks", as_hyperplanes(self.kinks))
+        set_(self, "function", target_function(self.function, self.directions, self.kinks))
+        set_(self, "directions", self.function.directions)
+        set_(self, "noise", parameter("noise", self.noise, low=0.0))
+        set_(self, "flips", number("flips", self.flips, low=0.0, high=0.5))
+        set_(self, "latent_noise", number("latent_noise", self.latent_noise, low=0.0))
+        if self.scale is not None:
+            set_(self, "scale", number("scale", self.scale, low=0.0, strict=True))
+        if self.random_signs and np.any(np.asarray(self.noise) > 0):
+            raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")
+
+    @property
+    def binary(self) -> bool:
+        """Whether labels are ±1: signs with randomness of their own, or a function of these two values."""
+        return self.random_signs or (not np.any(np.asarray(self.noise)) and _is_sign(self.function))
+
+    def at(self, noise: float) -> Target:
+        """The same target with another noise, which is known to be allowed."""
+        moved = object.__new__(Target)
+        moved.__dict__.update(self.__dict__, noise=float(noise))
+        return moved
+
+    @property
+    def random_signs(self) -> bool:
+        """Whether labels are ±1 with randomness of their own."""
+        return self.flips > 0 or self.latent_noise > 0 or self.scale is not None
+
+
+def as_target(target: Target | FunctionLike) -> Target:
+    """The `Target` that a string, a callable or an instance stands for."""
+    return target if isinstance(target, Target) else Target(target)
+
+
+@lru_cache(maxsize=256)
+def _is_sign(function: Function) -> bool:
+    """Whether a function has the values ±1 alone."""
+    if function.directions == 1:
+        grid = np.linspace(-9.0, 9.0, 2048)[None]  # even: 0, where a sign may be 0, is left out
+    else:
+        grid = np.random.default_rng(0).normal(size=(function.directions, 4096)) * 3.0
+    return bool(np.all(np.abs(np.asarray(function(*grid))) == 1.0))

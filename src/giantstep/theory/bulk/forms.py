@@ -1,0 +1,103 @@
+"""Quadratic forms of the exact bulk in the vectors that its own batches have made: spikes, row norms, signals.
+
+A batch's vectors are not independent of its samples, so the pencil's averaged inverse alone does not give them. Each
+batch is averaged with its vectors, the last one first; what is left is a form in the directions that it knew already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..symmetric import solve_or_nan
+
+if TYPE_CHECKING:
+    from ..modes import Modes
+    from .level import Level
+    from .pencil import Exact
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The modes as vectors of the pencil, m of them: along θ̂_j, and along each level's functions."""
+
+    target: np.ndarray  # [U, k, R, m]
+    functions: tuple[np.ndarray, ...]  # per level [U, F, R, m]
+    constant: np.ndarray  # G0, [U, m, m]: what no sample touches
+    modes: Modes
+    shown: int  # of the m, those that answer; the others (norms after earlier steps) are eliminated
+
+
+def eliminated(bulk: Exact, X: np.ndarray, moments: list[tuple[np.ndarray, ...]]) -> np.ndarray:
+    """Ĝ = G0 - ΦᵀS⁻¹Φ on the modes that are shown, [U, A, modes, K, modes, K]."""
+    columns, K = bulk.columns, len(bulk.weights)
+    start = columns.target[:, None], [functions[:, None] for functions in columns.functions]
+    G = columns.constant[:, None] - _form(bulk, X, moments, *start)
+    shown = columns.shown
+    if shown < G.shape[-1]:
+        seen = G[..., :shown, shown:]
+        G = G[..., :shown, :shown] - seen @ np.linalg.solve(G[..., shown:, shown:], np.swapaxes(seen, -1, -2))
+    return G.reshape(*G.shape[:2], -1, K, bulk.modes.count, K)
+
+
+def _form(
+    bulk: Exact, X: np.ndarray, moments: list[tuple[np.ndarray, ...]], q: np.ndarray, C: list[np.ndarray]
+) -> np.ndarray:
+    """Φᵀ𝒮⁻¹Φ with later batches averaged, for vectors Σ_j q_j ⊗ θ̂_j + Σ_τ Σ_f C_τf ⊗ v_f: [U, A, m, m].
+
+    The last batch is averaged too: what its own samples contribute directly, and what is left of its vectors
+    along the directions that it knew. Those directions' own share of the batch is put right afterwards.
+    """
+    if not C:
+        return (np.swapaxes(q, -1, -2) @ (X[:, :, None] @ q)).sum(axis=2)
+    t = len(C) - 1
+    level, rows = bulk.levels[t], bulk.rows[t]
+    both, along, excess = moments[t]
+    U, A = X.shape[:2]
+    F, R, m = C[t].shape[2:]
+    Q, count, share = level.rank, level.directions, level.scale
+    ff, xf = level.plain
+    c = np.broadcast_to(C[t], (U, A, F, R, m))
+    Xc = X[:, :, None] @ c
+    part = Xc[:, :, :, rows].reshape(U, A, F * Q, m)
+    mixed = (ff[:, None] @ Xc.reshape(U, A, F, R * m)).reshape(U, A, F * R, m)
+    direct = share * (np.swapaxes(c.reshape(U, A, F * R, m), -1, -2) @ mixed)
+    direct = direct - share * share * (np.swapaxes(part, -1, -2) @ (both @ part))
+    kept = np.empty(
+        (U, A, count, R, m + count * Q), X.dtype
+    )  # along each known direction; then those themselves
+    kept[..., :m] = (xf[:, None] @ c.reshape(U, A, F, R * m)).reshape(U, A, count, R, m)
+    kept[:, :, :, rows, :m] -= share[..., None] * (along @ part[:, :, None])
+    kept[..., m:] = _unit_columns(count, R, rows)
+    below = _form(bulk, X, moments, *_lowered(bulk, level, kept, q, C[:-1]))
+    inner, across, known = below[..., :m, :m], below[..., :m, m:], below[..., m:, m:]
+    right = excess @ np.swapaxes(across, -1, -2)
+    return direct + inner - across @ solve_or_nan(np.eye(count * Q) + excess @ known, right)
+
+
+def _lowered(
+    bulk: Exact, level: Level, kept: np.ndarray, q: np.ndarray, C: list[np.ndarray]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Vectors Σ_i kept_i ⊗ x̂_i added to what `q` and `C` hold of them, written in θ̂ and earlier batches."""
+    U, A, count, R, m = kept.shape
+    flat = kept.reshape(U, A, count, R * m)
+
+    def added(matrix: np.ndarray, old: np.ndarray) -> np.ndarray:
+        """Old columns first; the new ones of `kept` have nothing there yet."""
+        new = (np.swapaxes(matrix, -1, -2)[:, None] @ flat).reshape(U, A, -1, R, m)
+        new[..., : old.shape[-1]] += old
+        return new
+
+    earlier = bulk.levels[: len(C)]
+    spikes = [level.to_spikes @ one.spike for one in earlier]
+    return added(level.to_target, q), [added(part, old) for part, old in zip(spikes, C, strict=True)]
+
+
+def _unit_columns(count: int, R: int, rows: slice) -> np.ndarray:
+    """ε_i ⊗ x̂_l for each row i of a batch and each direction l that it knew: [count, R, count·Q]."""
+    Q = rows.stop - rows.start
+    unit = np.zeros((count, R, count, Q))
+    unit[:, rows] = np.eye(count)[:, None, :, None] * np.eye(Q)[None, :, None, :]
+    return unit.reshape(count, R, -1)
