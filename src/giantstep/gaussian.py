@@ -29,6 +29,7 @@ REACH = 9.0  # the normal density is 1e-18 there: enough for functions that do n
 _LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 STRIDES = (1, 2, 4)
+_EVEN_REACH = 3.4  # in the variable of `even_pieces`: weights are 1e-18 of the largest there
 _AT_ZERO = 1e-200  # stands for 0, where Owen's T function has an angle to it
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
 UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points was enough
@@ -139,6 +140,21 @@ def piecewise_rule(
     z = middle + half * x
     scaled = half * _density(z)
     return z, tuple(scaled[..., nested(stride)] * w for stride, w in zip(STRIDES, reference, strict=True))
+
+
+def even_pieces(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Another composite rule for E over N(0, 1), cut at `cuts` [k]: nodes [k + 1, n-1], and weights.
+
+    On each piece the trapezoidal rule in t, z = middle + half·tanh(π/2 sinh t): about half as accurate, node by node,
+    as `piecewise_rule`, but evenly spaced in a variable in which weights are analytic and die out at both ends.
+    """
+    edges = np.clip(np.concatenate([[-reach], np.sort(cuts), [reach]]), -reach, reach)
+    half, middle = 0.5 * np.diff(edges)[:, None], 0.5 * (edges[1:] + edges[:-1])[:, None]
+    t = _EVEN_REACH * (2.0 * np.arange(1, n) / n - 1.0)
+    u = 0.5 * np.pi * np.sinh(t)
+    z = middle + half * np.tanh(u)
+    weights = half * (np.pi * _EVEN_REACH / n) * np.cosh(t) / np.cosh(u) ** 2 * _density(z)
+    return z, tuple(stride * weights[:, nested(stride)] for stride in STRIDES)
 
 
 def sample(

@@ -79,7 +79,12 @@ def test_a_pool_of_workers_is_an_executor(tmp_path, whole):
 
 def test_a_dask_client_is_an_executor(tmp_path, whole):
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    options = {
+        "n_workers": 1,
+        "threads_per_worker": 1,
+        "processes": False,
+        "dashboard_address": "127.0.0.1:0",
+    }
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         run_sweep(SWEEP, tmp_path / "s.sqlite", executor=client)
         assert client.submit(abs, -1).result() == 1

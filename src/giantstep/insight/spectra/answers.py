@@ -7,6 +7,7 @@ blocks a_t scaled by τ^½ and b_t by τ^-½, as τ = βV2 itself, Im Y_t is a p
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ...theory.bulk.level import Level
 from ...theory.bulk.pencil import Exact
 from .halfplane import differentiated, in_half_plane
-from .poles import continues, pole_correction
+from .poles import Crossings, continues
 
 _FLOOR = 1e-3  # of a weight's natural size, under which an answer is measured against that
 _ATOMS = 8  # nodes of a law that is discrete itself, as that of labels ±1
@@ -87,7 +88,7 @@ class Answers:
             Z = level.answer(x)
             mean, by_x = level.average(Z), -level.pairs(Z)[0]
             if self._smooth[t]:
-                added, more = self._corrected(t, x, Z)
+                added, more = self._corrected(t, x)
                 mean, by_x = mean + added, by_x + more
             values.append(mean)
             moved = changes[:, :, rows, rows]
@@ -95,38 +96,31 @@ class Answers:
             slopes.append(along.reshape(1, *moved.shape))
         return self.packed(values), np.swapaxes(self.packed(slopes), -1, -2)
 
-    def _corrected(self, t: int, x: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What poles near the real axis add to E[Z_t] [1, A, Q, Q] and to its derivative on row-major vec."""
-        level, Q = self.bulk.levels[t], self.bulk.levels[t].rank
-        added = self._poles(t, x, Z)
-        slopes = np.zeros((len(added), Q * Q, Q * Q), complex)
-        touched = np.flatnonzero(added.any(axis=1))
-        if len(touched):
-            i, j = np.triu_indices(Q)
+    def _corrected(self, t: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What poles near the real axis add to E[Z_t] [1, A, Q, Q] and to its derivative on row-major vec [A, Q², Q²]:
+        Z is a matrix of polynomials over det(1 + D_t X_tt/α_t)."""
+        level, (A, Q) = self.bulk.levels[t], x.shape[1:3]
+        poles = Crossings.of(level.determinant(x)[0], self._log_weights[t])
+        m = len(poles.point)
+        if not m:
+            return np.zeros((1, A, Q, Q), complex), np.zeros((A, Q * Q, Q * Q), complex)
+        near = replace(
+            level, D=np.moveaxis(level.D[0][:, :, poles.nodes], 2, 0), share=np.repeat(level.share, m)
+        )
+        i, j = np.triu_indices(Q)
 
-            def again(entries: np.ndarray) -> np.ndarray:
-                full = np.empty((1, len(entries), Q, Q), complex)
-                full[0][:, i, j] = full[0][:, j, i] = entries
-                return self._poles(t, full, level.answer(full))
+        def errors(entries: np.ndarray) -> np.ndarray:
+            full = np.empty((m, 1, Q, Q), complex)
+            full[:, 0, i, j] = full[:, 0, j, i] = entries
+            det = near.determinant(full)[:, 0]
+            return poles.errors(det, near.answer(full).reshape(m, Q * Q, -1) * det[:, None])
 
-            found = differentiated(again, x[0][touched][:, i, j]).slopes
-            for at, (row, col) in enumerate(
-                zip(i, j, strict=True)
-            ):  # an entry and its mirror image move together
-                slopes[touched, :, row * Q + col] += 0.5 * found[..., at]
-                slopes[touched, :, col * Q + row] += 0.5 * found[..., at]
-        return added.reshape(1, -1, Q, Q), slopes
-
-    def _poles(self, t: int, x: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """The correction of E[Z_t], [A, Q²]: Z is a matrix of polynomials over det(1 + D_t X_tt/α_t)."""
-        det = self.bulk.levels[t].determinant(x)[0]
-        flat = Z[0].reshape(len(det), -1, det.shape[1])
-
-        def numerators(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-            at = points[:, None], nodes
-            return np.moveaxis(flat[points[:, None], :, nodes], -1, 1) * det[at][:, None]
-
-        return pole_correction(det, numerators, flat.shape[1], self._log_weights[t])
+        found = differentiated(errors, x[0][poles.point][:, i, j])
+        slopes = np.zeros((m, Q * Q, Q * Q), complex)
+        # an entry and its mirror image move together
+        slopes[:, :, i * Q + j] += 0.5 * found.slopes
+        slopes[:, :, j * Q + i] += 0.5 * found.slopes
+        return poles.summed(found.value, A).reshape(1, A, Q, Q), poles.summed(slopes, A)
 
     def sizes(self, y: np.ndarray) -> np.ndarray:
         """What entries are measured against."""

@@ -2,7 +2,7 @@
 
 They are those of the fit's responses (V1, V2) with λ → z = -x - iη; the density is Im V2 / π. Near the real
 axis averages over κ of 1/D, D = 1 + μ1²V1 + μ2²V2, have poles close to the real κ axis wherever samples of
-that κ have their eigenvalues near x: `pole_correction` keeps them right.
+that κ have their eigenvalues near x: `poles` keeps them right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...theory.equations.averages import symmetric
 from ...theory.features import Features, Table
 from ...theory.labels import OneDirection
 from .halfplane import Image, differentiated
-from .poles import pole_correction
+from .poles import Crossings
 from .resolvent import ResolventBulk
 
 if TYPE_CHECKING:
@@ -51,18 +51,18 @@ class FeatureBulk(ResolventBulk):
         """V̂ = (α/β) E[φ/D], packed [A, P], and its derivative by V, -(α/β) E[φφᵀ/D²]; what poles near the axis add to
         that comes by differences."""
 
-        def phi(_: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-            return np.moveaxis(self.phi[:, nodes], 0, 1)
-
-        def correction(V: np.ndarray) -> np.ndarray:
-            return pole_correction(self.D(V), phi, len(self.phi), self._log_w)
-
-        gain, added = 1.0 / self.D(V), correction(V)
-        hats = gain @ self._weighted + added
+        D = self.D(V)
+        gain, poles = 1.0 / D, Crossings.of(D, self._log_w)
+        hats = gain @ self._weighted
         slopes = -symmetric((gain * gain) @ self._pairs, self.pack.size) * self.pack.counts
-        touched = np.flatnonzero(added.any(axis=1))
-        if len(touched):
-            slopes[touched] += differentiated(correction, V[touched]).slopes
+        if len(poles.point):
+            phi, in_D = (np.moveaxis(values[:, poles.nodes], 0, 1) for values in (self.phi, self._in_D))
+            added = differentiated(
+                lambda V: poles.errors(1.0 + (V[:, None] @ in_D)[:, 0], phi), V[poles.point]
+            )
+            hats, slopes = (
+                known + poles.summed(more, len(V)) for known, more in zip((hats, slopes), added, strict=True)
+            )
         ratio = self.alpha / self.beta
         return Image(ratio * hats, ratio * slopes)
 

@@ -63,8 +63,11 @@ class Follower:
         self._heights = scale * _SHRINK ** np.arange(-3.0, 17.0)
         z = -1j * self._heights
         V, residual = self.settle(equations.start * z[:, None] ** equations.powers, z)
-        for i in np.flatnonzero(~(residual <= _STALLED)):  # from the next one above, which is solved
+        for i in np.flatnonzero(~(residual <= _STALLED)):
+            if i == 0:  # far above anything; rounding errors may be all that there is
+                continue
             at = slice(i, i + 1)
+            # from the next one above, which is solved
             V[at], _ = self.settle(V[i - 1 : i] * _SHRINK**equations.powers, z[at])
         self._chain = V
         self._known = np.empty(0), np.empty((0, V.shape[1]), complex)  # x in order, and V near the axis there

@@ -9,11 +9,9 @@ polynomial through their neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-
-Near = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _STENCIL = np.arange(-3, 5)  # nodes around the cell in which Re D changes sign
 _CONTINUE = np.linalg.inv(np.vander(_STENCIL.astype(float), increasing=True)).T  # values to coefficients
@@ -25,47 +23,61 @@ _FELT, _ROUGH = (
 )  # ln w of nodes that count, and a sixth difference of ln w that is none of a smooth function
 
 
-def pole_correction(D: np.ndarray, phi: Near, count: int, log_weights: np.ndarray) -> np.ndarray:
-    """What to add to Σ_j w_j φ_j/D_j: [A, P] for D [A, N] and ln w [N]; phi(points, nodes) has the P = `count` values
-    of φ [m, P, 8] at some nodes [m, 8] of m points.
+class Crossings(NamedTuple):
+    """The m places where some D comes so close to zero between two nodes that averages over them go wrong."""
 
-    Weights are continued by their logarithm, which for a Gaussian is a polynomial itself.
-    """
-    total = np.zeros((len(D), count), complex)
-    real, imaginary = np.real(D), np.imag(D)
-    rise = np.abs(np.diff(real, axis=1))
-    crossing = (real[:, :-1] * real[:, 1:] <= 0.0) & (np.abs(imaginary[:, :-1]) < _DISTANT * rise)
-    point, cell = np.nonzero(crossing)
-    inner = (cell >= 3) & (cell < D.shape[1] - 4)
-    point, cell = point[inner], cell[inner]
-    if not len(point):
+    point: np.ndarray  # to which of the A averages each belongs, [m]
+    nodes: np.ndarray  # the eight around it, [m, 8]
+    log_weights: np.ndarray  # theirs, [m, 8]
+
+    @staticmethod
+    def of(D: np.ndarray, log_weights: np.ndarray) -> Crossings:
+        """For D [A, N] and ln w [N]."""
+        real, imaginary = np.real(D), np.imag(D)
+        rise = np.abs(np.diff(real, axis=1))
+        crossing = (real[:, :-1] * real[:, 1:] <= 0.0) & (np.abs(imaginary[:, :-1]) < _DISTANT * rise)
+        point, cell = np.nonzero(crossing)
+        inner = (cell >= 3) & (cell < D.shape[1] - 4) & (log_weights[cell] > _FELT)
+        nodes = cell[inner, None] + _STENCIL
+        return Crossings(point[inner], nodes, log_weights[nodes])
+
+    def errors(self, D: np.ndarray, phi: np.ndarray) -> np.ndarray:
+        """What each adds to Σ_j w_j φ_j/D_j, [m, P], for D [m, 8] and φ [m, P, 8] on its nodes.
+
+        Weights are continued by their logarithm, which for a Gaussian is a polynomial itself.
+        """
+        in_D, first = D @ _CONTINUE, -_STENCIL[0]
+        s = D[:, first] / (D[:, first] - D[:, first + 1])
+        for _ in range(_NEWTON_STEPS):
+            value, slope = _polynomial(in_D, s)
+            s = np.where(np.abs(s) < 2.0 * _DISTANT, s - value / slope, s)
+        _, slope = _polynomial(in_D, s)
+        usable = (np.abs(np.imag(s)) < _DISTANT) & (np.real(s) > -1.5) & (np.real(s) < 2.5)
+        s = np.where(usable, s, 0.5j)
+        side = np.where(np.imag(s) >= 0, 1.0, -1.0)
+        q = np.exp(2j * np.pi * side * s)
+        weight = np.exp(_polynomial(self.log_weights @ _CONTINUE, s)[0])
+        error = np.where(usable, 2j * np.pi * side * q / (q - 1.0) * weight / slope, 0.0)
+        return error[:, None] * _polynomial(phi @ _CONTINUE, s[:, None])[0]
+
+    def summed(self, errors: np.ndarray, count: int) -> np.ndarray:
+        """Errors [m, ...] of the same average together, [A = count, ...]."""
+        total = np.zeros((count, *errors.shape[1:]), complex)
+        np.add.at(total, self.point, errors)
         return total
-    nodes = cell[:, None] + _STENCIL
-    in_D = D[point[:, None], nodes] @ _CONTINUE
-    s = D[point, cell] / (D[point, cell] - D[point, cell + 1])
-    for _ in range(_NEWTON_STEPS):
-        value, slope = _polynomial(in_D, s)
-        s = np.where(np.abs(s) < 2.0 * _DISTANT, s - value / slope, s)
-    _, slope = _polynomial(in_D, s)
-    usable = (np.abs(np.imag(s)) < _DISTANT) & (np.real(s) > -1.5) & (np.real(s) < 2.5)
-    s = np.where(usable, s, 0.5j)
-    side = np.where(np.imag(s) >= 0, 1.0, -1.0)
-    q = np.exp(2j * np.pi * side * s)
-    weight = np.exp(_polynomial(log_weights[nodes] @ _CONTINUE, s)[0])
-    error = np.where(usable, 2j * np.pi * side * q / (q - 1.0) * weight / slope, 0.0)
-    at_pole, _ = _polynomial(phi(point, nodes) @ _CONTINUE, s[:, None])
-    np.add.at(total, point, error[:, None] * at_pole)
-    return total
 
 
 def continues(log_weights: np.ndarray) -> bool:
     """Whether a rule's weights are a smooth function of the node's number, so that sums over it can be corrected.
 
-    Those of an evenly spaced rule are, in whatever variable; those of pieces, or of labels ±1, are not. A first node
-    that stands for itself alone among mirror images does not count.
+    Those of an evenly spaced rule are, in whatever variable, and so are those of several that end softly, one after
+    the other; those of labels ±1 are not. A first node that stands for itself alone among mirror images does not count.
     """
-    inner = log_weights[1:][log_weights[1:] > _FELT]
-    return len(inner) > 4 * len(_STENCIL) and bool(np.abs(np.diff(inner, n=6)).max() < _ROUGH)
+    felt = np.flatnonzero(log_weights[1:] > _FELT)
+    runs = [log_weights[1:][run] for run in np.split(felt, np.flatnonzero(np.diff(felt) > 1) + 1)]
+    return all(
+        len(run) > 4 * len(_STENCIL) and np.abs(np.diff(run, n=6)).max() < _ROUGH for run in runs
+    ) and bool(len(felt))
 
 
 def _polynomial(coefficients: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...functions import Function
-from ...gaussian import STRIDES, line_rule, nested, piecewise_rule, tail_reach
+from ...gaussian import STRIDES, even_pieces, line_rule, nested, piecewise_rule, tail_reach
 from ..column import Column
 from ..layer import Frame
 from ..rule import Rule
@@ -110,7 +110,8 @@ def _real_labels(target: Function, noise: float, points: int) -> list[Labelled]:
     """y = σ*(z) + noise·ε."""
     reach = tail_reach(target, 1.0)
     if target.breakpoints:
-        z, weights = piecewise_rule(np.asarray(target.breakpoints), points // 2, reach)
+        # evenly spaced in a variable of their own, so that spectra can put poles near the real axis right
+        z, weights = even_pieces(np.asarray(target.breakpoints), points, reach)
     else:
         line, weights = line_rule(points, reach)
         z, weights = line[None], tuple(w[None] for w in weights)
