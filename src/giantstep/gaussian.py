@@ -105,7 +105,7 @@ def line_rule(n: int, reach: float = REACH) -> tuple[np.ndarray, tuple[np.ndarra
     """Trapezoidal rule for E over N(0, 1): n-1 nodes on (-reach, reach), and weights for each stride."""
     z = reach * (2.0 * np.arange(1, n) / n - 1.0)
     step = 2.0 * reach / n
-    return z, tuple(stride * step * _density(z[nested(stride)]) for stride in STRIDES)
+    return z, tuple(stride * step * density(z[nested(stride)]) for stride in STRIDES)
 
 
 @lru_cache(maxsize=64)
@@ -138,23 +138,28 @@ def piecewise_rule(
     middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
     x, reference = fejer_rule(n)
     z = middle + half * x
-    scaled = half * _density(z)
+    scaled = half * density(z)
     return z, tuple(scaled[..., nested(stride)] * w for stride, w in zip(STRIDES, reference, strict=True))
 
 
-def even_pieces(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """Another composite rule for E over N(0, 1), cut at `cuts` [k]: nodes [k + 1, n-1], and weights.
+def even_pieces(
+    low: float, high: float, cuts: np.ndarray, n: int
+) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """A rule for integrals from `low` to `high`, cut at `cuts` [..., k]: nodes [..., k + 1, n-1], and weights.
 
     On each piece the trapezoidal rule in t, z = middle + half·tanh(π/2 sinh t): about half as accurate, node by node,
-    as `piecewise_rule`, but evenly spaced in a variable in which weights are analytic and die out at both ends.
+    as `piecewise_rule`, but evenly spaced in a variable in which weights are analytic and die out at both ends, so that
+    roots and poles there do no harm.
     """
-    edges = np.clip(np.concatenate([[-reach], np.sort(cuts), [reach]]), -reach, reach)
-    half, middle = 0.5 * np.diff(edges)[:, None], 0.5 * (edges[1:] + edges[:-1])[:, None]
+    ends = (np.full((*cuts.shape[:-1], 1), end) for end in (low, high))
+    edges = np.sort(np.concatenate([np.clip(cuts, low, high), *ends], axis=-1), axis=-1)
+    half = 0.5 * np.diff(edges, axis=-1)[..., None]
+    middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
     t = _EVEN_REACH * (2.0 * np.arange(1, n) / n - 1.0)
     u = 0.5 * np.pi * np.sinh(t)
     z = middle + half * np.tanh(u)
-    weights = half * (np.pi * _EVEN_REACH / n) * np.cosh(t) / np.cosh(u) ** 2 * _density(z)
-    return z, tuple(stride * weights[:, nested(stride)] for stride in STRIDES)
+    weights = half * (np.pi * _EVEN_REACH / n) * np.cosh(t) / np.cosh(u) ** 2
+    return z, tuple(stride * weights[..., nested(stride)] for stride in STRIDES)
 
 
 def sample(
@@ -238,7 +243,7 @@ def _graded(
     t = np.sin(0.5 * np.pi * np.arange(1, n) / n) ** 2
     h = width * t**s
     z = edge + side * h
-    scaled = 0.5 * width * s * t ** (s - 1.0) * _density(z)
+    scaled = 0.5 * width * s * t ** (s - 1.0) * density(z)
     distance = scale[..., None, None, None] * h
     near = np.where(p < 0.0, np.where(place == 0.0, _NEAR[1], _NEAR[0] * np.abs(place)), 0.0)
     values = np.asarray(f(place + side * np.maximum(distance, near)))
@@ -329,7 +334,7 @@ def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> b
     with np.errstate(over="ignore", invalid="ignore"):
         inside = np.abs(np.asarray(g(z))) @ weights[0]
         ends = np.abs(np.asarray(g(np.array([-reach, reach]))))
-        return bool(np.all(ends.max(axis=-1) * _density(reach) <= _TAIL * inside + 1e-300))
+        return bool(np.all(ends.max(axis=-1) * density(reach) <= _TAIL * inside + 1e-300))
 
 
 def ndtr(x: np.ndarray) -> np.ndarray:
@@ -362,7 +367,7 @@ def tail_reach(f: Function, scale: float, shift: float = 0.0) -> float:
             ends = np.asarray(f(np.array([shift - scale * reach, shift + scale * reach]))) ** 2
             z, weights = line_rule(256, reach)
             total = np.asarray(f(shift + scale * z)) ** 2 @ weights[0]
-            if np.all(ends * _density(reach) <= _TAIL * total) and np.isfinite(total):
+            if np.all(ends * density(reach) <= _TAIL * total) and np.isfinite(total):
                 return reach
     with np.errstate(all="ignore"):
         near = np.asarray(f(shift + scale * line_rule(256, _LONGER_REACHES[0])[0]))
@@ -408,5 +413,5 @@ def round_up(value: float) -> float:
     return 0.0 if value == 0.0 else 2.0 ** (math.ceil(4.0 * math.log2(value)) / 4.0)
 
 
-def _density(z: np.ndarray | float) -> np.ndarray:
+def density(z: np.ndarray | float) -> np.ndarray:
     return np.exp(-0.5 * np.square(z)) / np.sqrt(2.0 * np.pi)

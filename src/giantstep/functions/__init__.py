@@ -3,5 +3,15 @@
 from .catalogue import as_function, catalogue
 from .function import Function
 from .joint import Joint, as_hyperplanes, target_function
+from .levels import crossings, turning_values
 
-__all__ = ["Function", "Joint", "as_function", "as_hyperplanes", "catalogue", "target_function"]
+__all__ = [
+    "Function",
+    "Joint",
+    "as_function",
+    "as_hyperplanes",
+    "catalogue",
+    "crossings",
+    "target_function",
+    "turning_values",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,6 +119,12 @@ class Loss:
             step = 64.0 * np.spacing(1.0 + np.abs(z))
             found += [z + V * self._derivative(y, z + side * step) for side in (-1.0, 1.0)]
         return stacked(found, np.broadcast_shapes(y.shape, V.shape))
+
+    @cached_property
+    def bends(self) -> tuple[float, ...]:
+        """Residuals y - f at which the derivative bends or jumps; none of a loss of y·f, whose labels are two atoms."""
+        at_rest = self.breaks(0.0, np.zeros(())) if self.residual else np.empty(0)
+        return tuple(sorted({-float(z) for z in at_rest.reshape(-1)}))
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
         """A slope that a solver may lean on where the true one vanishes (a field of variance q)."""

@@ -9,9 +9,12 @@ import numpy as np
 from ..errors import ParameterError
 from .backend import INDEFINITE, Backend
 
+_NARROWEST = 256  # columns of a panel that still are a product worth its name
+_PANELS = 8  # of a lower triangle, whose products then are 9/16 of those of the whole
+
 
 class TorchBackend(Backend):
-    """torch, on the CPU or on a GPU. Symmetric matrices are kept whole: torch has no symmetric update."""
+    """torch, on the CPU or on a GPU. It has no symmetric update: one is made of products, panel by panel."""
 
     many_lams = 48
     """One eigendecomposition costs as much as 48 (float32) to 52 (float64) Cholesky solves on an H200 at n = 10,000;
@@ -41,6 +44,16 @@ class TorchBackend(Backend):
 
     def add_product(self, total: Any, a: Any, b: Any) -> Any:
         return total.addmm_(a, b)
+
+    def add_gram(self, total: Any, rows: Any) -> Any:
+        step = max(_NARROWEST, -(-rows.shape[1] // _PANELS))
+        for start in range(0, rows.shape[1], step):
+            columns = slice(start, start + step)
+            total[start:, columns].addmm_(rows[:, start:].T, rows[:, columns])
+        return total
+
+    def symmetric_product(self, matrix: Any, columns: Any) -> Any:
+        return matrix.tril() @ columns + matrix.tril(-1).T @ columns
 
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
         shifted = matrix.clone()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..gaussian import STRIDES, line_rule, nested, piecewise_rule
+from ..gaussian import STRIDES, density, even_pieces, line_rule, nested, piecewise_rule
 
 _FEWEST = (
     48  # intervals along a direction that features hardly depend on: the Gaussian itself on a quarter of them
@@ -22,7 +22,10 @@ FINEST = {1: 2048, 2: 128, 3: 48, 4: 24}
 
 
 class Rule:
-    """`points` intervals in each half (or piece) of the first direction; `across` intervals of each of the others."""
+    """`points` intervals in each half (or piece) of the first direction; `across` intervals of each of the others.
+
+    `soft`: what is averaged may have roots where it is cut.
+    """
 
     def __init__(
         self,
@@ -31,9 +34,15 @@ class Rule:
         cuts: np.ndarray | None = None,
         across: Sequence[int] = (),
         beyond: float = 9.0,
+        soft: bool = False,
     ):
         self.reach, self.cut = reach, cuts is not None
-        if cuts is not None:
+        if cuts is not None and soft:
+            self.first, weights = even_pieces(-reach, reach, cuts, points)
+            self._weights = tuple(
+                w * density(self.first[..., nested(s)]) for s, w in zip(STRIDES, weights, strict=True)
+            )
+        elif cuts is not None:
             self.first, self._weights = piecewise_rule(cuts, points, reach)
         else:
             line, weights = line_rule(2 * points, reach)
@@ -57,6 +66,14 @@ class Rule:
     def size(self, stride: int) -> int:
         """The number of nodes."""
         return self.line(stride)[0].shape[-1] * self.others(stride)
+
+    def nested(self, values: np.ndarray, stride: int) -> np.ndarray:
+        """Of values at the finest rule's nodes, [U, N, ...], those at every `stride`-th along each direction."""
+        pieces, along = self.first.shape[1:]
+        across = [len(z) for z, _ in self._across]
+        shaped = values.reshape(len(values), pieces, along, *across, *values.shape[2:])
+        chosen = shaped[(slice(None), slice(None), *(nested(stride),) * (1 + len(across)))]
+        return chosen.reshape(len(values), -1, *values.shape[2:])
 
     def at(self, stride: int) -> tuple[np.ndarray, np.ndarray]:
         """κ [U or 1, S, N] and its weights [U or 1, N]; the first direction varies slowest."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..functions import crossings
 from ..gaussian import STRIDES, extrapolated_error, tail_reach
 from .labels import GivenLabels, is_sharp, label_layers, labels_of, pairs
 from .law import Batch, residuals, stacked
@@ -215,15 +216,16 @@ def _before(
     output = float(neurons.output(slopes)[0, 0])
     levels = np.unique(noise)
     drawn, labels = labels_of(target), {}
+    bends = tuple(output + bend for bend in loss.bends)
     for x in levels:
-        labels[float(x)] = [Batch(y, weights) for y, weights in drawn.first_batch(float(x), points)]
+        labels[float(x)] = [Batch(y, weights) for y, weights in drawn.first_batch(float(x), points, bends)]
     laws = {x: residuals(law, loss, output) for x, law in labels.items()}
-    bends = {x: _bend(loss, law[0].e, output, law[0])[0] for x, law in labels.items()}
+    curved = {x: _bend(loss, law[0].e, output, law[0])[0] for x, law in labels.items()}
     if len(levels) == 1:
         batches = laws[float(levels[0])]
     else:
         batches = [stacked([laws[float(x)][rule] for x in noise]) for rule in range(3)]
-    bend = np.array([bends[float(x)] for x in (noise if len(levels) > 1 else levels)])
+    bend = np.array([curved[float(x)] for x in (noise if len(levels) > 1 else levels)])
     return [Sight(batch, slopes, bend) for batch in batches], errors.means
 
 
@@ -241,18 +243,45 @@ def _after(
     breaks = labels.breakpoints(frame)
     total = float(np.sqrt(layer.c + (frame.b**2).sum(axis=-1)).max())
     own = tail_reach(neurons.activation, total)
-    cuts = label_layers(breaks, gamma) if is_sharp(breaks, gamma).any() else None
+    cuts = [label_layers(breaks, gamma)] if is_sharp(breaks, gamma).any() else []
+    turns = np.empty((len(gamma), 0))
+    if loss.bends and frame.spikes == 1 and not noise.any() and labels.turning_values.size:
+        turns = _turns(neurons, layer, frame, loss, labels.turning_values, own)
+        cuts += [turns] if turns.size else []
     rule = Rule(
         points // 2,
         max(own, labels.reach),
-        cuts,
+        np.concatenate(cuts, axis=1) if cuts else None,
         across_intervals(frame.b, layer.c, points // 2),
         own,
+        soft=bool(turns.size),
     )
-    given = labels.batch(frame, rule, noise, points)
     shift = frame.b @ rule.at(1)[0] + neurons.biases[:, None]
+    levels = None
+    if loss.bends:
+        output = neurons.output(shifted_means(neurons.activation, shift, layer.c))
+        levels = output[..., None] + np.asarray(loss.bends)
+    given = labels.batch(frame, rule, noise, points, levels)
     error = shifted_error(neurons.activation, shift, layer.c)
     return [_sight(neurons, layer, frame, rule, given, loss, averages, stride) for stride in STRIDES], error
+
+
+def _turns(
+    neurons: Neurons, layer: FirstLayer, frame: Frame, loss: Loss, turning: np.ndarray, reach: float
+) -> np.ndarray:
+    """κ [U, cuts] at which a bend of the loss, f(κ) + bend, passes a label at which labels turn: averages given κ have
+    a root there."""
+    values = np.unique(np.subtract.outer(turning, loss.bends))
+    found = []
+    for u, c in enumerate(layer.c):
+
+        def output(kappa: np.ndarray, u: int = u, c: np.ndarray = c) -> np.ndarray:
+            shift = frame.b[u : u + 1, :, 0, None] * kappa + neurons.biases[:, None]
+            return neurons.output(shifted_means(neurons.activation, shift, c[None]))[0]
+
+        found.append(crossings(output, values, reach).reshape(-1))
+    most = max(len(cuts) for cuts in found)
+    return np.stack([np.pad(cuts, (0, most - len(cuts)), constant_values=np.inf) for cuts in found])
 
 
 def _sight(

@@ -44,16 +44,28 @@ class SeveralDirections:
         seen = view(self.law, frame)
         return seen.breakpoints[0] if seen.met == 1 else ()
 
+    @property
+    def turning_values(self) -> np.ndarray:
+        """Not looked for: level sets of several directions may change anywhere."""
+        return np.empty(0)
+
     def alike(self, frame: Frame) -> np.ndarray:
         """Equal rows [U, ...] mark first layers whose target is turned alike, which share tables."""
         return np.round(frame.turn, 12).reshape(len(frame.turn), -1) + 0.0
 
-    def first_batch(self, noise: float, points: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Labels [1, n] of a batch before the first step and their weights [1, rows, n], on three rules."""
+    def first_batch(
+        self, noise: float, points: int, levels: tuple[float, ...] = ()
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Labels [1, n] of a batch before the first step and their weights [1, rows, n], on three rules.
+
+        No rule is cut at `levels`: what a loss that bends there loses shows between the rules.
+        """
         return first_batch(self.law, noise, points)
 
-    def batch(self, frame: Frame, rule: Rule, noise: np.ndarray, points: int) -> GivenSeveral:
-        """Labels of a batch after it, at each κ."""
+    def batch(
+        self, frame: Frame, rule: Rule, noise: np.ndarray, points: int, levels: np.ndarray | None = None
+    ) -> GivenSeveral:
+        """Labels of a batch after it, at each κ; not cut at `levels` either."""
         return GivenSeveral(self.law, frame, rule, noise, points)
 
     def given(self, frame: Frame, rule: Rule, points: int, reach: float) -> SeenMoments:

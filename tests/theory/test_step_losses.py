@@ -1,0 +1,75 @@
+"""Steps that follow another loss, whose derivative bends or jumps at some residuals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.functions import as_function, crossings
+
+READOUT = {"alpha": [0.5, 1.5], "lam": 0.1}
+
+
+def two_steps(loss, activation="relu"):
+    return gs.Network(activation, steps=[gs.Step(eta=1, alpha0=1), gs.Step(eta=2, alpha0=0.5, loss=loss)])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.002, 0.3], ids=["clean", "faint", "noisy"])
+@pytest.mark.parametrize("model", [lambda loss: gs.Network("relu", 1, 1, step_loss=loss), two_steps])
+def test_a_bend_that_no_label_reaches_changes_nothing(model, noise):
+    target = gs.Target("sin", noise=noise)
+    bent, plain = (
+        gs.predict(model(loss), target, tolerance=1e-7, **READOUT) for loss in ("huber:40", "square")
+    )
+    for name in ("test_error", "train_error", "gamma", "c", "r"):
+        np.testing.assert_allclose(bent[name], plain[name], rtol=2e-9)
+
+
+@pytest.mark.parametrize("loss", ["huber:0.5", "absolute", "pinball:0.3"])
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_kinked_losses_of_a_step_are_resolved(loss, noise):
+    for net in (gs.Network("tanh", eta=1, alpha0=1, step_loss=loss), two_steps(loss)):
+        found = gs.predict(net, gs.Target("sin", noise=noise), tolerance=1e-7, **READOUT)
+        assert float(found.quadrature_error.max()) < 1e-7
+
+
+def test_the_alignment_of_an_absolute_step_is_that_of_signs():
+    """e = sign(y) for an odd activation, whose output is 0 at rest: E[z e] of sin is a sum over its zeros."""
+    zeros = np.pi * np.arange(0, 4)
+    density = np.exp(-0.5 * zeros**2) / np.sqrt(2 * np.pi)
+    mean = 2.0 * (density[0] + 2.0 * np.sum((-1.0) ** np.arange(1, 4) * density[1:]))  # E[z sign(sin z)]
+    found = gs.predict(gs.Network("tanh", eta=1, alpha0=1, step_loss="absolute"), "sin", alpha=1, lam=0.1)
+    # v = Σ e x/n has the component E[ze] on the target, and the squared norm E[ze]² + E e²/α0
+    assert float(found.gamma) == pytest.approx(mean / np.sqrt(mean**2 + 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("net", "target"),
+    [
+        (gs.Network("relu", eta=2, alpha0=1, step_loss="huber:0.3"), gs.Target("x**3/3", noise=0.2)),
+        (two_steps("huber:0.3"), "sin"),
+        (two_steps("absolute", "tanh"), gs.Target("sin", noise=0.3)),
+    ],
+    ids=["one step", "two steps", "two steps with noise"],
+)
+def test_trained_networks_agree(net, target):
+    d, trials = 300, 16
+    theory = gs.predict(net, target, d=d, tolerance=1e-6, **READOUT)
+    run = gs.simulate(net, target, d=d, trials=trials, seed=11, progress=False, **READOUT)
+    error = run.test_error.std("trial", ddof=1) / np.sqrt(trials)
+    off = (run.test_error.mean("trial") - theory.test_error) / theory.test_error
+    # five standard errors, and what is left of the step's own fluctuations at this size
+    assert (np.abs(off) < 5.0 * error / theory.test_error + 5.0 / d).all()
+    aligned = run.gamma.mean("trial") - theory.gamma
+    assert (np.abs(aligned) < 5.0 * run.gamma.std("trial", ddof=1) / np.sqrt(trials) + 5.0 / d).all()
+
+
+def test_crossings_are_all_found_and_jumps_count():
+    sine = as_function("sin")
+    found = crossings(sine, np.array([[0.5], [2.0]]), 9.0)
+    assert found.shape == (2, 1, 6)
+    np.testing.assert_allclose(np.sin(found[0, 0][np.isfinite(found[0, 0])]), 0.5, atol=1e-14)
+    assert np.isinf(found[1]).all()
+    np.testing.assert_allclose(crossings(as_function("sign"), np.array([0.3]), 9.0), 0.0, atol=1e-15)
+    assert crossings(sine, np.empty(0), 9.0).shape == (0, 0)
