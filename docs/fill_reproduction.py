@@ -4,7 +4,7 @@
     giantstep reproduce --workers 2 --out quick
     python docs/fill_reproduction.py full quick
 
-Pictures are those of the full run, in 128 colours. Text between the tables stays as it is.
+Pictures are those of the full run, in 128 colours. Figures that only one of the runs has, and text, stay as they are.
 """
 
 from __future__ import annotations
@@ -46,14 +46,19 @@ def table(full: dict[tuple[str, str], dict[str, str]], quick: dict[tuple[str, st
 
 
 def main(full: Path, quick: Path) -> None:
-    page = HERE / "reproduction.md"
-    scores = read(full), read(quick)
-    tables = iter([table(scores[0][name], scores[1][name]) for name in NAMES if name in scores[0]])
-    page.write_text(TABLE.sub(lambda _: next(tables), page.read_text(encoding="utf-8")), encoding="utf-8")
-    for name in NAMES:
+    path = HERE / "reproduction.md"
+    page, (large, small) = path.read_text(encoding="utf-8"), (read(full), read(quick))
+    for name in (name for name in NAMES if name in large and name in small):
+        start = page.index(f"_static/figures/{name}.png")
+        filled = TABLE.sub(lambda _, name=name: table(large[name], small[name]), page[start:], count=1)
+        page = page[:start] + filled
         picture = Image.open(full / f"{name}.png").convert("RGB")
-        small = picture.resize((1200, round(picture.height * 1200 / picture.width)), Image.Resampling.LANCZOS)
-        small.quantize(128).save(HERE / "_static" / "figures" / f"{name}.png", optimize=True)
+        width = 1200
+        resized = picture.resize(
+            (width, round(picture.height * width / picture.width)), Image.Resampling.LANCZOS
+        )
+        resized.quantize(128).save(HERE / "_static" / "figures" / f"{name}.png", optimize=True)
+    path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
