@@ -1,9 +1,5 @@
 """What the page asks: each view turns settings into one call of a verb and its answer into plain lists.
 
-A view names the settings that it `uses`: its answer depends on nothing else, so the page asks again only when one
-of them changes, and equal questions are answered from memory. Its lane is the queue that it waits in: "quick" (some
-tens of milliseconds), "late" (up to seconds), "heavy" (more) or "simulation", so that none waits for a slower one.
-
 `coarse` asks for a draft while a hand moves: fewer points, integrals to 1e-4. What is slow begins with its draft.
 """
 
@@ -11,8 +7,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +16,12 @@ import numpy as np
 from ..axes import after_last_step
 from ..errors import GiantstepWarning, ParameterError
 from .call import Call, Spaced
+from .view import VIEWS, Answer, Report, View, by_effort, drafting, heavy, quick, slow, view
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from .settings import Settings
-
-Answer = dict[str, Any]
-Report = Callable[[float], None]  # hears the share of the work that is done
-Lines = Callable[["Settings", bool, Report], Iterator[Answer]]
 
 _LABELS = ("target", "noise", "flips", "latent_noise")
 _LAYER = (
@@ -59,70 +52,12 @@ _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the c
 _SPECTRUM_POINTS = 80
 _NO_PROFILE = "The learned function is not known here for letters whose spikes point in different directions."
 _OTHER_SPECTRUM = {
-    "exact": "The exact spectrum is known for smooth targets of one direction: this is the isotropic model's.",
+    "exact": "The exact spectrum is known for targets of one direction: this is the isotropic model's.",
     "orthogonal": "The spectrum of orthogonal rows is not known here: this is that of isotropic rows.",
 }
 
 
-@dataclass(frozen=True)
-class View:
-    """One question: what computes it, the settings that it uses, the queue that it waits in, and whether it drafts."""
-
-    lines: Lines
-    uses: tuple[str, ...]
-    lane: Callable[[Settings], str]
-    drafts: bool = False
-
-
-VIEWS: dict[str, View] = {}
-
-
-def _quick(settings: Settings) -> bool:
-    """Whether a point takes milliseconds: the square loss after one step."""
-    return settings.loss == "square" and settings.steps == 1
-
-
-def _by_effort(settings: Settings) -> str:
-    return "quick" if _quick(settings) else "late"
-
-
-def _heavy(settings: Settings) -> str:
-    return "heavy"
-
-
-def _view(uses: tuple[str, ...], lane: Callable[[Settings], str] = _by_effort) -> Any:
-    """Register a function of settings (and of how to report progress) as a view of one line."""
-
-    def register(function: Callable[[Settings, Report], Answer]) -> Any:
-        VIEWS[function.__name__] = View(lambda s, _, report: iter((function(s, report),)), uses, lane)
-        return function
-
-    return register
-
-
-def _drafting(
-    uses: tuple[str, ...], slow: Callable[[Settings], bool], lane: Callable[[Settings], str]
-) -> Any:
-    """Register a function that can answer coarsely; where it is slow, the draft comes before the answer."""
-
-    def register(function: Callable[[Settings, bool, Report], Answer]) -> Any:
-        def lines(settings: Settings, coarse: bool, report: Report) -> Iterator[Answer]:
-            if coarse or slow(settings):
-                yield function(settings, True, lambda share: None) | {"draft": True}
-            if not coarse:
-                yield function(settings, False, report)
-
-        VIEWS[function.__name__] = View(lines, uses, lane, drafts=True)
-        return function
-
-    return register
-
-
-def _slow(settings: Settings) -> bool:
-    return not _quick(settings)
-
-
-@_drafting((*_LAYER, *_CURVE, *_THEORY), _slow, _by_effort)
+@drafting((*_LAYER, *_CURVE, *_THEORY), slow, by_effort)
 def curve(settings: Settings, coarse: bool, report: Report) -> Answer:
     """The error along one parameter, and the spiked features that the trained layer resembles."""
     return _curve(settings, coarse, report, settings.along)
@@ -131,8 +66,8 @@ def curve(settings: Settings, coarse: bool, report: Report) -> Answer:
 _FLAT = ("eta", "alpha0", "r", "gamma")  # random features know nothing of these
 
 
-@_drafting(
-    ("activation", "layer", "rows", "c", "beta", *_LABELS, *_CURVE, "loss", "finite", "d"), _slow, _by_effort
+@drafting(
+    ("activation", "layer", "rows", "c", "beta", *_LABELS, *_CURVE, "loss", "finite", "d"), slow, by_effort
 )
 def random_features(settings: Settings, coarse: bool, report: Report) -> Answer:
     """The same without the spike; one value where the curve runs along a parameter of the spike."""
@@ -140,7 +75,7 @@ def random_features(settings: Settings, coarse: bool, report: Report) -> Answer:
     return _curve(plain, coarse, report, None if settings.along in _FLAT else settings.along)
 
 
-@_view((*_LAYER, "bulk"))
+@view((*_LAYER, "bulk"))
 def bounds(settings: Settings, report: Report) -> Answer:
     """What no number of samples can beat."""
     call = Call("bounds", settings, _bulk(settings), shows=("lower", "upper", "linear"))
@@ -154,7 +89,7 @@ def bounds(settings: Settings, report: Report) -> Answer:
     return _answer(call, notes) | values
 
 
-@_view((*_LAYER, "alpha", "lam", *_THEORY))
+@view((*_LAYER, "alpha", "lam", *_THEORY))
 def learned(settings: Settings, report: Report) -> Answer:
     """The average output of the network against its target, at the working point."""
     arguments = {"x": _PROFILE, "alpha": settings.alpha, **_readout(settings)}
@@ -169,7 +104,7 @@ def learned(settings: Settings, report: Report) -> Answer:
     return _answer(call, notes, **values) | {"point": point, "layer": _layer(settings, found)}
 
 
-@_view(_LAYER)
+@view(_LAYER)
 def coefficients(settings: Settings, report: Report) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
     call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=("mu0", "mu1", "mu2"), equivalent=True)
@@ -187,7 +122,7 @@ def coefficients(settings: Settings, report: Report) -> Answer:
     return _answer(call, notes, kappa=_PROFILE.value) | {"curves": curves}
 
 
-@_view((*_LAYER, "alpha", "bulk", "finite", "d"), lane=_heavy)
+@view((*_LAYER, "alpha", "bulk", "finite", "d"), lane=heavy)
 def spectrum(settings: Settings, report: Report) -> Answer:
     """Eigenvalues of the features' covariance at the working point: bulk, outliers, spikes."""
     arguments = {"alpha": settings.alpha, **_size(settings), "points": _SPECTRUM_POINTS}
@@ -204,10 +139,10 @@ def spectrum(settings: Settings, report: Report) -> Answer:
     return _answer(call, notes, **lists) | {"mass_at_zero": float(found["mass_at_zero"]), "bulk": bulk}
 
 
-@_drafting(
+@drafting(
     (*_MAPPED, "alpha", *_THEORY),
-    _slow,
-    lambda settings: "late" if settings.bulk == "exact" else _by_effort(settings),
+    slow,
+    lambda settings: "late" if settings.bulk == "exact" else by_effort(settings),
 )
 def landscape(settings: Settings, coarse: bool, report: Report) -> Answer:
     """The test error over learning rates (or spikes) and penalties, at the working point."""
@@ -220,7 +155,7 @@ def landscape(settings: Settings, coarse: bool, report: Report) -> Answer:
     return _answer(call, notes, **values) | {"name": name, "best": _lowest(errors, name)}
 
 
-@_view((*_MAPPED, "alpha", "bulk", "finite", "d"), lane=_heavy)
+@view((*_MAPPED, "alpha", "bulk", "finite", "d"), lane=heavy)
 def optimum(settings: Settings, report: Report) -> Answer:
     """The best learning rate and penalty on that map, polished."""
     name, strengths, lam = _map_axes(settings, False)
@@ -281,7 +216,7 @@ VIEWS["simulate"] = View(
 
 def _curve(settings: Settings, coarse: bool, report: Report, along: str | None) -> Answer:
     shared = settings.along in ("alpha", "lam")  # all points have the first layer in common
-    values = _range(settings, _POINTS[_quick(settings) or (shared and settings.loss == "square")][coarse])
+    values = _range(settings, _POINTS[quick(settings) or (shared and settings.loss == "square")][coarse])
     model, arguments = _placed(along, values)
     arguments = {"alpha": settings.alpha, **_readout(settings)} | arguments
     call = Call("predict", settings, arguments, model, shows=("test_error", "train_error"))
@@ -315,7 +250,7 @@ def _placed(along: str | None, values: Spaced) -> tuple[dict[str, Any], dict[str
 
 def _map_axes(settings: Settings, coarse: bool) -> tuple[str, Spaced, Spaced]:
     """Learning rates or spikes, and penalties of the map: fixed, so that their sliders move a mark and not the map."""
-    strengths, penalties = _MAP[_quick(settings)][coarse]
+    strengths, penalties = _MAP[quick(settings)][coarse]
     name, ends = ("eta", (0.05, 50.0)) if settings.layer == "step" else ("r", (0.05, 5.0))
     return name, Spaced(*ends, strengths, log=True), Spaced(1e-4, 1e2, penalties, log=True)
 
