@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,49 +13,17 @@ import numpy as np
 from ..errors import ParameterError
 from ..functions import Function
 from ..letters import Letters
-from ..losses import Loss, square
 from ..simulation.backend import Backend
 from ..simulation.draw import Draws
 from ..simulation.layer import (
     biases_of_neurons,
+    descent,
     group_slices,
     letters_of_neurons,
     preactivations,
     unit_rows,
 )
 from .inputs import Inputs, row_blocks
-
-Batch = Iterable[tuple[Any, Any, Any]]
-"""Samples in blocks: inputs [rows, d], targets [rows, outputs] and weights [rows]."""
-
-
-def descent(
-    rows: Any,
-    readout: Any,
-    biases: Any | None,
-    batch: Batch,
-    activation: Function,
-    backend: Backend,
-    loss: Loss = square,
-) -> tuple[Any, Any]:
-    """Minus the gradient, in the rows, of the weighted mean of Σ_k ℓ(y_k, f_k), f = σ(Wx + b)·readout.
-
-    Arrays in, arrays out: `rows` is W [p, d] and `readout` is [p, outputs]. Returns the descent [p, d] and the
-    pull Σ e x [outputs, d] of each output, e = -∂ℓ(y, f) being the residual y - f for the square loss.
-    """
-    p, d = rows.shape
-    derivative = activation.derivative
-    change, pull, total = backend.zeros(d, p).T, backend.zeros(readout.shape[1], d), 0.0
-    for inputs, targets, weights in batch:
-        fields = preactivations(rows, biases, inputs, backend)
-        slopes = backend.apply(derivative, fields + 0.0)
-        error = -loss.derivative(targets, backend.matmul(backend.apply(activation, fields), readout))
-        error *= weights[:, None]
-        slopes *= backend.matmul(error, readout.T)
-        change = backend.add_product(change, slopes.T, inputs)
-        pull = pull + backend.matmul(error.T, inputs)
-        total += float(backend.xp.sum(weights))
-    return change / max(total, 1e-300), pull
 
 
 @dataclass(frozen=True)
@@ -179,11 +147,17 @@ class FirstLayer:
         readout = np.zeros((self.width, self.outputs))
         for k, group in enumerate(self._groups):
             readout[group, k] = self._values[group] / self.width
-        given, to_backend = self.backend, self.backend.asarray
-        change, pull = descent(
-            to_backend(rows), to_backend(readout), self._biases, batch(), self.activation, given
-        )
-        return given.numpy(change) * self.directions, given.numpy(pull)
+        given, total = self.backend, 0.0
+
+        def weighed() -> Iterator[tuple[Any, Any, Any]]:
+            nonlocal total
+            for inputs, targets, weights in batch():
+                total += float(given.xp.sum(weights))
+                yield inputs, targets, weights
+
+        both = given.asarray(rows), given.asarray(readout)
+        change, pull = descent(*both, self._biases, weighed(), self.activation, given)
+        return given.numpy(change) * (self.directions / max(total, 1e-300)), given.numpy(pull)
 
 
 def features(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..functions import Function
 from ..letters import Letters
 from ..losses import Loss, square
 from ..model import Model
@@ -72,8 +73,7 @@ def gradient_step(
     rows: Any,
     letters: np.ndarray,
     biases: Any | None,
-    activation: Callable[[Any], Any],
-    derivative: Callable[[Any], Any],
+    activation: Function,
     data: SampleBlocks,
     n0: int,
     eta: float,
@@ -83,26 +83,56 @@ def gradient_step(
 ) -> tuple[Any, Any]:
     """One step of size `eta` down the loss (1/n0) Σ ℓ(y, f), at a_i = letter_i/√p, f = a·σ(Wx + b)/√p.
 
-    Returns the stepped rows W + eta/(n0√p) Σ e a_i σ'(w_i·x + b_i) x, e = -∂ℓ(y, f) being the residual y - f for
-    the square loss, and the direction Σ e x that the step pulls every row along. Where `mean_output` is known, E f, it
-    takes the place of f in that direction: the rest of f, of order 1/√d, pulls the rows back along what they have in
-    common, an effect of its own in theory, and would tilt the direction towards it.
+    Returns the stepped rows W + eta/(n0√p) Σ e a_i σ'(w_i·x + b_i) x and the direction Σ e x that the step pulls every
+    row along. Where `mean_output` is known, E f, it takes the place of f in that direction: the rest of f, of order
+    1/√d, pulls the rows back along what they have in common, an effect of its own in theory, and would tilt the
+    direction towards it.
+    """
+    readout = backend.asarray(letters / rows.shape[0])[:, None]  # a_i/√p
+    batch = ((block.inputs, block.labels[:, None], None) for block in data.blocks(n0))
+    change, pull = descent(rows, readout, biases, batch, activation, backend, loss, mean_output)
+    change *= eta / n0
+    change += rows
+    return change, pull[0, :]
+
+
+Batch = Iterable[tuple[Any, Any, Any]]
+"""Samples in blocks: inputs [rows, d], targets [rows, outputs], and weights [rows] or None."""
+
+
+def descent(
+    rows: Any,
+    readout: Any,
+    biases: Any | None,
+    batch: Batch,
+    activation: Function,
+    backend: Backend,
+    loss: Loss = square,
+    mean_output: float | None = None,
+) -> tuple[Any, Any]:
+    """Minus the gradient, in the rows, of Σ_μ w_μ Σ_k ℓ(y_k, f_k), f = σ(Wx + b)·readout.
+
+    Arrays in, arrays out: `rows` is W [p, d] and `readout` is [p, outputs]. Returns the descent [p, d] and the pull
+    Σ w e x [outputs, d] of each output, e = -∂ℓ(y, f) being the residual y - f for the square loss; with
+    `mean_output` in the place of f in the pull.
     """
     p, d = rows.shape
-    readout = backend.asarray(letters / p)  # a_i/√p
-    ascent, direction = backend.zeros(d, p).T, backend.zeros(d)
-    for block in data.blocks(n0):
-        fields = preactivations(rows, biases, block.inputs, backend)
-        slopes = derivative(fields)
-        error = -loss.derivative(block.labels, backend.matmul(activation(fields), readout))
-        slopes *= error[:, None]
-        ascent = backend.add_product(ascent, slopes.T, block.inputs)
+    outputs = readout.shape[1]
+    change, pull = backend.zeros(d, p).T, backend.zeros(outputs, d)
+    for inputs, targets, weights in batch:
+        fields = preactivations(rows, biases, inputs, backend)
+        slopes = backend.apply(activation.derivative, fields + 0.0)
+        error = -loss.derivative(targets, backend.matmul(backend.apply(activation, fields), readout))
+        if weights is not None:
+            error *= weights[:, None]
+        slopes *= error if outputs == 1 else backend.matmul(error, readout.T)
+        change = backend.add_product(change, slopes.T, inputs)
         if mean_output is not None:
-            error = -loss.derivative(block.labels, backend.xp.full_like(block.labels, mean_output))
-        direction = direction + backend.matmul(error, block.inputs)
-    ascent *= (eta / n0 * readout)[:, None]
-    ascent += rows
-    return ascent, direction
+            error = -loss.derivative(targets, backend.xp.full_like(targets, mean_output))
+        pull = pull + backend.matmul(error.T, inputs)
+    if outputs == 1:  # all samples pull a neuron by its one weight
+        change *= readout
+    return change, pull
 
 
 def refitted(

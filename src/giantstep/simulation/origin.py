@@ -102,7 +102,6 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
                 readout,
                 biases,
                 activation,
-                activation.derivative,
                 data,
                 n0,
                 rate,
