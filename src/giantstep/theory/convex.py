@@ -51,6 +51,9 @@ class Convex:
             rule.features, rule.label, rule.bulk, rule.channel, rule.setting, thorough, start, rule.hopeless
         )
 
+    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+        return self.solve(rule, limit.start, thorough=False).test_error
+
 
 class _Problem:
     """The map at one rule in κ."""

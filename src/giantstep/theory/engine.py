@@ -329,9 +329,8 @@ def _sized_error(solver: Solver, coarse: OnRule, solutions: list[Solution]) -> n
     if not limit.any():
         return solutions[0].test_error
     size = np.where(limit, REAL_SIZE, coarse.setting.d)
-    setting = replace(coarse.setting, d=size)
-    sized = solver.solve(replace(coarse, setting=setting), solutions[-1].start, thorough=False)
-    return solutions[0].test_error + (sized.test_error - solutions[-1].test_error)
+    sized = solver.sized(replace(coarse, setting=replace(coarse.setting, d=size)), solutions[-1])
+    return solutions[0].test_error + (sized - solutions[-1].test_error)
 
 
 def _answers(problem: Problem, chunk: np.ndarray, solution: Solution, error: np.ndarray) -> Answers:

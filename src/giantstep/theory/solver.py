@@ -57,6 +57,10 @@ class Solver(Protocol):
         """All order parameters and errors. What only estimates the quadrature error need not be `thorough`."""
         ...
 
+    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+        """The test error at the sizes of the rule's setting, [U, A], from the solution of the limit on the same rule."""
+        ...
+
 
 def solver_of(loss: Loss) -> Solver:
     """The solver that a loss calls for."""

@@ -10,6 +10,9 @@ A ridgeless readout that interpolates (λ → 0, α < β) has V = v/λ: the same
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from .bulk import Bulk
@@ -46,6 +49,28 @@ class Square:
     def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
         return solve(rule.features, rule.label, rule.bulk, rule.setting, start, thorough)
 
+    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+        """Responses are those of the limit: they do not depend on d."""
+        assert limit.responses is not None
+        return _fit(limit.responses, rule.label, rule.bulk, rule.setting, thorough=False).test_error
+
+
+@dataclass
+class Responses:
+    """The responses V = response(V̂(V)) of some points, and what all that depends on them is made of."""
+
+    averages: Averages
+    V: np.ndarray  # packed, [U, A, P]
+    residual: np.ndarray  # relative, [U, A]
+    response: Response
+    gain: np.ndarray  # 1/(unit + V(κ)), [U, A, N]
+    Jacobian: np.ndarray  # 1 - dF/dV, [U, A, P, P]
+
+    @cached_property
+    def tangent(self) -> np.ndarray:
+        """-∂V/∂V̂, [U, A, P, P]."""
+        return total_tangent(self.response)
+
 
 def solve(
     features: Features,
@@ -56,8 +81,13 @@ def solve(
     thorough: bool = True,
 ) -> Solution:
     """All order parameters and both errors. `start` is a packed V to begin from (from above, where it is NaN)."""
-    averages = Averages(features, bulk.modes)
-    V, residual, response, gain, Jacobian = _responses(averages, bulk, setting, start)
+    responses = _responses(Averages(features, bulk.modes), bulk, setting, start)
+    return _fit(responses, label, bulk, setting, thorough)
+
+
+def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thorough: bool) -> Solution:
+    """Means, norms and errors, given the responses: linear algebra."""
+    averages, V, response, gain = responses.averages, responses.V, responses.response, responses.gain
     means = _means(averages, label, bulk, setting, response, gain)
     M = expand(means.values.reshape(*V.shape[:2], -1), averages.means)
     P2 = (2.0 * means.psi) @ averages.mu1[:, None]  # [U, A, k, N]
@@ -73,13 +103,12 @@ def solve(
         base += np.einsum("uast,uasn,uatn->uan", spread, tilt, tilt, optimize=True)
 
     pack = packing(len(bulk.weights))
-    tangent = total_tangent(response)
-    signal = signal_norms(bulk, response, tangent, means)
+    signal = signal_norms(bulk, response, responses.tangent, means)
     squared = gain * gain
     source = setting.ratio * averages.hats(base * squared)
     eye = np.eye(pack.size)
     right = apply(response.by_hat, source) + apply(eye - response.by_V, signal)
-    q = solve_small(Jacobian, right)
+    q = solve_small(responses.Jacobian, right)
 
     R = base
     R += expand(q * pack.counts, averages.phi)
@@ -94,20 +123,20 @@ def solve(
         test_error=test_error,
         train_error=train_error,
         train_loss=0.5 * train_error,
-        residual=residual,
+        residual=responses.residual,
         start=V,
         tail=averages.tail(left_over),
-        rare=averages.due_to_rare(R, setting.ratio * left_over, tangent) if thorough else residual * 0.0,
+        rare=averages.due_to_rare(R, setting.ratio * left_over, responses.tangent)
+        if thorough
+        else np.zeros(V.shape[:2]),
+        responses=responses,
     )
 
 
 def _responses(
     averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, Response, np.ndarray, np.ndarray]:
-    """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave.
-
-    Returns V, its relative residual there, the bulk's response, 1/(unit + V(κ)), and the Jacobian 1 - dF/dV.
-    """
+) -> Responses:
+    """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave."""
     pack = packing(len(bulk.weights))
     eye = np.eye(pack.size)
     ratio = setting.ratio
@@ -124,7 +153,7 @@ def _responses(
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
         if step == _NEWTON_STEPS or np.all((residual <= _ROUND_OFF) | stalled):
-            return V, residual, response, gain, Jacobian
+            return Responses(averages, V, residual, response, gain, Jacobian)
         best = np.minimum(best, residual)
         newton = V + solve_small(Jacobian, gap)
         positive = np.all(newton[..., pack.diagonal] >= 0.0, axis=-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,4 +22,5 @@ class Solution:
     tail: np.ndarray  # share of the error's κ-integrand still standing at the ends of the rule
     rare: np.ndarray  # share of the test error that is due to inputs which a million samples may not hold
     start: np.ndarray  # what the same solver may begin from on another rule
+    responses: Any = None  # of the square loss, for the same readouts at another size
     evaluations: np.ndarray | None = None  # of the general solver's map
