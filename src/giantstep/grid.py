@@ -83,12 +83,17 @@ class Grid:
         """Inputs as coordinates, answers as variables (dims, values), each with its symbol and long name."""
         import xarray as xr
 
-        inputs = {name: (self._dims[name], self._values[name]) for name in self._values}
+        def variable(name: str, dims: tuple[str, ...], values: np.ndarray) -> xr.Variable:
+            """Taken as it is: xarray looks for dates among sentences otherwise, for longer than all the rest takes."""
+            return xr.Variable(dims, values, describe(name), fastpath=True)
+
+        inputs = {name: variable(name, self._dims[name], values) for name, values in self._values.items()}
+        others = {**self._coords, **(coords or {})}
         dataset = xr.Dataset(
-            {name: (dims, values, describe(name)) for name, (dims, values) in variables.items()},
+            {name: variable(name, dims, values) for name, (dims, values) in variables.items()},
             coords={**self._coords, **inputs, **(coords or {})},
             attrs=dict(attrs),
         )
-        for name in dataset.coords:
+        for name in others:
             dataset.coords[name].attrs.update(describe(str(name)))
         return dataset

@@ -84,8 +84,10 @@ class FirstLayer:
 
     def frame(self) -> Frame:
         """Directions of first layers that all have the same number of them."""
-        if self.stated is not None:
-            return self.stated
+        return self._frame if self.stated is None else self.stated
+
+    @cached_property
+    def _frame(self) -> Frame:
         spikes = int(self.spikes.max())
         b, theta, dual = self._single() if spikes == 1 else self._several(spikes)
         return seen_from(b, theta, dual)
@@ -120,6 +122,8 @@ class FirstLayer:
 
     def at(self, chunk: np.ndarray) -> FirstLayer:
         """Some of the first layers."""
+        if len(chunk) == len(self.c) and (chunk == np.arange(len(chunk))).all():
+            return self  # with the frame that it may know
         stated = None if self.stated is None else self.stated.at(chunk)
         return FirstLayer(self.c[chunk], self.gram[chunk], self.on_target[chunk], self.facing[chunk], stated)
 

@@ -13,6 +13,7 @@ each of them once per group s. The bulk answers on all of them but the ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +48,7 @@ class Modes:
     def norm(self) -> slice:
         return slice(self.spikes + self.signals, self.count)
 
-    @property
+    @cached_property
     def mean(self) -> np.ndarray:
         """Those that have a function of κ of their own: spikes and norm."""
         return np.r_[self.spike, self.norm]

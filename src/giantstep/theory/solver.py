@@ -58,7 +58,7 @@ class Solver(Protocol):
         ...
 
     def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
-        """The test error at the sizes of the rule's setting, [U, A], from the solution of the limit on the same rule."""
+        """The test error at the sizes of the rule's setting, [U, A], from the limit's solution on that rule."""
         ...
 
 

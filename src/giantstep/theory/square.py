@@ -20,7 +20,7 @@ from .equations.averages import Averages, apply, expand, symmetric
 from .equations.means import Means, Setting, signal_norms, solve_means, wobble
 from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
-from .equations.state import State
+from .equations.state import State, wobbling
 from .features import Features
 from .labels import Label
 from .rule import FINEST
@@ -99,8 +99,7 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thoro
     base += (setting.noise**2)[..., None]
     spread = wobble(bulk, setting)
     if spread is not None:
-        tilt = means.values[:, :, 0, :, None] * averages.dmu0[:, None]
-        base += np.einsum("uast,uasn,uatn->uan", spread, tilt, tilt, optimize=True)
+        base += wobbling(means.values[:, :, 0], averages, spread)
 
     pack = packing(len(bulk.weights))
     signal = signal_norms(bulk, response, responses.tangent, means)
@@ -133,9 +132,7 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thoro
     )
 
 
-def _responses(
-    averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None
-) -> Responses:
+def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
     """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave."""
     pack = packing(len(bulk.weights))
     eye = np.eye(pack.size)

@@ -32,10 +32,16 @@ class Packing:
         index = np.arange(self.pairs)
         self.units[index, self.rows, self.cols] = self.units[index, self.cols, self.rows] = 1.0
 
+    def upper(self, matrix: np.ndarray) -> np.ndarray:
+        """The entries of symmetric matrices that are packed, [..., pairs]."""
+        return matrix[..., 0] if self.groups == 1 else matrix[..., self.rows, self.cols]
+
     def pack(self, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        return np.concatenate([matrix[..., self.rows, self.cols], vector], axis=-1)
+        return np.concatenate([self.upper(matrix), vector], axis=-1)
 
     def matrix(self, packed: np.ndarray) -> np.ndarray:
+        if self.groups == 1:
+            return packed[..., :1, None]
         full = np.empty((*packed.shape[:-1], self.groups, self.groups), packed.dtype)
         entries = packed[..., : self.pairs]
         full[..., self.rows, self.cols] = entries
@@ -53,20 +59,27 @@ def packing(groups: int) -> Packing:
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Stacked matrix product; a plain product for 1×1 matrices, where BLAS calls would cost more than they do."""
-    return a * b if a.shape[-1] == 1 and b.shape[-2:] == (1, 1) else a @ b
+    """Stacked matrix product; a plain product of columns with rows, where BLAS calls would cost more than they do."""
+    return a * b if a.shape[-1] == 1 else a @ b
 
 
 def solve_small(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve stacked systems matrix [..., n, n] · x = right [..., n]; by hand for n ≤ 2, where LAPACK calls dominate."""
+    """Solve stacked systems matrix [..., n, n] · x = right [..., n]."""
+    return solve_columns(matrix, right[..., None])[..., 0]
+
+
+def solve_columns(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve stacked systems matrix [..., n, n] · X = right [..., n, m]; by hand for n ≤ 2, where LAPACK costs more."""
     n = matrix.shape[-1]
     if n == 1:
-        return right / matrix[..., 0]
+        return right / matrix
     if n == 2:
-        a, b, c, d = matrix[..., 0, 0], matrix[..., 0, 1], matrix[..., 1, 0], matrix[..., 1, 1]
-        x, y = right[..., 0], right[..., 1]
-        return np.stack([d * x - b * y, a * y - c * x], axis=-1) / (a * d - b * c)[..., None]
-    return np.linalg.solve(matrix, right[..., None])[..., 0]
+        swapped = matrix[..., ::-1, ::-1]  # the adjugate is this with its off-diagonal entries negated
+        straight = np.diagonal(swapped, axis1=-2, axis2=-1)[..., None] * right
+        crossed = np.diagonal(matrix[..., ::-1], axis1=-2, axis2=-1)[..., None] * right[..., ::-1, :]
+        determinant = matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] * matrix[..., 1, 0]
+        return (straight - crossed) / determinant[..., None, None]
+    return np.linalg.solve(matrix, right)
 
 
 def solve_or_nan(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -26,8 +26,12 @@ _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_POINTS, _NODES - 1))
 class Along(Bulk):
     """The exact bulk of U first layers of one group; panels are solved when a Ṽ first falls on them."""
 
-    def __init__(self, bulk: Exact):
+    def __init__(self, bulk: Exact, coarser: Along | None = None):
         self.bulk, self.weights, self.modes, self.c = bulk, bulk.weights, bulk.modes, bulk.c
+        self._coarser, self._answers = (
+            coarser,
+            {},
+        )  # of each panel that is solved, the samples' answers at its nodes
         table = (len(bulk.c), _PANELS, _NODES)
         self.responses = np.empty((*table, 3))  # series of T̂, of -dT̂/dṼ and of d(T̂Ṽ)/dṼ
         self.forms = np.empty((*table, 2, self.modes.count**2))  # of Ĝ and dĜ/dṼ
@@ -42,28 +46,53 @@ class Along(Bulk):
             return self.bulk.resolvent(Vt)
         panel = place.astype(int)
         panels = slice(int(panel.min()), int(panel.max()) + 1)
-        self._cover(panels)
+        self._cover(np.arange(panels.start, panels.stop))
         return AlongResolvent(self, Vt, panels, panel, 2.0 * (place - panel) - 1.0)
 
     def norm_overlap(self) -> np.ndarray:
         return self.bulk.norm_overlap()
 
-    def _cover(self, panels: slice) -> None:
+    def _answers_on(self, panels: np.ndarray) -> list[np.ndarray]:
+        """What samples answer at the nodes of some panels, [U, nodes, Q, Q] per level: where a finer rule starts."""
+        self._cover(panels)
+        found = [self._answers[int(panel)] for panel in panels]
+        return [np.concatenate(level, axis=1) for level in zip(*found, strict=True)]
+
+    def _cover(self, panels: np.ndarray) -> None:
         """Solve those of some panels that are not solved yet."""
-        new = panels.start + np.flatnonzero(~self._solved[panels])
+        new = panels[~self._solved[panels]]
         if not len(new):
             return
         place = _LEAST + new[:, None] + 0.5 * (1.0 + _POINTS)
-        at = self.bulk.afresh((np.exp(_PANEL * place.reshape(-1)) / self.c)[..., None, None])
+        Vt = (np.exp(_PANEL * place.reshape(-1)) / self.c)[..., None, None]
+        at = self.bulk.started(Vt, None if self._coarser is None else self._coarser._answers_on(new))
+        for i, panel in enumerate(new):
+            self._answers[int(panel)] = [y[:, i * _NODES : (i + 1) * _NODES] for y in at.Y]
         unit = np.ones((*at.T.shape[:2], 1, 1, 1))
         shape = (len(self.c), len(new), _NODES)
-        responses = np.stack(
-            [part.reshape(shape) for part in (at.T, at.tangent(unit), at.leak(unit))], axis=-1
-        )
+        responses = np.stack([part.reshape(shape) for part in (at.T, *at.first_order(unit))], axis=-1)
         forms = np.stack([part.reshape(*shape, -1) for part in (at.forms(), at.form_slopes)], axis=-2)
         self.responses[:, new] = np.einsum("kn,upnq->upkq", _TO_SERIES, responses)
         self.forms[:, new] = np.einsum("kn,upnsq->upksq", _TO_SERIES, forms)
         self._solved[new] = True
+
+
+def along(fine: Exact, middle: Exact, coarse: Exact) -> tuple[Along, Along, Along]:
+    """Bulks on three nested rules, each of which starts from the next coarser one."""
+    last = Along(coarse)
+    return Along(fine, second := Along(middle, last)), second, last
+
+
+def _polynomials(t: np.ndarray) -> np.ndarray:
+    """Chebyshev's T_0 to T_(n-1) at t [...], last axis; many at a time, as T_(m+j) = 2 T_m T_j - T_(m-j)."""
+    found = np.empty((*t.shape, _NODES))
+    found[..., 0], found[..., 1] = 1.0, t
+    m = 1
+    while (more := min(m, _NODES - 1 - m)) > 0:
+        twice = 2.0 * found[..., m : m + 1] * found[..., 1 : more + 1]
+        found[..., m + 1 : m + 1 + more] = twice - found[..., m - 1 :: -1][..., :more]
+        m += more
+    return found
 
 
 class AlongResolvent(Resolvent):
@@ -74,7 +103,7 @@ class AlongResolvent(Resolvent):
         U, A = t.shape
         basis = np.zeros((U, A, panels.stop - panels.start, _NODES))
         own = (np.arange(U)[:, None], np.arange(A), panel - panels.start)
-        basis[own] = chebyshev.chebvander(t, _NODES - 1)
+        basis[own] = _polynomials(t)
         self._basis = basis.reshape(U, A, -1)
         found = self._summed(bulk.responses)[..., None, None]
         self.T, self._tangent, self._leak = found[:, :, 0], found[:, :, [1]], found[:, :, [2]]
@@ -88,8 +117,8 @@ class AlongResolvent(Resolvent):
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
         return self._tangent * dVt
 
-    def leak(self, dVt: np.ndarray) -> np.ndarray:
-        return self._leak * dVt
+    def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._tangent * dVt, self._leak * dVt
 
     @cached_property
     def _forms(self) -> np.ndarray:

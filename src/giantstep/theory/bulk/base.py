@@ -31,7 +31,12 @@ class Resolvent(ABC):
 
     def leak(self, dVt: np.ndarray) -> np.ndarray:
         """Derivative of T̂Ṽ, [U, A, S, K, K], for a stack of perturbations."""
-        return product(self.T[:, :, None], dVt) - product(self.tangent(dVt), self.Vt[:, :, None])
+        return self.first_order(dVt)[1]
+
+    def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`tangent` and `leak`, which may have their work in common."""
+        tangent = self.tangent(dVt)
+        return tangent, product(self.T[:, :, None], dVt) - product(tangent, self.Vt[:, :, None])
 
     @abstractmethod
     def forms(self) -> np.ndarray:

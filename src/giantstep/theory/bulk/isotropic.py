@@ -43,11 +43,12 @@ class IsotropicResolvent(Resolvent):
             self._damped = root * inner / rootT  # (1 + CṼ)⁻¹ = 1 - T̂Ṽ, free of cancellation
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        T = self.T[:, :, None]
-        return product(product(T, dVt), T)
+        return self.first_order(dVt)[0]
 
-    def leak(self, dVt: np.ndarray) -> np.ndarray:
-        return product(product(self.T[:, :, None], dVt), self._damped[:, :, None])
+    def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        T = self.T[:, :, None]
+        moved = product(T, dVt)
+        return product(moved, T), product(moved, self._damped[:, :, None])
 
     def forms(self) -> np.ndarray:
         U, A, K, _ = self.T.shape

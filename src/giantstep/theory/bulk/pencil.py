@@ -69,8 +69,11 @@ class Exact(Bulk):
 
     def afresh(self, Vt: np.ndarray) -> ExactResolvent:
         """From a coarser rule, where it costs little."""
-        start = None if self.coarser is None else self.coarser.afresh(Vt).Y
-        return self._kept(ExactResolvent(self, Vt, start))
+        return self.started(Vt, None if self.coarser is None else self.coarser.afresh(Vt).Y)
+
+    def started(self, Vt: np.ndarray, answers: list[np.ndarray] | None) -> ExactResolvent:
+        """From answers of the samples, [U, A, Q, Q] per level, or from nothing."""
+        return self._kept(ExactResolvent(self, Vt, answers))
 
     def opened(self, answers: list[np.ndarray]) -> Opened:
         """The same rows with the samples' answers E[Z_t] held where they are, [U, A, Q, Q] each."""
@@ -250,12 +253,14 @@ class ExactResolvent(Resolvent):
         return change
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        z = slice(self.bulk.size, None)
-        return self._change(dVt, z, z)
+        return self.first_order(dVt)[0]
 
-    def leak(self, dVt: np.ndarray) -> np.ndarray:
-        """T̂Ṽ = 1 - X_za, free of cancellation."""
-        return -self._change(dVt, slice(self.bulk.size, None), self.bulk.top)
+    def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """T̂ = -X_zz, and T̂Ṽ = 1 - X_za, free of cancellation."""
+        z = slice(self.bulk.size, None)
+        change = self._change(dVt, z, slice(self.bulk.top.start, None))
+        K = len(self.bulk.weights)
+        return change[..., -K:], -change[..., :K]
 
     # quadratic forms
 
@@ -272,8 +277,10 @@ class ExactResolvent(Resolvent):
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
         pack = packing(len(self.bulk.weights))
-        gradient = np.einsum("uapmsnt,uams,uant->uap", self.form_slopes, u, u, optimize=True)
-        gradient = gradient / pack.counts[: pack.pairs]
+        flat = u.reshape(*u.shape[:2], 1, -1)
+        size = flat.shape[-1]
+        along = self.form_slopes.reshape(*u.shape[:2], pack.pairs, size, size) @ flat[..., None]
+        gradient = (along[..., 0] * flat).sum(axis=-1) / pack.counts[: pack.pairs]
         return pack.matrix(np.concatenate([gradient, np.zeros_like(u[:, :, 0])], axis=-1))
 
     @cached_property

@@ -71,6 +71,11 @@ class Averages:
     def _mean_pairs(self) -> np.ndarray:
         return self.table(self.mean_products)
 
+    @cached_property
+    def _tilts(self) -> np.ndarray:
+        pack = packing(self.dmu0.shape[1])
+        return self.table(self.dmu0[:, pack.rows] * self.dmu0[:, pack.cols])
+
     def mean(self, f: np.ndarray) -> np.ndarray:
         """E[f], [U, A]."""
         return (f @ self._mean)[..., 0]
@@ -97,8 +102,7 @@ class Averages:
 
     def tilts(self, f: np.ndarray) -> np.ndarray:
         """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
-        weighted = self._weights * self.dmu0
-        return np.einsum("usn,utn,uan->uast", weighted, self.dmu0, f, optimize=True)
+        return packing(self.dmu0.shape[1]).matrix(f @ self._tilts)
 
     def due_to_rare(self, error: np.ndarray, fit: np.ndarray, spread: np.ndarray) -> np.ndarray:
         """Share [U, A] of E[error] that inputs make which are rarer than one in a million.

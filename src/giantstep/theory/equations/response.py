@@ -12,11 +12,12 @@ concave, which makes Newton's method from above monotone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from ..bulk import Bulk, Resolvent
-from ..symmetric import Packing, packing, product, solve_small
+from ..symmetric import Packing, packing, product, solve_columns
 
 
 @dataclass
@@ -69,22 +70,22 @@ def _derivatives(
     by_hat = np.zeros((*V.shape, pack.size), V.dtype)
     by_V = np.zeros_like(by_hat)
 
-    # a unit change of each V̂1 entry, at fixed τ
-    moved = _by_conjugate(pack, root)
-    dV1 = scale[:, :, None] * resolvent.tangent(moved)
-    dpull = _diagonal(resolvent.leak(moved)) * inverse_tau[:, :, None]
-    by_hat[..., :pairs, :pairs] = np.swapaxes(dV1[..., pack.rows, pack.cols], -1, -2)
-    by_hat[..., pairs:, :pairs] = stiffness[..., :, None] * np.swapaxes(dpull, -1, -2)
+    # a unit change of each V̂1 entry, at fixed τ; and of each ln τ, which scales rows and columns of Ṽ and V1
+    share = _shares(K)
+    moved = np.concatenate([_by_conjugate(pack, root), share * resolvent.Vt[:, :, None]], axis=2)
+    tangent, leak = resolvent.first_order(moved)
+    dV1 = scale[:, :, None] * tangent
+    dpull = np.swapaxes(_diagonal(leak) * inverse_tau[:, :, None], -1, -2)
+
+    by_hat[..., :pairs, :pairs] = np.swapaxes(pack.upper(dV1[:, :, :pairs]), -1, -2)
+    by_hat[..., pairs:, :pairs] = stiffness[..., :, None] * dpull[..., :pairs]
     by_hat[..., pairs + group, pairs + group] = stiffness
 
-    # a unit change of each ln τ: it scales rows and columns of Ṽ and V1
-    share = _shares(K)
-    moved = share * resolvent.Vt[:, :, None]
-    dV1 = share * V1[:, :, None] - scale[:, :, None] * resolvent.tangent(moved)
-    dpull = _diagonal(resolvent.leak(moved)) * inverse_tau[:, :, None] - np.eye(K) * pull[:, :, None]
-    per_V2 = 1.0 / np.where(pack.vector(V) == 0.0, 1.0, pack.vector(V))
-    by_V[..., :pairs, pairs:] = np.swapaxes(dV1[..., pack.rows, pack.cols], -1, -2) * per_V2[..., None, :]
-    by_V[..., pairs:, pairs:] = -stiffness[..., :, None] * np.swapaxes(dpull, -1, -2) * per_V2[..., None, :]
+    dV1 = share * V1[:, :, None] - dV1[:, :, pairs:]
+    dpull = dpull[..., pairs:] - _unit(K) * pull[..., :, None]
+    per_V2 = (1.0 / np.where(pack.vector(V) == 0.0, 1.0, pack.vector(V)))[..., None, :]
+    by_V[..., :pairs, pairs:] = np.swapaxes(pack.upper(dV1), -1, -2) * per_V2
+    by_V[..., pairs:, pairs:] = -stiffness[..., :, None] * dpull * per_V2
     return by_V, by_hat
 
 
@@ -93,6 +94,10 @@ def _by_conjugate(pack: Packing, root: np.ndarray) -> np.ndarray:
     return (root[..., :, None] * root[..., None, :])[:, :, None] * pack.units
 
 
+_unit = lru_cache(maxsize=64)(np.eye)
+
+
+@lru_cache(maxsize=64)
 def _shares(K: int) -> np.ndarray:
     """How √(τ_s τ_t) grows with each ln τ, [K, K, K]."""
     group = np.arange(K)
@@ -140,11 +145,7 @@ def _inverse(root: np.ndarray) -> np.ndarray:
 
 def total_tangent(response: Response) -> np.ndarray:
     """-∂V/∂V̂ with the relation closed, [U, A, P, P]."""
-    P = response.V.shape[-1]
-    left = np.eye(P) - response.by_V
-    if P > 2:
-        return np.linalg.solve(left, response.by_hat)
-    return np.stack([solve_small(left, response.by_hat[..., j]) for j in range(P)], axis=-1)
+    return solve_columns(_unit(response.V.shape[-1]) - response.by_V, response.by_hat)
 
 
 def signal_energy_gradient(

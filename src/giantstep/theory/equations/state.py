@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..modes import Modes
-from ..symmetric import Packing
+from ..symmetric import Packing, product
 from .averages import Averages, expand
 
 _LEAST_V, _LEAST_Q = 1e-120, 1e-200  # floors of V(κ) and q(κ), where all features vanish
@@ -67,9 +67,14 @@ def fields(
     V = expand(state.V * pack.counts, averages.phi)
     q = expand(state.q * pack.counts, averages.phi)
     if wobble is not None:
-        tilt = state.means[:, :, 0, :, None] * averages.dmu0[:, None]
-        q = q + np.einsum("uast,uasn,uatn->uan", wobble, tilt, tilt, optimize=True)
+        q = q + wobbling(state.m, averages, wobble)
     return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, (P * P).sum(axis=2)), _LEAST_Q)
+
+
+def wobbling(m: np.ndarray, averages: Averages, wobble: np.ndarray) -> np.ndarray:
+    """What inputs of fluctuating variance add to q through ∂μ0/∂c, for m [U, A, K]: [U, A, N]."""
+    tilt = m[..., None] * averages.dmu0[:, None]
+    return (product(wobble, tilt) * tilt).sum(axis=2)
 
 
 class Coordinates:
