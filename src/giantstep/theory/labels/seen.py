@@ -4,6 +4,9 @@ Turned directions meet the spikes' one to one, z'_m = γ_m κ_m + ρ_m y_m, or m
 are averaged over first, once per target: what is left are functions of the `met` projections u alone, kept on the
 nodes of a table. Given κ, the law of each u_m is a Gaussian of its own, and is carried over to these nodes by
 interpolation: a matrix for each of 1, y_m and y_m². Whatever is asked of the label is then a product of the two.
+
+Where one direction meets a spike, moments are wanted alone, and for many first layers: averages against the Gaussian
+of u on the table's own nodes, which carry Gauss weights, as far as it is wide enough for them.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import numpy as np
 
 from ...cuts import Cuts
 from ...gaussian import line_rule, piecewise_rule
-from ..layer import Frame
+from ..layer import Frame, alike
 from ..rule import Rule
 from .joint import JointLaw, turned
 from .measure import Measure, measure
@@ -32,6 +35,9 @@ _MOST_REFINED = {2: 3, 3: 2, 4: 0}  # refinements that a number of directions al
 _DIRECT_POINTS, _DIRECT_NODES = 24, 64  # fineness of nodes over y, and how many κ have theirs at a time
 _BLOCK = 1 << 20  # function values in flight
 _MANY = 512  # values of a law from which on it is sorted
+_WIDEST = 5.0  # piece of a table, over the width of a Gaussian that is averaged over on its nodes,
+_NARROWEST = 1.0 / 16.0  # and the narrowest Gaussian that is
+_LOST = 1e-17  # coefficient of a series, over the largest, that no sum would feel
 STEPS = {1: 0, 2: 1, 4: 2}  # which of three rules a stride stands for
 
 
@@ -56,6 +62,7 @@ class View:
         self.oblique = bool(((np.abs(self._normals[:, :met]) > 1e-9).sum(axis=1) > 1).any())
         self.breakpoints = [self._along(m) for m in range(met)]
         self._tables: dict[tuple[str, int, int], np.ndarray] = {}
+        self._measured: dict[tuple[str, int, int, float], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
     def _along(self, m: int) -> tuple[float, ...]:
         """Where functions of u_m break: exactly known if it is the only one, else for hyperplanes across it."""
@@ -111,6 +118,24 @@ class View:
 
         return self.table("moments" if law == self.law else "clean", compute, coarser, finer)
 
+    def measured(
+        self, law: JointLaw, coarser: int, finer: int, width: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where one direction meets: nodes u [n] that resolve a Gaussian of `width`, their Gauss weights, and the
+        same moments there with u E[Y | u] at the end, [n, 3 + unmet]."""
+        key = ("measured" if law == self.law else "clean measured", coarser, finer, width)
+        if key not in self._measured:
+            ((edges, count),) = self.axes(coarser, finer)
+            parts = [
+                np.linspace(a, b, 1 + int(np.ceil((b - a) / (_WIDEST * width)))) for a, b in pairwise(edges)
+            ]
+            narrow = np.concatenate([edges[:1], *(part[1:] for part in parts)])
+            u = table_nodes(narrow, count)
+            weights = np.outer(0.5 * np.diff(narrow), np.polynomial.legendre.leggauss(count)[1]).reshape(-1)
+            values = _interpolated(self.moments(law, coarser, finer), edges, count, u)
+            self._measured[key] = u, weights, np.concatenate([values, u * values[:1]]).T
+        return self._measured[key]
+
 
 def table_nodes(edges: np.ndarray, count: int) -> np.ndarray:
     """Gauss nodes between edges, end to end."""
@@ -160,8 +185,10 @@ def _interpolated(table: np.ndarray, edges: np.ndarray, count: int, at: np.ndarr
     t = (2.0 * at - left - right) / (right - left)
     values = table.reshape(len(edges) - 1, count, -1)
     series = np.einsum("ki,pif->kfp", _interpolation(count), values)  # Legendre coefficients of each piece
-    after, now = np.zeros((table.shape[-1], *at.shape)), series[count - 1][:, piece]
-    for k in range(count - 2, -1, -1):
+    size = np.abs(series).max(axis=2)
+    last = int(np.flatnonzero((size > _LOST * size.max(axis=0)).any(axis=1)).max(initial=0))
+    after, now = np.zeros((table.shape[-1], *at.shape)), series[last][:, piece]
+    for k in range(last - 1, -1, -1):
         after, now = now, series[k][:, piece] + (2 * k + 1) / (k + 1) * t * now - (k + 1) / (k + 2) * after
     return now
 
@@ -237,21 +264,50 @@ class Seen:
         return self._rule.size(stride) // nodes
 
     def _on_a_line(self, law: JointLaw, stride: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Moments where one direction meets a spike: functions of one variable, by interpolation at u = γκ + ρy."""
-        coarser = STEPS[stride]
-        table, (axis,) = self.view.moments(law, coarser, self._finer), self.view.axes(coarser, self._finer)
-        kappa = self._rule.axis(0, stride)
-        found = []
-        for u in range(len(self._frame.gamma)):
-            centre = self._frame.gamma[u, 0] * kappa[min(u, len(kappa) - 1)]
-            rho = float(self._frame.rho[u, 0])
-            y, w = self._across(centre, rho, self.view.breakpoints[0], coarser)
-            values = _interpolated(table, *axis, centre[:, None] + rho * y)  # [F, N, J]
-            plain = (values * w).sum(axis=-1)
-            found.append(np.concatenate([plain[:1], (values[0] * (w * y)).sum(axis=-1)[None], plain[1:]]))
-        first, along, second = np.split(np.stack(found), [1, -1], axis=1)
+        """Moments where one direction meets a spike: averages of functions of one variable over u = γκ + ρy."""
+        rho, centre = self._frame.rho[:, 0], self._frame.gamma[:, :1] * self._rule.axis(0, stride)
+        found = np.empty((len(rho), 2 + self.law.directions, centre.shape[-1]))
+        # Gaussians that are nearly as wide, within √2, share their nodes
+        width = np.where(
+            rho >= _NARROWEST, 2.0 ** (np.floor(2.0 * np.log2(np.maximum(rho, _NARROWEST))) / 2.0), 0.0
+        )
+        for members in alike(width[:, None]):
+            one = self._measured if width[members[0]] else self._interpolated
+            found[members] = one(law, STEPS[stride], centre[members], rho[members], float(width[members[0]]))
+        first, along, second = np.split(found, [1, -1], axis=1)
         beyond = self.beyond(first.shape[-1], stride)
         return tuple(np.repeat(part, beyond, axis=-1) for part in (first[:, 0], along, second[:, 0]))  # type: ignore[return-value]
+
+    def _measured(
+        self, law: JointLaw, coarser: int, centre: np.ndarray, rho: np.ndarray, width: float
+    ) -> np.ndarray:
+        """Averages of Y, yY, v_j Y and Y² over N(centre [U, N], ρ² [U]), [U, 2 + k, N], on nodes for `width`."""
+        u, weights, table = self.view.measured(law, coarser, self._finer, width)
+        parts = []
+        for some in np.array_split(np.arange(len(rho)), max(1, centre.size * len(u) // _BLOCK)):
+            scale = rho[some, None, None]
+            kernel = (u / scale) - (centre[some] / rho[some, None])[..., None]
+            kernel *= kernel
+            kernel *= -0.5
+            np.exp(kernel, out=kernel)
+            kernel *= weights / (np.sqrt(2.0 * np.pi) * scale)
+            parts.append(np.swapaxes(kernel @ table, -1, -2))
+        first, *rest, shifted = np.moveaxis(np.concatenate(parts), 1, 0)
+        along = (shifted - centre * first) / rho[:, None]  # y = (u - centre)/ρ
+        return np.stack([first, along, *rest], axis=1)
+
+    def _interpolated(
+        self, law: JointLaw, coarser: int, centre: np.ndarray, rho: np.ndarray, width: float
+    ) -> np.ndarray:
+        """The same for Gaussians that are narrow against the table's pieces: by interpolation at centre + ρy."""
+        table, (axis,) = self.view.moments(law, coarser, self._finer), self.view.axes(coarser, self._finer)
+        found = []
+        for m, scale in zip(centre, rho, strict=True):
+            y, w = self._across(m, float(scale), self.view.breakpoints[0], coarser)
+            values = _interpolated(table, *axis, m[:, None] + scale * y)  # [F, N, J]
+            plain = (values * w).sum(axis=-1)
+            found.append(np.concatenate([plain[:1], (values[0] * (w * y)).sum(axis=-1)[None], plain[1:]]))
+        return np.stack(found)
 
     def measures(self, stride: int) -> Iterator[tuple[int, Measure]]:
         """Nodes over y at some κ after the others, for one first layer after the other: what oblique kinks take."""
