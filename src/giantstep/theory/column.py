@@ -9,6 +9,8 @@ from ..gaussian import UNRESOLVED, Moments, nested, points_needed, round_up, sam
 
 INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
 
+_IN_CACHE = 1 << 16  # function values that pass after pass finds in the processor's cache
+
 
 class Column:
     """Moments of f(slope·κ + shift + scale·z) along κ; for an f with parity only κ ≥ 0 is evaluated.
@@ -35,8 +37,16 @@ class Column:
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]
         span, widest = round_up(float(np.abs(argument).max())), round_up(float(scale.max()))
         n = points_needed(f, widest, reach, span, INNER_TOLERANCE)
-        self._samples = sample(f, argument, scale[:, :, None, None], n, reach)
-        self._resolved = self._samples.moments() if n < UNRESOLVED else None
+        scale, self._resolved = scale[:, :, None, None], None
+        if n >= UNRESOLVED:
+            self._samples = sample(f, argument, scale, n, reach)
+            return
+        pieces = min(len(argument), -(-argument.size * n // _IN_CACHE))
+        parts = [
+            sample(f, a, s, n, reach).moments()
+            for a, s in zip(np.array_split(argument, pieces), np.array_split(scale, pieces), strict=True)
+        ]
+        self._resolved = Moments(*map(np.concatenate, zip(*parts, strict=True))) if pieces > 1 else parts[0]
 
     def moments(self, stride: int) -> Moments:
         """The moments [U, K, N] on the rule with every `stride`-th node."""
