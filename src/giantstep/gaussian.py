@@ -86,8 +86,11 @@ class Samples(NamedTuple):
             mean, first, second = np.moveaxis(found, -1, 0)
             remainder = np.einsum("...j,...j->...", left, left)
         else:
-            tests = (w, w * z, w * (z * z - 1.0))
-            mean, first, second = (np.einsum("...pj,...pj->...", f, test) for test in tests)
+            weighed = f * w
+            mean = weighed.sum(axis=(-2, -1))
+            weighed *= z
+            first = weighed.sum(axis=(-2, -1))
+            second = np.einsum("...pj,...pj->...", weighed, z) - mean
             left = f - mean[..., None, None]
             left -= first[..., None, None] * z
             left *= left

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..functions import Function
 from ..losses import Loss, square
-from .bulk import WORTHWHILE, Bulk, along
+from .bulk import WORTHWHILE, Along, Bulk
 from .features import STEEPEST, Table, doublings, evaluations_per_model, steepness
 from .labels import Labels, is_sharp
 from .layer import Frame, alike
@@ -94,7 +94,7 @@ class Problem:
     def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> tuple[Bulk, Bulk, Bulk]:
         """Bulks of some first layers of one kind, with so many readouts each, on three nested rules, finest first."""
         bulks = self.rows.bulks(self.origin, chunk, refinement)
-        return along(*bulks) if self._along(readouts) else bulks  # type: ignore[arg-type]
+        return Along.nested(*bulks) if self._along(readouts) else bulks  # type: ignore[arg-type]
 
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""

@@ -124,7 +124,7 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thoro
         train_loss=0.5 * train_error,
         residual=responses.residual,
         start=V,
-        tail=averages.tail(left_over),
+        tail=averages.tail(left_over) if thorough else np.zeros(V.shape[:2]),
         rare=averages.due_to_rare(R, setting.ratio * left_over, responses.tangent)
         if thorough
         else np.zeros(V.shape[:2]),

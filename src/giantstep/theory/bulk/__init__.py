@@ -1,7 +1,7 @@
 """Bulks: the random-matrix part of the theory. A bulk knows the covariances of the first layer's rows, never
 the samples, the labels or the loss."""
 
-from .along import WORTHWHILE, Along, along
+from .along import WORTHWHILE, Along
 from .base import Bulk, Resolvent
 from .dense import Dense
 from .isotropic import Isotropic
@@ -19,5 +19,4 @@ __all__ = [
     "Orthogonal",
     "Resolvent",
     "Spectral",
-    "along",
 ]

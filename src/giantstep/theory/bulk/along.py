@@ -37,6 +37,13 @@ class Along(Bulk):
         self.forms = np.empty((*table, 2, self.modes.count**2))  # of Ĝ and dĜ/dṼ
         self._solved = np.zeros(_PANELS, bool)
 
+    @staticmethod
+    def nested(fine: Exact, middle: Exact, coarse: Exact) -> tuple[Along, Along, Along]:
+        """Bulks on three nested rules, each of which starts from the next coarser one."""
+        last = Along(coarse)
+        second = Along(middle, last)
+        return Along(fine, second), second, last
+
     def resolvent(self, Vt: np.ndarray) -> Resolvent:
         if np.iscomplexobj(Vt):
             return self.bulk.resolvent(Vt)
@@ -75,12 +82,6 @@ class Along(Bulk):
         self.responses[:, new] = np.einsum("kn,upnq->upkq", _TO_SERIES, responses)
         self.forms[:, new] = np.einsum("kn,upnsq->upksq", _TO_SERIES, forms)
         self._solved[new] = True
-
-
-def along(fine: Exact, middle: Exact, coarse: Exact) -> tuple[Along, Along, Along]:
-    """Bulks on three nested rules, each of which starts from the next coarser one."""
-    last = Along(coarse)
-    return Along(fine, second := Along(middle, last)), second, last
 
 
 def _polynomials(t: np.ndarray) -> np.ndarray:

@@ -134,7 +134,7 @@ def coupling_gradient(bulk: Bulk, response: Response, load: np.ndarray) -> tuple
 
 
 def _diagonal(matrices: np.ndarray) -> np.ndarray:
-    return np.diagonal(matrices, axis1=-2, axis2=-1)
+    return matrices[..., 0] if matrices.shape[-1] == 1 else np.diagonal(matrices, axis1=-2, axis2=-1)
 
 
 def _inverse(root: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -80,7 +80,7 @@ class OneDirection:
         """
         if self.law is not None:
             return _binary_labels(self.law)
-        return _real_labels(self.function, noise, points, np.asarray(levels))
+        return _real_labels(self.function, noise, points, tuple(map(float, levels)))
 
     def batch(
         self, frame: Frame, rule: Rule, noise: np.ndarray, points: int, levels: np.ndarray | None = None
@@ -131,8 +131,10 @@ class Moments:
 Labelled = tuple[np.ndarray, np.ndarray]
 
 
-def _real_labels(target: Function, noise: float, points: int, levels: np.ndarray) -> list[Labelled]:
+@lru_cache(maxsize=64)
+def _real_labels(target: Function, noise: float, points: int, bends: tuple[float, ...]) -> list[Labelled]:
     """y = σ*(z) + noise·ε."""
+    levels = np.array(bends)
     if noise == 0.0:
         return _clean_labels(target, points, levels)
     clean = _clean_labels(target, points, np.empty(0))
