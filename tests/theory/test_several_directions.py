@@ -197,6 +197,28 @@ def test_labels_given_kappa_have_their_closed_form():
     assert_allclose(label.t2[0], 1.25, atol=1e-10)
 
 
+def test_labels_given_kappa_have_their_closed_form_for_all_first_layers_at_once():
+    """max(z1, 0)(1 + z2), z1 = m + ρy: averages of a ramp over Gaussians of any width, narrow ones by interpolation."""
+    rho = np.array([1.0, 0.95, 0.71, 0.5, 0.3, 0.13, 0.0626, 0.06, 0.01])
+    gamma = np.sqrt(1.0 - rho**2)
+    theta = np.stack([gamma, 0.0 * gamma], axis=-1)[..., None]
+    frame = given(np.ones((len(rho), 1, 1)), theta, np.ones((len(rho), 1))).frame()
+    rule = Rule(48, 9.0)
+    m, s = gamma[:, None] * rule.line(1)[0], rho[:, None]
+    inside, density = ndtr(m / s), np.exp(-0.5 * (m / s) ** 2) / np.sqrt(2.0 * np.pi)
+    ramp, squared = m * inside + s * density, (m**2 + s**2) * inside + m * s * density
+    label = labels_of(gs.Target("max(x1, 0)*(1 + x2)")).given(frame, rule, 48, 9.0).at(1)
+    # rounding: sums of a hundred terms as large as z1 = 9, or its square; y is told from z1 by a difference, over ρ
+    rounding = 100.0 * np.finfo(float).eps
+    for found, expected, size in (
+        (label.t0, ramp, 9.0),
+        (label.t1[:, 0], s * inside, 81.0 / s),
+        (label.t1[:, 1], ramp, 9.0),
+        (label.t2, 2.0 * squared, 2.0 * 81.0),
+    ):
+        assert np.all(np.abs(found - expected) <= rounding * size)
+
+
 def test_two_spikes_see_labels_by_tables_as_they_do_node_by_node():
     """Tables are for kinks along the spikes' directions, nodes for any; where both can be had they agree."""
     theta = np.array([[[0.6, 0.2], [-0.1, 0.5]]])
