@@ -41,7 +41,8 @@ class Column:
         if n >= UNRESOLVED:
             self._samples = sample(f, argument, scale, n, reach)
             return
-        pieces = min(len(argument), -(-argument.size * n // _IN_CACHE))
+        each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
+        pieces = min(len(argument), -(-argument.size * each // _IN_CACHE))
         parts = [
             sample(f, a, s, n, reach).moments()
             for a, s in zip(np.array_split(argument, pieces), np.array_split(scale, pieces), strict=True)
