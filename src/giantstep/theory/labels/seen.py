@@ -24,9 +24,8 @@ from ..rule import Rule
 from .joint import JointLaw, turned
 from .measure import Measure, measure
 
-_EDGES = (
-    np.array([-13.0, -9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0, 13.0]) / 9.0
-)  # pieces of a table, over its reach
+# pieces of a table, over its reach
+_EDGES = np.array([-13.0, -9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0, 13.0]) / 9.0
 _TABLE_NODES = (20, 16, 12)  # in each of them, on three rules, finest first
 _MORE_NODES = 4  # for each refinement
 _LINE_POINTS = (64, 48, 32)  # intervals along y
@@ -223,13 +222,8 @@ class Seen:
             y, w = self._across(centre, rho, self.view.breakpoints[m], coarser)
             weights = np.stack([w, w * y, w * y * y], axis=-2)
             at = np.clip(centre[:, None] + rho * y, edges[0], edges[-1])
-            found.append(
-                np.moveaxis(
-                    spread(at, np.broadcast_to(weights, (len(centre), *weights.shape[-2:])), edges, count),
-                    1,
-                    0,
-                )
-            )
+            weights = np.broadcast_to(weights, (len(centre), *weights.shape[-2:]))
+            found.append(np.moveaxis(spread(at, weights, edges, count), 1, 0))
         return np.stack(found)
 
     def _across(
