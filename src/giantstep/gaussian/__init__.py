@@ -1,0 +1,54 @@
+"""Gaussian expectations of functions with kinks and jumps, with an error estimate.
+
+Everything in the theory that is not linear algebra is an average over a standard normal variable. A few rules
+do them all, *nested* ones: the interior points of an n-point rule contain those of the n/2- and n/4-point
+rules, so one set of function values yields three answers, and their differences an honest error.
+
+- Functions without breakpoints: the trapezoidal rule on the line, which converges geometrically for analytic
+  functions under a Gaussian weight.
+- Functions with breakpoints (kinks, jumps): the line is cut there, and at two fixed points so that no piece
+  is wide compared with the Gaussian; each piece has a Fejér rule (open: never evaluated on a breakpoint).
+- Breakpoints that a function leaves with a power of the distance (|x|^0.6, and its derivative, which is unbounded):
+  the nodes of both pieces crowd towards them, so that what is left to integrate is smooth.
+- Where poles or roots come close (spectra, losses with kinks): pieces with nodes evenly spaced in a variable of their own.
+"""
+
+from .averages import UNRESOLVED, expectation, moments, points_needed, resolution, round_up, tail_reach
+from .normal import both_below, ndtr
+from .rules import (
+    REACH,
+    STRIDES,
+    density,
+    even_pieces,
+    extrapolated_error,
+    fejer_rule,
+    line_rule,
+    nested,
+    piecewise_rule,
+)
+from .samples import Moments, Samples, grade, sample
+
+__all__ = [
+    "REACH",
+    "STRIDES",
+    "UNRESOLVED",
+    "Moments",
+    "Samples",
+    "both_below",
+    "density",
+    "even_pieces",
+    "expectation",
+    "extrapolated_error",
+    "fejer_rule",
+    "grade",
+    "line_rule",
+    "moments",
+    "ndtr",
+    "nested",
+    "piecewise_rule",
+    "points_needed",
+    "resolution",
+    "round_up",
+    "sample",
+    "tail_reach",
+]
