@@ -114,7 +114,9 @@ class Layer:
             )
         common |= {} if features or self.rows == "unit" else {"rows": _rows(self.rows)}
         if features and self.bias_scale:
-            raise ParameterError("--bias-scale is a network's; give spiked random features biases by --readout")
+            raise ParameterError(
+                "--bias-scale is a network's; give spiked random features biases by --readout"
+            )
         common |= {"bias_scale": self.bias_scale} if self.bias_scale else {}
         if self.schedule is not None:
             if len(network) > 1:

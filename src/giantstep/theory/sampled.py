@@ -104,9 +104,7 @@ def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Gener
     pairs = np.triu_indices(z.shape[1])
     rows = np.concatenate([np.ones((1, n)), z.T, z.T[pairs[0]] * z.T[pairs[1]]])
     batch = Batch(e[None], rows[None] / n)
-    before = FirstLayer(
-        c, state.spikes @ state.spikes.T[None], np.zeros((1, K, z.shape[1])), np.zeros((1, K))
-    )
+    before = FirstLayer(c, state.spikes @ state.spikes.T[None], np.zeros((1, K, z.shape[1])), np.ones((1, K)))
     one = Imprint(
         neurons, before, step._replace(share=np.array([d / n])), Sight(batch, slopes, np.ones(1)), first
     )

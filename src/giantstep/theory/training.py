@@ -280,8 +280,8 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
         made[:, :, z + s, :, s] = -np.swapaxes(to_spikes @ level.spike, -1, -2)
         inside[..., : count * K] = made.reshape(U, -1, R, count * K)
     where = {own: (count + i) * K + s for i, own in enumerate(shown + hidden)}
-    if modes.biases:
-        bias, same = where["bias", 0], where["bias", T]
+    bias, same = (where.get(("bias", t)) for t in (0, T))
+    if bias is not None:
         constant[:, bias, bias] = -1.0 / neurons.bias_spread
         constant[:, bias, same] = constant[:, same, bias] = 1.0
     for t, (one, inside, low) in enumerate(zip(imprints, functions, ends, strict=False)):
@@ -292,7 +292,7 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
             constant[:, mode, mode] += neurons.norm * _squared_norm(one.batch, one.share, one.fb)
         else:
             inside[:, one.place("fb") + s, a + K, mode] = 1.0
-        if modes.biases:
+        if bias is not None:
             # two levels meet with a minus sign when those between them are eliminated
             sign = (-1.0) ** (T - 1 - t)
             constant[:, mode, bias] = constant[:, bias, mode] = sign * one.lift
