@@ -46,7 +46,7 @@ class Axes:
             "psi": one + along,
             "learned": ("x",),
         }
-        self._inner |= dict.fromkeys(("m", "q2", "V2", "chi"), one) | dict.fromkeys(("q1", "V1"), pair)
+        self._inner |= dict.fromkeys(("m", "q2", "V2", "chi", "nu"), one) | dict.fromkeys(("q1", "V1"), pair)
         # numbers of the user's along some of them
         values = list(letters.values)
         self.coords: dict[str, list] = (

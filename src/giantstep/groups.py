@@ -50,14 +50,14 @@ def merge(letters: Letters, odd: bool) -> Merging:
 def expand(answers: dict[str, np.ndarray], merging: Merging, c: np.ndarray) -> dict[str, np.ndarray]:
     """Order parameters [U, A, groups...] as the user's letters have them; c [U, groups] are squared row norms.
 
-    A letter holds its share of its group's sums. Sums of a (m, χ) change sign with it, sums of a·w (ζ, ψ) do
-    not. Two letters of one group also differ by how the group's neurons happen to be divided between them:
+    A letter holds its share of its group's sums. Sums of a (m, χ) change sign with it, sums of a·w (ζ, ψ) and a·b
+    (ν) do not. Two letters of one group also differ by how the group's neurons happen to be divided between them:
     that adds c·V2 (δ_st - share) shares to V1, and likewise for q1.
     """
     group, share, sign = merging.group, merging.share, merging.sign
     found = dict(answers)
-    for name, factor in (("m", sign), ("chi", sign), ("zeta", 1.0), ("psi", 1.0), ("q2", 1.0), ("V2", 1.0)):
-        found[name] = answers[name][..., group] * (share * factor)
+    for name in ("m", "chi", "zeta", "psi", "nu", "q2", "V2"):
+        found[name] = answers[name][..., group] * (share * (sign if name in ("m", "chi") else 1.0))
     same = group[:, None] == group
     division = np.where(same, np.diag(share) - np.outer(share, share), 0.0)
     for first, second in (("q1", "q2"), ("V1", "V2")):

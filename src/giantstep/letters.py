@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import ParameterError
-from .parameters import number_tuple
+from .parameters import number, number_tuple
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,6 +75,41 @@ class Letters:
             raise ParameterError(
                 "Letters.law is for letters alone; give biases or c with a finite vocabulary"
             )
+
+    def with_biases(self, law: str, scale: float, nodes: int = 8) -> Letters:
+        """These letters on neurons whose biases follow a continuous law, by the nodes of its Gauss rule.
+
+        Theory and simulation alike have the nodes as biases, each for its share of the neurons. How many it takes:
+        with a scale of 0.5, eight nodes are right to about 1e-5 (Gaussian) or 1e-7 (interval); with a scale of 1, to
+        1e-3 or 1e-5, and unbounded activations need a smaller scale, or an interval. From the second step on, every
+        node has a spike of its own, of which the theory takes four.
+
+        Parameters
+        ----------
+        law : {"gaussian", "uniform-interval"}
+            Of the biases, with mean 0, independent of the letters.
+        scale : float
+            Their standard deviation, of order one. For biases of order 1/√d see `Network` and its `bias_scale`.
+        nodes : int
+            Of the rule.
+
+        Examples
+        --------
+        >>> relus = [gs.Letters((1,), (1,)).with_biases("gaussian", scale) for scale in (0.25, 0.5)]
+        >>> nets = [gs.Network("relu", eta=2, alpha0=1, readout=letters) for letters in relus]
+        >>> [round(gs.predict(net, "sin", alpha=1.5, lam=0.1, d=1000).test_error.item(), 4) for net in nets]
+        [0.3412, 0.3266]
+        """
+        if law not in _LAWS:
+            raise ParameterError(f"law = {law!r} is unknown; use one of {sorted(_LAWS)}")
+        if self.biases is not None or self.law is not None:
+            raise ParameterError("with_biases is for a finite vocabulary that has no biases yet")
+        scale, nodes = number("scale", scale, low=0.0), int(number("nodes", nodes, low=1.0, high=100.0))
+        at, share = _LAWS[law].rule(nodes)
+        biases = np.tile(scale * at, len(self.values))
+        weights = np.outer(self.weights, share / share.sum()).reshape(-1)
+        c = None if self.c is None else tuple(np.repeat(self.c, nodes))
+        return Letters(tuple(np.repeat(self.values, nodes)), tuple(weights), tuple(biases), c)
 
     @property
     def single(self) -> bool:

@@ -230,8 +230,10 @@ def _dataset(
         answers = summed(answers)
     code = answers.pop("code").reshape(sizes)
     failed = np.isin(code, FAILED)
-    if not posed.problem.rows.norms:
-        del answers["chi"]
+    modes = posed.problem.modes(np.arange(1))
+    for name, present in (("chi", modes.norms), ("nu", modes.biases)):
+        if not present:
+            del answers[name]
     variables: Variables = {}
     for name, values in answers.items():
         inner = axes.of(name)

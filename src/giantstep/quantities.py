@@ -31,6 +31,7 @@ TABLE = {
         "component of the readout along Wt, t being θ without its part along the spike: a·Wt/√(dp)",
     ),
     "chi": (r"\chi", "readout along the fluctuation of the row norms"),
+    "nu": (r"\nu", "readout along the biases of scale 1/√d"),
     "q1": (r"q_1", "squared norm of the fitted linear map across the spike, a·WΠWᵀa/p"),
     "q2": (r"q_2", "squared norm of the readout, |a|²/p"),
     "V1": (r"V_1", "response of the linear features"),
@@ -85,7 +86,7 @@ TABLE = {
 }
 
 # sums over the neurons of one letter, or over pairs of letters, where there are several
-_PER_LETTER = ("m", "zeta", "psi", "chi", "q2", "V2", "c", "overlap")
+_PER_LETTER = ("m", "zeta", "psi", "chi", "nu", "q2", "V2", "c", "overlap")
 _PER_PAIR = ("q1", "V1")
 
 

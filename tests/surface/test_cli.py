@@ -80,6 +80,15 @@ def test_files_and_pictures_are_written_on_request(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", "a.png"]
 
 
+def test_biases_are_those_of_a_network():
+    words = "predict --activation relu --alpha 1 --lam 0.1 --bias-scale 2 --show test_error,nu"
+    expected = gs.predict(gs.Network("relu", 1, 2, bias_scale=2), "sin", alpha=1, lam=0.1)
+    (found,) = rows(run(f"{words} --eta 1 --alpha0 2").stdout)
+    for name in ("test_error", "nu"):
+        assert float(found[name]) == pytest.approx(expected[name].item(), rel=5e-5)
+    assert "--bias-scale is a network's" in run(f"{words} --r 1 --gamma 0.5").stderr
+
+
 def test_several_steps_have_one_row_per_point_with_what_the_last_step_made():
     words = "--eta 1 --alpha0 0.5 --steps 1,2,3 --alpha 1,2 --lam 0.1 --bulk isotropic"
     net = gs.Network("tanh", eta=1, alpha0=0.5, steps=[1, 2, 3])

@@ -57,6 +57,10 @@ class Layer:
             "initial rows: unit, gaussian, or d times the variance of their squared norm", _NETWORK, "LAW"
         ),
     ] = "unit"
+    bias_scale: Annotated[
+        float,
+        Parameter(help="standard deviation of the neurons' biases, times √d; not trained", group=_NETWORK),
+    ] = 0.0
     r: Annotated[str | None, option("strength of the spike", _FEATURES)] = None
     gamma: Annotated[str | None, option("alignment of the spike with the target, -1 to 1", _FEATURES)] = None
     c: Annotated[str | None, option("squared norm of the rows without the spike (default 1)", _FEATURES)] = (
@@ -109,6 +113,11 @@ class Layer:
                 f"{_flags(network)} describe a network and {_flags(features)} spiked random features; give one kind"
             )
         common |= {} if features or self.rows == "unit" else {"rows": _rows(self.rows)}
+        if features and self.bias_scale:
+            raise ParameterError(
+                "--bias-scale is a network's; give spiked random features biases by --readout"
+            )
+        common |= {"bias_scale": self.bias_scale} if self.bias_scale else {}
         if self.schedule is not None:
             if len(network) > 1:
                 raise ParameterError(

@@ -18,7 +18,7 @@ from ..provenance import provenance
 from ..theory.features import Features
 from ..theory.hermite import linear_error
 from ..theory.labels import Label
-from ..theory.modes import mean_functions
+from ..theory.modes import Modes, mean_functions
 from ..theory.pose import Posed, model_grid, pose
 from ..theory.tabulated import averaged
 
@@ -124,14 +124,13 @@ def _floor(posed: Posed) -> np.ndarray:
 def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray]:
     """The bounds of every first layer (and setting of β), arrays [U, A]."""
     problem = posed.problem
-    norms = problem.rows.norms
     beta = problem.beta
-    one = len(problem.weights) == 1 and problem.spikes == 1 and not norms
+    one = len(problem.weights) == 1 and problem.spikes == 1 and not problem.modes(np.arange(1)).norms
 
     def compute(features: Features, label: Label, chunk: np.ndarray) -> np.ndarray:
         rest = np.maximum(mean(features, label.t2 - label.t0**2), 0.0)
         upper = project(features, features.mu0, label.t0).distance + rest
-        lower = lowest(features, label, norms)[0]
+        lower = lowest(features, label, problem.modes(chunk))[0]
         columns = [upper[:, None], lower[:, None]]
         if one:
             columns.append(infinite_samples(features, label, problem.c[chunk], beta[chunk]))
@@ -142,9 +141,9 @@ def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray
     return {name: np.broadcast_to(bound, beta.shape) for name, bound in found.items()}
 
 
-def lowest(features: Features, label: Label, norms: int) -> tuple[np.ndarray, Best, list[Best]]:
+def lowest(features: Features, label: Label, modes: Modes) -> tuple[np.ndarray, Best, list[Best]]:
     """The lower bound [U], and the best functions of κ, and of κ times each y, that make it up."""
-    along = project(features, mean_functions(features, norms), label.t0)
+    along = project(features, mean_functions(features, modes), label.t0)
     across = [project(features, features.mu1, t1) for t1 in np.moveaxis(label.t1, 1, 0)]
     unseen = np.maximum(label.t2 - label.t0**2 - (label.t1**2).sum(axis=1), 0.0)
     return along.distance + sum(side.distance for side in across) + mean(features, unseen), along, across

@@ -155,12 +155,12 @@ def bound_functions(
             "the functions that attain the bounds are drawn for one spike, and these spikes span several directions;"
             " bounds() has their errors"
         )
-    norms, K = problem.rows.norms, len(problem.weights)
+    modes, K = problem.modes(np.arange(1)), len(problem.weights)
     frame = problem.frame(np.arange(len(problem.c)))
     upper, along, across = [], [], []
     for u in range(len(problem.c)):  # one at a time: rules differ, and a figure has few curves
         features, label = problem.table(np.array([u]), _POINTS).at(STRIDES[0])
-        _, best, side = lowest(features, label, norms)
+        _, best, side = lowest(features, label, modes)
         upper.append(project(features, features.mu0, label.t0).coefficients[0])
         along.append(best.coefficients[0])
         across.append(side[0].coefficients[0])
@@ -175,7 +175,7 @@ def bound_functions(
         return xr.DataArray(values.reshape(shape), dims=(*split.layer_dims, *groups[: values.ndim - 1]))
 
     means = np.asarray(along)
-    names = ("m", "zeta", "chi")[: 2 + norms]
+    names = ("m", "zeta", *["chi"] * modes.norms, *["nu"] * modes.biases)
     best = {name: labelled(means[:, i * K : (i + 1) * K]) for i, name in enumerate(names)}
     best["psi"] = labelled(across)
     spike = {"b": frame.b[..., 0], "c": problem.c, "theta": frame.gamma[:, 0], "rest": frame.rho[:, 0]}
@@ -236,7 +236,7 @@ def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: list[xr.
         )
 
     biases = np.asarray(merging.letters.biases or np.zeros(len(merging.letters.values)))[which] * sign
-    orders = {name: fitted[name] for name in ("m", "zeta", "psi", "chi") if name in fitted}
+    orders = {name: fitted[name] for name in ("m", "zeta", "psi", "chi", "nu") if name in fitted}
     spikes = {
         "b": placed(b, group, "spike"),
         "theta": placed(theta, "direction", "spike"),
@@ -288,7 +288,7 @@ def _mean_given(
 
     A group's spike is S = Σ b_j d̂_j and its linear part L = Σ ζ_j d̂_j + Σ ψ_m ê_m. On the target's directions these
     have components S·θ̂ = Σ b_j Θ_j and L·θ̂ = Σ ζ_j Θ_j + `rest`·ψ. Given x the argument of σ is Gaussian with mean
-    (S·θ̂)·x, and f = m A + (L·θ̂)·x B + (L·S - (L·θ̂)·(S·θ̂)) C + χC/2.
+    (S·θ̂)·x, and f = m A + (L·θ̂)·x B + (L·S - (L·θ̂)·(S·θ̂)) C + χC/2 + νB.
     """
 
     def along(values: xr.DataArray) -> xr.DataArray:
@@ -321,6 +321,8 @@ def _mean_given(
         )
     if "chi" in orders:
         found = found + 0.5 * orders["chi"] * C
+    if "nu" in orders:
+        found = found + orders["nu"] * B
     return found.sum(dim) if dim in found.dims else found
 
 

@@ -26,6 +26,7 @@ _FAR = {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0}
 _BEYOND = 1e-6  # distance from the edge, over it, at which outliers begin
 _ASIDE = 1e-5  # η/x at which derivatives are read off imaginary parts, right to its square
 _SECTIONS, _ROUNDS = 24, 8
+_FARTHEST, _TRIED = 1e3, 96  # edges away from the bulk, and points, where a pole is looked for
 
 
 def weight_spectrum(
@@ -201,17 +202,20 @@ class _Followed:
         return rows.beta * rows.pack.vector(own) @ strengths**2, G
 
     def _weakness(self, strengths: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """B(G - 1)/d, which falls with x above the bulk."""
+        """B(G - 1)/d, which falls with x above the rows' own eigenvalues: the bulk, and one outside it where G has a
+        pole, as biases may make."""
         V, _ = self.follower.near_axis(x)
         B, G = self._forms(strengths, V, -x)
         return (B * (G - 1.0)).real
 
     def threshold(self, strengths: np.ndarray) -> float:
-        """The squared norm T of a spike that is about to leave the bulk."""
+        """The squared norm T of a spike that is about to leave the bulk; 0 if something is outside without it."""
         total = self.rows.beta * float(self.rows.bulk.weights @ strengths**2)
         if total == 0.0:
             return np.inf
-        return total / float(self._weakness(strengths, np.array([self._edge * (1.0 + _BEYOND)]))[0])
+        x = self._edge * (1.0 + np.geomspace(_BEYOND, _FARTHEST, _TRIED))
+        weakness = self._weakness(strengths, x)
+        return 0.0 if np.any(weakness < 0.0) else total / float(weakness[0])
 
     def top(self, strengths: np.ndarray, d: float) -> dict[str, Any]:
         T = self.rows.beta * d * float(self.rows.bulk.weights @ strengths**2)
@@ -221,7 +225,7 @@ class _Followed:
         for _ in range(_ROUNDS):
             x = np.geomspace(low, high, _SECTIONS)
             below = d * self._weakness(strengths, x) > 1.0
-            last = max(int(below.sum()) - 1, 0)
+            last = int(np.flatnonzero(below).max(initial=0))
             low, high = x[last], x[min(last + 1, _SECTIONS - 1)]
         place = 0.5 * (low + high)
         at = np.array([place])

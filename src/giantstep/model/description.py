@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _kinds: dict[str, type[Description]] = {}  # by name, as dictionaries say it
 # parameters that are written down only where they are used
-_LATER = ("steps", "rows", "reuse_batch", "refit", "directions", "kinks")
+_LATER = ("steps", "rows", "bias_scale", "reuse_batch", "refit", "directions", "kinks")
 
 
 class Description:

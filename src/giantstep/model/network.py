@@ -92,6 +92,9 @@ class Network(Model):
     rows : {"unit", "gaussian"} or float
         Law of the initial rows: of unit norm, with independent Gaussian entries of variance 1/d, or with this
         variance of the squared norm, times d.
+    bias_scale : float
+        Neurons have independent biases of mean 0 and standard deviation `bias_scale`/√d, as large as the entries of W,
+        which are not trained (0: none). Biases of order one are those of `Letters`.
     reuse_batch : bool
         Take every step on the same batch. For simulations alone: the theory is for fresh ones.
     refit : number or grid, optional
@@ -126,6 +129,7 @@ class Network(Model):
     step_loss: str = "square"
     steps: Parameter | tuple[Step, ...] | None = None
     rows: str | float = "unit"
+    bias_scale: float = 0.0
     reuse_batch: bool = False
     refit: Parameter | None = None
 
@@ -141,6 +145,7 @@ class Network(Model):
             step_loss: str = "square",
             steps: Parameter | Sequence[Step] | None = None,
             rows: str | float = "unit",
+            bias_scale: float = 0.0,
             reuse_batch: bool = False,
             refit: Parameter | None = None,
         ) -> None: ...
@@ -172,6 +177,7 @@ class Network(Model):
             set_(self, "rows", number("rows", self.rows, low=0.0))
         elif self.rows not in ("unit", "gaussian"):
             raise ParameterError(f"rows = {self.rows!r} is unknown; use 'unit', 'gaussian' or a variance")
+        set_(self, "bias_scale", number("bias_scale", self.bias_scale, low=0.0))
         if self.readout.c is not None:
             raise ParameterError(
                 "Letters.c belongs to a SpikedRF; a Network's row norms follow from its step"

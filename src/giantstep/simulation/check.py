@@ -15,7 +15,7 @@ from ..model import Model, Network, SpikedRF, Target
 from ..parameters import check_count
 from ..parameters import parameter as checked_parameter
 from .backend import Backend
-from .layer import width
+from .layer import group_slices, width
 from .readout import METHODS
 from .trial import Task
 
@@ -160,6 +160,13 @@ def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) ->
     if not letters.single and p < len(letters.values):
         raise ParameterError(
             f"d = {d} is too small: {p} neurons for {len(letters.values)} letters; raise d or beta"
+        )
+    sizes = [group.stop - group.start for group in group_slices(letters, p)]
+    if min(sizes) == 0:
+        share = letters.weights[sizes.index(0)]
+        raise ParameterError(
+            f"d = {d} is too small: of {p} neurons none has the letter with the share {share:g}; raise d or beta, or"
+            " leave such letters out"
         )
 
 

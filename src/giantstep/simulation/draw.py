@@ -48,6 +48,7 @@ class Kind(IntEnum):
     WEIGHTS = 4
     DIRECTIONS = 5
     FLIPS = 6
+    BIASES = 7
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def _(model: TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None =
 def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
-    values, biases = letters_of_neurons(letters, groups), biases_of_neurons(letters, groups, backend)
+    values, biases = letters_of_neurons(letters, groups), _initial_biases(model, groups, d, draws)
     *theta, free = _directions(target.directions + 1, d, draws)
     rows = _initial_rows(model, len(values), d, draws)
     test = Data(Purpose.TEST, target, tuple(theta), draws)
@@ -92,7 +92,7 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
         n0, eta = round(float(alpha0) * d), float(eta)
         if n0 and eta:
             data = Data(step_batch(0 if model.reuse_batch else t), target, test.theta, draws)
-            mean = _mean_output(model, values) if not track.taken else None
+            mean = None if track.taken else _mean_output(model, values, biases, backend)
             activation, rate = model.activation, eta * d
             if model.refit is not None and seen is not None:
                 readout = refitted(rows, biases, activation, *seen, float(model.refit), backend)  # type: ignore[arg-type]
@@ -125,13 +125,21 @@ def _initial_rows(model: Network, p: int, d: int, draws: Draws) -> Any:
     return unit_rows(p, d, draws) * draws.backend.xp.sqrt(draws.backend.xp.abs(square))
 
 
-def _mean_output(model: Network, values: np.ndarray) -> float:
+def _initial_biases(model: Network, groups: tuple[slice, ...], d: int, draws: Draws) -> Any | None:
+    """Those of the letters, and of scale 1/√d around them."""
+    biases = biases_of_neurons(model.readout, groups, draws.backend)
+    if model.bias_scale == 0.0:
+        return biases
+    drawn = draws.normal(Purpose.START, Kind.BIASES, 0, groups[-1].stop, 1)[:, 0]
+    return model.bias_scale / d**0.5 * drawn + (0.0 if biases is None else biases)
+
+
+def _mean_output(model: Network, values: np.ndarray, biases: Any | None, backend: Backend) -> float:
     """E f over inputs before the step, Σ_i letter_i E σ(z + b_i)/p: all rows have unit norm."""
-    letters = model.readout
-    biases = letters.biases or (0.0,)
-    means = gaussian.moments(model.activation, np.asarray(biases), np.ones(len(biases)))[0].mean
-    groups = group_slices(letters, len(values)) if letters.biases else (slice(0, len(values)),)
-    return float(values @ spread(tuple(means), groups)) / len(values)
+    own = np.zeros(1) if biases is None else backend.numpy(biases)
+    at, which = np.unique(own, return_inverse=True)
+    means = gaussian.moments(model.activation, at, np.ones(len(at)))[0].mean
+    return float(values @ np.broadcast_to(means[which], values.shape)) / len(values)
 
 
 class _Track:
@@ -225,7 +233,7 @@ class _Track:
         backend, letters = self.backend, self.letters
         v = _unit(free if self._pull is None else self._pull)
         along_v, *along_theta = (backend.numpy(backend.matmul(rows, unit)) for unit in (v, *self.theta))
-        parts = self.groups if self.biases is not None else (slice(0, len(letters)),)
+        parts = self.groups if self.model.readout.biases is not None else (slice(0, len(letters)),)
         power = [float(letters[part] @ letters[part]) for part in parts]
         r = np.array(
             [

@@ -349,6 +349,7 @@ def _answers(problem: Problem, chunk: np.ndarray, solution: Solution, error: np.
         "zeta": zeta,
         "psi": frame.turn[:, None] @ state.psi,
         "chi": state.chi,
+        "nu": state.nu,
         "q1": pack.matrix(state.q).copy(),
         "q2": pack.vector(state.q).copy(),
         "V1": pack.matrix(state.V).copy(),

@@ -67,7 +67,9 @@ def _(model: Network, target: Target, merging: Merging, values: dict[str, np.nda
             "refit: a readout that is fitted between steps is correlated with the rows, neuron by neuron, which the"
             " theory does not cover; simulate such a network, or leave its readout as it was drawn"
         )
-    neurons = Neurons(model.activation, merging.letters, spread=model.norm_variance)
+    neurons = Neurons(
+        model.activation, merging.letters, spread=model.norm_variance, bias_spread=model.bias_scale**2
+    )
     shared = (values["beta"], values["noise"])
     steps = tuple(
         make_step(eta, alpha0, *shared, as_loss(loss)) for eta, alpha0, loss in model.stages(values)

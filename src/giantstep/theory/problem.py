@@ -15,6 +15,7 @@ from .bulk import WORTHWHILE, Along, Bulk
 from .features import STEEPEST, Table, doublings, evaluations_per_model, steepness
 from .labels import Labels, is_sharp
 from .layer import Frame, alike
+from .modes import Modes
 from .origin import Origin
 from .rows import PLAIN_WIDTH, Rows
 from .rule import across_intervals
@@ -67,7 +68,8 @@ class Problem:
     def odd(self) -> bool:
         """Whether turning all inputs round turns features and labels round, which the loss does not mind."""
         functions = self.activation.parity == "odd" and self.labels.odd
-        return functions and not self.biases.any() and self.loss.even
+        biased = self.biases.any() or self.origin.neurons.bias_spread
+        return functions and not biased and self.loss.even
 
     @property
     def c(self) -> np.ndarray:
@@ -85,6 +87,10 @@ class Problem:
     def frame(self, chunk: np.ndarray) -> Frame:
         """Directions of some first layers of one kind."""
         return self.origin.layer.at(chunk).frame()
+
+    def modes(self, chunk: np.ndarray) -> Modes:
+        """What carries signal in some first layers of one kind."""
+        return self.rows.modes(self.origin, self.frame(chunk))
 
     @property
     def spikes(self) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import ParameterError
 from . import bulk as bulks
 from .bulk import Bulk
-from .layer import FirstLayer
+from .layer import Frame
 from .modes import Modes
 from .origin import Origin
 from .sampled import sampled_bulk
@@ -31,10 +31,9 @@ NAMES = ("isotropic", "exact", "sampled", "orthogonal")
 
 
 class Rows(ABC):
-    """A law of rows. `norms` says whether squared row norms fluctuate, which adds the functions ∂μ0/∂c."""
+    """A law of rows."""
 
     name: str
-    norms: int = 0
 
     def check(self, origin: Origin, model: Any) -> None:  # noqa: B027  (most laws suit every model)
         """Refuse a first layer that cannot have such rows."""
@@ -42,6 +41,10 @@ class Rows(ABC):
     def width(self, origin: Origin) -> int:
         """Array elements in flight per grid point."""
         return PLAIN_WIDTH
+
+    def modes(self, origin: Origin, frame: Frame) -> Modes:
+        """What carries signal; here in rows whose norms do not fluctuate."""
+        return Modes(frame.spikes, frame.gamma.shape[1])
 
     def on_a_line(self, origin: Origin) -> bool:
         """Whether a bulk is an exact one of a single group, which `bulk.Along` can tabulate."""
@@ -64,15 +67,22 @@ class Isotropic(Rows):
 
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
         layer = origin.layer.at(chunk)
-        return _thrice(bulks.Isotropic(layer.c, origin.neurons.weights, _modes(layer)))
+        modes = self.modes(origin, layer.frame())
+        return _thrice(bulks.Isotropic(layer.c, origin.neurons.weights, modes))
 
 
-class Exact(Rows):
-    name = "exact"
-    norms = 1
+class _Trained(Rows):
+    """Rows of networks that were trained, each with a norm of its own."""
 
     def check(self, origin: Origin, model: Any) -> None:
         _check_trained(self.name, origin)
+
+    def modes(self, origin: Origin, frame: Frame) -> Modes:
+        return origin.neurons.modes(frame)
+
+
+class Exact(_Trained):
+    name = "exact"
 
     def width(self, origin: Origin) -> int:
         K = len(origin.neurons.values)
@@ -91,17 +101,13 @@ class Exact(Rows):
 
 
 @dataclass(frozen=True)
-class Sampled(Rows):
+class Sampled(_Trained):
     d: int = 1000
     seed: int = 0
-    norms = 1
 
     @property
     def name(self) -> str:  # type: ignore[override]
         return f"sampled:{self.d}:{self.seed}"
-
-    def check(self, origin: Origin, model: Any) -> None:
-        _check_trained(self.name, origin)
 
     def width(self, origin: Origin) -> int:
         return self.d * len(origin.neurons.values) ** 2
@@ -125,7 +131,8 @@ class Orthogonal(Rows):
             )
 
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
-        return _thrice(bulks.Orthogonal(origin.neurons.weights, _modes(origin.layer.at(chunk))))
+        modes = self.modes(origin, origin.layer.at(chunk).frame())
+        return _thrice(bulks.Orthogonal(origin.neurons.weights, modes))
 
 
 def rows_law(named: str | Rows | None, origin: Origin) -> Rows:
@@ -168,11 +175,6 @@ def _check_trained(name: str, origin: Origin) -> None:
             f"row norms after a step fluctuate too much for bulk = {name!r}",
             "use bulk='isotropic', or an activation that is smoother there (a power above 3/4)",
         )
-
-
-def _modes(layer: FirstLayer) -> Modes:
-    """Those of rows whose norms do not fluctuate."""
-    return Modes(int(layer.spikes.max()), layer.on_target.shape[-1])
 
 
 def _thrice(bulk: Bulk) -> tuple[Bulk, Bulk, Bulk]:

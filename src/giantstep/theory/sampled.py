@@ -14,7 +14,6 @@ from .bulk import Bulk, Dense, Spectral
 from .labels import BinaryLaw, labels_of
 from .law import Batch
 from .layer import FirstLayer
-from .modes import Modes
 from .slopes import Slopes, at_rest, shifted
 from .step import Sight
 from .training import Imprint, Trained, directions
@@ -27,7 +26,7 @@ def sampled_bulk(trained: Trained, chunk: np.ndarray, d: int, seed: int) -> Bulk
     """Some networks' bulk; they share the random numbers of their batches."""
     drawn = [_drawn(trained, int(u), d, seed) for u in chunk]
     frame = trained.layer.at(chunk).frame()
-    modes = Modes(frame.spikes, frame.gamma.shape[1], 1)
+    modes = trained.neurons.modes(frame)
     to_target, to_spikes = directions(frame)
     weights = trained.neurons.weights
     units = [
@@ -46,21 +45,39 @@ def sampled_bulk(trained: Trained, chunk: np.ndarray, d: int, seed: int) -> Bulk
 
 
 class _Drawn(NamedTuple):
-    """Rows after drawn batches, by group: covariances C [K, d, d], dE[δw] [K, d], d Var δ [K]; spikes; and θ̂."""
+    """Rows after drawn batches, by group: d times the covariance of (w, δ), or (w, δ, b) with biases; spikes; and θ̂."""
 
-    C: np.ndarray
-    pull: np.ndarray
-    spread: np.ndarray
+    joint: np.ndarray  # [K, d + own, d + own]
     spikes: np.ndarray  # [K, d]
     theta: np.ndarray  # [k, d]
+
+    @property
+    def d(self) -> int:
+        return self.spikes.shape[1]
+
+    @property
+    def C(self) -> np.ndarray:
+        """Of the rows, [K, d, d]."""
+        return self.joint[:, : self.d, : self.d]
+
+    @property
+    def pull(self) -> np.ndarray:
+        """dE[δw], and dE[bw], [K, own, d]."""
+        return self.joint[:, self.d :, : self.d]
+
+    @property
+    def own(self) -> np.ndarray:
+        """d times the covariance of (δ, b), [K, own, own]."""
+        return self.joint[:, self.d :, self.d :]
 
 
 def _drawn(trained: Trained, u: int, d: int, seed: int) -> _Drawn:
     neurons, K = trained.neurons, len(trained.neurons.values)
     rng = np.random.default_rng([seed, d])
     theta = np.eye(d)[: trained.target.directions]  # along the first axes, without loss of generality
-    C = np.broadcast_to(neurons.norm * np.eye(d), (K, d, d))
-    state = _Drawn(C, np.zeros((K, d)), np.full(K, neurons.spread), np.zeros((K, d)), theta)
+    biases = [neurons.bias_spread] if neurons.bias_spread else []
+    start = np.diag([*[neurons.norm] * d, neurons.spread, *biases])
+    state = _Drawn(np.broadcast_to(start, (K, *start.shape)), np.zeros((K, d)), theta)
     for t in np.flatnonzero(trained.taken[u]):
         state = _after(trained, u, int(t), state, rng)
     return state
@@ -69,7 +86,7 @@ def _drawn(trained: Trained, u: int, d: int, seed: int) -> _Drawn:
 def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Generator) -> _Drawn:
     """One step on a batch of its own, for all groups."""
     neurons, step, target = trained.neurons, trained.steps[t].at(np.array([u])), trained.target
-    K, d = state.pull.shape
+    K, d = state.spikes.shape
     n = max(1, round(d / float(step.share[0])))
     X = rng.standard_normal((n, d))
     z = X @ state.theta.T
@@ -87,27 +104,27 @@ def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Gener
     pairs = np.triu_indices(z.shape[1])
     rows = np.concatenate([np.ones((1, n)), z.T, z.T[pairs[0]] * z.T[pairs[1]]])
     batch = Batch(e[None], rows[None] / n)
-    before = FirstLayer(
-        c, state.spikes @ state.spikes.T[None], np.zeros((1, K, z.shape[1])), np.zeros((1, K))
-    )
+    before = FirstLayer(c, state.spikes @ state.spikes.T[None], np.zeros((1, K, z.shape[1])), np.ones((1, K)))
     one = Imprint(
         neurons, before, step._replace(share=np.array([d / n])), Sight(batch, slopes, np.ones(1)), first
     )
     level, k = np.broadcast_to, one.k[0]
     s0, s1, n2 = (level(part[0], (K, n)) for part in (slopes.s0, slopes.s1, slopes.n2))
-    vector = {name: level(getattr(one, name)[0], (K, n)) @ X / n for name in ("fa", "fb", "fg")}
-    C, pull, spread = np.empty((K, d, d)), np.empty((K, d)), np.empty(K)
+    vector = {name: level(getattr(one, name)[0], (K, n)) @ X / n for name in ("fa", "fb", "fg", "fs")}
+    joint, norm = np.empty_like(state.joint), d  # a norm's place; that of a bias is the next
     for s in range(K):
-        B = np.eye(d) + k[s] * (X.T * (e * s1[s])) @ X / n
-        fa, fb, fg = (vector[name][s] for name in ("fa", "fb", "fg"))
-        gain, old, norm = one.gain[0, s], state.pull[s], state.spread[s]
-        turned = k[s] * np.outer(B @ old, fg)
-        C[s] = B @ state.C[s] @ B + turned + turned.T + k[s] ** 2 * norm * np.outer(fg, fg)
-        C[s] += k[s] ** 2 * d / n * (X.T * (e**2 * n2[s])) @ X / n
-        pull[s] = B @ state.C[s] @ fb + gain * (B @ old) + k[s] * (old @ fb + gain * norm) * fg + fa
-        spread[s] = fb @ state.C[s] @ fb + 2.0 * gain * (fb @ old) + gain**2 * norm + one.direct[0, s]
+        fa, fb, fg, fs = (vector[name][s] for name in ("fa", "fb", "fg", "fs"))
+        turn, noise = np.eye(joint.shape[-1]), np.zeros(joint.shape[1:])
+        turn[:d, :d] += k[s] * (X.T * (e * s1[s])) @ X / n
+        turn[:d, norm], turn[norm, :d], turn[norm, norm] = k[s] * fg, fb, one.gain[0, s]
+        if neurons.bias_spread:
+            turn[:d, norm + 1], turn[norm, norm + 1] = k[s] * fs, one.lift[0, s]
+        noise[:d, :d] = k[s] ** 2 * d / n * (X.T * (e**2 * n2[s])) @ X / n
+        noise[:d, norm] = noise[norm, :d] = fa
+        noise[norm, norm] = one.direct[0, s]
+        joint[s] = turn @ state.joint[s] @ turn.T + noise
     spikes = state.spikes + k[:, None] * ((e * s0) @ X / n)
-    return _Drawn(C, pull, spread, spikes, state.theta)
+    return _Drawn(joint, spikes, state.theta)
 
 
 def _labels(target: Target, z: np.ndarray, noise: float, rng: np.random.Generator) -> np.ndarray:
@@ -131,24 +148,32 @@ def _orthonormal(vectors: np.ndarray) -> np.ndarray:
 
 
 def _vectors(one: _Drawn, units: np.ndarray) -> np.ndarray:
-    """The modes but for the rows' covariance, [modes, K, d]: directions, and dE[δw]."""
-    return np.concatenate([np.repeat(units[:, None], len(one.C), axis=1), one.pull[None]])
+    """The modes but for the rows' covariance, [modes, K, d]: directions, dE[δw] and dE[bw]."""
+    return np.concatenate([np.repeat(units[:, None], len(one.C), axis=1), np.swapaxes(one.pull, 0, 1)])
 
 
 def _diagonalised(one: _Drawn, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues [K, d], modes in the common eigenbasis, and what is left of the norms' variance."""
+    """Eigenvalues [K, d], modes in the common eigenbasis, and what is left of the covariance of (δ, b)."""
     shares = 1.0 + 0.37 * np.arange(len(one.C))  # a letter of 0 alone would not tell the directions apart
     _, basis = np.linalg.eigh(np.einsum("s,sij->ij", shares, one.C))
     C = np.einsum("ji,sjk,ki->si", basis, one.C, basis, optimize=True)
     y = np.einsum("ij,msi->msj", basis, _vectors(one, units))
-    y[-1] /= C
-    return C, y, np.maximum(0.0, one.spread - (y[-1] ** 2 * C).sum(axis=-1))
+    own = y[len(units) :]
+    own /= C
+    return C, y, _positive(one.own - np.einsum("msi,si,nsi->smn", own, C, own))
 
 
 def _rooted(one: _Drawn, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Symmetric roots of the covariances [K, d, d], modes, and what is left of the norms' variance."""
+    """Symmetric roots of the covariances [K, d, d], modes, and what is left of the covariance of (δ, b)."""
     values, bases = np.linalg.eigh(one.C)
     root = (bases * np.sqrt(np.maximum(values, 0.0))[:, None]) @ np.swapaxes(bases, -1, -2)
     y = _vectors(one, units)
-    y[-1] = np.linalg.solve(one.C, y[-1][..., None])[..., 0]
-    return root, y, np.maximum(0.0, one.spread - np.einsum("si,sij,sj->s", y[-1], one.C, y[-1]))
+    own = y[len(units) :]
+    own[:] = np.linalg.solve(one.C, own[..., None])[..., 0]
+    return root, y, _positive(one.own - np.einsum("msi,sij,nsj->smn", own, one.C, own))
+
+
+def _positive(matrices: np.ndarray) -> np.ndarray:
+    """Without what rounding has made negative."""
+    values, vectors = np.linalg.eigh(matrices)
+    return (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)

@@ -23,6 +23,7 @@ from ..gaussian import STRIDES, extrapolated_error, tail_reach
 from .labels import GivenLabels, is_sharp, label_layers, labels_of, pairs
 from .law import Batch, residuals, stacked
 from .layer import FirstLayer, Frame
+from .modes import Modes
 from .rule import Rule, across_intervals
 from .slopes import MeanSlopes, Slopes, at_rest, check_moment, shifted, shifted_error, shifted_means
 
@@ -61,6 +62,7 @@ class Neurons:
     letters: Letters
     norm: float = 1.0  # c0
     spread: float = 0.0  # d·Var |w|² of the initial rows
+    bias_spread: float = 0.0  # d·Var b of biases of order d^-½, besides those of the letters
 
     @property
     def values(self) -> np.ndarray:
@@ -77,6 +79,10 @@ class Neurons:
     def output(self, slopes: Slopes | MeanSlopes) -> np.ndarray:
         """The network's own output at each node, Σ_s n_s ℓ_s E σ, [U or 1, n]."""
         return np.einsum("s,...sn->...n", self.weights * self.values, slopes.mean)
+
+    def modes(self, frame: Frame) -> Modes:
+        """Those of trained rows: every neuron has a norm, and maybe a bias, of its own."""
+        return Modes(frame.spikes, frame.gamma.shape[1], norms=1, biases=int(self.bias_spread > 0.0))
 
     def drawn(self, settings: int, directions: int = 1) -> FirstLayer:
         """U first layers before any step: no spikes."""

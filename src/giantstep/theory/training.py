@@ -19,7 +19,6 @@ from .bulk.pencil import Exact
 from .labels import labels_of
 from .law import Batch, unused_batch
 from .layer import FirstLayer, Frame, alike
-from .modes import Modes
 from .slopes import Slopes, at_rest
 from .step import Neurons, Sight, Step, sights, stepped
 
@@ -151,7 +150,8 @@ class Imprint:
     """What one step does to rows of each letter, in terms of the samples of its batch.
 
     With m = m̄ + (k/α) e s1 a row becomes w' = Bw + k v_fg δ + n, and its squared norm fluctuates by
-    δ' = v_fb·w + Λδ + ε: the random part n has covariance (k²/α) A and correlates with ε along v_fa.
+    δ' = v_fb·w + Λδ + ε: the random part n has covariance (k²/α) A and correlates with ε along v_fa. A bias b of order
+    d^-½ is one more entry of the row, on an input that is always 1: it adds k v_{e s1} b to w' and E[f_b] b to δ'.
     """
 
     def __init__(self, neurons: Neurons, before: FirstLayer, step: Step, sight: Sight, first: bool):
@@ -167,6 +167,7 @@ class Imprint:
         excess = m**2 - mean_scale**2
         self.fg = e * s.b2 / (2.0 * c**2)
         self.fb = 2.0 * k * e * m * s.b2 / c + k**2 * a / c * e**2 * s.n21
+        self.fs = e * s.s1
         self.fa = k * s.b2 * e * excess + 2.0 * k**2 * a * s.n21 * e**2 * m + k**3 * a**2 * s.n3 * e**3
         # at rest all groups' spikes are made of one function, e, through slopes of their own
         self._common = None if s.s0.shape[-1] > 1 else s.s0[..., 0]
@@ -180,6 +181,7 @@ class Imprint:
         c_ = c[..., None]
         c2 = s.n22 - c_ * s.n2
         self.gain = growth + k / c**2 * E(e * m * s.b3) + k**2 * a / (2.0 * c**2) * E(e**2 * c2)  # Λ
+        self.lift = E(self.fb)  # E[f_b]
         self.direct = (
             2.0 * c**2 * (fourth_trace - growth**2)
             + 4.0 * k**2 * a * (E(e**2 * m**2 * (s.n22 - s.b2**2 / c_)) + c * nu * square)
@@ -194,16 +196,25 @@ class Imprint:
 
     @cached_property
     def functions(self) -> np.ndarray:
-        """[U, F, n]: those that make the spikes, f_a and f_b (together, if B = 1), and f_g after the first step."""
-        own = [self.fa + self.neurons.norm * self.fb] if self.simple else [self.fa, self.fb]
-        parts = [self.spike_functions, *own, *([] if self.first and not self.neurons.spread else [self.fg])]
+        """[U, F, n]: those that make the spikes, then each of `kinds` for all groups."""
+        both = self.fa + self.neurons.norm * self.fb if self.simple else self.fa  # if B = 1, together
+        own = {"fa": both, "fb": self.fb, "fg": self.fg, "fs": self.fs}
+        parts = [self.spike_functions, *(own[kind] for kind in self.kinds)]
         shape = (len(self.k), self.batch.e.shape[-1])
         return np.concatenate([np.broadcast_to(p, (shape[0], p.shape[1], shape[1])) for p in parts], axis=1)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Which functions are needed, besides those of the spikes."""
+        fed = not self.first or self.neurons.spread > 0.0
+        biased = self.neurons.bias_spread > 0.0
+        turned = [] if self.simple else ["fb", *["fs"] * biased]
+        return ["fa", *turned, *["fg"] * fed]
 
     def place(self, kind: str) -> int:
         """Where the functions of a kind begin."""
         K, pulls = self.k.shape[1], self.spike_functions.shape[1]
-        return pulls + K * {"fa": 0, "fb": 1, "fg": 1 if self.simple else 2}[kind]
+        return pulls + K * self.kinds.index(kind)
 
     @cached_property
     def level(self) -> Level:
@@ -243,7 +254,10 @@ def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns:
-    """The modes: W_s d̂_j, W_s ê_m and the norms after the last step; then those of earlier ones."""
+    """The modes: W_s d̂_j, W_s ê_m, norms after the last step and biases; then those that are eliminated.
+
+    These are the norms after earlier steps, and the biases once more: they are the same in every step.
+    """
     U, K = imprints[0].k.shape
     levels = [one.level for one in imprints]
     ends = np.cumsum([0, *(level.rank for level in levels)])
@@ -251,10 +265,11 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
     R = z + K
     to_target, to_spikes = directions(frame)
     count, k = to_target.shape[1:]
-    T, s = len(imprints), np.arange(K)
-    norms = [("a", T - 1)] + [("a", t) for t in range(T - 1)]
-    norms += [("b", t) for t in range(T) if t > 0 or neurons.spread]
-    m = (count + len(norms)) * K
+    T, s, modes = len(imprints), np.arange(K), neurons.modes(frame)
+    shown = [("a", T - 1)] + [("bias", T)] * modes.biases
+    hidden = [("a", t) for t in range(T - 1)] + [("bias", 0)] * modes.biases
+    hidden += [("b", t) for t in range(T) if t > 0 or neurons.spread]
+    m = (count + len(shown) + len(hidden)) * K
     target = np.zeros((U, k, R, count, K))
     functions = [np.zeros((U, level.spike.shape[-1], R, m)) for level in levels]
     constant = np.zeros((U, m, m))
@@ -264,7 +279,11 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
         made = np.zeros((U, inside.shape[1], R, count, K))
         made[:, :, z + s, :, s] = -np.swapaxes(to_spikes @ level.spike, -1, -2)
         inside[..., : count * K] = made.reshape(U, -1, R, count * K)
-    where = {norm: (count + i) * K + s for i, norm in enumerate(norms)}
+    where = {own: (count + i) * K + s for i, own in enumerate(shown + hidden)}
+    bias, same = (where.get(("bias", t)) for t in (0, T))
+    if bias is not None:
+        constant[:, bias, bias] = -1.0 / neurons.bias_spread
+        constant[:, bias, same] = constant[:, same, bias] = 1.0
     for t, (one, inside, low) in enumerate(zip(imprints, functions, ends, strict=False)):
         a, mode = int(low) + s, where["a", t]
         inside[:, one.place("fa") + s, a, mode] = 1.0
@@ -273,6 +292,12 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
             constant[:, mode, mode] += neurons.norm * _squared_norm(one.batch, one.share, one.fb)
         else:
             inside[:, one.place("fb") + s, a + K, mode] = 1.0
+        if bias is not None:
+            # two levels meet with a minus sign when those between them are eliminated
+            sign = (-1.0) ** (T - 1 - t)
+            constant[:, mode, bias] = constant[:, bias, mode] = sign * one.lift
+            if not one.simple:
+                inside[:, one.place("fs") + s, a, bias] = sign * one.k
         if ("b", t) not in where:
             continue
         fed = where["b", t]
@@ -282,8 +307,7 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
             constant[:, fed, where["a", t - 1]] = constant[:, where["a", t - 1], fed] = 1.0
         else:
             constant[:, fed, fed] = -1.0 / neurons.spread
-    modes = Modes(frame.spikes, frame.gamma.shape[1], 1)
-    return Columns(target, tuple(functions), constant, modes, (count + 1) * K)
+    return Columns(target, tuple(functions), constant, modes, (count + len(shown)) * K)
 
 
 def _squared_norm(batch: Batch, share: np.ndarray, f: np.ndarray) -> np.ndarray:

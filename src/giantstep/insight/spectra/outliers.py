@@ -1,7 +1,7 @@
 """Eigenvalues outside the bulk: zeros of a secular equation in a few modes.
 
-Given κ the features have the mean Σ_j f_j(κ) e_j with modes e = 1_s, W_s v (and δ_s, where row norms
-fluctuate) that stand out of the bulk. With A = (α/β) E[f fᵀ/D] and G the bulk resolvent's form on the modes,
+Given κ the features have the mean Σ_j f_j(κ) e_j with modes e = 1_s, W_s v (and δ_s, b_s, where row norms
+or biases fluctuate) that stand out of the bulk. With A = (α/β) E[f fᵀ/D] and G the bulk resolvent's form on the modes,
 x is an outlier where det(1 + GA) = 0. The all-ones modes have G = βd V2: as d → ∞ they either carry an
 eigenvalue of order d, the spike, or drop out of the equation for the others.
 """
@@ -119,7 +119,7 @@ def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.nda
     """A over all mean modes, and G over all but the all-ones ones; real outside the support."""
     features, bulk = equations.features, equations.bulk
     K = equations.pack.groups
-    f = mean_functions(features, bulk.modes.norms)[0]
+    f = mean_functions(features, bulk.modes)[0]
     pairs = (f[:, None] * f[None] * features.weights[0]).reshape(-1, f.shape[-1])
     own, _ = equations.parted(V)
     gain = (1.0 / equations.D(own)).real

@@ -13,11 +13,12 @@ import numpy as np
 
 from ..modes import Modes
 from .base import Bulk, Resolvent
+from .spectral import with_own
 
 
 @dataclass
 class Dense(Bulk):
-    """Symmetric roots of C [U, K, d, d]; modes as W_s y [U, modes, K, d] + an independent part, with `direct`."""
+    """Symmetric roots of C [U, K, d, d]; modes as W_s y [U, modes, K, d], and `direct` as for `Spectral`."""
 
     weights: np.ndarray
     root: np.ndarray
@@ -62,10 +63,7 @@ class DenseResolvent(Resolvent):
     def forms(self) -> np.ndarray:
         y = self.bulk.y
         G = np.einsum("umsi,uastij,untj->uamsnt", y, self._P, y, optimize=True)
-        s = np.arange(G.shape[3])
-        norm = self.bulk.modes.norm.start
-        G[:, :, norm, s, norm, s] += self.bulk.direct[:, None]
-        return G
+        return with_own(G, self.bulk.modes, self.bulk.direct)
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
         driven = np.einsum("umsi,uams->uasi", self.bulk.y, u, optimize=True)

@@ -20,7 +20,8 @@ from .base import Bulk, Resolvent
 
 @dataclass
 class Spectral(Bulk):
-    """Eigenvalues C [U, K, d]; modes as W_s y [U, modes, K, d] + an independent part, of variance `direct` [U, K]."""
+    """Eigenvalues C [U, K, d]; modes as W_s y [U, modes, K, d]; those of the neurons' own have
+    an independent part besides, of covariance `direct` [U, K, own, own]."""
 
     weights: np.ndarray
     C: np.ndarray
@@ -61,13 +62,16 @@ class SpectralResolvent(Resolvent):
     def forms(self) -> np.ndarray:
         y = self.bulk.y
         G = np.einsum("umsi,uaist,unti->uamsnt", y, self._P, y, optimize="greedy")
-        K = G.shape[3]
-        s = np.arange(K)
-        norm = self.bulk.modes.norm.start
-        G[:, :, norm, s, norm, s] += self.bulk.direct[:, None]
-        return G
+        return with_own(G, self.bulk.modes, self.bulk.direct)
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
         driven = np.einsum("umsi,uams->uais", self.bulk.y, u, optimize="greedy")
         pulled = (self._P @ driven[..., None])[..., 0]
         return -np.einsum("uais,uait->uast", pulled, pulled)
+
+
+def with_own(G: np.ndarray, modes: Modes, direct: np.ndarray) -> np.ndarray:
+    """Forms [U, A, modes, K, modes, K] with the part of norms and biases that no row knows of, [U, K, own, own]."""
+    for s in range(G.shape[3]):
+        G[:, :, modes.own, s, modes.own, s] += direct[:, None, s]
+    return G

@@ -26,7 +26,7 @@ class Averages:
         self._weights = features.weights[:, None, :]
         quadratic = features.mu1[:, pack.rows] * features.mu1[:, pack.cols]
         self.phi = np.concatenate([quadratic, features.mu2sq], axis=1)  # [U, P, N]
-        self.means = mean_functions(features, modes.norms)  # [U, means·K, N]
+        self.means = mean_functions(features, modes)  # [U, means·K, N]
         self.mu1, self.dmu0 = features.mu1, features.dmu0
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
         self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]

@@ -63,7 +63,7 @@ class Limits:
         answers["V2"][self._interpolates | self._idle] = np.inf
         for name in ("test_error", "q1", "q2", "V1", "V2"):
             answers[name][self.diverging] = np.inf
-        for name in ("m", "zeta", "psi", "chi", "test_error_01"):
+        for name in ("m", "zeta", "psi", "chi", "nu", "test_error_01"):
             if name in answers:
                 answers[name][self.diverging] = np.nan
         for name in ("train_error", "train_loss", "train_error_01"):

@@ -2,7 +2,7 @@
 
 Responses V and norms q are positive (matrices over the groups: positive definite), so their diagonals enter as
 logarithms and their off-diagonal entries as correlations; of q1 what enters is q1 - ψψᵀ, which is positive
-whatever ψ. The means m, ζ, ψ, χ enter as they are.
+whatever ψ. The means m, ζ, ψ, χ, ν enter as they are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,12 @@ class State:
     @property
     def chi(self) -> np.ndarray:
         """Zero for bulks whose row norms do not fluctuate."""
-        return self.means[:, :, -1] if self.modes.norms else np.zeros_like(self.m)
+        return self.means[:, :, self.modes.mean_norm].sum(axis=2)
+
+    @property
+    def nu(self) -> np.ndarray:
+        """Zero for neurons without biases of order d^-½."""
+        return self.means[:, :, self.modes.mean_bias].sum(axis=2)
 
     def reshaped(self, *shape: int) -> State:
         """The points [U, A] in another shape."""
@@ -107,7 +112,7 @@ class Coordinates:
         state = self.state(old)
         diagonal = np.flatnonzero(self._pack.rows == self._pack.cols)
         linear = np.sqrt(state.q[..., diagonal])[..., None, :]  # size of a·W: the scale of ζ and ψ
-        free = np.abs(state.means).max(axis=-1, keepdims=True)  # m and χ have no other scale than their own
+        free = np.abs(state.means).max(axis=-1, keepdims=True)  # m, χ, ν have no other scale than their own
         scale = np.maximum(free, linear)
         change = np.abs(new - old)
         sizes = [np.broadcast_to(scale, state.means.shape) + 1e-12]

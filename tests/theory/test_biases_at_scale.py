@@ -1,0 +1,253 @@
+"""Biases of scale 1/√d: one more mode, against networks, drawn batches and closed forms."""
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.theory.pose import model_grid, pose
+
+AT = {"alpha": [0.7, 2.0], "lam": 0.03}
+MIX = "x + (x**2 - 1)/2"
+
+
+def _net(activation="tanh(x + 0.5)", scale=1.0, **more):
+    return gs.Network(activation, **{"eta": 1.5, "alpha0": 1.5} | more, bias_scale=scale)
+
+
+# networks, trained here in a few lines that share nothing with the package
+
+
+def _network_errors(slope, f, g, scale, steps, d, seed):
+    """Test errors of one network with biases of this scale, and of the same one without: [2, alphas]."""
+    rng = np.random.default_rng([5, seed])
+    W0, bias = rng.standard_normal((d, d)), rng.standard_normal(d) / np.sqrt(d)
+    W0 /= np.linalg.norm(W0, axis=1)[:, None]
+    batches = [rng.standard_normal((round(1.5 * d), d)) for _ in range(steps)]
+    sizes = [round(alpha * d) for alpha in AT["alpha"]]
+    X, T = rng.standard_normal((max(sizes), d)), rng.standard_normal((8 * d, d))
+    errors = np.empty((2, len(sizes)))
+    for row, b in enumerate((scale * bias, 0.0 * bias)):
+        W = W0
+        for x in batches:
+            fields = x @ W.T + b
+            off = g(x[:, 0]) - f(fields).mean(axis=1)
+            W = W + 1.5 / len(x) * (slope(fields) * off[:, None]).T @ x
+        phi, seen = (f(inputs @ W.T + b) / np.sqrt(d) for inputs in (X, T))
+        for column, n in enumerate(sizes):
+            gram = phi[:n].T @ phi[:n] + AT["lam"] * np.eye(d)
+            readout = np.linalg.solve(gram, phi[:n].T @ g(X[:n, 0]))
+            errors[row, column] = ((g(T[:, 0]) - seen @ readout) ** 2).mean()
+    return errors
+
+
+FUNCTIONS = {
+    "tanh(x + 0.5)": (lambda x: 1.0 - np.tanh(x + 0.5) ** 2, lambda x: np.tanh(x + 0.5)),
+    "relu": (lambda x: (x > 0) * 1.0, lambda x: np.maximum(x, 0.0)),
+    "tanh": (lambda x: 1.0 - np.tanh(x) ** 2, np.tanh),
+}
+
+
+@pytest.mark.parametrize(
+    ("activation", "target", "g", "scale", "steps"),
+    [
+        ("tanh(x + 0.5)", "sin", np.sin, 1.0, 1),
+        ("tanh(x + 0.5)", MIX, lambda z: z + (z * z - 1) / 2, 1.0, 2),
+        ("relu", "sin", np.sin, 2.0, 2),
+        ("tanh", MIX, lambda z: z + (z * z - 1) / 2, 1.0, 1),
+    ],
+)
+def test_biases_change_errors_of_networks_by_as_much_as_predicted(activation, target, g, scale, steps):
+    """The same networks with and without biases, 24 of them: four standard errors of the relative difference, and the
+    change of the rows' variance by b² = scale²/d, which the theory leaves out."""
+    d = 200
+    runs = np.array([_network_errors(*FUNCTIONS[activation], g, scale, steps, d, seed) for seed in range(24)])
+    measured = runs[:, 0].mean(axis=0) / runs[:, 1].mean(axis=0)
+    spread = (runs[:, 0] - measured * runs[:, 1]).std(axis=0, ddof=1) / runs[:, 1].mean(axis=0)
+    biased, plain = (
+        gs.predict(_net(activation, one, steps=steps), target, d=d, **AT).test_error.values
+        for one in (scale, 0.0)
+    )
+    allowed = 4.0 * spread / np.sqrt(len(runs)) + scale**2 / d
+    assert np.all(np.abs(biased / plain - measured) < allowed)
+    if activation == "tanh(x + 0.5)":  # where the effect is large
+        assert np.all(np.abs(biased / plain - 1.0) > allowed)
+
+
+def test_simulations_have_such_biases():
+    """The package's own networks: 16 of them, four standard errors and 2 % for the steps' fluctuations at d = 200."""
+    net = _net(scale=2.0)
+    runs = gs.simulate(net, "sin", d=200, trials=16, progress=False, **AT).test_error
+    gap = runs.mean("trial") / gs.predict(net, "sin", d=200, **AT).test_error - 1.0
+    error = runs.std("trial", ddof=1) / runs.mean("trial") / 4.0
+    assert bool((abs(gap) < 4.0 * error + 0.02).all())
+    plain = gs.predict(_net(scale=0.0), "sin", d=200, **AT).test_error  # which these biases are far from
+    assert bool((abs(runs.mean("trial") / plain - 1.0) > 4.0 * error + 0.02).all())
+
+
+# the exact bulk
+
+
+@pytest.mark.parametrize(
+    ("activation", "steps", "readout"),
+    [
+        ("tanh", 1, "uniform"),
+        ("relu", 1, "rademacher"),
+        ("tanh(x + 0.5)", 2, "uniform"),
+        ("gelu", 3, "uniform"),
+    ],
+)
+def test_drawn_batches_give_the_errors_of_the_exact_bulk(activation, steps, readout):
+    """Four batches of d = 200: four standard errors and 3/d, for effects of order 1/d on a spectrum."""
+    net = _net(activation, 2.0, steps=steps, readout=readout)
+    exact = gs.predict(net, MIX, **AT)
+    drawn = [gs.predict(net, MIX, bulk=f"sampled:200:{seed}", **AT) for seed in range(4)]
+    for name in ("test_error", "train_error"):
+        values = np.array([one[name].values for one in drawn])
+        allowed = 2.0 * values.std(axis=0, ddof=1) + 3.0 / 200 * values.mean(axis=0)
+        assert np.all(np.abs(values.mean(axis=0) - exact[name].values) < allowed), name
+
+
+def _covariances(net):
+    """Forms at Ṽ = 0, [modes, modes], and which they are."""
+    target = gs.Target("sin")
+    bulk = pose(net, target, model_grid(net, target)).problem.bulks(np.arange(1))[0]
+    return bulk.resolvent(np.zeros((1, 1, 1, 1))).forms()[0, 0, :, 0, :, 0], bulk.modes
+
+
+def test_rows_have_the_covariance_with_biases_that_one_step_gives_them():
+    """W_i = k s0 v + b_i k s1 v + ..: at Ṽ = 0 forms are covariances, d E[b²] = s² and d E[b W·v̂] = s² r s1/s0."""
+    net, scale = gs.Network("softplus", eta=1.5, alpha0=1.2, bias_scale=1.7), 1.7
+    forms, modes = _covariances(net)
+    z, w = np.polynomial.hermite_e.hermegauss(120)
+    w = w / w.sum()
+    s0, s1 = w @ (1.0 / (1.0 + np.exp(-z))), w @ (z / (1.0 + np.exp(-z)))
+    r = float(gs.predict(net, "sin", alpha=1.0, lam=0.1).r)
+    *_, norm, bias = range(modes.count)
+    assert forms[bias, bias] == pytest.approx(scale**2, rel=1e-12)
+    assert forms[bias, 0] == pytest.approx(scale**2 * r * s1 / s0, rel=1e-9)
+    assert forms[bias, 1] == pytest.approx(0.0, abs=1e-12)  # W ê: across the only direction that a step has
+    before, _ = _covariances(gs.Network("softplus", eta=1.5, alpha0=1.2))
+    lift = forms[bias, norm] / scale**2
+    assert forms[norm, norm] == pytest.approx(before[norm, norm] + (lift * scale) ** 2, rel=1e-9)
+
+
+# reductions
+
+
+def _errors(net, target=MIX, **more):
+    found = gs.predict(net, target, **AT | more)
+    return np.stack([found.test_error.values, found.train_error.values])
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_their_effect_is_linear_in_their_variance_where_they_are_small(steps):
+    plain = _errors(_net(scale=0.0, steps=steps))
+    small, smaller = (_errors(_net(scale=s, steps=steps)) - plain for s in (1e-2, 1e-3))
+    assert np.abs(small).max() > 1e-7
+    np.testing.assert_allclose(
+        100.0 * smaller, small, rtol=1e-2
+    )  # the next order is scale² = 1e-4 of it, and rounding
+
+
+def test_an_odd_network_on_an_odd_target_has_no_use_for_them():
+    np.testing.assert_allclose(*(_errors(_net("tanh", s, steps=2), "sin") for s in (0.0, 3.0)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("letters", [gs.Letters((1, 1), (0.4, 0.6)), gs.Letters((1, -1), (0.4, 0.6))])
+def test_letters_that_are_one_group_in_disguise_stay_one(letters):
+    np.testing.assert_allclose(_errors(_net("tanh", readout=letters)), _errors(_net("tanh")), rtol=1e-9)
+
+
+def test_a_step_that_is_none_leaves_them_alone():
+    steps = [gs.Step(1.5, 1.5), gs.Step(0, 1), gs.Step(1, 2)]
+    nets = [gs.Network("relu", steps=own, bias_scale=2.0) for own in (steps, [steps[0], steps[2]])]
+    np.testing.assert_allclose(*(_errors(net) for net in nets), rtol=1e-9)
+
+
+def test_other_losses_see_them_as_well():
+    """The general solver on a square in disguise: huber with a corner far out."""
+    net = _net(scale=2.0)
+    found = [gs.predict(net, "sin", loss=loss, **AT) for loss in ("square", "huber:1000")]
+    for name in ("test_error", "train_error", "m", "nu"):
+        np.testing.assert_allclose(found[1][name], found[0][name], rtol=1e-6, err_msg=name)
+
+
+def test_the_learned_function_has_its_share_of_them():
+    """E_w[m μ0 + (ζκ + ψ(ρx - γw))μ1 + χ ∂μ0/∂c + ν μ1]."""
+    w, weight = np.polynomial.hermite_e.hermegauss(80)
+    weight = weight / weight.sum()
+    x = np.array([-1.5, 0.0, 0.8])
+    found = gs.learned_function(_net(scale=2.0), "sin", x, alpha=1.5, lam=0.2)
+    gamma, r, c = (float(found[name]) for name in ("gamma", "r", "c"))
+    m, zeta, psi, chi, nu = (float(found[name]) for name in ("m", "zeta", "psi", "chi", "nu"))
+    rho = np.sqrt(1.0 - gamma**2)
+    for place, learned in zip(x, found["learned"].values, strict=True):
+        kappa = gamma * place + rho * w
+        at = gs.coefficients(gs.SpikedRF("tanh(x + 0.5)", r=r, gamma=gamma, c=c), kappa)
+        along = zeta * kappa + psi * (rho * place - gamma * w) + nu
+        inner = m * at["mu0"] + along * at["mu1"] + chi * at["dmu0"]
+        assert learned == pytest.approx(float(weight @ inner.values), abs=1e-9)
+    assert abs(nu) > 0.1
+
+
+def test_bounds_know_of_their_function():
+    """μ1 joins the span, however small they are: an even function, with a target that has an even part."""
+    without, small, large = (float(gs.bounds(_net("tanh", s), MIX).lower) for s in (0.0, 0.1, 2.0))
+    assert small == large
+    assert small < without - 0.01
+
+
+def test_the_top_singular_value_of_the_weights_is_found_beside_one_that_biases_make():
+    """Seven networks of d = 250; b v_{e s1}ᵀ stands out of the bulk on its own, along the spike. Four errors."""
+    d, scale = 250, 6.0
+    tops = []
+    for seed in range(7):
+        rng = np.random.default_rng([9, seed])
+        W, X = rng.standard_normal((d, d)), rng.standard_normal((d, d))
+        W /= np.linalg.norm(W, axis=1)[:, None]
+        fields = X @ W.T + scale * rng.standard_normal(d) / np.sqrt(d)
+        off = np.sin(X[:, 0]) - np.maximum(fields, 0.0).mean(axis=1)
+        tops.append(np.linalg.norm(W + 2.0 / d * ((fields > 0) * off[:, None]).T @ X, 2) ** 2)
+    net = gs.Network("relu", eta=2.0, alpha0=1.0, bias_scale=scale)
+    found = float(gs.weight_spectrum(net, "sin", d=d).outlier)
+    assert abs(np.mean(tops) - found) < 4.0 * np.std(tops, ddof=1) / np.sqrt(len(tops))
+
+
+# laws of order one
+
+
+def test_nodes_of_a_continuous_law_of_biases_converge():
+    """Interval of standard deviation one half: with every two nodes at least a factor of ten, to 1e-6 with eight."""
+    one = gs.Letters((1,), (1,))
+
+    def error(nodes):
+        net = gs.Network("relu", eta=2, alpha0=1, readout=one.with_biases("uniform-interval", 0.5, nodes))
+        return gs.predict(net, "sin", alpha=1.5, lam=0.1, d=1000).test_error.item()
+
+    last = error(10)
+    off = [abs(error(nodes) / last - 1.0) for nodes in (4, 6, 8)]
+    assert off[1] < 0.1 * off[0]
+    assert off[2] < 1e-6
+
+
+def test_networks_with_biases_drawn_from_a_law_have_the_errors_of_its_nodes():
+    """Twelve networks of d = 150 with Gaussian biases of order one: four standard errors, and 2 % at this size."""
+    d, scale = 150, 0.5
+    runs = np.array(
+        [_network_errors(*FUNCTIONS["relu"], np.sin, scale * np.sqrt(d), 1, d, seed)[0] for seed in range(12)]
+    )
+    readout = gs.Letters((1,), (1,)).with_biases("gaussian", scale)
+    found = gs.predict(gs.Network("relu", eta=1.5, alpha0=1.5, readout=readout), "sin", d=d, **AT).test_error
+    error = runs.std(axis=0, ddof=1) / np.sqrt(12) / runs.mean(axis=0)
+    assert np.all(np.abs(found.values / runs.mean(axis=0) - 1.0) < 4.0 * error + 0.02)
+
+
+def test_a_law_of_biases_is_refused_where_it_makes_no_sense():
+    one = gs.Letters((1,), (1,))
+    with pytest.raises(gs.ParameterError, match="law = 'cauchy' is unknown"):
+        one.with_biases("cauchy", 1)
+    with pytest.raises(gs.ParameterError, match="that has no biases yet"):
+        one.with_biases("gaussian", 1).with_biases("gaussian", 1)
+    few = gs.Network("relu", eta=1, alpha0=1, readout=one.with_biases("gaussian", 0.5))
+    with pytest.raises(gs.ParameterError, match="none has the letter with the share"):
+        gs.simulate(few, "sin", alpha=1, lam=0.1, d=100, trials=1, progress=False)
