@@ -10,7 +10,8 @@ rules, so one set of function values yields three answers, and their differences
   is wide compared with the Gaussian; each piece has a Fejér rule (open: never evaluated on a breakpoint).
 - Breakpoints that a function leaves with a power of the distance (|x|^0.6, and its derivative, which is unbounded):
   the nodes of both pieces crowd towards them, so that what is left to integrate is smooth.
-- Where poles or roots come close (spectra, losses with kinks): pieces with nodes evenly spaced in a variable of their own.
+- Where poles or roots come close (spectra, losses with kinks): pieces with nodes evenly spaced in a variable of
+  their own.
 """
 
 from .averages import UNRESOLVED, expectation, moments, points_needed, resolution, round_up, tail_reach
