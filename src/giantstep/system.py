@@ -80,6 +80,10 @@ def preloading_context(module: str) -> Any:
     """
     import multiprocessing
 
+    if sys.platform != "win32":
+        from multiprocessing.resource_tracker import ensure_running
+
+        ensure_running()  # now: a start within `deaf_children` would give the thread its hearing back
     context = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
     context.set_forkserver_preload([module])
     return context

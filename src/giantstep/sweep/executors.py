@@ -82,13 +82,13 @@ def cluster(address: str | None, started: int | None, threads: int) -> Iterator[
         else:
             _check_answers(address or "")
         client = cleanup.enter_context(distributed.Client(address, timeout="30s", set_as_default=False))
-        if here is not None:
+        if started is not None:
             try:
                 client.wait_for_workers(started, timeout=_START)
             except TimeoutError as error:
                 raise SweepError(f"the cluster's processes do not start: {error}") from error
         yield _Dask(client, threads)
-        if here is not None:
+        if started is not None:
             _end(here, client)
 
 
