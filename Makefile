@@ -23,9 +23,12 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/giantstep demo
 
-# one thread for each of the two processes: with more they only wait for each other
+# One thread for each of the two processes: with more they only wait for each other. Each begins with its own half, so
+# that what the tests of a file share is computed once.
+TWICE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
 test: lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2
+	$(TWICE)
 
 test-browser: $(INSTALLED)
 	@command -v chromium > /dev/null || { \
@@ -35,7 +38,7 @@ test-browser: $(INSTALLED)
 	$(BIN)/pytest -m browser tests/browser
 
 hostile: $(INSTALLED)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "hostile or not hostile" tests/hostile
+	$(TWICE) -m "hostile or not hostile" tests/hostile
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check
@@ -47,7 +50,7 @@ platforms: $(INSTALLED)
 	$(BIN)/basedpyright --pythonplatform Darwin
 
 agreement: $(INSTALLED)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "slow or not slow" tests/agreement tests/losses
+	$(TWICE) -m "slow or not slow" tests/agreement tests/losses
 
 bench: $(INSTALLED)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done

@@ -11,6 +11,8 @@ import platform
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
@@ -49,10 +51,20 @@ def step_back(niceness: int) -> None:
         os.nice(niceness)
 
 
-def shield_children_from_interrupts() -> None:
-    """What this thread starts does not hear Ctrl-C, where a thread can decide that; elsewhere it ends by it."""
-    if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes and threads that start in this block do not hear Ctrl-C, where a thread can decide that.
+
+    A Ctrl-C in the terminal is for us alone, who end the others quietly.
+    """
+    if sys.platform == "win32":  # there they end by it
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def ports_can_be_taken_over() -> bool:
@@ -68,6 +80,10 @@ def preloading_context(module: str) -> Any:
     """
     import multiprocessing
 
+    if sys.platform != "win32":
+        from multiprocessing.resource_tracker import ensure_running
+
+        ensure_running()  # now: a start within `deaf_children` would give the thread its hearing back
     context = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
     context.set_forkserver_preload([module])
     return context

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 import giantstep as gs
 
@@ -43,21 +44,25 @@ class Outcome:
     trials: int
 
 
-def confront(case: Case, *, d: int, seed: int, trials: int | None = None) -> Outcome:
-    """Simulate a case and compare with the d-corrected theory."""
-    trials = trials or case.trials
-    theory = gs.predict(case.model, case.target, alpha=case.alpha, lam=case.lam, d=d, **case.options)
-    run = gs.simulate(
+def simulated(case: Case, *, d: int, seed: int, trials: int | None = None) -> xr.Dataset:
+    """A case, trained at finite size."""
+    return gs.simulate(
         case.model,
         case.target,
         alpha=case.alpha,
         lam=case.lam,
         d=d,
-        trials=trials,
+        trials=trials or case.trials,
         seed=seed,
         progress=False,
         **case.simulated,
     )
+
+
+def judged(case: Case, run: xr.Dataset) -> Outcome:
+    """A simulated case against the theory for its d."""
+    d, trials = run.attrs["d"], run.sizes["trial"]
+    theory = gs.predict(case.model, case.target, alpha=case.alpha, lam=case.lam, d=d, **case.options)
     z = {}
     for name in STATISTICS:
         if name not in run or name not in theory:
@@ -70,6 +75,12 @@ def confront(case: Case, *, d: int, seed: int, trials: int | None = None) -> Out
     precision = float(test.std("trial", ddof=1) / np.sqrt(trials) / test.mean("trial"))
     gap = float(theory["test_error"] / test.mean("trial") - 1.0)
     return Outcome(case, z, precision, gap, trials)
+
+
+def confront(case: Case, *, d: int, seed: int, trials: int | None = None) -> tuple[xr.Dataset, Outcome]:
+    """Both, for a process of its own."""
+    run = simulated(case, d=d, seed=seed, trials=trials)
+    return run, judged(case, run)
 
 
 def mean_square_interval(trials: list[int], level: float = 0.99) -> tuple[float, float]:

@@ -8,16 +8,22 @@ from functools import partial
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import giantstep as gs
 
 from . import zoo
-from .harness import STATISTICS, Case, Outcome, confront, mean_square_interval, report
+from .harness import STATISTICS, Case, Outcome, confront, judged, mean_square_interval, report, simulated
 
-PRECISION = 0.01  # the relative standard error of a test error that still sees an error of interest
+PRECISION = (
+    0.015  # relative standard error of a test error: 3 % off in all is then a mean z² of 5, of about 1 if not
+)
+HALF = 0.5  # of the trials that a standard error of 1 % takes
 
 
-def outcomes(cases: list[Case], *, d: int, seed: int, trials: int | None = None) -> list[Outcome]:
+def confronted(
+    cases: list[Case], *, d: int, seed: int, trials: int | None = None
+) -> list[tuple[xr.Dataset, Outcome]]:
     """Every case with a seed of its own, so that their z-scores are independent."""
     with ProcessPoolExecutor(2) as pool:
         jobs = [
@@ -25,6 +31,14 @@ def outcomes(cases: list[Case], *, d: int, seed: int, trials: int | None = None)
             for i, case in enumerate(cases)
         ]
         return [job.result() for job in jobs]
+
+
+def outcomes(cases: list[Case], **how: int) -> list[Outcome]:
+    return [outcome for _, outcome in confronted(cases, **how)]
+
+
+def shortened(cases: list[Case], share: float = HALF) -> list[Case]:
+    return [replace(case, trials=int(share * case.trials)) for case in cases]
 
 
 def assert_z_scores(found: list[Outcome], names=STATISTICS) -> None:
@@ -44,7 +58,7 @@ def assert_z_scores(found: list[Outcome], names=STATISTICS) -> None:
 
 @pytest.fixture(scope="module")
 def spiked() -> list[Outcome]:
-    return outcomes(zoo.SPIKED, d=250, seed=100)
+    return outcomes(shortened(zoo.SPIKED), d=250, seed=100)
 
 
 def test_spiked_random_features_agree_with_result_3(spiked):
@@ -65,18 +79,14 @@ def test_an_error_of_three_per_cent_in_the_theory_would_be_noticed(spiked):
 
 
 def test_gaussian_features_agree_with_result_3():
-    chosen = [zoo.SPIKED[i] for i in (0, 2, 4, 6, 8, 11)]
-    found = outcomes(
-        [replace(case, simulated={"features": "gaussian"}, trials=case.trials // 2) for case in chosen],
-        d=250,
-        seed=300,
-    )
+    chosen = shortened([zoo.SPIKED[i] for i in (0, 2, 4, 6, 8, 11)])
+    found = outcomes([replace(case, simulated={"features": "gaussian"}) for case in chosen], d=250, seed=300)
     # the equivalent features have no input norm that could fluctuate, an effect of order 1/d that is small here
     assert_z_scores(found, names=("test_error", "train_error", "psi", "q2"))
 
 
 def test_letters_and_biases_agree():
-    assert_z_scores(outcomes(zoo.LETTERS, d=250, seed=500))
+    assert_z_scores(outcomes(shortened(zoo.LETTERS), d=250, seed=500))
 
 
 FAST_NETWORKS = [
@@ -102,15 +112,24 @@ FAST_NETWORKS = [
 ]
 
 
-def test_trained_networks_agree_with_the_exact_bulk():
-    assert_z_scores(outcomes(FAST_NETWORKS, d=300, trials=24, seed=700))
+@pytest.fixture(scope="module")
+def networks() -> list[tuple[xr.Dataset, Outcome]]:
+    return confronted(FAST_NETWORKS, d=300, trials=16, seed=700)
 
 
-def test_the_isotropic_model_of_a_strong_step_is_rejected():
+def test_trained_networks_agree_with_the_exact_bulk(networks):
+    assert_z_scores([outcome for _, outcome in networks])
+
+
+def test_the_isotropic_model_of_a_strong_step_is_rejected(networks):
     """The known gap of the paper's model, 5 to 10 % here: shown, not hidden."""
-    strong = [zoo.NETWORKS[i] for i in (1, 3, 5)]
-    cases = [replace(case, options={"bulk": "isotropic"}) for case in strong]
-    found = outcomes(cases, d=300, trials=24, seed=700)
+    strong = {"tanh on tanh, eta 3", "tanh on sin, eta 3", "erf on tanh"}
+    found = [
+        judged(replace(outcome.case, options={"bulk": "isotropic"}), run)
+        for run, outcome in networks
+        if outcome.case.name in strong
+    ]
+    assert len(found) == len(strong)
     assert all(o.gap < -0.03 for o in found), report(found)
     with pytest.raises(AssertionError):
         assert_z_scores(found, names=("test_error",))
@@ -121,7 +140,7 @@ def test_the_isotropic_model_of_a_strong_step_is_rejected():
 )
 def test_measured_spike_alignment_and_norms_agree_with_result_1(case):
     """With biases letter by letter: each has a slope, and so a spike, of its own."""
-    trials = 40
+    trials = 20
     run = gs.simulate(
         case.model, case.target, alpha=0.2, lam=1.0, d=600, trials=trials, seed=900, progress=False
     )
@@ -129,8 +148,8 @@ def test_measured_spike_alignment_and_norms_agree_with_result_1(case):
     for name in ("c", "r", "gamma"):
         assert run[name].dims == ("trial", *theory[name].dims)
         mean, error = run[name].mean("trial").values, run[name].std("trial", ddof=1).values / trials**0.5
-        # what Result 1 leaves out is of order 1/d; four standard errors for 26 comparisons
-        assert np.all(np.abs(mean - theory[name].values) < 4 * error + 2 / 600 * np.abs(mean)), (
+        # what Result 1 leaves out is of order 1/d; 4.5 standard errors of t with 19 degrees for 26 comparisons
+        assert np.all(np.abs(mean - theory[name].values) < 4.5 * error + 2 / 600 * np.abs(mean)), (
             name,
             mean,
             theory[name].values,
@@ -146,19 +165,20 @@ def test_the_step_takes_away_what_the_rows_have_in_common(readout, monkeypatch):
     """
     model = zoo.network("tanh", 3, 16, readout=readout)
     case = Case("large batch", model, "tanh", 3.0, 0.1, trials=80)
-    found = confront(case, d=200, seed=1100)
+    run = simulated(case, d=200, seed=1100)
+    found = judged(case, run)
     assert found.precision < 0.015
     for name, z in found.z.items():
         assert abs(np.ravel(z)[0]) < 3.5, name + report([found])  # seven values, t-distributed
     monkeypatch.setattr("giantstep.theory.origin.taken_from_mean_rows", lambda trained, chunk: None)
-    without = confront(case, d=200, seed=1100)
+    without = judged(case, run)
     assert without.z["test_error"][0] < -3.5, report([without])
 
 
 def test_strong_steps_do_not_blow_up_what_the_rows_have_in_common():
     """The drag is on the rows as they were drawn; on those of the strong step's own size it would be 14 % off here."""
     case = Case("strong step", zoo.network("tanh", 30, 2), "tanh", 1.0, 0.1, trials=60)
-    found = confront(case, d=150, seed=1200)
+    _, found = confront(case, d=150, seed=1200)
     assert found.precision < 0.015
     # what is left of order 1/d was 2 % at this size in 150 networks of other seeds
     assert abs(found.gap) < 0.035 + 3.0 * found.precision, report([found])
@@ -168,15 +188,19 @@ def test_strong_steps_do_not_blow_up_what_the_rows_have_in_common():
 FAST_STEPS = [zoo.SEVERAL_STEPS[i] for i in (0, 3, 6, 8, 11, 12, 15, 16)]
 
 
-def test_several_steps_agree_with_the_exact_bulk():
+@pytest.fixture(scope="module")
+def several_steps() -> list[tuple[xr.Dataset, Outcome]]:
+    return confronted(FAST_STEPS, d=300, trials=20, seed=900)
+
+
+def test_several_steps_agree_with_the_exact_bulk(several_steps):
     """At d = 300; what steps do to their own fluctuations, of order 1/d, is not in the theory: 0.3 to 1 % there."""
-    found = outcomes(FAST_STEPS, d=300, trials=20, seed=900)
-    assert_z_scores(found, ("test_error", "train_error", "m", "q2"))
+    assert_z_scores([outcome for _, outcome in several_steps], ("test_error", "train_error", "m", "q2"))
 
 
-def test_the_isotropic_model_of_several_steps_would_be_noticed():
-    case = replace(zoo.SEVERAL_STEPS[8], options={"bulk": "isotropic"})
-    (found,) = outcomes([case], d=300, trials=20, seed=950)
+def test_the_isotropic_model_of_several_steps_would_be_noticed(several_steps):
+    ((run, exact),) = [both for both in several_steps if both[1].case == zoo.SEVERAL_STEPS[8]]
+    found = judged(replace(exact.case, options={"bulk": "isotropic"}), run)
     assert abs(float(np.ravel(found.z["test_error"])[0])) > 5.0
 
 

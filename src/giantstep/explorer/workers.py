@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import ExpressionError, GiantstepError
-from ..system import preloading_context, shield_children_from_interrupts, step_back
+from ..system import deaf_children, preloading_context, step_back
 from .blame import blamed
 from .settings import Settings
 from .views import VIEWS
@@ -122,10 +122,9 @@ class Workers:
             worker.process.kill()
 
     def _warm_up(self) -> None:
-        shield_children_from_interrupts()  # a Ctrl-C in the terminal is for us alone, who end the others quietly
         try:
             # an interrupt may end the server of processes meanwhile; a worker that is asked for says so itself
-            with suppress(OSError, EOFError, RuntimeError):
+            with deaf_children(), suppress(OSError, EOFError, RuntimeError):
                 for kind, count in _WARM.items():
                     for _ in range(count):
                         self._add(kind)

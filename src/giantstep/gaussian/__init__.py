@@ -14,7 +14,7 @@ rules, so one set of function values yields three answers, and their differences
   their own.
 """
 
-from .averages import UNRESOLVED, expectation, moments, points_needed, resolution, round_up, tail_reach
+from .averages import LOST, UNRESOLVED, expectation, moments, points_needed, resolution, round_up, tail_reach
 from .normal import both_below, ndtr
 from .rules import (
     REACH,
@@ -30,6 +30,7 @@ from .rules import (
 from .samples import Moments, Samples, grade, sample
 
 __all__ = [
+    "LOST",
     "REACH",
     "STRIDES",
     "UNRESOLVED",

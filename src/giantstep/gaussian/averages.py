@@ -17,6 +17,7 @@ _LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
 UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points was enough
+LOST = 1e-3  # error, over √E f², of averages that are noise: no number of points helps, and none is worth its time
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
 
 
@@ -46,6 +47,7 @@ def resolution(
 ) -> tuple[int, float]:
     """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span, or UNRESOLVED; and their error.
 
+    Few points where all is LOST: whoever asks has the error to refuse the answer by.
     The error counts over √E f² there or, where f has died out, over that around 0.
     """
     shift = np.linspace(-span, span, 41) if span > 0 else np.zeros(1)
@@ -61,12 +63,13 @@ def resolution(
         error = float(np.max(own * size / np.maximum(np.maximum(size, around), 1e-300)))
         if np.all(own <= tolerance):
             return n, error
-    return UNRESOLVED, error
+    return _FIRST if error > LOST else UNRESOLVED, error
 
 
 def points_needed(f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13) -> int:
-    """The first of `resolution`."""
-    return resolution(f, scale, reach, span, tolerance)[0]
+    """The first of `resolution`, for those who do not look at the error: UNRESOLVED also where all is lost."""
+    n, error = resolution(f, scale, reach, span, tolerance)
+    return UNRESOLVED if error > LOST else n
 
 
 def expectation(

@@ -113,7 +113,8 @@ class Logistic(_Named):
             return Score(*(part[0] for part in self.score(y, np.atleast_1d(omega), V)))
         u = np.minimum(u, _EXP_LIMIT)  # beyond, the score is 0 to any precision
         # x - V h(x) - u is concave right of 0 and convex left of it: Newton's steps from there are monotone
-        x = np.where(u + 0.5 * V > 0.0, np.maximum(u, 0.0), np.minimum(u + V, 0.0))
+        right = np.maximum(_below(u, V), 0.0)
+        x = np.where(u + 0.5 * V > 0.0, right, np.minimum(u + V, 0.0))
         change = np.empty_like(x)
         for _ in range(100):
             h, curvature = _sigmoid_and_slope(x)
@@ -226,6 +227,17 @@ def _namespace(x: Any) -> Any:
     from array_api_compat import array_namespace
 
     return array_namespace(x)
+
+
+def _below(u: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """A point left of the x > 0 with x - u = V sigmoid(-x), close to it for large V; u itself for small V.
+
+    There sigmoid(-x) > exp(-x)/2, so that t = x - u has t + ln t > A = ln(V/2) - u, and t > A - ln A if A > 1.
+    """
+    with np.errstate(divide="ignore"):
+        height = np.log(0.5 * V)
+    ahead = height - u
+    return np.where(ahead > 1.0, height - np.log(np.maximum(ahead, 1.0)), u)
 
 
 def _sigmoid_and_slope(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

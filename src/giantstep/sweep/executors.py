@@ -5,6 +5,8 @@ The driver cannot tell them apart.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 import time
 from collections.abc import Iterator
@@ -15,13 +17,15 @@ from urllib.parse import urlsplit
 
 from ..errors import ParameterError
 from ..parameters import check_count
-from ..system import cores
+from ..system import cores, deaf_children
 from ..workers import NoWorker, WorkerDied, Workers, process_pool
 from .job import Outcome, Work, perform
 from .problems import SweepError
 
 _TRIES = 3  # for a job whose worker died
 _SCHEMES = ("tcp", "tls", "ucx", "ws", "wss")
+_START = 60.0  # seconds for a cluster's processes, on a machine that has much else to do
+_PATIENCE = 10.0  # seconds for them to end
 _REFRESH = 5.0  # seconds between looks at how large a cluster has become
 DIED = "its worker process died again and again (killed, perhaps for want of memory); try fewer workers or a smaller d"
 
@@ -60,6 +64,7 @@ def cluster(address: str | None, started: int | None, threads: int) -> Iterator[
         raise ParameterError(
             "a cluster needs dask.distributed, which is not installed; pip install 'giantstep[cluster]'"
         ) from None
+    here: Any = None
     with ExitStack() as cleanup:
         if started is not None:
             check_count("local_cluster", started, 1)
@@ -71,12 +76,43 @@ def cluster(address: str | None, started: int | None, threads: int) -> Iterator[
             # processes of their own, which LocalCluster's are not: those would run the user's script again
             from distributed.deploy.subprocess import SubprocessCluster
 
-            here: Any = SubprocessCluster(**options)
-            address = cleanup.enter_context(here).scheduler_address
+            with deaf_children():
+                here = cleanup.enter_context(SubprocessCluster(**options))
+            address = here.scheduler_address
         else:
             _check_answers(address or "")
-        client = distributed.Client(address, timeout="30s", set_as_default=False)
-        yield _Dask(cleanup.enter_context(client), threads)
+        client = cleanup.enter_context(distributed.Client(address, timeout="30s", set_as_default=False))
+        if started is not None:
+            try:
+                client.wait_for_workers(started, timeout=_START)
+            except TimeoutError as error:
+                raise SweepError(f"the cluster's processes do not start: {error}") from error
+        yield _Dask(client, threads)
+        if started is not None:
+            _end(here, client)
+
+
+def _end(cluster: Any, client: Any) -> None:
+    """End a cluster's workers, which have nothing more to do, before Dask does.
+
+    A worker lives in a process that another one, its nanny, has started. Dask kills what a nanny has started, and then
+    the nanny: its semaphores stay behind, and if it notices in time, it complains on the user's screen. Asked, it
+    ends by itself; what it and the worker say of a connection that is lost meanwhile is of no interest.
+    """
+    for nanny in (False, True):
+        client.run(logging.disable, nanny=nanny, on_error="ignore")
+    cluster.sync(_ended, [worker.process for worker in cluster.workers.values() if worker.process])
+
+
+async def _ended(processes: list[asyncio.subprocess.Process]) -> None:
+    """What has not ended in the end is still Dask's to kill."""
+    for process in processes:
+        with suppress(ProcessLookupError):  # it has ended by itself
+            process.terminate()
+    if processes:
+        await asyncio.wait(
+            [asyncio.ensure_future(process.wait()) for process in processes], timeout=_PATIENCE
+        )
 
 
 def as_executor(given: Any, threads: int) -> Executor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..functions import Function
-from ..gaussian import UNRESOLVED, Moments, nested, points_needed, round_up, sample
+from ..gaussian import LOST, UNRESOLVED, Moments, nested, resolution, round_up, sample
 
 INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
 
@@ -19,7 +19,7 @@ class Column:
     coarsened together with κ, so that their errors show in the differences between the rules.
     """
 
-    error = 0.0  # that does not show there
+    error = 0.0  # that does not show there, or that no rule in κ mends
 
     def __init__(
         self,
@@ -36,18 +36,22 @@ class Column:
             kappa = kappa[..., kappa.shape[-1] // 2 :]
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]
         span, widest = round_up(float(np.abs(argument).max())), round_up(float(scale.max()))
-        n = points_needed(f, widest, reach, span, INNER_TOLERANCE)
+        n, error = resolution(f, widest, reach, span, INNER_TOLERANCE)
+        if error > LOST:
+            self.error = error
         scale, self._resolved = scale[:, :, None, None], None
-        if n >= UNRESOLVED:
+        if n >= UNRESOLVED or error > LOST:
             self._samples = sample(f, argument, scale, n, reach)
             return
         each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
-        pieces = min(len(argument), -(-argument.size * each // _IN_CACHE))
-        parts = [
-            sample(f, a, s, n, reach).moments()
-            for a, s in zip(np.array_split(argument, pieces), np.array_split(scale, pieces), strict=True)
-        ]
-        self._resolved = Moments(*map(np.concatenate, zip(*parts, strict=True))) if pieces > 1 else parts[0]
+
+        def averages(a: np.ndarray, s: np.ndarray) -> Moments:
+            parts = [sample(f, part, s, n, reach).moments() for part in _split(a, each, -1)]
+            return Moments(*(np.concatenate(found, axis=-1) for found in zip(*parts, strict=True)))
+
+        layers = _split(argument, each, 0)
+        parts = [averages(a, s) for a, s in zip(layers, np.array_split(scale, len(layers)), strict=True)]
+        self._resolved = Moments(*map(np.concatenate, zip(*parts, strict=True)))
 
     def moments(self, stride: int) -> Moments:
         """The moments [U, K, N] on the rule with every `stride`-th node."""
@@ -65,3 +69,9 @@ class Column:
                 )
             )
         return Moments(*(m.reshape(*m.shape[:2], -1) for m in found))
+
+
+def _split(argument: np.ndarray, each: int, axis: int) -> list[np.ndarray]:
+    """Parts along an axis, at which so many function values each are in cache, as far as that axis goes."""
+    count = min(argument.shape[axis], -(-argument.size * each // _IN_CACHE))
+    return np.array_split(argument, count, axis=axis)

@@ -48,7 +48,15 @@ class Convex:
 
     def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
         return solve(
-            rule.features, rule.label, rule.bulk, rule.channel, rule.setting, thorough, start, rule.hopeless
+            rule.features,
+            rule.label,
+            rule.bulk,
+            rule.channel,
+            rule.setting,
+            thorough,
+            start,
+            rule.hopeless,
+            rule.exhausted,
         )
 
     def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
@@ -164,11 +172,12 @@ def solve(
     thorough: bool = True,
     start: np.ndarray | None = None,
     hopeless: np.ndarray | None = None,
+    exhausted: np.ndarray | None = None,
 ) -> Solution:
     """All order parameters and errors; `start` is that of another solution, such as a coarser rule's.
 
     A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no last resort. No effort
-    is spent on `hopeless` points, which stay unsolved.
+    is spent on `hopeless` points, which stay unsolved; no last resort on `exhausted` ones, for which it was in vain.
     """
     tolerance = _TOLERANCE if thorough else _ROUGH_TOLERANCE
     problem = _Problem(features, bulk, channel, setting)
@@ -177,9 +186,11 @@ def solve(
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
     found.residual[skipped] = 0.0
     _search(problem, found, tolerance)
-    for easy in (_WEAK, _STRONG) if thorough else ():
-        if np.any(found.residual > tolerance):
-            _continue_in_lam(problem, found, tolerance, easy)
+    resort = np.full(len(found.x), thorough) if exhausted is None else thorough & ~exhausted.reshape(-1)
+    for easy in (_WEAK, _STRONG):
+        todo = resort & (found.residual > tolerance)
+        if todo.any():
+            _continue_in_lam(problem, found, todo, tolerance, easy)
     found.residual[skipped] = np.inf
     return _fit(problem, label, found)
 
@@ -199,12 +210,13 @@ def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: flo
     found.residual[lost] = np.inf
 
 
-def _continue_in_lam(problem: _Problem, found: FixedPoint, tolerance: float, factor: float) -> None:
-    """Start from `factor` times λ and follow the solution to λ itself: the last resort.
+def _continue_in_lam(
+    problem: _Problem, found: FixedPoint, todo: np.ndarray, tolerance: float, factor: float
+) -> None:
+    """Start from `factor` times λ and follow the solution to λ itself: the last resort, at points `todo`.
 
     From a small λ, fields are spread and kinks of the loss matter little; from a large one, little is fitted.
     """
-    todo = found.residual > tolerance
     setting, final = problem.setting, problem.setting.lam
     path = FixedPoint(problem.cold().reshape(len(todo), -1), *_unknown(len(todo)))
     for stage in range(_STAGES, -1, -1):

@@ -125,6 +125,7 @@ class _Rectangle:
     refinement: int = 0  # how often the rules inside the bulk are doubled
     farther: float = 1.0  # stretch of the range of κ
     start: np.ndarray | None = None
+    exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     layers: np.ndarray | None = None  # cuts of the rule in κ around thin layers
 
     @property
@@ -179,6 +180,7 @@ def _refinements(
                     points=_LAYERS_POINTS,
                     refinement=0,
                     start=None if start is None else start[np.ix_(u, a)],
+                    exhausted=None,
                     layers=cuts[u, a],
                 ),
             )
@@ -193,6 +195,7 @@ def _refinements(
             refinement=rectangle.refinement + 1,
             farther=min(_FARTHEST, rectangle.farther * 4.0 / 3.0) if cut_off else rectangle.farther,
             start=None if start is None else start[np.ix_(u, a)],
+            exhausted=~(attempt.solution.residual[np.ix_(u, a)] <= RESIDUAL_TOLERANCE),
         )
         yield u, a, finer
 
@@ -218,7 +221,15 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     bulks = problem.bulks(chunk, rectangle.refinement, len(rectangle.block))
     fold = problem.odd and rectangle.layers is None
     rules = [
-        OnRule(problem, chunk, *(folded(*both) if fold else both), bulk, setting, rectangle.points // stride)
+        OnRule(
+            problem,
+            chunk,
+            *(folded(*both) if fold else both),
+            bulk,
+            setting,
+            rectangle.points // stride,
+            exhausted=rectangle.exhausted,
+        )
         for both, bulk, stride in zip(tabulated, bulks, STRIDES, strict=True)
     ]
     profile = None
@@ -231,7 +242,9 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         answers["sized_error"] = _sized_error(solver, rules[-1], solutions)
         if problem.labels.binary:
             law = problem.labels.law
-            if solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
+            if not np.isfinite(solution.residual).any():  # no fields to look at
+                signs = WrongSigns(*(np.full(error.size, value) for value in (np.nan, np.nan, 0.0)))
+            elif solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
                 profile = profile_of(problem, chunk, solution, bulks[0], setting, tabulated[0][0].kappa[:, 0])
                 signs = count_wrong_signs(profile, law, problem.loss)
             else:
@@ -248,10 +261,13 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     limits.apply(answers)
     separable = problem.loss.margin and _wrong_by_ones(solution, *tabulated[0], setting) < _HARDLY_EVER
     hopeless = inherited > max(tolerance, ACCEPTED_ERROR)  # finer rules in κ do not mend it
+    # the equations had no finite answer here, and no solution on a coarser rule
+    lost = np.isinf(solution.residual) & (False if rectangle.exhausted is None else rectangle.exhausted)
     final = (
         limits.diverging
         | (separable & (answers["code"] == UNSOLVED))
         | hopeless
+        | lost
         | np.isnan(solution.test_error)
     )
     _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)

@@ -32,6 +32,7 @@ class OnRule:
     setting: Setting
     fineness: int
     hopeless: np.ndarray | None = None  # points without a solution, [U, A], as a coarser rule has shown
+    exhausted: np.ndarray | None = None  # points that a coarser rule has not solved by any means, [U, A]
 
     @cached_property
     def channel(self) -> Channel:
