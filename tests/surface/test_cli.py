@@ -86,7 +86,18 @@ def test_biases_are_those_of_a_network():
     (found,) = rows(run(f"{words} --eta 1 --alpha0 2").stdout)
     for name in ("test_error", "nu"):
         assert float(found[name]) == pytest.approx(expected[name].item(), rel=5e-5)
-    assert "--bias-scale is a network's" in run(f"{words} --r 1 --gamma 0.5").stderr
+    assert "--bias-scale: options of a network" in run(f"{words} --r 1 --gamma 0.5").stderr
+
+
+def test_what_happens_between_steps_is_simulated():
+    words = "--activation relu --target tanh --eta 1 --alpha0 1 --steps 2 --alpha 1 --lam 0.1"
+    options = {"alpha": 1, "lam": 0.1, "d": 40, "trials": 2, "progress": False}
+    for flags, more in (("--reuse-batch", {"reuse_batch": True}), ("--refit 0.5", {"refit": 0.5})):
+        net = gs.Network("relu", 1, 1, steps=2, **more)
+        expected = gs.simulate(net, "tanh", **options).test_error.mean().item()
+        *_, last = run(f"simulate {words} {flags} --d 40 --trials 2 --show test_error").stdout.splitlines()
+        assert float(last.split()[0]) == pytest.approx(expected, rel=5e-5)
+        assert "simulate" in run(f"predict {words} {flags}").stderr
 
 
 def test_several_steps_have_one_row_per_point_with_what_the_last_step_made():

@@ -61,6 +61,14 @@ class Layer:
         float,
         Parameter(help="standard deviation of the neurons' biases, times √d; not trained", group=_NETWORK),
     ] = 0.0
+    reuse_batch: Annotated[
+        bool,
+        Parameter(help="every step on the same batch (simulations alone)", group=_NETWORK, negative=()),
+    ] = False
+    refit: Annotated[
+        str | None,
+        option("fit the readout between steps, with this ridge penalty (simulations alone)", _NETWORK),
+    ] = None
     r: Annotated[str | None, option("strength of the spike", _FEATURES)] = None
     gamma: Annotated[str | None, option("alignment of the spike with the target, -1 to 1", _FEATURES)] = None
     c: Annotated[str | None, option("squared norm of the rows without the spike (default 1)", _FEATURES)] = (
@@ -69,9 +77,9 @@ class Layer:
     activation: Annotated[
         str, option("a name (see giantstep functions) or an expression, such as 'tanh(2*x)'", _COMMON, "F")
     ] = "tanh"
-    target: Annotated[str, option("likewise, of the input's projection on one direction", _COMMON, "F")] = (
-        "sin"
-    )
+    target: Annotated[
+        str, option("likewise, of the input's projection x, or of several: 'x1 + x1*x2'", _COMMON, "F")
+    ] = "sin"
     noise: Annotated[str, option("standard deviation of the noise on the labels", _COMMON)] = "0"
     flips: Annotated[float, Parameter(help="chance that a ±1 label is wrong", group=_COMMON)] = 0.0
     latent_noise: Annotated[float, Parameter(help="noise before the sign of ±1 labels", group=_COMMON)] = 0.0
@@ -112,12 +120,13 @@ class Layer:
             raise ParameterError(
                 f"{_flags(network)} describe a network and {_flags(features)} spiked random features; give one kind"
             )
-        common |= {} if features or self.rows == "unit" else {"rows": _rows(self.rows)}
-        if features and self.bias_scale:
-            raise ParameterError(
-                "--bias-scale is a network's; give spiked random features biases by --readout"
-            )
-        common |= {"bias_scale": self.bias_scale} if self.bias_scale else {}
+        initial = {} if self.rows == "unit" else {"rows": _rows(self.rows)}
+        initial |= {"bias_scale": self.bias_scale} if self.bias_scale else {}
+        initial |= {"reuse_batch": True} if self.reuse_batch else {}
+        initial |= {} if self.refit is None else {"refit": numbers("refit", self.refit)}
+        if features and initial:
+            raise ParameterError(f"{_flags(initial)}: options of a network, which has --eta and --alpha0")
+        common |= initial
         if self.schedule is not None:
             if len(network) > 1:
                 raise ParameterError(
@@ -192,4 +201,4 @@ def _rows(text: str) -> str | float:
 
 
 def _flags(names: Any) -> str:
-    return " and ".join(f"--{name}" for name in names)
+    return " and ".join(f"--{name.replace('_', '-')}" for name in names)
