@@ -78,7 +78,7 @@ class Settings:
         symbol="σ⋆",
         short=True,
         suggestions="functions",
-        hint="likewise: the labels, of one projection of the input",
+        hint="likewise: the labels, of a projection x of the input, or of several: x1 + x1*x2",
     )
     noise: float = _set(
         0.0,
@@ -189,11 +189,8 @@ class Settings:
         "exact",
         _LAYER,
         "Model of its rows",
-        options=(
-            ("exact", "exact: the network itself"),
-            ("isotropic", "isotropic: the paper's model"),
-            ("orthogonal", "orthogonal (a given spike only)"),
-        ),
+        options=(("exact", "exact"), ("isotropic", "isotropic"), ("orthogonal", "orthogonal")),
+        hint="exact: the network itself; isotropic: the paper's model; orthogonal: for a given spike",
         more=True,
     )
 
@@ -241,12 +238,13 @@ class Settings:
         _CURVE,
         "Shows",
         options=(
-            ("auto", "test error; wrong signs for labels ±1"),
+            ("auto", "test error, or wrong signs"),
             ("test_error", "test error, squared"),
             ("train_error", "training error, squared"),
             ("test_error_01", "wrong signs, test"),
             ("train_error_01", "wrong signs, training"),
         ),
+        hint="wrong signs of labels ±1 unless you choose otherwise",
         more=True,
     )
 
