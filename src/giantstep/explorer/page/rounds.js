@@ -23,7 +23,7 @@ export class Rounds {
     this.patient = false; // ask nothing before the settings rest
     this.memory = new Map();
     this.took = new Map(); // milliseconds of the last full answer of each view
-    this.wanted = this.round = this.frame = this.refusal = this.timer = this.moved = undefined;
+    this.wanted = this.round = this.frame = this.refusal = this.timer = this.fading = this.moved = undefined;
     this.follows = false;
   }
 
@@ -58,7 +58,8 @@ export class Rounds {
     if (!this.behind) this.moved = performance.now();
     this.follows = !atRest;
     this.wanted = wanted;
-    setTimeout(() => this.onChange(), GRACE + 10);
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => this.onChange(), GRACE + 10);
     clearTimeout(this.timer);
     this.timer = undefined;
     if (atRest) return this.rest();

@@ -18,6 +18,9 @@ export function summarise(strip, { frame, stale, busy }) {
     ["c", several(layer.c), stepwise(layer.path?.c) ?? "squared row norm without it"],
     ...(layer.path?.network_error ? [["Before the fit", shownError(layer.path.network_error.at(-1)), stepwise(layer.path.network_error)]] : []),
   ];
+  const key = JSON.stringify([facts, stale]);
+  if (key === strip.dataset.said) return;
+  strip.dataset.said = key;
   strip.replaceChildren(...facts.map(([name, value, words]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "words" }, stale ? "computing…" : words))));
 }
