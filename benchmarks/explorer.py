@@ -1,5 +1,6 @@
 """How long the explorer's page waits for each of its views, over HTTP, for settings that were not asked before; and,
-where chromium and playwright are there, how often a picture follows a slider and what a picture costs the page.
+where chromium and playwright are there, how often a new curve follows a slider and what an answer costs the page. Times
+by the clock depend on what else the machine does; processor times, those of a single thread, hardly.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ import threading
 import time
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from giantstep.explorer import Explorer
+from giantstep.explorer.settings import Settings
+from giantstep.explorer.views import VIEWS
 
 QUICK = (
     "curve",
@@ -30,17 +35,22 @@ QUICK = (
 )
 SLOW = ("optimum", "spectrum")
 DRAGGED = {"tanh": "", "relu": "#activation=relu", "huber loss": "#loss=huber:0.5"}
-DRAG = """async () => {
+DRAG_SECONDS = 6
+DRAG = """async (seconds) => {
   const slider = document.querySelector("#slide-eta"), box = document.querySelector("#curve .chart");
-  let pictures = 0;
-  box.on("plotly_afterplot", () => (pictures += 1));
-  const begun = performance.now();
-  for (let k = 0; performance.now() - begun < 4000; k += 1) {
+  const middle = () => { const { y } = box.data.find(({ meta }) => meta === "main"); return y[y.length >> 1]; };
+  const answers = () => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/")).length;
+  performance.setResourceTimingBufferSize(100_000);
+  let curves = 0, last = middle();
+  const before = answers(), begun = performance.now();
+  for (let k = 0; performance.now() - begun < 1000 * seconds; k += 1) {
     slider.value = 80 + Math.round(60 * Math.sin(k / 40));
     slider.dispatchEvent(new Event("input"));
     await new Promise((done) => setTimeout(done, 33));
+    if (middle() !== last) curves += 1;
+    last = middle();
   }
-  return pictures / 4;
+  return [curves, answers() - before];
 }"""
 
 
@@ -56,6 +66,16 @@ def seconds(server: Explorer, view: str, settings: dict[str, Any]) -> float:
     assert response.status == 200, text
     connection.close()
     return time.perf_counter() - begun
+
+
+def processor_seconds(view: str, settings: dict[str, Any]) -> float:
+    """What a process computes for one answer, waiting for nobody."""
+    name, _, manner = view.partition("/")
+    asked = Settings.parse(settings).only(VIEWS[name].uses)
+    begun = time.process_time()
+    for line in VIEWS[name].lines(asked, manner == "draft", lambda share: None):
+        json.dumps(line)
+    return time.process_time() - begun
 
 
 def start() -> float:
@@ -90,27 +110,33 @@ def dragging(server: Explorer) -> None:
             page.goto(f"{server.link}{address}")
             page.wait_for_selector("html[data-ready=true]", state="attached")
             page.wait_for_selector(".card.busy", state="detached", timeout=120_000)
-            asked: list[str] = []
-            page.on("requestfinished", lambda done, asked=asked: asked.append(done.url))
             tools = page.context.new_cdp_session(page)
-            tools.send("Performance.enable")
-            before, rate, after = _script(tools), page.evaluate(DRAG), _script(tools)
-            answers = sum("/api/" in url for url in asked)
+            tools.send("Performance.enable", {"timeDomain": "threadTicks"})  # processor time, not the clock
+            begun = _spent(tools)
+            curves, answers = page.evaluate(DRAG, DRAG_SECONDS)
+            whole = _spent(tools) - begun
+            page.wait_for_selector(".card.busy", state="detached", timeout=120_000)
+            page.route("**/api/**", lambda route: None)  # nobody answers: what is left is the slider's own
+            begun = _spent(tools)
+            page.evaluate(DRAG, DRAG_SECONDS)
+            idle = _spent(tools) - begun
             print(
-                f"{name:12} {rate:4.1f} new curves a second; the page's script takes"
-                f" {1e3 * (after - before) / max(answers, 1):.1f} ms for each of {answers} answers"
+                f"{name:12} {curves / DRAG_SECONDS:4.1f} new curves a second at a load of {os.getloadavg()[0]:.1f};"
+                f" processor time of the page {1e3 * (whole - idle) / max(answers, 1):.1f} ms for each of {answers}"
+                f" answers, beside {1e3 * idle / DRAG_SECONDS:.0f} ms a second for the slider itself"
             )
             page.close()
         browser.close()
 
 
-def _script(tools: Any) -> float:
-    """Seconds that the page has spent in its script so far."""
+def _spent(tools: Any) -> float:
+    """Processor time of the page's main thread so far: scripts, styles, layout and painting."""
     metrics = tools.send("Performance.getMetrics")["metrics"]
-    return next(metric["value"] for metric in metrics if metric["name"] == "ScriptDuration")
+    return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
 
 def main() -> None:
+    threadpool_limits(1)  # as in the explorer's processes
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; start of the server {start():.2f} s")
     with Explorer() as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -125,9 +151,11 @@ def main() -> None:
                 asked = [{"bulk": bulk, "beta": place + k / 100} for k in range(1, repeats + 1)]
                 times = [seconds(server, view, settings) for settings in asked]
                 again = seconds(server, view, asked[0])
+                spent = min(processor_seconds(view, settings) for settings in asked)
                 print(
                     f"{view:16} {bulk:10} median {statistics.median(times) * 1e3:6.0f} ms,"
-                    f" longest {max(times) * 1e3:6.0f} ms, again {again * 1e3:3.0f} ms"
+                    f" longest {max(times) * 1e3:6.0f} ms, again {again * 1e3:3.0f} ms;"
+                    f" processor time, shortest {spent * 1e3:6.1f} ms"
                 )
         if shutil.which("chromium") and importlib.util.find_spec("playwright"):
             dragging(server)

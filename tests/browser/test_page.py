@@ -17,8 +17,8 @@ def test_all_views_appear(visit: Any, pictures: Path) -> None:
     page = visit()
     settled(page)
     page.screenshot(path=pictures / "initial.png")
-    assert "random features, d = ∞" in traces(page)
-    assert "network, d = ∞" in traces(page)
+    assert "random features, d = 300" in traces(page)
+    assert "network, d = 300" in traces(page)
     for card in CARDS:
         page.locator(f"#{card}").scroll_into_view_if_needed()
         drawn(page, card)
@@ -64,6 +64,31 @@ def test_the_target_can_be_an_expression(visit: Any) -> None:
     eventually(lambda: traces(page, "learned")["target"]["y"] != before)
     page.locator("#learned details summary").click()
     expect(page.locator("#learned pre")).to_contain_text('gs.Target("tanh(2*x) + 0.3*x**3")')
+
+
+def test_a_function_of_two_directions_is_learned_on_a_plane(visit: Any, pictures: Path) -> None:
+    page = visit()
+    settled(page, "curve", "learned")
+    page.locator("#examples").select_option(label="A product of two directions")
+    settled(page, "curve", "learned")
+    page.locator("#learned").scroll_into_view_if_needed()
+    eventually(lambda: traces(page, "learned")["target"]["x"][0] == -2.5)
+    titles = page.locator("#learned .annotation-text").all_text_contents()
+    assert titles == ["target", "network, on average", "pinned: a₀ = uniform"]
+    with page.expect_download() as waiting:
+        page.locator("#learned .take", has_text="CSV").click()
+    head, *rows = Path(waiting.value.path()).read_text().splitlines()
+    assert head == 'x1,x2,target,"network, on average",pinned: a₀ = uniform'
+    assert len(rows) == 33**2
+    for row in rows[:: len(rows) // 7]:
+        x1, x2, target, *_ = map(float, row.split(","))
+        assert target == pytest.approx(x1 + x1 * x2, abs=1e-12)
+    page.locator("#learned .chart").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#learned .hoverlayer text").first).to_be_visible()
+    page.screenshot(path=pictures / "two-directions.png")
+    page.locator("#set-target").fill("sin")  # back to a line
+    eventually(lambda: traces(page, "learned")["target"]["x"][0] == -4)
 
 
 @pytest.mark.parametrize(
@@ -239,4 +264,10 @@ def test_a_chart_takes_the_keyboard(visit: Any) -> None:
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("alpha="))
     label = page.locator("#curve .chart").get_attribute("aria-label")
-    assert "network, isotropic model, d = ∞: from" in label
+    assert "network, isotropic model, d = 300: from" in label
+    page.locator("#optimum .chart").focus()
+    settled(page, "optimum")
+    drawn(page, "optimum")
+    for _ in range(6):  # from the middle, away from the marks
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#optimum .hoverlayer text").first).to_contain_text("test error")

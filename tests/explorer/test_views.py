@@ -64,6 +64,9 @@ def test_targets_of_several_directions_are_answered(visitor: Visitor, view: str)
     found = reproduced(answer["code"])
     name = {"learned": "learned", "bounds": "lower"}.get(view, "test_error")
     np.testing.assert_allclose(np.asarray(answer[name], float), found[name].values, rtol=1e-9)
+    if view == "learned":  # on a plane, the first projection first
+        x1, x2 = np.meshgrid(answer["x1"], answer["x2"], indexing="ij")
+        np.testing.assert_allclose(answer["truth"], x1 + x1 * x2, atol=1e-12)
     if view == "curve":
         direct = gs.predict(
             gs.Network("relu", 1.3, 2.5), gs.Target("x1 + x1*x2", noise=0.1), alpha=1.0, lam=0.02

@@ -23,7 +23,7 @@ _LAYERS = {
     "step": ("Network", ("eta", "alpha0", "beta")),
     "spiked": ("SpikedRF", ("r", "gamma", "c", "beta")),
 }
-_USUAL = {"steps": 1, "rows": "unit"}  # of a network, left out
+_USUAL = {"steps": 1, "rows": "unit", "bias_scale": 0.0}  # of a network, left out
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,11 @@ class Call:
 
 
 def _value(value: Any) -> Any:
-    """What a verb gets: arrays for ranges, also inside a dictionary."""
+    """What a verb gets: arrays for ranges, also inside a dictionary or a tuple."""
     if isinstance(value, dict):
         return {name: _value(inner) for name, inner in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map(_value, value))
     return value.value if isinstance(value, Spaced) else value
 
 

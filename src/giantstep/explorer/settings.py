@@ -78,7 +78,7 @@ class Settings:
         symbol="σ⋆",
         short=True,
         suggestions="functions",
-        hint="likewise: the labels, of one projection of the input",
+        hint="likewise: the labels, of a projection x of the input, or of several: x1 + x1*x2",
     )
     noise: float = _set(
         0.0,
@@ -185,15 +185,23 @@ class Settings:
         more=True,
         when=_STEP,
     )
+    bias_scale: float = _set(
+        0.0,
+        _LAYER,
+        "Biases, times √d",
+        hint="standard deviation of the neurons' biases, which are not trained; libraries draw them at about 1",
+        low=0.0,
+        high=100.0,
+        slider=(0.0, 3.0, "linear"),
+        more=True,
+        when=_STEP,
+    )
     bulk: str = _set(
         "exact",
         _LAYER,
         "Model of its rows",
-        options=(
-            ("exact", "exact: the network itself"),
-            ("isotropic", "isotropic: the paper's model"),
-            ("orthogonal", "orthogonal (a given spike only)"),
-        ),
+        options=(("exact", "exact"), ("isotropic", "isotropic"), ("orthogonal", "orthogonal")),
+        hint="exact: the network itself; isotropic: the paper's model; orthogonal: for a given spike",
         more=True,
     )
 
@@ -241,12 +249,13 @@ class Settings:
         _CURVE,
         "Shows",
         options=(
-            ("auto", "test error; wrong signs for labels ±1"),
+            ("auto", "test error, or wrong signs"),
             ("test_error", "test error, squared"),
             ("train_error", "training error, squared"),
             ("test_error_01", "wrong signs, test"),
             ("train_error_01", "wrong signs, training"),
         ),
+        hint="wrong signs of labels ±1 unless you choose otherwise",
         more=True,
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..axes import after_last_step
 from ..errors import GiantstepWarning, ParameterError
+from ..model import Target
 from .call import Call, Spaced
 from .view import VIEWS, Answer, Report, View, by_effort, drafting, heavy, quick, slow, view
 
@@ -32,6 +33,7 @@ _LAYER = (
     "alpha0",
     "steps",
     "rows",
+    "bias_scale",
     "r",
     "gamma",
     "c",
@@ -49,12 +51,12 @@ _SIMULATED = 8  # points of a simulated curve
 _MAP = {True: ((17, 13), (9, 7)), False: ((7, 6), (4, 3))}  # values on the map, and on its draft
 _DRAFT = 1e-4  # relative error of integrals in a draft
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
+_PLANE = Spaced(
+    -2.5, 2.5, 33
+)  # inputs of a learned function of several directions, along each of the first two
 _SPECTRUM_POINTS = 80
 _NO_PROFILE = "The learned function is not known here for letters whose spikes point in different directions."
-_OTHER_SPECTRUM = {
-    "exact": "The exact spectrum is known for targets of one direction: this is the isotropic model's.",
-    "orthogonal": "The spectrum of orthogonal rows is not known here: this is that of isotropic rows.",
-}
+_NO_ORTHOGONAL = "The spectrum of orthogonal rows is not known here: this is that of isotropic rows."
 
 
 @drafting((*_LAYER, *_CURVE, *_THEORY), slow, by_effort)
@@ -67,7 +69,9 @@ _FLAT = ("eta", "alpha0", "r", "gamma")  # random features know nothing of these
 
 
 @drafting(
-    ("activation", "layer", "rows", "c", "beta", *_LABELS, *_CURVE, "loss", "finite", "d"), slow, by_effort
+    ("activation", "layer", "rows", "bias_scale", "c", "beta", *_LABELS, *_CURVE, "loss", "finite", "d"),
+    slow,
+    by_effort,
 )
 def random_features(settings: Settings, coarse: bool, report: Report) -> Answer:
     """The same without the spike; one value where the curve runs along a parameter of the spike."""
@@ -91,15 +95,19 @@ def bounds(settings: Settings, report: Report) -> Answer:
 
 @view((*_LAYER, "alpha", "lam", *_THEORY))
 def learned(settings: Settings, report: Report) -> Answer:
-    """The average output of the network against its target, at the working point."""
-    arguments = {"x": _PROFILE, "alpha": settings.alpha, **_readout(settings)}
+    """The average output of the network against its target, at the working point: on a line, or on a plane."""
+    plane = Target(settings.target).directions > 1
+    x = {"x1": _PLANE, "x2": _PLANE} if plane else {"x": _PROFILE}
+    arguments = {"x": tuple(x.values()) if plane else _PROFILE, "alpha": settings.alpha, **_readout(settings)}
     call = Call("learned_function", settings, arguments, shows=("learned", "truth"))
     found, notes = _noted(call)
-    learned = after_last_step(found["learned"])
-    if learned.ndim > 1:  # one for each letter's spike, none of which is the network's
-        learned = np.full(len(_PROFILE.value), np.nan)
+    learned, truth = after_last_step(found["learned"]), found["truth"]
+    if learned.ndim > truth.ndim:  # one for each letter's spike, none of which is the network's
+        learned = np.full(truth.shape, np.nan)
         notes.append(_NO_PROFILE)
-    values = {"x": _PROFILE.value, "learned": learned, "truth": found["truth"]}
+    else:
+        learned = learned.transpose(*truth.dims)
+    values = {name: at.value for name, at in x.items()} | {"learned": learned, "truth": truth}
     point = {name: float(found[name]) for name in ERRORS if name in found}
     return _answer(call, notes, **values) | {"point": point, "layer": _layer(settings, found)}
 
@@ -132,8 +140,8 @@ def spectrum(settings: Settings, report: Report) -> Answer:
     found, notes = _noted(call, progress=report)
     found = found.isel(step=-1) if "step" in found.dims else found  # the layer as it is in the end
     bulk = found.attrs["bulk"]
-    if _bulk(settings).get("bulk", bulk) != bulk:
-        notes.append(_OTHER_SPECTRUM[settings.bulk])
+    if settings.bulk == "orthogonal":
+        notes.append(_NO_ORTHOGONAL)
     names = ("eigenvalue", "density", "edge", "outlier", "spike", "spike_per_d")
     lists = {name: found[name] for name in names if name in found}
     return _answer(call, notes, **lists) | {"mass_at_zero": float(found["mass_at_zero"]), "bulk": bulk}

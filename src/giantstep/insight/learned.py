@@ -236,7 +236,11 @@ def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: list[xr.
         )
 
     biases = np.asarray(merging.letters.biases or np.zeros(len(merging.letters.values)))[which] * sign
-    orders = {name: fitted[name] for name in ("m", "zeta", "psi", "chi", "nu") if name in fitted}
+    orders = {  # without coordinates, which the answer has anyway: to compare them would take longer than the averages
+        name: fitted[name].drop_vars(fitted[name].coords)
+        for name in ("m", "zeta", "psi", "chi", "nu")
+        if name in fitted
+    }
     spikes = {
         "b": placed(b, group, "spike"),
         "theta": placed(theta, "direction", "spike"),

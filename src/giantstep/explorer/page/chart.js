@@ -7,6 +7,9 @@ const FONT = getComputedStyle(document.body).fontFamily;
 const MARGIN = { l: 56, r: 10, t: 6, b: 42 };
 const FEW = 300; // a logarithmic axis that spans less is labelled between its powers of ten, too
 const DEEPEST = 1e-7; // of the largest value, at the bottom of a logarithmic axis
+const GAP = 0.04; // of the width, between two panels
+const CLIPPED = 66; // characters of titles that have room side by side
+const AT_ONCE = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 
 const COLOURS = ["ink", "soft", "card", "rule", "grid", "blue", "orange", "green", "red", "grey", "purple", "accent"];
@@ -33,33 +36,55 @@ export class Chart {
   constructor(box, title, onPick) {
     Object.assign(this, { box, title, onPick });
     this.scale = undefined; // "log" or "linear" once the visitor has chosen
-    this.plot = undefined;
+    this.plot = this.still = undefined;
     this.at = undefined; // the point that the keyboard is at
     box.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.plot && box.clientHeight && Plotly.Plots.resize(box)).observe(box);
   }
 
   /**
-   * `plot`: {traces, x: {title, log, range}, y: {title, log, range}, names: [of x, of y], shapes, unified, keep}.
-   * While `keep` is the same, zoom and hidden curves stay as the visitor has left them. While the settings are
-   * `moving`, there are no values under the pointer: they cost a third of the time.
+   * `plot`: {traces, x: {title, log, range}, y: {title, log, range}, names: [of x, of y], shapes, unified, panels, keep}.
+   * With `panels`, a title for each, the traces stand side by side instead of on each other. While `keep` is the same,
+   * zoom and hidden curves stay as the visitor has left them. While the settings are `moving`, axes stay if they can.
    */
   draw(plot, moving = false) {
-    const colours = theme(), first = this.plot === undefined;
     this.plot = plot;
+    const still = skeleton(plot, this.log), follows = still === this.still && (plot.y.range || (moving && this.holds(plot)));
+    if (follows) this.follow(plot);
+    else this.redraw(plot);
+    this.still = still;
+    this.box.setAttribute("aria-label", `${summary(this.title, plot)}${this.onPick ? " Arrow keys go from point to point; Enter takes the settings of one." : ""}`);
+  }
+
+  /** Whether all values are on the axis as it is now, or the visitor has chosen what is. */
+  holds({ traces }) {
+    const { range, autorange } = this.box.layout.yaxis, [low, high] = this.log ? range.map((v) => 10 ** v) : range;
+    return (!this.log && !autorange) || traces.every(({ y }) => y.every((v) => v === null || (v >= low && v <= high)));
+  }
+
+  /** Move curves and points, which is all that has changed: a third of the work. */
+  follow({ traces }) {
+    const which = traces.flatMap(({ z }, i) => (z ? [] : [i]));
+    const moved = { data: which.map((i) => ({ x: traces[i].x, y: traces[i].y })), traces: which };
+    Plotly.animate(this.box, moved, AT_ONCE).catch(() => {}); // overtaken by another
+  }
+
+  redraw(plot) {
+    const colours = theme(), first = !this.box.layout;
     const layout = {
-      autosize: true, margin: MARGIN, showlegend: plot.legend !== false, uirevision: `${plot.keep} ${this.scale}`, shapes: plot.shapes,
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: moving ? false : plot.unified ? "x unified" : "closest",
+      autosize: true, margin: MARGIN, showlegend: !plot.panels, uirevision: `${plot.keep} ${this.scale}`, shapes: plot.shapes,
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: plot.unified ? "x unified" : "closest",
       dragmode: finger.matches ? false : "zoom", // a finger scrolls the page
       font: { family: FONT, size: 11.5, color: colours.ink },
       hoverlabel: { bgcolor: colours.card, bordercolor: colours.rule, font: { color: colours.ink } },
       legend: { orientation: "h", x: 0, y: 1.01, xanchor: "left", yanchor: "bottom", font: { size: 11 } },
       xaxis: axis(plot.x, colours), yaxis: axis({ ...plot.y, log: this.log, range: this.log ? plot.y.range ?? span(plot) : plot.y.range }, colours),
     };
+    if (plot.panels) Object.assign(layout, sideBySide(plot, layout));
+    const traces = plot.panels ? plot.traces.map((trace, i) => ({ ...trace, xaxis: nth("x", i) })) : plot.traces;
     const config = { displaylogo: false, displayModeBar: finger.matches ? false : "hover", modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"], showTips: false, responsive: false };
-    Plotly.react(this.box, plot.traces, layout, config);
+    Plotly.react(this.box, traces, layout, config);
     if (first) this.box.on("plotly_click", ({ points }) => points[0] && this.onPick?.(points[0]));
-    this.box.setAttribute("aria-label", `${summary(this.title, plot)}${this.onPick ? " Arrow keys go from point to point; Enter takes the settings of one." : ""}`);
   }
 
   get log() {
@@ -93,12 +118,28 @@ export class Chart {
       const across = event.key === "ArrowLeft" || event.key === "ArrowRight";
       this.at = [clamp(i + (across ? move ?? 0 : 0), x.length), clamp(j + (across ? 0 : move ?? 0), y.length)];
       if (event.key === "Enter") return this.onPick?.({ x: x[this.at[0]], y: y[this.at[1]], data: { z } });
-      return Plotly.Fx.hover(this.box, [{ curveNumber: curve, pointNumber: [this.at[1], this.at[0]] }]);
+      return Plotly.Fx.hover(this.box, { xval: x[this.at[0]], yval: y[this.at[1]] }, `${nth("x", this.plot.panels ? curve : 0)}y`);
     }
     this.at = clamp((typeof this.at === "number" ? this.at : Math.floor(x.length / 2)) + (move ?? 0), x.length);
     if (event.key === "Enter") return this.onPick?.({ x: x[this.at], y: y[this.at] });
     return Plotly.Fx.hover(this.box, [{ curveNumber: curve, pointNumber: this.at }]);
   }
+}
+
+/** All of a plot but the places of its curves and points: pictures with the same one differ in nothing else. */
+const skeleton = (plot, log) =>
+  JSON.stringify([log, dark.matches, { ...plot, traces: plot.traces.map((trace) => (trace.z ? trace : { ...trace, x: 0, y: 0 })) }]);
+
+/** Plotly's name of the axis of the i-th panel: x, x2, x3. */
+const nth = (axis, i) => `${axis}${i ? i + 1 : ""}`;
+
+/** One horizontal axis for each panel, zoomed together, and its title above it. */
+function sideBySide({ panels }, { xaxis }) {
+  const width = (1 + GAP) / panels.length - GAP, left = (i) => i * (width + GAP);
+  const axes = panels.map((_, i) => [nth("xaxis", i), { ...xaxis, title: i ? undefined : xaxis.title, nticks: 4, domain: [left(i), left(i) + width], ...(i && { matches: "x" }) }]);
+  const most = Math.floor(CLIPPED / panels.length), clipped = (text) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+  const titles = panels.map((text, i) => ({ text: literally(clipped(asTyped(text))), xref: "paper", yref: "paper", x: left(i), y: 1, xanchor: "left", yanchor: "bottom", showarrow: false }));
+  return { ...Object.fromEntries(axes), annotations: titles, margin: { ...MARGIN, t: 24 } };
 }
 
 /** The range of a logarithmic axis for what is drawn: all that is positive, but not what is next to nothing. */
@@ -111,7 +152,7 @@ function span({ traces }) {
 const clamp = (index, length) => Math.min(Math.max(index, 0), length - 1);
 
 function axis({ title, log, range }, colours) {
-  const shared = { title: { text: title, standoff: 4 }, automargin: true, gridcolor: colours.grid, zerolinecolor: colours.rule, linecolor: colours.soft, tickcolor: colours.soft, ticks: "outside", ticklen: 4 };
+  const shared = { title: { text: title, standoff: 4 }, automargin: true, ticklabeloverflow: "allow", gridcolor: colours.grid, zerolinecolor: colours.rule, linecolor: colours.soft, tickcolor: colours.soft, ticks: "outside", ticklen: 4 };
   if (!log) return { ...shared, type: "linear", nticks: 7, ...(range ? { range } : { autorange: true }) };
   const few = range && range[1] / range[0] < FEW;
   const ticks = few ? { dtick: "D2", minorloglabels: "complete", tickformat: "~g" } : { dtick: 1, exponentformat: "power" };
@@ -121,11 +162,11 @@ function axis({ title, log, range }, colours) {
 /** What is drawn, as comma-separated lines: a row for each point. */
 function table({ traces, names: [x, y] }) {
   const cell = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value);
-  const map = traces.find((trace) => trace.type === "heatmap");
-  const rows = map
-    ? map.customdata.flatMap((row, j) => row.map((value, i) => [map.x[i], map.y[j], value]))
+  const maps = traces.filter((trace) => trace.z);
+  const rows = maps.length
+    ? maps[0].y.flatMap((v, j) => maps[0].x.map((u, i) => [u, v, ...maps.map((map) => (map.customdata ?? map.z)[j][i])]))
     : traces.flatMap((trace) => trace.x.map((v, i) => [asTyped(trace.name), v, trace.y[i], trace.error_y?.array[i]]));
-  const head = map ? [x, y, "test_error"] : ["series", x, y, "standard_error"];
+  const head = maps.length ? [x, y, ...maps.map((map) => asTyped(map.name))] : ["series", x, y, "standard_error"];
   return `${[head, ...rows].map((row) => row.map(cell).join(",")).join("\n")}\n`;
 }
 
@@ -134,5 +175,6 @@ function summary(title, { traces }) {
     const first = y.findIndex((v) => v !== null), last = y.findLastIndex((v) => v !== null);
     return `${name}: from ${shown(y[first], 3)} at ${shown(x[first], 3)} to ${shown(y[last], 3)} at ${shown(x[last], 3)}`;
   });
-  return `${title}. ${parts.join("; ")}.`;
+  const maps = traces.filter((t) => t.z).map(({ name }) => `map of ${name}`);
+  return `${title}. ${[...maps, ...parts].join("; ")}.`;
 }

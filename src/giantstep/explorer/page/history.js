@@ -1,7 +1,7 @@
 // Undo and redo are the browser's own: a burst of changes is one entry of its history.
 
 const PAUSE = 700; // milliseconds without a change that end a burst
-const EVERY = 250; // between two writings of the address: browsers limit them
+const REST = 250; // without one after which the address is written: that costs, and browsers limit it
 
 export class History {
   constructor(buttons, onGo) {
@@ -36,7 +36,8 @@ export class History {
       history.pushState({ step: this.step }, "", address);
     } else {
       this.address = address;
-      this.timer ??= setTimeout(() => this.write(), EVERY);
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.write(), REST);
     }
     this.changed = performance.now();
     this.show();

@@ -30,7 +30,7 @@ async function begin() {
   new Page(about);
 }
 
-const SHARE = 8; // times as long as it takes to draw it, a picture beside the curve rests: the hand comes first
+const BESIDE = 250; // milliseconds between two questions, and two pictures, of a card beside the curve while a hand moves
 const same = (some, others) => some.length === others?.length && some.every((value, i) => value === others[i]);
 
 class Page {
@@ -54,9 +54,9 @@ class Page {
   }
 
   card(kind) {
-    const entry = { kind, until: 0 };
+    const entry = { kind, until: 0, pace: kind.id === "curve" ? 0 : BESIDE };
     entry.card = new Card(kind, kind.pick && ((point) => this.pick(kind.pick(point, this.settings))));
-    entry.rounds = new Rounds({ asks: kind.asks, main: kind.main }, this.about.views, () => this.refresh(entry));
+    entry.rounds = new Rounds({ asks: kind.asks, main: kind.main, pace: entry.pace }, this.about.views, () => this.refresh(entry));
     entry.card.last = () => entry.rounds;
     (kind.id === "curve" ? byId("stage") : byId("views")).append(entry.card.element);
     new IntersectionObserver(([{ isIntersecting }]) => {
@@ -168,13 +168,11 @@ class Page {
     const answers = { ...frame.answers, ...(points && !behind && { simulation: points }) };
     const drawn = [frame.id, moving, this.dark.matches, ...Object.values(answers), ...kind.marks(settings)];
     if (same(drawn, entry.drawn) || (behind && frame === entry.frame)) return;
-    const begun = performance.now(), rest = entry.until - begun;
-    if (rest > 0) return this.later(entry, rest);
-    Object.assign(entry, { drawn, frame });
+    const now = performance.now();
+    if (now < entry.until) return this.later(entry, entry.until - now);
+    Object.assign(entry, { drawn, frame, until: now + entry.pace });
     const plot = kind.plot(answers, settings), words = typeof plot === "string";
     if (!words) card.chart.draw(plot, moving);
-    const ended = performance.now();
-    entry.until = ended + (kind.id === "curve" ? 0 : SHARE * (ended - begun));
     card.element.classList.toggle("empty", words);
     card.facts.textContent = words ? plot : plot.facts ?? "";
     card.python(kind.codes(answers).filter((pair) => pair && pair[1]));
@@ -196,9 +194,9 @@ class Page {
       return Object.entries(current?.errors ?? {}).map(([key, error]) =>
         key.startsWith("pin") ? { text: `A pinned setting was refused: ${error.text}` } : error);
     });
-    for (const errors of said) for (const { text, field } of errors) {
-      if (field) fields.set(field, text);
-      else count.set(text, (count.get(text) ?? 0) + 1);
+    for (const errors of said) {
+      for (const { text, field } of errors) if (field) fields.set(field, text);
+      for (const text of new Set(errors.filter(({ field }) => !field).map(({ text }) => text))) count.set(text, (count.get(text) ?? 0) + 1);
     }
     this.controls.mark(this.settings, fields);
     const common = [...count].filter(([, times]) => times > 1).map(([text]) => text);
@@ -207,7 +205,7 @@ class Page {
       say(...common);
     }
     this.cards.forEach(({ card, rounds }, i) => {
-      const own = said[i].filter(({ text, field }) => !field && !common.includes(text)).map(({ text }) => text);
+      const own = [...new Set(said[i].filter(({ text, field }) => !field && !common.includes(text)).map(({ text }) => text))];
       const notes = new Set(Object.values(rounds.frame?.answers ?? {}).flatMap((answer) => answer.notes ?? []));
       const minor = rounds.refusal === undefined && rounds.frame !== undefined;
       card.say(minor ? [] : own, [...(minor ? own : []), ...notes]);

@@ -1,4 +1,4 @@
-// Pictures of answers, as Plotly takes them. Curves differ in colour and dash, so that either suffices.
+// Pictures of answers, as Plotly takes them. Curves differ in colour and in dash; bounds are green, what is pinned is grey.
 
 import { dash, literally, theme } from "./chart.js";
 import { shown, shownError } from "./dom.js";
@@ -16,6 +16,9 @@ const ALONG = {
 const LOG_RATIO = 30; // quantities that span more than this get a logarithmic axis
 const TAIL = 0.85; // share of the values that the map's shades tell apart
 const SHADES = ["#0d2b59", "#165690", "#2682a0", "#4faaa0", "#96cd96", "#dee8a0", "#fcf8d2"];
+const SIGNS = ["#0b5c8f", "#62a6cf", "#f4f4f2", "#e59a5c", "#b04a00"]; // of values below and above zero
+const LEVELS = 12; // contour lines between the ends of the scale
+const BAR = { thickness: 10, len: 0.9, outlinewidth: 0 }; // of shades
 const PINS = ["dot", "dashdot", "longdash"];
 
 const line = (name, x, y, colour, look = {}) =>
@@ -32,9 +35,9 @@ export function curve({ isotropic, exact, plain, bounds, simulation, ...rest }, 
   const level = (label, value, colour, style) => line(label, ends, [value, value], colour, { line: { dash: style, width: 1.3 } });
   const traces = [];
   if (name === "test_error" && bounds) {
-    traces.push(level("best linear method on the inputs", bounds.linear, colours.grey, "dot"));
+    traces.push(level("best linear method on the inputs", bounds.linear, colours.green, "dot"));
     if (main.along === "alpha" || main.along === "lam") {
-      if (settings.loss === "square") traces.push(level("reached by λ = ∞", bounds.upper, colours.grey, "dashdot"));
+      if (settings.loss === "square") traces.push(level("reached by λ = ∞", bounds.upper, colours.green, "dashdot"));
       traces.push(level("lower bound for this layer", bounds.lower, colours.green, "longdash"));
     }
   }
@@ -53,7 +56,7 @@ export function curve({ isotropic, exact, plain, bounds, simulation, ...rest }, 
     const { mean, error } = simulation[name];
     traces.push({
       type: "scatter", mode: "markers", name: `simulation, d = ${simulation.d}, ${simulation.trial} of ${simulation.trials} trials`, x: simulation.x, y: mean,
-      error_y: { type: "data", array: error, color: colours.red, thickness: 1.4 }, marker: { color: colours.red, size: 7 }, hovertemplate: "%{y:.4g}", meta: "simulation",
+      error_y: { type: "data", array: error, color: colours.red, thickness: 1.4 }, marker: { color: colours.red, size: 7 }, hovertemplate: "%{y:.4g}", meta: "simulation", cliponaxis: false,
     });
   }
   const values = traces.flatMap((t) => t.y).filter((v) => v > 0), log = Math.max(...values) / Math.min(...values) > LOG_RATIO;
@@ -67,13 +70,30 @@ export function curve({ isotropic, exact, plain, bounds, simulation, ...rest }, 
 }
 
 export function learned({ learned: answer, ...rest }, settings) {
-  const colours = theme(), { x, truth } = answer;
-  const traces = [line("target", x, truth, colours.orange)];
-  settings.pinned.forEach((pin, i) => {
-    if (rest[`pin${i}`]) traces.push(line(`pinned: ${literally(pin.words)}`, x, rest[`pin${i}`].learned, colours.grey, { line: { dash: PINS[i] } }));
-  });
-  traces.push(line("network, on average", x, answer.learned, colours.blue, { line: { width: 2.6 }, more: { meta: "main" } }));
+  const pins = settings.pinned.map((pin, i) => [`pinned: ${literally(pin.words)}`, rest[`pin${i}`], PINS[i]]).filter(([, found]) => found);
+  return answer.x1 ? plane(answer, pins) : profile(answer, pins);
+}
+
+/** On a line: the target's one projection. */
+function profile({ x, truth, learned }, pins) {
+  const colours = theme(), traces = [line("target", x, truth, colours.orange)];
+  for (const [name, found, style] of pins) if (found.x) traces.push(line(name, x, found.learned, colours.grey, { line: { dash: style } }));
+  traces.push(line("network, on average", x, learned, colours.blue, { line: { width: 2.6 }, more: { meta: "main" } }));
   return { traces, names: ["x", "output"], unified: true, keep: "x", x: { title: "x, projection on the target's direction" }, y: { title: "output" } };
+}
+
+/** On the plane of the target's first two projections, side by side in the same shades: target, network, and what is pinned. */
+function plane({ x1, x2, truth, learned }, pins) {
+  const panels = [["target", truth], ["network, on average", learned], ...pins.filter(([, found]) => found.x1).map(([name, found]) => [name, found.learned])];
+  const top = Math.max(...truth.flat().map(Math.abs)) || 1, size = (2 * top) / LEVELS;
+  const ends = { tickvals: [-top, 0, top], ticktext: [-top, 0, top].map((v) => shown(v, 3)) };
+  const traces = panels.map(([name, values], i) => ({
+    type: "contour", name, x: x1, y: x2, z: x2.map((_, j) => x1.map((_, k) => values[k][j])), meta: i === 1 ? "main" : undefined,
+    zmin: -top, zmax: top, colorscale: SIGNS.map((shade, k) => [k / (SIGNS.length - 1), shade]), contours: { coloring: "heatmap", start: -top, end: top, size },
+    line: { width: 0.5, color: "#10161d" }, colorbar: { ...BAR, ...ends }, showscale: i === 0, hovertemplate: "x₁ = %{x:.3g}, x₂ = %{y:.3g}<br>%{z:.4g}",
+  }));
+  const range = [x1[0], x1.at(-1)];
+  return { traces, panels: panels.map(([name]) => name), names: ["x1", "x2"], keep: `plane ${panels.length}`, x: { title: "x₁, first projection", range }, y: { title: "x₂, second projection", range } };
 }
 
 export function basis({ mu }) {
@@ -94,10 +114,10 @@ export function map({ map: answer, best }, settings) {
   const low = sorted[0], high = sorted[Math.floor(TAIL * (sorted.length - 1))]; // errors explode in corners: one shade
   const ticks = [0, 0.5, 1].map((t) => low * (high / low) ** t);
   const traces = [{
-    type: "heatmap", x, y, z: errors.map((row) => row.map((v) => (v > 0 ? Math.log(v) : null))), customdata: errors, meta: "main", name: "",
+    type: "heatmap", x, y, z: errors.map((row) => row.map((v) => (v > 0 ? Math.log(v) : null))), customdata: errors, meta: "main", name: "test_error",
     zmin: Math.log(low), zmax: Math.log(high), colorscale: SHADES.map((shade, i) => [i / (SHADES.length - 1), shade]), hoverongaps: false,
-    hovertemplate: `${symbol} = %{x:.3g}, λ = %{y:.3g}<br>test error %{customdata:.4g}`,
-    colorbar: { thickness: 10, len: 0.9, outlinewidth: 0, tickvals: ticks.map(Math.log), ticktext: ticks.map((v, i) => (i === 2 ? `≥ ${shown(v, 2)}` : shown(v, 2))) },
+    hovertemplate: `${symbol} = %{x:.3g}, λ = %{y:.3g}<br>test error %{customdata:.4g}<extra></extra>`,
+    colorbar: { ...BAR, tickvals: ticks.map(Math.log), ticktext: ticks.map((v, i) => (i === 2 ? `≥ ${shown(v, 2)}` : shown(v, 2))) },
   }];
   const spot = (label, at, marker) => traces.push({ type: "scatter", mode: "markers", name: label, x: [at.strength], y: [at.lam], marker: { size: 13, line: { width: 1.6, color: "#fff" }, ...marker }, hovertemplate: label });
   const strength = settings[name];

@@ -8,19 +8,22 @@ import { ask, Refusal } from "./api.js";
 
 const REST = 200; // milliseconds without a change after which the settings count as at rest
 const FAST = 60; // answers that take less need no draft
-const PATIENCE = 300; // after which a round shows what it has, if that is enough for a picture
+const PATIENCE = { full: 300, draft: 700 }; // after which a round shows what it has, if that is enough for a picture
 const LATE = 1500; // after which a round gives way to newer settings even if it has shown nothing
 const GRACE = 200; // that a picture may be behind a moving hand before it fades
 const MEMORY = 40; // answers kept, so that what has not changed is not asked again
 
 export class Rounds {
-  /** `asks(settings)`: {key: [view, changed settings, {patient}]}; `main`: keys of which one makes a picture. */
-  constructor({ asks, main }, views, onChange) {
-    Object.assign(this, { asks, main, views, onChange });
+  /**
+   * `asks(settings)`: {key: [view, changed settings, {patient}]}; `main`: keys of which one makes a picture; `pace`:
+   * milliseconds between two rounds while the settings move.
+   */
+  constructor({ asks, main, pace }, views, onChange) {
+    Object.assign(this, { asks, main, pace, views, onChange });
     this.patient = false; // ask nothing before the settings rest
     this.memory = new Map();
     this.took = new Map(); // milliseconds of the last full answer of each view
-    this.wanted = this.round = this.frame = this.refusal = this.timer = this.moved = undefined;
+    this.wanted = this.round = this.frame = this.refusal = this.timer = this.fading = this.moved = undefined;
     this.follows = false;
   }
 
@@ -55,7 +58,8 @@ export class Rounds {
     if (!this.behind) this.moved = performance.now();
     this.follows = !atRest;
     this.wanted = wanted;
-    setTimeout(() => this.onChange(), GRACE + 10);
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => this.onChange(), GRACE + 10);
     clearTimeout(this.timer);
     this.timer = undefined;
     if (atRest) return this.rest();
@@ -68,9 +72,14 @@ export class Rounds {
   /** Whether newer settings need not wait for what is being asked. */
   free() {
     const { round } = this;
-    if (!round?.pending.size) return true;
+    if (!round?.pending.size) return !this.early;
     const draftable = !round.drafting && this.frame && [...round.pending].some((key) => this.views[round.questions[key].view].drafts);
     return performance.now() - round.begun > (draftable ? FAST : LATE);
+  }
+
+  /** Whether the last round is too recent for another one beside a moving hand. */
+  get early() {
+    return this.moving && this.round !== undefined && performance.now() - this.round.begun < this.pace;
   }
 
   rest() {
@@ -89,6 +98,7 @@ export class Rounds {
     const { id, questions, settings } = this.wanted;
     const round = {
       id, settings, drafting: false, questions, begun: performance.now(), controller: new AbortController(),
+      patience: drafting ? PATIENCE.draft : PATIENCE.full,
       answers: { ...before?.answers }, errors: {}, progress: {}, pending: new Set(), milliseconds: before?.milliseconds,
     };
     this.round = round;
@@ -98,7 +108,7 @@ export class Rounds {
       else if (drafting && question.patient) round.drafting = true;
       else this.put(round, key, question, drafting && this.views[question.view].drafts && !(this.took.get(question.view) < FAST));
     }
-    setTimeout(() => this.show(round), PATIENCE);
+    setTimeout(() => this.show(round), round.patience);
     if (!round.pending.size) this.done(round);
     this.onChange();
   }
@@ -137,6 +147,7 @@ export class Rounds {
 
   done(round) {
     this.show(round);
+    if (round.id !== this.wanted.id && this.early) return; // the next change asks, or the rest
     if (round.id !== this.wanted.id) this.start(this.moving);
     else if (round.drafting && !this.moving) this.start(false);
   }
@@ -147,7 +158,7 @@ export class Rounds {
     const enough = this.main.some((key) => round.answers[key]);
     const failed = !enough && this.main.some((key) => round.errors[key]) && !round.pending.size;
     this.refusal = failed ? round : undefined;
-    const waited = performance.now() - round.begun >= PATIENCE;
+    const waited = performance.now() - round.begun >= round.patience;
     if (enough && (this.frame?.id === round.id || !round.pending.size || waited)) {
       this.frame = round;
       this.moved = performance.now();

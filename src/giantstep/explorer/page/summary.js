@@ -18,11 +18,15 @@ export function summarise(strip, { frame, stale, busy }) {
     ["c", several(layer.c), stepwise(layer.path?.c) ?? "squared row norm without it"],
     ...(layer.path?.network_error ? [["Before the fit", shownError(layer.path.network_error.at(-1)), stepwise(layer.path.network_error)]] : []),
   ];
+  const key = JSON.stringify([facts, stale]);
+  if (key === strip.dataset.said) return;
+  strip.dataset.said = key;
   strip.replaceChildren(...facts.map(([name, value, words]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "words" }, stale ? "computing…" : words))));
 }
 
-/** What each step makes of a number, in a line: "0.67 → 0.84 → 0.95"; letters that agree are said once. */
-const stepwise = (path) => path?.map((values) => [...new Set([values].flat(2).map((v) => shown(v, 3)))].join(", ")).join(" → ");
+/** Numbers in a line; letters that agree are said once. */
+const several = (values, digits = 4) => [...new Set([values].flat(2).map((v) => shown(v, digits)))].join(", ");
 
-const several = (value) => [value].flat(2).map((v) => shown(v, 4)).join(", ");
+/** What each step makes of them: "0.67 → 0.84 → 0.95". */
+const stepwise = (path) => path?.map((values) => several(values, 3)).join(" → ");
