@@ -244,7 +244,7 @@ def test_what_a_view_does_not_use_does_not_reach_it() -> None:
     assert moved.only(VIEWS["curve"].uses) == Settings(lam=7.0, eta=0.3)  # it runs along alpha
 
 
-STEPS = SETTINGS | {"steps": 3, "rows": "gaussian"}
+STEPS = SETTINGS | {"steps": 3, "rows": "gaussian", "bias_scale": 1.0}
 
 
 @pytest.mark.parametrize("view", ["curve", "landscape", "learned"])
@@ -256,6 +256,7 @@ def test_several_steps_and_gaussian_rows_reach_the_library(visitor: Visitor, vie
     found = reproduced(answer["code"])
     assert "steps=3" in answer["code"]
     assert 'rows="gaussian"' in answer["code"]
+    assert "bias_scale=1" in answer["code"]
     np.testing.assert_allclose(
         np.asarray(answer.get("test_error", answer.get("point", {}).get("test_error")), float),
         found["test_error"].values,
