@@ -16,8 +16,8 @@ pytestmark = pytest.mark.browser
 
 OTHER = {  # a value for each setting that is not its initial one; those of the given spike need that layer
     "activation": "relu", "target": "tanh", "noise": "0.4", "flips": "0.1", "latent_noise": "0.2", "layer": "spiked",
-    "eta": "1.5", "alpha0": "4", "steps": "2", "rows": "gaussian", "r": "2", "gamma": "0.5", "c": "2",
-    "beta": "2", "readout": "ternary",
+    "eta": "1.5", "alpha0": "4", "steps": "2", "rows": "gaussian", "bias_scale": "1", "r": "2", "gamma": "0.5",
+    "c": "2", "beta": "2", "readout": "ternary",
     "bulk": "isotropic", "alpha": "1", "lam": "1", "loss": "huber:0.5", "along": "lam", "low": "0.3", "high": "3",
     "quantity": "train_error", "d": "200", "finite": False, "trials": "3", "seed": "1",
 }  # fmt: skip
@@ -39,8 +39,8 @@ def test_every_setting_has_a_control_that_is_tried() -> None:
 @pytest.mark.parametrize("name", OTHER)
 def test_every_control_changes_the_address_and_the_curve(visit: Any, name: str) -> None:
     start = NEEDS.get(name, "") + (
-        "" if name in ("bulk", "rows") else "bulk=isotropic"
-    )  # which knows no row norms
+        "" if name in ("bulk", "rows", "bias_scale") else "bulk=isotropic"
+    )  # which knows no row norms, and no small biases
     page = visit(f"#{start}")
     settled(page, "curve")
     before = shown(page)
