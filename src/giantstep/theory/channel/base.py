@@ -17,7 +17,7 @@ import numpy as np
 from ...losses import Loss
 
 REACH = 9.0
-_BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
+BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
 
 
 class Scores(NamedTuple):
@@ -64,7 +64,7 @@ class Channel(ABC):
     def _in_blocks(
         self, compute: Callable[..., tuple[Any, ...]], rows: np.ndarray, *fields: np.ndarray
     ) -> tuple[Any, ...]:
-        size = max(1, _BLOCK // (self.width * self.nodes))
+        size = max(1, BLOCK // (self.width * self.nodes))
         parts = [
             compute(rows[i : i + size], *(field[i : i + size] for field in fields))
             for i in range(0, len(rows), size)

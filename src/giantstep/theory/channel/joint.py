@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...losses import Loss
-from ..labels.measure import Measure
+from ..labels.joint import JointLaw
+from ..labels.measure import felt, measure
 from ..labels.seen import spread, table_nodes
+from ..layer import Frame
 from .base import REACH
 from .binary import SignChannel
 from .real import ResidualChannel
@@ -14,14 +16,16 @@ from .real import ResidualChannel
 _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least and at most,
 _COUNT = 10  # nodes in each of them,
 _WIDTH = 2.5  # and their width over that of what is averaged there
-_USUAL = 24  # points of a usual rule
+_USUAL = 24  # points of a usual rule,
+_PIECE = 8  # and nodes over y between kinks of labels then,
+_SLOWLY = 0.4  # which grow as this power of points: for labels alone, all three rules in κ might have the same
 
 
 class JointRealChannel(ResidualChannel):
     """A loss of the residual."""
 
-    def __init__(self, loss: Loss, measure: Measure, points: int):
-        super().__init__(loss, measure.y, measure.w, measure.mean, points)
+    def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
+        super().__init__(loss, *felt(law, frame, kappa, _piece(points)), points)
 
 
 class JointBinaryChannel(SignChannel):
@@ -31,11 +35,11 @@ class JointBinaryChannel(SignChannel):
     y_m η; given λ it is then a sum of Gaussians around them.
     """
 
-    def __init__(self, loss: Loss, measure: Measure, points: int):
-        self.loss, self.points, self._measure = loss, points, measure
-        self.nodes = measure.w.shape[1]
+    def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
+        self.loss, self.points, self._measure = loss, points, measure(law, frame, kappa, _piece(points))
+        self.nodes = kappa.shape[-1]
         count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
-        self.width = max((count + 3) * points * _COUNT * _PIECES[0], measure.w.shape[-1] * _COUNT)
+        self.width = max((count + 3) * points * _COUNT * _PIECES[0], self._measure.w.shape[-1] * _COUNT)
 
     def _turns(self, rows: np.ndarray, P: np.ndarray, q: np.ndarray) -> np.ndarray:
         return np.zeros((*q.shape, 0))
@@ -84,3 +88,8 @@ class JointBinaryChannel(SignChannel):
             np.clip(s, -REACH, REACH).reshape(B * N, J), laws.reshape(B * N, 1 + k, J), edges, _COUNT
         )
         return table_nodes(edges, _COUNT), found.reshape(B, N, 1 + k, -1)
+
+
+def _piece(points: int) -> int:
+    """Nodes over y between kinks."""
+    return round(_PIECE * (points / _USUAL) ** _SLOWLY)

@@ -31,7 +31,7 @@ _MORE_NODES = 4  # for each refinement
 _LINE_POINTS = (64, 48, 32)  # intervals along y
 _PIECE_POINTS = (32, 24, 16)  # and in each piece, where it is cut
 _MOST_REFINED = {2: 3, 3: 2, 4: 0}  # refinements that a number of directions allows
-_DIRECT_POINTS, _DIRECT_NODES = 24, 64  # fineness of nodes over y, and how many κ have theirs at a time
+_DIRECT_POINTS, _DIRECT_NODES = 8, 64  # nodes over y in a piece, and how many κ have theirs at a time
 _BLOCK = 1 << 20  # function values in flight
 _MANY = 512  # values of a law from which on it is sorted
 _WIDEST = 5.0  # piece of a table, over the width of a Gaussian that is averaged over on its nodes,
@@ -306,7 +306,7 @@ class Seen:
     def measures(self, stride: int) -> Iterator[tuple[int, Measure]]:
         """Nodes over y at some κ after the others, for one first layer after the other: what oblique kinks take."""
         kappa = self._rule.at(stride)[0]
-        points = round(_DIRECT_POINTS * (1.0, 0.75, 0.5)[STEPS[stride]] * 1.5**self._finer)
+        points = int(_DIRECT_POINTS * (1.0, 0.75, 0.5)[STEPS[stride]] * 1.5**self._finer)
         for u in range(len(self._frame.gamma)):
             own = kappa[min(u, len(kappa) - 1)]
             for start in range(0, own.shape[-1], _DIRECT_NODES):
