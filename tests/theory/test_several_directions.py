@@ -276,7 +276,6 @@ def test_nodes_that_move_on_from_one_kappa_to_the_next_are_finer_together(k):
     seen = weights[0] > 1e-6
     alone = np.abs(found - exact)[seen].max()
     together = abs(weights[0] @ (found - exact))
-    print(alone, together)
     assert together < 1e-8 < 1e-7 < alone
 
 

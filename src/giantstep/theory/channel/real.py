@@ -7,7 +7,6 @@ forms, smooth however kinked the loss; other losses are integrated between their
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from ...functions import Function
 from ...gaussian import line_rule, ndtr, tail_reach
 from ...losses import Clipped, Loss
-from .base import BLOCK, Channel, Scores, Training, legendre, panels
+from .base import Channel, Scores, Training, legendre, panels
 
 _UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
 _NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
@@ -46,53 +45,31 @@ class ResidualChannel(Channel):
         inner = 1 if loss.line else (bends + 3) * points
         self.width = -(-T.shape[-1] // self.nodes) * inner
         self._counts, self._ends = counts, np.concatenate([[0], np.cumsum(counts)])
-        share = (
-            (self._ends[1:] - 1) * inner // BLOCK
-        )  # κ that are worked on together, so that all stays in cache
-        self._parts = np.split(np.arange(self.nodes), np.flatnonzero(np.diff(share)) + 1)
 
-    def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
-        return Scores(*self._at_all(self._scores_at, rows, fields))
-
-    def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
-        return Training(*self._at_all(self._training_at, rows, fields))
-
-    def _at_all(
-        self, compute: Callable[..., tuple[np.ndarray, ...]], rows: np.ndarray, fields: tuple[np.ndarray, ...]
-    ) -> list[np.ndarray]:
-        """What `compute` answers at some κ after the others, for all of them."""
-        *given_kappa, noise = fields
-        found = [
-            compute(part, rows, *(field[..., part[0] : part[-1] + 1] for field in given_kappa), noise)
-            for part in self._parts
-        ]
-        return [np.concatenate(answer, axis=-1) for answer in zip(*found, strict=True)]
-
-    def _scores_at(self, part: np.ndarray, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
-        y, w, shift, scale, V = self._fields(part, rows, *fields)
+    def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
+        y, w, shift, scale, V = self._fields(rows, at, *fields)
         local, P = self._local_scores(shift, scale, V), fields[1]
         weighted = w * local.first
-        F1, F2, G = (self._sum(part, a) for a in (weighted, w * local.second, w * local.slope))
-        along = [self._sum(part, weighted * y[:, j]) for j in range(y.shape[1])]
-        return F1, F2, G, np.stack(along, axis=1) + P * G[:, None]
+        F1, F2, G = (self._sum(at, a) for a in (weighted, w * local.second, w * local.slope))
+        along = [self._sum(at, weighted * y[:, j]) for j in range(y.shape[1])]
+        return Scores(F1, F2, G, np.stack(along, axis=1) + P * G[:, None])
 
-    def _training_at(self, part: np.ndarray, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
-        _, w, *normal = self._fields(part, rows, *fields)
+    def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training:
+        _, w, *normal = self._fields(rows, at, *fields)
         local = self._local_training(*normal)
-        return self._sum(part, w * local.first), self._sum(part, w * local.second)
+        return Training(self._sum(at, w * local.first), self._sum(at, w * local.second))
 
-    def _sum(self, part: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def _sum(self, at: slice, values: np.ndarray) -> np.ndarray:
         """Over the nodes at each κ: [B, N]."""
-        return np.add.reduceat(values, self._ends[part] - self._ends[part[0]], axis=-1)
+        return np.add.reduceat(values, self._ends[at] - self._ends[at.start], axis=-1)
 
-    def _fields(self, part: np.ndarray, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _fields(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
         """y, weights, mean and standard deviation of s, and V, all [B, ..., Q] at some κ."""
         M, P, V, q, noise = fields
-        here = slice(self._ends[part[0]], self._ends[part[-1] + 1])
-        y, w, T = (a[..., here] if len(a) == 1 else a[rows][..., here] for a in (self._y, self._w, self._T))
+        here, counts = slice(self._ends[at.start], self._ends[at.stop]), self._counts[at]
+        y, w, T = (a[..., here] if len(a) == 1 else a[rows, ..., here] for a in (self._y, self._w, self._T))
         rest = np.maximum(q - (P * P).sum(axis=1), 0.0)
         scale = np.sqrt(rest + noise[:, None] ** 2 + 1e-24)
-        counts = self._counts[part]
         M, scale, V = (np.repeat(a, counts, axis=-1) for a in (M, scale, V))
         shift = T - M
         for j in range(P.shape[1]):

@@ -33,16 +33,17 @@ class Measure(NamedTuple):
 
 
 class Felt(NamedTuple):
-    """Nodes y [U, k, Q] with weights w [U, Q], end to end, `counts` [N] of them at each κ; and E[Y | z] there."""
+    """Nodes y [U, k, Q] with weights w [U, Q], end to end, `counts` [N] at each κ; and the law of labels."""
 
     y: np.ndarray
     w: np.ndarray
-    mean: np.ndarray
+    mean: np.ndarray  # E[Y | z]
+    clean: np.ndarray  # that of clean labels
     counts: np.ndarray
 
 
 def measure(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, first: int = 0) -> Measure:
-    """At κ [U or 1, S, N], the `first` of which has that number among others; `points` nodes in a piece between kinks."""
+    """At κ [U or 1, S, N], numbered from `first` on; `points` nodes in a piece between kinks."""
     centre, normals, offsets = frame.centre(kappa), *law.planes
     parts = []
     for u, (turn, rho) in enumerate(zip(frame.turn, frame.rho, strict=True)):
@@ -66,11 +67,12 @@ def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int) -> Felt:
     parts, start, size = [], 0, 1
     while start < len(there):
         here = slice(start, start + size)
-        y, w, mean, _ = measure(law, frame, kappa[..., here], points, start)
+        y, *rest = measure(law, frame, kappa[..., here], points, start)
+        w = rest[0]
         most = w.max(axis=0)
         least = np.minimum(_FELT / np.maximum(there[here], 1e-300), _KEPT * most.max(axis=-1))
         keep = most > least[:, None]
-        parts.append((np.moveaxis(y, 2, 1)[..., keep], w[:, keep], mean[:, keep], keep.sum(axis=-1)))
+        parts.append((np.moveaxis(y, 2, 1)[..., keep], *(one[:, keep] for one in rest), keep.sum(axis=-1)))
         start, size = start + size, max(1, _BLOCK // w[:, 0].size)
     return Felt(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
