@@ -27,7 +27,7 @@ class JointRealChannel(ResidualChannel):
     """A loss of the residual."""
 
     def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
-        y, w, mean, _, counts = felt(law, frame, kappa, _between_kinks(8, points))
+        y, w, mean, _, counts = felt(law, frame, kappa, *_fineness(8, points))
         super().__init__(loss, y, w, mean, counts, points)
 
 
@@ -40,7 +40,7 @@ class JointBinaryChannel(SignChannel):
 
     def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
         self.loss, self.points = loss, points
-        self._felt = nodes = felt(law, frame, kappa, _between_kinks(7, points))
+        self._felt = nodes = felt(law, frame, kappa, *_fineness(7, points))
         self.nodes = len(nodes.counts)
         self._ends = np.concatenate([[0], np.cumsum(nodes.counts)])
         count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
@@ -99,6 +99,6 @@ class JointBinaryChannel(SignChannel):
         return table_nodes(edges, _COUNT), np.moveaxis(found.reshape(1 + k, B, N, -1), 0, 2)
 
 
-def _between_kinks(usual: int, points: int) -> int:
-    """Nodes over y in a piece."""
-    return round(usual * (points / _USUAL) ** _SLOWLY)
+def _fineness(usual: int, points: int) -> tuple[int, float]:
+    """Nodes over y in a piece between kinks, and how much finer than usual they are without: on refined rules alone."""
+    return round(usual * (points / _USUAL) ** _SLOWLY), max(1.0, points / _USUAL)

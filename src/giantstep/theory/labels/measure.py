@@ -42,8 +42,10 @@ class Felt(NamedTuple):
     counts: np.ndarray
 
 
-def measure(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, first: int = 0) -> Measure:
-    """At κ [U or 1, S, N], numbered from `first` on; `points` nodes in a piece between kinks."""
+def measure(
+    law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0, first: int = 0
+) -> Measure:
+    """At κ [U or 1, S, N], numbered from `first` on: `points` nodes between kinks, or steps `finer` times smaller."""
     centre, normals, offsets = frame.centre(kappa), *law.planes
     parts = []
     for u, (turn, rho) in enumerate(zip(frame.turn, frame.rho, strict=True)):
@@ -51,7 +53,7 @@ def measure(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, first: 
             own = normals @ turn
             y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points)
         else:
-            y, w = _lattice(law, first + np.arange(kappa.shape[-1]))
+            y, w = _lattice(law, _STEP[law.directions] / finer, first + np.arange(kappa.shape[-1]))
         z = turned(law, turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
         clean = law if law == law.clean else law.clean
         parts.append((y, w, law.mean(*z), clean.mean(*z)))
@@ -61,13 +63,13 @@ def measure(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, first: 
     )
 
 
-def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int) -> Felt:
+def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0) -> Felt:
     """The nodes (κ, y) that an average over both feels: a ball of them, a small part of all pairs."""
     there = np.exp(-0.5 * np.sum(kappa * kappa, axis=1)).max(axis=0)  # [N]
     parts, start, size = [], 0, 1
     while start < len(there):
         here = slice(start, start + size)
-        y, *rest = measure(law, frame, kappa[..., here], points, start)
+        y, *rest = measure(law, frame, kappa[..., here], points, finer, start)
         w = rest[0]
         most = w.max(axis=0)
         least = np.minimum(_FELT / np.maximum(there[here], 1e-300), _KEPT * most.max(axis=-1))
@@ -77,13 +79,12 @@ def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int) -> Felt:
     return Felt(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
 
-def _lattice(law: JointLaw, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _lattice(law: JointLaw, step: float, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """y [N, k, J] and w [N, J]: a grid, moved by multiples of irrational parts of its step from one κ to the next.
 
     The parts are powers of the root of x^(k+1) = x + 1: multiples of theirs fill a cube evenly.
     """
     k = law.directions
-    step = _STEP[k]
     ends = np.ceil(law.reach / step)
     grid = np.stack(np.meshgrid(*[np.arange(-ends, ends + 1.0)] * k, indexing="ij")).reshape(k, -1)
     parts = _even_root(k) ** -np.arange(1.0, k + 1.0)
