@@ -259,6 +259,14 @@ def test_a_clipped_score_that_never_clips_is_the_square_loss():
     assert_allclose(huber.psi, square.psi, atol=3e-6)
 
 
+def test_with_two_spikes_a_clipped_score_that_never_clips_is_the_square_loss_too():
+    two = gs.TwoSpikes("tanh", (0.6, 0.3), (0.7, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
+    square = gs.predict(two, "x1 + x1*x2", alpha=1.5, lam=0.1)
+    huber = gs.predict(two, "x1 + x1*x2", alpha=1.5, lam=0.1, loss="huber:1000")
+    assert_allclose(huber.test_error, square.test_error, rtol=3e-6)
+    assert_allclose(huber.psi, square.psi, atol=3e-6)
+
+
 @pytest.mark.parametrize("k", [2, 3])
 def test_nodes_that_move_on_from_one_kappa_to_the_next_are_finer_together(k):
     """A step of width σ across κ and y: at each κ alone the grid in y misses it, on average over κ it does not."""

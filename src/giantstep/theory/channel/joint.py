@@ -17,6 +17,7 @@ _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least
 _COUNT = 10  # nodes in each of them,
 _WIDTH = 2.5  # and their width over that of what is averaged there
 _USUAL = 24  # points of a usual rule,
+_REAL, _BINARY = 9, 7  # nodes over y between kinks of labels on it,
 _PIECE = 8  # and nodes over y between kinks of labels then,
 _SLOWLY = (
     0.2  # which grow as this power of points: for labels alone, all three rules in κ might have the same
@@ -27,7 +28,7 @@ class JointRealChannel(ResidualChannel):
     """A loss of the residual."""
 
     def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
-        y, w, mean, _, counts = felt(law, frame, kappa, *_fineness(8, points))
+        y, w, mean, _, counts = felt(law, frame, kappa, *_fineness(_REAL, points))
         super().__init__(loss, y, w, mean, counts, points)
 
 
@@ -40,7 +41,7 @@ class JointBinaryChannel(SignChannel):
 
     def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
         self.loss, self.points = loss, points
-        self._felt = nodes = felt(law, frame, kappa, *_fineness(7, points))
+        self._felt = nodes = felt(law, frame, kappa, *_fineness(_BINARY, points))
         self.nodes = len(nodes.counts)
         self._ends = np.concatenate([[0], np.cumsum(nodes.counts)])
         count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
@@ -101,4 +102,4 @@ class JointBinaryChannel(SignChannel):
 
 def _fineness(usual: int, points: int) -> tuple[int, float]:
     """Nodes over y in a piece between kinks, and how much finer than usual they are without: on refined rules alone."""
-    return round(usual * (points / _USUAL) ** _SLOWLY), max(1.0, points / _USUAL)
+    return round(usual * (points / _USUAL) ** _SLOWLY), max(1.0, np.sqrt(points / _USUAL))

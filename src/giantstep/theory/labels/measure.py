@@ -55,8 +55,8 @@ def measure(
         else:
             y, w = _lattice(law, _STEP[law.directions] / finer, first + np.arange(kappa.shape[-1]))
         z = turned(law, turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
-        clean = law if law == law.clean else law.clean
-        parts.append((y, w, law.mean(*z), clean.mean(*z)))
+        mean = law.mean(*z)
+        parts.append((y, w, mean, mean if law == law.clean else law.clean.mean(*z)))
     most = max(w.shape[-1] for _, w, _, _ in parts)
     return Measure(
         *(np.stack([_padded(part, most) for part in column]) for column in zip(*parts, strict=True))
