@@ -7,7 +7,7 @@ import numpy as np
 from ...losses import Loss
 from ..labels.joint import JointLaw
 from ..labels.measure import felt
-from ..labels.seen import gathered, table_nodes
+from ..labels.pieces import gathered, table_nodes
 from ..layer import Frame
 from .base import REACH
 from .binary import SignChannel
