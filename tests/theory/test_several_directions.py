@@ -13,6 +13,7 @@ import giantstep as gs
 from giantstep.cuts import Cuts
 from giantstep.errors import ParameterError
 from giantstep.theory.labels import joint_law, labels_of
+from giantstep.theory.labels.measure import felt
 from giantstep.theory.labels.seen import Seen
 from giantstep.theory.layer import given
 from giantstep.theory.rule import Rule
@@ -256,6 +257,34 @@ def test_a_clipped_score_that_never_clips_is_the_square_loss():
     huber = gs.predict(net, goal, alpha=1.5, lam=0.1, loss="huber:1000")
     assert_allclose(huber.test_error, square.test_error, rtol=3e-6)
     assert_allclose(huber.psi, square.psi, atol=3e-6)
+
+
+def test_with_two_spikes_a_clipped_score_that_never_clips_is_the_square_loss_too():
+    two = gs.TwoSpikes("tanh", (0.6, 0.3), (0.7, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
+    square = gs.predict(two, "x1 + x1*x2", alpha=1.5, lam=0.1)
+    huber = gs.predict(two, "x1 + x1*x2", alpha=1.5, lam=0.1, loss="huber:1000")
+    assert_allclose(huber.test_error, square.test_error, rtol=3e-6)
+    assert_allclose(huber.psi, square.psi, atol=3e-6)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_nodes_that_move_on_from_one_kappa_to_the_next_are_finer_together(k):
+    """A step of width σ across κ and y: at each κ alone the grid in y misses it, on average over κ it does not."""
+    law = joint_law(gs.Target(" + ".join(f"sin(x{j})" for j in range(1, k + 1))))
+    theta = np.zeros((1, k, 1))
+    theta[:, 0] = 0.6
+    frame = given(np.ones((1, 1, 1)), theta, np.ones((1, 1))).frame()
+    kappa, weights = Rule(48, 9.0).at(1)
+    nodes = felt(law, frame, kappa, 24)
+    number = np.repeat(np.arange(kappa.shape[-1]), nodes.counts)
+    a, b, offset, sigma = 0.5, np.array([1.6, -1.2, 0.9])[:k], 0.3, 0.4
+    step = ndtr((a * kappa[0, 0, number] + b @ nodes.y[0] - offset) / sigma)
+    found = np.bincount(number, nodes.w[0] * step)
+    exact = ndtr((a * kappa[0, 0] - offset) / np.sqrt(sigma**2 + b @ b))
+    seen = weights[0] > 1e-6
+    alone = np.abs(found - exact)[seen].max()
+    together = abs(weights[0] @ (found - exact))
+    assert together < 1e-8 < 1e-7 < alone
 
 
 def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():

@@ -6,7 +6,6 @@ import numpy as np
 
 from ...losses import Loss
 from ..labels import Labels, SeveralDirections
-from ..labels.measure import measure
 from ..layer import Frame
 from .base import Channel, Scores, Training
 from .binary import BinaryChannel, SignChannel
@@ -23,7 +22,7 @@ def make_channel(loss: Loss, labels: Labels, frame: Frame, kappa: np.ndarray, po
     nodes = max(_FEWEST, points // 2)
     if isinstance(labels, SeveralDirections):
         kind = JointBinaryChannel if labels.binary else JointRealChannel
-        return kind(loss, measure(labels.law, frame, kappa, nodes), nodes)
+        return kind(loss, labels.law, frame, kappa, nodes)
     if labels.law is not None:
         return BinaryChannel(loss, labels.law, frame.centre(kappa), frame.rho, nodes)
     return RealChannel(loss, labels.function, frame.centre(kappa), frame.rho, nodes)

@@ -18,6 +18,7 @@ from ...losses import Loss
 
 REACH = 9.0
 _BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
+_LARGE = 1 << 15  # those of one point, beyond which κ nodes are worked on one part after the other
 
 
 class Scores(NamedTuple):
@@ -56,20 +57,32 @@ class Channel(ABC):
         return Training(*self._in_blocks(self._training, rows, M, P, V, q, noise))
 
     @abstractmethod
-    def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores: ...
+    def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
+        """At some κ, as are the fields but the noise."""
 
     @abstractmethod
-    def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training: ...
+    def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training: ...
 
     def _in_blocks(
         self, compute: Callable[..., tuple[Any, ...]], rows: np.ndarray, *fields: np.ndarray
     ) -> tuple[Any, ...]:
-        size = max(1, _BLOCK // (self.width * self.nodes))
+        points, nodes = max(1, _BLOCK // (self.width * self.nodes)), max(1, _LARGE // self.width)
         parts = [
-            compute(rows[i : i + size], *(field[i : i + size] for field in fields))
-            for i in range(0, len(rows), size)
+            [
+                compute(rows[i : i + points], at, *(_part(field[i : i + points], at) for field in fields))
+                for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
+            ]
+            for i in range(0, len(rows), points)
         ]
-        return tuple(np.concatenate(p) for p in zip(*parts, strict=True))
+        return tuple(
+            np.concatenate([np.concatenate(own, axis=-1) for own in answer])
+            for answer in zip(*(list(zip(*part, strict=True)) for part in parts), strict=True)
+        )
+
+
+def _part(field: np.ndarray, at: slice) -> np.ndarray:
+    """A field at some κ; the noise [B] is the same at all."""
+    return field[..., at] if field.ndim > 1 else field
 
 
 @lru_cache(maxsize=64)

@@ -24,13 +24,14 @@ class SignChannel(Channel):
     points: int
 
     @abstractmethod
-    def _turns(self, rows: np.ndarray, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def _turns(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Where labels change fast in λ, [B, N, cuts]."""
 
     @abstractmethod
     def _labels(
         self,
         rows: np.ndarray,
+        at: slice,
         P: np.ndarray,
         q: np.ndarray,
         z: np.ndarray,
@@ -42,10 +43,10 @@ class SignChannel(Channel):
         The latter makes averages of y_m f that leave out what the field itself owes to y_m: only the label moves.
         """
 
-    def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
+    def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
         M, P, V, q, _ = fields
-        z, w, omega = self._nodes(rows, M, P, V, q, ())
-        up, tilts = self._labels(rows, P, q, z, w)
+        z, w, omega = self._nodes(rows, at, M, P, V, q, ())
+        up, tilts = self._labels(rows, at, P, q, z, w)
         F1, F2, G = (np.zeros_like(M) for _ in range(3))
         Dy = np.zeros_like(P)
         for y, chance, side in ((1.0, up, 1.0), (-1.0, w - up, -1.0)):
@@ -56,10 +57,10 @@ class SignChannel(Channel):
             Dy += side * np.einsum("bknz,bnz->bkn", tilts, f)
         return Scores(F1, F2, G, Dy)
 
-    def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
+    def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training:
         M, P, V, q, _ = fields
-        z, w, omega = self._nodes(rows, M, P, V, q, ())
-        up, _ = self._labels(rows, P, q, z, w)
+        z, w, omega = self._nodes(rows, at, M, P, V, q, ())
+        up, _ = self._labels(rows, at, P, q, z, w)
         loss, error = np.zeros_like(M), np.zeros_like(M)
         for y, chance in ((1.0, up), (-1.0, w - up)):
             fitted = omega + V[..., None] * self.loss.score(y, omega, V[..., None]).f
@@ -76,11 +77,11 @@ class SignChannel(Channel):
         """
         return self._in_blocks(self._wrong, rows, M, P, V, q)  # type: ignore[return-value]
 
-    def _wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _wrong(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         M, P, V, q = fields
         zero, edges = np.zeros_like(V), self._edges(V)
-        z, w, omega = self._nodes(rows, M, P, V, q, (zero, *edges), bends=False)
-        up, up_clean = (self._labels(rows, P, q, z, w, clean)[0] for clean in (False, True))
+        z, w, omega = self._nodes(rows, at, M, P, V, q, (zero, *edges), bends=False)
+        up, up_clean = (self._labels(rows, at, P, q, z, w, clean)[0] for clean in (False, True))
         train, test = zero.copy(), zero.copy()
         for y, edge, chance, clean in ((1.0, edges[0], up, up_clean), (-1.0, edges[1], w - up, w - up_clean)):
             train += _dot(chance, (y * (omega - edge[..., None]) < 0.0).astype(float))
@@ -95,6 +96,7 @@ class SignChannel(Channel):
     def _nodes(
         self,
         rows: np.ndarray,
+        at: slice,
         M: np.ndarray,
         P: np.ndarray,
         V: np.ndarray,
@@ -107,7 +109,7 @@ class SignChannel(Channel):
         cuts = [self.loss.breaks(y, V) for y in (-1.0, 1.0)] if bends else []
         edges = np.concatenate([*cuts, *(cut[..., None] for cut in more)], axis=-1)
         edges = (edges - M[..., None]) / root[..., None]
-        z, w = panels(np.concatenate([edges, self._turns(rows, P, q)], axis=-1), self.points)
+        z, w = panels(np.concatenate([edges, self._turns(rows, at, P, q)], axis=-1), self.points)
         return z, w, M[..., None] + root[..., None] * z
 
 
@@ -121,14 +123,15 @@ class BinaryChannel(SignChannel):
         count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
         self.width = (count + len(law.cuts) + 3) * points
 
-    def _turns(self, rows: np.ndarray, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def _turns(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
         reach = self._rho[rows] * _share(P[:, 0], q)
         reach = np.where(np.abs(reach) < _TINY, _TINY, reach)
-        return (np.array(self.law.cuts, dtype=float) - self._centre[rows][..., None]) / reach[..., None]
+        return (np.array(self.law.cuts, dtype=float) - self._centre[rows, at][..., None]) / reach[..., None]
 
     def _labels(
         self,
         rows: np.ndarray,
+        at: slice,
         P: np.ndarray,
         q: np.ndarray,
         z: np.ndarray,
@@ -136,16 +139,16 @@ class BinaryChannel(SignChannel):
         clean: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
         rho, share = self._rho[rows], _share(P[:, 0], q)
-        mean = self._centre[rows][..., None] + (rho * share)[..., None] * z
+        mean = self._centre[rows, at][..., None] + (rho * share)[..., None] * z
         law = self.law.clean if clean else self.law
         up, slope = law.chance(mean, (rho**2 * (1.0 - share**2))[..., None])
         slope *= rho[..., None] * w
         return up * w, slope[:, None]
 
-    def _wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _wrong(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         M, P, V, q = fields
         zero, root, rho = np.zeros_like(V), np.sqrt(q), self._rho[rows]
-        target = self._centre[rows], rho**2, rho * _share(P[:, 0], q)
+        target = self._centre[rows, at], rho**2, rho * _share(P[:, 0], q)
 
         def wrong(law: BinaryLaw, up: np.ndarray, down: np.ndarray) -> np.ndarray:
             """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...losses import Loss
-from ..labels.measure import Measure
-from ..labels.seen import spread, table_nodes
+from ..labels.joint import JointLaw
+from ..labels.measure import felt
+from ..labels.pieces import gathered, table_nodes
+from ..layer import Frame
 from .base import REACH
 from .binary import SignChannel
 from .real import ResidualChannel
@@ -14,14 +16,20 @@ from .real import ResidualChannel
 _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least and at most,
 _COUNT = 10  # nodes in each of them,
 _WIDTH = 2.5  # and their width over that of what is averaged there
-_USUAL = 24  # points of a usual rule
+_USUAL = 24  # points of a usual rule,
+_REAL, _BINARY = 9, 7  # nodes over y between kinks of labels on it,
+_PIECE = 8  # and nodes over y between kinks of labels then,
+_SLOWLY = (
+    0.2  # which grow as this power of points: for labels alone, all three rules in κ might have the same
+)
 
 
 class JointRealChannel(ResidualChannel):
     """A loss of the residual."""
 
-    def __init__(self, loss: Loss, measure: Measure, points: int):
-        super().__init__(loss, measure.y, measure.w, measure.mean, points)
+    def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
+        y, w, mean, _, counts = felt(law, frame, kappa, *_fineness(_REAL, points))
+        super().__init__(loss, y, w, mean, counts, points)
 
 
 class JointBinaryChannel(SignChannel):
@@ -31,18 +39,21 @@ class JointBinaryChannel(SignChannel):
     y_m η; given λ it is then a sum of Gaussians around them.
     """
 
-    def __init__(self, loss: Loss, measure: Measure, points: int):
-        self.loss, self.points, self._measure = loss, points, measure
-        self.nodes = measure.w.shape[1]
+    def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
+        self.loss, self.points = loss, points
+        self._felt = nodes = felt(law, frame, kappa, *_fineness(_BINARY, points))
+        self.nodes = len(nodes.counts)
+        self._ends = np.concatenate([[0], np.cumsum(nodes.counts)])
         count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
-        self.width = max((count + 3) * points * _COUNT * _PIECES[0], measure.w.shape[-1] * _COUNT)
+        self.width = max((count + 3) * points * _COUNT * _PIECES[0] // 4, nodes.w.shape[-1] // self.nodes)
 
-    def _turns(self, rows: np.ndarray, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def _turns(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
         return np.zeros((*q.shape, 0))
 
     def _labels(
         self,
         rows: np.ndarray,
+        at: slice,
         P: np.ndarray,
         q: np.ndarray,
         z: np.ndarray,
@@ -54,33 +65,41 @@ class JointBinaryChannel(SignChannel):
         n = np.where(
             size[:, None] > 0.0, P / np.where(size > 0.0, size, 1.0)[:, None], np.eye(P.shape[1])[0][:, None]
         )
-        s, laws = self._carried(rows, n, share, clean)  # [I] and [B, N, 1 + k, I]
-        left = np.sqrt(1.0 - share**2)[..., None, None]
-        off = (z[..., None] - share[..., None, None] * s) / left
-        # dλ times the density of λ around s_i: that of N(0, 1) in w, times a ratio
-        kernel = (w / left[..., 0])[..., None] * np.exp(0.5 * z[..., None] ** 2 - 0.5 * off**2)
-        found = np.einsum("bnzi,bnri->brnz", kernel, laws)
-        bend = -np.einsum(
-            "bnzi,bni->bnz", kernel * (off / left), laws[:, :, 0]
-        )  # by parts, for what ω owes to y
-        tilts = 0.5 * (found[:, 1:] + (share[:, None] * n)[..., None] * bend[:, None])
-        return 0.5 * (w + found[:, 0]), tilts
+        s, laws = self._carried(rows, at, n, share, clean)  # [I] and [B, N, 1 + k, I]
+        left = np.sqrt(1.0 - share**2)[..., None]
+        # the density of λ around s_i over that of N(0, 1), which is in w
+        kernel = (share[..., None] * z / left)[..., None] - (s / left)[..., None, :]
+        kernel *= kernel
+        kernel *= -0.5
+        kernel += 0.5 * s * s
+        np.exp(kernel, out=kernel)
+        laws = np.concatenate([laws, laws[:, :, :1] * s], axis=2)
+        found = np.moveaxis(kernel @ np.swapaxes(laws, -1, -2), -1, 0) * (w / left)
+        mean, *along, shifted = found
+        bend = (share[..., None] * shifted - z * mean) / left**2  # by parts, for what ω owes to y
+        tilts = np.stack(along, axis=1) + (share[:, None] * n)[..., None] * bend[:, None]
+        return 0.5 * (w + mean), 0.5 * tilts
 
     def _carried(
-        self, rows: np.ndarray, n: np.ndarray, share: np.ndarray, clean: bool
+        self, rows: np.ndarray, at: slice, n: np.ndarray, share: np.ndarray, clean: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Nodes s, and weights for averages with η and y_m η on them."""
-        y, weights, mean, pure = (part[rows] for part in self._measure)
-        B, N, k, J = y.shape
+        here, counts = slice(self._ends[at.start], self._ends[at.stop]), self._felt.counts[at]
+        y, weights, mean, pure = (part[rows, ..., here] for part in self._felt[:-1])
+        B, k, N = n.shape
         width = (
             _WIDTH * float((np.sqrt(1.0 - share**2) / np.maximum(share, 1e-3)).min()) * _USUAL / self.points
         )
         pieces = int(np.clip(np.ceil(2.0 * REACH / width), *_PIECES))
         edges = np.linspace(-REACH, REACH, pieces + 1)
-        s = np.einsum("bkn,bnkj->bnj", n, y)
+        s = (np.repeat(n, counts, axis=-1) * y).sum(axis=1)
         own = weights * (pure if clean else mean)
-        laws = np.concatenate([own[:, :, None], own[:, :, None] * y], axis=2)
-        found = spread(
-            np.clip(s, -REACH, REACH).reshape(B * N, J), laws.reshape(B * N, 1 + k, J), edges, _COUNT
-        )
-        return table_nodes(edges, _COUNT), found.reshape(B, N, 1 + k, -1)
+        laws = np.stack([own, *(own * y[:, m] for m in range(k))]).reshape(1 + k, -1)
+        which = (N * np.arange(B)[:, None] + np.repeat(np.arange(N), counts)).reshape(-1)
+        found = gathered(np.clip(s, -REACH, REACH).reshape(-1), laws, which, B * N, edges, _COUNT)
+        return table_nodes(edges, _COUNT), np.moveaxis(found.reshape(1 + k, B, N, -1), 0, 2)
+
+
+def _fineness(usual: int, points: int) -> tuple[int, float]:
+    """Nodes over y in a piece between kinks, and how much finer than usual they are without: on refined rules alone."""
+    return round(usual * (points / _USUAL) ** _SLOWLY), max(1.0, np.sqrt(points / _USUAL))

@@ -19,6 +19,7 @@ from .base import Channel, Scores, Training, legendre, panels
 _UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
 _NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
 _NARROW_NODES, _AT_ONCE = 8, 1 << 11
+_ASIDE = 4.0  # how far a window must lie on one side for differences of Φ there to be more exact than 1 less the rest
 
 
 class _Local(NamedTuple):
@@ -30,37 +31,50 @@ class _Local(NamedTuple):
 
 
 class ResidualChannel(Channel):
-    """A loss of y - z on a target's values T [U, N, J] at nodes y [U or 1, N or 1, k, J] with weights w."""
+    """A loss of y - z on a target's values T [U, Q] at nodes y [U or 1, k, Q] with weights w [U or 1, Q].
 
-    def __init__(self, loss: Loss, y: np.ndarray, w: np.ndarray, T: np.ndarray, points: int):
+    They lie end to end, `counts` [N] of them at each κ.
+    """
+
+    def __init__(
+        self, loss: Loss, y: np.ndarray, w: np.ndarray, T: np.ndarray, counts: np.ndarray, points: int
+    ):
         self.loss, self._y, self._w, self._T, self._points = loss, y, w, T, points
-        self.nodes = T.shape[1]
+        self.nodes = len(counts)
         bends = loss.breaks(0.0, np.ones(1)).shape[-1]
         inner = 1 if loss.line else (bends + 3) * points
-        self.width = T.shape[-1] * inner
+        self.width = -(-T.shape[-1] // self.nodes) * inner
+        self._counts, self._ends = counts, np.concatenate([[0], np.cumsum(counts)])
 
-    def _scores(self, rows: np.ndarray, *fields: np.ndarray) -> Scores:
-        y, w, shift, scale, V, P = self._fields(rows, *fields)
-        local = self._local_scores(shift, scale, V)
-        F1, F2, G = ((w * a).sum(axis=-1) for a in local)
-        along = [(w * y[:, :, j] * local.first).sum(axis=-1) for j in range(y.shape[2])]
+    def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
+        y, w, shift, scale, V = self._fields(rows, at, *fields)
+        local, P = self._local_scores(shift, scale, V), fields[1]
+        weighted = w * local.first
+        F1, F2, G = (self._sum(at, a) for a in (weighted, w * local.second, w * local.slope))
+        along = [self._sum(at, weighted * y[:, j]) for j in range(y.shape[1])]
         return Scores(F1, F2, G, np.stack(along, axis=1) + P * G[:, None])
 
-    def _training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
-        _, w, shift, scale, V, _ = self._fields(rows, *fields)
-        local = self._local_training(shift, scale, V)
-        return Training((w * local.first).sum(axis=-1), (w * local.second).sum(axis=-1))
+    def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training:
+        _, w, *normal = self._fields(rows, at, *fields)
+        local = self._local_training(*normal)
+        return Training(self._sum(at, w * local.first), self._sum(at, w * local.second))
 
-    def _fields(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
-        """y, weights, mean and standard deviation of s, and V, all [B, N, J or 1]; and P [B, k, N]."""
+    def _sum(self, at: slice, values: np.ndarray) -> np.ndarray:
+        """Over the nodes at each κ: [B, N]."""
+        return np.add.reduceat(values, self._ends[at] - self._ends[at.start], axis=-1)
+
+    def _fields(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
+        """y, weights, mean and standard deviation of s, and V, all [B, ..., Q] at some κ."""
         M, P, V, q, noise = fields
-        y, w = (a if len(a) == 1 else a[rows] for a in (self._y, self._w))
-        shift = self._T[rows] - M[..., None]
-        for j in range(P.shape[1]):
-            shift -= P[:, j, :, None] * y[:, :, j]
+        here, counts = slice(self._ends[at.start], self._ends[at.stop]), self._counts[at]
+        y, w, T = (a[..., here] if len(a) == 1 else a[rows, ..., here] for a in (self._y, self._w, self._T))
         rest = np.maximum(q - (P * P).sum(axis=1), 0.0)
         scale = np.sqrt(rest + noise[:, None] ** 2 + 1e-24)
-        return y, w, shift, scale[..., None], V[..., None], P
+        M, scale, V = (np.repeat(a, counts, axis=-1) for a in (M, scale, V))
+        shift = T - M
+        for j in range(P.shape[1]):
+            shift -= np.repeat(P[:, j], counts, axis=-1) * y[:, j]
+        return y, w, shift, scale, V
 
     def _local_scores(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
         if self.loss.line:
@@ -100,7 +114,9 @@ class RealChannel(ResidualChannel):
             line, weights = line_rule(4 * points, reach)
             y, w = line[None, None], weights[0][None, None]
         T = np.asarray(target(centre[..., None] + rho[..., None] * y))  # [U, N, J]
-        super().__init__(loss, y[:, :, None], w, T, points)
+        U, N, J = T.shape
+        y, w = (np.broadcast_to(a, (len(a), N, J)).reshape(len(a), -1) for a in (y, w))
+        super().__init__(loss, y[:, None], w, T.reshape(U, -1), np.full(N, J), points)
 
 
 class _Window:
@@ -118,10 +134,16 @@ class _Window:
     def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """E[1], E[s] and E[s²] over the window; by a direct rule where differences of Φ would cancel."""
         b, scale = self.b, self.scale
-        right = self.zl > 0.0
-        mass = np.where(right, ndtr(-self.zl) - self.above, ndtr(self.zh) - self.below)
+        mass = 1.0 - self.below - self.above
+        for aside, near, far in (
+            (self.zl > _ASIDE, -self.zl, -self.zh),
+            (self.zh < -_ASIDE, self.zh, self.zl),
+        ):
+            if aside.any():
+                pick = np.nonzero(aside)
+                mass[pick] = ndtr(near[pick]) - ndtr(far[pick])
         first = b * mass - scale * (self.dh - self.dl)
-        second = (b * b + scale**2) * mass - scale * ((b + self.H) * self.dh - (b + self.L) * self.dl)
+        second = b * first + scale * (scale * mass - (self.H * self.dh - self.L * self.dl))
         narrow = self.zh - self.zl < _NARROW
         if narrow.any():
             picked = (a[narrow] for a in (self.zl, self.zh, b, np.broadcast_to(scale, b.shape)))

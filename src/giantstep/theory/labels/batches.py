@@ -14,7 +14,8 @@ import numpy as np
 from ..layer import Frame
 from ..rule import Rule
 from .joint import JointLaw
-from .seen import STEPS, Seen, refinement, spread, table_nodes
+from .pieces import spread, table_nodes
+from .seen import STEPS, Seen, refinement
 
 _PANELS = 2.0 ** np.arange(-1, 11)  # edges to either side of 0, over √E y²
 _PANELS = np.concatenate([-_PANELS[::-1], [0.0], _PANELS])

@@ -1,4 +1,9 @@
-"""Nodes over y, the rest of a target's directions, at each κ: for averages that know of fields along y as well."""
+"""Nodes over y, the rest of a target's directions, at each κ: for averages that know of fields along y as well.
+
+Where labels are smooth, all nodes (κ, y) together are a lattice: the grid in y is moved on from one κ to the next. What
+it misses at one κ, waves as short as its steps, then averages out over a few of them, and it may be far coarser than
+averages at each κ by themselves would need. Where labels kink, nodes over y lie between their hyperplanes.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ...cuts import Cuts
-from ...gaussian import line_rule
+from ...gaussian import density
 from ..layer import Frame
 from .joint import JointLaw, turned
 
 _NOTHING = 1e-14  # weight of a node that no average feels
-_KINKED = 3  # how many times fewer nodes there are in a piece, where the line is cut, than on a whole line
-_MOST = 24  # times four: intervals along y that smooth labels are given at most
+_FELT = 1e-12  # the same for κ and y together,
+_KEPT = 0.3  # and the share of the greatest weight at its κ from which on a node is kept anyway
+_STEP = {2: 0.32, 3: 0.45, 4: 0.6}  # between the lattice's nodes along y, by the number of directions
+_BLOCK = 1 << 18  # nodes that are looked at together
 
 
 class Measure(NamedTuple):
@@ -25,36 +32,81 @@ class Measure(NamedTuple):
     clean: np.ndarray  # that of clean labels
 
 
-def measure(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int) -> Measure:
-    """At κ [U or 1, S, N]; `points` tells how fine."""
+class Felt(NamedTuple):
+    """Nodes y [U, k, Q] with weights w [U, Q], end to end, `counts` [N] at each κ; and the law of labels."""
+
+    y: np.ndarray
+    w: np.ndarray
+    mean: np.ndarray  # E[Y | z]
+    clean: np.ndarray  # that of clean labels
+    counts: np.ndarray
+
+
+def measure(
+    law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0, first: int = 0
+) -> Measure:
+    """At κ [U or 1, S, N], numbered from `first` on: `points` nodes between kinks, or steps `finer` times smaller."""
     centre, normals, offsets = frame.centre(kappa), *law.planes
     parts = []
     for u, (turn, rho) in enumerate(zip(frame.turn, frame.rho, strict=True)):
-        own = normals @ turn
-        y, w = _nodes(law, own * rho, offsets - centre[u].T @ own.T, points)
+        if len(normals):
+            own = normals @ turn
+            y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points)
+        else:
+            y, w = _lattice(law, _STEP[law.directions] / finer, first + np.arange(kappa.shape[-1]))
         z = turned(law, turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
-        clean = law if law == law.clean else law.clean
-        parts.append((y, w, law.mean(*z), clean.mean(*z)))
+        mean = law.mean(*z)
+        parts.append((y, w, mean, mean if law == law.clean else law.clean.mean(*z)))
     most = max(w.shape[-1] for _, w, _, _ in parts)
     return Measure(
         *(np.stack([_padded(part, most) for part in column]) for column in zip(*parts, strict=True))
     )
 
 
-def _nodes(
+def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0) -> Felt:
+    """The nodes (κ, y) that an average over both feels: a ball of them, a small part of all pairs."""
+    there = np.exp(-0.5 * np.sum(kappa * kappa, axis=1)).max(axis=0)  # [N]
+    parts, start, size = [], 0, 1
+    while start < len(there):
+        here = slice(start, start + size)
+        y, *rest = measure(law, frame, kappa[..., here], points, finer, start)
+        w = rest[0]
+        most = w.max(axis=0)
+        least = np.minimum(_FELT / np.maximum(there[here], 1e-300), _KEPT * most.max(axis=-1))
+        keep = most > least[:, None]
+        parts.append((np.moveaxis(y, 2, 1)[..., keep], *(one[:, keep] for one in rest), keep.sum(axis=-1)))
+        start, size = start + size, max(1, _BLOCK // w[:, 0].size)
+    return Felt(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
+
+
+def _lattice(law: JointLaw, step: float, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """y [N, k, J] and w [N, J]: a grid, moved by multiples of irrational parts of its step from one κ to the next.
+
+    The parts are powers of the root of x^(k+1) = x + 1: multiples of theirs fill a cube evenly.
+    """
+    k = law.directions
+    ends = np.ceil(law.reach / step)
+    grid = np.stack(np.meshgrid(*[np.arange(-ends, ends + 1.0)] * k, indexing="ij")).reshape(k, -1)
+    parts = _even_root(k) ** -np.arange(1.0, k + 1.0)
+    moved = (number[:, None] * parts + 0.5) % 1.0 - 0.5
+    near = step**k * np.prod(density(step * np.maximum(np.abs(grid) - 0.5, 0.0)), axis=0) > _NOTHING
+    y = step * (grid[:, near] + moved[..., None])
+    return y, np.prod(step * density(y), axis=1)
+
+
+def _even_root(k: int) -> float:
+    """The root x > 1 of x^(k+1) = x + 1."""
+    roots = np.roots([1.0, *[0.0] * (k - 1), -1.0, -1.0])
+    return float(np.real(roots[np.argmin(np.abs(np.imag(roots)) - np.real(roots))]))
+
+
+def _between(
     law: JointLaw, normals: np.ndarray, offsets: np.ndarray, points: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """y [N, k, J] and w [N, J] between hyperplanes normals·y = offsets [N, H]; without those of no weight."""
-    k = law.directions
-    if len(normals):
-        y, w = Cuts(normals).nodes(offsets, max(2, points // _KINKED), law.reach)
-    else:
-        line, weights = line_rule(4 * int(np.clip(round(2 * points / 3), 2, _MOST)), law.reach)
-        y = np.stack([one.reshape(-1) for one in np.meshgrid(*[line] * k, indexing="ij")])[None]
-        w = np.prod(np.meshgrid(*[weights[0]] * k, indexing="ij"), axis=0).reshape(1, -1)
-        y, w = (np.broadcast_to(a, (len(offsets), *a.shape[1:])) for a in (y, w))
-    felt = w.max(axis=0) > _NOTHING
-    return y[..., felt], w[..., felt]
+    y, w = Cuts(normals).nodes(offsets, points, law.reach)
+    some = w.max(axis=0) > _NOTHING
+    return y[..., some], w[..., some]
 
 
 def _padded(values: np.ndarray, size: int) -> np.ndarray:

@@ -23,6 +23,7 @@ from ..layer import Frame, alike
 from ..rule import Rule
 from .joint import JointLaw, turned
 from .measure import Measure, measure
+from .pieces import gauss, interpolated, spread, table_nodes
 
 # pieces of a table, over its reach
 _EDGES = np.array([-13.0, -9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0, 13.0]) / 9.0
@@ -31,12 +32,10 @@ _MORE_NODES = 4  # for each refinement
 _LINE_POINTS = (64, 48, 32)  # intervals along y
 _PIECE_POINTS = (32, 24, 16)  # and in each piece, where it is cut
 _MOST_REFINED = {2: 3, 3: 2, 4: 0}  # refinements that a number of directions allows
-_DIRECT_POINTS, _DIRECT_NODES = 24, 64  # fineness of nodes over y, and how many κ have theirs at a time
+_DIRECT_POINTS, _DIRECT_NODES = 8, 64  # nodes over y in a piece, and how many κ have theirs at a time
 _BLOCK = 1 << 20  # function values in flight
-_MANY = 512  # values of a law from which on it is sorted
 _WIDEST = 5.0  # piece of a table, over the width of a Gaussian that is averaged over on its nodes,
 _NARROWEST = 1.0 / 16.0  # and the narrowest Gaussian that is
-_LOST = 1e-17  # coefficient of a series, over the largest, that no sum would feel
 STEPS = {1: 0, 2: 1, 4: 2}  # which of three rules a stride stands for
 
 
@@ -130,66 +129,10 @@ class View:
             ]
             narrow = np.concatenate([edges[:1], *(part[1:] for part in parts)])
             u = table_nodes(narrow, count)
-            weights = np.outer(0.5 * np.diff(narrow), np.polynomial.legendre.leggauss(count)[1]).reshape(-1)
-            values = _interpolated(self.moments(law, coarser, finer), edges, count, u)
+            weights = np.outer(0.5 * np.diff(narrow), gauss(count)[1]).reshape(-1)
+            values = interpolated(self.moments(law, coarser, finer), edges, count, u)
             self._measured[key] = u, weights, np.concatenate([values, u * values[:1]]).T
         return self._measured[key]
-
-
-def table_nodes(edges: np.ndarray, count: int) -> np.ndarray:
-    """Gauss nodes between edges, end to end."""
-    x, _ = np.polynomial.legendre.leggauss(count)
-    return np.concatenate([0.5 * (a + b) + 0.5 * (b - a) * x for a, b in pairwise(edges)])
-
-
-@lru_cache(maxsize=64)
-def _interpolation(count: int) -> np.ndarray:
-    """From values of Legendre polynomials to those of Lagrange's through the nodes, [count, count]."""
-    x, _ = np.polynomial.legendre.leggauss(count)
-    return np.linalg.inv(np.polynomial.legendre.legvander(x, count - 1))
-
-
-def spread(y: np.ndarray, weights: np.ndarray, edges: np.ndarray, count: int) -> np.ndarray:
-    """The laws of y [N, J] with weights [N, rows, J] on the nodes between edges: [N, rows, nodes].
-
-    Averages of functions that polynomials of degree `count` - 1 resolve between edges are kept; weights may be
-    negative.
-    """
-    N, rows, J = weights.shape
-    pieces = len(edges) - 1
-    piece = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, pieces - 1)
-    left, right = edges[piece], edges[piece + 1]
-    basis = np.polynomial.legendre.legvander((2.0 * y - left - right) / (right - left), count - 1)
-    basis = basis @ _interpolation(count)  # [N, J, count]
-    if J < _MANY:
-        place = ((np.arange(N)[:, None] * pieces + piece) * count)[..., None] + np.arange(count)
-        flat, size = place.ravel(), N * pieces * count
-        found = [np.bincount(flat, (basis * w[..., None]).ravel(), size) for w in np.moveaxis(weights, 1, 0)]
-        return np.stack(found).reshape(rows, N, -1).swapaxes(0, 1)
-    found = np.zeros((N, rows, pieces, count))
-    order = np.argsort(piece.astype(np.uint16), axis=-1, kind="stable")
-    for n in range(N):  # piece by piece, as matrix products
-        ends = np.searchsorted(piece[n, order[n]], np.arange(pieces + 1))
-        for p in np.flatnonzero(np.diff(ends)):
-            there = order[n, ends[p] : ends[p + 1]]
-            found[n, :, p] = weights[n][:, there] @ basis[n, there]
-    return found.reshape(N, rows, -1)
-
-
-def _interpolated(table: np.ndarray, edges: np.ndarray, count: int, at: np.ndarray) -> np.ndarray:
-    """Functions given on the nodes between edges [nodes, F] at other places: [F, ...], by Clenshaw's recurrence."""
-    at = np.clip(at, edges[0], edges[-1])
-    piece = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(edges) - 2)
-    left, right = edges[piece], edges[piece + 1]
-    t = (2.0 * at - left - right) / (right - left)
-    values = table.reshape(len(edges) - 1, count, -1)
-    series = np.einsum("ki,pif->kfp", _interpolation(count), values)  # Legendre coefficients of each piece
-    size = np.abs(series).max(axis=2)
-    last = int(np.flatnonzero((size > _LOST * size.max(axis=0)).any(axis=1)).max(initial=0))
-    after, now = np.zeros((table.shape[-1], *at.shape)), series[last][:, piece]
-    for k in range(last - 1, -1, -1):
-        after, now = now, series[k][:, piece] + (2 * k + 1) / (k + 1) * t * now - (k + 1) / (k + 2) * after
-    return now
 
 
 @lru_cache(maxsize=64)
@@ -298,7 +241,7 @@ class Seen:
         found = []
         for m, scale in zip(centre, rho, strict=True):
             y, w = self._across(m, float(scale), self.view.breakpoints[0], coarser)
-            values = _interpolated(table, *axis, m[:, None] + scale * y)  # [F, N, J]
+            values = interpolated(table, *axis, m[:, None] + scale * y)  # [F, N, J]
             plain = (values * w).sum(axis=-1)
             found.append(np.concatenate([plain[:1], (values[0] * (w * y)).sum(axis=-1)[None], plain[1:]]))
         return np.stack(found)
@@ -306,7 +249,7 @@ class Seen:
     def measures(self, stride: int) -> Iterator[tuple[int, Measure]]:
         """Nodes over y at some κ after the others, for one first layer after the other: what oblique kinks take."""
         kappa = self._rule.at(stride)[0]
-        points = round(_DIRECT_POINTS * (1.0, 0.75, 0.5)[STEPS[stride]] * 1.5**self._finer)
+        points = int(_DIRECT_POINTS * (1.0, 0.75, 0.5)[STEPS[stride]] * 1.5**self._finer)
         for u in range(len(self._frame.gamma)):
             own = kappa[min(u, len(kappa) - 1)]
             for start in range(0, own.shape[-1], _DIRECT_NODES):
