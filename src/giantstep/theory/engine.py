@@ -238,6 +238,8 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         solution = solutions[0]
         error = _quadrature_error(solutions, tabulated[0], solver.linear)
         inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
+        if not solver.linear:
+            inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
         answers = _answers(problem, chunk, solution, np.maximum(error, inherited))
         answers["sized_error"] = _sized_error(solver, rules[-1], solutions)
         if problem.labels.binary:

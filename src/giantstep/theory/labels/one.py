@@ -67,6 +67,10 @@ class OneDirection:
         """Labels at which the number of z with that label changes."""
         return np.empty(0) if self.binary else turning_values(self.function, self.reach)
 
+    def unseen_error(self, spikes: int) -> float:
+        """Of averages with a field along y, beyond what rules in κ show: none."""
+        return 0.0
+
     def alike(self, frame: Frame) -> np.ndarray:
         """Equal rows [U, ...] mark first layers that share tables."""
         return np.zeros((len(frame.gamma), 0))

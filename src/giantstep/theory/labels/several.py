@@ -11,6 +11,7 @@ from ..rule import Rule
 from .batches import GivenSeveral, first_batch
 from .joint import JointLaw
 from .label import Label
+from .measure import UNSEEN
 from .seen import Seen, refinement, view
 
 
@@ -48,6 +49,10 @@ class SeveralDirections:
     def turning_values(self) -> np.ndarray:
         """Not looked for: level sets of several directions may change anywhere."""
         return np.empty(0)
+
+    def unseen_error(self, spikes: int) -> float:
+        """Of averages with a field along y, beyond what rules in κ show."""
+        return UNSEEN if spikes > 1 and not len(self.law.planes[0]) else 0.0
 
     def alike(self, frame: Frame) -> np.ndarray:
         """Equal rows [U, ...] mark first layers whose target is turned alike, which share tables."""
