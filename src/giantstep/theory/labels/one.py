@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from ...gaussian import (
     STRIDES,
     density,
     even_pieces,
-    fejer_rule,
     line_rule,
     nested,
     piecewise_rule,
@@ -24,15 +22,19 @@ from ..layer import Frame
 from ..rule import Rule
 from .binary import BinaryLaw
 from .label import Label
+from .noise import (
+    FAINT,
+    FAINT_NODES,
+    Labelled,
+    blurred,
+    blurred_between,
+    hermite,
+    noisy,
+    padded,
+)
 
-_FAINT = 0.03  # noise, over the target's spread, under which a few Gauss-Hermite nodes resolve it
-_FAINT_NODES = 7
-_NOISE_NODES = 16
-_PER_NOISE = 10.0  # nodes per standard deviation of the noise, where its density is averaged over in pieces
 _PANEL_NODES = {1: 14, 2: 11, 4: 8}  # Gauss nodes per panel of a compressed law, by the stride of its rule,
 _MORE_NODES = 4  # and more of them for each doubling of a rule beyond 48 points
-_PANELS = 2.0 ** np.arange(-1, 10)  # edges of panels to either side of 0, in units of √E y²
-_PANELS = np.concatenate([-_PANELS[::-1], [0.0], _PANELS])
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,6 @@ class Moments:
 
 # before the first step
 
-Labelled = tuple[np.ndarray, np.ndarray]
-
 
 @lru_cache(maxsize=64)
 def _real_labels(target: Function, noise: float, points: int, bends: tuple[float, ...]) -> list[Labelled]:
@@ -143,9 +143,9 @@ def _real_labels(target: Function, noise: float, points: int, bends: tuple[float
         return _clean_labels(target, points, levels)
     clean = _clean_labels(target, points, np.empty(0))
     y, mass = clean[0][0][0], clean[0][1][0, 0]
-    if noise >= _FAINT * float(np.sqrt(mass @ y**2 - (mass @ y) ** 2)):
-        return _blurred(clean, noise, points, levels)
-    x, w = _hermite(_FAINT_NODES)
+    if noise >= FAINT * float(np.sqrt(mass @ y**2 - (mass @ y) ** 2)):
+        return blurred(clean, noise, points, levels)
+    x, w = hermite(FAINT_NODES)
     shifted = [_clean_labels(target, points, levels - noise * off) for off in x]
     joined = []
     for rules in zip(*shifted, strict=True):
@@ -181,36 +181,6 @@ def _binary_labels(law: BinaryLaw) -> list[Labelled]:
     weights = 0.5 * np.stack([alone + against_y, alone - against_y], axis=-1)
     batch = (np.array([[1.0, -1.0]]), weights[None])
     return [batch, batch, batch]
-
-
-def _blurred(batches: list[Labelled], noise: float, points: int, levels: np.ndarray) -> list[Labelled]:
-    """Add Gaussian noise to y. The blurred law is smooth, so a trapezoidal rule in y itself takes over."""
-    y, weights = batches[0]
-    used = weights[0, 0] > 1e-17
-    low, high = y[0, used].min() - 9.0 * noise, y[0, used].max() + 9.0 * noise
-    n = max(points, 2 ** int(np.ceil(np.log2((high - low) / (0.2 * noise)))))
-    if levels.size:
-        e, rules = even_pieces(low, high, levels, n)
-    else:
-        e, step = (low + (high - low) * np.arange(1, n) / n)[None], (high - low) / n
-        rules = tuple(np.full((1, n // stride - 1), stride * step) for stride in STRIDES)
-    blurred = []
-    for stride, rule, (y, weights) in zip(
-        STRIDES, rules, batches, strict=True
-    ):  # each from its own rule, so that errors show
-        at = e[:, nested(stride)].reshape(-1)
-        blurred.append((at[None], (weights[0] @ _kernel(at, y[0], noise).T * rule.reshape(-1))[None]))
-    return blurred
-
-
-def _kernel(at: np.ndarray, y: np.ndarray, noise: float) -> np.ndarray:
-    """The density of y + noise·ε at `at`, [..., at, y]."""
-    return density((at[..., :, None] - y[..., None, :]) / noise) / noise
-
-
-def _hermite(nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    x, w = np.polynomial.hermite_e.hermegauss(nodes)
-    return x, w / w.sum()
 
 
 # after it
@@ -253,7 +223,7 @@ class Given:
         y, weights = self._real(kappa, stride, np.asarray(self._function.breakpoints))
         if not self._noise.any():
             return y, weights
-        return _noisy(y, weights, self._noise, self._size, self._panel_nodes(stride))
+        return noisy(y, weights, self._noise, self._size, self._panel_nodes(stride))
 
     def _between(self, kappa: np.ndarray, levels: np.ndarray, stride: int) -> tuple[np.ndarray, np.ndarray]:
         """The same with rules cut at `levels` of the label, which are others at each κ."""
@@ -266,17 +236,15 @@ class Given:
 
         if not self._noise.any():
             return cut(levels)
-        if self._noise.max() < _FAINT * self._size:
-            x, w = _hermite(_FAINT_NODES)
+        if self._noise.max() < FAINT * self._size:
+            x, w = hermite(FAINT_NODES)
             noise = self._noise[:, None, None]
             parts = [(off, share, cut(levels - noise * off)) for off, share in zip(x, w, strict=True)]
             y = np.concatenate([y + noise * off for off, _, (y, _) in parts], axis=-1)
             return y, np.concatenate([share * weights for _, share, (_, weights) in parts], axis=-1)
         y, weights = self._real(kappa, stride, np.asarray(f.breakpoints))
-        blurred = [
-            _blurred_between(*one, stride) for one in zip(y, weights, levels, self._noise, strict=True)
-        ]
-        return _padded([y for y, _ in blurred]), _padded([weights for _, weights in blurred])
+        blurred = [blurred_between(*one, stride) for one in zip(y, weights, levels, self._noise, strict=True)]
+        return padded([y for y, _ in blurred]), padded([weights for _, weights in blurred])
 
     def _panel_nodes(self, stride: int) -> int:
         """More on finer rules, so that what compression costs shows in their differences."""
@@ -305,74 +273,3 @@ class Given:
         alone = np.array([1.0, 0.0, 1.0])
         weights = 0.5 * np.stack([alone + against, alone - against], axis=-1)
         return np.broadcast_to(np.array([1.0, -1.0]), (*mean.shape, 2)), weights
-
-
-def _noisy(
-    y: np.ndarray, weights: np.ndarray, noise: np.ndarray, size: float, nodes: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Add Gaussian noise to labels and compress their law onto panels of Gauss nodes.
-
-    Functions that are smooth in y are averaged against polynomials through the nodes of a panel, so that however many
-    labels there were, a few hundred nodes remain; weights may be negative.
-    """
-    x, w = _hermite(_NOISE_NODES)
-    settings = []
-    for values, own, level in zip(y, weights, noise, strict=True):
-        values, own = compressed(values, own, size, nodes)
-        if level > 0.0:
-            blurred = (values[..., None] + level * x).reshape(len(values), -1)
-            own = (own[..., None] * w).reshape(len(values), 3, -1)
-            values, own = compressed(blurred, own, float(np.hypot(size, level)), nodes)
-        settings.append((values, own))
-    return _padded([values for values, _ in settings]), _padded([own for _, own in settings])
-
-
-def _padded(parts: list[np.ndarray]) -> np.ndarray:
-    """Arrays [..., J] of several settings as one, with zeros where some have fewer."""
-    whole = np.zeros((len(parts), *parts[0].shape[:-1], max(part.shape[-1] for part in parts)))
-    for one, part in zip(whole, parts, strict=True):
-        one[..., : part.shape[-1]] = part
-    return whole
-
-
-def _blurred_between(
-    y: np.ndarray, weights: np.ndarray, levels: np.ndarray, noise: float, stride: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Labels [N, J] with noise, on a rule for their smooth density that is cut at `levels` [N, L]."""
-    low, high = (np.full((len(y), 1), edge) for edge in (y.min() - 9.0 * noise, y.max() + 9.0 * noise))
-    edges = np.concatenate([low, np.sort(np.clip(levels, low, high), axis=1), high], axis=1)
-    half, middle = 0.5 * np.diff(edges)[..., None], 0.5 * (edges[:, 1:] + edges[:, :-1])[..., None]
-    n = 4 * int(np.ceil(_PER_NOISE * float(half.max()) / noise / 4))
-    x, rules = fejer_rule(max(32, n))
-    at = (middle + half * x[nested(stride)]).reshape(len(y), -1)
-    rule = (half * rules[STRIDES.index(stride)]).reshape(len(y), 1, -1)
-    found = [own @ _kernel(to, labels, noise).T for to, labels, own in zip(at, y, weights, strict=True)]
-    return at, np.stack(found) * rule
-
-
-def compressed(y: np.ndarray, weights: np.ndarray, size: float, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """The law of y [N, J] with weights [N, rows, J] on nodes common to all N: y [N, J'] and weights [N, rows, J'].
-
-    `size` is typical of y; panels of `nodes` Gauss nodes each grow with the distance from 0 in units of it.
-    """
-    low, high = float(y.min()), float(y.max())
-    inner = _PANELS * size
-    edges = np.concatenate(
-        [[low], inner[(inner > low) & (inner < high)], [high if high > low else low + size]]
-    )
-    x, _ = np.polynomial.legendre.leggauss(nodes)
-    to_values = np.linalg.inv(
-        np.polynomial.legendre.legvander(x, nodes - 1)
-    )  # Legendre sums through the nodes
-    place = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, len(edges) - 2)
-    kept, places = [], []
-    for panel, (left, right) in enumerate(pairwise(edges)):
-        inside = place == panel
-        if not inside.any():
-            continue
-        t = np.where(inside, (2.0 * y - left - right) / (right - left), 0.0)
-        basis = np.polynomial.legendre.legvander(t, nodes - 1) @ to_values
-        kept.append((weights * inside[:, None]) @ basis)
-        places.append(0.5 * (left + right) + 0.5 * (right - left) * x)
-    joined = np.concatenate(places)
-    return np.broadcast_to(joined, (len(y), len(joined))), np.concatenate(kept, axis=-1)
