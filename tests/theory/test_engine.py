@@ -279,6 +279,24 @@ def test_a_steep_spike_is_solved_and_approaches_a_sign(r):
     assert float(steep["test_error"]) == pytest.approx(float(limit["test_error"]), abs=1.0 / r)
 
 
+@pytest.mark.parametrize(("slope", "c"), [(50, 10.0), (200, 1.0)])
+def test_a_steep_activation_is_solved_and_close_to_a_sign(slope, c):
+    """No number of points resolves it to rounding; the averages over κ do. They differ for |x| < 1/slope or so."""
+    at = {"r": 1.0, "gamma": 0.7, "c": c}
+    steep, sign = (
+        float(gs.predict(gs.SpikedRF(name, **at), "sin", alpha=1, lam=0.1, d=100)["test_error"])
+        for name in (f"tanh({slope}*x)", "sign")
+    )
+    assert steep == pytest.approx(sign, rel=4 / (slope * np.sqrt(2 * np.pi * c)))  # twice the share of such x
+
+
+def test_an_activation_that_is_noise_to_every_rule_is_refused_at_once():
+    began = time.process_time()
+    with pytest.raises(gs.ConvergenceError, match="numerical integration did not reach the tolerance"):
+        gs.predict(gs.SpikedRF("sin", r=1e5, gamma=0.7, c=1e10), "sin", alpha=1, lam=0.1, d=100)
+    assert time.process_time() - began < 5.0
+
+
 def test_an_activation_seen_from_afar_is_a_sign():
     """Rows of norm s with a spike of strength s: tanh(s x) → sign(x), at a distance of order 1/s."""
     plain = gs.predict(gs.SpikedRF("sign", r=1.0, gamma=0.8), "sin", alpha=1, lam=0.1)["test_error"]
