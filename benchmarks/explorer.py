@@ -125,7 +125,6 @@ def dragging(server: Explorer) -> None:
                 f" processor time of the page {1e3 * (whole - idle) / max(answers, 1):.1f} ms for each of {answers}"
                 f" answers, beside {1e3 * idle / DRAG_SECONDS:.0f} ms a second for the slider itself"
             )
-            page.unroute_all(behavior="ignoreErrors")  # nor will anybody
             page.close()
         browser.close()
 
