@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..gaussian import STRIDES, extrapolated_error
+from ..gaussian import STRIDES
+from .bulk import Bulk
 from .equations.averages import Averages
 from .equations.crossings import Profile, bends, profile_of
 from .equations.limits import Limits
@@ -25,9 +26,9 @@ from .equations.state import fields
 from .features import STEEPEST, Features, steepness
 from .folding import folded
 from .labels import BinaryLaw, Label
+from .precision import NEARLY_ZERO, power, quadrature_error, to_refine
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
-from .square import scale
 from .status import (
     CONVERGED,
     FAILED,
@@ -45,17 +46,13 @@ from .symmetric import packing
 RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
 _COARSEST = 48  # κ intervals per piece to begin with
+_DEEPEST = 5  # how often rules inside the bulk may be doubled
 _FARTHEST = 2.0  # how much the range of κ may grow
-_NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
-_HARDLY_EVER = (
-    1e-2  # share of samples; also the training loss, over E σ*², under which its error counts as absolute
-)
+_HARDLY_EVER = 1e-2  # share of samples
 _NEVER = 1e-6  # the same for labels that are separable
 _LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
 _LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
 _SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails a point
-# answers whose quadrature error counts, and the size under which it counts as absolute
-_MONITORED = (("test_error", _NEARLY_ZERO), ("train_loss", _HARDLY_EVER))
 
 Answers = dict[str, np.ndarray]
 
@@ -127,6 +124,7 @@ class _Rectangle:
     start: np.ndarray | None = None
     exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     layers: np.ndarray | None = None  # cuts of the rule in κ around thin layers
+    bulks: tuple[Bulk, Bulk, Bulk] | None = None  # on their three rules, if they are known
 
     @property
     def finest(self) -> int:
@@ -142,10 +140,21 @@ class _Attempt:
     """A rectangle's answers on its rule, with what tells how to do better."""
 
     answers: Answers
-    solution: Solution  # on the finest of the three rules
+    rules: list[OnRule]  # finest first
+    solutions: list[Solution]  # on them
     error: np.ndarray  # quadrature error that finer rules mend, [U, A], that of the wrong signs apart
     final: np.ndarray  # where nothing is gained by refining, [U, A]
     profile: Profile | None  # fields as functions of κ, for binary labels and one spike
+
+    @property
+    def solution(self) -> Solution:
+        """On the finest rule."""
+        return self.solutions[0]
+
+    @property
+    def bulks(self) -> tuple[Bulk, Bulk, Bulk]:
+        fine, middle, coarse = (rule.bulk for rule in self.rules)
+        return fine, middle, coarse
 
 
 def _solve_rectangle(rectangle: _Rectangle, tolerance: float) -> Answers:
@@ -182,17 +191,23 @@ def _refinements(
                     start=None if start is None else start[np.ix_(u, a)],
                     exhausted=None,
                     layers=cuts[u, a],
+                    bulks=None,
                 ),
             )
     elif 2 * rectangle.points <= rectangle.finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         cut_off = (attempt.solution.tail[unresolved] > tolerance).any()
+        in_kappa, in_bulk = to_refine(rectangle.solver, attempt.rules, attempt.solutions, unresolved)
+        in_kappa, in_bulk = in_kappa or bool(cut_off), in_bulk and rectangle.refinement < _DEEPEST
+        if not (in_kappa or in_bulk):
+            return
         finer = replace(
             rectangle,
             chunk=chunk[u],
             block=block[a],
-            points=2 * rectangle.points,
-            refinement=rectangle.refinement + 1,
+            points=(1 + in_kappa) * rectangle.points,
+            refinement=rectangle.refinement + in_bulk,
+            bulks=attempt.bulks if len(u) == len(chunk) and not in_bulk else None,
             farther=min(_FARTHEST, rectangle.farther * 4.0 / 3.0) if cut_off else rectangle.farther,
             start=None if start is None else start[np.ix_(u, a)],
             exhausted=~(attempt.solution.residual[np.ix_(u, a)] <= RESIDUAL_TOLERANCE),
@@ -218,7 +233,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     tabulated = [table.at(stride) for stride in STRIDES]
     limits = Limits(problem, chunk, rectangle.block, *tabulated[0])
     setting = limits.setting
-    bulks = problem.bulks(chunk, rectangle.refinement, len(rectangle.block))
+    bulks = rectangle.bulks or problem.bulks(chunk, rectangle.refinement, len(rectangle.block))
     fold = problem.odd and rectangle.layers is None
     rules = [
         OnRule(
@@ -236,7 +251,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         solutions = _on_rules(solver, rules, rectangle.start)
         solution = solutions[0]
-        error = _quadrature_error(solutions, tabulated[0], solver.linear)
+        error = quadrature_error(solutions, tabulated[0], solver.linear)
         inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
         if not solver.linear:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
@@ -274,7 +289,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     )
     _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
     _mark(answers, power(*tabulated[0]))
-    return _Attempt(answers, solution, error, final, profile)
+    return _Attempt(answers, rules, solutions, error, final, profile)
 
 
 def _on_rules(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
@@ -309,32 +324,6 @@ def _wrong_by_ones(solution: Solution, features: Features, label: Label, setting
     field = solution.state.m @ features.mu0
     wrong = 0.5 * (1.0 - np.sign(field) * label.t0[:, None])
     return np.where(np.isinf(setting.d), (wrong * features.weights[:, None]).sum(axis=-1), np.inf)
-
-
-def _quadrature_error(solutions: list[Solution], finest: tuple[Features, Label], linear: bool) -> np.ndarray:
-    """Relative error of the test error, of the training loss or, for `linear` scores, of the responses.
-
-    One quantity alone may agree on two rules by accident, its error changing sign between them. The responses
-    join in where they are solved to rounding, so that their differences are the quadrature's.
-    """
-    typical = power(*finest)
-    error = solutions[0].tail.copy()
-    for name, least in _MONITORED:
-        fine, middle, coarse = (getattr(s, name) for s in solutions)
-        size = np.maximum(np.abs(fine), least * typical) + 1e-300
-        found = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
-        error = np.maximum(error, found + solutions[0].tail)
-    if linear:
-        fine, middle, coarse = (s.state.V for s in solutions)
-        size = scale(fine, packing(solutions[0].state.groups))
-        last, previous = ((np.abs(a - b) / size).max(axis=-1) for a, b in ((fine, middle), (middle, coarse)))
-        error = np.maximum(error, extrapolated_error(last, previous))
-    return np.where(np.isfinite(error), error, np.inf)
-
-
-def power(features: Features, label: Label) -> np.ndarray:
-    """E σ*², [U, 1]."""
-    return (features.weights * label.t2).sum(axis=-1)[:, None]
 
 
 def _sized_error(solver: Solver, coarse: OnRule, solutions: list[Solution]) -> np.ndarray:
@@ -391,7 +380,7 @@ def _judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, to
 def _mark(answers: Answers, typical: np.ndarray) -> None:
     """Say of a solved point that its number is not what real networks give; `typical` is E σ*²."""
     code, limit = answers["code"], answers["test_error"]
-    size = np.maximum(np.abs(answers["sized_error"]), _NEARLY_ZERO * typical)
+    size = np.maximum(np.abs(answers["sized_error"]), NEARLY_ZERO * typical)
     far = np.abs(limit - answers["sized_error"]) > NOTABLE * size
     code[(code == CONVERGED) & far] = LIMIT_ALONE
     code[np.isin(code, (CONVERGED, LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN

@@ -51,7 +51,7 @@ class Answers:
         i = np.concatenate([low + one.rows for low, one in zip(offsets, self._entries, strict=True)])
         j = np.concatenate([low + one.cols for low, one in zip(offsets, self._entries, strict=True)])
         self.units[k, i, j] = self.units[k, j, i] = 1.0
-        self._log_weights = [np.log(np.maximum(level.mean[0, 0, :, 0], 1e-300)) for level in bulk.levels]
+        self._log_weights = [np.log(np.maximum(level.mean[0], 1e-300)) for level in bulk.levels]
         self._smooth = [continues(log_w) for log_w in self._log_weights]
         self._floor = [_FLOOR * _natural(level) for level in bulk.levels]
 
@@ -63,7 +63,7 @@ class Answers:
 
     def start(self) -> np.ndarray:
         """Without any samples of the readout in sight: E[D]."""
-        return self.packed([level.average(level.D[:, None]) for level in self.bulk.levels])[0].astype(complex)
+        return self.packed([level.at_rest for level in self.bulk.levels])[0].astype(complex)
 
     def packed(self, matrices: list[np.ndarray]) -> np.ndarray:
         """[U = 1, A, Q, Q] each, as [A, m]."""
@@ -86,7 +86,7 @@ class Answers:
         for t, (level, rows) in enumerate(zip(self.bulk.levels, self.bulk.rows, strict=True)):
             x = X[None, :, rows, rows]
             Z = level.answer(x)
-            mean, by_x = level.average(Z), -level.pairs(Z)[0]
+            mean, by_x = Z.mean, -Z.pairs[0]
             if self._smooth[t]:
                 added, more = self._corrected(t, x)
                 mean, by_x = mean + added, by_x + more
@@ -113,7 +113,7 @@ class Answers:
             full = np.empty((m, 1, Q, Q), complex)
             full[:, 0, i, j] = full[:, 0, j, i] = entries
             det = near.determinant(full)[:, 0]
-            return poles.errors(det, near.answer(full).reshape(m, Q * Q, -1) * det[:, None])
+            return poles.errors(det, near.answer(full).values().reshape(m, Q * Q, -1) * det[:, None])
 
         found = differentiated(errors, x[0][poles.point][:, i, j])
         slopes = np.zeros((m, Q * Q, Q * Q), complex)
@@ -143,7 +143,7 @@ class Answers:
 
 def _natural(level: Level) -> np.ndarray:
     """The size of each row's answers [Q]: E[D_aa] of rows a, E[D_ab²] of rows b."""
-    mean = level.mean[0, 0, :, 0]
+    mean = level.mean[0]
     own = np.abs(np.diagonal(level.D[0], axis1=0, axis2=1)).T  # [Q, n]
     return np.where(own.any(axis=1), own @ mean, (level.D[0] ** 2).sum(axis=1) @ mean)
 
@@ -152,7 +152,7 @@ def largest_covariance(bulk: Exact) -> float:
     """A bound on the largest eigenvalue of the rows' covariances, up to what no batch contains."""
     K, found = len(bulk.weights), float(bulk.start.max())
     for level in bulk.levels:
-        D = np.abs(level.D[0][..., level.mean[0, 0, :, 0] > _LIKELY])
+        D = np.abs(level.D[0][..., level.mean[0] > _LIKELY])
         spread = (1.0 + np.sqrt(float(level.share[0]))) ** 2
         noise = float(D[:K, :K].max(initial=0.0)) * spread
         turn = float(D[:K, K:].max(initial=0.0)) * spread

@@ -15,6 +15,7 @@ from ..symmetric import solve_or_nan
 
 if TYPE_CHECKING:
     from ..modes import Modes
+    from .answer import Moments
     from .level import Level
     from .pencil import Exact
 
@@ -30,7 +31,7 @@ class Columns:
     shown: int  # of the m, those that answer; the others (norms after earlier steps) are eliminated
 
 
-def eliminated(bulk: Exact, X: np.ndarray, moments: list[tuple[np.ndarray, ...]]) -> np.ndarray:
+def eliminated(bulk: Exact, X: np.ndarray, moments: list[Moments]) -> np.ndarray:
     """Ĝ = G0 - ΦᵀS⁻¹Φ on the modes that are shown, [U, A, modes, K, modes, K]."""
     columns, K = bulk.columns, len(bulk.weights)
     start = columns.target[:, None], [functions[:, None] for functions in columns.functions]
@@ -43,7 +44,7 @@ def eliminated(bulk: Exact, X: np.ndarray, moments: list[tuple[np.ndarray, ...]]
 
 
 def _form(
-    bulk: Exact, X: np.ndarray, moments: list[tuple[np.ndarray, ...]], q: np.ndarray, C: list[np.ndarray]
+    bulk: Exact, X: np.ndarray, moments: list[Moments], q: np.ndarray, C: list[np.ndarray]
 ) -> np.ndarray:
     """Φᵀ𝒮⁻¹Φ with later batches averaged, for vectors Σ_j q_j ⊗ θ̂_j + Σ_τ Σ_f C_τf ⊗ v_f: [U, A, m, m].
 

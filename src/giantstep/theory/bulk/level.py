@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems
+
 if TYPE_CHECKING:
     from ..law import Batch
 
@@ -54,45 +56,32 @@ class Level:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """The weights of plain averages, [U, 1, n, 1]."""
-        return np.ascontiguousarray(self.tests[:, None, :, -1:])
+        """The weights of plain averages, [U, n]."""
+        return np.ascontiguousarray(self.tests[..., -1])
 
     @cached_property
     def scale(self) -> np.ndarray:
         return self.share[:, None, None, None]
 
-    def answer(self, X: np.ndarray) -> np.ndarray:
-        """Z = (1 + DX/α)⁻¹ D of every sample, [U, A, Q, Q, n]."""
-        return _sample_response(self.D, X * self.scale)
+    @cached_property
+    def at_rest(self) -> np.ndarray:
+        """E[D], which is E[Z] at X = 0, [U, 1, Q, Q]."""
+        return (self.D @ self.mean[:, None, :, None])[:, None, ..., 0]
 
-    def slope(self, Z: np.ndarray, dX: np.ndarray) -> np.ndarray:
-        """dZ = -Z dX Z/α of every sample under a change of X, [U, A, Q, Q, n]."""
-        return -_sandwiched(Z, dX * self.scale)
+    @cached_property
+    def quotient(self) -> Quotient | None:
+        """Z as a quotient of functions of the sample, where that is known: for one group."""
+        return Quotient.of(self)
+
+    def answer(self, X: np.ndarray) -> Answer:
+        """What every sample answers to X [U, A, Q, Q]: Z = (1 + DX/α)⁻¹ D."""
+        x = X * self.scale
+        return SolvedAnswer(self, x) if self.quotient is None else QuotientAnswer(self, self.quotient, x)
 
     def determinant(self, X: np.ndarray) -> np.ndarray:
         """det(1 + DX/α) of every sample, [U, A, n]: Z has its poles where it vanishes."""
         x = X * self.scale
-        if self.rank == 1:
-            return 1.0 + self.D[:, None, 0, 0] * x[..., 0]
-        if self.rank == 2:
-            D, x = self.D[:, None], x[..., None]
-            trace = (D * np.swapaxes(x, 2, 3)).sum(axis=(2, 3))
-            both = [m[:, :, 0, 0] * m[:, :, 1, 1] - m[:, :, 0, 1] * m[:, :, 1, 0] for m in (D, x)]
-            return 1.0 + trace + both[0] * both[1]
-        return np.linalg.det(_systems(self.D, x))
-
-    def average(self, values: np.ndarray) -> np.ndarray:
-        """E over the batch of [U, A, Q, Q, n]."""
-        flat = values.reshape(*values.shape[:2], -1, values.shape[-1])
-        return (flat @ self.mean)[..., 0].reshape(values.shape[:-1])
-
-    def pairs(self, Z: np.ndarray) -> np.ndarray:
-        """𝒵 = E[Z ⊗ Z]/α on row-major vec, [U, A, Q², Q²]: minus the derivative of E[Z] by X."""
-        U, A, Q = Z.shape[:3]
-        flat = Z.reshape(U, A, Q * Q, -1)
-        both = (flat * self.mean[..., 0][:, :, None]) @ np.swapaxes(flat, -1, -2)
-        both = both.reshape(U, A, Q, Q, Q, Q)  # (a c)(b d)
-        return np.swapaxes(both, 3, 4).reshape(U, A, Q * Q, Q * Q) * self.scale
+        return np.linalg.det(systems(self.D, x)) if self.quotient is None else self.quotient.determinant(x)
 
     def _parted(self, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Averages [..., tests] as [..., F, F], [..., directions, F] and [..., directions, directions]."""
@@ -106,13 +95,12 @@ class Level:
         """E[f f'] [U, F, F] and E[x_i f] [U, directions, F]."""
         return self._parted(self.tests.sum(axis=1))[:2]
 
-    def moments(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E[f f' Z] [U, A, F·Q, F·Q], E[x_i f Z] [U, A, directions, Q, F·Q] and E[(x_i x_l - δ_il) Z]."""
-        U, A, Q = Z.shape[:3]
+    def moments(self, averages: np.ndarray) -> Moments:
+        """Averages of Z against all `tests` [U, A, Q, Q, tests], sorted for `forms`."""
+        U, A, Q = averages.shape[:3]
         F, count = self.spike.shape[-1], self.directions
-        found = (Z.reshape(U, A, Q * Q, -1) @ self.tests[:, None]).reshape(U, A, Q, Q, -1)
-        both, along, x = (part.transpose(0, 1, 4, 2, 5, 3) for part in self._parted(found))
-        return (
+        both, along, x = (part.transpose(0, 1, 4, 2, 5, 3) for part in self._parted(averages))
+        return Moments(
             both.reshape(U, A, F * Q, F * Q),
             along.reshape(U, A, count, Q, F * Q),
             x.reshape(U, A, count * Q, count * Q),
@@ -134,50 +122,3 @@ def _fewest(D: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = np.abs(tests)
     felt = (size > _NEGLIGIBLE * size.sum(axis=1, keepdims=True)).any(axis=(0, 2))
     return np.ascontiguousarray(D[..., felt]), np.ascontiguousarray(tests[:, felt])
-
-
-def _sandwiched(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Z x Z for every sample, both symmetric."""
-    Q = x.shape[-1]
-    if Q == 1:
-        return Z * Z * x[..., None]
-    if Q == 2:
-        p, s, t = Z[:, :, 0, 0], Z[:, :, 0, 1], Z[:, :, 1, 1]
-        x1, x2, x3 = x[..., 0, 0, None], x[..., 0, 1, None], x[..., 1, 1, None]
-        first, second = p * x1 + s * x2, p * x2 + s * x3  # the upper row of Zx
-        third, fourth = s * x1 + t * x2, s * x2 + t * x3
-        out = np.empty_like(Z)
-        out[:, :, 0, 0] = first * p + second * s
-        out[:, :, 0, 1] = out[:, :, 1, 0] = first * s + second * t
-        out[:, :, 1, 1] = third * s + fourth * t
-        return out
-    return np.einsum("uaijn,uajk,uakln->uailn", Z, x, Z, optimize=True)
-
-
-def _sample_response(D: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Z = (1 + Dx)⁻¹ D for every sample: D [U, Q, Q, n], x [U, A, Q, Q]."""
-    Q = x.shape[-1]
-    D, x = D[:, None], x[..., None]
-    if Q == 1:
-        return D / (1.0 + D * x)
-    if Q == 2 and not np.any(D[:, :, 1, 1]):  # one group: closed form, D's lower corner is zero
-        p, s = D[:, :, 0, 0], D[:, :, 0, 1]
-        x1, x2, x3 = x[:, :, 0, 0], x[:, :, 0, 1], x[:, :, 1, 1]
-        square = s * s
-        scale = 1.0 / (1.0 + p * x1 + 2.0 * s * x2 - square * (x1 * x3 - x2 * x2))
-        Z = np.empty((*scale.shape[:2], 2, 2, scale.shape[-1]), scale.dtype)
-        Z[:, :, 0, 0] = (p - square * x3) * scale
-        Z[:, :, 0, 1] = Z[:, :, 1, 0] = (s + square * x2) * scale
-        Z[:, :, 1, 1] = -square * x1 * scale
-        return Z
-    system = _systems(D[:, 0], x[..., 0])
-    return np.moveaxis(np.linalg.solve(system, np.moveaxis(D, -1, 2)), 2, -1)
-
-
-def _systems(D: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """1 + Dx for every sample, [U, A, n, Q, Q]: one product of two large matrices."""
-    U, A, Q = x.shape[:3]
-    n = D.shape[-1]
-    left = np.moveaxis(D, -1, 1).reshape(U, n * Q, Q)
-    right = np.swapaxes(x, 1, 2).reshape(U, Q, A * Q)
-    return np.eye(Q) + (left @ right).reshape(U, n, Q, A, Q).transpose(0, 3, 1, 2, 4)

@@ -26,10 +26,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..symmetric import packing, product
+from .answer import Moments
 from .base import Bulk, Resolvent
 from .forms import eliminated
 
 if TYPE_CHECKING:
+    from .answer import Answer
     from .forms import Columns
     from .level import Level
 
@@ -174,20 +176,17 @@ class ExactResolvent(Resolvent):
 
     # the fixed point
 
-    def _fixed_point(self, start: list[np.ndarray] | None) -> tuple[list[Any], np.ndarray, list[Any]]:
+    def _fixed_point(self, start: list[np.ndarray] | None) -> tuple[list[Any], np.ndarray, list[Answer]]:
         bulk, levels = self.bulk, self.bulk.levels
         S0 = bulk.constant(self.Vt)
         shape = self.Vt.shape[:2]
         warm = start is not None
-        Y = start or [
-            np.broadcast_to(level.average(level.D[:, None]), (*shape, level.rank, level.rank))
-            for level in levels
-        ]
+        Y = start or [np.broadcast_to(level.at_rest, (*shape, level.rank, level.rank)) for level in levels]
         best, stuck, step = np.inf, 0, 0
         while True:
             X = inverse(bulk, S0, Y)
             Z = [level.answer(X[..., rows, rows]) for level, rows in zip(levels, bulk.rows, strict=True)]
-            gap = [level.average(z) - y for z, level, y in zip(Z, levels, Y, strict=True)]
+            gap = [z.mean - y for z, y in zip(Z, Y, strict=True)]
             residual = max(_relative(g, y) for g, y in zip(gap, Y, strict=True))
             if step == _STEPS or residual <= _TOLERANCE or (residual < 1e-11 and residual >= best):
                 return Y, X, Z
@@ -211,17 +210,17 @@ class ExactResolvent(Resolvent):
         parts = np.split(vector, np.cumsum([q * q for q in ranks])[:-1], axis=-1)
         return [part.reshape(*part.shape[:-1], q, q) for part, q in zip(parts, ranks, strict=True)]
 
-    def _feeding(self, X: np.ndarray, Z: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    def _feeding(self, X: np.ndarray, Z: list[Answer]) -> tuple[np.ndarray, list[np.ndarray]]:
         """1 - 𝒵 X⊗X over all levels, and each level's 𝒵 = E[Z ⊗ Z]/α on row-major vec."""
-        rows, levels = self.bulk.rows, self.bulk.levels
-        pairs = [level.pairs(z) for z, level in zip(Z, levels, strict=True)]
+        rows = self.bulk.rows
+        pairs = [z.pairs for z in Z]
         blocks = [
             [-pair @ _kron(X[..., t, tau]) for tau in rows] for pair, t in zip(pairs, rows, strict=True)
         ]
         J = blocks[0][0] if len(rows) == 1 else np.block(blocks)
         return J + np.eye(J.shape[-1]), pairs
 
-    def _chained(self, X: np.ndarray, Z: list[np.ndarray], right: np.ndarray) -> np.ndarray:
+    def _chained(self, X: np.ndarray, Z: list[Answer], right: np.ndarray) -> np.ndarray:
         return np.linalg.solve(self._feeding(X, Z)[0], right[..., None])[..., 0]
 
     @cached_property
@@ -264,16 +263,12 @@ class ExactResolvent(Resolvent):
 
     # quadratic forms
 
-    @cached_property
-    def _moments(self) -> list[tuple[np.ndarray, ...]]:
-        return [level.moments(z) for level, z in zip(self.bulk.levels, self.Z, strict=True)]
-
     def forms(self) -> np.ndarray:
         return self._forms
 
     @cached_property
     def _forms(self) -> np.ndarray:
-        return eliminated(self.bulk, self.X, self._moments)
+        return eliminated(self.bulk, self.X, [z.moments for z in self.Z])
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
         pack = packing(len(self.bulk.weights))
@@ -297,11 +292,9 @@ class ExactResolvent(Resolvent):
         for p in range(pack.pairs):
             dX = changes[:, :, p]
             moved = []
-            for level, rows, Z, moments in zip(bulk.levels, bulk.rows, self.Z, self._moments, strict=True):
-                dZ = level.slope(Z, dX[..., rows, rows])
-                moved.append(
-                    tuple(m + 1j * _TINY * dm for m, dm in zip(moments, level.moments(dZ), strict=True))
-                )
+            for rows, Z in zip(bulk.rows, self.Z, strict=True):
+                slope = Z.slopes(dX[..., rows, rows])
+                moved.append(Moments(*(m + 1j * _TINY * dm for m, dm in zip(Z.moments, slope, strict=True))))
             slopes.append(np.imag(eliminated(bulk, self.X + 1j * _TINY * dX, moved)) / _TINY)
         return np.stack(slopes, axis=2)
 

@@ -117,9 +117,9 @@ class Averages:
         return (own + (moved * typical).sum(axis=-1)) / np.maximum(np.abs(self.mean(error)), 1e-300)
 
     def tail(self, f: np.ndarray) -> np.ndarray:
-        """Size of f φ at the outermost nodes, for a typical φ of the features, over E[f φ]."""
+        """Size of f φ at both outermost nodes, for a typical φ of the features, over E[f φ]."""
         ends = np.abs(f[..., [0, -1]]) * self._end_size
-        return ends.max(axis=-1) / (np.abs(self.hats(f).sum(axis=-1)) + 1e-300)
+        return 2.0 * ends.max(axis=-1) / (np.abs(self.hats(f).sum(axis=-1)) + 1e-300)
 
 
 def expand(x: np.ndarray, basis: np.ndarray) -> np.ndarray:
