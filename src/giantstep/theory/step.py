@@ -263,13 +263,13 @@ def _after(
         soft=bool(turns.size),
     )
     shift = frame.b @ rule.at(1)[0] + neurons.biases[:, None]
-    levels = None
-    if loss.bends:
-        output = neurons.output(shifted_means(neurons.activation, shift, layer.c))
-        levels = output[..., None] + np.asarray(loss.bends)
+    slopes = averages(neurons.activation, shift, layer.c)
+    levels = neurons.output(slopes)[..., None] + np.asarray(loss.bends) if loss.bends else None
     given = labels.batch(frame, rule, noise, points, levels)
     error = shifted_error(neurons.activation, shift, layer.c)
-    return [_sight(neurons, layer, frame, rule, given, loss, averages, stride) for stride in STRIDES], error
+    nodes = np.arange(shift.shape[-1])[None]
+    inside = [slopes.at(rule.nested(nodes, stride)[0]) for stride in STRIDES]
+    return [_sight(neurons, rule, given, loss, own, s) for own, s in zip(inside, STRIDES, strict=True)], error
 
 
 def _turns(
@@ -291,18 +291,9 @@ def _turns(
 
 
 def _sight(
-    neurons: Neurons,
-    layer: FirstLayer,
-    frame: Frame,
-    rule: Rule,
-    labels: GivenLabels,
-    loss: Loss,
-    averages: Callable[..., Slopes | MeanSlopes],
-    stride: int,
+    neurons: Neurons, rule: Rule, labels: GivenLabels, loss: Loss, slopes: Slopes | MeanSlopes, stride: int
 ) -> Sight:
     kappa, weights = rule.at(stride)
-    shift = frame.b @ kappa + neurons.biases[:, None]
-    slopes = averages(neurons.activation, shift, layer.c)
     y, own = labels.at(stride)
     U, N, J = y.shape
     output = np.repeat(neurons.output(slopes), J, axis=-1)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_DIRECTIONS = 4  # of spikes
 POINTS = 256  # nodes over a batch before the first step,
-_LINE_POINTS, _PLANE_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
+_SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,8 @@ class Trained:
     def seen(self, t: int, chunk: np.ndarray, refinement: int) -> list[Sight]:
         """The batch of step t of some networks of one kind, on three nested rules, finest first."""
         step, layer = self.steps[t].at(chunk), self.path[t].at(chunk)
-        if not np.any(layer.gram):
-            usual = POINTS
-        else:
-            usual = _LINE_POINTS if layer.spikes.max() == 1 else _PLANE_POINTS
-        points = usual * 2**refinement
+        spikes = int(layer.spikes.max()) if np.any(layer.gram) else 0
+        points = (POINTS, *_SPIKED_POINTS)[min(spikes, 2)] * 2**refinement
         if not np.any(step.rate):  # no step at all: any batch will do
             slopes, _ = at_rest(self.neurons.activation, self.neurons.biases, self.neurons.norm)
             idle = Slopes(*(np.where(np.isfinite(part), part, 0.0)[None] for part in slopes))  # times no step
