@@ -7,14 +7,26 @@ is another one. Averages are then products of 1/det with tables of g, and no mat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from .level import Level
+
+_BLOCK, _FEWEST = 1 << 16, 64  # numbers in flight while groups are eliminated, and samples at least
+
+
+@lru_cache(maxsize=64)
+def triangle(size: int) -> np.ndarray:
+    """Where an entry of a symmetric matrix stands in its upper triangle, [size, size]."""
+    place = np.empty((size, size), int)
+    upper = np.triu_indices(size)
+    place[upper] = place.T[upper] = np.arange(len(upper[0]))
+    return place
 
 
 class Moments(NamedTuple):
@@ -26,70 +38,152 @@ class Moments(NamedTuple):
 
 
 class Answer(ABC):
-    """Z of every sample of a level at one x per grid point, [U, A, Q, Q]."""
+    """Z of every sample of a level at one x per grid point, [U, A, Q, Q].
+
+    Z is symmetric: `entry` [Q, Q] tells which of its different entries e stands where.
+    """
+
+    entry: np.ndarray
 
     def __init__(self, level: Level, x: np.ndarray):
         self.level, self.x = level, x
 
     @cached_property
     @abstractmethod
-    def mean(self) -> np.ndarray:
-        """E[Z], [U, A, Q, Q]."""
+    def _mean(self) -> np.ndarray:
+        """E[Z_e], [U, A, entries]."""
 
     @cached_property
     @abstractmethod
-    def pairs(self) -> np.ndarray:
-        """𝒵 = E[Z ⊗ Z]/α on row-major vec, [U, A, Q², Q²]: minus the derivative of E[Z] by X."""
+    def _pairs(self) -> np.ndarray:
+        """E[Z_e Z_f], [U, A, entries, entries]."""
+
+    @abstractmethod
+    def _tested(self, dX: np.ndarray | None) -> np.ndarray:
+        """Averages of Z_e against the level's tests, or of its change with dX, [U, A, entries, tests]."""
 
     @abstractmethod
     def values(self) -> np.ndarray:
         """Z itself, [U, A, Q, Q, n]."""
 
+    @property
+    def mean(self) -> np.ndarray:
+        """E[Z], [U, A, Q, Q]."""
+        return self._mean[..., self.entry]
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """𝒵 = E[Z ⊗ Z]/α on row-major vec, [U, A, Q², Q²]: minus the derivative of E[Z] by X."""
+        entry, size = self.entry, self.entry.size
+        found = self._pairs[..., entry[:, None, :, None], entry[None, :, None, :]]  # (a b)(c d): Z_ac Z_bd
+        return found.reshape(*found.shape[:2], size, size) * self.level.scale
+
     @cached_property
-    @abstractmethod
     def moments(self) -> Moments:
         """E[f f' Z] and its likes."""
+        return self.level.moments(self._tested(None)[:, :, self.entry])
 
-    @abstractmethod
     def slopes(self, dX: np.ndarray) -> Moments:
         """Their change with dZ = -Z dX Z/α."""
+        return self.level.moments(self._tested(dX)[:, :, self.entry])
 
 
 class SolvedAnswer(Answer):
-    """Any number of groups: a small linear system for every sample."""
+    """Any number of groups: the groups of every sample are eliminated one after the other, some samples at a time."""
+
+    def __init__(self, level: Level, x: np.ndarray):
+        super().__init__(level, x)
+        self._upper, self.entry = np.triu_indices(level.rank), triangle(level.rank)
+        self._x = np.moveaxis(x, (-2, -1), (0, 1))[..., None]  # [Q, Q, U, A, 1]
+
+    def _parts(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Z of some samples after the other, [Q, Q, U, A, samples]: few enough to stay in cache."""
+        n, Q, K = self.level.D.shape[-1], self.level.rank, self.level.spike.shape[1]
+        step = max(_FEWEST, _BLOCK // (Q * Q * self._x[0, 0].size))
+        D = np.moveaxis(self.level.D, (1, 2), (0, 1))[:, :, :, None]  # [Q, Q, U, 1, n]
+        for low in range(0, n, step):
+            part = slice(low, low + step)
+            yield part, _eliminated(np.ascontiguousarray(D[..., part]), self._x, K)
 
     @cached_property
-    def _Z(self) -> np.ndarray:
-        D = np.moveaxis(self.level.D[:, None], -1, 2)
-        return np.moveaxis(np.linalg.solve(systems(self.level.D, self.x), D), 2, -1)
+    def _averaged(self) -> tuple[np.ndarray, np.ndarray]:
+        E = len(self._upper[0])
+        mean = np.zeros((E, *self._x.shape[2:4]), self._x.dtype)
+        both = np.zeros((*self._x.shape[2:4], E, E), self._x.dtype)
+        for part, Z in self._parts():
+            w, values = self.level.mean[:, None, part], Z[self._upper]  # [E, U, A, samples]
+            weighed = values * w
+            mean += weighed.sum(axis=-1)
+            both += np.moveaxis(weighed, 0, 2) @ np.moveaxis(values, 0, 3)
+        return np.moveaxis(mean, 0, 2), both
 
     @cached_property
-    def mean(self) -> np.ndarray:
-        return (self._Z @ self.level.mean[:, None, None, :, None])[..., 0]
+    def _mean(self) -> np.ndarray:
+        return self._averaged[0]
 
     @cached_property
-    def pairs(self) -> np.ndarray:
-        U, A, Q = self.x.shape[:3]
-        flat = self._Z.reshape(U, A, Q * Q, -1)
-        both = (flat * self.level.mean[:, None, None]) @ np.swapaxes(flat, -1, -2)
-        both = both.reshape(U, A, Q, Q, Q, Q)  # (a c)(b d)
-        return np.swapaxes(both, 3, 4).reshape(U, A, Q * Q, Q * Q) * self.level.scale
+    def _pairs(self) -> np.ndarray:
+        return self._averaged[1]
+
+    def _tested(self, dX: np.ndarray | None) -> np.ndarray:
+        found: np.ndarray | float = 0.0
+        dx = None if dX is None else np.moveaxis(dX * self.level.scale, (-2, -1), (0, 1))[..., None]
+        for part, Z in self._parts():
+            values = (Z if dx is None else -_times(_times(Z, dx), Z))[self._upper]
+            found = found + values @ self.level.tests[:, part]
+        return np.moveaxis(np.asarray(found), 0, 2)
 
     def values(self) -> np.ndarray:
-        return self._Z
+        return np.moveaxis(np.concatenate([Z for _, Z in self._parts()], axis=-1), (0, 1), (2, 3))
 
-    @cached_property
-    def moments(self) -> Moments:
-        return self._tested(self._Z)
 
-    def slopes(self, dX: np.ndarray) -> Moments:
-        dx = dX * self.level.scale
-        return self._tested(-np.einsum("uaijn,uajk,uakln->uailn", self._Z, dx, self._Z, optimize=True))
+def _times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Product of matrices [i, k, ...] and [k, j, ...], one for every sample."""
+    total = a[:, 0, None] * b[None, 0]
+    for k in range(1, len(b)):
+        total += a[:, k, None] * b[None, k]
+    return total
 
-    def _tested(self, Z: np.ndarray) -> Moments:
-        U, A, Q = Z.shape[:3]
-        found = Z.reshape(U, A, Q * Q, -1) @ self.level.tests[:, None]
-        return self.level.moments(found.reshape(U, A, Q, Q, -1))
+
+def _inverse(a: np.ndarray) -> np.ndarray:
+    """Of matrices [1, 1, ...] or [2, 2, ...]."""
+    if len(a) == 1:
+        return 1.0 / a
+    found = np.stack([np.stack([a[1, 1], -a[0, 1]]), np.stack([-a[1, 0], a[0, 0]])])
+    found /= a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+    return found
+
+
+def _eliminated(D: np.ndarray, x: np.ndarray, K: int) -> np.ndarray:
+    """Z = (1 + Dx)⁻¹ D by Gauss and Jordan over the K groups, whose rows are a_s and b_s, or a_s alone: D does not mix
+    groups. A pivot is the determinant that its group would have without those that follow."""
+    rows = [np.arange(s, len(D), K) for s in range(K)]
+    own = [D[np.ix_(at, at)] for at in rows]
+    size = len(rows[0])
+    M = [[_times(d, x[np.ix_(at, to)]) for to in rows] for d, at in zip(own, rows, strict=True)]
+    for s in range(K):
+        M[s][s] += np.eye(size).reshape(size, size, *(1,) * (x.ndim - 2))
+    Z: list[list[np.ndarray | None]] = [[d if s == t else None for t in range(K)] for s, d in enumerate(own)]
+    for s in range(K):
+        pivot = _inverse(M[s][s])
+        for t in range(s + 1, K):
+            M[s][t] = _times(pivot, M[s][t])
+        for t in range(s + 1):
+            Z[s][t] = _times(pivot, Z[s][t])  # type: ignore[arg-type]
+        for other in range(K):
+            if other == s:
+                continue
+            factor = M[other][s]
+            for t in range(s + 1, K):
+                M[other][t] = M[other][t] - _times(factor, M[s][t])
+            for t in range(s + 1):
+                taken, before = _times(factor, Z[s][t]), Z[other][t]  # type: ignore[arg-type]
+                Z[other][t] = -taken if before is None else before - taken
+    found = np.empty((len(D), len(D), *M[0][0].shape[2:]), np.result_type(D, x))
+    for s in range(K):
+        for t in range(K):
+            found[np.ix_(rows[s], rows[t])] = Z[s][t]
+    return found
 
 
 def systems(D: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -119,13 +213,13 @@ class Quotient:
         """None where it is not known."""
         D = level.D
         if level.rank == 1:
-            g, entry = D[:, 0], np.zeros((1, 1), int)
+            g = D[:, 0]
         elif level.rank == 2 and not np.any(D[:, 1, 1]):
             p, s = D[:, 0, 0], D[:, 0, 1]
-            g, entry = np.stack([p, s, s * s], axis=1), np.array([[0, 1], [1, 2]])
+            g = np.stack([p, s, s * s], axis=1)
         else:
             return None
-        return Quotient(g, entry, level.mean)
+        return Quotient(g, triangle(level.rank), level.mean)
 
     @cached_property
     def products(self) -> np.ndarray:
@@ -169,7 +263,7 @@ class QuotientAnswer(Answer):
 
     def __init__(self, level: Level, quotient: Quotient, x: np.ndarray):
         super().__init__(level, x)
-        self.quotient, self.N = quotient, quotient.numerators(x)
+        self.quotient, self.entry, self.N = quotient, quotient.entry, quotient.numerators(x)
         self.inverse = 1.0 / quotient.determinant(x)
 
     @cached_property
@@ -177,44 +271,34 @@ class QuotientAnswer(Answer):
         return self.inverse * self.inverse
 
     @cached_property
-    def mean(self) -> np.ndarray:
-        found = self.N @ (self.inverse @ self.quotient.weighted)[..., None]
-        return found[..., 0][..., self.quotient.entry]
+    def _mean(self) -> np.ndarray:
+        return (self.N @ (self.inverse @ self.quotient.weighted)[..., None])[..., 0]
 
     @cached_property
-    def pairs(self) -> np.ndarray:
-        N, entry = self.N, self.quotient.entry
-        G, Q = N.shape[-1], len(entry)
-        i, j = np.triu_indices(G)
-        both = np.empty((*N.shape[:2], G, G), N.dtype)
+    def _pairs(self) -> np.ndarray:
+        N = self.N
+        i, j = np.triu_indices(N.shape[-1])
+        both = np.empty((*N.shape[:2], *N.shape[-1:] * 2), N.dtype)
         both[..., i, j] = both[..., j, i] = self._squared @ self.quotient.weighted_products
-        found = N @ both @ np.swapaxes(N, -1, -2)
-        found = found[..., entry[:, None, :, None], entry[None, :, None, :]]  # (a b)(c d): Z_ac Z_bd
-        return found.reshape(*N.shape[:2], Q * Q, Q * Q) * self.level.scale
-
-    def values(self) -> np.ndarray:
-        return self._values()[:, :, self.quotient.entry]
+        return N @ both @ np.swapaxes(N, -1, -2)
 
     def _values(self) -> np.ndarray:
         return (self.N @ self.quotient.g[:, None]) * self.inverse[:, :, None]
 
-    @cached_property
-    def moments(self) -> Moments:
-        return self._tested(self._values())
+    def values(self) -> np.ndarray:
+        return self._values()[:, :, self.entry]
 
-    def slopes(self, dX: np.ndarray) -> Moments:
-        entry = self.quotient.entry
-        full = self.N[:, :, entry]  # [U, A, Q, Q, G]
+    def _tested(self, dX: np.ndarray | None) -> np.ndarray:
+        values = self._values() if dX is None else self._change(dX)
+        U, A, E = values.shape[:3]
+        return (values.reshape(U, A * E, -1) @ self.level.tests).reshape(U, A, E, -1)
+
+    def _change(self, dX: np.ndarray) -> np.ndarray:
+        """-Z dx Z: combinations of products g_i g_j over det²."""
+        full = self.N[:, :, self.entry]  # [U, A, Q, Q, G]
         dx = dX * self.level.scale
         inside = np.einsum("uaikg,uakl,ualjh->uaijgh", full, dx, full, optimize=True)
         i, j = np.triu_indices(self.N.shape[-1])
         both = inside[..., i, j] + np.where(i == j, 0.0, inside[..., j, i])
-        first = [int(np.flatnonzero(entry.reshape(-1) == e)[0]) for e in range(entry.max() + 1)]
-        both = both.reshape(*both.shape[:2], -1, len(i))[:, :, first]
-        return self._tested(-(both @ self.quotient.products[:, None]) * self._squared[:, :, None])
-
-    def _tested(self, values: np.ndarray) -> Moments:
-        """Averages of entries [U, A, entries, n] against the tests."""
-        U, A, E = values.shape[:3]
-        found = (values.reshape(U, A * E, -1) @ self.level.tests).reshape(U, A, E, -1)
-        return self.level.moments(found[:, :, self.quotient.entry])
+        both = both[:, :, *np.triu_indices(len(self.entry))]
+        return -(both @ self.quotient.products[:, None]) * self._squared[:, :, None]

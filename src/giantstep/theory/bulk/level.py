@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems
+from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems, triangle
 
 if TYPE_CHECKING:
     from ..law import Batch
@@ -26,9 +26,7 @@ class Level:
     """
 
     D: np.ndarray  # [U, Q, Q, n]
-    tests: (
-        np.ndarray
-    )  # what Z is averaged against: f f', x_i f, x_i x_l - δ_il and 1, weighted, [U, n, all of them]
+    tests: np.ndarray  # what Z is averaged against: f f', x_i f, x_i x_l - δ_il and 1, weighted, [U, n, all]
     share: np.ndarray  # 1/α, [U]
     spike: np.ndarray  # [U, K, F]
     to_target: np.ndarray  # [U, directions, k]
@@ -38,13 +36,16 @@ class Level:
     def of(batch: Batch, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray) -> Level:
         """The level of a batch whose samples have weights D and functions f [U, F, n], on as few nodes as will do."""
         w, f, count = batch.weights, functions, batch.directions
-        both = f[:, :, None] * f[:, None, :] * w[:, None, None, 0]
-        along = w[:, 1 : 1 + count, None] * f[:, None]
-        x = w[:, batch.pairs] - np.eye(count)[:, :, None] * w[:, None, None, 0]
-        one = np.broadcast_to(w[:, :1], (len(f), 1, f.shape[-1]))
-        flat = [np.broadcast_to(part, (len(f), *part.shape[1:])) for part in (both, along, x, one)]
-        tests = np.concatenate([part.reshape(len(f), -1, f.shape[-1]) for part in flat], axis=1)
-        return Level(*_fewest(D, np.swapaxes(tests, -1, -2)), share, *maps)
+        (i, j), (k, m) = np.triu_indices(f.shape[1]), np.triu_indices(count)
+        ends = np.cumsum([len(i), f.shape[1] * count, len(k), 1])
+        tests = np.empty((len(f), ends[-1], f.shape[-1]))
+        both, along, x, one = np.split(tests, ends[:-1], axis=1)
+        np.multiply(f[:, i], f[:, j], out=both)
+        both *= w[:, :1]
+        along[:] = (w[:, 1 : 1 + count, None] * f[:, None]).reshape(len(f), -1, f.shape[-1])
+        x[:] = w[:, batch.pairs[k, m]] - (k == m)[:, None] * w[:, :1]
+        one[:] = w[:, :1]
+        return Level(*_fewest(D, tests), share, *maps)
 
     @property
     def rank(self) -> int:
@@ -86,9 +87,9 @@ class Level:
     def _parted(self, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Averages [..., tests] as [..., F, F], [..., directions, F] and [..., directions, directions]."""
         F, count = self.spike.shape[-1], self.directions
-        both, along, x, _ = np.split(averages, np.cumsum([F * F, count * F, count * count]), axis=-1)
-        parts = zip((both, along, x), ((F, F), (count, F), (count, count)), strict=True)
-        return tuple(part.reshape(*part.shape[:-1], *shape) for part, shape in parts)  # type: ignore[return-value]
+        first, last = F * (F + 1) // 2, F * (F + 1) // 2 + count * F
+        along = averages[..., first:last].reshape(*averages.shape[:-1], count, F)
+        return averages[..., triangle(F)], along, averages[..., last + triangle(count)]
 
     @cached_property
     def plain(self) -> tuple[np.ndarray, np.ndarray]:
@@ -108,7 +109,8 @@ class Level:
 
 
 def _fewest(D: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """D [U, Q, Q, n] and tests [U, n, ...] on fewer nodes: one for two mirror images, none that nobody would miss.
+    """D [U, Q, Q, n] and tests [U, T, n] on fewer nodes, the latter turned: one for two mirror images, none that nobody
+    would miss.
 
     Nodes are symmetric about their middle. For an odd target and activation so are the weights, and for an odd
     activation before its first spike they are as soon as residuals are.
@@ -116,9 +118,11 @@ def _fewest(D: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = D.shape[-1]
     if np.abs(D - D[..., ::-1]).max() <= _SAME * np.abs(D).max(initial=1e-300):
         middle = n // 2
-        both = tests + tests[:, ::-1]
-        both[:, middle : middle + n % 2] *= 0.5
-        D, tests = D[..., middle:], both[:, middle:]
+        both = tests + tests[..., ::-1]
+        both[..., middle : middle + n % 2] *= 0.5
+        D, tests = D[..., middle:], both[..., middle:]
     size = np.abs(tests)
-    felt = (size > _NEGLIGIBLE * size.sum(axis=1, keepdims=True)).any(axis=(0, 2))
-    return np.ascontiguousarray(D[..., felt]), np.ascontiguousarray(tests[:, felt])
+    size /= np.maximum(size.sum(axis=-1, keepdims=True), 1e-300)
+    felt = size.max(axis=(0, 1)) > _NEGLIGIBLE
+    turned = np.swapaxes(tests[..., felt], -1, -2)
+    return np.ascontiguousarray(D[..., felt]), np.ascontiguousarray(turned)
