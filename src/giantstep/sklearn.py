@@ -77,8 +77,10 @@ _PARAMETERS = """
     lam_
         The penalty; chosen, with lam="loo".
     loo_
-        An xarray.Dataset with what the choice was made by: `error`, mean squared leave-one-out errors by eta and
-        lam, in units of the labels' variance{error}.
+        An xarray.Dataset with what rate and penalty were chosen by, means over samples that were left out:
+        `rate_error` by eta, of the thinned networks that were compared, each at its best lam; `error` by lam, of
+        the network itself. They are squares, of labels of variance 1 in regression; for losses other than square
+        the losses themselves, `rate_loss` and `loss`.
     inputs_
         The map that standardises inputs.
     readout_, intercept_
@@ -98,7 +100,7 @@ class OneStepRegressor(RegressorMixin, OneStep):
     are in the units of y. With several targets neurons are dealt to them in equal shares, the step pulls each share
     towards its own target, and every readout sees all neurons. As a transformer it gives the learned features.
 """
-        + _PARAMETERS.format(loss="square, ridge regression", error="")
+        + _PARAMETERS.format(loss="square, ridge regression")
         + """
     Examples
     --------
@@ -208,11 +210,7 @@ class OneStepClassifier(ClassifierMixin, OneStep):
     dealt to the outputs in equal shares, the step pulls each share towards its own class (its labels standardised),
     and every readout sees all neurons. As a transformer it gives the learned features.
 """
-        + _PARAMETERS.format(
-            loss="logistic",
-            error=" (square loss); for other losses\n        `rate_loss`, mean leave-one-out losses by eta at the best"
-            " lam of each, and `loss`, by lam",
-        )
+        + _PARAMETERS.format(loss="logistic")
         + """
     Examples
     --------

@@ -47,19 +47,19 @@ def test_ridge_without_each_sample_is_exact(intercept, p, weighted):
     features, y, weights, _ = some_features(40, p)
     weights = weights if weighted else np.ones(40)
     phi, lams = features.gathered(), np.array([1e-3, 0.1, 3.0])
-    spectrum = moments(features, y, weights, intercept).spectrum()
-    found = spectrum.left_out(features, y, weights, None, lams)
+    known = moments(features, y, weights, intercept)
+    found = known.spectrum().left_out(features, y, weights, None, lams)
+    first = features.first(25)
     for i, lam in enumerate(lams):
+        single = known.at(lam).left_out(first, y[:25], weights[:25], None)
+        np.testing.assert_allclose(single, found[i, :25], rtol=1e-7, atol=1e-8)
         for out in range(0, 40, 4):
             rest = np.arange(40) != out
             model = ridge(phi[rest], y[rest], weights[rest], lam, intercept)
             # rounding of the decomposition, 1e-16 times the condition number of features and lam
             np.testing.assert_allclose(found[i, out], model.predict(phi[[out]])[0], rtol=1e-7, atol=1e-8)
-        fitted = spectrum.fit(lam)
         whole = ridge(phi, y, weights, lam, intercept)
-        np.testing.assert_allclose(fitted.weights, whole.coef_, rtol=1e-6, atol=1e-8)
-        direct = moments(features, y, weights, intercept).fit(lam)
-        np.testing.assert_allclose(direct.weights, whole.coef_, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(known.fit(lam).weights, whole.coef_, rtol=1e-6, atol=1e-8)
 
 
 def test_copies_of_an_input_are_left_out_together():
@@ -67,11 +67,10 @@ def test_copies_of_an_input_are_left_out_together():
     _, copies = np.unique(X, axis=0, return_inverse=True)
     assert len(np.unique(copies)) == 30
     phi, lam = features.gathered(), 0.1
-    found = (
-        moments(features, y, weights, True)
-        .spectrum()
-        .left_out(features, y, weights, copies, np.array([lam]))[0]
-    )
+    known = moments(features, y, weights, True)
+    found = known.spectrum().left_out(features, y, weights, copies, np.array([lam]))[0]
+    single = known.at(lam).left_out(features, y, weights, copies)
+    np.testing.assert_allclose(single, found, rtol=1e-7, atol=1e-8)
     for out in range(40):
         rest = copies != copies[out]
         model = ridge(phi[rest], y[rest], weights[rest], lam, True)
@@ -135,7 +134,7 @@ def test_weights_of_kinked_and_own_losses_count_samples():
 def test_the_penalty_is_the_best_on_the_grid_and_near_the_best_of_all():
     X, y = load_diabetes(return_X_y=True)
     model = OneStepRegressor(0.0, 60, refit_on="rest", random_state=0).fit(X, y)
-    errors = model.loo_.error.sel(eta=0.0)
+    errors = model.loo_.error
     assert model.lam_ == float(errors.lam[errors.argmin("lam")])
     assert 1e-7 * len(X) < model.lam_ < 3 * len(X)  # inside the grid, not at its ends
     # between neighbours half a decade apart a smooth curve has its minimum: none is much lower
@@ -159,7 +158,7 @@ def test_a_step_is_taken_where_it_helps_and_not_where_there_is_nothing_to_find()
     X = rng.standard_normal((800, 30))
     helped = OneStepRegressor(random_state=0).fit(X, np.tanh(3 * X[:, 0]) + 0.1 * rng.standard_normal(800))
     assert helped.network_.eta > 0
-    assert float(helped.loo_.error.min("lam").sel(eta=0.0)) > 2 * float(helped.loo_.error.min())
+    assert float(helped.loo_.rate_error.sel(eta=0.0)) > 2 * float(helped.loo_.rate_error.min())
     # Labels that are noise: a step wins by more than one standard error with probability 0.16 for each of two rates
     # tried, 0.3 at most. Of 20 tries 14 or more would then have probability 4e-4.
     taken = [
@@ -205,8 +204,8 @@ def test_given_values_are_kept_and_nothing_is_searched():
     assert (model.network_.eta, model.lam_, len(model.loo_)) == (3.0, 0.5, 0)
     half = OneStepRegressor("loo", 30, lam=0.5, random_state=0).fit(X, y)
     assert half.lam_ == 0.5
-    assert half.loo_.error.sizes["lam"] == 1
-    assert half.loo_.error.sizes["eta"] >= 2
+    assert "error" not in half.loo_
+    assert half.loo_.rate_error.sizes["eta"] >= 2
 
 
 def test_penalties_of_kinked_losses_are_chosen_where_left_out_losses_are_finite():

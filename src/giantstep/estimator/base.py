@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -19,7 +19,13 @@ from . import shares
 from .inputs import row_blocks, standard_inputs
 from .readout import Readouts
 from .step import FirstLayer, Rate, features
-from .tuning import Fitted, train
+from .tuning import Fitted, choose_penalty, train
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_JUDGES = 8
+"""Samples per neuron over which leave-one-out errors are averaged, at most."""
 
 
 class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -83,8 +89,8 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if key is not None and kept is not None and kept[0] == key:
             _, readouts, fitted = kept
             known = fitted.known
-            if known is None and (lam is None or loss == square):  # one decomposition serves all penalties
-                known = readouts.judge(fitted.features, None)
+            if known is None and (lam is None or loss == square):  # moments serve all penalties
+                known = choose_penalty(readouts, fitted.features, None)
             linear, lam = readouts.fit(fitted.features, lam, known, fitted.linear)
             fitted = fitted._replace(linear=linear, lam=lam, known=known)
         else:
@@ -129,7 +135,8 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         readouts = Readouts(
             X=X, inputs=inputs, labels=labels, weights=weights, copies=shares.copies(key),
             fresh=fresh, seen=seen if self.refit_on == "all" else seen[:0],
-            activation=activation, loss=loss, intercept=self.fit_intercept, backend=backend,
+            activation=activation, loss=loss, intercept=self.fit_intercept, judges=_JUDGES * layer.width,
+            backend=backend,
         )  # fmt: skip
         return readouts, layer
 
@@ -139,7 +146,8 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.network_, self.lam_ = fitted.features.trained, fitted.lam
         self.readout_, self.intercept_ = fitted.linear.weights, fitted.linear.intercept
         self.optimality_ = fitted.linear.optimality
-        self.loo_ = readouts.report(self.network_.eta, fitted.lam)
+        curve = {} if fitted.known is None else fitted.known.curve
+        self._loo = "error" if readouts.loss == square else "loss", fitted.rates, curve
         self._n_features_out = len(self.network_.rows)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -251,6 +259,20 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    @property
+    def loo_(self) -> xr.Dataset:
+        """What left out samples lose: at each rate that was compared, and at each penalty of the network itself."""
+        import xarray as xr
+
+        check_is_fitted(self)
+        found = xr.Dataset()
+        name, rates, penalties = self._loo
+        for title, axis, values in ((f"rate_{name}", "eta", rates), (name, "lam", penalties)):
+            if values:
+                at = sorted(values)
+                found[title] = xr.DataArray([values[each] for each in at], {axis: at}, (axis,))
+        return found
 
     @property
     def outlier_ratio_(self) -> float:

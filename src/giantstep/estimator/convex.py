@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from ..errors import ConvergenceError
 from ..losses import Loss
@@ -52,7 +52,6 @@ class Smooth:
         for _ in range(_MOST_STEPS):
             slope, curvature = self._slopes(z)
             hessian, gradient = self._second_order(slope, curvature, lam)
-            self._last = (theta, lam, z, slope, curvature, hessian)
             gradient += lam * theta
             objective = self._objective(z) + lam / 2 * theta @ theta
             now = float(gradient @ gradient / (2 * lam) / max(objective, 1e-300))
@@ -60,7 +59,9 @@ class Smooth:
             best, gap = (theta, now) if now < gap else (best, gap)
             if gap <= _AIM or (stale >= 3 and gap <= self._tolerance):
                 break
-            step = -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
+            factor = cholesky(hessian, lower=True, overwrite_a=True, check_finite=False)
+            self._last = (theta, lam, z, slope, curvature, factor)
+            step = -cho_solve((factor, True), gradient, check_finite=False)
             if -gradient @ step / 2 <= roughly * objective:
                 return theta, now
             moves = self.outputs(step)
@@ -80,12 +81,12 @@ class Smooth:
         """Outputs at the first samples, `part` of the features, each left out, to one Newton step."""
         count = part.shape[0]
         if self._last[0] is theta and self._last[1] == lam:  # the fit has just been there
-            z, slope, curvature, hessian = self._last[2:]
+            z, slope, curvature, factor = self._last[2:]
         else:
             z = self.outputs(theta)
             slope, curvature = self._slopes(z)
             hessian, _ = self._second_order(slope, curvature, lam)
-        factor = cholesky(hessian, lower=True, check_finite=False)
+            factor = cholesky(hessian, lower=True, overwrite_a=True, check_finite=False)
         h = np.concatenate(
             [
                 (solve_triangular(factor, self._wide(block).T, lower=True, check_finite=False) ** 2).sum(
@@ -124,7 +125,7 @@ class Smooth:
     def _second_order(
         self, slope: np.ndarray, curvature: np.ndarray, lam: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """lam + Σ w ℓ'' φφᵀ and Σ w ℓ' φ, the constant feature included; sums of blocks on the backend."""
+        """lam + Σ w ℓ'' φφᵀ, its lower triangle alone, and Σ w ℓ' φ; the constant feature is included."""
         backend, p = self.backend, self.features.shape[1]
         gram, gradient, edge = backend.zeros(p, p), backend.zeros(p), backend.zeros(p)
         roots = np.sqrt(curvature)
@@ -132,12 +133,11 @@ class Smooth:
             gram = backend.add_gram(gram, phi * backend.asarray(roots[part])[:, None])
             gradient = gradient + backend.matmul(backend.asarray(slope[part]), phi)
             edge = edge + backend.matmul(backend.asarray(curvature[part]), phi)
-        matrix = np.zeros((self.size, self.size))
-        lower = np.tril(backend.numpy(gram))
-        matrix[:p, :p] = lower + np.tril(lower, -1).T
+        matrix = np.zeros((self.size, self.size), order="F")
+        matrix[:p, :p] = backend.numpy(gram)
         total = backend.numpy(gradient)
         if self.intercept:
-            matrix[p, :p] = matrix[:p, p] = FREE * backend.numpy(edge)
+            matrix[p, :p] = FREE * backend.numpy(edge)
             matrix[p, p] = FREE**2 * curvature.sum()
             total = np.append(total, FREE * slope.sum())
         matrix[np.diag_indices_from(matrix)] += lam

@@ -7,9 +7,9 @@ and the units of inputs and targets, stay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,18 +21,13 @@ from ..simulation.convex import known_smooth
 from . import convex, kinked
 from .features import Features
 from .inputs import Inputs
-from .ridge import Linear, Moments, Spectrum, moments
+from .ridge import Linear, Moments, moments
 from .step import Trained
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-COMPARED, JUDGING = 4, 8
-"""Samples per neuron beyond which learning rates are compared, and errors averaged, on so many of them."""
 
 _FIRST_GUESS = 0.03
 """Where the search for a loss's penalty begins, in units of the square loss's best one: other losses bend less."""
 
+_LEEWAY = 1 - 1e-9  # products of steps are rounded
 _ROUGHLY = 1e-3  # relative suboptimality of readouts that are compared; the chosen one is fitted to the end
 
 
@@ -42,12 +37,21 @@ class Judged(NamedTuple):
     lam: float
     losses: np.ndarray  # of each sample that judges, summed over outputs
     weights: np.ndarray  # of these samples
-    spectrum: Spectrum | None  # square loss: the decomposition
-    starts: list[np.ndarray]  # other losses: the weights found, one array per output
+    curve: dict[float, float]  # mean losses at the penalties that were compared; empty if one was given
+    moments: Moments | None = None  # square loss: what fits follow from
+    starts: Sequence[np.ndarray] | None = None  # other losses: the weights found, one array per output
 
     @property
     def mean(self) -> float:
         return float(self.weights @ self.losses / self.weights.sum())
+
+    @property
+    def leans_down(self) -> bool:
+        """Whether of the penalties on either side the smaller one is better."""
+        lams = sorted(self.curve)
+        at = lams.index(self.lam)
+        beside = [self.curve[lam] for lam in lams[max(at - 1, 0) : at + 2]]
+        return beside[0] < beside[-1]
 
     def clearly_below(self, other: Judged) -> bool:
         """Whether its losses are smaller by more than the standard error of the difference, sample by sample."""
@@ -58,7 +62,7 @@ class Judged(NamedTuple):
 
 @dataclass
 class Readouts:
-    """The samples of a readout, fresh ones first, in the order of their places; and what was found about it."""
+    """The samples of a readout, fresh ones first, in the order of their places."""
 
     X: Any
     inputs: Inputs
@@ -70,11 +74,8 @@ class Readouts:
     activation: Function
     loss: Loss
     intercept: bool
+    judges: int  # fresh samples over which errors are averaged, at most
     backend: Backend
-    errors: dict[float, np.ndarray] = field(default_factory=dict)  # square loss: eta -> mean squares [lams]
-    losses: dict[float, dict[float, float]] = field(
-        default_factory=dict
-    )  # other losses: eta -> lam -> mean loss
 
     @property
     def count(self) -> int:
@@ -98,25 +99,59 @@ class Readouts:
         index = np.concatenate([fresh, seen])
         return Features(trained, self.activation, self.X, self.inputs, index, len(fresh), self.backend)
 
-    def judge(self, features: Features, lam: float | None) -> Judged:
-        """What left out samples lose at lam; where it is None, at the best one."""
-        size = len(features.index) / self.count  # penalties weigh against a sum over samples
+    def judge(self, features: Features, lam: float | None, near: float | None = None) -> Judged:
+        """What left out samples lose at lam; where it is None, at the best one.
+
+        The square loss compares all penalties by one decomposition; others walk, and begin `near` one if they are
+        told so, else at what the square loss says.
+        """
+        if lam:
+            return self._judging(features)(lam, None)
+        if self.loss != square and near is not None:
+            return self.walk(features, near)
         part, labels, weights, copies = self._judges(features)
-        if self.loss == square or lam is None:
-            lams = self.lams if lam is None else np.array([lam])
-            spectrum = self._moments(features).spectrum()
-            squares = ((spectrum.left_out(part, labels, weights, copies, lams * size) - labels) ** 2).sum(
-                axis=2
-            )
-            errors = squares @ weights / weights.sum()
-            best = int(np.argmin(errors))
-            if self.loss == square:
-                self.errors[features.trained.eta] = errors
-                return Judged(float(lams[best]), squares[best], weights, spectrum, [])
-            guess = float(self.lams[max(best + round(2 * np.log10(_FIRST_GUESS)), 0)])
-            return self._walk(features, guess, size)
-        problems = self._problems(features)
-        return self._left_out(problems, lam, size, features, [None] * len(problems))
+        lams = self.lams if lam is None else np.array([lam])
+        found = self._moments(features)
+        left_out = found.spectrum().left_out(part, labels, weights, copies, lams * self._size(features))
+        squares = ((left_out - labels) ** 2).sum(axis=2)
+        errors = squares @ weights / weights.sum()
+        best = int(np.argmin(errors))
+        if self.loss == square:
+            curve = dict(zip(lams.tolist(), errors.tolist(), strict=True)) if lam is None else {}
+            return Judged(float(lams[best]), squares[best], weights, curve, moments=found)
+        return self.walk(features, float(lams[max(best + round(2 * np.log10(_FIRST_GUESS)), 0)]))
+
+    def walk(self, features: Features, start: float, down: bool = False) -> Judged:
+        """By steps of lam towards smaller losses, until they rise: half decades, or decades where they cost more.
+
+        Up is tried before down, or down before up; the second only where the first rises.
+        """
+        judging, step = self._judging(features), 10**0.5 if self.loss == square else 10.0
+
+        def look(lam: float, before: Judged | None) -> Judged | None:
+            try:
+                return judging(lam, before)
+            except (ConvergenceError, np.linalg.LinAlgError):  # so small a penalty that rounding is in the way
+                return None
+
+        while (here := look(start, None)) is None and start < self.lams[-1]:
+            start *= step
+        if here is None:
+            here = judging(start, None)
+        first, curve = here, {start: here.mean}
+        for direction in (1 / step, step) if down else (step, 1 / step):
+            lam = start * direction
+            while _LEEWAY * self.lams[0] <= lam <= self.lams[-1] / _LEEWAY:
+                found = look(lam, here)
+                if found is None:
+                    break
+                curve[lam] = found.mean
+                if found.mean >= here.mean:
+                    break
+                here, lam = found, lam * direction
+            if here is not first:  # one side falls: the other need not be tried
+                break
+        return here._replace(curve=curve)
 
     def fit(
         self, features: Features, lam: float | None, known: Judged | None, before: Linear | None = None
@@ -129,11 +164,11 @@ class Readouts:
         chosen = known.lam if known and lam is None else lam
         assert chosen is not None
         if self.loss == square:
-            of = known.spectrum if known else None
+            of = known.moments if known else None
             return (self._moments(features) if of is None else of).fit(chosen), chosen
         problems = self._problems(features)
         p, free = features.shape[1], convex.FREE if known_smooth(self.loss) else kinked.FREE
-        starts: Sequence[np.ndarray | None] = known.starts if known else [None] * len(problems)
+        starts: Sequence[np.ndarray | None] = (known and known.starts) or [None] * len(problems)
         if before is not None:
             constant = before.intercept[:, None] / free if self.intercept else np.empty((len(problems), 0))
             starts = list(np.hstack([before.weights, constant]))
@@ -142,30 +177,13 @@ class Readouts:
         gaps = np.array([gap for _, gap in found])
         return Linear(readouts[:, :p], free * readouts[:, p:].sum(axis=1), gaps), chosen
 
-    def report(self, eta: float, lam: float) -> xr.Dataset:
-        """What rate and penalty, which these are, were chosen by; empty where both were given."""
-        import xarray as xr
-
-        found = xr.Dataset()
-        if self.errors:
-            etas = sorted(self.errors)
-            rows = np.stack([self.errors[eta] for eta in etas])
-            lams = self.lams if rows.shape[1] > 1 else [lam]
-            found["error"] = xr.DataArray(rows, {"eta": etas, "lam": lams}, ("eta", "lam"))
-        best = {rate: min(losses.values()) for rate, losses in self.losses.items()}
-        for name, axis, values in (("rate_loss", "eta", best), ("loss", "lam", self.losses.get(eta, {}))):
-            if values:
-                at = sorted(values)
-                found[name] = xr.DataArray([values[each] for each in at], {axis: at}, (axis,))
-        return found
-
     def _moments(self, features: Features) -> Moments:
         index = features.index
         return moments(features, self.labels[index], self.weights[index], self.intercept)
 
     def _judges(self, features: Features) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
         """Fresh samples, or the first of them, with labels, weights and copies."""
-        count = max(1, min(features.fresh, JUDGING * features.shape[1]))
+        count = max(1, min(features.fresh, self.judges))
         index = features.index[:count]
         copies = None if self.copies is None else self.copies[index]
         return features.first(count), self.labels[index], self.weights[index], copies
@@ -177,38 +195,33 @@ class Readouts:
             solver(features, y, self.weights[index], self.loss, self.intercept) for y in self.labels[index].T
         ]
 
-    def _left_out(
-        self,
-        problems: list[Any],
-        lam: float,
-        size: float,
-        features: Features,
-        starts: Sequence[np.ndarray | None],
-    ) -> Judged:
-        """Readouts at a penalty, fitted roughly, and their approximate leave-one-out losses."""
-        part, labels, weights, copies = self._judges(features)
-        losses, found = np.zeros(len(labels)), []
-        for problem, y, start in zip(problems, labels.T, starts, strict=True):
-            found.append(problem.fit(lam * size, start, _ROUGHLY)[0])
-            losses += self.loss.value(y, problem.left_out(found[-1], lam * size, part, copies))
-        judged = Judged(lam, losses, weights, None, found)
-        self.losses.setdefault(features.trained.eta, {})[lam] = judged.mean
-        return judged
+    def _judging(self, features: Features) -> Callable[[float, Judged | None], Judged]:
+        """What left out samples lose, as a function of lam; where there was another one before, it helps.
 
-    def _walk(self, features: Features, start: float, size: float) -> Judged:
-        """Over decades of lam towards smaller losses, until they rise."""
+        Readouts of losses other than square are fitted roughly, and their leave-one-out losses are approximate.
+        """
+        part, labels, weights, copies = self._judges(features)
+        size = self._size(features)
+        if self.loss == square:
+            found = self._moments(features)
+
+            def closed(lam: float, before: Judged | None) -> Judged:
+                left_out = found.at(lam * size).left_out(part, labels, weights, copies)
+                return Judged(lam, ((left_out - labels) ** 2).sum(axis=1), weights, {}, moments=found)
+
+            return closed
         problems = self._problems(features)
-        first = here = self._left_out(problems, start, size, features, [None] * len(problems))
-        for direction in (10.0, 0.1):
-            lam = start * direction
-            while self.lams[0] <= lam <= self.lams[-1]:
-                try:
-                    found = self._left_out(problems, lam, size, features, here.starts)
-                except ConvergenceError:  # so small a penalty that rounding is in the way
-                    break
-                if found.mean >= here.mean:
-                    break
-                here, lam = found, lam * direction
-            if here is not first:  # one side falls: the other need not be tried
-                break
-        return here
+
+        def searched(lam: float, before: Judged | None) -> Judged:
+            losses, starts = np.zeros(len(labels)), []
+            for k, (problem, y) in enumerate(zip(problems, labels.T, strict=True)):
+                start = before.starts[k] if before and before.starts else None
+                starts.append(problem.fit(lam * size, start, _ROUGHLY)[0])
+                losses += self.loss.value(y, problem.left_out(starts[-1], lam * size, part, copies))
+            return Judged(lam, losses, weights, {}, starts=starts)
+
+        return searched
+
+    def _size(self, features: Features) -> float:
+        """The share of the samples that these are: penalties weigh against a sum over them."""
+        return len(features.index) / self.count

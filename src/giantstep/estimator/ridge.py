@@ -20,7 +20,6 @@ import numpy as np
 from ..simulation.backend import Backend
 from .features import Features
 
-_FEW_OUTPUTS = 6  # with more of them one decomposition beats a Cholesky factorisation for each
 _CERTAIN = 1e-12  # 1 - h below this is rounding
 
 
@@ -39,7 +38,7 @@ class Moments:
 
     matrix: Any  # ΨᵀΨ [p, p], or ΨΨᵀ [n, n] where n < p
     right: Any  # Ψᵀ√w(y - ȳ) [p, outputs], or √w(y - ȳ) [n, outputs]
-    rows: Any | None  # Ψ [n, p] where n < p
+    rows: Any | None  # Ψ [n, p] where n < p, the samples in reverse order
     mean: Any  # m [p]
     target: np.ndarray  # ȳ [outputs]
     total: float  # W, infinite without an intercept
@@ -47,11 +46,21 @@ class Moments:
 
     def fit(self, lam: float) -> Linear:
         """The readout at one penalty."""
-        backend, outputs = self.backend, self.right.shape[1]
-        if outputs > _FEW_OUTPUTS and lam > 0:
-            return self.spectrum().fit(lam)
-        solved = [backend.solve_shifted(self.matrix, self.right[:, k], [lam])[:, 0] for k in range(outputs)]
-        return self._linear(backend.xp.stack(solved, axis=1), self.rows)
+        backend = self.backend
+        if lam > 0:
+            solved = backend._by_cholesky(self.matrix, self.right, lam)
+        else:
+            outputs = (self.right[:, k] for k in range(self.right.shape[1]))
+            found = [backend.solve_shifted(self.matrix, y, [lam])[:, 0] for y in outputs]
+            solved = backend.xp.stack(found, axis=1)
+        weights = solved if self.rows is None else backend.matmul(self.rows.T, solved)
+        weights = backend.numpy(weights).T
+        return Linear(weights, self.target - weights @ backend.numpy(self.mean), np.zeros(len(weights)))
+
+    def at(self, lam: float) -> Penalised:
+        """What leave-one-out needs at one penalty, until the next one is asked for."""
+        factor = self.backend.factor_shifted(self.matrix, lam)
+        return Penalised(factor, self.backend.solve_lower(factor, self.right), lam, self)
 
     def spectrum(self) -> Spectrum:
         backend = self.backend
@@ -69,26 +78,15 @@ class Moments:
         basis = backend.matmul(self.rows.T, vectors) * backend.asarray(1 / np.sqrt(s[full]))[None, :]
         return Spectrum(s[full], basis, turned, self)
 
-    def _linear(self, solved: Any, rows: Any | None) -> Linear:
-        backend = self.backend
-        weights = solved if rows is None else backend.matmul(rows.T, solved)
-        weights = backend.numpy(weights).T
-        return Linear(weights, self.target - weights @ backend.numpy(self.mean), np.zeros(len(weights)))
-
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The decomposition: all penalties, and leave-one-out errors of all samples, follow by products."""
+    """The decomposition: leave-one-out errors of all samples at all penalties follow by products."""
 
     values: np.ndarray  # s [k]
     basis: Any  # V [p, k]
     coefficients: np.ndarray  # c [k, outputs]
     moments: Moments
-
-    def fit(self, lam: float) -> Linear:
-        backend = self.moments.backend
-        shrunk = backend.asarray(self.coefficients / (self.values + lam)[:, None])
-        return self.moments._linear(backend.matmul(self.basis, shrunk), None)
 
     def left_out(
         self,
@@ -106,15 +104,58 @@ class Spectrum:
         shrink, outs, levers = backend.asarray(shrink), [], []
         shift = backend.matmul(moments.mean[None, :], self.basis)
         for _, phi in features.blocks():
-            t = backend.matmul(phi, self.basis) - shift
+            t = backend.matmul(phi, self.basis)
+            t -= shift
             outs.append(backend.numpy(backend.matmul(t, shrunk)))
             t *= t
             levers.append(backend.numpy(backend.matmul(t, shrink)))
         f = np.concatenate(outs).reshape(len(labels), len(lams), outputs) + moments.target
         h = weights[:, None] * (np.concatenate(levers) + 1 / moments.total)
-        h, y = together(h, labels, weights, copies)
-        without = (f - h[:, :, None] * y[:, None, :]) / np.maximum(1 - h, _CERTAIN)[:, :, None]
-        return np.moveaxis(without, 1, 0)
+        return np.moveaxis(without(f, h, labels, weights, copies), 1, 0)
+
+
+@dataclass(frozen=True)
+class Penalised:
+    """One penalty: Cholesky's factor, which takes a small part of the time of the decomposition for all."""
+
+    factor: Any  # L: LLᵀ = ΨᵀΨ + lam or, where n < p, ΨΨᵀ + lam
+    right: Any  # L⁻¹ times the right-hand sides
+    lam: float
+    moments: Moments
+
+    def left_out(
+        self, features: Features, labels: np.ndarray, weights: np.ndarray, copies: np.ndarray | None
+    ) -> np.ndarray:
+        """Outputs at these samples [n, outputs], the first of those of the fit, each left out of it.
+
+        Where n < p they follow from K = ΨΨᵀ(ΨΨᵀ + lam)⁻¹ = 1 - lam (L⁻¹)ᵀL⁻¹. Of that, the last block of L suffices
+        for the first samples, as they come last there.
+        """
+        moments, backend, n = self.moments, self.moments.backend, len(labels)
+        if moments.rows is None:
+            outs, levers = [], []
+            for _, phi in features.blocks():
+                columns = backend.solve_lower(self.factor, (phi - moments.mean[None, :]).T)
+                outs.append(backend.numpy(backend.matmul(columns.T, self.right)))
+                columns *= columns
+                levers.append(backend.numpy(backend.xp.sum(columns, axis=0)))
+            f, h = np.concatenate(outs), weights * np.concatenate(levers)
+        else:
+            inverse = backend.solve_lower(self.factor[-n:, -n:], backend.asarray(np.eye(n)))
+            solved = backend.numpy(backend.matmul(inverse.T, self.right[-n:, :]))[::-1]
+            right = backend.numpy(moments.right[-n:, :])[::-1]
+            f = (right - self.lam * solved) / np.sqrt(weights)[:, None]
+            h = 1 - self.lam * backend.numpy(backend.xp.sum(inverse * inverse, axis=0))[::-1]
+        f, h = (f + moments.target)[:, None, :], (h + weights / moments.total)[:, None]
+        return without(f, h, labels, weights, copies)[:, 0, :]
+
+
+def without(
+    f: np.ndarray, h: np.ndarray, labels: np.ndarray, weights: np.ndarray, copies: np.ndarray | None
+) -> np.ndarray:
+    """Outputs f [n, lams, outputs] of fits without each sample, h [n, lams] being its share in its own."""
+    h, y = together(h, labels, weights, copies)
+    return (f - h[:, :, None] * y[:, None, :]) / np.maximum(1 - h, _CERTAIN)[:, :, None]
 
 
 def together(
@@ -162,11 +203,13 @@ def moments(features: Features, labels: np.ndarray, weights: np.ndarray, interce
     infinite = total if intercept else np.inf
     if not few:
         if intercept:
-            gram -= total * drift[:, None] * drift[None, :]
+            outer = total * drift[:, None] * drift[None, :]
+            gram -= outer.T  # by columns, as Gram matrices may be
         return Moments(gram, correlation, None, shift + drift, target, infinite, backend)
     rows = backend.xp.concat(kept, axis=0)
     if intercept:
         scale = backend.asarray(np.ones(n) if roots is None else roots)
         rows = rows - scale[:, None] * drift[None, :]
+    rows, right = backend.xp.flip(rows, axis=0), backend.asarray(right[::-1].copy())
     kernel = backend.add_gram(backend.zeros(n, n), rows.T)
-    return Moments(kernel, backend.asarray(right), rows, shift + drift, target, infinite, backend)
+    return Moments(kernel, right, rows, shift + drift, target, infinite, backend)

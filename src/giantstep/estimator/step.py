@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -51,6 +51,11 @@ class Trained:
     def eta(self) -> float:
         """Learning rate of the first step."""
         return float(self.etas[0])
+
+    def thinned(self, every: int) -> Trained:
+        """Every so many-th neuron alone: its share of each letter and output, which are those of consecutive ones."""
+        biases = None if self.biases is None else self.biases[::every]
+        return replace(self, rows=self.rows[::every], biases=biases)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,35 @@
-"""The learning rate, by what samples lose that were left out of a readout on what each rate makes of the features."""
+"""The whole training, and the choice of its learning rate and penalty.
+
+**How a rate is chosen.** No step, then `_RATES` while they help, are judged by what left out samples lose (`readout`), on
+samples enough to tell. Judging all penalties at once takes a decomposition, which costs more than a fit; of fewer neurons
+it costs next to nothing. So no step is judged on every third neuron, and a step on every sixth. It is taken only
+if it is better all the same, by more than the noise of the comparison: neurons with a step need fewer others to be good,
+so that to compare equal numbers of them, fewer than there are, would favour steps.
+
+**How a penalty is chosen.** Where the thinned network has its best one a walk begins, over penalties of all neurons
+and samples, to where left out samples lose least.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..errors import ConvergenceError
 from .features import Features
-from .readout import COMPARED, Judged, Readouts
+from .readout import Judged, Readouts
 from .ridge import Linear
-from .step import FirstLayer, Rate
+from .step import FirstLayer, Rate, Trained
 
 _RATES = (2.0, 4.0)
 """Multiples of the rate that moves rows by their own length, tried one after the other while they help."""
+
+_EVERY, _ENOUGH, _EACH = 6, 40, 4
+"""A step is judged on every sixth neuron, but on 40, and on 4 for each output, at least; no step on twice as many."""
+
+_COMPARED = 4
+"""Samples per neuron beyond which rates are compared on so many of them."""
 
 
 class Fitted(NamedTuple):
@@ -21,41 +39,59 @@ class Fitted(NamedTuple):
     linear: Linear
     lam: float
     known: Judged | None  # a judgement of these features, where there was a reason to make one
+    rates: dict[float, float]  # what left out samples lose at each rate that was compared
 
 
 def train(readouts: Readouts, layer: FirstLayer, rate: Rate | None, lam: float | None) -> Fitted:
     """Steps, then the readout; where `rate` or `lam` is None, the best by leave-one-out."""
-    known = None
     if rate is None:
-        features, known = choose_rate(readouts, layer, lam)
-        if len(features.index) < readouts.count:
-            features, known = readouts.features(features.trained), None
-            readouts.losses.pop(features.trained.eta, None)  # those of a part
+        (trained, judged), rates = choose_rate(readouts, layer, lam)
     else:
-        features = readouts.features(layer.after(rate))
-    if lam is None and known is None:
-        known = readouts.judge(features, None)
+        trained, judged, rates = layer.after(rate), None, {}
+    features = readouts.features(trained)
+    known = choose_penalty(readouts, features, judged) if lam is None else None
     linear, chosen = readouts.fit(features, lam, known)
-    return Fitted(features, linear, chosen, known)
+    return Fitted(features, linear, chosen, known, rates)
 
 
-def choose_rate(readouts: Readouts, layer: FirstLayer, lam: float | None) -> tuple[Features, Judged]:
-    """Features at the best rate, over penalties too unless lam is given, judged on samples enough to tell.
+class Look(NamedTuple):
+    """A first layer, and the judgement of some of its neurons on some of the samples."""
 
-    No step is the answer unless the best one is better by more than the noise of the comparison.
-    """
+    trained: Trained
+    judged: Judged
 
-    def look(multiple: float) -> tuple[Features, Judged]:
-        features = readouts.features(layer.after(Rate(multiple, True)), COMPARED * layer.width)
-        return features, readouts.judge(features, lam)
 
-    still = best = look(0.0)
+def choose_rate(readouts: Readouts, layer: FirstLayer, lam: float | None) -> tuple[Look, dict[float, float]]:
+    """The best rate, over penalties too unless lam is given; and what left out samples lose at each rate tried."""
+
+    def look(multiple: float, near: float | None) -> Look:
+        trained = layer.after(Rate(multiple, True))
+        features = _thinned(readouts, trained, twice=multiple == 0)
+        return Look(trained, readouts.judge(features, lam, near))
+
+    still = best = look(0.0, None)
+    rates = {0.0: still.judged.mean}
     for multiple in _RATES:
         try:
-            found = look(multiple)
-        except ConvergenceError:  # features on which rounding spoils the readout at this lam
+            found = look(multiple, best.judged.lam)
+        except (ConvergenceError, np.linalg.LinAlgError):  # rounding spoils the readout at this lam
             break
-        if found[1].mean >= best[1].mean:
+        rates[found.trained.eta] = found.judged.mean
+        if found.judged.mean >= best.judged.mean:
             break
         best = found
-    return best if best[1].clearly_below(still[1]) else still
+    return best if best.judged.clearly_below(still.judged) else still, rates
+
+
+def choose_penalty(readouts: Readouts, features: Features, thinned: Judged | None) -> Judged:
+    """These features at their best penalty, searched from where it is for fewer neurons."""
+    if thinned is None:
+        thinned = readouts.judge(_thinned(readouts, features.trained), None)
+    return readouts.walk(features, thinned.lam, thinned.leans_down)
+
+
+def _thinned(readouts: Readouts, trained: Trained, twice: bool = False) -> Features:
+    """Of every so many-th neuron, or of twice as many, on samples enough to compare."""
+    width, outputs = len(trained.rows), readouts.labels.shape[1]
+    every = min(_EVERY, width // max(_ENOUGH, _EACH * outputs)) // (2 if twice else 1)
+    return readouts.features(trained.thinned(max(every, 1)), _COMPARED * width)

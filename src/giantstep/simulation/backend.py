@@ -94,9 +94,17 @@ class Backend:
             return self._by_reduction(matrix, right, lams)
         return self.xp.stack([self._by_cholesky(matrix, right, lam) for lam in lams], axis=1)
 
+    def factor_shifted(self, matrix: Any, lam: float) -> Any:
+        """The lower triangular L with LLᵀ = matrix + lam for lam > 0; the next call may write over its memory."""
+        return self.xp.linalg.cholesky(matrix + lam * self.asarray(np.eye(matrix.shape[0])))
+
+    def solve_lower(self, factor: Any, columns: Any) -> Any:
+        """L⁻¹·columns."""
+        return self.xp.linalg.solve(factor, columns)  # the standard has no triangular solve
+
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
         shifted = matrix + lam * self.asarray(np.eye(matrix.shape[0]))
-        return self.xp.linalg.solve(shifted, right)  # the standard has no triangular solve
+        return self.xp.linalg.solve(shifted, right)
 
     def _by_reduction(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
         return self._by_eigenvalues(matrix, right, lams)
@@ -205,12 +213,20 @@ class NumpyBackend(Backend):
         self._work[np.diag_indices_from(self._work)] += lam
         return self._work
 
+    def solve_lower(self, factor: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        (solve,) = self._lapack("trtrs")
+        return solve(factor, columns, lower=1)[0]
+
     def _by_cholesky(self, matrix: np.ndarray, right: np.ndarray, lam: float) -> np.ndarray:
-        factorise, solve = self._lapack("potrf", "potrs")
+        (solve,) = self._lapack("potrs")
+        return solve(self.factor_shifted(matrix, lam), right, lower=1)[0]
+
+    def factor_shifted(self, matrix: np.ndarray, lam: float) -> np.ndarray:
+        (factorise,) = self._lapack("potrf")
         factor, info = factorise(self._copy(matrix, lam), lower=1, clean=0, overwrite_a=True)
         if info:
             raise np.linalg.LinAlgError(f"Gram matrix + {lam:g} is {INDEFINITE} {info}")
-        return solve(factor, right, lower=1)[0]
+        return factor
 
     def _by_reduction(self, matrix: np.ndarray, right: np.ndarray, lams: Sequence[float]) -> np.ndarray:
         """matrix = Q·T·Qᵀ with T tridiagonal: every further lam then costs a few operations per row."""

@@ -55,13 +55,20 @@ class TorchBackend(Backend):
     def symmetric_product(self, matrix: Any, columns: Any) -> Any:
         return matrix.tril() @ columns + matrix.tril(-1).T @ columns
 
+    def solve_lower(self, factor: Any, columns: Any) -> Any:
+        return self.torch.linalg.solve_triangular(factor, columns, upper=False)
+
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
+        columns = right if right.ndim == 2 else right[:, None]
+        return self.torch.cholesky_solve(columns, self.factor_shifted(matrix, lam)).reshape(right.shape)
+
+    def factor_shifted(self, matrix: Any, lam: float) -> Any:
         shifted = matrix.clone()
         shifted.diagonal().add_(lam)
         factor, info = self.torch.linalg.cholesky_ex(shifted)
         if int(info):
             raise np.linalg.LinAlgError(f"Gram matrix + {lam:g} is {INDEFINITE} {int(info)}")
-        return self.torch.cholesky_solve(right[:, None], factor)[:, 0]
+        return factor
 
     def draw(self, words: list[tuple[int, ...]], shape: tuple[int, int], normal: bool) -> Any:
         generator = self.torch.Generator(self.device)
