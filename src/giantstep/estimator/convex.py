@@ -11,13 +11,15 @@ one Newton step of the problem without it (the sums run over copies of the same 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from ..errors import ConvergenceError
 from ..losses import Loss
+from ..simulation.backend import INDEFINITE
 from ..simulation.convex import TOLERANCE
 from .features import Features
 from .ridge import summed
@@ -26,6 +28,30 @@ FREE = 1e3
 _TINY = 1e-9  # the scale on which a loss is smoothed to ask for its curvature
 _AIM = 1e-22
 _MOST_STEPS = 100
+_REMEMBERED = 2  # a walk over penalties begins where it has been, and may have been elsewhere since
+
+
+@dataclass
+class _Point:
+    """Weights, and the losses up to second order there: without the penalty, so that every one can begin from them."""
+
+    theta: np.ndarray
+    z: np.ndarray  # outputs [n]
+    slope: np.ndarray  # w ℓ' [n]
+    curvature: np.ndarray  # w ℓ'' [n]
+    hessian: np.ndarray  # Σ w ℓ'' φφᵀ, the lower triangle alone
+    gradient: np.ndarray  # Σ w ℓ' φ
+    lam: float = -1.0
+    factor: np.ndarray | None = None  # Cholesky's, of the Hessian with the penalty lam
+
+    def factored(self, lam: float) -> np.ndarray:
+        if self.factor is None or lam != self.lam:
+            shifted = self.hessian.copy(order="F")
+            shifted[np.diag_indices_from(shifted)] += lam
+            self.lam, (self.factor, info) = lam, dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+            if info:
+                raise np.linalg.LinAlgError(f"the Hessian at lam = {lam:g} is {INDEFINITE} {info}")
+        return self.factor
 
 
 class Smooth:
@@ -37,7 +63,7 @@ class Smooth:
         self.features, self.labels, self.weights, self.loss = features, labels, weights, loss
         self.backend, self.intercept = features.backend, intercept
         self.size = features.shape[1] + intercept
-        self._last: tuple[Any, ...] = (None,)
+        self._remembered: list[_Point] = []
 
     def fit(
         self, lam: float, start: np.ndarray | None = None, roughly: float = 0.0
@@ -46,27 +72,24 @@ class Smooth:
 
         `roughly` is a relative suboptimality that is good enough, as Newton's next step estimates it.
         """
-        theta = np.zeros(self.size) if start is None else start
-        z = self.outputs(theta) if theta.any() else np.zeros(len(self.labels))
-        best, gap, stale = theta, float(np.inf), 0
+        point = self._point(np.zeros(self.size) if start is None else start)
+        best, gap, stale = point.theta, float(np.inf), 0
         for _ in range(_MOST_STEPS):
-            slope, curvature = self._slopes(z)
-            hessian, gradient = self._second_order(slope, curvature, lam)
-            gradient += lam * theta
+            theta, z = point.theta, point.z
+            gradient = point.gradient + lam * theta
             objective = self._objective(z) + lam / 2 * theta @ theta
             now = float(gradient @ gradient / (2 * lam) / max(objective, 1e-300))
             stale = stale + 1 if now > gap / 2 else 0
             best, gap = (theta, now) if now < gap else (best, gap)
             if gap <= _AIM or (stale >= 3 and gap <= self._tolerance):
                 break
-            factor = cholesky(hessian, lower=True, overwrite_a=True, check_finite=False)
-            self._last = (theta, lam, z, slope, curvature, factor)
-            step = -cho_solve((factor, True), gradient, check_finite=False)
+            step = -dpotrs(point.factored(lam), gradient, lower=1)[0]
             if -gradient @ step / 2 <= roughly * objective:
+                self._remembered = [*self._remembered, point][-_REMEMBERED:]
                 return theta, now
             moves = self.outputs(step)
             length = self._length(z, moves, theta, step, lam)
-            theta, z = theta + length * step, z + length * moves
+            point = self._point(theta + length * step, z + length * moves)
         if gap > self._tolerance:
             raise ConvergenceError(
                 f"the readout for loss = {self.loss.name!r} at lam = {lam:g} was found to a relative duality gap of"
@@ -79,27 +102,15 @@ class Smooth:
         self, theta: np.ndarray, lam: float, part: Features, copies: np.ndarray | None
     ) -> np.ndarray:
         """Outputs at the first samples, `part` of the features, each left out, to one Newton step."""
-        count = part.shape[0]
-        if self._last[0] is theta and self._last[1] == lam:  # the fit has just been there
-            z, slope, curvature, factor = self._last[2:]
-        else:
-            z = self.outputs(theta)
-            slope, curvature = self._slopes(z)
-            hessian, _ = self._second_order(slope, curvature, lam)
-            factor = cholesky(hessian, lower=True, overwrite_a=True, check_finite=False)
-        h = np.concatenate(
-            [
-                (solve_triangular(factor, self._wide(block).T, lower=True, check_finite=False) ** 2).sum(
-                    axis=0
-                )
-                for _, block in part.blocks()
-            ]
-        )
-        force, bend = slope[:count], curvature[:count]
+        count, point = part.shape[0], self._point(theta)
+        factor = point.factored(lam)
+        columns = (dtrtrs(factor, self._wide(block).T, lower=1, overwrite_b=self.intercept)[0] for _, block in part.blocks())
+        h = np.concatenate([(column**2).sum(axis=0) for column in columns])
+        force, bend = point.slope[:count], point.curvature[:count]
         if copies is not None:
             _, member = np.unique(copies, return_inverse=True)
             force, bend = summed(force, member), summed(bend, member)
-        return z[:count] + h * force / np.maximum(1 - h * bend, 1e-12)
+        return point.z[:count] + h * force / np.maximum(1 - h * bend, 1e-12)
 
     def outputs(self, theta: np.ndarray) -> np.ndarray:
         columns = self.backend.asarray(theta[: self.size - self.intercept])
@@ -117,15 +128,20 @@ class Smooth:
     def _objective(self, z: np.ndarray) -> float:
         return float(self.weights @ self.loss.value(self.labels, z))
 
-    def _slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """w ℓ' and w ℓ''."""
-        curvature = self.loss.score(self.labels, z, np.full_like(z, _TINY)).g
-        return self.weights * self.loss.derivative(self.labels, z), self.weights * curvature
+    def _point(self, theta: np.ndarray, z: np.ndarray | None = None) -> _Point:
+        """The losses at these weights, whose outputs are z; found again where the weights are those of a last fit."""
+        for seen in self._remembered:
+            if seen.theta is theta:
+                self._remembered = [*(other for other in self._remembered if other is not seen), seen]
+                return seen
+        if z is None:
+            z = self.outputs(theta) if theta.any() else np.zeros(len(self.labels))
+        slope = self.weights * self.loss.derivative(self.labels, z)
+        curvature = self.weights * self.loss.score(self.labels, z, np.full_like(z, _TINY)).g
+        return _Point(theta, z, slope, curvature, *self._second_order(slope, curvature))
 
-    def _second_order(
-        self, slope: np.ndarray, curvature: np.ndarray, lam: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """lam + Σ w ℓ'' φφᵀ, its lower triangle alone, and Σ w ℓ' φ; the constant feature is included."""
+    def _second_order(self, slope: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Σ w ℓ'' φφᵀ, its lower triangle alone, and Σ w ℓ' φ; the constant feature is included."""
         backend, p = self.backend, self.features.shape[1]
         gram, gradient, edge = backend.zeros(p, p), backend.zeros(p), backend.zeros(p)
         roots = np.sqrt(curvature)
@@ -133,15 +149,13 @@ class Smooth:
             gram = backend.add_gram(gram, phi * backend.asarray(roots[part])[:, None])
             gradient = gradient + backend.matmul(backend.asarray(slope[part]), phi)
             edge = edge + backend.matmul(backend.asarray(curvature[part]), phi)
+        if not self.intercept:
+            return backend.numpy(gram), backend.numpy(gradient)
         matrix = np.zeros((self.size, self.size), order="F")
         matrix[:p, :p] = backend.numpy(gram)
-        total = backend.numpy(gradient)
-        if self.intercept:
-            matrix[p, :p] = FREE * backend.numpy(edge)
-            matrix[p, p] = FREE**2 * curvature.sum()
-            total = np.append(total, FREE * slope.sum())
-        matrix[np.diag_indices_from(matrix)] += lam
-        return matrix, total
+        matrix[p, :p] = FREE * backend.numpy(edge)
+        matrix[p, p] = FREE**2 * curvature.sum()
+        return matrix, np.append(backend.numpy(gradient), FREE * slope.sum())
 
     def _length(
         self, z: np.ndarray, moves: np.ndarray, theta: np.ndarray, step: np.ndarray, lam: float

@@ -27,18 +27,18 @@ from .step import Trained
 _FIRST_GUESS = 0.03
 """Where the search for a loss's penalty begins, in units of the square loss's best one: other losses bend less."""
 
-_LEEWAY = 1 - 1e-9  # products of steps are rounded
 _ROUGHLY = 1e-3  # relative suboptimality of readouts that are compared; the chosen one is fitted to the end
 
 
 class Judged(NamedTuple):
     """Features with a penalty, and what left out samples lose there."""
 
+    shape: tuple[int, int]  # of the features: samples, neurons
     lam: float
     losses: np.ndarray  # of each sample that judges, summed over outputs
     weights: np.ndarray  # of these samples
     curve: dict[float, float]  # mean losses at the penalties that were compared; empty if one was given
-    moments: Moments | None = None  # square loss: what fits follow from
+    posed: Any  # what fits follow from: `Moments` for the square loss, for others a problem per output
     starts: Sequence[np.ndarray] | None = None  # other losses: the weights found, one array per output
 
     @property
@@ -46,12 +46,18 @@ class Judged(NamedTuple):
         return float(self.weights @ self.losses / self.weights.sum())
 
     @property
-    def leans_down(self) -> bool:
-        """Whether of the penalties on either side the smaller one is better."""
+    def best(self) -> float:
+        """The best penalty: where a parabola in log lam, through the least of the curve and its neighbours, is least.
+
+        For losses other than square the one at which the weights are known.
+        """
         lams = sorted(self.curve)
         at = lams.index(self.lam)
-        beside = [self.curve[lam] for lam in lams[max(at - 1, 0) : at + 2]]
-        return beside[0] < beside[-1]
+        if self.starts is not None or not 0 < at < len(lams) - 1:
+            return self.lam
+        below, least, above = (self.curve[lam] for lam in lams[at - 1 : at + 2])
+        bend = below - 2 * least + above
+        return self.lam * (lams[at + 1] / self.lam) ** ((below - above) / (2 * bend) if bend > 0 else 0.0)
 
     def clearly_below(self, other: Judged) -> bool:
         """Whether its losses are smaller by more than the standard error of the difference, sample by sample."""
@@ -118,15 +124,15 @@ class Readouts:
         best = int(np.argmin(errors))
         if self.loss == square:
             curve = dict(zip(lams.tolist(), errors.tolist(), strict=True)) if lam is None else {}
-            return Judged(float(lams[best]), squares[best], weights, curve, moments=found)
+            return Judged(features.shape, float(lams[best]), squares[best], weights, curve, found)
         return self.walk(features, float(lams[max(best + round(2 * np.log10(_FIRST_GUESS)), 0)]))
 
     def walk(self, features: Features, start: float, down: bool = False) -> Judged:
-        """By steps of lam towards smaller losses, until they rise: half decades, or decades where they cost more.
+        """By decades of lam towards smaller losses, until they rise.
 
         Up is tried before down, or down before up; the second only where the first rises.
         """
-        judging, step = self._judging(features), 10**0.5 if self.loss == square else 10.0
+        judging, step = self._judging(features), 10.0
 
         def look(lam: float, before: Judged | None) -> Judged | None:
             try:
@@ -141,7 +147,7 @@ class Readouts:
         first, curve = here, {start: here.mean}
         for direction in (1 / step, step) if down else (step, 1 / step):
             lam = start * direction
-            while _LEEWAY * self.lams[0] <= lam <= self.lams[-1] / _LEEWAY:
+            while self.lams[0] <= lam <= self.lams[-1]:
                 found = look(lam, here)
                 if found is None:
                     break
@@ -161,12 +167,11 @@ class Readouts:
         `before` is a readout at another penalty, to start from.
         """
         known = known or (self.judge(features, None) if lam is None else None)
-        chosen = known.lam if known and lam is None else lam
+        chosen = known.best if known and lam is None else lam
         assert chosen is not None
         if self.loss == square:
-            of = known.moments if known else None
-            return (self._moments(features) if of is None else of).fit(chosen), chosen
-        problems = self._problems(features)
+            return (known.posed if known else self._moments(features)).fit(chosen), chosen
+        problems = known.posed if known else self._problems(features)
         p, free = features.shape[1], convex.FREE if known_smooth(self.loss) else kinked.FREE
         starts: Sequence[np.ndarray | None] = (known and known.starts) or [None] * len(problems)
         if before is not None:
@@ -207,7 +212,7 @@ class Readouts:
 
             def closed(lam: float, before: Judged | None) -> Judged:
                 left_out = found.at(lam * size).left_out(part, labels, weights, copies)
-                return Judged(lam, ((left_out - labels) ** 2).sum(axis=1), weights, {}, moments=found)
+                return Judged(features.shape, lam, ((left_out - labels) ** 2).sum(axis=1), weights, {}, found)
 
             return closed
         problems = self._problems(features)
@@ -218,7 +223,7 @@ class Readouts:
                 start = before.starts[k] if before and before.starts else None
                 starts.append(problem.fit(lam * size, start, _ROUGHLY)[0])
                 losses += self.loss.value(y, problem.left_out(starts[-1], lam * size, part, copies))
-            return Judged(lam, losses, weights, {}, starts=starts)
+            return Judged(features.shape, lam, losses, weights, {}, problems, starts)
 
         return searched
 

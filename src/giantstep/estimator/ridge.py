@@ -60,7 +60,7 @@ class Moments:
     def at(self, lam: float) -> Penalised:
         """What leave-one-out needs at one penalty, until the next one is asked for."""
         factor = self.backend.factor_shifted(self.matrix, lam)
-        return Penalised(factor, self.backend.solve_lower(factor, self.right), lam, self)
+        return Penalised(factor, self.backend.solve_lower(factor, self.right + 0.0), lam, self)
 
     def spectrum(self) -> Spectrum:
         backend = self.backend

@@ -33,9 +33,28 @@ class Trained:
     rows: np.ndarray  # [p, d]
     biases: np.ndarray | None  # [p]
     spikes: np.ndarray  # unit vectors [steps, outputs, d]; 0 where nothing pulled
-    strengths: np.ndarray  # of the spikes [steps, outputs]
-    c: np.ndarray  # mean squared norm of the rows without their spikes [outputs]
     etas: np.ndarray  # learning rates [steps]
+    letters: np.ndarray  # of the neurons [p]
+    groups: list[slice]  # neurons of each output
+
+    @property
+    def strengths(self) -> np.ndarray:
+        """Of the spikes [steps, outputs]."""
+        return self._measured[0]
+
+    @property
+    def c(self) -> np.ndarray:
+        """Mean squared norm of the rows without their spikes [outputs]."""
+        return self._measured[1]
+
+    @cached_property
+    def _measured(self) -> tuple[np.ndarray, np.ndarray]:
+        measured = [
+            _measure(self.rows[group], self.letters[group], self.spikes[:, k])
+            for k, group in enumerate(self.groups)
+        ]
+        strengths, c = zip(*measured, strict=True)
+        return np.stack(strengths, axis=1), np.array(c)
 
     @property
     def spike(self) -> np.ndarray:
@@ -53,9 +72,12 @@ class Trained:
         return float(self.etas[0])
 
     def thinned(self, every: int) -> Trained:
-        """Every so many-th neuron alone: its share of each letter and output, which are those of consecutive ones."""
+        """Every so many-th neuron alone: a share of each letter and output, which are those of consecutive ones."""
         biases = None if self.biases is None else self.biases[::every]
-        return replace(self, rows=self.rows[::every], biases=biases)
+        groups = [slice(-(-group.start // every), -(-group.stop // every)) for group in self.groups]
+        return replace(
+            self, rows=self.rows[::every], biases=biases, letters=self.letters[::every], groups=groups
+        )
 
 
 @dataclass(frozen=True)
@@ -100,15 +122,8 @@ class FirstLayer:
             rows = rows + etas[-1] * change
         spikes = np.stack(pulls)
         spikes = spikes / np.maximum(np.linalg.norm(spikes, axis=2, keepdims=True), 1e-300)
-        measured = [
-            _measure(rows[group], self._values[group], spikes[:, k]) for k, group in enumerate(self._groups)
-        ]
-        strengths, c = (
-            np.stack([each[0] for each in measured], axis=1),
-            np.array([each[1] for each in measured]),
-        )
         biases = None if self._biases is None else self.backend.numpy(self._biases)
-        return Trained(rows, biases, spikes, strengths, c, np.array(etas))
+        return Trained(rows, biases, spikes, np.array(etas), self._values, self._groups)
 
     @cached_property
     def _groups(self) -> list[slice]:

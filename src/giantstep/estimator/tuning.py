@@ -87,7 +87,9 @@ def choose_penalty(readouts: Readouts, features: Features, thinned: Judged | Non
     """These features at their best penalty, searched from where it is for fewer neurons."""
     if thinned is None:
         thinned = readouts.judge(_thinned(readouts, features.trained), None)
-    return readouts.walk(features, thinned.lam, thinned.leans_down)
+    if thinned.shape == features.shape:  # so few that none were left out
+        return thinned
+    return readouts.walk(features, thinned.best, thinned.best < thinned.lam)
 
 
 def _thinned(readouts: Readouts, trained: Trained, twice: bool = False) -> Features:

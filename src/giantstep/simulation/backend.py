@@ -99,7 +99,7 @@ class Backend:
         return self.xp.linalg.cholesky(matrix + lam * self.asarray(np.eye(matrix.shape[0])))
 
     def solve_lower(self, factor: Any, columns: Any) -> Any:
-        """L⁻¹·columns."""
+        """L⁻¹·columns, which may be overwritten."""
         return self.xp.linalg.solve(factor, columns)  # the standard has no triangular solve
 
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
@@ -215,7 +215,7 @@ class NumpyBackend(Backend):
 
     def solve_lower(self, factor: np.ndarray, columns: np.ndarray) -> np.ndarray:
         (solve,) = self._lapack("trtrs")
-        return solve(factor, columns, lower=1)[0]
+        return solve(factor, columns, lower=1, overwrite_b=1)[0]
 
     def _by_cholesky(self, matrix: np.ndarray, right: np.ndarray, lam: float) -> np.ndarray:
         (solve,) = self._lapack("potrs")
