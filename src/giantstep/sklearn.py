@@ -62,7 +62,7 @@ _PARAMETERS = """
         Whether the readout has an intercept, which the penalty spares.
     warm_start : bool
         Whether another `fit` on the same samples, with no parameter changed but lam, keeps the features and
-        their decomposition: penalties then cost next to nothing. Samples stay in memory for that.
+        their moments: penalties then cost little. Samples stay in memory for that.
     device, backend, dtype : str
         As in `giantstep.simulate`: device="cuda" trains on a GPU, through torch.
     random_state : int, RandomState or None

@@ -47,7 +47,7 @@ class _Point:
     def factored(self, lam: float) -> np.ndarray:
         if self.factor is None or lam != self.lam:
             shifted = self.hessian.copy(order="F")
-            shifted[np.diag_indices_from(shifted)] += lam
+            np.einsum("ii->i", shifted)[:] += lam  # a view of the diagonal
             self.lam, (self.factor, info) = lam, dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
             if info:
                 raise np.linalg.LinAlgError(f"the Hessian at lam = {lam:g} is {INDEFINITE} {info}")
@@ -104,7 +104,10 @@ class Smooth:
         """Outputs at the first samples, `part` of the features, each left out, to one Newton step."""
         count, point = part.shape[0], self._point(theta)
         factor = point.factored(lam)
-        columns = (dtrtrs(factor, self._wide(block).T, lower=1, overwrite_b=self.intercept)[0] for _, block in part.blocks())
+        columns = (
+            dtrtrs(factor, self._wide(block).T, lower=1, overwrite_b=self.intercept)[0]
+            for _, block in part.blocks()
+        )
         h = np.concatenate([(column**2).sum(axis=0) for column in columns])
         force, bend = point.slope[:count], point.curvature[:count]
         if copies is not None:

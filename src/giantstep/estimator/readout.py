@@ -27,7 +27,7 @@ from .step import Trained
 _FIRST_GUESS = 0.03
 """Where the search for a loss's penalty begins, in units of the square loss's best one: other losses bend less."""
 
-_ROUGHLY = 1e-3  # relative suboptimality of readouts that are compared; the chosen one is fitted to the end
+_ROUGHLY = 1e-2  # relative suboptimality of readouts that are compared; the chosen one is fitted to the end
 
 
 class Judged(NamedTuple):
@@ -137,7 +137,10 @@ class Readouts:
         def look(lam: float, before: Judged | None) -> Judged | None:
             try:
                 return judging(lam, before)
-            except (ConvergenceError, np.linalg.LinAlgError):  # so small a penalty that rounding is in the way
+            except (
+                ConvergenceError,
+                np.linalg.LinAlgError,
+            ):  # so small a penalty that rounding is in the way
                 return None
 
         while (here := look(start, None)) is None and start < self.lams[-1]:

@@ -1,10 +1,10 @@
 """The whole training, and the choice of its learning rate and penalty.
 
-**How a rate is chosen.** No step, then `_RATES` while they help, are judged by what left out samples lose (`readout`), on
-samples enough to tell. Judging all penalties at once takes a decomposition, which costs more than a fit; of fewer neurons
-it costs next to nothing. So no step is judged on every third neuron, and a step on every sixth. It is taken only
-if it is better all the same, by more than the noise of the comparison: neurons with a step need fewer others to be good,
-so that to compare equal numbers of them, fewer than there are, would favour steps.
+**How a rate is chosen.** No step, then `_RATES` while they help, are judged by what left out samples lose (`readout`),
+on samples enough to tell. Judging all penalties at once takes a decomposition, which costs more than a fit; of fewer
+neurons it costs next to nothing. So no step is judged on every third neuron, and a step on every sixth. It is taken
+only if it is better all the same, by more than the noise of the comparison: a network with a step needs fewer
+neurons to be good, and to compare equal numbers of them, fewer than there are, would favour steps.
 
 **How a penalty is chosen.** Where the thinned network has its best one a walk begins, over penalties of all neurons
 and samples, to where left out samples lose least.

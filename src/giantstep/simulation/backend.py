@@ -210,7 +210,7 @@ class NumpyBackend(Backend):
         if self._work.shape != matrix.shape:
             self._work = np.empty(matrix.shape, dtype=self.dtype, order="F")
         np.copyto(self._work, matrix)
-        self._work[np.diag_indices_from(self._work)] += lam
+        np.einsum("ii->i", self._work)[:] += lam  # a view of the diagonal
         return self._work
 
     def solve_lower(self, factor: np.ndarray, columns: np.ndarray) -> np.ndarray:
