@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg import get_lapack_funcs
 
 from ..errors import ConvergenceError
 from ..losses import Loss
@@ -28,6 +28,7 @@ FREE = 1e3
 _TINY = 1e-9  # the scale on which a loss is smoothed to ask for its curvature
 _AIM = 1e-22
 _MOST_STEPS = 100
+_potrf, _potrs, _trtrs = get_lapack_funcs(("potrf", "potrs", "trtrs"), dtype=np.float64)
 _REMEMBERED = 2  # a walk over penalties begins where it has been, and may have been elsewhere since
 
 
@@ -48,9 +49,11 @@ class _Point:
         if self.factor is None or lam != self.lam:
             shifted = self.hessian.copy(order="F")
             np.einsum("ii->i", shifted)[:] += lam  # a view of the diagonal
-            self.lam, (self.factor, info) = lam, dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+            factor, info = _potrf(shifted, lower=1, clean=0, overwrite_a=1)
             if info:
                 raise np.linalg.LinAlgError(f"the Hessian at lam = {lam:g} is {INDEFINITE} {info}")
+            self.lam, self.factor = lam, factor
+            return factor
         return self.factor
 
 
@@ -83,7 +86,7 @@ class Smooth:
             best, gap = (theta, now) if now < gap else (best, gap)
             if gap <= _AIM or (stale >= 3 and gap <= self._tolerance):
                 break
-            step = -dpotrs(point.factored(lam), gradient, lower=1)[0]
+            step = -_potrs(point.factored(lam), gradient, lower=1)[0]
             if -gradient @ step / 2 <= roughly * objective:
                 self._remembered = [*self._remembered, point][-_REMEMBERED:]
                 return theta, now
@@ -105,7 +108,7 @@ class Smooth:
         count, point = part.shape[0], self._point(theta)
         factor = point.factored(lam)
         columns = (
-            dtrtrs(factor, self._wide(block).T, lower=1, overwrite_b=self.intercept)[0]
+            _trtrs(factor, self._wide(block).T, lower=1, overwrite_b=self.intercept)[0]
             for _, block in part.blocks()
         )
         h = np.concatenate([(column**2).sum(axis=0) for column in columns])

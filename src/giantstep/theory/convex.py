@@ -27,6 +27,7 @@ from .features import Features
 from .labels import Label
 from .solver import OnRule
 from .symmetric import packing
+from .upto import upto
 
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
@@ -74,7 +75,7 @@ class _Problem:
         self.wobble = wobble(bulk, setting)
         U, A = setting.alpha.shape
         self.shape = (U, A)
-        self.rows = np.repeat(np.arange(U), A)
+        self.rows = np.repeat(upto(U), A)
         N, k = self.averages.phi.shape[-1], bulk.modes.signals
         self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
         self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))

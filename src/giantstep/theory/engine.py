@@ -16,6 +16,7 @@ import numpy as np
 
 from ..gaussian import STRIDES
 from .bulk import Bulk
+from .channel import Channel
 from .equations.averages import Averages
 from .equations.crossings import Profile, bends, profile_of
 from .equations.limits import Limits
@@ -42,6 +43,7 @@ from .status import (
     UNSOLVED,
 )
 from .symmetric import packing
+from .upto import upto
 
 RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
@@ -90,7 +92,7 @@ def solve(
 def _blocks(problem: Problem) -> Iterator[_Block]:
     A = problem.alpha.shape[1]
     for chunk, points, width in problem.blocks(_COARSEST):
-        for settings in np.array_split(np.arange(A), max(1, -(-A * len(chunk) * width // BLOCK))):
+        for settings in np.array_split(upto(A), max(1, -(-A * len(chunk) * width // BLOCK))):
             yield _Block(chunk, settings, points)
 
 
@@ -308,8 +310,8 @@ def _on_rules(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> 
 def _wrong_signs(rules: list[OnRule], solutions: list[Solution]) -> WrongSigns:
     """Shares of wrong signs on the rules in κ themselves, where there are several spikes."""
     U, A = rules[0].setting.alpha.shape
-    rows = np.repeat(np.arange(U), A)
-    points = []
+    rows = np.repeat(upto(U), A)
+    points: list[tuple[np.ndarray, Channel, tuple[np.ndarray, ...]]] = []
     for rule, solution in zip(rules, solutions, strict=True):
         averages, pack = Averages(rule.features, rule.bulk.modes), packing(len(rule.bulk.weights))
         found = fields(solution.state, averages, pack, wobble(rule.bulk, rule.setting))

@@ -124,7 +124,7 @@ def shifted_means(activation: Function, shift: np.ndarray, c: np.ndarray) -> Mea
     n, reach, _ = _rule(activation, shift, c)
 
     def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        parts = []
+        parts: list[np.ndarray] = []
         for a, v in _pieces(at, variance, n):
             scale = np.sqrt(v)
             slope = sample(activation.derivative, a, scale, n, reach).moments()

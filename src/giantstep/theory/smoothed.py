@@ -11,6 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from .upto import upto
+
 _NODES = 16
 _POINTS = chebyshev.chebpts1(_NODES)
 _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_POINTS, _NODES - 1))
@@ -30,7 +32,7 @@ def tabulated(averages: Averages, shift: np.ndarray, c: np.ndarray) -> np.ndarra
         return averages(shift.reshape(-1), wide.reshape(-1)).reshape(-1, U, K, N)
     width = (high - low) / panels + 1e-300
     counts = panels.reshape(-1)
-    owner = np.repeat(np.arange(U * K), counts)  # which (u, s) a panel belongs to
+    owner = np.repeat(upto(U * K), counts)  # which (u, s) a panel belongs to
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
     place = np.arange(len(owner)) - first[owner]
     centre = low.reshape(-1)[owner] + (place + 0.5) * width.reshape(-1)[owner]

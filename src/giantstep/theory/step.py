@@ -26,6 +26,7 @@ from .layer import FirstLayer, Frame
 from .modes import Modes
 from .rule import Rule, across_intervals
 from .slopes import MeanSlopes, Slopes, at_rest, check_moment, shifted, shifted_error, shifted_means
+from .upto import upto
 
 if TYPE_CHECKING:
     from ..functions import Function
@@ -221,7 +222,8 @@ def _before(
     slopes = Slopes(*(part[None] for part in slopes))
     output = float(neurons.output(slopes)[0, 0])
     levels = np.unique(noise)
-    drawn, labels = labels_of(target), {}
+    drawn = labels_of(target)
+    labels: dict[float, list[Batch]] = {}
     bends = tuple(output + bend for bend in loss.bends)
     for x in levels:
         labels[float(x)] = [Batch(y, weights) for y, weights in drawn.first_batch(float(x), points, bends)]
@@ -278,7 +280,7 @@ def _turns(
     """κ [U, cuts] at which a bend of the loss, f(κ) + bend, passes a label at which labels turn: averages given κ have
     a root there."""
     values = np.unique(np.subtract.outer(turning, loss.bends))
-    found = []
+    found: list[np.ndarray] = []
     for u, c in enumerate(layer.c):
 
         def output(kappa: np.ndarray, u: int = u, c: np.ndarray = c) -> np.ndarray:
@@ -302,7 +304,7 @@ def _sight(
     felt = (np.abs(rows).max(axis=1) * (1.0 + y**4)).max(axis=0) > _UNFELT
     y, output = y[:, felt], output[:, felt]
     batch = Batch(-np.asarray(loss.derivative(y, output)), rows[..., felt])
-    return Sight(batch, slopes.at(np.repeat(np.arange(N), J)[felt]), _bend(loss, y, output, batch))
+    return Sight(batch, slopes.at(np.repeat(upto(N), J)[felt]), _bend(loss, y, output, batch))
 
 
 def _bend(loss: Loss, y: np.ndarray, output: np.ndarray | float, batch: Batch) -> np.ndarray:

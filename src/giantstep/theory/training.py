@@ -21,6 +21,7 @@ from .law import Batch, unused_batch
 from .layer import FirstLayer, Frame, alike
 from .slopes import Slopes, at_rest
 from .step import Neurons, Sight, Step, sights, stepped
+from .upto import upto
 
 if TYPE_CHECKING:
     from ..model import Target
@@ -222,7 +223,7 @@ class Imprint:
         n, F = self.batch.e.shape[-1], self.functions.shape[1]
         rank = K if self.simple else 2 * K
         D = np.zeros((U, rank, rank, n))
-        s = np.arange(K)
+        s = upto(K)
         D[:, s, s] = self._weight[0]
         if not self.simple:
             D[:, s, K + s] = D[:, K + s, s] = self._weight[1]
@@ -265,7 +266,7 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
     R = z + K
     to_target, to_spikes = directions(frame)
     count, k = to_target.shape[1:]
-    T, s, modes = len(imprints), np.arange(K), neurons.modes(frame)
+    T, s, modes = len(imprints), upto(K), neurons.modes(frame)
     shown = [("a", T - 1)] + [("bias", T)] * modes.biases
     hidden = [("a", t) for t in range(T - 1)] + [("bias", 0)] * modes.biases
     hidden += [("b", t) for t in range(T) if t > 0 or neurons.spread]

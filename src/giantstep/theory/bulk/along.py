@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from ..upto import upto
 from .base import Bulk, Resolvent
 from .pencil import Exact
 
@@ -28,10 +29,10 @@ class Along(Bulk):
 
     def __init__(self, bulk: Exact, coarser: Along | None = None):
         self.bulk, self.weights, self.modes, self.c = bulk, bulk.weights, bulk.modes, bulk.c
-        self._coarser, self._answers = (
-            coarser,
-            {},
-        )  # of each panel that is solved, the samples' answers at its nodes
+        self._coarser = coarser
+        self._answers: dict[
+            int, list[np.ndarray]
+        ] = {}  # of samples, at the nodes of each panel that is solved
         table = (len(bulk.c), _PANELS, _NODES)
         self.responses = np.empty((*table, 3))  # series of T̂, of -dT̂/dṼ and of d(T̂Ṽ)/dṼ
         self.forms = np.empty((*table, 2, self.modes.count**2))  # of Ĝ and dĜ/dṼ
@@ -103,7 +104,7 @@ class AlongResolvent(Resolvent):
         self.Vt, self._bulk, self._panels = Vt, bulk, panels
         U, A = t.shape
         basis = np.zeros((U, A, panels.stop - panels.start, _NODES))
-        own = (np.arange(U)[:, None], np.arange(A), panel - panels.start)
+        own = (upto(U)[:, None], upto(A), panel - panels.start)
         basis[own] = _polynomials(t)
         self._basis = basis.reshape(U, A, -1)
         found = self._summed(bulk.responses)[..., None, None]

@@ -49,9 +49,9 @@ class DenseResolvent(Resolvent):
         for u in range(U):
             pairs = np.einsum("sij,tjk->stik", bulk.root[u], bulk.root[u])
             for a in range(A):
-                coupled = np.eye(K * d) + (Vt[u, a][:, :, None, None] * pairs).swapaxes(1, 2).reshape(
-                    K * d, K * d
-                )
+                coupled: np.ndarray = np.eye(K * d) + (Vt[u, a][:, :, None, None] * pairs).swapaxes(
+                    1, 2
+                ).reshape(K * d, K * d)
                 inner = np.linalg.inv(coupled).reshape(K, d, K, d).swapaxes(1, 2)
                 self._P[u, a] = bulk.root[u][:, None] @ inner @ bulk.root[u][None]
         self.T = np.einsum("uastii->uast", self._P) / d

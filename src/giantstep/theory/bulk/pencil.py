@@ -288,10 +288,10 @@ class ExactResolvent(Resolvent):
         whole = slice(0, None)
         units = np.broadcast_to(pack.units, (*self.T.shape[:2], *pack.units.shape))
         changes = self._change(units, whole, whole)
-        slopes = []
+        slopes: list[np.ndarray] = []
         for p in range(pack.pairs):
             dX = changes[:, :, p]
-            moved = []
+            moved: list[Moments] = []
             for rows, Z in zip(bulk.rows, self.Z, strict=True):
                 slope = Z.slopes(dX[..., rows, rows])
                 moved.append(Moments(*(m + 1j * _TINY * dm for m, dm in zip(Z.moments, slope, strict=True))))

@@ -9,6 +9,7 @@ from ..labels.joint import JointLaw
 from ..labels.measure import felt
 from ..labels.pieces import gathered, table_nodes
 from ..layer import Frame
+from ..upto import upto
 from .base import REACH
 from .binary import SignChannel
 from .real import ResidualChannel
@@ -95,7 +96,7 @@ class JointBinaryChannel(SignChannel):
         s = (np.repeat(n, counts, axis=-1) * y).sum(axis=1)
         own = weights * (pure if clean else mean)
         laws = np.stack([own, *(own * y[:, m] for m in range(k))]).reshape(1 + k, -1)
-        which = (N * np.arange(B)[:, None] + np.repeat(np.arange(N), counts)).reshape(-1)
+        which = (N * upto(B)[:, None] + np.repeat(upto(N), counts)).reshape(-1)
         found = gathered(np.clip(s, -REACH, REACH).reshape(-1), laws, which, B * N, edges, _COUNT)
         return table_nodes(edges, _COUNT), np.moveaxis(found.reshape(1 + k, B, N, -1), 0, 2)
 

@@ -116,7 +116,7 @@ class RealChannel(ResidualChannel):
         T = np.asarray(target(centre[..., None] + rho[..., None] * y))  # [U, N, J]
         U, N, J = T.shape
         y, w = (np.broadcast_to(a, (len(a), N, J)).reshape(len(a), -1) for a in (y, w))
-        super().__init__(loss, y[:, None], w, T.reshape(U, -1), np.full(N, J), points)
+        super().__init__(loss, y[:, None], w, T.reshape(U, -1), np.full(int(N), int(J)), points)
 
 
 class _Window:

@@ -18,6 +18,7 @@ from ..channel.base import REACH
 from ..features import Features, features_at
 from ..problem import Problem
 from ..symmetric import packing
+from ..upto import upto
 from .averages import Averages
 from .means import Setting, wobble
 from .solution import Solution
@@ -72,7 +73,7 @@ class Profile:
         low, high = (np.where(real, np.take_along_axis(spread, at + i, axis=-1), REACH) for i in (0, 1))
         ends = [np.take_along_axis(h, at + i, axis=-1) for i in (0, 1)]
         slope = np.abs(ends[1] - ends[0]) / np.where(high > low, high - low, 1.0)
-        own = np.arange(families)
+        own = upto(families)
         middle = root = low
         for _ in range(_STEPS):  # false position, the stale end halved (Illinois)
             share = ends[0] / np.where(ends[0] == ends[1], 1.0, ends[0] - ends[1])
@@ -98,7 +99,7 @@ def profile_of(
 ) -> Profile:
     """The fields of all points of a rectangle, one after the other, at any κ; `kappa` [U or 1, N] is the rule's."""
     U, A = setting.alpha.shape
-    rows = np.repeat(np.arange(U), A)
+    rows = np.repeat(upto(U), A)
     spread = wobble(bulk, setting)
     spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
     frame = problem.frame(chunk)

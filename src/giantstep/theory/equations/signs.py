@@ -55,7 +55,7 @@ def wrong_signs_on_rules(
     points: list[tuple[np.ndarray, Channel, tuple[np.ndarray, ...]]], rows: np.ndarray
 ) -> WrongSigns:
     """The same on the nodes of given rules, finest first: (weights [B, N], channel, fields) of each."""
-    found = []
+    found: list[np.ndarray] = []
     for weights, channel, fields in points:
         assert isinstance(channel, SignChannel)
         train, test = channel.wrong(rows, *fields)

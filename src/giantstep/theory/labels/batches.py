@@ -75,7 +75,8 @@ def _all_directions(law: JointLaw, coarser: int, finer: int) -> tuple[np.ndarray
 @lru_cache(maxsize=64)
 def first_batch(law: JointLaw, noise: float, points: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Labels [1, n] and weights [1, rows, n] of a batch before the first step, on three rules, finest first."""
-    finer, found = refinement(points, law.directions, usual=256), []
+    finer = refinement(points, law.directions, usual=256)
+    found: list[tuple[np.ndarray, np.ndarray]] = []
     for coarser in range(3):
         y, weights = _all_directions(law, coarser, finer)
         weights = _Scale(law, coarser, finer).blurred(weights, noise)

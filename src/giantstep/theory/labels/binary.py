@@ -151,11 +151,11 @@ def _kolmogorov() -> tuple[np.ndarray, np.ndarray]:
 
     Its density falls off faster than any power on both sides, so the rule converges geometrically.
     """
-    t = np.linspace(np.log(_RANGE[0]), np.log(_RANGE[1]), _MIXTURE)
+    t = np.linspace(float(np.log(_RANGE[0])), float(np.log(_RANGE[1])), _MIXTURE)
     k = np.exp(t)
     j = np.arange(1, 40)[:, None]
     large = 8.0 * k * ((-1.0) ** (j + 1) * j**2 * np.exp(-2.0 * j**2 * k**2)).sum(axis=0)
     exponent = ((2 * j - 1) * np.pi / k) ** 2 / 8.0
     small = np.sqrt(2.0 * np.pi) / k**2 * ((2.0 * exponent - 1.0) * np.exp(-exponent)).sum(axis=0)
-    weights = np.where(k < 1.0, small, large) * k * (t[1] - t[0])
+    weights = np.asarray(np.where(k < 1.0, small, large) * k * float(t[1] - t[0]), dtype=float)
     return k, weights / weights.sum()

@@ -14,6 +14,7 @@ import numpy as np
 from ...cuts import Cuts
 from ...gaussian import density
 from ..layer import Frame
+from ..upto import upto
 from .joint import JointLaw, turned
 
 _NOTHING = 1e-14  # weight of a node that no average feels
@@ -50,17 +51,17 @@ def measure(
 ) -> Measure:
     """At κ [U or 1, S, N], numbered from `first` on: `points` nodes between kinks, or steps `finer` times smaller."""
     centre, normals, offsets = frame.centre(kappa), *law.planes
-    parts = []
+    parts: list[tuple[np.ndarray, ...]] = []
     for u, (turn, rho) in enumerate(zip(frame.turn, frame.rho, strict=True)):
         if len(normals):
             own = normals @ turn
             y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points)
         else:
-            y, w = _lattice(law, _STEP[law.directions] / finer, first + np.arange(kappa.shape[-1]))
+            y, w = _lattice(law, _STEP[law.directions] / finer, first + upto(kappa.shape[-1]))
         z = turned(law, turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
         mean = law.mean(*z)
         parts.append((y, w, mean, mean if law == law.clean else law.clean.mean(*z)))
-    most = max(w.shape[-1] for _, w, _, _ in parts)
+    most = max(w.shape[-1] for _, w, *_ in parts)
     return Measure(
         *(np.stack([_padded(part, most) for part in column]) for column in zip(*parts, strict=True))
     )
@@ -69,7 +70,8 @@ def measure(
 def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0) -> Felt:
     """The nodes (κ, y) that an average over both feels: a ball of them, a small part of all pairs."""
     there = np.exp(-0.5 * np.sum(kappa * kappa, axis=1)).max(axis=0)  # [N]
-    parts, start, size = [], 0, 1
+    parts: list[tuple[np.ndarray, ...]] = []
+    start, size = 0, 1
     while start < len(there):
         here = slice(start, start + size)
         y, *rest = measure(law, frame, kappa[..., here], points, finer, start)
@@ -88,7 +90,7 @@ def _lattice(law: JointLaw, step: float, number: np.ndarray) -> tuple[np.ndarray
     The parts are powers of the root of x^(k+1) = x + 1: multiples of theirs fill a cube evenly.
     """
     k = law.directions
-    ends = np.ceil(law.reach / step)
+    ends = float(np.ceil(law.reach / step))
     grid = np.stack(np.meshgrid(*[np.arange(-ends, ends + 1.0)] * k, indexing="ij")).reshape(k, -1)
     parts = _even_root(k) ** -np.arange(1.0, k + 1.0)
     moved = (number[:, None] * parts + 0.5) % 1.0 - 0.5
@@ -100,7 +102,8 @@ def _lattice(law: JointLaw, step: float, number: np.ndarray) -> tuple[np.ndarray
 def _even_root(k: int) -> float:
     """The root x > 1 of x^(k+1) = x + 1."""
     roots = np.roots([1.0, *[0.0] * (k - 1), -1.0, -1.0])
-    return float(np.real(roots[np.argmin(np.abs(np.imag(roots)) - np.real(roots))]))
+    real, imaginary = (np.asarray(part(roots), dtype=float) for part in (np.real, np.imag))
+    return float(real[np.argmin(np.abs(imaginary) - real)])
 
 
 def _between(

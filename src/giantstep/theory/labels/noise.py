@@ -30,7 +30,7 @@ def blurred(batches: list[Labelled], noise: float, points: int, levels: np.ndarr
     else:
         e, step = (low + (high - low) * np.arange(1, n) / n)[None], (high - low) / n
         rules = tuple(np.full((1, n // stride - 1), stride * step) for stride in STRIDES)
-    blurred = []
+    blurred: list[tuple[np.ndarray, np.ndarray]] = []
     for stride, rule, (y, weights) in zip(
         STRIDES, rules, batches, strict=True
     ):  # each from its own rule, so that errors show
@@ -48,7 +48,7 @@ def noisy(
     labels there were, a few hundred nodes remain; weights may be negative.
     """
     x, w = hermite(_NOISE_NODES)
-    settings = []
+    settings: list[tuple[np.ndarray, np.ndarray]] = []
     for values, own, level in zip(y, weights, noise, strict=True):
         values, own = compressed(values, own, size, nodes)
         if level > 0.0:
@@ -89,7 +89,8 @@ def compressed(y: np.ndarray, weights: np.ndarray, size: float, nodes: int) -> t
         np.polynomial.legendre.legvander(x, nodes - 1)
     )  # Legendre sums through the nodes
     place = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, len(edges) - 2)
-    kept, places = [], []
+    kept: list[np.ndarray] = []
+    places: list[np.ndarray] = []
     for panel, (left, right) in enumerate(pairwise(edges)):
         inside = place == panel
         if not inside.any():

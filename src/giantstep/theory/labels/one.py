@@ -147,10 +147,10 @@ def _real_labels(target: Function, noise: float, points: int, bends: tuple[float
         return blurred(clean, noise, points, levels)
     x, w = hermite(FAINT_NODES)
     shifted = [_clean_labels(target, points, levels - noise * off) for off in x]
-    joined = []
+    joined: list[Labelled] = []
     for rules in zip(*shifted, strict=True):
         moved = [(y + noise * off, weights * own) for (y, weights), off, own in zip(rules, x, w, strict=True)]
-        joined.append(tuple(np.concatenate(parts, axis=-1) for parts in zip(*moved, strict=True)))
+        joined.append((np.concatenate([y for y, _ in moved], -1), np.concatenate([w for _, w in moved], -1)))
     return joined
 
 
@@ -165,7 +165,7 @@ def _clean_labels(target: Function, points: int, levels: np.ndarray) -> list[Lab
         line, weights = line_rule(points, reach)
         z, weights = line[None], tuple(w[None] for w in weights)
     finest = target(z)
-    batches = []
+    batches: list[Labelled] = []
     for stride, w in zip(STRIDES, weights, strict=True):
         at, y = z[..., nested(stride)].reshape(-1), finest[..., nested(stride)].reshape(-1)
         moments = np.stack([w.reshape(-1) * at**power for power in range(3)])

@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..upto import upto
+
 _MANY = 512  # values of a law from which on it is sorted
 _LOST = 1e-17  # coefficient of a series, over the largest, that no sum would feel
 
@@ -39,7 +41,7 @@ def spread(y: np.ndarray, weights: np.ndarray, edges: np.ndarray, count: int) ->
     N, rows, J = weights.shape
     if J < _MANY:
         flat = np.moveaxis(weights, 1, 0).reshape(rows, -1)
-        return gathered(y.reshape(-1), flat, np.repeat(np.arange(N), J), N, edges, count).swapaxes(0, 1)
+        return gathered(y.reshape(-1), flat, np.repeat(upto(N), J), N, edges, count).swapaxes(0, 1)
     piece, t = _placed(y, edges)
     basis = np.polynomial.legendre.legvander(t, count - 1)  # [N, J, count]
     found = np.zeros((N, rows, len(edges) - 1, count))

@@ -94,7 +94,8 @@ class View:
             u = np.stack(
                 [one.reshape(-1) for one in np.meshgrid(*nodes, indexing="ij")], axis=-1
             )  # [points, met]
-            parts, start, size = [], 0, 1
+            parts: list[np.ndarray] = []
+            start, size = 0, 1
             while start < len(u):
                 here = u[start : start + size]
                 left = self._offsets - here @ self._normals[:, : self.met].T
@@ -124,7 +125,7 @@ class View:
         key = ("measured" if law == self.law else "clean measured", coarser, finer, width)
         if key not in self._measured:
             ((edges, count),) = self.axes(coarser, finer)
-            parts = [
+            parts: list[np.ndarray] = [
                 np.linspace(a, b, 1 + int(np.ceil((b - a) / (_WIDEST * width)))) for a, b in pairwise(edges)
             ]
             narrow = np.concatenate([edges[:1], *(part[1:] for part in parts)])
@@ -142,7 +143,7 @@ def _view(law: JointLaw, turn: bytes, met: int) -> View:
 
 def view(law: JointLaw, frame: Frame) -> View:
     """That of first layers whose target is turned alike."""
-    turn = np.round(frame.turn[0], 14) + 0.0
+    turn = frame.turn[0].round(14) + 0.0
     return _view(law, turn.tobytes(), min(frame.spikes, law.directions))
 
 
@@ -158,7 +159,7 @@ class Seen:
         coarser = STEPS[stride]
         edges, count = self.view.axes(coarser, self._finer)[m]
         kappa = self._rule.axis(m, stride)
-        found = []
+        found: list[np.ndarray] = []
         for u in range(len(self._frame.gamma)):
             gamma, rho = float(self._frame.gamma[u, m]), float(self._frame.rho[u, m])
             centre = gamma * kappa[min(u, len(kappa) - 1)]
@@ -220,7 +221,7 @@ class Seen:
     ) -> np.ndarray:
         """Averages of Y, yY, v_j Y and Y² over N(centre [U, N], ρ² [U]), [U, 2 + k, N], on nodes for `width`."""
         u, weights, table = self.view.measured(law, coarser, self._finer, width)
-        parts = []
+        parts: list[np.ndarray] = []
         for some in np.array_split(np.arange(len(rho)), max(1, centre.size * len(u) // _BLOCK)):
             scale = rho[some, None, None]
             kernel = (u / scale) - (centre[some] / rho[some, None])[..., None]
@@ -238,7 +239,7 @@ class Seen:
     ) -> np.ndarray:
         """The same for Gaussians that are narrow against the table's pieces: by interpolation at centre + ρy."""
         table, (axis,) = self.view.moments(law, coarser, self._finer), self.view.axes(coarser, self._finer)
-        found = []
+        found: list[np.ndarray] = []
         for m, scale in zip(centre, rho, strict=True):
             y, w = self._across(m, float(scale), self.view.breakpoints[0], coarser)
             values = interpolated(table, *axis, m[:, None] + scale * y)  # [F, N, J]
