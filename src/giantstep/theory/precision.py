@@ -49,7 +49,7 @@ def _change(one: Solution, other: Solution, typical: np.ndarray, linear: bool) -
 
     The responses join in where they are solved to rounding, so that their differences are the quadrature's.
     """
-    parts = []
+    parts: list[np.ndarray] = []
     for name, least in _MONITORED:
         value = getattr(one, name)
         size = np.maximum(np.abs(value), least * typical) + 1e-300

@@ -269,7 +269,7 @@ def _after(
     levels = neurons.output(slopes)[..., None] + np.asarray(loss.bends) if loss.bends else None
     given = labels.batch(frame, rule, noise, points, levels)
     error = shifted_error(neurons.activation, shift, layer.c)
-    nodes = np.arange(shift.shape[-1])[None]
+    nodes = upto(shift.shape[-1])[None]
     inside = [slopes.at(rule.nested(nodes, stride)[0]) for stride in STRIDES]
     return [_sight(neurons, rule, given, loss, own, s) for own, s in zip(inside, STRIDES, strict=True)], error
 
