@@ -35,7 +35,7 @@ def shortened(cases: list[Case], share: float = HALF) -> list[Case]:
 
 
 def sampled(cases: list[Case], n_test: int = 6000) -> list[Case]:
-    """With test samples where the exact average takes longer: trials scatter by 4 % or more, and these add 2 %."""
+    """With test samples where the exact average takes longer: trials scatter by 3 to 7 %, to which these add 2 %."""
     sharp = {"sin on sign", "sign on sign, narrow", "two steps, relu on a parabola", "strong step"}
     wide = {"gaussian rows, two steps, gelu, wide"}
     return [

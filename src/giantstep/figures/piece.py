@@ -174,6 +174,4 @@ def _spoken(value: Any) -> str:
         return "[" + ", ".join(written(number, 4) for number in numbers.ravel()) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name!r}: {_spoken(entry)}" for name, entry in value.items()) + "}"
-    if isinstance(value, float):
-        return written(value, 6) if np.isfinite(value) else f'float("{value}")'
-    return str(value)
+    return written(value, 6) if isinstance(value, float) else str(value)
