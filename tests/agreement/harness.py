@@ -78,7 +78,7 @@ def judged(case: Case, run: xr.Dataset) -> Outcome:
 
 
 def confront(case: Case, *, d: int, seed: int, trials: int | None = None) -> tuple[xr.Dataset, Outcome]:
-    """Both, for a process of its own."""
+    """Both: what was simulated, and how the theory does."""
     run = simulated(case, d=d, seed=seed, trials=trials)
     return run, judged(case, run)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -25,12 +23,7 @@ def confronted(
     cases: list[Case], *, d: int, seed: int, trials: int | None = None
 ) -> list[tuple[xr.Dataset, Outcome]]:
     """Every case with a seed of its own, so that their z-scores are independent."""
-    with ProcessPoolExecutor(2) as pool:
-        jobs = [
-            pool.submit(partial(confront, case, d=d, seed=seed + i, trials=trials))
-            for i, case in enumerate(cases)
-        ]
-        return [job.result() for job in jobs]
+    return [confront(case, d=d, seed=seed + i, trials=trials) for i, case in enumerate(cases)]
 
 
 def outcomes(cases: list[Case], **how: int) -> list[Outcome]:
@@ -39,6 +32,16 @@ def outcomes(cases: list[Case], **how: int) -> list[Outcome]:
 
 def shortened(cases: list[Case], share: float = HALF) -> list[Case]:
     return [replace(case, trials=int(share * case.trials)) for case in cases]
+
+
+def sampled(cases: list[Case], n_test: int = 6000) -> list[Case]:
+    """With test samples where the exact average takes longer: trials scatter by 3 to 7 %, to which these add 2 %."""
+    sharp = {"sin on sign", "sign on sign, narrow", "two steps, relu on a parabola", "strong step"}
+    wide = {"gaussian rows, two steps, gelu, wide"}
+    return [
+        replace(case, simulated={**case.simulated, "n_test": n_test}) if case.name in sharp | wide else case
+        for case in cases
+    ]
 
 
 def assert_z_scores(found: list[Outcome], names=STATISTICS) -> None:
@@ -58,7 +61,7 @@ def assert_z_scores(found: list[Outcome], names=STATISTICS) -> None:
 
 @pytest.fixture(scope="module")
 def spiked() -> list[Outcome]:
-    return outcomes(shortened(zoo.SPIKED), d=250, seed=100)
+    return outcomes(sampled(shortened(zoo.SPIKED)), d=250, seed=100)
 
 
 def test_spiked_random_features_agree_with_result_3(spiked):
@@ -140,16 +143,14 @@ def test_the_isotropic_model_of_a_strong_step_is_rejected(networks):
 )
 def test_measured_spike_alignment_and_norms_agree_with_result_1(case):
     """With biases letter by letter: each has a slope, and so a spike, of its own."""
-    trials = 20
-    run = gs.simulate(
-        case.model, case.target, alpha=0.2, lam=1.0, d=600, trials=trials, seed=900, progress=False
-    )
-    theory = gs.predict(case.model, case.target, alpha=0.2, lam=1.0, d=600)
+    trials, at = 40, {"alpha": 0.2, "lam": 1.0, "d": 300}
+    run = gs.simulate(case.model, case.target, **at, trials=trials, seed=900, n_test=100, progress=False)
+    theory = gs.predict(case.model, case.target, **at)
     for name in ("c", "r", "gamma"):
         assert run[name].dims == ("trial", *theory[name].dims)
         mean, error = run[name].mean("trial").values, run[name].std("trial", ddof=1).values / trials**0.5
-        # what Result 1 leaves out is of order 1/d; 4.5 standard errors of t with 19 degrees for 26 comparisons
-        assert np.all(np.abs(mean - theory[name].values) < 4.5 * error + 2 / 600 * np.abs(mean)), (
+        # what Result 1 leaves out is of order 1/d; 4.5 standard errors of t with 39 degrees for 26 comparisons
+        assert np.all(np.abs(mean - theory[name].values) < 4.5 * error + 2 / at["d"] * np.abs(mean)), (
             name,
             mean,
             theory[name].values,
@@ -178,7 +179,7 @@ def test_the_step_takes_away_what_the_rows_have_in_common(readout, monkeypatch):
 def test_strong_steps_do_not_blow_up_what_the_rows_have_in_common():
     """The drag is on the rows as they were drawn; on those of the strong step's own size it would be 14 % off here."""
     case = Case("strong step", zoo.network("tanh", 30, 2), "tanh", 1.0, 0.1, trials=60)
-    _, found = confront(case, d=150, seed=1200)
+    _, found = confront(*sampled([case]), d=150, seed=1200)
     assert found.precision < 0.015
     # what is left of order 1/d was 2 % at this size in 150 networks of other seeds
     assert abs(found.gap) < 0.035 + 3.0 * found.precision, report([found])
@@ -190,7 +191,7 @@ FAST_STEPS = [zoo.SEVERAL_STEPS[i] for i in (0, 3, 6, 8, 11, 12, 15, 16)]
 
 @pytest.fixture(scope="module")
 def several_steps() -> list[tuple[xr.Dataset, Outcome]]:
-    return confronted(FAST_STEPS, d=300, trials=20, seed=900)
+    return confronted(sampled(FAST_STEPS), d=300, trials=20, seed=900)
 
 
 def test_several_steps_agree_with_the_exact_bulk(several_steps):
@@ -199,7 +200,7 @@ def test_several_steps_agree_with_the_exact_bulk(several_steps):
 
 
 def test_the_isotropic_model_of_several_steps_would_be_noticed(several_steps):
-    ((run, exact),) = [both for both in several_steps if both[1].case == zoo.SEVERAL_STEPS[8]]
+    ((run, exact),) = [both for both in several_steps if both[1].case.name == zoo.SEVERAL_STEPS[8].name]
     found = judged(replace(exact.case, options={"bulk": "isotropic"}), run)
     assert abs(float(np.ravel(found.z["test_error"])[0])) > 5.0
 

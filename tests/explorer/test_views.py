@@ -244,7 +244,7 @@ def test_what_a_view_does_not_use_does_not_reach_it() -> None:
     assert moved.only(VIEWS["curve"].uses) == Settings(lam=7.0, eta=0.3)  # it runs along alpha
 
 
-STEPS = SETTINGS | {"steps": 3, "rows": "gaussian", "bias_scale": 1.0}
+STEPS = SETTINGS | {"steps": 2, "rows": "gaussian", "bias_scale": 1.0}
 
 
 @pytest.mark.parametrize("view", ["curve", "landscape", "learned"])
@@ -254,7 +254,7 @@ def test_several_steps_and_gaussian_rows_reach_the_library(visitor: Visitor, vie
     answer = [line for line in lines if "code" in line][-1]
     assert "draft" not in answer
     found = reproduced(answer["code"])
-    assert "steps=3" in answer["code"]
+    assert "steps=2" in answer["code"]
     assert 'rows="gaussian"' in answer["code"]
     assert "bias_scale=1" in answer["code"]
     np.testing.assert_allclose(
@@ -265,7 +265,7 @@ def test_several_steps_and_gaussian_rows_reach_the_library(visitor: Visitor, vie
     if view != "landscape":
         path = answer["layer"]["path"]
         np.testing.assert_allclose(path["r"], found["r"].values, rtol=1e-9)
-        assert len(path["network_error"]) == 3
+        assert len(path["network_error"]) == 2
         assert answer["layer"]["r"] == path["r"][-1]
 
 

@@ -72,9 +72,8 @@ def test_the_learned_function_on_a_plane_is_that_of_trained_networks():
     line = np.array([-1.2, 1.5])
     theory = gs.learned_function(net, target, (line, line), alpha=4.0, lam=0.1, d=200)
     points = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
-    run = gs.simulate(
-        net, target, alpha=4.0, lam=0.1, d=200, trials=8, seed=3, learned_at=points, progress=False
-    )
+    how = {"trials": 8, "seed": 3, "n_test": 100, "progress": False}
+    run = gs.simulate(net, target, alpha=4.0, lam=0.1, d=200, learned_at=points, **how)
     measured = run["learned"]
     mean, error = measured.mean("trial").values, measured.std("trial", ddof=1).values / np.sqrt(8)
     z = (mean - theory["learned"].values.reshape(-1)) / error

@@ -107,9 +107,10 @@ def test_the_exact_error_is_the_mean_over_samples(model, target):
     errors = np.concatenate(runs)
     z = (exact - errors.mean(axis=0)) / (errors.std(axis=0) / np.sqrt(len(errors)))
     assert np.abs(z).max() < 4.5
+    some = 9_000  # not a whole number of blocks
     np.testing.assert_allclose(
-        sampled_errors(features, data, 60_000, readouts, BACKEND)["test_error"],
-        errors.mean(axis=0),
+        sampled_errors(features, data, some, readouts, BACKEND)["test_error"],
+        errors[:some].mean(axis=0),
         rtol=1e-12,
     )
 

@@ -62,11 +62,18 @@ def script(text: str, folder: Path, given: str = "file") -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> dict[str, str]:
+    """What both scripts print when they do everything themselves."""
+    folder = tmp_path_factory.mktemp("alone")
+    texts = {"simulate": SIMULATE.format(workers=1), "sweep": SWEEP.format(how="workers", workers=1)}
+    return {name: script(text, folder)[0] for name, text in texts.items()}
+
+
 @pytest.mark.parametrize("given", ["file", "pipe", "argument"])
-def test_a_script_without_a_main_guard_simulates_with_workers(given, tmp_path):
-    alone, _ = script(SIMULATE.format(workers=1), tmp_path)
+def test_a_script_without_a_main_guard_simulates_with_workers(given, alone, tmp_path):
     together, complaint = script(SIMULATE.format(workers=2), tmp_path, given)
-    assert together == alone
+    assert together == alone["simulate"]
     assert together.count("begun") == 1
     assert complaint == ""
 
@@ -74,12 +81,11 @@ def test_a_script_without_a_main_guard_simulates_with_workers(given, tmp_path):
 @pytest.mark.parametrize(
     ("how", "given"), [("workers", "file"), ("workers", "pipe"), ("local_cluster", "file")]
 )
-def test_a_script_without_a_main_guard_runs_a_sweep(how, given, tmp_path):
+def test_a_script_without_a_main_guard_runs_a_sweep(how, given, alone, tmp_path):
     if how == "local_cluster":
         pytest.importorskip("distributed")
-    alone, _ = script(SWEEP.format(how="workers", workers=1), tmp_path)
     together, complaint = script(SWEEP.format(how=how, workers=2), tmp_path, given)
-    assert together == alone
+    assert together == alone["sweep"]
     assert together.count("begun") == 1
     assert complaint == ""
 

@@ -8,25 +8,19 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
 import giantstep as gs
 
-COMMAND = [str(Path(sys.executable).parent / "giantstep")]
+from .command import COMMAND
+from .command import giantstep as run
+
 NET = "--eta 1 --alpha0 0.5"
 POINT = f"{NET} --alpha 1 --lam 0.1"
 CURVE = f"{NET} --alpha 0.5:3:4 --lam 0.1"
-
-
-def run(arguments: str | list[str], **options) -> subprocess.CompletedProcess[str]:
-    words = arguments.split() if isinstance(arguments, str) else arguments
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
-    return subprocess.run(
-        [*COMMAND, *words], capture_output=True, text=True, env=environment, timeout=120, **options
-    )
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -239,6 +233,20 @@ def test_version():
     assert run("--version").stdout.strip() == f"giantstep {gs.__version__}"
 
 
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [(COMMAND, f"predict {CURVE} --format csv"), ([sys.executable, "-m", "giantstep"], "predict --eta many")],
+    ids=["giantstep", "python -m giantstep"],
+)
+def test_a_command_that_starts_says_what_the_forked_ones_say(program, words):
+    started, forked = (
+        subprocess.run([*program, *words.split()], capture_output=True, text=True, timeout=120),
+        run(words),
+    )
+    for part in ("returncode", "stdout", "stderr"):
+        assert getattr(started, part) == getattr(forked, part)
+
+
 REFUSED = {
     "negative": ("predict --eta -1 --alpha0 1 --alpha 1 --lam 1", "eta = -1"),
     "negative in a list": ("predict --eta 1,-2 --alpha0 1 --alpha 1 --lam 1", "eta = -2"),
@@ -308,30 +316,27 @@ def test_bad_input_gets_one_line_and_status_2(case, tmp_path):
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (f"simulate {NET} --alpha 1:8:8 --lam 0.1 --d 1500 --trials 500", "interrupted: "),
-        (f"simulate {NET} --alpha 1 --lam 0.1 --d 20 --trials 100000", "of 100000 trials"),
-    ],
-)
-def test_ctrl_c_says_so_and_exits_with_130(words, said):
-    with subprocess.Popen(
-        [*COMMAND, *words.split()],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            time.sleep(4)  # into the first trials, whatever the machine
+def test_ctrl_c_says_so_and_exits_with_130():
+    expected = {
+        f"simulate {NET} --alpha 1:8:8 --lam 0.1 --d 1500 --trials 500": "interrupted: ",
+        f"simulate {NET} --alpha 1 --lam 0.1 --d 20 --trials 100000": "of 100000 trials",
+    }
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with ExitStack() as block:
+        begun = {
+            said: block.enter_context(subprocess.Popen([*COMMAND, *words.split()], **pipes))
+            for words, said in expected.items()
+        }
+        for process in begun.values():
+            block.callback(process.kill)  # else leaving the block waits for it
+        time.sleep(4)  # into the first trials, whatever the machine
+        for process in begun.values():
             process.send_signal(signal.SIGINT)
+        for said, process in begun.items():
             _, complaint = process.communicate(timeout=60)
-        finally:
-            process.kill()  # else leaving the block waits for it
-    assert process.returncode == 130
-    assert said in complaint
-    assert complaint.count("\n") == 1
+            assert process.returncode == 130
+            assert said in complaint
+            assert complaint.count("\n") == 1
 
 
 @pytest.mark.parametrize("columns", ["1", "20", "43"])

@@ -5,8 +5,6 @@ import hashlib
 import json
 import os
 import stat
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -16,6 +14,8 @@ import xarray as xr
 import giantstep as gs
 from giantstep.errors import ParameterError
 from giantstep.files import replacing
+
+from .command import giantstep
 
 
 def predicted() -> xr.Dataset:
@@ -147,20 +147,9 @@ def test_a_link_is_followed_and_permissions_are_ordinary(tmp_path):
 def test_a_full_disk_is_a_sentence_and_the_old_file_stays(ending, tmp_path):
     path = tmp_path / f"a.{ending}"
     path.write_text("old")
-
-    import resource
-
-    def little_room():  # no file grows beyond this; Python is told so as it is told that a disk is full
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
     words = f"predict --eta 1 --alpha0 1 --alpha 1:2:200 --lam 0.1 --out {path}"
-    done = subprocess.run(
-        [sys.executable, "-B", "-m", "giantstep", *words.split()],
-        capture_output=True,
-        text=True,
-        preexec_fn=little_room,
-        timeout=120,
-    )
+    # no file grows beyond this; Python is told so as it is told that a disk is full
+    done = giantstep(words, largest_file=1000)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: ")
     assert "cannot be written: File too large" in done.stderr

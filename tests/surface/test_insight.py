@@ -5,15 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
 
 import pytest
 
-
-def giantstep(*arguments: str, cwd=None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "giantstep", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300, check=False)
+from .command import giantstep
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -22,22 +17,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_bounds_are_ordered_and_drawn(tmp_path):
     done = giantstep(
-        *[
-            "bounds",
-            "--activation",
-            "tanh",
-            "--target",
-            "sin",
-            "--r",
-            "0.5:2:4",
-            "--gamma",
-            "1",
-            "--format",
-            "csv",
-            "--plot",
-            "b.png",
-        ],
-        cwd=tmp_path,
+        "bounds --activation tanh --target sin --r 0.5:2:4 --gamma 1 --format csv --plot b.png", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     found = rows(done.stdout)
@@ -51,7 +31,7 @@ def test_a_trained_network_bends_and_random_features_do_not(tmp_path):
     arguments = (
         "learned --target tanh --eta 2.5 --alpha0 0,2.5 --alpha 2 --lam 0.01 --at -4,-2,2,4 --format csv"
     )
-    done = giantstep(*arguments.split(), "--plot", "l.png", cwd=tmp_path)
+    done = giantstep(f"{arguments} --plot l.png", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = {(float(row["alpha0"]), float(row["x"])): float(row["learned"]) for row in rows(done.stdout)}
     assert found[0.0, 4.0] == pytest.approx(2 * found[0.0, 2.0], rel=1e-9)  # linear
@@ -61,21 +41,7 @@ def test_a_trained_network_bends_and_random_features_do_not(tmp_path):
 
 def test_the_spectrum_of_the_weights_is_marchenko_pastur_without_a_step(tmp_path):
     done = giantstep(
-        *[
-            "spectrum",
-            "--weights",
-            "--r",
-            "1",
-            "--gamma",
-            "1",
-            "--beta",
-            "0.25",
-            "--format",
-            "json",
-            "--plot",
-            "s.png",
-        ],
-        cwd=tmp_path,
+        "spectrum --weights --r 1 --gamma 1 --beta 0.25 --format json --plot s.png", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     edges = json.loads(done.stdout)["data_vars"]["edge"]["data"]
@@ -86,7 +52,7 @@ def test_the_spectrum_of_the_weights_is_marchenko_pastur_without_a_step(tmp_path
 
 def test_simulated_eigenvalues_stand_beside_the_theory(tmp_path):
     arguments = "spectrum --activation tanh --r 1 --gamma 1 --alpha 2 --d 100 --trials 6 --plot e.png"
-    done = giantstep(*arguments.split(), cwd=tmp_path)
+    done = giantstep(arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     theory = {
@@ -99,24 +65,7 @@ def test_simulated_eigenvalues_stand_beside_the_theory(tmp_path):
 
 
 def test_tuning_finds_a_penalty_no_worse_than_any_that_was_scanned(tmp_path):
-    done = giantstep(
-        *[
-            "tune",
-            "--r",
-            "1",
-            "--gamma",
-            "0.8",
-            "--alpha",
-            "1.5",
-            "--over",
-            "lam",
-            "--out",
-            "t.json",
-            "--plot",
-            "t.png",
-        ],
-        cwd=tmp_path,
-    )
+    done = giantstep("tune --r 1 --gamma 0.8 --alpha 1.5 --over lam --out t.json --plot t.png", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "best_lam" in done.stdout
     data = json.loads((tmp_path / "t.json").read_text())["data_vars"]
@@ -126,7 +75,7 @@ def test_tuning_finds_a_penalty_no_worse_than_any_that_was_scanned(tmp_path):
 
 def test_several_bulks_are_compared_with_one_simulation(tmp_path):
     arguments = "compare --eta 6 --alpha0 0.3 --target tanh --alpha 1.5 --lam 0.1 --d 120 --trials 6"
-    done = giantstep(*arguments.split(), "--bulk", "isotropic,exact", cwd=tmp_path)
+    done = giantstep(f"{arguments} --bulk isotropic,exact", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "z isotropic" in done.stdout
     assert "z exact" in done.stdout
@@ -144,7 +93,7 @@ def test_several_bulks_are_compared_with_one_simulation(tmp_path):
     ],
 )
 def test_bad_input_gets_a_sentence(arguments, words, tmp_path):
-    done = giantstep(*arguments.split(), cwd=tmp_path)
+    done = giantstep(arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr

@@ -38,14 +38,14 @@ pytestmark = pytest.mark.posix  # a process that kills itself, or is interrupted
 MOST = 25  # units that a run may do before it is killed: there must be some left
 
 
-@pytest.mark.parametrize("kills", [10, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.slow)])
 def test_kills_at_random_moments_leave_the_table_of_an_uninterrupted_run(kills, tmp_path):
     toml = write_toml(tmp_path, d=20, trials=25 * kills)
     sweep, store, whole = read(toml), tmp_path / "sweep.sqlite", tmp_path / "whole.sqlite"
     moment, grown, before, ready = random.Random(20), 0, 0, 1.0
     for kill in range(kills):
         process, began = (
-            start("run", toml, "--workers", 2 if kill % 10 == 8 else 1, "--quiet"),
+            start("run", toml, "--workers", 2 if kill % 6 == 4 else 1, "--quiet"),
             time.monotonic(),
         )
         if kill % 2:  # at any moment from the start of the process on, or while units are being stored

@@ -16,6 +16,7 @@ from .. import gaussian
 from ..functions import Function
 
 _REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
+_CACHED = 1 << 15  # samples of a block
 
 
 def hermite_moments(
@@ -131,15 +132,26 @@ class _Chebyshev:
 
 
 def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, terms: int) -> np.ndarray:
-    """E[f(m + s z) he_k(z)] by quadrature, split at the function's breakpoints: [..., terms]."""
+    """E[f(m + s z) he_k(z)] by quadrature, split at the function's breakpoints: [..., terms].
+
+    In blocks whose samples stay in the processor's cache while the recurrence of he_k passes over them.
+    """
     wide = float(np.abs(shifts).max())
     reach = max(_REACH, *(gaussian.tail_reach(function, float(scales.max()), m) for m in (-wide, wide)))
-    samples = gaussian.sample(function, shifts, scales, 256 if not function.breakpoints else 96, reach)
-    z, weighted = samples.z, samples.values * samples.weights[0]
-    before, hermite, moments = np.zeros_like(z), np.ones_like(z), np.empty((*shifts.shape, terms))
-    for k in range(terms):
-        moments[..., k] = (
-            weighted @ hermite if z.ndim == 1 else np.einsum("...pz,...pz->...", weighted, hermite)
-        )
-        before, hermite = hermite, (z * hermite - math.sqrt(k) * before) / math.sqrt(k + 1)
-    return moments
+    nodes = 256 if not function.breakpoints else 96
+    moments = np.empty((shifts.size, terms))
+    step = max(1, _CACHED // (nodes * (1 + len(function.breakpoints))))
+    for start in range(0, shifts.size, step):
+        part = slice(start, start + step)
+        samples = gaussian.sample(function, shifts.ravel()[part], scales.ravel()[part], nodes, reach)
+        z, weighted = samples.z, samples.values * samples.weights[0]
+        before, hermite, after = np.zeros_like(z), np.ones_like(z), np.empty_like(z)
+        for k in range(terms):
+            moments[part, k] = (
+                weighted @ hermite if z.ndim == 1 else np.einsum("...pz,...pz->...", weighted, hermite)
+            )
+            np.multiply(z, hermite, out=after)
+            after -= np.multiply(before, math.sqrt(k), out=before)
+            after /= math.sqrt(k + 1)
+            before, hermite, after = hermite, after, before
+    return moments.reshape(*shifts.shape, terms)

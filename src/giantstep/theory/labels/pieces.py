@@ -43,14 +43,15 @@ def spread(y: np.ndarray, weights: np.ndarray, edges: np.ndarray, count: int) ->
         flat = np.moveaxis(weights, 1, 0).reshape(rows, -1)
         return gathered(y.reshape(-1), flat, np.repeat(upto(N), J), N, edges, count).swapaxes(0, 1)
     piece, t = _placed(y, edges)
-    basis = np.polynomial.legendre.legvander(t, count - 1)  # [N, J, count]
     found = np.zeros((N, rows, len(edges) - 1, count))
     order = np.argsort(piece.astype(np.uint16), axis=-1, kind="stable")
-    for n in range(N):  # piece by piece, as matrix products
+    for n in range(N):  # piece by piece, as matrix products, of polynomials that are still in the cache
+        basis = np.polynomial.legendre.legvander(t[n, order[n]], count - 1)
+        sorted_weights = weights[n][:, order[n]]
         ends = np.searchsorted(piece[n, order[n]], np.arange(len(edges)))
         for p in np.flatnonzero(np.diff(ends)):
-            there = order[n, ends[p] : ends[p + 1]]
-            found[n, :, p] = weights[n][:, there] @ basis[n, there]
+            there = slice(ends[p], ends[p + 1])
+            found[n, :, p] = sorted_weights[:, there] @ basis[there]
     return (found @ _interpolation(count)).reshape(N, rows, -1)
 
 
