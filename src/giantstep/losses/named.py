@@ -98,6 +98,7 @@ class Logistic(_Named):
 
     name: str = "logistic"
     margin = even = continuous = True
+    strip = math.pi  # ω = z + Vℓ'(z) turns back where Im z = π, and there Im ω = π
 
     def value(self, y: Any, z: Any) -> Any:
         xp = _namespace(z)
@@ -146,6 +147,7 @@ class Exponential(_Named):
 
     name: str = "exponential"
     margin = even = continuous = True
+    strip = math.pi  # as for the logistic loss
 
     def value(self, y: Any, z: Any) -> Any:
         return _namespace(z).exp(-y * z)

@@ -21,6 +21,7 @@ from .equations.anderson import FixedPoint, anderson, newton
 from .equations.averages import Averages, apply
 from .equations.means import Setting, signal_norms, solve_means, wobble
 from .equations.response import Response, respond, total_tangent
+from .equations.secants import Secants
 from .equations.solution import Solution
 from .equations.state import Coordinates, State, fields
 from .features import Features
@@ -148,15 +149,26 @@ class _Problem:
         fine = np.all(closed[..., positive] > 0.1 * plain[..., positive], axis=-1)
         return np.where(fine[..., None], closed, plain)
 
-    def cold(self) -> np.ndarray:
-        """Where to start from when nothing is known, [U, A, n]."""
+    def cold(self) -> FixedPoint:
+        """Where to start from when nothing is known."""
         K, share = self.pack.groups, self.bulk.weights
         V2 = share / (1.0 + self.setting.lam[..., None])
         V1 = V2[..., :, None] * np.eye(K)
         q = 0.5 * self.pack.pack(np.broadcast_to(np.diag(share), V1.shape), np.broadcast_to(share, V2.shape))
         modes = self.bulk.modes
         means, psi = (np.zeros((*self.shape, count, K)) for count in (modes.means, modes.signals))
-        return self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, psi, modes))
+        x = self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, psi, modes))
+        return FixedPoint(x.reshape(len(self.rows), -1), Secants(len(self.rows), x.shape[-1]))
+
+    def begun(self, start: np.ndarray) -> FixedPoint:
+        """Where to start from another solution, as `ended` gives it, [U, A, ...]."""
+        flat, size = start.reshape(len(self.rows), -1), self.coordinates.size
+        return FixedPoint(flat[:, :size].copy(), Secants.unpacked(flat[:, size:], size))
+
+    def ended(self, found: FixedPoint) -> np.ndarray:
+        """A solution for other rules to start from, with what steps towards it have taught if they have led there."""
+        found.secants.forget(~(found.residual <= _ROUGH_TOLERANCE))
+        return np.concatenate([found.x, found.secants.packed()], axis=-1).reshape(*self.shape, -1)
 
     def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
         shaped = (a.reshape(*self.shape, -1) for a in (new, old))
@@ -181,8 +193,7 @@ def solve(
     """
     tolerance = _TOLERANCE if thorough else _ROUGH_TOLERANCE
     problem = _Problem(features, bulk, channel, setting)
-    x = problem.cold() if start is None else start
-    found = FixedPoint(x.reshape(problem.rows.size, -1).copy(), *_unknown(problem.rows.size))
+    found = problem.cold() if start is None else problem.begun(start)
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
     found.residual[skipped] = 0.0
     _search(problem, found, tolerance)
@@ -193,10 +204,6 @@ def solve(
             _continue_in_lam(problem, found, todo, tolerance, easy)
     found.residual[skipped] = np.inf
     return _fit(problem, label, found)
-
-
-def _unknown(points: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.full(points, np.inf), np.zeros(points, int)
 
 
 def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
@@ -218,7 +225,7 @@ def _continue_in_lam(
     From a small λ, fields are spread and kinks of the loss matter little; from a large one, little is fitted.
     """
     setting, final = problem.setting, problem.setting.lam
-    path = FixedPoint(problem.cold().reshape(len(todo), -1), *_unknown(len(todo)))
+    path = problem.cold()
     for stage in range(_STAGES, -1, -1):
         easier = final * factor ** (stage / _STAGES)
         problem.setting = replace(setting, lam=easier)
@@ -245,7 +252,7 @@ def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
         train_loss=training.loss,
         residual=found.residual.reshape(problem.shape),
         evaluations=found.evaluations.reshape(problem.shape),
-        start=x,
+        start=problem.ended(found),
         tail=problem.averages.tail(R),
         rare=problem.due_to_rare(R),
     )

@@ -8,7 +8,7 @@ at ω with stiffness V. Everything the readout's statistics need is in four aver
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ class Channel(ABC):
 
     loss: Loss
     nodes: int  # N
-    width: int  # array elements per point and κ node
+    width: int  # array elements per point and κ node, at most
 
     def scores(
         self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
@@ -63,21 +63,38 @@ class Channel(ABC):
     @abstractmethod
     def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training: ...
 
+    def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
+        """Array elements per κ node that each point needs, [B]."""
+        return np.full(len(rows), self.width)
+
     def _in_blocks(
         self, compute: Callable[..., tuple[Any, ...]], rows: np.ndarray, *fields: np.ndarray
     ) -> tuple[Any, ...]:
-        points, nodes = max(1, _BLOCK // (self.width * self.nodes)), max(1, _LARGE // self.width)
-        parts = [
-            [
-                compute(rows[i : i + points], at, *(_part(field[i : i + points], at) for field in fields))
-                for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
-            ]
-            for i in range(0, len(rows), points)
-        ]
+        parts = []
+        for start, end, width in _blocks(self._widths(rows, *fields) * self.nodes):
+            nodes = max(1, _LARGE * self.nodes // width)
+            some = [field[start:end] for field in fields]
+            parts.append(
+                [
+                    compute(rows[start:end], at, *(_part(field, at) for field in some))
+                    for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
+                ]
+            )
         return tuple(
             np.concatenate([np.concatenate(own, axis=-1) for own in answer])
             for answer in zip(*(list(zip(*part, strict=True)) for part in parts), strict=True)
         )
+
+
+def _blocks(widths: np.ndarray) -> Iterator[tuple[int, int, int]]:
+    """Points from `start` to `end` that are worked on together, and the array elements of the widest of them."""
+    start = widest = 0
+    for end, width in enumerate(widths.tolist()):
+        if end > start and (end + 1 - start) * max(widest, width) > _BLOCK:
+            yield start, end, widest
+            start, widest = end, 0
+        widest = max(widest, width)
+    yield start, len(widths), widest
 
 
 def _part(field: np.ndarray, at: slice) -> np.ndarray:

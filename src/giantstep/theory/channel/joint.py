@@ -39,16 +39,14 @@ class JointBinaryChannel(SignChannel):
     y_m η; given λ it is then a sum of Gaussians around them.
     """
 
-    def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
-        self.loss, self.points = loss, points
+    def __init__(
+        self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, rarity: np.ndarray
+    ):
+        super().__init__(loss, points, 0, rarity)
         self._felt = nodes = felt(law, frame, kappa, *_fineness(_BINARY, points))
         self.nodes = len(nodes.counts)
         self._ends = np.concatenate([[0], np.cumsum(nodes.counts)])
-        count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
-        self.width = max((count + 3) * points * _COUNT * _PIECES[0] // 4, nodes.w.shape[-1] // self.nodes)
-
-    def _turns(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return np.zeros((*q.shape, 0))
+        self.width = max(self._pieced * _COUNT * _PIECES[0] // 4, nodes.w.shape[-1] // self.nodes)
 
     def _labels(
         self,
