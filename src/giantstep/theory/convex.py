@@ -33,6 +33,7 @@ _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
+_EFFORT = 4e6  # array elements of its averages after which a point is given up, on one rule: seconds
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 
 
@@ -67,9 +68,10 @@ class Convex:
 class _Problem:
     """The map at one rule in κ."""
 
-    def __init__(self, features: Features, bulk: Bulk, channel: Channel, setting: Setting):
+    def __init__(self, features: Features, label: Label, bulk: Bulk, channel: Channel, setting: Setting):
         self.bulk, self.channel, self.setting = bulk, channel, setting
         self.averages = Averages(features, bulk.modes)
+        self._power = (self.averages.mean(label.t2[:, None]) + setting.noise**2)[..., None]  # of the labels
         self.pack = packing(len(bulk.weights))
         self.coordinates = Coordinates(self.pack, bulk.modes)
         self.wobble = wobble(bulk, setting)
@@ -79,6 +81,7 @@ class _Problem:
         N, k = self.averages.phi.shape[-1], bulk.modes.signals
         self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
         self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))
+        self._effort = np.zeros(U * A)
 
     def fields(self, state: State) -> tuple[np.ndarray, ...]:
         """M, P, V and q on the κ nodes, [U, A, N]."""
@@ -106,7 +109,9 @@ class _Problem:
         x = x.reshape(*self.shape, -1)
         state = self.coordinates.state(x)
         fields = self.fields(state)
-        found = self.channel.scores(*self._channel_arguments(fields, active))
+        arguments = self._channel_arguments(fields, active)
+        self._effort[active] += self.channel.work(*arguments)
+        found = self.channel.scores(*arguments)
         for kept, new in zip(self._scores, found, strict=True):
             kept[active] = new
         scores = Scores(*(kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores))
@@ -121,7 +126,7 @@ class _Problem:
         U, A = self.shape
         hat = ratio * averages.hats(scores.G)
         response = respond(bulk, state.V, hat, setting.beta, setting.lam)
-        slope = np.maximum(scores.G, self.channel.loss.floor(V, q))
+        slope = np.maximum(scores.G, self.channel.loss.floor(V, q + self._power))
         pairs = ratio[..., None] * averages.mean_pairs(slope)
         if self.wobble is not None:
             pairs[..., :K, :K] += self.wobble * ratio[..., None] * averages.tilts(scores.G)
@@ -170,6 +175,10 @@ class _Problem:
         found.secants.forget(~(found.residual <= _ROUGH_TOLERANCE))
         return np.concatenate([found.x, found.secants.packed()], axis=-1).reshape(*self.shape, -1)
 
+    def worthwhile(self) -> np.ndarray:
+        """Points that have not taken too much work yet, [U·A]."""
+        return self._effort < _EFFORT
+
     def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
         shaped = (a.reshape(*self.shape, -1) for a in (new, old))
         return self.coordinates.distance(*shaped).reshape(-1)
@@ -192,14 +201,14 @@ def solve(
     is spent on `hopeless` points, which stay unsolved; no last resort on `exhausted` ones, for which it was in vain.
     """
     tolerance = _TOLERANCE if thorough else _ROUGH_TOLERANCE
-    problem = _Problem(features, bulk, channel, setting)
+    problem = _Problem(features, label, bulk, channel, setting)
     found = problem.cold() if start is None else problem.begun(start)
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
     found.residual[skipped] = 0.0
     _search(problem, found, tolerance)
     resort = np.full(len(found.x), thorough) if exhausted is None else thorough & ~exhausted.reshape(-1)
     for easy in (_WEAK, _STRONG):
-        todo = resort & (found.residual > tolerance)
+        todo = resort & (found.residual > tolerance) & problem.worthwhile()
         if todo.any():
             _continue_in_lam(problem, found, todo, tolerance, easy)
     found.residual[skipped] = np.inf
@@ -209,7 +218,7 @@ def solve(
 def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
     """Anderson's mixing, and Newton's method where it stalls."""
     limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
-    arguments = (problem.step, problem.distance, found, limit, tolerance)
+    arguments = (problem.step, problem.distance, found, limit, tolerance, problem.worthwhile)
     anderson(*arguments, steps=_ANDERSON_STEPS, damping=damping)
     lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
     found.residual[lost] = np.minimum(found.residual[lost], 0.0)  # not worth Newton's effort: see below
@@ -230,6 +239,7 @@ def _continue_in_lam(
         easier = final * factor ** (stage / _STAGES)
         problem.setting = replace(setting, lam=easier)
         path.residual = np.where(todo, np.inf, 0.0)
+        path.secants.forget(todo)
         last = stage == 0
         _search(problem, path, tolerance if last else 1e-4, damping=0.6)
     problem.setting = setting

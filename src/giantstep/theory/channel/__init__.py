@@ -26,4 +26,4 @@ def make_channel(loss: Loss, labels: Labels, frame: Frame, kappa: np.ndarray, po
         return JointRealChannel(loss, labels.law, frame, kappa, nodes)
     if labels.law is not None:
         return BinaryChannel(loss, labels.law, frame.centre(kappa), frame.rho, nodes, rarity)
-    return RealChannel(loss, labels.function, frame.centre(kappa), frame.rho, nodes)
+    return RealChannel(loss, labels.function, frame.centre(kappa), frame.rho, nodes, rarity)

@@ -17,6 +17,9 @@ import numpy as np
 from ...losses import Loss
 
 REACH = 9.0
+_USUAL = 6  # points of the coarsest usual rule,
+_DIGITS, _MORE_DIGITS, _MOST_DIGITS = 8.0, 2.5, 15.0  # digits of trapezoidal rules on it, for each doubling, at most,
+_FEWEST_DIGITS = 4.0  # and where κ is rare
 _BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
 _LARGE = 1 << 15  # those of one point, beyond which κ nodes are worked on one part after the other
 
@@ -63,6 +66,10 @@ class Channel(ABC):
     @abstractmethod
     def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training: ...
 
+    def work(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
+        """Array elements that the averages of each point take, [B]."""
+        return self._widths(rows, *fields) * self.nodes
+
     def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         """Array elements per κ node that each point needs, [B]."""
         return np.full(len(rows), self.width)
@@ -71,7 +78,7 @@ class Channel(ABC):
         self, compute: Callable[..., tuple[Any, ...]], rows: np.ndarray, *fields: np.ndarray
     ) -> tuple[Any, ...]:
         parts = []
-        for start, end, width in _blocks(self._widths(rows, *fields) * self.nodes):
+        for start, end, width in _blocks(self.work(rows, *fields)):
             nodes = max(1, _LARGE * self.nodes // width)
             some = [field[start:end] for field in fields]
             parts.append(
@@ -100,6 +107,18 @@ def _blocks(widths: np.ndarray) -> Iterator[tuple[int, int, int]]:
 def _part(field: np.ndarray, at: slice) -> np.ndarray:
     """A field at some κ; the noise [B] is the same at all."""
     return field[..., at] if field.ndim > 1 else field
+
+
+def precision(points: int, rarity: np.ndarray | None) -> np.ndarray:
+    """By how many powers of e trapezoidal rules reduce their errors, [U or 1, N]; fewer at rare κ.
+
+    With steps h the error is exp(-2πa/h + a²(1 + s²)/2), for any a up to the distance of the nearest singularity from
+    the real line: the second term is by how much the Gaussian grows that far off, and what is averaged, which changes s
+    times as fast as Φ. At best, a = 2π/h(1 + s²), it is exp(-2π²/h²(1 + s²)).
+    """
+    digits = min(_MOST_DIGITS, _DIGITS + _MORE_DIGITS * np.log2(points / _USUAL))
+    rare = np.zeros((1, 1)) if rarity is None else rarity
+    return np.maximum(np.log(10.0) * digits - rare, np.log(10.0) * _FEWEST_DIGITS)
 
 
 @lru_cache(maxsize=64)

@@ -14,13 +14,10 @@ import numpy as np
 from ...gaussian import line_rule, ndtr
 from ...losses import Loss
 from ..labels import BinaryLaw
-from .base import REACH, Channel, Scores, Training, panels
+from .base import REACH, Channel, Scores, Training, panels, precision
 
 _TINY = 1e-150
-_USUAL = 6  # nodes in a piece on the coarsest rule,
-_PIECE = 8  # nodes in a piece on it where scores are straight lines, which finer ones have √ of that many more of,
-_DIGITS, _MORE_DIGITS, _MOST_DIGITS = 5.0, 3.0, 13.0  # of the trapezoidal rule there, for each doubling, and at most
-_FEWEST_DIGITS = 2.0  # where κ is rare
+_PIECE = (6, 8)  # for so many points, nodes in a piece where scores are straight lines; others by the root of that
 _INSIDE = 0.9  # how much of the strip in which a score is analytic is relied on
 _MULTIPLE = 4  # of which intervals there are, so that rules are met again
 
@@ -33,13 +30,11 @@ class SignChannel(Channel):
 
     def __init__(self, loss: Loss, points: int, cuts: int, rarity: np.ndarray | None):
         self.loss = loss
-        finer = np.log2(points / _USUAL)
-        self.points = points if loss.strip else round(_PIECE * 2.0 ** (finer / 2.0))
+        usual, straight = _PIECE
+        self.points = points if loss.strip else round(straight * np.sqrt(points / usual))
         bends = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
         self._pieced = (bends + cuts + 3) * self.points
-        digits = np.log(10.0) * min(_MOST_DIGITS, _DIGITS + _MORE_DIGITS * finer)
-        least = np.log(10.0) * _FEWEST_DIGITS
-        self._precision = np.maximum(digits - (np.zeros((1, 1)) if rarity is None else rarity), least)
+        self._precision = precision(points, rarity)
 
     def _turns(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Where labels change fast in λ, [B, N, cuts]."""
@@ -50,23 +45,20 @@ class SignChannel(Channel):
         share = np.minimum((P * P).sum(axis=1) / q, 1.0 - 1e-15)
         return np.sqrt(share / (1.0 - share))
 
-    def _intervals(self, rows: np.ndarray, P: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """How many intervals of the trapezoidal rule resolve each point at all κ, [B]; ∞ for a score that bends.
-
-        Its error is exp(-2πa/h + a²(1 + s²)/2) for steps h and any a up to the distance of the nearest singularity from
-        the real line: the second term is by how much the Gaussian and labels s times as steep as Φ grow that far off.
-        """
+    def _intervals(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """How many intervals of the trapezoidal rule resolve each point at all κ, [B]; ∞ for a score that bends."""
         if not self.loss.strip:
             return np.full(len(rows), np.inf)
         free = _INSIDE * self.loss.strip / np.sqrt(q)
         growth = 1.0 + self._steepness(rows, P, q) ** 2
-        precision = self._precision[rows if len(self._precision) > 1 else slice(None)]
-        a = np.minimum(free, np.sqrt(2.0 * precision / growth))
-        return 2.0 * REACH * ((precision + 0.5 * a * a * growth) / (2.0 * np.pi * a)).max(axis=-1)
+        wanted = self._precision[rows if len(self._precision) > 1 else slice(None)]
+        wanted = wanted[:, at if wanted.shape[-1] > 1 else slice(None)]
+        a = np.minimum(free, np.sqrt(2.0 * wanted / growth))  # see `precision`
+        return 2.0 * REACH * ((wanted + 0.5 * a * a * growth) / (2.0 * np.pi * a)).max(axis=-1)
 
     def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         _, P, _, q, *_ = fields
-        return np.minimum(self._intervals(rows, P, q), self._pieced).astype(int) * (self.width // self._pieced)
+        return np.minimum(self._intervals(rows, slice(None), P, q), self._pieced).astype(int) * (self.width // self._pieced)
 
     @abstractmethod
     def _labels(
@@ -147,7 +139,7 @@ class SignChannel(Channel):
     ) -> tuple[np.ndarray, ...]:
         """λ and weights, [B, N, nodes] or the same for all, and ω."""
         root = np.sqrt(q)
-        intervals = self._intervals(rows, P, q).max() if bends else np.inf
+        intervals = self._intervals(rows, at, P, q).max() if bends else np.inf
         if intervals < self._pieced:
             z, (w, *_) = line_rule(_MULTIPLE * int(np.ceil(intervals / _MULTIPLE)), REACH)
             return z[None, None], w[None, None], M[..., None] + root[..., None] * z
@@ -204,8 +196,9 @@ class BinaryChannel(SignChannel):
         def wrong(law: BinaryLaw, up: np.ndarray, down: np.ndarray) -> np.ndarray:
             """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""
             h, k = (up - M) / root, (down - M) / root
-            above = ndtr(-k) - law.up_below(np.inf + zero, *target) + law.up_below(k, *target)
-            return np.clip(law.up_below(h, *target) + above, 0.0, 1.0)
+            below = law.up_below(h, *target)
+            before = below if down is up else law.up_below(k, *target)
+            return np.clip(below + ndtr(-k) - law.chance(*target[:2])[0] + before, 0.0, 1.0)
 
         return wrong(self.law, *self._edges(V)), wrong(self.law.clean, zero, zero)
 

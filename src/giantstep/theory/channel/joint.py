@@ -11,7 +11,7 @@ from ..labels.pieces import gathered, table_nodes
 from ..layer import Frame
 from .base import REACH
 from .binary import SignChannel
-from .real import ResidualChannel
+from .real import Nodes, ResidualChannel
 
 _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least and at most,
 _COUNT = 10  # nodes in each of them,
@@ -29,7 +29,12 @@ class JointRealChannel(ResidualChannel):
 
     def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
         y, w, mean, _, counts = felt(law, frame, kappa, *_fineness(_REAL, points))
-        super().__init__(loss, y, w, mean, counts, points)
+        super().__init__(loss, counts, points)
+        self._felt = Nodes(y, w, mean, counts)
+        self.width = self._felt.width * self._inner
+
+    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
+        return self._felt
 
 
 class JointBinaryChannel(SignChannel):

@@ -16,9 +16,12 @@ from .secants import Secants
 
 Map = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Worthwhile = Callable[[], np.ndarray]  # which points may be worked on any longer, [B]
 
 _WORSE = 5.0  # growth of the residual that discredits the past
 _EAGER, _NUDGE = 20.0, 0.05  # a mixed step may exceed the plain one by this factor, or be so small anyway
+_AWAY, _AFTER = 10.0, 3  # distance to a fixed point, over the residual allowed, that is worth so many more steps
+_PATIENCE = 25  # steps in which a residual must be halved
 _DIFFERENCE = 1e-6  # step of the finite differences in Newton's method
 _HALVINGS = 5
 
@@ -47,30 +50,38 @@ def anderson(
     found: FixedPoint,
     limit: np.ndarray,
     tolerance: float,
+    worthwhile: Worthwhile,
     steps: int,
     damping: float = 1.0,
 ) -> None:
     """Improve `found` by mixing the last few steps such that their combined residual is least.
 
     Those that `found` has from another map, which this one is close to, are mixed in from the first step on.
-    `limit` [n] bounds how far an entry may move at once, on its own scale. Only points whose residual is
-    above `tolerance` are worked on.
+    `limit` [n] bounds how far an entry may move at once, on its own scale. Only points whose residual is above
+    `tolerance` are worked on; a few steps longer, if the map is so close to the identity somewhere that they are still
+    far from their fixed point by the look of the next step.
     """
     x, secants = found.x.copy(), found.secants
     active = found.residual > tolerance
     last_x = last_f = None
-    for _ in range(steps if active.any() else 0):
+    after = np.zeros(len(x), int)  # steps with a residual that is small enough
+    halved, least = np.zeros(len(x), int), np.full(len(x), np.inf)  # when residuals were last halved, and to what
+    for k in range(steps if active.any() else 0):
         f, residual = _residual(step, distance, found, x, active)
         found.improve(active, x, residual)
         if last_x is not None:
             secants.add(active, x - last_x, f - last_f)
-        active = active & (residual > tolerance)
-        if not active.any():
-            return
         broken = np.isinf(residual)
         secants.forget(active & (broken | (residual > _WORSE * found.residual)))
         size = 1.0 + np.abs(x)
         move = damping * f - secants.correction(f, size, damping)
+        after += active & (residual <= tolerance)
+        far = (after <= _AFTER) & (distance(x + move, x) > _AWAY * tolerance)
+        better = residual < 0.5 * least
+        halved[better], least[better] = k, residual[better]
+        active = active & ((residual > tolerance) | far) & (k - halved < _PATIENCE) & worthwhile()
+        if not active.any():
+            return
         move[broken] = 0.5 * (found.x - x)[broken]
         last_x, last_f = x, f
         bound = np.minimum(limit * size, _EAGER * np.abs(f) + _NUDGE * size)
@@ -78,12 +89,19 @@ def anderson(
 
 
 def newton(
-    step: Map, distance: Distance, found: FixedPoint, limit: np.ndarray, tolerance: float, steps: int
+    step: Map,
+    distance: Distance,
+    found: FixedPoint,
+    limit: np.ndarray,
+    tolerance: float,
+    worthwhile: Worthwhile,
+    steps: int,
 ) -> None:
     """Improve `found` by Newton's method with a difference Jacobian; steps are halved until they help."""
     n = found.x.shape[1]
     active = found.residual > tolerance
     for _ in range(steps):
+        active &= worthwhile()
         if not active.any():
             return
         x = found.x.copy()

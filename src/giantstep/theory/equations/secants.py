@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 MEMORY = 6
-_NEW = 1e-6  # share of a residual's change that newer ones do not explain, under which it tells nothing more
+_NEW = 1e-7  # share of a residual's change that newer ones do not explain, under which it tells nothing more,
+_FAINT = 1e-12  # and a change so small that a thousandth of it is rounding errors
 
 
 class Secants:
@@ -55,7 +56,7 @@ class Secants:
                 change = change - along * other
                 step = step - along * its_step
             new = _norm(change)
-            inverse = np.where(new > _NEW * size, 1.0 / np.where(new > 0.0, new, 1.0), 0.0)
+            inverse = np.where(new > np.maximum(_NEW * size, _FAINT), 1.0 / np.where(new > 0.0, new, 1.0), 0.0)
             known.append((change * inverse, step * inverse))
             along = _dot(known[-1][0], left)
             left -= along * known[-1][0]
