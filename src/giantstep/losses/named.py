@@ -138,7 +138,7 @@ class Logistic(_Named):
         return stacked(found, np.broadcast_shapes(y.shape, V.shape))
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.2 / (4.0 + V)
+        return 0.02 / (4.0 + V)
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,7 +168,7 @@ class Exponential(_Named):
         return stacked([y * (np.log(V) - 1.0)], np.broadcast_shapes(y.shape, V.shape))
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.2 / (1.0 + V)
+        return 0.02 / (1.0 + V)
 
 
 square = Clipped("square", 1.0, -math.inf, math.inf)

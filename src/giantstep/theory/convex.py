@@ -33,7 +33,13 @@ _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
-_EFFORT = 4e6  # array elements of its averages after which a point is given up, on one rule: seconds
+_EFFORT, _TRIES = (
+    4e6,
+    10,
+)  # array elements of its averages, and evaluations, after which a point is given up on a rule
+_NEGLIGIBLE = (
+    1e-7  # mean, over what would fit the labels, whose relative error at rounding is above tolerance
+)
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 
 
@@ -71,7 +77,9 @@ class _Problem:
     def __init__(self, features: Features, label: Label, bulk: Bulk, channel: Channel, setting: Setting):
         self.bulk, self.channel, self.setting = bulk, channel, setting
         self.averages = Averages(features, bulk.modes)
-        self._power = (self.averages.mean(label.t2[:, None]) + setting.noise**2)[..., None]  # of the labels
+        self._moments = label[:3]
+        power = self.averages.mean(label.t2[:, None]) + setting.noise**2
+        self._least = _NEGLIGIBLE * np.sqrt(power / self.averages.size) + 1e-12
         self.pack = packing(len(bulk.weights))
         self.coordinates = Coordinates(self.pack, bulk.modes)
         self.wobble = wobble(bulk, setting)
@@ -110,7 +118,7 @@ class _Problem:
         state = self.coordinates.state(x)
         fields = self.fields(state)
         arguments = self._channel_arguments(fields, active)
-        self._effort[active] += self.channel.work(*arguments)
+        self._effort[active] += np.minimum(self.channel.work(*arguments), _EFFORT / _TRIES)
         found = self.channel.scores(*arguments)
         for kept, new in zip(self._scores, found, strict=True):
             kept[active] = new
@@ -122,11 +130,11 @@ class _Problem:
         """The bulk's answer to the averaged scores."""
         averages, setting, bulk, pack = self.averages, self.setting, self.bulk, self.pack
         ratio, K = setting.ratio, pack.groups
-        M, _, V, q = fields
+        M, _, V, _ = fields
         U, A = self.shape
         hat = ratio * averages.hats(scores.G)
         response = respond(bulk, state.V, hat, setting.beta, setting.lam)
-        slope = np.maximum(scores.G, self.channel.loss.floor(V, q + self._power))
+        slope = np.maximum(scores.G, self.channel.loss.floor(V, self._spread(fields)))
         pairs = ratio[..., None] * averages.mean_pairs(slope)
         if self.wobble is not None:
             pairs[..., :K, :K] += self.wobble * ratio[..., None] * averages.tilts(scores.G)
@@ -144,6 +152,12 @@ class _Problem:
         noise = apply(tangent, ratio * averages.hats(scores.F2))
         norms = noise + signal_norms(bulk, response, tangent, means)
         return State(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
+
+    def _spread(self, fields: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Mean square of what a score is a function of: of residuals, or of fields around their mean, [U, A, N]."""
+        if self.channel.loss.margin:
+            return fields[-1]
+        return missed(self._moments, fields) + self.setting.noise[..., None] ** 2
 
     def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
         """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
@@ -180,8 +194,14 @@ class _Problem:
         return self._effort < _EFFORT
 
     def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
-        shaped = (a.reshape(*self.shape, -1) for a in (new, old))
-        return self.coordinates.distance(*shaped).reshape(-1)
+        new, old = (a.reshape(*self.shape, -1) for a in (new, old))
+        return self.coordinates.distance(new, old, self._least).reshape(-1)
+
+
+def missed(moments: tuple[np.ndarray, ...], fields: tuple[np.ndarray, ...]) -> np.ndarray:
+    """E[(Y - ω)²] given κ for labels with these moments, without their noise, [U, A, N]."""
+    (t0, t1, t2), (M, P, _, q) = (t[:, None] for t in moments), fields
+    return t2 - 2.0 * M * t0 + M * M - 2.0 * (P * t1).sum(axis=2) + q
 
 
 def solve(
@@ -252,9 +272,7 @@ def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
     state = problem.coordinates.state(x)
     found_fields = problem.fields(state)
     training = Training(*(problem.mean(values) for values in problem.training(found_fields)))
-    M, P, _, q = found_fields
-    t0, t1, t2 = (t[:, None] for t in label.clean or label[:3])
-    R = t2 - 2.0 * M * t0 + M * M - 2.0 * (P * t1).sum(axis=2) + q
+    R = missed(label.clean or label[:3], found_fields)
     return Solution(
         state=state,
         test_error=problem.averages.mean(R),

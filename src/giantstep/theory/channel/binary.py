@@ -17,7 +17,10 @@ from ..labels import BinaryLaw
 from .base import REACH, Channel, Scores, Training, panels, precision
 
 _TINY = 1e-150
-_PIECE = (6, 8)  # for so many points, nodes in a piece where scores are straight lines; others by the root of that
+_PIECE = (
+    6,
+    8,
+)  # for so many points, nodes in a piece where scores are straight lines; others by the root of that
 _INSIDE = 0.9  # how much of the strip in which a score is analytic is relied on
 _MULTIPLE = 4  # of which intervals there are, so that rules are met again
 
@@ -58,7 +61,8 @@ class SignChannel(Channel):
 
     def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         _, P, _, q, *_ = fields
-        return np.minimum(self._intervals(rows, slice(None), P, q), self._pieced).astype(int) * (self.width // self._pieced)
+        nodes = np.minimum(self._intervals(rows, slice(None), P, q), self._pieced).astype(int)
+        return nodes * (self.width // self._pieced)
 
     @abstractmethod
     def _labels(

@@ -21,6 +21,9 @@ _UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no
 _NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
 _NARROW_NODES, _AT_ONCE = 8, 1 << 11
 _FELT = 1e-15  # weight of a node (κ, y), times a label's square, that no average feels
+_ALIKE = (
+    6  # digits to which such a weight is looked at: a node and its mirror image are both left out, or neither
+)
 _USUAL, _LINE = 6, 24  # points of the coarsest usual rule, and intervals along y on it
 _SLOWLY = 0.75  # finer rules have more of these by this power, unless a target needs more,
 _RESOLVED, _FINE = 1e-9, 4.0  # which it is on a rule with this many times the points,
@@ -54,8 +57,8 @@ class Nodes(NamedTuple):
         """Those of points on first layers `rows` at some κ."""
         before, here = (int(self.counts[part].sum()) for part in (slice(at.start), at))
         mine = slice(before, before + here)
-        parts = (a[..., mine] if len(a) == 1 else a[rows, ..., mine] for a in self[:3])
-        return Nodes(*parts, self.counts[at])
+        y, w, T = (a[..., mine] if len(a) == 1 else a[rows, ..., mine] for a in self[:3])
+        return Nodes(y, w, T, self.counts[at])
 
     def mean(self, values: np.ndarray) -> np.ndarray:
         """Weighted sums over the nodes at each κ, [B, N]."""
@@ -76,7 +79,7 @@ class ResidualChannel(Channel):
     def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
         nodes, *normal = self._fields(rows, at, *fields)
         local, P = self._local_scores(*normal), fields[1]
-        F1, F2, G = (nodes.mean(a) for a in local)
+        F1, F2, G = (nodes.mean(a) for a in local if a is not None)
         along = [nodes.mean(local.first * nodes.y[:, j]) for j in range(nodes.y.shape[1])]
         return Scores(F1, F2, G, np.stack(along, axis=1) + P * G[:, None])
 
@@ -197,7 +200,9 @@ class RealChannel(ResidualChannel):
                 y, w = line[None, None], weights[0][None, None]
             T = np.asarray(self._target(centre[..., None] + rho[..., None] * y))  # [U, N, J]
             y, w = (np.broadcast_to(a, (len(a), *T.shape[1:])) for a in (y, w))
-            felt = (self._there[..., None] * w * (1.0 + T * T)).max(axis=0) > _FELT
+            with np.errstate(divide="ignore"):
+                weight = np.log((self._there[..., None] * w * (1.0 + T * T)).max(axis=0))
+            felt = np.round(weight, _ALIKE) > np.log(_FELT)
             felt[:, T.shape[-1] // 2] |= ~felt.any(axis=-1)
             self._rules[intervals] = Nodes(y[:, None, felt], w[:, felt], T[:, felt], felt.sum(axis=-1))
         return self._rules[intervals]

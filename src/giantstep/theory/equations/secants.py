@@ -22,7 +22,9 @@ class Secants:
     def unpacked(cls, packed: np.ndarray, size: int) -> Secants:
         """From rows [B, 2·MEMORY·n] as `packed` makes them."""
         secants = cls(0, size)
-        secants.moves, secants.changes = np.moveaxis(packed.reshape(len(packed), 2, MEMORY, size), 1, 0).copy()
+        secants.moves, secants.changes = np.moveaxis(
+            packed.reshape(len(packed), 2, MEMORY, size), 1, 0
+        ).copy()
         return secants
 
     def packed(self) -> np.ndarray:
@@ -56,7 +58,9 @@ class Secants:
                 change = change - along * other
                 step = step - along * its_step
             new = _norm(change)
-            inverse = np.where(new > np.maximum(_NEW * size, _FAINT), 1.0 / np.where(new > 0.0, new, 1.0), 0.0)
+            inverse = np.where(
+                new > np.maximum(_NEW * size, _FAINT), 1.0 / np.where(new > 0.0, new, 1.0), 0.0
+            )
             known.append((change * inverse, step * inverse))
             along = _dot(known[-1][0], left)
             left -= along * known[-1][0]
