@@ -53,9 +53,7 @@ class Loss:
     even: bool = False  # known not to change when label and output both change sign
     linear: bool = False  # a square: its score is a straight line
     continuous: bool = False  # known to have a derivative without jumps
-    strip: float = (
-        0.0  # |Im ω| up to which the score is analytic, whatever V; 0 if it is not or nothing is known
-    )
+    strip: float = 0.0  # |Im ω| up to which the score is analytic whatever V; 0 if nothing is known
     line: Any = None  # where the score is a straight line between two bounds: `a`, `low` and `high` of it
 
     def __init__(

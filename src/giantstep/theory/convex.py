@@ -33,13 +33,9 @@ _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
-_EFFORT, _TRIES = (
-    4e6,
-    10,
-)  # array elements of its averages, and evaluations, after which a point is given up on a rule
-_NEGLIGIBLE = (
-    1e-7  # mean, over what would fit the labels, whose relative error at rounding is above tolerance
-)
+_EFFORT = 3e6  # array elements of its averages after which a point is given up on a rule,
+_TRIES = 10  # but not before so many evaluations
+_NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is not known to tolerance
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 
 

@@ -18,11 +18,8 @@ from ...losses import Loss
 
 REACH = 9.0
 _USUAL = 6  # points of the coarsest usual rule,
-_DIGITS, _MORE_DIGITS, _MOST_DIGITS = (
-    8.0,
-    2.5,
-    15.0,
-)  # digits of trapezoidal rules on it, for each doubling, at most,
+_DIGITS, _MORE_DIGITS = 8.0, 2.5  # digits of trapezoidal rules on it, and more for each doubling,
+_MOST_DIGITS = 15.0  # at most,
 _FEWEST_DIGITS = 4.0  # and where κ is rare
 _BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
 _LARGE = 1 << 15  # those of one point, beyond which κ nodes are worked on one part after the other

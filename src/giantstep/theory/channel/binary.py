@@ -17,10 +17,7 @@ from ..labels import BinaryLaw
 from .base import REACH, Channel, Scores, Training, panels, precision
 
 _TINY = 1e-150
-_PIECE = (
-    6,
-    8,
-)  # for so many points, nodes in a piece where scores are straight lines; others by the root of that
+_PIECE = (6, 8)  # points, and the nodes between bends of straight scores for these; as √points for others
 _INSIDE = 0.9  # how much of the strip in which a score is analytic is relied on
 _MULTIPLE = 4  # of which intervals there are, so that rules are met again
 

@@ -19,11 +19,14 @@ from .base import Channel, Scores, Training, legendre, panels, precision
 
 _UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
 _NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
-_NARROW_NODES, _AT_ONCE = 8, 1 << 11
+_NARROW_NODES = (
+    (0.02, 3),
+    (0.1, 5),
+    (_NARROW, 8),
+)  # of that rule by width: 1e-10 of the density, nine of them out
+_AT_ONCE = 1 << 11
 _FELT = 1e-15  # weight of a node (κ, y), times a label's square, that no average feels
-_ALIKE = (
-    6  # digits to which such a weight is looked at: a node and its mirror image are both left out, or neither
-)
+_ALIKE = 6  # digits of a weight that count here, so that nodes and their mirror images are treated alike
 _USUAL, _LINE = 6, 24  # points of the coarsest usual rule, and intervals along y on it
 _SLOWLY = 0.75  # finer rules have more of these by this power, unless a target needs more,
 _RESOLVED, _FINE = 1e-9, 4.0  # which it is on a rule with this many times the points,
@@ -263,11 +266,12 @@ class _Window:
 
 def _directly(zl: np.ndarray, zh: np.ndarray, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """E[1], E[s] and E[s²] over zl < (s - b)/scale < zh, each [M], by a rule of a few nodes; so many at a time."""
-    x, w = (a[:, None] for a in legendre(_NARROW_NODES))
     found = np.empty((3, len(b)))
     for i in range(0, len(b), _AT_ONCE):
         part = slice(i, i + _AT_ONCE)
         half = 0.5 * (zh[part] - zl[part])
+        nodes = next(nodes for width, nodes in _NARROW_NODES if 2.0 * half.max() <= width)
+        x, w = (a[:, None] for a in legendre(nodes))
         z = 0.5 * (zh[part] + zl[part]) + half * x
         weight = half * w * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
         s = b[part] + scale[part] * z

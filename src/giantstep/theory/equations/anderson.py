@@ -20,10 +20,8 @@ Worthwhile = Callable[[], np.ndarray]  # which points may be worked on any longe
 
 _WORSE = 5.0  # growth of the residual that discredits the past
 _EAGER, _NUDGE = 20.0, 0.05  # a mixed step may exceed the plain one by this factor, or be so small anyway
-_AWAY, _AFTER = (
-    10.0,
-    3,
-)  # distance to a fixed point, over the residual allowed, that is worth so many more steps
+_AWAY = 10.0  # distance to a fixed point, over the residual allowed, from which on more steps are taken,
+_AFTER = 3  # so many
 _PATIENCE = 40  # steps in which a residual must be halved
 _DIFFERENCE = 1e-6  # step of the finite differences in Newton's method
 _HALVINGS = 5
@@ -68,10 +66,8 @@ def anderson(
     active = found.residual > tolerance
     last_x = last_f = None
     after = np.zeros(len(x), int)  # steps with a residual that is small enough
-    halved, least = (
-        np.zeros(len(x), int),
-        np.full(len(x), np.inf),
-    )  # when residuals were last halved, and to what
+    halved = np.zeros(len(x), int)  # when residuals were last halved,
+    least = np.full(len(x), np.inf)  # and to what
     for k in range(steps if active.any() else 0):
         f, residual = _residual(step, distance, found, x, active)
         found.improve(active, x, residual)
