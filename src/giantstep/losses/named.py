@@ -89,7 +89,7 @@ class Clipped(_Named):
         return stacked(found, np.broadcast_shapes(y.shape, V.shape))
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.2 / (self.a + V) if self.a > 0 else 0.1 / (V + np.sqrt(q))
+        return 0.2 / (self.a + V) if self.a > 0 else (0.03 if self.margin else 0.1) / (V + np.sqrt(q))
 
 
 @dataclass(frozen=True, repr=False)
