@@ -191,7 +191,16 @@ SEVERAL_STEPS = [
         2.0,
         0.1,
     ),
-    Case("biases, two steps, relu", steps("relu", (1.5, 1), (1, 1), readout=_BIASES), "tanh", 1.5, 0.1),
+    # its two spikes differ by 0.07, hardly more than means of rows do by chance, and an m of -4 magnifies that: zeta
+    # across the first is 0.06, 0.06, 0.02 off at d = 300, 600, 2400, while errors agree
+    Case(
+        "biases, two steps, relu",
+        steps("relu", (1.5, 1), (1, 1), readout=_BIASES),
+        "tanh",
+        1.5,
+        0.1,
+        apart=False,
+    ),
     Case(
         "huber readout, two steps",
         steps("tanh", (2, 2), (1, 1)),

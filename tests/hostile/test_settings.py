@@ -129,3 +129,28 @@ def test_many_extreme_settings_converge_or_say_what_to_do(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GiantstepWarning)
         fare(seed)
+
+
+THREE = [
+    ("x1*x2 + x3", "huber:0.7"),
+    ("x1*x2 + x3", "absolute"),
+    ("sign(x1 + x2*x3)", "hinge"),
+    ("sign(x1 + x2*x3)", "logistic"),
+]
+AT_LENGTH = 30.0  # seconds, for rules in four dimensions
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(("target", "loss"), THREE)
+def test_other_losses_on_three_directions_end(target, loss):
+    """Real labels are solved; signs jump on a curved surface, which no rule resolves, and that is said."""
+    net, began = gs.Network("relu", eta=2.0, alpha0=2.0), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GiantstepWarning)
+        found = gs.predict(net, gs.Target(target), alpha=2.0, lam=0.1, loss=loss, throw=False)
+    assert time.process_time() - began < AT_LENGTH
+    if target.startswith("sign"):
+        assert not bool(found.converged)
+        assert "simulate" in str(found.status.item())
+    else:
+        assert bool(found.converged)

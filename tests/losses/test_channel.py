@@ -202,3 +202,64 @@ def test_hermite_coefficients_of_label_laws_are_gaussian_averages():
     weights = weights / weights.sum()
     expected = [weights @ mean, weights @ (z * mean), weights @ ((z**2 - 1) * mean)]
     assert np.allclose(law.hermite(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_the_rule_for_analytic_scores_has_the_digits_that_its_bound_promises(loss: str):
+    """Eight on the coarsest rule and 2.5 more for each doubling, of averages of size one; Gauss's rule is finer."""
+    law = binary_law(gs.Target("sign", flips=0.1))
+    V, root = (a.reshape(1, -1) for a in np.meshgrid([0.01, 1.0, 50.0], [0.05, 0.4, 1.0]))
+    many = V.shape[-1]
+    given = (np.full((1, many), 0.4), 0.6 * root[:, None], V, root**2, np.zeros(1))
+    centre = np.full((1, 1, many), 0.3)
+    one = np.zeros(1, int)
+    exact = BinaryChannel(as_loss(loss), law, centre, RHO, 96)
+    exact._intervals = lambda *_: np.array([np.inf])  # type: ignore[method-assign]
+    expected = exact.scores(one, *given)
+    for points, digits in ((6, 8.0), (12, 10.5), (24, 13.0)):
+        channel = BinaryChannel(as_loss(loss), law, centre, RHO, points)
+        assert channel._intervals(one, slice(None), given[1], given[3]).max() < channel._pieced
+        found = channel.scores(one, *given)
+        for name in ("F1", "F2", "G"):
+            size = np.abs(getattr(expected, name)).max()
+            off = np.abs(getattr(found, name) - getattr(expected, name)).max()
+            # Gauss's rule of 96 nodes a piece is exact to rounding
+            assert off <= 10.0 ** (1.0 - digits) * size + 1e-13, (name, points)
+
+
+@pytest.mark.parametrize("loss", ["huber:0.5", "absolute"])
+@pytest.mark.parametrize("spread", [1.0, 0.1, 0.02])
+def test_real_labels_however_sharp_are_resolved(loss: str, spread: float):
+    """Nodes along y are as many as a residual of standard deviation `spread` takes; against adaptive integration."""
+    chosen, target = as_loss(loss), as_function("sin(2*x)")
+    M, P, V = np.array([[0.2]]), np.array([[[0.1]]]), np.array([[0.05]])
+    q = P[:, 0] ** 2 + spread**2
+    channel = RealChannel(chosen, target, np.array([[[0.3]]]), np.array([[0.8]]), 24, np.zeros((1, 1)))
+    found = channel.scores(np.zeros(1, int), M, P, V, q, np.zeros(1))
+    x, w = np.polynomial.legendre.leggauss(4000)
+    xi = 9.0 * x
+    smooth = 9.0 * w * np.exp(-0.5 * xi**2) / np.sqrt(2 * np.pi)
+
+    def given(y: float) -> float:
+        """E f over the rest of the field, by a rule so fine that its kinks do not matter to 1e-7."""
+        omega = 0.2 + 0.1 * y + spread * xi
+        label = float(np.sin(2 * (0.3 + 0.8 * y)))
+        return float(smooth @ chosen.score(label, omega, np.full_like(omega, 0.05)).f)
+
+    y = np.linspace(-8.0, 8.0, 6001)
+    weights = (y[1] - y[0]) * np.exp(-0.5 * y**2) / np.sqrt(2 * np.pi)
+    expected = weights @ np.array([given(one) for one in y])
+    assert float(found.F1[0, 0]) == pytest.approx(expected, abs=3e-6)
+
+
+def test_nodes_that_no_average_feels_are_left_out():
+    kappa = np.linspace(-8.0, 8.0, 33)[None]
+    centre = 0.6 * kappa[:, None]
+    everywhere = RealChannel(as_loss("huber:0.5"), as_function("sin"), centre, RHO, 24)
+    felt = RealChannel(as_loss("huber:0.5"), as_function("sin"), centre, RHO, 24, 0.5 * kappa**2)
+    fields = (0.1 * kappa, np.full((1, 1, 33), 0.2), np.ones((1, 33)), np.full((1, 33), 0.5), np.full(1, 0.3))
+    one, weights = np.zeros(1, int), 0.5 * np.exp(-0.5 * kappa**2) / np.sqrt(2 * np.pi)
+    for a, b in zip(everywhere.scores(one, *fields), felt.scores(one, *fields), strict=True):
+        np.testing.assert_allclose((weights * a).sum(axis=-1), (weights * b).sum(axis=-1), atol=1e-13)
+    sizes = [channel._nodes(one, slice(0, 33), *fields).T.size for channel in (everywhere, felt)]
+    assert sizes[1] < 0.8 * sizes[0]

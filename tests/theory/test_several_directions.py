@@ -13,7 +13,7 @@ import giantstep as gs
 from giantstep.cuts import Cuts
 from giantstep.errors import ParameterError
 from giantstep.theory.labels import joint_law, labels_of
-from giantstep.theory.labels.measure import felt
+from giantstep.theory.labels.measure import _between, _lattice, felt
 from giantstep.theory.labels.seen import Seen
 from giantstep.theory.layer import given
 from giantstep.theory.rule import Rule
@@ -333,3 +333,17 @@ def test_undeclared_kinks_show_in_the_quadrature_error():
     assert float(off.quadrature_error) > 0.2 * gap
     declared = gs.Target(hidden.function._function, kinks=[((1, 0), -0.3), ((0, 1), 0.2)])
     assert_allclose(gs.predict(net, declared, alpha=1.0, lam=0.1).test_error, right.test_error, rtol=1e-8)
+
+
+def test_nodes_are_a_lattice_along_what_no_kink_crosses():
+    """max(x1, x2) + x3 kinks on one plane: averages of a function that kinks there, and far fewer nodes."""
+    law = labels_of(gs.Target("max(x1, x2) + x3")).law
+    normals, offsets = np.array([[0.6, -0.8, 0.0]]), np.linspace(-0.5, 0.5, 20)[:, None]
+    y, w = _between(law, normals, offsets, 9, 0.45, np.arange(20))
+    assert_allclose(w.sum(axis=-1), 1.0, atol=1e-11)
+    found = (w * np.maximum(np.einsum("k,nkj->nj", normals[0], y) - offsets, 0.0)).sum(axis=-1)
+    a = offsets[:, 0]  # E max(ξ - a, 0) = φ(a) - a Φ(-a)
+    assert_allclose(found, np.exp(-0.5 * a**2) / np.sqrt(2.0 * np.pi) - a * ndtr(-a), atol=1e-9)
+    assert_allclose((w * y[:, 2] ** 2).sum(axis=-1), 1.0, atol=1e-9)
+    plain, _ = _lattice(3, law.reach, 0.45, np.arange(20))
+    assert y.shape[-1] < 10 * plain.shape[-1]  # Gauss nodes in the pieces of all three took fifty times

@@ -89,7 +89,7 @@ class Clipped(_Named):
         return stacked(found, np.broadcast_shapes(y.shape, V.shape))
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.2 / (self.a + V) if self.a > 0 else 0.1 / (V + np.sqrt(q))
+        return 0.2 / (self.a + V) if self.a > 0 else (0.03 if self.margin else 0.1) / (V + np.sqrt(q))
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,6 +98,7 @@ class Logistic(_Named):
 
     name: str = "logistic"
     margin = even = continuous = True
+    strip = math.pi  # ω = z + Vℓ'(z) turns back where Im z = π, and there Im ω = π
 
     def value(self, y: Any, z: Any) -> Any:
         xp = _namespace(z)
@@ -137,7 +138,7 @@ class Logistic(_Named):
         return stacked(found, np.broadcast_shapes(y.shape, V.shape))
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.2 / (4.0 + V)
+        return 0.02 / (4.0 + V)
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,6 +147,7 @@ class Exponential(_Named):
 
     name: str = "exponential"
     margin = even = continuous = True
+    strip = math.pi  # as for the logistic loss
 
     def value(self, y: Any, z: Any) -> Any:
         return _namespace(z).exp(-y * z)
@@ -166,7 +168,7 @@ class Exponential(_Named):
         return stacked([y * (np.log(V) - 1.0)], np.broadcast_shapes(y.shape, V.shape))
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.2 / (1.0 + V)
+        return 0.02 / (1.0 + V)
 
 
 square = Clipped("square", 1.0, -math.inf, math.inf)

@@ -53,6 +53,7 @@ class Loss:
     even: bool = False  # known not to change when label and output both change sign
     linear: bool = False  # a square: its score is a straight line
     continuous: bool = False  # known to have a derivative without jumps
+    strip: float = 0.0  # |Im ω| up to which the score is analytic whatever V; 0 if nothing is known
     line: Any = None  # where the score is a straight line between two bounds: `a`, `low` and `high` of it
 
     def __init__(
@@ -127,7 +128,7 @@ class Loss:
         return tuple(sorted({-float(z) for z in at_rest.reshape(-1)}))
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """A slope that a solver may lean on where the true one vanishes (a field of variance q)."""
+        """A slope that a solver may lean on where the true one vanishes; q is the mean square of what scores follow."""
         return 0.1 / (1.0 + V + np.sqrt(q))
 
     @property

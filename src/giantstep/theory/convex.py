@@ -21,6 +21,7 @@ from .equations.anderson import FixedPoint, anderson, newton
 from .equations.averages import Averages, apply
 from .equations.means import Setting, signal_norms, solve_means, wobble
 from .equations.response import Response, respond, total_tangent
+from .equations.secants import Secants
 from .equations.solution import Solution
 from .equations.state import Coordinates, State, fields
 from .features import Features
@@ -33,6 +34,9 @@ _TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
+_EFFORT = 4e6  # array elements of its averages after which a point is given up on a rule,
+_TRIES = 10  # but not before so many evaluations
+_NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is not known to tolerance
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 
 
@@ -67,9 +71,12 @@ class Convex:
 class _Problem:
     """The map at one rule in κ."""
 
-    def __init__(self, features: Features, bulk: Bulk, channel: Channel, setting: Setting):
+    def __init__(self, features: Features, label: Label, bulk: Bulk, channel: Channel, setting: Setting):
         self.bulk, self.channel, self.setting = bulk, channel, setting
         self.averages = Averages(features, bulk.modes)
+        self._moments = label[:3]
+        power = self.averages.mean(label.t2[:, None]) + setting.noise**2
+        self._least = _NEGLIGIBLE * np.sqrt(power / self.averages.size) + 1e-12
         self.pack = packing(len(bulk.weights))
         self.coordinates = Coordinates(self.pack, bulk.modes)
         self.wobble = wobble(bulk, setting)
@@ -79,6 +86,7 @@ class _Problem:
         N, k = self.averages.phi.shape[-1], bulk.modes.signals
         self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
         self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))
+        self._effort = np.zeros(U * A)
 
     def fields(self, state: State) -> tuple[np.ndarray, ...]:
         """M, P, V and q on the κ nodes, [U, A, N]."""
@@ -106,7 +114,9 @@ class _Problem:
         x = x.reshape(*self.shape, -1)
         state = self.coordinates.state(x)
         fields = self.fields(state)
-        found = self.channel.scores(*self._channel_arguments(fields, active))
+        arguments = self._channel_arguments(fields, active)
+        self._effort[active] += np.minimum(self.channel.work(*arguments), _EFFORT / _TRIES)
+        found = self.channel.scores(*arguments)
         for kept, new in zip(self._scores, found, strict=True):
             kept[active] = new
         scores = Scores(*(kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores))
@@ -117,11 +127,11 @@ class _Problem:
         """The bulk's answer to the averaged scores."""
         averages, setting, bulk, pack = self.averages, self.setting, self.bulk, self.pack
         ratio, K = setting.ratio, pack.groups
-        M, _, V, q = fields
+        M, _, V, _ = fields
         U, A = self.shape
         hat = ratio * averages.hats(scores.G)
         response = respond(bulk, state.V, hat, setting.beta, setting.lam)
-        slope = np.maximum(scores.G, self.channel.loss.floor(V, q))
+        slope = np.maximum(scores.G, self.channel.loss.floor(V, self._spread(fields)))
         pairs = ratio[..., None] * averages.mean_pairs(slope)
         if self.wobble is not None:
             pairs[..., :K, :K] += self.wobble * ratio[..., None] * averages.tilts(scores.G)
@@ -140,6 +150,12 @@ class _Problem:
         norms = noise + signal_norms(bulk, response, tangent, means)
         return State(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
 
+    def _spread(self, fields: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Mean square of what a score is a function of: of residuals, or of fields around their mean, [U, A, N]."""
+        if self.channel.loss.margin:
+            return fields[-1]
+        return missed(self._moments, fields) + self.setting.noise[..., None] ** 2
+
     def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
         """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
         left = np.eye(V.shape[-1]) - response.by_V
@@ -149,19 +165,40 @@ class _Problem:
         fine = np.all(closed[..., positive] > 0.1 * plain[..., positive], axis=-1)
         return np.where(fine[..., None], closed, plain)
 
-    def cold(self) -> np.ndarray:
-        """Where to start from when nothing is known, [U, A, n]."""
+    def cold(self) -> FixedPoint:
+        """Where to start from when nothing is known."""
         K, share = self.pack.groups, self.bulk.weights
         V2 = share / (1.0 + self.setting.lam[..., None])
         V1 = V2[..., :, None] * np.eye(K)
         q = 0.5 * self.pack.pack(np.broadcast_to(np.diag(share), V1.shape), np.broadcast_to(share, V2.shape))
         modes = self.bulk.modes
         means, psi = (np.zeros((*self.shape, count, K)) for count in (modes.means, modes.signals))
-        return self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, psi, modes))
+        x = self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, psi, modes))
+        return FixedPoint(x.reshape(len(self.rows), -1), Secants(len(self.rows), x.shape[-1]))
+
+    def begun(self, start: np.ndarray) -> FixedPoint:
+        """Where to start from another solution, as `ended` gives it, [U, A, ...]."""
+        flat, size = start.reshape(len(self.rows), -1), self.coordinates.size
+        return FixedPoint(flat[:, :size].copy(), Secants.unpacked(flat[:, size:], size))
+
+    def ended(self, found: FixedPoint) -> np.ndarray:
+        """A solution for other rules to start from, with what steps towards it have taught if they have led there."""
+        found.secants.forget(~(found.residual <= _ROUGH_TOLERANCE))
+        return np.concatenate([found.x, found.secants.packed()], axis=-1).reshape(*self.shape, -1)
+
+    def worthwhile(self) -> np.ndarray:
+        """Points that have not taken too much work yet, [U·A]."""
+        return self._effort < _EFFORT
 
     def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
-        shaped = (a.reshape(*self.shape, -1) for a in (new, old))
-        return self.coordinates.distance(*shaped).reshape(-1)
+        new, old = (a.reshape(*self.shape, -1) for a in (new, old))
+        return self.coordinates.distance(new, old, self._least).reshape(-1)
+
+
+def missed(moments: tuple[np.ndarray, ...], fields: tuple[np.ndarray, ...]) -> np.ndarray:
+    """E[(Y - ω)²] given κ for labels with these moments, without their noise, [U, A, N]."""
+    (t0, t1, t2), (M, P, _, q) = (t[:, None] for t in moments), fields
+    return t2 - 2.0 * M * t0 + M * M - 2.0 * (P * t1).sum(axis=2) + q
 
 
 def solve(
@@ -181,29 +218,24 @@ def solve(
     is spent on `hopeless` points, which stay unsolved; no last resort on `exhausted` ones, for which it was in vain.
     """
     tolerance = _TOLERANCE if thorough else _ROUGH_TOLERANCE
-    problem = _Problem(features, bulk, channel, setting)
-    x = problem.cold() if start is None else start
-    found = FixedPoint(x.reshape(problem.rows.size, -1).copy(), *_unknown(problem.rows.size))
+    problem = _Problem(features, label, bulk, channel, setting)
+    found = problem.cold() if start is None else problem.begun(start)
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
     found.residual[skipped] = 0.0
     _search(problem, found, tolerance)
     resort = np.full(len(found.x), thorough) if exhausted is None else thorough & ~exhausted.reshape(-1)
     for easy in (_WEAK, _STRONG):
-        todo = resort & (found.residual > tolerance)
+        todo = resort & (found.residual > tolerance) & problem.worthwhile()
         if todo.any():
             _continue_in_lam(problem, found, todo, tolerance, easy)
     found.residual[skipped] = np.inf
     return _fit(problem, label, found)
 
 
-def _unknown(points: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.full(points, np.inf), np.zeros(points, int)
-
-
 def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
     """Anderson's mixing, and Newton's method where it stalls."""
     limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
-    arguments = (problem.step, problem.distance, found, limit, tolerance)
+    arguments = (problem.step, problem.distance, found, limit, tolerance, problem.worthwhile)
     anderson(*arguments, steps=_ANDERSON_STEPS, damping=damping)
     lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
     found.residual[lost] = np.minimum(found.residual[lost], 0.0)  # not worth Newton's effort: see below
@@ -219,11 +251,12 @@ def _continue_in_lam(
     From a small λ, fields are spread and kinks of the loss matter little; from a large one, little is fitted.
     """
     setting, final = problem.setting, problem.setting.lam
-    path = FixedPoint(problem.cold().reshape(len(todo), -1), *_unknown(len(todo)))
+    path = problem.cold()
     for stage in range(_STAGES, -1, -1):
         easier = final * factor ** (stage / _STAGES)
         problem.setting = replace(setting, lam=easier)
         path.residual = np.where(todo, np.inf, 0.0)
+        path.secants.forget(todo)
         last = stage == 0
         _search(problem, path, tolerance if last else 1e-4, damping=0.6)
     problem.setting = setting
@@ -236,9 +269,7 @@ def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
     state = problem.coordinates.state(x)
     found_fields = problem.fields(state)
     training = Training(*(problem.mean(values) for values in problem.training(found_fields)))
-    M, P, _, q = found_fields
-    t0, t1, t2 = (t[:, None] for t in label.clean or label[:3])
-    R = t2 - 2.0 * M * t0 + M * M - 2.0 * (P * t1).sum(axis=2) + q
+    R = missed(label.clean or label[:3], found_fields)
     return Solution(
         state=state,
         test_error=problem.averages.mean(R),
@@ -246,7 +277,7 @@ def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
         train_loss=training.loss,
         residual=found.residual.reshape(problem.shape),
         evaluations=found.evaluations.reshape(problem.shape),
-        start=x,
+        start=problem.ended(found),
         tail=problem.averages.tail(R),
         rare=problem.due_to_rare(R),
     )

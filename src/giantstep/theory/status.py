@@ -11,7 +11,7 @@ SENTENCES = (
     "converged",
     "the self-consistent equations were not solved to tolerance: try a larger lam or alpha away from beta",
     "numerical integration did not reach the tolerance, and the quadrature_error says how far it got: name the"
-    " breakpoints of a function of your own, choose less extreme parameters, or give a larger tolerance",
+    " breakpoints of a function of your own, choose less extreme parameters, give a larger tolerance, or simulate",
     "ridgeless at the interpolation threshold: the error diverges",
     "ridgeless interpolation is decided here by rare inputs far out along the spike, where the activation"
     " saturates: the limit is infinite or out of reach; use a small positive lam",

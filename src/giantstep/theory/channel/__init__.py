@@ -19,10 +19,11 @@ _FEWEST = 4  # nodes between two cuts of an inner rule
 
 def make_channel(loss: Loss, labels: Labels, frame: Frame, kappa: np.ndarray, points: int) -> Channel:
     """The channel of a loss and its labels at κ [U or 1, S, N]; `points` measures the fineness of all rules."""
-    nodes = max(_FEWEST, points // 2)
+    nodes, rarity = max(_FEWEST, points // 2), 0.5 * (kappa * kappa).sum(axis=1)
     if isinstance(labels, SeveralDirections):
-        kind = JointBinaryChannel if labels.binary else JointRealChannel
-        return kind(loss, labels.law, frame, kappa, nodes)
+        if labels.binary:
+            return JointBinaryChannel(loss, labels.law, frame, kappa, nodes, rarity)
+        return JointRealChannel(loss, labels.law, frame, kappa, nodes)
     if labels.law is not None:
-        return BinaryChannel(loss, labels.law, frame.centre(kappa), frame.rho, nodes)
-    return RealChannel(loss, labels.function, frame.centre(kappa), frame.rho, nodes)
+        return BinaryChannel(loss, labels.law, frame.centre(kappa), frame.rho, nodes, rarity)
+    return RealChannel(loss, labels.function, frame.centre(kappa), frame.rho, nodes, rarity)

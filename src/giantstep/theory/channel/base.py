@@ -8,7 +8,7 @@ at ω with stiffness V. Everything the readout's statistics need is in four aver
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,6 +17,10 @@ import numpy as np
 from ...losses import Loss
 
 REACH = 9.0
+_USUAL = 6  # points of the coarsest usual rule,
+_DIGITS, _MORE_DIGITS = 8.0, 2.5  # digits of trapezoidal rules on it, and more for each doubling,
+_MOST_DIGITS = 15.0  # at most,
+_FEWEST_DIGITS = 4.0  # and where κ is rare
 _BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
 _LARGE = 1 << 15  # those of one point, beyond which κ nodes are worked on one part after the other
 
@@ -42,7 +46,7 @@ class Channel(ABC):
 
     loss: Loss
     nodes: int  # N
-    width: int  # array elements per point and κ node
+    width: int  # array elements per point and κ node, at most
 
     def scores(
         self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
@@ -63,26 +67,59 @@ class Channel(ABC):
     @abstractmethod
     def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training: ...
 
+    def work(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
+        """Array elements that the averages of each point take, [B]."""
+        return self._widths(rows, *fields) * self.nodes
+
+    def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
+        """Array elements per κ node that each point needs, [B]."""
+        return np.full(len(rows), self.width)
+
     def _in_blocks(
         self, compute: Callable[..., tuple[Any, ...]], rows: np.ndarray, *fields: np.ndarray
     ) -> tuple[Any, ...]:
-        points, nodes = max(1, _BLOCK // (self.width * self.nodes)), max(1, _LARGE // self.width)
-        parts = [
-            [
-                compute(rows[i : i + points], at, *(_part(field[i : i + points], at) for field in fields))
-                for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
-            ]
-            for i in range(0, len(rows), points)
-        ]
+        parts: list[list[tuple[Any, ...]]] = []
+        for start, end, width in _blocks(self.work(rows, *fields)):
+            nodes = max(1, _LARGE * self.nodes // width)
+            some = [field[start:end] for field in fields]
+            parts.append(
+                [
+                    compute(rows[start:end], at, *(_part(field, at) for field in some))
+                    for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
+                ]
+            )
         return tuple(
             np.concatenate([np.concatenate(own, axis=-1) for own in answer])
             for answer in zip(*(list(zip(*part, strict=True)) for part in parts), strict=True)
         )
 
 
+def _blocks(widths: np.ndarray) -> Iterator[tuple[int, int, int]]:
+    """Points from `start` to `end` that are worked on together, and the array elements of the widest of them."""
+    start = widest = 0
+    for end, width in enumerate(widths.tolist()):
+        if end > start and (end + 1 - start) * max(widest, width) > _BLOCK:
+            yield start, end, widest
+            start, widest = end, 0
+        widest = max(widest, width)
+    yield start, len(widths), widest
+
+
 def _part(field: np.ndarray, at: slice) -> np.ndarray:
     """A field at some κ; the noise [B] is the same at all."""
     return field[..., at] if field.ndim > 1 else field
+
+
+def precision(points: int, rarity: np.ndarray | None) -> np.ndarray:
+    """By how many powers of e trapezoidal rules reduce their errors, [U or 1, N]; fewer at rare κ.
+
+    With steps h the error is exp(-2πa/h + a²(1 + s²)/2), for any a up to the distance of the nearest singularity from
+    the real line: the second term is by how much the Gaussian grows that far off, and what is averaged, which changes s
+    times as fast as Φ. At best, a = 2π/h(1 + s²), it is exp(-2π²/h²(1 + s²)).
+    """
+    digits = min(_MOST_DIGITS, _DIGITS + _MORE_DIGITS * np.log2(points / _USUAL))
+    rare = np.zeros((1, 1)) if rarity is None else rarity
+    return np.maximum(np.log(10.0) * digits - rare, np.log(10.0) * _FEWEST_DIGITS)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from ..layer import Frame
 from ..upto import upto
 from .base import REACH
 from .binary import SignChannel
-from .real import ResidualChannel
+from .real import Nodes, ResidualChannel
 
 _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least and at most,
 _COUNT = 10  # nodes in each of them,
@@ -30,7 +30,12 @@ class JointRealChannel(ResidualChannel):
 
     def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
         y, w, mean, _, counts = felt(law, frame, kappa, *_fineness(_REAL, points))
-        super().__init__(loss, y, w, mean, counts, points)
+        super().__init__(loss, counts, points)
+        self._felt = Nodes(y, w, mean, counts)
+        self.width = self._felt.width * self._inner
+
+    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
+        return self._felt
 
 
 class JointBinaryChannel(SignChannel):
@@ -40,16 +45,14 @@ class JointBinaryChannel(SignChannel):
     y_m η; given λ it is then a sum of Gaussians around them.
     """
 
-    def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
-        self.loss, self.points = loss, points
+    def __init__(
+        self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, rarity: np.ndarray
+    ):
+        super().__init__(loss, points, 0, rarity)
         self._felt = nodes = felt(law, frame, kappa, *_fineness(_BINARY, points))
         self.nodes = len(nodes.counts)
         self._ends = np.concatenate([[0], np.cumsum(nodes.counts)])
-        count = sum(loss.breaks(y, np.ones(1)).shape[-1] for y in (-1.0, 1.0))
-        self.width = max((count + 3) * points * _COUNT * _PIECES[0] // 4, nodes.w.shape[-1] // self.nodes)
-
-    def _turns(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return np.zeros((*q.shape, 0))
+        self.width = max(self._pieced * _COUNT * _PIECES[0] // 4, nodes.w.shape[-1] // self.nodes)
 
     def _labels(
         self,

@@ -7,18 +7,31 @@ forms, smooth however kinked the loss; other losses are integrated between their
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
 
 from ...functions import Function
-from ...gaussian import line_rule, ndtr, tail_reach
+from ...gaussian import line_rule, ndtr, resolution, tail_reach
 from ...losses import Clipped, Loss
-from .base import Channel, Scores, Training, legendre, panels
+from .base import Channel, Scores, Training, legendre, panels, precision
 
 _UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
 _NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
-_NARROW_NODES, _AT_ONCE = 8, 1 << 11
+_NARROW_NODES = (
+    (0.02, 3),
+    (0.1, 5),
+    (_NARROW, 8),
+)  # of that rule by width: 1e-10 of the density, nine of them out
+_AT_ONCE = 1 << 11
+_FELT = 1e-15  # weight of a node (κ, y), times a label's square, that no average feels
+_ALIKE = 6  # digits of a weight that count here, so that nodes and their mirror images are treated alike
+_USUAL, _LINE = 6, 24  # points of the coarsest usual rule, and intervals along y on it
+_SLOWLY = 0.75  # finer rules have more of these by this power, unless a target needs more,
+_RESOLVED, _FINE = 1e-9, 4.0  # which it is on a rule with this many times the points,
+_PIECES = 0  # stands for a rule that is cut
+_SHARPEST = 192  # and this many at most where labels are sharp
 _ASIDE = 4.0  # how far a window must lie on one side for differences of Φ there to be more exact than 1 less the rest
 
 
@@ -30,51 +43,66 @@ class _Local(NamedTuple):
     slope: np.ndarray | None = None
 
 
+class Nodes(NamedTuple):
+    """A target's values T [U, Q] at nodes y [U or 1, k, Q] with weights w [U or 1, Q], end to end, some at each κ."""
+
+    y: np.ndarray
+    w: np.ndarray
+    T: np.ndarray
+    counts: np.ndarray  # [N]
+
+    @property
+    def width(self) -> int:
+        """How many there are at a κ, on average."""
+        return -(-self.T.shape[-1] // len(self.counts))
+
+    def at(self, rows: np.ndarray, at: slice) -> Nodes:
+        """Those of points on first layers `rows` at some κ."""
+        before, here = (int(self.counts[part].sum()) for part in (slice(at.start), at))
+        mine = slice(before, before + here)
+        y, w, T = (a[..., mine] if len(a) == 1 else a[rows, ..., mine] for a in self[:3])
+        return Nodes(y, w, T, self.counts[at])
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Weighted sums over the nodes at each κ, [B, N]."""
+        return np.add.reduceat(self.w * values, np.cumsum(self.counts) - self.counts, axis=-1)
+
+
 class ResidualChannel(Channel):
-    """A loss of y - z on a target's values T [U, Q] at nodes y [U or 1, k, Q] with weights w [U or 1, Q].
+    """A loss of y - z on a target's values at `Nodes`, which may depend on the fields."""
 
-    They lie end to end, `counts` [N] of them at each κ.
-    """
+    def __init__(self, loss: Loss, counts: np.ndarray, points: int):
+        self.loss, self.nodes, self._points = loss, len(counts), points
+        self._inner = 1 if loss.line else (loss.breaks(0.0, np.ones(1)).shape[-1] + 3) * points
 
-    def __init__(
-        self, loss: Loss, y: np.ndarray, w: np.ndarray, T: np.ndarray, counts: np.ndarray, points: int
-    ):
-        self.loss, self._y, self._w, self._T, self._points = loss, y, w, T, points
-        self.nodes = len(counts)
-        bends = loss.breaks(0.0, np.ones(1)).shape[-1]
-        inner = 1 if loss.line else (bends + 3) * points
-        self.width = -(-T.shape[-1] // self.nodes) * inner
-        self._counts, self._ends = counts, np.concatenate([[0], np.cumsum(counts)])
+    @abstractmethod
+    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
+        """What resolves some points at some κ."""
 
     def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
-        y, w, shift, scale, V = self._fields(rows, at, *fields)
-        local, P = self._local_scores(shift, scale, V), fields[1]
-        weighted = w * local.first
-        F1, F2, G = (self._sum(at, a) for a in (weighted, w * local.second, w * local.slope))
-        along = [self._sum(at, weighted * y[:, j]) for j in range(y.shape[1])]
+        nodes, *normal = self._fields(rows, at, *fields)
+        local, P = self._local_scores(*normal), fields[1]
+        F1, F2, G = (nodes.mean(a) for a in local if a is not None)
+        along = [nodes.mean(local.first * nodes.y[:, j]) for j in range(nodes.y.shape[1])]
         return Scores(F1, F2, G, np.stack(along, axis=1) + P * G[:, None])
 
     def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training:
-        _, w, *normal = self._fields(rows, at, *fields)
+        nodes, *normal = self._fields(rows, at, *fields)
         local = self._local_training(*normal)
-        return Training(self._sum(at, w * local.first), self._sum(at, w * local.second))
+        return Training(nodes.mean(local.first), nodes.mean(local.second))
 
-    def _sum(self, at: slice, values: np.ndarray) -> np.ndarray:
-        """Over the nodes at each κ: [B, N]."""
-        return np.add.reduceat(values, self._ends[at] - self._ends[at.start], axis=-1)
-
-    def _fields(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
-        """y, weights, mean and standard deviation of s, and V, all [B, ..., Q] at some κ."""
-        M, P, V, q, noise = fields
-        here, counts = slice(self._ends[at.start], self._ends[at.stop]), self._counts[at]
-        y, w, T = (a[..., here] if len(a) == 1 else a[rows, ..., here] for a in (self._y, self._w, self._T))
-        rest = np.maximum(q - (P * P).sum(axis=1), 0.0)
-        scale = np.sqrt(rest + noise[:, None] ** 2 + 1e-24)
-        M, scale, V = (np.repeat(a, counts, axis=-1) for a in (M, scale, V))
-        shift = T - M
+    def _fields(
+        self, rows: np.ndarray, at: slice, *fields: np.ndarray
+    ) -> tuple[Nodes, np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes, mean and standard deviation of s there, and V, all [B, Q] at some κ."""
+        M, P, V, _, _ = fields
+        nodes = self._nodes(rows, at, *fields).at(rows, at)
+        scale = np.sqrt(_spread(*fields))
+        M, scale, V = (np.repeat(a, nodes.counts, axis=-1) for a in (M, scale, V))
+        shift = nodes.T - M
         for j in range(P.shape[1]):
-            shift -= np.repeat(P[:, j], counts, axis=-1) * y[:, j]
-        return y, w, shift, scale, V
+            shift -= np.repeat(P[:, j], nodes.counts, axis=-1) * nodes.y[:, j]
+        return nodes, shift, scale, V
 
     def _local_scores(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
         if self.loss.line:
@@ -100,23 +128,92 @@ class ResidualChannel(Channel):
         return s, w, np.broadcast_to(V[..., None], s.shape)
 
 
-class RealChannel(ResidualChannel):
-    """Labels of one direction; `points` nodes between two cuts, or along y if it has no kinks."""
+def _spread(M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Variance of s given κ and y, [B, N]."""
+    return np.maximum(q - (P * P).sum(axis=1), 0.0) + noise[:, None] ** 2 + 1e-24
 
-    def __init__(self, loss: Loss, target: Function, centre: np.ndarray, rho: np.ndarray, points: int):
-        centre, rho = centre[:, 0], rho[:, :1]  # [U, N] and [U, 1]
-        reach = tail_reach(target, 1.0)
+
+class RealChannel(ResidualChannel):
+    """Labels of one direction: `points` nodes between two kinks of the target, or a line as fine as labels are sharp.
+
+    Nodes (κ, y) that no average feels are left out: with `rarity` [U or 1, N], by how many powers of e each κ is rarer
+    than usual, about a third of all pairs.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        target: Function,
+        centre: np.ndarray,
+        rho: np.ndarray,
+        points: int,
+        rarity: np.ndarray | None = None,
+    ):
+        super().__init__(loss, centre[0, 0], points)
+        self._target, self._centre, self._rho = target, centre[:, 0], rho[:, :1]  # [U, N] and [U, 1]
+        self._there = np.ones((1, self.nodes)) if rarity is None else np.exp(-rarity)
+        self._reach = tail_reach(target, 1.0)
+        self._rules: dict[int, Nodes] = {}
+        usual, slowly = points / _USUAL, (points / _USUAL) ** _SLOWLY
+        needed, _ = resolution(target, 1.0, self._reach, 0.0, _RESOLVED)
+        self._fewest = min(_LINE * usual, max(_LINE, needed / _FINE**_SLOWLY) * slowly)
+        self._most = max(self._fewest, _SHARPEST * slowly if loss.line else _LINE * usual)
+        self._precision = precision(points, rarity)
         if target.breakpoints:
-            steep = np.where(rho < 1e-150, 1e-150, rho)
-            cuts = np.stack([(b - centre) / steep for b in target.breakpoints], axis=-1)
-            y, w = panels(cuts, points, reach)
+            self.width = self._rule(_PIECES).width * self._inner
         else:
-            line, weights = line_rule(4 * points, reach)
-            y, w = line[None, None], weights[0][None, None]
-        T = np.asarray(target(centre[..., None] + rho[..., None] * y))  # [U, N, J]
-        U, N, J = T.shape
-        y, w = (np.broadcast_to(a, (len(a), N, J)).reshape(len(a), -1) for a in (y, w))
-        super().__init__(loss, y[:, None], w, T.reshape(U, -1), np.full(int(N), int(J)), points)
+            self._steepness, self.width = self._rise(), int(self._most) * self._inner
+
+    def _rise(self) -> np.ndarray:
+        """How fast the target rises along y, times the root of the powers of e that count there, at most, [U, N]."""
+        y, _ = line_rule(_multiple(self._fewest), self._reach)
+        slope = np.gradient(self._target(self._centre[..., None] + self._rho[..., None] * y), y, axis=-1)
+        counts = np.maximum(self._precision[..., None] - 0.5 * y * y, 0.0)
+        return (np.sqrt(counts) * np.abs(slope)).max(axis=-1)
+
+    def _intervals(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> np.ndarray:
+        """Of the trapezoidal rule in y, [B]: see `precision`. Averages over s change within its standard deviation."""
+        wanted = self._precision[rows if len(self._precision) > 1 else slice(None)]
+        wanted = wanted[:, at if wanted.shape[-1] > 1 else slice(None)]
+        along = np.sqrt(wanted) * np.abs(fields[1][:, 0])
+        steep = (self._steepness[rows, at] + along) ** 2 / _spread(*fields)
+        found = 2.0 * self._reach * np.sqrt((wanted + steep) / (2.0 * np.pi**2)).max(axis=-1)
+        return np.clip(found, self._fewest, self._most)
+
+    def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
+        if self._target.breakpoints:
+            return np.full(len(rows), self.width)
+        return (self._inner * self._intervals(rows, slice(None), *fields)).astype(int)
+
+    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
+        if self._target.breakpoints:
+            return self._rule(_PIECES)
+        return self._rule(_multiple(self._intervals(rows, at, *fields).max()))
+
+    def _rule(self, intervals: int) -> Nodes:
+        """That of so many intervals along y, or between the target's kinks."""
+        if intervals not in self._rules:
+            centre, rho = self._centre, self._rho
+            if self._target.breakpoints:
+                steep = np.where(rho < 1e-150, 1e-150, rho)
+                cuts = np.stack([(b - centre) / steep for b in self._target.breakpoints], axis=-1)
+                y, w = panels(cuts, self._points, self._reach)
+            else:
+                line, weights = line_rule(intervals, self._reach)
+                y, w = line[None, None], weights[0][None, None]
+            T = np.asarray(self._target(centre[..., None] + rho[..., None] * y))  # [U, N, J]
+            y, w = (np.broadcast_to(a, (len(a), *T.shape[1:])) for a in (y, w))
+            with np.errstate(divide="ignore"):
+                weight = np.log((self._there[..., None] * w * (1.0 + T * T)).max(axis=0))
+            felt = np.asarray(weight.round(_ALIKE) > np.log(_FELT))
+            felt[:, T.shape[-1] // 2] |= ~felt.any(axis=-1)
+            self._rules[intervals] = Nodes(y[:, None, felt], w[:, felt], T[:, felt], felt.sum(axis=-1))
+        return self._rules[intervals]
+
+
+def _multiple(intervals: float) -> int:
+    """So many or a few more, such that there are not too many rules."""
+    return 4 * int(np.ceil(2.0 ** (np.ceil(4.0 * np.log2(intervals)) / 4.0) / 4.0))
 
 
 class _Window:
@@ -169,11 +266,12 @@ class _Window:
 
 def _directly(zl: np.ndarray, zh: np.ndarray, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """E[1], E[s] and E[s²] over zl < (s - b)/scale < zh, each [M], by a rule of a few nodes; so many at a time."""
-    x, w = (a[:, None] for a in legendre(_NARROW_NODES))
     found = np.empty((3, len(b)))
     for i in range(0, len(b), _AT_ONCE):
         part = slice(i, i + _AT_ONCE)
         half = 0.5 * (zh[part] - zl[part])
+        nodes = next(nodes for width, nodes in _NARROW_NODES if 2.0 * half.max() <= width)
+        x, w = (a[:, None] for a in legendre(nodes))
         z = 0.5 * (zh[part] + zl[part]) + half * x
         weight = half * w * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
         s = b[part] + scale[part] * z

@@ -8,28 +8,36 @@ returned, never on a damped or mixed step.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from .secants import Secants
+
 Map = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Worthwhile = Callable[[], np.ndarray]  # which points may be worked on any longer, [B]
 
-_MEMORY = 6
 _WORSE = 5.0  # growth of the residual that discredits the past
 _EAGER, _NUDGE = 20.0, 0.05  # a mixed step may exceed the plain one by this factor, or be so small anyway
-_RANK = 1e-9  # singular values of the past, relative, under which they are noise
+_AWAY = 10.0  # distance to a fixed point, over the residual allowed, from which on more steps are taken,
+_AFTER = 3  # so many
+_PATIENCE = 40  # steps in which a residual must be halved
 _DIFFERENCE = 1e-6  # step of the finite differences in Newton's method
 _HALVINGS = 5
 
 
 @dataclass
 class FixedPoint:
-    """Where each point stands: x, its residual there, and how many evaluations of the map it took."""
+    """Where each point stands: x, its residual there, how many evaluations of the map it took, and what they taught."""
 
     x: np.ndarray  # [B, n]
-    residual: np.ndarray  # [B]
-    evaluations: np.ndarray  # [B]
+    secants: Secants
+    residual: np.ndarray = field(init=False)  # [B]
+    evaluations: np.ndarray = field(init=False)  # [B]
+
+    def __post_init__(self) -> None:
+        self.residual, self.evaluations = np.full(len(self.x), np.inf), np.zeros(len(self.x), int)
 
     def improve(self, where: np.ndarray, x: np.ndarray, residual: np.ndarray) -> None:
         """Take over what is better, at points `where`."""
@@ -43,44 +51,59 @@ def anderson(
     found: FixedPoint,
     limit: np.ndarray,
     tolerance: float,
+    worthwhile: Worthwhile,
     steps: int,
     damping: float = 1.0,
 ) -> None:
     """Improve `found` by mixing the last few steps such that their combined residual is least.
 
-    `limit` [n] bounds how far an entry may move at once, on its own scale. Only points whose residual is
-    above `tolerance` are worked on.
+    Those that `found` has from another map, which this one is close to, are mixed in from the first step on.
+    `limit` [n] bounds how far an entry may move at once, on its own scale. Only points whose residual is above
+    `tolerance` are worked on; a few steps longer, if the map is so close to the identity somewhere that they are still
+    far from their fixed point by the look of the next step.
     """
-    x = found.x.copy()
+    x, secants = found.x.copy(), found.secants
     active = found.residual > tolerance
-    past_x: list[np.ndarray] = []
-    past_f: list[np.ndarray] = []
-    since = np.zeros(len(x), int)  # the step from which a point's past may be used
+    last_x = last_f = None
+    after = np.zeros(len(x), int)  # steps with a residual that is small enough
+    halved = np.zeros(len(x), int)  # when residuals were last halved,
+    least = np.full(len(x), np.inf)  # and to what
     for k in range(steps if active.any() else 0):
         f, residual = _residual(step, distance, found, x, active)
         found.improve(active, x, residual)
-        active = active & (residual > tolerance)
+        if last_x is not None:
+            secants.add(active, x - last_x, f - last_f)
+        broken = np.isinf(residual)
+        secants.forget(active & (broken | (residual > _WORSE * found.residual)))
+        size = 1.0 + np.abs(x)
+        move = damping * f - secants.correction(f, size, damping)
+        after += active & (residual <= tolerance)
+        far = (after <= _AFTER) & (distance(x + move, x) > _AWAY * tolerance)
+        better = residual < 0.5 * least
+        halved[better], least[better] = k, residual[better]
+        active = active & ((residual > tolerance) | far) & (k - halved < _PATIENCE) & worthwhile()
         if not active.any():
             return
-        broken = np.isinf(residual)
-        since[broken | (residual > _WORSE * found.residual)] = k
-        move = damping * f
-        if past_f:
-            known = np.arange(k - len(past_f), k) >= since[:, None]
-            move -= _mixing(x, f, past_x, past_f, known, active, damping)
         move[broken] = 0.5 * (found.x - x)[broken]
-        past_x, past_f = [*past_x, x][-_MEMORY:], [*past_f, f][-_MEMORY:]
-        bound = np.minimum(limit * (1.0 + np.abs(x)), _EAGER * np.abs(f) + _NUDGE * (1.0 + np.abs(x)))
+        last_x, last_f = x, f
+        bound = np.minimum(limit * size, _EAGER * np.abs(f) + _NUDGE * size)
         x = np.where(active[:, None], x + np.clip(move, -bound, bound), x)
 
 
 def newton(
-    step: Map, distance: Distance, found: FixedPoint, limit: np.ndarray, tolerance: float, steps: int
+    step: Map,
+    distance: Distance,
+    found: FixedPoint,
+    limit: np.ndarray,
+    tolerance: float,
+    worthwhile: Worthwhile,
+    steps: int,
 ) -> None:
     """Improve `found` by Newton's method with a difference Jacobian; steps are halved until they help."""
     n = found.x.shape[1]
     active = found.residual > tolerance
     for _ in range(steps):
+        active &= worthwhile()
         if not active.any():
             return
         x = found.x.copy()
@@ -117,21 +140,3 @@ def _residual(
     broken = ~np.isfinite(f).all(axis=-1)
     f[broken] = 0.0
     return f, np.where(broken, np.inf, distance(x + f, x))
-
-
-def _mixing(
-    x: np.ndarray,
-    f: np.ndarray,
-    past_x: list[np.ndarray],
-    past_f: list[np.ndarray],
-    known: np.ndarray,
-    active: np.ndarray,
-    damping: float,
-) -> np.ndarray:
-    """What to subtract from the plain step: (ΔX + damping·ΔF) γ, γ minimising |f - ΔF γ|."""
-    dF = np.stack([f - g for g in past_f], axis=-1) * known[:, None]
-    dX = np.stack([x - y for y in past_x], axis=-1) * known[:, None]
-    correction = np.zeros_like(x)
-    chosen = np.linalg.pinv(dF[active], rcond=_RANK) @ f[active][..., None]
-    correction[active] = ((dX + damping * dF)[active] @ chosen)[..., 0]
-    return correction

@@ -106,16 +106,19 @@ class Coordinates:
         means, psi = rest[:, :, : self._modes.means], rest[:, :, self._modes.means :]
         return State(V, unseen + self._outer(psi), means, psi, self._modes)
 
-    def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
-        """Largest relative difference of two vectors, [U, A]; means are measured against their own scale."""
+    def distance(self, new: np.ndarray, old: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """Largest relative difference of two vectors, [U, A]; means are measured against their own scale.
+
+        That of a mean is `least` [U, A] or more: what is a sum of large terms cannot be known any better.
+        """
         size = self._pack.size
         state = self.state(old)
         diagonal = np.flatnonzero(self._pack.rows == self._pack.cols)
         linear = np.sqrt(state.q[..., diagonal])[..., None, :]  # size of a·W: the scale of ζ and ψ
         free = np.abs(state.means).max(axis=-1, keepdims=True)  # m, χ, ν have no other scale than their own
-        scale = np.maximum(free, linear)
+        scale = np.maximum(np.maximum(free, linear), least[..., None, None])
         change = np.abs(new - old)
-        sizes = [np.broadcast_to(scale, state.means.shape) + 1e-12]
+        sizes = [np.broadcast_to(scale, state.means.shape)]
         sizes.append(np.broadcast_to(linear, state.psi.shape) + 1e-300)
         change[..., 2 * size :] /= np.concatenate(sizes, axis=2).reshape(*old.shape[:2], -1)
         return change.max(axis=-1)

@@ -2,7 +2,8 @@
 
 Where labels are smooth, all nodes (κ, y) together are a lattice: the grid in y is moved on from one κ to the next. What
 it misses at one κ, waves as short as its steps, then averages out over a few of them, and it may be far coarser than
-averages at each κ by themselves would need. Where labels kink, nodes over y lie between their hyperplanes.
+averages at each κ by themselves would need. Where labels kink, nodes over y lie between their hyperplanes; along
+directions that are parallel to all of these they are a lattice still.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _STEP = {2: 0.32, 3: 0.45, 4: 0.6}  # between the lattice's nodes along y, by th
 UNSEEN = 1e-7
 """Relative error that averages on the lattice may have unseen where κ has several directions: the three rules in κ then
 hardly differ by what it misses. A step of 0.25 instead of 0.32 moved answers by 1e-8."""
+_PARALLEL = 1e-9  # length of a normal, along some direction, under which its hyperplane is parallel to it
 _BLOCK = 1 << 18  # nodes that are looked at together
 
 
@@ -51,17 +53,15 @@ def measure(
 ) -> Measure:
     """At κ [U or 1, S, N], numbered from `first` on: `points` nodes between kinks, or steps `finer` times smaller."""
     centre, normals, offsets = frame.centre(kappa), *law.planes
+    step, number = _STEP[law.directions] / finer, first + upto(kappa.shape[-1])
     parts: list[tuple[np.ndarray, ...]] = []
     for u, (turn, rho) in enumerate(zip(frame.turn, frame.rho, strict=True)):
-        if len(normals):
-            own = normals @ turn
-            y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points)
-        else:
-            y, w = _lattice(law, _STEP[law.directions] / finer, first + upto(kappa.shape[-1]))
+        own = normals @ turn
+        y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points, step, number)
         z = turned(law, turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
         mean = law.mean(*z)
         parts.append((y, w, mean, mean if law == law.clean else law.clean.mean(*z)))
-    most = max(w.shape[-1] for _, w, *_ in parts)
+    most = max(part[1].shape[-1] for part in parts)
     return Measure(
         *(np.stack([_padded(part, most) for part in column]) for column in zip(*parts, strict=True))
     )
@@ -84,14 +84,14 @@ def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: flo
     return Felt(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
 
-def _lattice(law: JointLaw, step: float, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _lattice(k: int, reach: float, step: float, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """y [N, k, J] and w [N, J]: a grid, moved by multiples of irrational parts of its step from one κ to the next.
 
     The parts are powers of the root of x^(k+1) = x + 1: multiples of theirs fill a cube evenly.
     """
-    k = law.directions
-    ends = float(np.ceil(law.reach / step))
-    grid = np.stack(np.meshgrid(*[np.arange(-ends, ends + 1.0)] * k, indexing="ij")).reshape(k, -1)
+    ends = int(np.ceil(reach / step))
+    along = upto(2 * ends + 1) - float(ends)
+    grid = np.stack(np.meshgrid(*[along] * k, indexing="ij")).reshape(k, -1)
     parts = _even_root(k) ** -np.arange(1.0, k + 1.0)
     moved = (number[:, None] * parts + 0.5) % 1.0 - 0.5
     near = step**k * np.prod(density(step * np.maximum(np.abs(grid) - 0.5, 0.0)), axis=0) > _NOTHING
@@ -101,18 +101,41 @@ def _lattice(law: JointLaw, step: float, number: np.ndarray) -> tuple[np.ndarray
 
 def _even_root(k: int) -> float:
     """The root x > 1 of x^(k+1) = x + 1."""
-    roots = np.roots([1.0, *[0.0] * (k - 1), -1.0, -1.0])
-    real, imaginary = (np.asarray(part(roots), dtype=float) for part in (np.real, np.imag))
-    return float(real[np.argmin(np.abs(imaginary) - real)])
+    x = 1.5
+    for _ in range(100):  # each step brings it nearer by the factor k + 1 or so
+        x = (1.0 + x) ** (1.0 / (k + 1.0))
+    return x
 
 
 def _between(
-    law: JointLaw, normals: np.ndarray, offsets: np.ndarray, points: int
+    law: JointLaw, normals: np.ndarray, offsets: np.ndarray, points: int, step: float, number: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """y [N, k, J] and w [N, J] between hyperplanes normals·y = offsets [N, H]; without those of no weight."""
-    y, w = Cuts(normals).nodes(offsets, points, law.reach)
+    """y [N, k, J] and w [N, J] between hyperplanes normals·y = offsets [N, H]; without nodes of no weight.
+
+    A lattice along the directions that are parallel to all of them.
+    """
+    k = law.directions
+    axes, across = _axes(normals)
+    if across == 0:
+        return _lattice(k, law.reach, step, number)
+    y, w = Cuts(normals @ axes[:, :across]).nodes(offsets, points, law.reach)
+    if across < k:
+        free, shares = _lattice(k - across, law.reach, step, number)
+        shape = (y.shape[-1], free.shape[-1])
+        parts = (np.broadcast_to(a, (*a.shape[:2], *shape)) for a in (y[..., None], free[:, :, None]))
+        y = np.concatenate(list(parts), axis=1).reshape(len(y), k, -1)
+        w = (w[..., None] * shares[:, None]).reshape(len(y), -1)
     some = w.max(axis=0) > _NOTHING
-    return y[..., some], w[..., some]
+    y = y[..., some]
+    return y if across == k else axes @ y, w[..., some]
+
+
+def _axes(normals: np.ndarray) -> tuple[np.ndarray, int]:
+    """Orthonormal columns [k, k], of which the first few span the normals, and how many; as they are, if all do."""
+    k = normals.shape[1]
+    _, sizes, rows = np.linalg.svd(np.concatenate([normals, np.zeros((k, k))]))
+    across = int((sizes > _PARALLEL).sum())
+    return (np.eye(k) if across == k else rows.T), across
 
 
 def _padded(values: np.ndarray, size: int) -> np.ndarray:

@@ -46,7 +46,8 @@ def spread(y: np.ndarray, weights: np.ndarray, edges: np.ndarray, count: int) ->
     found = np.zeros((N, rows, len(edges) - 1, count))
     order = np.argsort(piece.astype(np.uint16), axis=-1, kind="stable")
     for n in range(N):  # piece by piece, as matrix products, of polynomials that are still in the cache
-        basis = np.polynomial.legendre.legvander(t[n, order[n]], count - 1)
+        sorted_t: np.ndarray = t[n, order[n]]
+        basis = np.polynomial.legendre.legvander(sorted_t, count - 1)
         sorted_weights = weights[n][:, order[n]]
         ends = np.searchsorted(piece[n, order[n]], np.arange(len(edges)))
         for p in np.flatnonzero(np.diff(ends)):

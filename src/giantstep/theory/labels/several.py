@@ -20,7 +20,11 @@ class SeveralDirections:
     """Labels of a law of z1, z2, ..."""
 
     law: JointLaw
-    finest = 400  # κ intervals per piece beyond which tables are not refined, and so nothing is gained
+
+    @property
+    def finest(self) -> int:
+        """κ intervals per piece beyond which tables are not refined, and so nothing is gained."""
+        return 192 if self.directions == 3 else 400
 
     @property
     def directions(self) -> int:
