@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from ...gaussian import STRIDES, density, even_pieces, fejer_rule, nested
+from .pieces import spread, table_nodes
 
 FAINT = 0.03  # noise, over the target's spread, under which a few Gauss-Hermite nodes resolve it
 FAINT_NODES = 7
@@ -84,23 +83,10 @@ def compressed(y: np.ndarray, weights: np.ndarray, size: float, nodes: int) -> t
     edges = np.concatenate(
         [[low], inner[(inner > low) & (inner < high)], [high if high > low else low + size]]
     )
-    x, _ = np.polynomial.legendre.leggauss(nodes)
-    to_values = np.linalg.inv(
-        np.polynomial.legendre.legvander(x, nodes - 1)
-    )  # Legendre sums through the nodes
-    place = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, len(edges) - 2)
-    kept: list[np.ndarray] = []
-    places: list[np.ndarray] = []
-    for panel, (left, right) in enumerate(pairwise(edges)):
-        inside = place == panel
-        if not inside.any():
-            continue
-        t = np.where(inside, (2.0 * y - left - right) / (right - left), 0.0)
-        basis = np.polynomial.legendre.legvander(t, nodes - 1) @ to_values
-        kept.append((weights * inside[:, None]) @ basis)
-        places.append(0.5 * (left + right) + 0.5 * (right - left) * x)
-    joined = np.concatenate(places)
-    return np.broadcast_to(joined, (len(y), len(joined))), np.concatenate(kept, axis=-1)
+    found = spread(y, weights, edges, nodes)
+    used = found.any(axis=(0, 1))
+    at = table_nodes(edges, nodes)[used]
+    return np.broadcast_to(at, (len(y), len(at))), found[..., used]
 
 
 def hermite(nodes: int) -> tuple[np.ndarray, np.ndarray]:
