@@ -251,7 +251,7 @@ class Quotient:
     def numerators(self, x: np.ndarray) -> np.ndarray:
         """N, [U, A, entries, G]."""
         if x.shape[-1] == 1:
-            return np.ones((*x.shape[:2], 1, 1))
+            return np.ones((*x.shape[:2], 1, 1), x.dtype)
         N = np.zeros((*x.shape[:2], 3, 3), x.dtype)
         N[..., 0, 0] = N[..., 1, 1] = 1.0
         N[..., 0, 2], N[..., 1, 2], N[..., 2, 2] = -x[..., 1, 1], x[..., 0, 1], -x[..., 0, 0]
