@@ -51,7 +51,7 @@ def predict(
 
     ============================================  ==========================================================
     ``Network("tanh", eta=1, alpha0=.5)``         trained by one gradient step of size η̃d on α0·d samples
-    ``Network("tanh", eta=0, alpha0=0)``          random features: no step (also ``alpha0=0`` or ``eta=0``)
+    ``Network("tanh", eta=0, alpha0=0)``          random features: no step
     ``Network(..., alpha0=np.inf)``               a step on the population gradient
     ``SpikedRF("sign", r=1, gamma=.8)``           spiked random features, given directly
     ``TwoSpikes("relu", ...)``                    the same with two spikes
@@ -84,10 +84,10 @@ def predict(
         Input dimension, for a finite-size correction; without it the answer is that of the limit d → ∞.
     bulk : {"exact", "isotropic", "orthogonal", "sampled"}, optional
         The law of the first layer's rows, apart from the spike. "exact" (the default for a Network): the trained
-        network itself, whose rows carry the imprint of the first batch. "isotropic" (that of a SpikedRF): the paper's
-        model of a network, spiked random features with the same spike, alignment and row norms. "orthogonal": the
-        special SpikedRF or TwoSpikes with W = Π⊥. "sampled" (or "sampled:D:SEED"): an independent check of "exact", for
-        which a first batch is drawn at dimension D (1000) and its covariance diagonalised.
+        network itself, whose rows carry the imprint of the steps' batches. "isotropic" (that of a SpikedRF): the
+        paper's model of a network, spiked random features with the same spike, alignment and row norms. "orthogonal":
+        the special SpikedRF or TwoSpikes with W = Π⊥. "sampled" (or "sampled:D:SEED"): an independent check of "exact",
+        for which a first batch is drawn at dimension D (1000) and its covariance diagonalised.
     throw : bool
         Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
         put NaN into its answers.
@@ -104,10 +104,11 @@ def predict(
     -------
     xarray.Dataset
         Inputs as coordinates; `test_error` (against the noiseless target), `train_error` (against the
-        labels), `train_loss`, `m`, `zeta`, `psi`, `q1`, `q2`, `V1`, `V2` (with the exact bulk also `chi`);
-        for labels ±1 also `test_error_01` (against clean labels) and `train_error_01`, shares of wrong signs;
-        for a Network also `c`, `r`, `gamma`; per point `residual`, `quadrature_error`, `converged`,
-        `status` (a sentence) and `code` (its number, for programs: 0 is converged).
+        labels), `train_loss`, `m`, `zeta`, `psi`, `q1`, `q2`, `V1`, `V2` (with the exact bulk also `chi`, and `nu`
+        if the model has a `bias_scale`); for labels ±1 also `test_error_01` (against clean labels) and
+        `train_error_01`, shares of wrong signs; for a Network also `c`, `r`, `gamma` and, with several steps,
+        `network_error` (of the network itself after each step, before the readout is fitted); per point `residual`,
+        `quadrature_error`, `converged`, `status` (a sentence) and `code` (its number, for programs: 0 is converged).
 
     Examples
     --------

@@ -61,7 +61,7 @@ def tune(
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
     minima are then polished by a quasi-Newton method, within the scanned ranges. Its derivatives are exact (implicit
     differentiation at the fixed point) for the isotropic bulk after one step; for the exact bulk of a Network, several
-    steps, or labels ±1 that are drawn, they are differences of fourth order, good to 1e-9.
+    steps, or random ±1 labels, they are finite differences, good to 1e-9.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def tune(
         `best_error` and `best_lam`, `best_eta`, `best_split` (with `best_alpha0`, of each step, and `best_alpha`),
         `best_steps` (with `by_steps`, the best error for every number of steps) on the grid
         of all other parameters; `slope`, the largest derivative of ln error with respect to the logarithm of a
-        parameter that is not at an end of its range; `at_end`, whether one is: look
-        further there; and `landscape`, the scanned error, with the scanned values as coordinates.
+        parameter that is not at an end of its range; `at_end`, whether a parameter stopped at the end of its range:
+        look further there; and `landscape`, the scanned error, with the scanned values as coordinates.
 
     Examples
     --------

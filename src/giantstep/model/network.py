@@ -87,11 +87,11 @@ class Network(Model):
     step_loss : str
         The loss whose gradient the steps follow.
     steps : int, sequence of int, or sequence of Step, optional
-        How many such steps, each on a fresh batch (1), with the readout as it was at the beginning; a list of numbers
-        opens a dimension. A list of `Step`s is a schedule, given in place of `eta` and `alpha0`.
+        How many such steps (default 1), each on a fresh batch, with the readout as it was at the beginning; a list of
+        numbers opens a dimension. A list of `Step`s is a schedule, given in place of `eta` and `alpha0`.
     rows : {"unit", "gaussian"} or float
-        Law of the initial rows: of unit norm, with independent Gaussian entries of variance 1/d, or with this
-        variance of the squared norm, times d.
+        Law of the initial rows w: of unit norm; with independent Gaussian entries of variance 1/d; or a number:
+        d·Var|w|² (2 for Gaussian entries, 0.8 for uniform).
     bias_scale : float
         Neurons have independent biases of mean 0 and standard deviation `bias_scale`/√d, as large as the entries of W,
         which are not trained (0: none). Biases of order one are those of `Letters`.

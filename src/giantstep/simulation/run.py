@@ -116,10 +116,10 @@ def simulate(
     progress : bool, optional
         Show a bar; by default one appears when a person watches long work.
     n_test : int, optional
-        Test samples. By default none are needed: the average over x is done exactly. Rows that are nearly parallel, at
-        d of a few dozen, need samples all the same, and so do targets of several directions that no rule resolves to
-        1e-8 (kinks that are curved or not declared; many of them, in four directions), Gaussian features on these, and
-        signs of a function that is not ±1 itself: 20,000 or 10 d. Shares of wrong signs always do.
+        Test samples. By default none: the average is exact. 20,000, or 10 d if that is more, are drawn for: nearly
+        parallel rows at small d (a few dozen); several directions with Gaussian features, or with kinks that are
+        curved, undeclared or, in four directions, many; signs of a function that is not ±1 itself; and shares of wrong
+        signs, always.
     method : {"auto", "plain"}
         "plain" fits every point by itself from its data matrix, as a check.
 
