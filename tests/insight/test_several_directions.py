@@ -41,7 +41,7 @@ def test_leaps_are_never_made_and_said_so():
     assert "nothing in the target is linear in x2" in answer["reason"].values[1]
     unseen = gs.staircase(gs.Network("relu", eta=1.0, alpha0=2.0, steps=2), "sign(x1*x2)")
     assert not unseen["found"].any()
-    assert "spikes carry no signal" in unseen["reason"].values[0]
+    assert "the first spike is noise" in unseen["reason"].values[0]
 
 
 def test_a_product_is_learned_with_letters_of_both_signs_alone():
@@ -108,3 +108,13 @@ def test_tuning_works_on_several_directions():
         for x in (0.9 * lam, 1.1 * lam)
     ]
     assert float(found["best_error"]) <= min(map(float, errors))
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_staircase_says_when_no_step_is_taken_and_when_nothing_is_linear(activation):
+    still = gs.staircase(gs.Network(activation, eta=1, alpha0=0, steps=2), "x1 + x1*x2")
+    assert list(still.reason.values) == ["not found: the network takes no step"] * 2
+    for target in ("He2", "x1*x2"):
+        found = gs.staircase(gs.Network(activation, eta=1, alpha0=2, steps=2), target)
+        assert not found.found.any()
+        assert all("no linear part" in reason for reason in found.reason.values)

@@ -177,3 +177,11 @@ def test_differences_say_what_implicit_differentiation_says():
     near, differences = made.error_and_slope(at, x, 256)
     assert near == pytest.approx(error, rel=1e-9)
     np.testing.assert_allclose(differences, exact, rtol=0.0, atol=1e-8 * error)
+
+
+def test_the_last_number_of_steps_that_was_scanned_is_an_end():
+    net, options = gs.Network("tanh", eta=1, alpha0=1), {"over": ("lam", "steps"), "bulk": "isotropic"}
+    found = gs.tune(net, "sin", alpha=2.0, scan={"steps": [1, 2]}, **options)
+    assert float(found.best_steps) == 2.0  # the error falls with every step here
+    assert float(found.by_steps[0]) > float(found.by_steps[1])
+    assert bool(found.at_end)

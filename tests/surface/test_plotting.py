@@ -219,3 +219,17 @@ def matplotlib_figures_open() -> list[int]:
     import matplotlib.pyplot as plt
 
     return plt.get_fignums()
+
+
+def test_a_long_title_is_not_cut_off():
+    net = gs.Network("gelu", eta=1.5, alpha0=3, beta=1.5, steps=2)
+    target = gs.Target("tanh(x1) + 0.5*x1*x2 - 0.25*x2", noise=0.2)
+    found = gs.predict(net, target, alpha=[0.5, 3.0], lam=0.1, d=150, bulk="isotropic")
+    axes = gs.plot(found)
+    axes.figure.canvas.draw()
+    edge = axes.figure.bbox.x1
+    title = axes.get_title(loc="left")
+    assert "1.5" in title
+    assert "150" in title
+    drawn = axes._left_title.get_window_extent()
+    assert drawn.x1 <= edge

@@ -308,7 +308,9 @@ def _mean_distance(n: np.ndarray, c: float) -> float:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("x + x1", "same direction"),
+        ("x + x1", "use one or the other"),
+        ("x*x2", "use one or the other"),
+        ("x2**2", "x1 is missing: number the directions from x1 on"),
         ("x + x1*x2", "one or the other"),
         ("x1 + x3", "x2 is missing"),
         ("x1 + x5*x2*x3*x4", "too many"),

@@ -88,11 +88,11 @@ def learned(
     where = (line, line) if plane else line
     dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
     names = out.shown(dataset, output, ["truth", "learned"])
-    out.deliver(dataset, output, out.table(dataset, names))
-    if output.plot:
+    if output.plot:  # before the table, whose reader may have seen enough of it
         from ..plotting.insight import draw_learned, draw_plane
 
         _save(draw_plane(dataset) if plane else draw_learned(dataset, output.x), output)
+    out.deliver(dataset, output, out.table(dataset, names))
     return 0
 
 
@@ -201,7 +201,7 @@ def spectrum(
 def tune(
     *,
     over: Annotated[
-        str, option("what to optimise: lam, eta, split, as in eta,lam", _QUESTION, "NAMES")
+        str, option("what to optimise: lam, eta, split, steps, as in eta,lam", _QUESTION, "NAMES")
     ] = "lam",
     alpha: Annotated[str | None, option("samples for the readout, divided by d", _QUESTION)] = None,
     budget: Annotated[
@@ -236,11 +236,11 @@ def tune(
     names = out.shown(
         dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
     )
-    out.deliver(dataset, output, out.table(dataset[names], names))
     if output.plot:
         from ..plotting.insight import draw_landscape
 
         _save(draw_landscape(dataset), output)
+    out.deliver(dataset, output, out.table(dataset[names], names))
     return 0
 
 

@@ -160,17 +160,17 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
     if directions not in (1, count):
         raise ParameterError(f"directions = {directions} does not fit {text!r}, which speaks of x{count}")
     _check_count(count, text)
+    if re.search(r"\bx\b", text):
+        raise ExpressionError("x is a single direction, x1, x2, ... are several: use one or the other", text)
     missing = sorted(set(range(1, count + 1)) - set(named))
     if missing or 0 in named:
         reason = (
-            f"x{missing[0]} is missing: number the directions x1 to x{len(named)}"
+            f"x{missing[0]} is missing: number the directions from x1 on, without gaps"
             if missing
             else "x0 is no direction"
         )
-        raise ExpressionError(f"{reason}; the first is x1", text)
+        raise ExpressionError(reason if missing else f"{reason}; the first is x1", text)
     if count == 1 and not kinks:
-        if re.search(r"\bx\b", text):
-            raise ExpressionError("x and x1 are the same direction: use one or the other", text)
         return as_function(re.sub(r"\bx1\b", "x", text))
     tree = parse(text, [f"x{j}" for j in range(1, count + 1)])
     return JointFormula(tree, compact(text), count, kinks)

@@ -95,18 +95,20 @@ def _overlaps(layer: FirstLayer) -> np.ndarray:
 
 def _reason(training: Trained, step: int, j: int, found: np.ndarray) -> str:
     """Why direction j is found at a step (0: never), in words."""
-    name = f"x{j + 1}"
+    name = f"x{j + 1}" if len(found) > 1 else "x"
     activation = training.neurons.activation.name
+    if not training.taken.any():
+        return "not found: the network takes no step"
     if step == 1:
         return f"found at step 1: the target has a linear part in {name}"
+    if not found.any():
+        return "not found: the target has no linear part, so the first spike is noise and shows later steps nothing"
     taken = len(training.path) - 1
     before = training.path[step - 1 if step else taken]
     offered = _offered(training, before, j)
     if step:
         used = [p for p in offered if _has_order(training, before, p + 1)]
         return f"found at step {step} through degree {_listed(used)} in directions found before"
-    if not found.any():
-        return f"not found: the target has no linear part, and the spikes carry no signal (leap of {name})"
     if not offered:
         return f"not found: given the directions found before, nothing in the target is linear in {name}"
     missing = [p for p in offered if not _has_order(training, before, p + 1)]

@@ -166,7 +166,8 @@ def _best_number(found: xr.Dataset) -> xr.Dataset:
     kept = {name: found[name].isel(steps=place) for name in found.data_vars if name != "landscape"}
     steps = found["steps"].isel(steps=place)
     chosen = found[["landscape"]].assign({name: part.drop_vars("steps") for name, part in kept.items()})
-    return chosen.assign(best_steps=steps.drop_vars("steps"), by_steps=error)
+    last = (place == error.sizes["steps"] - 1) & (error.sizes["steps"] > 1)  # more steps may be better still
+    return chosen.assign(best_steps=steps.drop_vars("steps"), by_steps=error, at_end=chosen["at_end"] | last)
 
 
 def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any) -> None:

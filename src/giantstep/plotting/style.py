@@ -47,6 +47,7 @@ _DASHES = ("-", (0, (6, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.4, 1.2, 1.4)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _ENDINGS = ("png", "pdf", "svg")
 _LONGEST_LABEL = 45
+_LONGEST_TITLE = 60  # letters that fit over a picture
 LOG_RATIO = 30.0  # quantities that span more than this are drawn on a logarithmic axis
 BASELINE: Mapping[str, Any] = {"color": "0.45", "linestyle": (0, (3, 3)), "linewidth": 1.0, "zorder": 1.5}
 
@@ -146,7 +147,17 @@ def title(dataset: xr.Dataset) -> str:
     ]
     if "d" not in dataset.coords and "d" in dataset.attrs:
         fixed.append(f"$d = {dataset.attrs['d']}$")
-    return "; ".join(filter(None, [", ".join(words), ", ".join(fixed)]))
+    return "\n".join(_lines([*words, *fixed]))
+
+
+def _lines(parts: list[str]) -> list[str]:
+    """Parts of a title, as many to a line as fit over a picture: what is cut off would be a wrong number."""
+    lines: list[str] = []
+    for part in parts:
+        longer = f"{lines[-1]}, {part}" if lines else part
+        fits = len(re.sub(r"[${}]", "", re.sub(r"\\[a-zA-Z]+", "x", longer))) <= _LONGEST_TITLE
+        lines = [*lines[:-1], longer] if fits else [*lines, part]
+    return lines
 
 
 def choose_scales(axes: Axes, x: np.ndarray, y: list[np.ndarray]) -> None:

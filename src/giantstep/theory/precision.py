@@ -56,7 +56,8 @@ def _change(one: Solution, other: Solution, typical: np.ndarray, linear: bool) -
         parts.append((np.abs(value - getattr(other, name)) / size)[..., None])
     if linear:
         V = one.state.V
-        parts.append(np.abs(V - other.state.V) / scale(V, packing(one.state.groups)))
+        change = np.abs(V - other.state.V) / scale(V, packing(one.state.groups))
+        parts.append(change.max(axis=-1, keepdims=True))
     return np.concatenate(parts, axis=-1)
 
 

@@ -29,6 +29,14 @@ def triangle(size: int) -> np.ndarray:
     return place
 
 
+@lru_cache(maxsize=64)
+def _paired(size: int) -> np.ndarray:
+    """Where Z_ac Z_bd stands among the products Z_e Z_f, row by row, [(a b), (c d)]."""
+    entry = triangle(size)
+    place = entry[:, None, :, None] * (entry.max() + 1) + entry[None, :, None, :]
+    return place.reshape(size * size, size * size)
+
+
 class Moments(NamedTuple):
     """E[f f' Z] [U, A, F·Q, F·Q], E[x_i f Z] [U, A, directions, Q, F·Q] and E[(x_i x_l - δ_il) Z]."""
 
@@ -69,14 +77,13 @@ class Answer(ABC):
     @property
     def mean(self) -> np.ndarray:
         """E[Z], [U, A, Q, Q]."""
-        return self._mean[..., self.entry]
+        return np.take(self._mean, self.entry, axis=-1)
 
     @property
     def pairs(self) -> np.ndarray:
         """𝒵 = E[Z ⊗ Z]/α on row-major vec, [U, A, Q², Q²]: minus the derivative of E[Z] by X."""
-        entry, size = self.entry, self.entry.size
-        found = self._pairs[..., entry[:, None, :, None], entry[None, :, None, :]]  # (a b)(c d): Z_ac Z_bd
-        return found.reshape(*found.shape[:2], size, size) * self.level.scale
+        both = self._pairs.reshape(*self.x.shape[:2], -1)
+        return np.take(both, _paired(len(self.entry)), axis=-1) * self.level.scale
 
     @cached_property
     def moments(self) -> Moments:
