@@ -193,6 +193,9 @@ def functions(
 ) -> int:
     """Activations and targets by name, with their Hermite coefficients.
 
+    Targets of several directions have the names committee, parity and
+    staircase, or are expressions in x1, x2, ...; they are not listed here.
+
     For z standard normal: h0 = E f, h1 = E[z f], h2 = E[(z² - 1) f],
     square = E f², and spread = E f'² - h1², which is how much a step inflates
     the rows of a network (nan: no derivative, so no step). The best linear fit
