@@ -269,6 +269,14 @@ REFUSED = {
     "nothing to draw": (f"predict {POINT} --plot a.png", "single number"),
     "both kinds": (f"predict {POINT} --r 1 --gamma 1", "give one kind"),
     "half a network": ("predict --eta 1 --alpha 1 --lam 1", "--alpha0 is missing"),
+    "letters swapped": (
+        "predict --eta 1 --alpha0 1 --aplha 1 --lam 1",
+        "--aplha is unknown: did you mean --alpha?",
+    ),
+    "another word": (
+        "predict --eta 1 --alpha0 1 --alpha 1 --lambda 1",
+        "--lambda is unknown: did you mean --lam?",
+    ),
     "half a spike": ("predict --r 1 --alpha 1 --lam 1", "--gamma is missing"),
     "no model": ("predict --alpha 1 --lam 1", "--eta and --alpha0"),
     "no lam": (

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from cyclopts import App
 
@@ -105,18 +105,28 @@ def make_app() -> App:
 def _run(arguments: Sequence[str] | None) -> int:
     from cyclopts import CycloptsError, MissingArgumentError
 
+    app = make_app()
     try:
-        return make_app()(arguments, exit_on_error=False, print_error=False) or 0
+        return app(arguments, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
         words = " ".join(str(error).split())
         if isinstance(error, MissingArgumentError) and error.argument is not None:
-            words = _missing(error.argument, sys.argv[1:] if arguments is None else arguments)
+            for name in error.command_chain or ():
+                app = app[name]
+            known = {name for one in app.assemble_argument_collection() for name in one.names}
+            words = _missing(error.argument, sys.argv[1:] if arguments is None else arguments, known)
         return _refuse(f"{words} ({help_page} lists what there is)")
 
 
-def _missing(argument: Any, given: Sequence[str]) -> str:
-    """That an option was left out, or that it stands there without its value; and what it is for."""
+def _missing(argument: Any, given: Sequence[str], known: Set[str]) -> str:
+    """That an option was left out, misspelt, or stands there without its value; and what it is for."""
+    from difflib import get_close_matches
+
+    unknown = [word.partition("=")[0] for word in given if word.startswith("--")]
+    meant = get_close_matches(argument.name, [word for word in unknown if word not in known], n=1)
+    if meant:
+        return f"{meant[0]} is unknown: did you mean {argument.name}?"
     what = f"{argument.name} {'needs a value' if argument.name in given else 'is missing'}"
     return f"{what}: {argument.parameter.help}" if argument.parameter.help else what
 
