@@ -384,3 +384,25 @@ except SystemExit:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.posix
+def test_a_closed_pipe_does_not_cost_the_picture(tmp_path):
+    picture = tmp_path / "curve.png"
+    words = [*f"predict {NET} --alpha 1:2:5000 --lam 1 --format csv --plot".split(), str(picture)]
+    with subprocess.Popen(
+        [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        process.stdout.readline()
+        process.stdout.close()
+        process.wait(timeout=60)
+    assert picture.stat().st_size > 0
+
+
+def test_a_landscape_of_three_parameters_is_refused_before_it_is_computed(tmp_path):
+    words = f"tune {NET} --budget 3 --over eta,lam,split --plot {tmp_path / 'map.png'}"
+    done = run(words)
+    assert done.returncode == 2
+    assert "one or two optimised parameters" in done.stderr
+    assert not done.stdout

@@ -88,11 +88,11 @@ def learned(
     where = (line, line) if plane else line
     dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
     names = out.shown(dataset, output, ["truth", "learned"])
-    if output.plot:  # before the table, whose reader may have seen enough of it
+    out.deliver(dataset, output, out.table(dataset, names))
+    if output.plot:
         from ..plotting.insight import draw_learned, draw_plane
 
         _save(draw_plane(dataset) if plane else draw_learned(dataset, output.x), output)
-    out.deliver(dataset, output, out.table(dataset, names))
     return 0
 
 
@@ -230,17 +230,21 @@ def tune(
         name: None if text is None else numbers(name, text) for name, text in given.items()
     }
     wanted = tuple(over.split(","))
+    if output.plot:
+        from ..plotting.insight import check_landscape
+
+        check_landscape(wanted, wanted)
     dataset = verb(
         layer.model(), layer.goal(), over=wanted, bulk=bulk, progress=out.progress("scanning"), **values
     )
     names = out.shown(
         dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
     )
+    out.deliver(dataset, output, out.table(dataset[names], names))
     if output.plot:
         from ..plotting.insight import draw_landscape
 
         _save(draw_landscape(dataset), output)
-    out.deliver(dataset, output, out.table(dataset[names], names))
     return 0
 
 

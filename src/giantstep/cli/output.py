@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from .options import Output, Picture
+from .streams import abandon_output
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,12 +42,18 @@ def deliver(dataset: xr.Dataset, output: Output, table: str) -> None:
     if output.out:
         said = deed("wrote", output.out)
         save(dataset, output.out)
-    if output.format == "csv":
-        write_csv(dataset, sys.stdout)
-    elif output.format == "json":
-        write_json(dataset, sys.stdout)
-    else:
-        print(table)
+    try:
+        if output.format == "csv":
+            write_csv(dataset, sys.stdout)
+        elif output.format == "json":
+            write_json(dataset, sys.stdout)
+        else:
+            print(table)
+        sys.stdout.flush()
+    except BrokenPipeError:  # who has seen enough of a table still wants the picture
+        if not (isinstance(output, Picture) and output.plot):
+            raise
+        abandon_output()
     if said:
         note(said)
 

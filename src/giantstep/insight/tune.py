@@ -166,8 +166,12 @@ def _best_number(found: xr.Dataset) -> xr.Dataset:
     kept = {name: found[name].isel(steps=place) for name in found.data_vars if name != "landscape"}
     steps = found["steps"].isel(steps=place)
     chosen = found[["landscape"]].assign({name: part.drop_vars("steps") for name, part in kept.items()})
-    last = (place == error.sizes["steps"] - 1) & (error.sizes["steps"] > 1)  # more steps may be better still
-    return chosen.assign(best_steps=steps.drop_vars("steps"), by_steps=error, at_end=chosen["at_end"] | last)
+    steps, scanned = steps.drop_vars("steps"), found["steps"].values
+    end = (steps == scanned.max()) | (
+        (steps == scanned.min()) & (scanned.min() > 1)
+    )  # one step is the fewest
+    at_end = chosen["at_end"] | (end & (len(scanned) > 1))
+    return chosen.assign(best_steps=steps, by_steps=error, at_end=at_end)
 
 
 def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,14 +107,19 @@ def draw_plane(dataset: xr.Dataset) -> Figure:
     return figure
 
 
+def check_landscape(over: Sequence[str], dims: Iterable[str]) -> None:
+    """Refuse a picture of more than two dimensions."""
+    if set(dims) != set(over) or len(over) > 2:
+        raise ParameterError(
+            "a picture of a landscape shows one or two optimised parameters and no other range"
+        )
+
+
 def draw_landscape(dataset: xr.Dataset) -> Figure:
     """The scanned error with its optimum: a curve along one parameter, a map over two."""
     over = dataset.attrs["over"].split()
     error = dataset["landscape"]
-    if set(error.dims) != set(over) or len(over) > 2:
-        raise ParameterError(
-            "a picture of a landscape shows one or two optimised parameters and no other range"
-        )
+    check_landscape(over, map(str, error.dims))
     with style.styled():
         figure = style.new_figure()
         axes = figure.add_subplot()

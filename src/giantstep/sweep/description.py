@@ -184,23 +184,13 @@ def plain(value: Any) -> Any:
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-_OF_TARGETS = ("noise", "flips", "function", "directions", "scale")  # what a target says of itself
-
-
 def check_keys(
     where: str, given: Mapping[str, Any], allowed: Sequence[str], needed: Sequence[str] = ()
 ) -> None:
     """Refuse keys that do not exist and name those that are missing."""
     at = f"{where}." if where else ""
     if unknown := [key for key in given if key not in allowed]:
-        hint = (
-            "; write target = {function = ..., noise = ...}"
-            if not where and unknown[0] in _OF_TARGETS
-            else ""
-        )
-        raise ParameterError(
-            f"{at}{unknown[0]} is unknown; {where or 'a sweep'} has {', '.join(allowed)}{hint}"
-        )
+        raise ParameterError(f"{at}{unknown[0]} is unknown; {where or 'a sweep'} has {', '.join(allowed)}")
     if missing := [key for key in needed if key not in given]:
         raise ParameterError(f"{at}{missing[0]} is missing; {where or 'a sweep'} needs {', '.join(needed)}")
 

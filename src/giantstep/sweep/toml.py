@@ -67,6 +67,9 @@ def read(path: str | os.PathLike[str]) -> Sweep:
 
 def sweep_of(data: dict[str, Any]) -> Sweep:
     """The sweep that a TOML document describes."""
+    theirs = [key for key in fields_of(Target)[0] if key in data and key not in fields_of(Sweep)[0]]
+    if theirs:
+        raise ParameterError(f"{theirs[0]} is the target's: target = {{function = ..., {theirs[0]} = ...}}")
     check_keys("", data, *fields_of(Sweep))
     theory = data.get("theory")
     if isinstance(theory, dict) and "d" in theory:

@@ -17,7 +17,7 @@ import numpy as np
 
 from .bulk import Bulk
 from .channel import Channel, Scores, Training
-from .equations.anderson import FixedPoint, anderson, newton
+from .equations.anderson import FixedPoint, Search, anderson, newton
 from .equations.averages import Averages, apply
 from .equations.means import Setting, signal_norms, solve_means, wobble
 from .equations.response import Response, respond, total_tangent
@@ -235,11 +235,11 @@ def solve(
 def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
     """Anderson's mixing, and Newton's method where it stalls."""
     limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
-    arguments = (problem.step, problem.distance, found, limit, tolerance, problem.worthwhile)
-    anderson(*arguments, steps=_ANDERSON_STEPS, damping=damping)
+    search = Search(problem.step, problem.distance, limit, tolerance, problem.worthwhile)
+    anderson(search, found, _ANDERSON_STEPS, damping)
     lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
     found.residual[lost] = np.minimum(found.residual[lost], 0.0)  # not worth Newton's effort: see below
-    newton(*arguments, steps=_NEWTON_STEPS)
+    newton(search, found, _NEWTON_STEPS)
     found.residual[lost] = np.inf
 
 

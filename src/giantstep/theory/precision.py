@@ -74,7 +74,8 @@ def to_refine(
     if not solver.linear:
         return True, True
     typical = power(finest.features, finest.label)
-    mixed = solver.solve(replace(halved, bulk=finest.bulk), middle.start, thorough=False)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mixed = solver.solve(replace(halved, bulk=finest.bulk), middle.start, thorough=False)
     by_kappa, by_bulk = (
         float(np.nanmax(_change(*both, typical, True)[unresolved], initial=0.0))
         for both in ((fine, mixed), (mixed, middle))

@@ -30,7 +30,7 @@ class JointRealChannel(ResidualChannel):
 
     def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
         y, w, mean, _, counts = felt(law, frame, kappa, *_fineness(_REAL, points))
-        super().__init__(loss, counts, points)
+        super().__init__(loss, len(counts), points)
         self._felt = Nodes(y, w, mean, counts)
         self.width = self._felt.width * self._inner
 

@@ -30,8 +30,8 @@ _ALIKE = 6  # digits of a weight that count here, so that nodes and their mirror
 _USUAL, _LINE = 6, 24  # points of the coarsest usual rule, and intervals along y on it
 _SLOWLY = 0.75  # finer rules have more of these by this power, unless a target needs more,
 _RESOLVED, _FINE = 1e-9, 4.0  # which it is on a rule with this many times the points,
-_PIECES = 0  # stands for a rule that is cut
 _SHARPEST = 192  # and this many at most where labels are sharp
+_PIECES = 0  # stands for a rule that is cut
 _ASIDE = 4.0  # how far a window must lie on one side for differences of Φ there to be more exact than 1 less the rest
 
 
@@ -71,8 +71,8 @@ class Nodes(NamedTuple):
 class ResidualChannel(Channel):
     """A loss of y - z on a target's values at `Nodes`, which may depend on the fields."""
 
-    def __init__(self, loss: Loss, counts: np.ndarray, points: int):
-        self.loss, self.nodes, self._points = loss, len(counts), points
+    def __init__(self, loss: Loss, nodes: int, points: int):
+        self.loss, self.nodes, self._points = loss, nodes, points
         self._inner = 1 if loss.line else (loss.breaks(0.0, np.ones(1)).shape[-1] + 3) * points
 
     @abstractmethod
@@ -149,7 +149,7 @@ class RealChannel(ResidualChannel):
         points: int,
         rarity: np.ndarray | None = None,
     ):
-        super().__init__(loss, centre[0, 0], points)
+        super().__init__(loss, centre.shape[-1], points)
         self._target, self._centre, self._rho = target, centre[:, 0], rho[:, :1]  # [U, N] and [U, 1]
         self._there = np.ones((1, self.nodes)) if rarity is None else np.exp(-rarity)
         self._reach = tail_reach(target, 1.0)

@@ -14,10 +14,6 @@ import numpy as np
 
 from .secants import Secants
 
-Map = Callable[[np.ndarray, np.ndarray], np.ndarray]
-Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]
-Worthwhile = Callable[[], np.ndarray]  # which points may be worked on any longer, [B]
-
 _WORSE = 5.0  # growth of the residual that discredits the past
 _EAGER, _NUDGE = 20.0, 0.05  # a mixed step may exceed the plain one by this factor, or be so small anyway
 _AWAY = 10.0  # distance to a fixed point, over the residual allowed, from which on more steps are taken,
@@ -45,23 +41,33 @@ class FixedPoint:
         self.x[better], self.residual[better] = x[better], residual[better]
 
 
-def anderson(
-    step: Map,
-    distance: Distance,
-    found: FixedPoint,
-    limit: np.ndarray,
-    tolerance: float,
-    worthwhile: Worthwhile,
-    steps: int,
-    damping: float = 1.0,
-) -> None:
+@dataclass(frozen=True)
+class Search:
+    """What is looked for: x = map(x), and how hard."""
+
+    step: Callable[[np.ndarray, np.ndarray], np.ndarray]  # the map, of x [B, n] and a mask of active points
+    distance: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of two x, [B]
+    limit: np.ndarray  # how far an entry may move at once, on its own scale, [n]
+    tolerance: float  # only points whose residual is above it are worked on
+    worthwhile: Callable[[], np.ndarray]  # which points may be worked on any longer, [B]
+
+    def residual(self, found: FixedPoint, x: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """map(x) - x and its size; zero and infinite where the map is not finite. Counts the evaluation."""
+        f = self.step(x, active) - x
+        found.evaluations[active] += 1
+        broken = ~np.isfinite(f).all(axis=-1)
+        f[broken] = 0.0
+        return f, np.where(broken, np.inf, self.distance(x + f, x))
+
+
+def anderson(search: Search, found: FixedPoint, steps: int, damping: float = 1.0) -> None:
     """Improve `found` by mixing the last few steps such that their combined residual is least.
 
-    Those that `found` has from another map, which this one is close to, are mixed in from the first step on.
-    `limit` [n] bounds how far an entry may move at once, on its own scale. Only points whose residual is above
-    `tolerance` are worked on; a few steps longer, if the map is so close to the identity somewhere that they are still
-    far from their fixed point by the look of the next step.
+    Those that `found` has from another map, which this one is close to, are mixed in from the first step on. Points are
+    worked on a few steps longer than the tolerance asks for, if the map is so close to the identity somewhere that they
+    are still far from their fixed point by the look of the next step.
     """
+    tolerance = search.tolerance
     x, secants = found.x.copy(), found.secants
     active = found.residual > tolerance
     last_x = last_f = None
@@ -69,7 +75,7 @@ def anderson(
     halved = np.zeros(len(x), int)  # when residuals were last halved,
     least = np.full(len(x), np.inf)  # and to what
     for k in range(steps if active.any() else 0):
-        f, residual = _residual(step, distance, found, x, active)
+        f, residual = search.residual(found, x, active)
         found.improve(active, x, residual)
         if last_x is not None:
             secants.add(active, x - last_x, f - last_f)
@@ -78,65 +84,46 @@ def anderson(
         size = 1.0 + np.abs(x)
         move = damping * f - secants.correction(f, size, damping)
         after += active & (residual <= tolerance)
-        far = (after <= _AFTER) & (distance(x + move, x) > _AWAY * tolerance)
+        far = (after <= _AFTER) & (search.distance(x + move, x) > _AWAY * tolerance)
         better = residual < 0.5 * least
         halved[better], least[better] = k, residual[better]
-        active = active & ((residual > tolerance) | far) & (k - halved < _PATIENCE) & worthwhile()
+        active = active & ((residual > tolerance) | far) & (k - halved < _PATIENCE) & search.worthwhile()
         if not active.any():
             return
         move[broken] = 0.5 * (found.x - x)[broken]
         last_x, last_f = x, f
-        bound = np.minimum(limit * size, _EAGER * np.abs(f) + _NUDGE * size)
+        bound = np.minimum(search.limit * size, _EAGER * np.abs(f) + _NUDGE * size)
         x = np.where(active[:, None], x + np.clip(move, -bound, bound), x)
 
 
-def newton(
-    step: Map,
-    distance: Distance,
-    found: FixedPoint,
-    limit: np.ndarray,
-    tolerance: float,
-    worthwhile: Worthwhile,
-    steps: int,
-) -> None:
+def newton(search: Search, found: FixedPoint, steps: int) -> None:
     """Improve `found` by Newton's method with a difference Jacobian; steps are halved until they help."""
     n = found.x.shape[1]
-    active = found.residual > tolerance
+    active = found.residual > search.tolerance
     for _ in range(steps):
-        active &= worthwhile()
+        active &= search.worthwhile()
         if not active.any():
             return
         x = found.x.copy()
-        f, residual = _residual(step, distance, found, x, active)
+        f, residual = search.residual(found, x, active)
         active &= np.isfinite(residual)
         J = np.zeros((len(x), n, n))
         for j in range(n):
             moved = x.copy()
             delta = _DIFFERENCE * (1.0 + np.abs(x[:, j]))
             moved[:, j] += delta
-            J[:, :, j] = (_residual(step, distance, found, moved, active)[0] - f) / delta[:, None]
+            J[:, :, j] = (search.residual(found, moved, active)[0] - f) / delta[:, None]
         full = np.zeros_like(x)
         full[active] = -(np.linalg.pinv(J[active], rcond=1e-13) @ f[active][..., None])[..., 0]
-        bound = limit * (1.0 + np.abs(x))
+        bound = search.limit * (1.0 + np.abs(x))
         full = np.clip(full, -bound, bound)
         seeking = active.copy()
         for halving in range(_HALVINGS):
             trial = x + full * 0.5**halving
-            residual = _residual(step, distance, found, trial, seeking)[1]
+            residual = search.residual(found, trial, seeking)[1]
             helps = seeking & (residual < found.residual)
             found.improve(helps, trial, residual)
             seeking &= ~helps
             if not seeking.any():
                 break
-        active &= ~seeking & (found.residual > tolerance)
-
-
-def _residual(
-    step: Map, distance: Distance, found: FixedPoint, x: np.ndarray, active: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """map(x) - x and its size; zero and infinite where the map is not finite. Counts the evaluation."""
-    f = step(x, active) - x
-    found.evaluations[active] += 1
-    broken = ~np.isfinite(f).all(axis=-1)
-    f[broken] = 0.0
-    return f, np.where(broken, np.inf, distance(x + f, x))
+        active &= ~seeking & (found.residual > search.tolerance)
