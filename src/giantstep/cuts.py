@@ -96,27 +96,43 @@ class Cuts:
 
         Both are [..., J, n], J nodes of all earlier variables and n of this one; or [n] alone where nothing breaks.
         """
-        if not any(self._kinks):
-            nodes, weights = line_rule(points, reach)
-            return [(nodes, weights[0])] * self.variables
         found: list[tuple[np.ndarray, np.ndarray]] = []
         before: list[np.ndarray] = []
         for j in range(self.variables):
-            x, w = panels(self.places(j, offsets, before), points, reach * BASE)
+            x, w = self._level(j, offsets, points, reach, before)
             found.append((x, w))
-            before = [np.repeat(one, x.shape[-1], axis=-1) for one in before]
-            before.append(x.reshape(*offsets.shape[:-1], -1))
+            if x.ndim > 1:
+                before = [np.repeat(one, x.shape[-1], axis=-1) for one in before]
+                before.append(x.reshape(*offsets.shape[:-1], -1))
         return found
 
-    def nodes(self, offsets: np.ndarray, points: int, reach: float) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes [..., m, J] and weights [..., J] of all variables together, the last one's running fastest."""
+    def _level(
+        self, j: int, offsets: np.ndarray, points: int, reach: float, before: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and weights of z_j, given all those of the variables `before`."""
+        if any(self._kinks):
+            return panels(self.places(j, offsets, before), points, reach * BASE)
+        nodes, weights = line_rule(points, reach)
+        return nodes, weights[0]
+
+    def nodes(
+        self, offsets: np.ndarray, points: int, reach: float, least: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes [..., m, J] and weights [..., J] of all variables together, the last one's running fastest.
+
+        Without those whose weight is less than `least` of the largest one, for offsets [H].
+        """
         lead = offsets.shape[:-1]
         z: list[np.ndarray] = []
         weights = np.ones((*lead, 1))
-        for x, w in self.levels(offsets, points, reach):
+        for j in range(self.variables):
+            x, w = self._level(j, offsets, points, reach, z)
             z = [np.repeat(one, x.shape[-1], axis=-1) for one in z]
             z.append(np.broadcast_to(x, (*weights.shape, x.shape[-1])).reshape(*lead, -1))
             weights = (weights[..., None] * w).reshape(*lead, -1)
+            if least:
+                felt = weights > least * weights.max()
+                z, weights = [one[felt] for one in z], weights[felt]
         return (np.stack(z, axis=-2) if z else np.zeros((*lead, 0, 1))), weights
 
 

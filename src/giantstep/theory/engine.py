@@ -2,8 +2,8 @@
 
 Work goes in rectangles of (first layers, settings) that fit the cache. Each rectangle is solved on three nested
 rules in κ, coarse to fine, each starting from the last: that costs less than the finest alone, and yields the
-quadrature error. Points whose error is too large go on to a rule with twice the nodes, or to one cut around the
-thin layers that are to blame.
+quadrature error; so are the rules inside an exact bulk, on the coarsest one in κ. Points whose error is too large go
+on to a rule with twice the nodes, or to one cut around the thin layers that are to blame.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .equations.state import fields
 from .features import STEEPEST, Features, steepness
 from .folding import folded
 from .labels import BinaryLaw, Label
-from .precision import NEARLY_ZERO, power, quadrature_error, to_refine
+from .precision import NEARLY_ZERO, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
 from .status import (
@@ -142,21 +142,16 @@ class _Attempt:
     """A rectangle's answers on its rule, with what tells how to do better."""
 
     answers: Answers
-    rules: list[OnRule]  # finest first
-    solutions: list[Solution]  # on them
-    error: np.ndarray  # quadrature error that finer rules mend, [U, A], that of the wrong signs apart
+    bulks: tuple[Bulk, Bulk, Bulk]  # on their three rules
+    solution: Solution  # on the finest rule
+    in_kappa: np.ndarray  # quadrature error that finer rules in κ mend, [U, A], that of the wrong signs apart
+    in_bulk: np.ndarray  # and that of rules inside the bulk
     final: np.ndarray  # where nothing is gained by refining, [U, A]
     profile: Profile | None  # fields as functions of κ, for binary labels and one spike
 
     @property
-    def solution(self) -> Solution:
-        """On the finest rule."""
-        return self.solutions[0]
-
-    @property
-    def bulks(self) -> tuple[Bulk, Bulk, Bulk]:
-        fine, middle, coarse = (rule.bulk for rule in self.rules)
-        return fine, middle, coarse
+    def error(self) -> np.ndarray:
+        return self.in_kappa + self.in_bulk
 
 
 def _solve_rectangle(rectangle: _Rectangle, tolerance: float) -> Answers:
@@ -199,8 +194,10 @@ def _refinements(
     elif 2 * rectangle.points <= rectangle.finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         cut_off = (attempt.solution.tail[unresolved] > tolerance).any()
-        in_kappa, in_bulk = to_refine(rectangle.solver, attempt.rules, attempt.solutions, unresolved)
-        in_kappa, in_bulk = in_kappa or bool(cut_off), in_bulk and rectangle.refinement < _DEEPEST
+        in_kappa, in_bulk = (
+            bool((error[unresolved] > 0.5 * tolerance).any()) for error in (attempt.in_kappa, attempt.in_bulk)
+        )
+        in_bulk = in_bulk and rectangle.refinement < _DEEPEST
         if not (in_kappa or in_bulk):
             return
         finer = replace(
@@ -242,22 +239,26 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
             problem,
             chunk,
             *(folded(*both) if fold else both),
-            bulk,
+            bulks[0],
             setting,
             rectangle.points // stride,
             exhausted=rectangle.exhausted,
         )
-        for both, bulk, stride in zip(tabulated, bulks, STRIDES, strict=True)
+        for both, stride in zip(tabulated, STRIDES, strict=True)
     ]
+    # the bulk's own rules are judged on the coarsest rule in κ
+    inside = [] if bulks[0] is bulks[1] else [replace(rules[-1], bulk=bulk) for bulk in bulks[1:]]
     profile = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solutions = _on_rules(solver, rules, rectangle.start)
-        solution = solutions[0]
-        error = quadrature_error(solutions, tabulated[0], solver.linear)
+        solutions = _on_rules(solver, [*rules, *inside], rectangle.start)
+        solutions, on_bulks = solutions[:3], solutions[2:]
+        solution, typical = solutions[0], power(*tabulated[0])
+        error = kappa_error(solutions, typical, solver.linear)
+        in_bulk = bulk_error(on_bulks, typical, solver.linear) if inside else np.zeros_like(error)
         inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
         if not solver.linear:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
-        answers = _answers(problem, chunk, solution, np.maximum(error, inherited))
+        answers = _answers(problem, chunk, solution, np.maximum(error + in_bulk, inherited))
         answers["sized_error"] = _sized_error(solver, rules[-1], solutions)
         if problem.labels.binary:
             law = problem.labels.law
@@ -290,19 +291,20 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         | np.isnan(solution.test_error)
     )
     _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
-    _mark(answers, power(*tabulated[0]))
-    return _Attempt(answers, rules, solutions, error, final, profile)
+    _mark(answers, typical)
+    return _Attempt(answers, bulks, solution, error, in_bulk, final, profile)
 
 
 def _on_rules(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
-    """Solutions on the three rules, finest first; found from coarse to fine, each starting from the last."""
+    """Solutions on nested rules, finest first; found from coarse to fine, each starting from the last."""
     solutions: list[Solution] = []
-    for rule, stride in zip(reversed(rules), reversed(STRIDES), strict=True):
+    for rule in reversed(rules):
+        thorough = len(solutions) == len(rules) - 1
         if solutions and rule.problem.loss.margin:
             unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
             never = _wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
             rule = replace(rule, hopeless=unsolved & never)
-        solutions.insert(0, solver.solve(rule, start, thorough=stride == 1))
+        solutions.insert(0, solver.solve(rule, start, thorough=thorough))
         start = solutions[0].start
     return solutions
 

@@ -13,14 +13,19 @@ import numpy as np
 
 from ..layer import Frame
 from ..rule import Rule
+from ..upto import upto
 from .joint import JointLaw
 from .pieces import spread, table_nodes
 from .seen import STEPS, Seen, refinement
 
 _PANELS = 2.0 ** np.arange(-1, 11)  # edges to either side of 0, over √E y²
 _PANELS = np.concatenate([-_PANELS[::-1], [0.0], _PANELS])
-_PANEL_NODES = (16, 13, 10)  # between them, on three rules, finest first
+_PANEL_NODES = (16, 10, 6)  # between them, on three rules, finest first
+# the law before the first step is made once for a target: so many refinements are there to begin with,
+_ONCE = {2: 3, 3: 1, 4: 1}
+_MOST_REFINED = {2: 3, 3: 2, 4: 1}  # and so many may follow
 _NOISE_NODES = 24
+_BLOCK = 1 << 16  # nodes at a time
 _NOTHING = 1e-24  # weight of a node that no average feels
 
 
@@ -67,15 +72,19 @@ class _Scale:
 
 @lru_cache(maxsize=32)
 def _all_directions(law: JointLaw, coarser: int, finer: int) -> tuple[np.ndarray, np.ndarray]:
-    z, w = law.nodes(coarser, finer)
+    z, w = law.nodes(0, _ONCE[law.directions] + finer - 2 * coarser)  # fewer by a factor of 2.25 each time
     scale = _Scale(law, coarser, finer)
-    return scale.nodes, scale.weigh(law.mean(*z)[None], _rows(z[None], w[None]))
+    weights = [
+        scale.weigh(law.mean(*z[:, part])[None], _rows(z[None, :, part], w[None, part]))
+        for part in np.array_split(upto(len(w)), -(-len(w) // _BLOCK))
+    ]
+    return scale.nodes, np.sum(weights, axis=0)
 
 
 @lru_cache(maxsize=64)
 def first_batch(law: JointLaw, noise: float, points: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Labels [1, n] and weights [1, rows, n] of a batch before the first step, on three rules, finest first."""
-    finer = refinement(points, law.directions, usual=256)
+    finer = min(_MOST_REFINED[law.directions], max(0, round(np.log2(points / 256))))
     found: list[tuple[np.ndarray, np.ndarray]] = []
     for coarser in range(3):
         y, weights = _all_directions(law, coarser, finer)

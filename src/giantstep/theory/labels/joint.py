@@ -71,8 +71,9 @@ class JointLaw:
         return Cuts(self.planes[0])
 
     def nodes(self, coarser: int, finer: int) -> tuple[np.ndarray, np.ndarray]:
-        """z [k, J] and weights [J] for averages over all directions."""
-        return self.cuts.nodes(self.planes[1], self.cuts.points(coarser, finer), self.reach)
+        """z [k, J] and weights [J] for averages over all directions: a ball of the reach, not the cube around it."""
+        least = 1e-2 * np.exp(-0.5 * self.reach**2)  # nodes of one rule differ in weight by less than that
+        return self.cuts.nodes(self.planes[1], self.cuts.points(coarser, finer), self.reach, least)
 
     def moments(self, coarser: int = 0, finer: int = 0) -> tuple[float, np.ndarray, float]:
         """E Y, E[zY] [k] and E Y²."""
