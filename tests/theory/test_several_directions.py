@@ -337,6 +337,28 @@ def test_undeclared_kinks_show_in_the_quadrature_error():
     assert_allclose(gs.predict(net, declared, alpha=1.0, lam=0.1).test_error, right.test_error, rtol=1e-8)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_steep_steps_of_a_smooth_target_are_resolved(steps):
+    """Expressions are cut around them; a callable is, too, where it says so. Without cuts 1e-3 was left."""
+    net, at = gs.Network("relu", eta=1.5, alpha0=1.0, steps=steps), {"alpha": [0.7, 2.0], "lam": 0.1}
+    found = gs.predict(net, "tanh(4*x1)*x2", **at)
+    assert float(found.quadrature_error.max()) < 1e-8
+    cuts = [((1.0, 0.0), offset) for offset in (-1.2, -0.5, -0.2, 0.1, 0.4, 1.0)]
+    other = gs.predict(net, gs.Target(lambda z1, z2: np.tanh(4 * z1) * z2, kinks=cuts), **at)
+    error = np.abs(found.test_error / other.test_error - 1.0)
+    assert bool((error <= found.quadrature_error + other.quadrature_error).all())
+
+
+def test_steep_steps_are_found_where_their_argument_is_affine():
+    def places(text: str) -> list[float]:
+        return sorted(offset for _, offset in gs.Target(text).function.steep_steps)
+
+    assert_allclose(places("tanh(8*x1 - 4) + x2"), 0.5 + np.array([-6, -2.5, 0, 2.5, 6]) / 8)
+    assert gs.Target("tanh(8*x1) + x2").function.kinks == ()
+    assert places("tanh(x1)*x2") == places("tanh(8*x1*x2)") == []
+    assert len(places("erf(3*x1)*sigmoid(9*x2 + 1)")) == 10
+
+
 def test_nodes_are_a_lattice_along_what_no_kink_crosses():
     """max(x1, x2) + x3 kinks on one plane: averages of a function that kinks there, and far fewer nodes."""
     law = labels_of(gs.Target("max(x1, x2) + x3")).law

@@ -17,12 +17,16 @@ Implementation = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Elementary:
-    """One function of one argument; `build` makes its implementation for an array namespace."""
+    """One function of one argument; `build` makes its implementation for an array namespace.
+
+    `edge`: where it breaks; `width`: over which it turns, around 0, from one of its ways to the other.
+    """
 
     build: Callable[[Any], Implementation]
     derivative: str
     parity: Parity | None = None
     edge: float | None = None
+    width: float | None = None
 
 
 def _standard(name: str) -> Callable[[Any], Implementation]:
@@ -73,13 +77,13 @@ ELEMENTARY: dict[str, Elementary] = {
     "sqrt": Elementary(_standard("sqrt"), "0.5/sqrt(x)", edge=0.0),
     "sin": Elementary(_standard("sin"), "cos(x)", "odd"),
     "cos": Elementary(_standard("cos"), "-sin(x)", "even"),
-    "arctan": Elementary(_standard("atan"), "1/(1 + x**2)", "odd"),
+    "arctan": Elementary(_standard("atan"), "1/(1 + x**2)", "odd", width=1.0),
     "sinh": Elementary(_standard("sinh"), "cosh(x)", "odd"),
     "cosh": Elementary(_standard("cosh"), "sinh(x)", "even"),
-    "tanh": Elementary(_standard("tanh"), "1 - tanh(x)**2", "odd"),
-    "arcsinh": Elementary(_standard("asinh"), "1/sqrt(1 + x**2)", "odd"),
-    "erf": Elementary(_special("erf"), "2/sqrt(pi)*exp(-x**2)", "odd"),
-    "normal_cdf": Elementary(_normal_cdf, "exp(-x**2/2)/sqrt(2*pi)"),
-    "sigmoid": Elementary(_sigmoid, "sigmoid(x)*sigmoid(-x)"),
-    "softplus": Elementary(_softplus, "sigmoid(x)"),
+    "tanh": Elementary(_standard("tanh"), "1 - tanh(x)**2", "odd", width=1.0),
+    "arcsinh": Elementary(_standard("asinh"), "1/sqrt(1 + x**2)", "odd", width=1.0),
+    "erf": Elementary(_special("erf"), "2/sqrt(pi)*exp(-x**2)", "odd", width=1.0),
+    "normal_cdf": Elementary(_normal_cdf, "exp(-x**2/2)/sqrt(2*pi)", width=1.5),
+    "sigmoid": Elementary(_sigmoid, "sigmoid(x)*sigmoid(-x)", width=2.0),
+    "softplus": Elementary(_softplus, "sigmoid(x)", width=2.0),
 }

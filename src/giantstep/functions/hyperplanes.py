@@ -14,6 +14,7 @@ import numpy as np
 
 from . import tree
 from .breakpoints import Effort, breakpoints, breaks_at, zeros
+from .elementary import ELEMENTARY
 from .program import Program
 from .tree import Node, postorder
 
@@ -22,6 +23,8 @@ Hyperplane = tuple[tuple[float, ...], float]
 
 MAX_PIECES = 16  # affine pieces of one part that are told apart
 _ROUNDING = 1e-12
+_STEEP = 2.0  # slope, over a step's width, from which on the usual rules would need many nodes
+_RIMS = (-6.0, -2.5, 0.0, 2.5, 6.0)  # where a steep step is cut out, in units of its width
 _TRIALS = 64  # points at which a part is compared with a quadratic form
 
 
@@ -35,6 +38,21 @@ def hyperplanes(root: Node, variables: int, signs: bool = False) -> tuple[tuple[
             curved |= planes is None
             found += planes or []
     return distinct(found), curved
+
+
+def steep_steps(root: Node, variables: int) -> tuple[Hyperplane, ...]:
+    """Hyperplanes around those steps of a smooth function that are steep, tanh(8 x1) say: between them it is tame."""
+    surfaces, found = _Surfaces(variables), []
+    for node in postorder(root):
+        width = ELEMENTARY[node.op].width if node.op in ELEMENTARY else None
+        pieces = surfaces.pieces(node.args[0]) if width else None
+        if width is None or pieces is None:
+            continue
+        for affine in pieces:
+            slope = np.linalg.norm(affine[1:])
+            if slope > _STEEP * width:
+                found += [(tuple(affine[1:] / slope), float((width * r - affine[0]) / slope)) for r in _RIMS]
+    return distinct(found)
 
 
 def distinct(planes: Iterable[Hyperplane]) -> tuple[Hyperplane, ...]:

@@ -15,7 +15,7 @@ from ..errors import ExpressionError, GiantstepWarning, ParameterError
 from .catalogue import as_function, shortened
 from .expression import compact, indices, parse
 from .function import Function
-from .hyperplanes import Hyperplane, distinct, hyperplanes
+from .hyperplanes import Hyperplane, distinct, hyperplanes, steep_steps
 from .program import Program
 from .tree import Node
 
@@ -37,6 +37,7 @@ class Joint(Function):
     """
 
     kinks: tuple[Hyperplane, ...]
+    steep_steps: tuple[Hyperplane, ...] = ()
 
     def __init__(
         self,
@@ -54,6 +55,11 @@ class Joint(Function):
     def label_kinks(self) -> tuple[Hyperplane, ...]:
         """Where the function's sign jumps too."""
         return self.kinks
+
+    @property
+    def splits(self) -> tuple[Hyperplane, ...]:
+        """Where integrals are split: at kinks, and around steep steps."""
+        return distinct((*self.kinks, *self.steep_steps))
 
     @property
     def _identity(self) -> tuple[Any, ...]:
@@ -78,6 +84,7 @@ class JointFormula(Joint):
             name=shortened(spec),
             directions=directions,
             kinks=distinct((*own, *declared)),
+            steep_steps=steep_steps(tree, directions),
         )
         _check(self)
         if curved and not declared:

@@ -89,9 +89,9 @@ class _View:
             np.where(self.across > tiny, 1.0 / np.maximum(self.across, tiny), 0.0)[:, None] * turned[:, 1:]
         )
         self.normals = (
-            np.array([normal for normal, _ in target.kinks]).reshape(-1, target.directions) @ self.turn
+            np.array([normal for normal, _ in target.splits]).reshape(-1, target.directions) @ self.turn
         )
-        self.offsets = np.array([offset for _, offset in target.kinks])
+        self.offsets = np.array([offset for _, offset in target.splits])
         self.reach, self.terms = joint_reach(target), self._terms()
 
     def seen(self, coarser: int, finer: int) -> Seen | None:

@@ -54,9 +54,9 @@ class JointLaw:
 
     @cached_property
     def planes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Normals [H, k] and offsets [H] of the hyperplanes where E[Y | z] kinks or jumps."""
+        """Normals [H, k] and offsets [H] of the hyperplanes where E[Y | z] kinks or jumps, or around its steep steps."""
         jumps = self.binary and 0.0 in self.noises
-        kinks = self.function.label_kinks() if jumps else self.function.kinks
+        kinks = self.function.label_kinks() if jumps else self.function.splits
         normals = np.array([normal for normal, _ in kinks]).reshape(-1, self.directions)
         return normals, np.array([offset for _, offset in kinks])
 
