@@ -54,7 +54,7 @@ class JointLaw:
 
     @cached_property
     def planes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Normals [H, k] and offsets [H] of the hyperplanes where E[Y | z] kinks or jumps, or around its steep steps."""
+        """Normals [H, k] and offsets [H] of hyperplanes where E[Y | z] kinks or jumps, and around its steep steps."""
         jumps = self.binary and 0.0 in self.noises
         kinks = self.function.label_kinks() if jumps else self.function.splits
         normals = np.array([normal for normal, _ in kinks]).reshape(-1, self.directions)
