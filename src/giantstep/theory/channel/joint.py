@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from ...losses import Loss
 from ..labels.joint import JointLaw
-from ..labels.measure import felt
+from ..labels.measure import Felt, felt
 from ..labels.pieces import gathered, table_nodes
+from ..labels.series import LabelSeries, hermite
 from ..layer import Frame
 from ..upto import upto
 from .base import REACH
@@ -23,6 +26,10 @@ _PIECE = 8  # and nodes over y between kinks of labels then,
 _SLOWLY = (
     0.2  # which grow as this power of points: for labels alone, all three rules in κ might have the same
 )
+_LONGEST = {2: 96, 3: 48}  # degree up to which labels of so many directions are a series,
+_MULTIPLE = 4  # a multiple of this,
+_DIGITS, _MORE_DIGITS = 9.0, 0.5  # and digits to which it is summed on a usual rule, more for each doubling,
+_FEWEST_DIGITS = 3.0  # and where κ is rare
 
 
 class JointRealChannel(ResidualChannel):
@@ -41,18 +48,49 @@ class JointRealChannel(ResidualChannel):
 class JointBinaryChannel(SignChannel):
     """Labels ±1. The field sees y along n = P/|P| alone: λ = share·(n·y) + √(1 - share²) ξ.
 
-    So for each κ the law of n·y is carried over to nodes s_i on a line, once with weights η = E[Y | z] and once with
-    y_m η; given λ it is then a sum of Gaussians around them.
+    What it knows of them is a series in share. Where that would be long, or there are several spikes, the law of n·y
+    is carried over to nodes s_i on a line for each κ, once with weights η = E[Y | z] and once with y_m η; given λ it is
+    then a sum of Gaussians around them.
     """
 
     def __init__(
         self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, rarity: np.ndarray
     ):
         super().__init__(loss, points, 0, rarity)
-        self._felt = nodes = felt(law, frame, kappa, *_fineness(_BINARY, points))
-        self.nodes = len(nodes.counts)
-        self._ends = np.concatenate([[0], np.cumsum(nodes.counts)])
-        self.width = max(self._pieced * _COUNT * _PIECES[0] // 4, nodes.w.shape[-1] // self.nodes)
+        self.nodes = kappa.shape[-1]
+        self._frame_of_labels = law, frame, kappa
+        self._series = LabelSeries(law, frame, kappa, 2 * points) if frame.spikes == 1 else None
+        self._longest = _LONGEST.get(law.directions, 0) if self._series else 0
+        self._rarity, self._fineness, self._nats = rarity, points, np.log(10.0) * (_DIGITS + _MORE_DIGITS * np.log2(points / _USUAL))
+        self.width = self._pieced * _COUNT * _PIECES[0] // 4
+
+    @cached_property
+    def _felt(self) -> Felt:
+        return felt(*self._frame_of_labels, *_fineness(_BINARY, self._fineness))
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(self._felt.counts)])
+
+    def _degrees(self, rows: np.ndarray, at: slice, share: np.ndarray) -> np.ndarray:
+        """Degree at which the series may end, for each point, [B]: what is left of it is less than share^degree."""
+        rarity = self._rarity[rows if len(self._rarity) > 1 else slice(None)][:, at]
+        wanted = np.maximum(self._nats - rarity, np.log(10.0) * _FEWEST_DIGITS)
+        found = (wanted / -np.log(np.clip(share, 1e-3, 1.0 - 1e-9))).max(axis=-1)
+        return (_MULTIPLE * np.ceil(found / _MULTIPLE)).astype(int)
+
+    def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
+        _, P, _, q, *_ = fields
+        k = P.shape[1]
+        nodes = np.minimum(self._intervals(rows, slice(None), P, q), self._pieced)
+        degrees = self._degrees(rows, slice(None), _along(P, q)[1])
+        short = degrees <= self._longest
+        terms = (1 + k) * np.prod([(degrees + m) / m for m in range(1, k + 1)], axis=0)
+        by_series = np.maximum(terms, nodes * (degrees if self._pieced else 1) / 8)
+        if short.all():
+            return by_series.astype(int)
+        carried = np.maximum(nodes * _COUNT * _PIECES[0] // 4, self._felt.w.shape[-1] // self.nodes)
+        return np.where(short, by_series, carried).astype(int)
 
     def _labels(
         self,
@@ -64,11 +102,39 @@ class JointBinaryChannel(SignChannel):
         w: np.ndarray,
         clean: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        size = np.sqrt((P * P).sum(axis=1))
-        share = np.minimum(size / np.sqrt(q), 1.0 - 1e-9)
-        n = np.where(
-            size[:, None] > 0.0, P / np.where(size > 0.0, size, 1.0)[:, None], np.eye(P.shape[1])[0][:, None]
-        )
+        n, share = _along(P, q)
+        degree = int(self._degrees(rows, at, share).max())
+        find = self._by_series if degree <= self._longest else self._by_nodes
+        mean, tilts = find(rows, at, n, share, z, w, clean, degree)
+        return 0.5 * (w + mean), 0.5 * tilts
+
+    def _by_series(
+        self,
+        rows: np.ndarray,
+        at: slice,
+        n: np.ndarray,
+        share: np.ndarray,
+        z: np.ndarray,
+        w: np.ndarray,
+        clean: bool,
+        degree: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        assert self._series is not None
+        terms = self._series.at(rows, at, share[:, None] * n, degree, clean)
+        known = np.moveaxis(terms @ np.moveaxis(hermite(z, degree), 0, 2), 2, 0) * w
+        return known[0], np.moveaxis(known[1:], 0, 1)
+
+    def _by_nodes(
+        self,
+        rows: np.ndarray,
+        at: slice,
+        n: np.ndarray,
+        share: np.ndarray,
+        z: np.ndarray,
+        w: np.ndarray,
+        clean: bool,
+        degree: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
         s, laws = self._carried(rows, at, n, share, clean)  # [I] and [B, N, 1 + k, I]
         left = np.sqrt(1.0 - share**2)[..., None]
         # the density of λ around s_i over that of N(0, 1), which is in w
@@ -81,8 +147,7 @@ class JointBinaryChannel(SignChannel):
         found = np.moveaxis(kernel @ np.swapaxes(laws, -1, -2), -1, 0) * (w / left)
         mean, *along, shifted = found
         bend = (share[..., None] * shifted - z * mean) / left**2  # by parts, for what ω owes to y
-        tilts = np.stack(along, axis=1) + (share[:, None] * n)[..., None] * bend[:, None]
-        return 0.5 * (w + mean), 0.5 * tilts
+        return mean, np.stack(along, axis=1) + (share[:, None] * n)[..., None] * bend[:, None]
 
     def _carried(
         self, rows: np.ndarray, at: slice, n: np.ndarray, share: np.ndarray, clean: bool
@@ -102,6 +167,14 @@ class JointBinaryChannel(SignChannel):
         which = (N * upto(B)[:, None] + np.repeat(upto(N), counts)).reshape(-1)
         found = gathered(np.clip(s, -REACH, REACH).reshape(-1), laws, which, B * N, edges, _COUNT)
         return table_nodes(edges, _COUNT), np.moveaxis(found.reshape(1 + k, B, N, -1), 0, 2)
+
+
+def _along(P: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The direction n of y that fields see, [B, k, N], and how much of them is along it, [B, N]."""
+    size = np.sqrt((P * P).sum(axis=1))
+    there = size > 0.0
+    n = np.where(there[:, None], P / np.where(there, size, 1.0)[:, None], np.eye(P.shape[1])[0][:, None])
+    return n, np.minimum(size / np.sqrt(q), 1.0 - 1e-9)
 
 
 def _fineness(usual: int, points: int) -> tuple[int, float]:

@@ -107,6 +107,38 @@ class View:
             self._tables[key] = found.reshape(*(len(one) for one in nodes), *found.shape[1:])
         return self._tables[key]
 
+    def onto(
+        self,
+        m: int,
+        centre: np.ndarray,
+        rho: float,
+        coarser: int,
+        finer: int,
+        functions: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """From nodes of a table along u_m to averages with weights f(y), u_m = centre [N] + ρy: [functions, N, n]."""
+        edges, count = self.axes(coarser, finer)[m]
+        y, w = self.across(m, centre, rho, coarser, finer)
+        weights = np.moveaxis(w * functions(y), 0, -2)
+        at = np.clip(centre[:, None] + rho * y, edges[0], edges[-1])
+        weights = np.broadcast_to(weights, (len(centre), *weights.shape[-2:]))
+        return np.moveaxis(spread(at, weights, edges, count), 1, 0)
+
+    def across(
+        self, m: int, centre: np.ndarray, rho: float, coarser: int, finer: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes y [N or 1, J] and weights, cut where centre + ρy meets a break."""
+        breaks = self.breakpoints[m]
+        if not breaks or rho < 1e-12:
+            y, weights = line_rule(_LINE_POINTS[coarser] * 2**finer, self.law.reach)
+            return y[None], weights[0][None]
+        y, weights = piecewise_rule(
+            (np.asarray(breaks) - centre[:, None]) / rho,
+            _PIECE_POINTS[coarser] * 2 ** min(1, finer),
+            self.law.reach,
+        )
+        return y.reshape(len(y), -1), weights[0].reshape(len(y), -1)
+
     def moments(self, law: JointLaw, coarser: int, finer: int) -> np.ndarray:
         """E[Y | u], E[v_j Y | u] and E[Y² | u], [n_1, ..., n_met, 2 + unmet]."""
 
@@ -136,6 +168,11 @@ class View:
         return self._measured[key]
 
 
+def _powers(y: np.ndarray) -> np.ndarray:
+    """1, y and y²."""
+    return np.stack([np.ones_like(y), y, y * y])
+
+
 @lru_cache(maxsize=64)
 def _view(law: JointLaw, turn: bytes, met: int) -> View:
     return View(law, np.frombuffer(turn).reshape(law.directions, -1), met)
@@ -156,33 +193,12 @@ class Seen:
 
     def _onto(self, m: int, stride: int) -> np.ndarray:
         """From nodes of the table along u_m to κ_m: averages with weights 1, y_m and y_m², [U, 3, N_m, n_m]."""
-        coarser = STEPS[stride]
-        edges, count = self.view.axes(coarser, self._finer)[m]
         kappa = self._rule.axis(m, stride)
         found: list[np.ndarray] = []
-        for u in range(len(self._frame.gamma)):
-            gamma, rho = float(self._frame.gamma[u, m]), float(self._frame.rho[u, m])
+        for u, (gamma, rho) in enumerate(zip(self._frame.gamma[:, m], self._frame.rho[:, m], strict=True)):
             centre = gamma * kappa[min(u, len(kappa) - 1)]
-            y, w = self._across(centre, rho, self.view.breakpoints[m], coarser)
-            weights = np.stack([w, w * y, w * y * y], axis=-2)
-            at = np.clip(centre[:, None] + rho * y, edges[0], edges[-1])
-            weights = np.broadcast_to(weights, (len(centre), *weights.shape[-2:]))
-            found.append(np.moveaxis(spread(at, weights, edges, count), 1, 0))
+            found.append(self.view.onto(m, centre, float(rho), STEPS[stride], self._finer, _powers))
         return np.stack(found)
-
-    def _across(
-        self, centre: np.ndarray, rho: float, breaks: tuple[float, ...], coarser: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes y [N or 1, J] and weights, cut where centre + ρy meets a break."""
-        if not breaks or rho < 1e-12:
-            y, weights = line_rule(_LINE_POINTS[coarser] * 2**self._finer, self.law.reach)
-            return y[None], weights[0][None]
-        y, weights = piecewise_rule(
-            (np.asarray(breaks) - centre[:, None]) / rho,
-            _PIECE_POINTS[coarser] * 2 ** min(1, self._finer),
-            self.law.reach,
-        )
-        return y.reshape(len(y), -1), weights[0].reshape(len(y), -1)
 
     def onto(self, stride: int) -> list[np.ndarray]:
         """Those matrices for every direction that meets a spike."""
@@ -241,7 +257,7 @@ class Seen:
         table, (axis,) = self.view.moments(law, coarser, self._finer), self.view.axes(coarser, self._finer)
         found: list[np.ndarray] = []
         for m, scale in zip(centre, rho, strict=True):
-            y, w = self._across(m, float(scale), self.view.breakpoints[0], coarser)
+            y, w = self.view.across(0, m, float(scale), coarser, self._finer)
             values = interpolated(table, *axis, m[:, None] + scale * y)  # [F, N, J]
             plain = (values * w).sum(axis=-1)
             found.append(np.concatenate([plain[:1], (values[0] * (w * y)).sum(axis=-1)[None], plain[1:]]))
