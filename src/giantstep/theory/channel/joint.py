@@ -27,7 +27,7 @@ _SLOWLY = (
     0.2  # which grow as this power of points: for labels alone, all three rules in κ might have the same
 )
 _LONGEST = {2: 96, 3: 48}  # degree up to which labels of so many directions are a series,
-_MULTIPLE = 4  # a multiple of this,
+_DEGREES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 1 << 20])  # one of these,
 _DIGITS, _MORE_DIGITS = 9.0, 0.5  # and digits to which it is summed on a usual rule, more for each doubling,
 _FEWEST_DIGITS = 3.0  # and where κ is rare
 
@@ -77,16 +77,18 @@ class JointBinaryChannel(SignChannel):
         rarity = self._rarity[rows if len(self._rarity) > 1 else slice(None)][:, at]
         wanted = np.maximum(self._nats - rarity, np.log(10.0) * _FEWEST_DIGITS)
         found = (wanted / -np.log(np.clip(share, 1e-3, 1.0 - 1e-9))).max(axis=-1)
-        return (_MULTIPLE * np.ceil(found / _MULTIPLE)).astype(int)
+        return _DEGREES[np.searchsorted(_DEGREES, np.minimum(found, _DEGREES[-1]))]
 
     def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         _, P, _, q, *_ = fields
         k = P.shape[1]
-        nodes = np.minimum(self._intervals(rows, slice(None), P, q), self._pieced)
+        intervals = self._intervals(rows, slice(None), P, q)
+        nodes = np.minimum(intervals, self._pieced)
         degrees = self._degrees(rows, slice(None), _along(P, q)[1])
         short = degrees <= self._longest
         terms = (1 + k) * np.prod([(degrees + m) / m for m in range(1, k + 1)], axis=0)
-        by_series = np.maximum(terms, nodes * (degrees if self._pieced else 1) / 8)
+        own = np.where(intervals < self._pieced, 1 + k, degrees / 8)  # polynomials at nodes of its own are soon used
+        by_series = np.maximum(terms, nodes * own)
         if short.all():
             return by_series.astype(int)
         carried = np.maximum(nodes * _COUNT * _PIECES[0] // 4, self._felt.w.shape[-1] // self.nodes)

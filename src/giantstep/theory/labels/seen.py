@@ -156,16 +156,29 @@ class View:
         same moments there with u E[Y | u] at the end, [n, 3 + unmet]."""
         key = ("measured" if law == self.law else "clean measured", coarser, finer, width)
         if key not in self._measured:
-            ((edges, count),) = self.axes(coarser, finer)
-            parts: list[np.ndarray] = [
-                np.linspace(a, b, 1 + int(np.ceil((b - a) / (_WIDEST * width)))) for a, b in pairwise(edges)
-            ]
-            narrow = np.concatenate([edges[:1], *(part[1:] for part in parts)])
-            u = table_nodes(narrow, count)
-            weights = np.outer(0.5 * np.diff(narrow), gauss(count)[1]).reshape(-1)
-            values = interpolated(self.moments(law, coarser, finer), edges, count, u)
-            self._measured[key] = u, weights, np.concatenate([values, u * values[:1]]).T
+            u, weights, table = self.resolved(self.moments(law, coarser, finer), coarser, finer, width)
+            self._measured[key] = u, weights, np.concatenate([table, u[:, None] * table[:, :1]], axis=1)
         return self._measured[key]
+
+    def resolved(
+        self, table: np.ndarray, coarser: int, finer: int, width: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes u [n] that resolve a Gaussian of `width`, their Gauss weights, and a table of one direction there."""
+        ((edges, count),) = self.axes(coarser, finer)
+        parts: list[np.ndarray] = [
+            np.linspace(a, b, 1 + int(np.ceil((b - a) / (_WIDEST * width)))) for a, b in pairwise(edges)
+        ]
+        narrow = np.concatenate([edges[:1], *(part[1:] for part in parts)])
+        u = table_nodes(narrow, count)
+        weights = np.outer(0.5 * np.diff(narrow), gauss(count)[1]).reshape(-1)
+        return u, weights, interpolated(table, edges, count, u).T
+
+
+def shared_width(rho: np.ndarray) -> np.ndarray:
+    """Widths of Gaussians on whose nodes those of width ρ are averaged over: equal for ρ within √2; 0 for narrow ones."""
+    return np.where(
+        rho >= _NARROWEST, 2.0 ** (np.floor(2.0 * np.log2(np.maximum(rho, _NARROWEST))) / 2.0), 0.0
+    )
 
 
 def _powers(y: np.ndarray) -> np.ndarray:
@@ -221,10 +234,7 @@ class Seen:
         """Moments where one direction meets a spike: averages of functions of one variable over u = γκ + ρy."""
         rho, centre = self._frame.rho[:, 0], self._frame.gamma[:, :1] * self._rule.axis(0, stride)
         found = np.empty((len(rho), 2 + self.law.directions, centre.shape[-1]))
-        # Gaussians that are nearly as wide, within √2, share their nodes
-        width = np.where(
-            rho >= _NARROWEST, 2.0 ** (np.floor(2.0 * np.log2(np.maximum(rho, _NARROWEST))) / 2.0), 0.0
-        )
+        width = shared_width(rho)
         for members in alike(width[:, None]):
             one = self._measured if width[members[0]] else self._interpolated
             found[members] = one(law, STEPS[stride], centre[members], rho[members], float(width[members[0]]))

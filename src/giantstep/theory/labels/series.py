@@ -12,17 +12,23 @@ readouts know the target very well. What is averaged over κ's own direction com
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from ...gaussian import density
 from ..layer import Frame
 from ..upto import upto
 from .joint import JointLaw
-from .seen import refinement, view
+from .seen import refinement, shared_width, view
 
 _USUAL = 48  # κ intervals of a usual rule
+_DEGREES = (16, 32, 64)  # up to which coefficients are computed, one after the other
+_BLOCK = 1 << 12  # nodes whose polynomials are in flight
+
+_Average: TypeAlias = Callable[[np.ndarray, float], np.ndarray]
 
 
 def hermite(x: np.ndarray, degree: int) -> np.ndarray:
@@ -62,6 +68,23 @@ def orders(k: int, degree: int) -> Orders:
     return Orders(a, np.searchsorted(total, upto(degree + 1)), scale)
 
 
+@lru_cache(maxsize=64)
+def _places(k: int, degree: int) -> np.ndarray:
+    """Where each a stands among `orders`, [degree + 1, ...]."""
+    a = orders(k, degree).a
+    place = np.full((degree + 1,) * k, -1)
+    place[tuple(a.T)] = upto(len(a))
+    return place
+
+
+def _averages(own: np.ndarray, v: np.ndarray, degree: int) -> np.ndarray:
+    """Sums over own·h_b(v) for values own [points, J] at one or two variables v [points, m, J]: [points, b, ...]."""
+    last = np.moveaxis(hermite(v[:, -1], degree), 0, -1)  # [points, J, degree + 1]
+    first = own[:, None] if v.shape[1] == 1 else np.moveaxis(hermite(v[:, 0], degree) * own, 0, 1)
+    found = first @ last
+    return found[:, 0] if v.shape[1] == 1 else found
+
+
 class LabelSeries:
     """The series of labels of U first layers with one spike, turned alike, at κ [U or 1, 1, N].
 
@@ -69,11 +92,12 @@ class LabelSeries:
     """
 
     def __init__(self, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
-        self._law, self._view = law, view(law, frame)
+        self._view = view(law, frame)
         self._centre, self._rho = frame.gamma[:, :1] * kappa[:, 0], frame.rho[:, 0]
         self._coarser = int(np.clip(np.ceil(np.log2(_USUAL / points)), 0, 2))
         self._finer = refinement(points, law.directions)
-        self._terms: dict[bool, tuple[int, np.ndarray]] = {}
+        self._laws = [law] if law == law.clean else [law, law.clean]
+        self._most, self._terms = -1, [np.empty(0)]
 
     def at(self, rows: np.ndarray, at: slice, v: np.ndarray, degree: int, clean: bool) -> np.ndarray:
         """C_j and D_mj, j ≤ degree, for covariances v [B, k, N] at some κ: [B, N, 1 + k, degree + 1]."""
@@ -92,44 +116,65 @@ class LabelSeries:
 
     def _known(self, clean: bool, degree: int) -> np.ndarray:
         """√(j!/a!) times c_a and √(a_m + 1) c_{a + e_m}: [U, N, 1 + k, F], for all |a| ≤ degree or more."""
-        most, found = self._terms.get(clean, (-1, np.empty(0)))
-        if degree > most:
-            found = self._computed(self._law.clean if clean else self._law, degree)
-            self._terms[clean] = degree, found
-        return found
+        if degree > self._most:
+            self._most = next(most for most in (*_DEGREES, degree) if most >= degree)
+            self._terms = [self._computed(c, self._most) for c in self._coefficients(self._most + 1)]
+        return self._terms[-1 if clean else 0]
 
-    def _computed(self, law: JointLaw, degree: int) -> np.ndarray:
-        k = law.directions
+    def _computed(self, c: np.ndarray, degree: int) -> np.ndarray:
+        """Those terms from coefficients c_a up to one degree more, [U, N, F']."""
+        k = self._laws[0].directions
         a, starts, scale = orders(k, degree + 1)
         here = starts[degree + 1]  # those of |a| ≤ degree
-        place = np.full((degree + 2,) * k, -1)
-        place[tuple(a.T)] = upto(len(a))
-        up = [place[tuple((a[:here] + step).T)] for step in np.eye(k, dtype=int)]
-        c = self._coefficients(law, degree + 1)
-        rows = [c[..., :here], *(np.sqrt(a[:here, m] + 1.0) * c[..., up[m]] for m in range(k))]
-        return np.ascontiguousarray(scale[:here] * np.stack(rows, axis=2))
+        a, place = a[:here], _places(k, degree + 1)
+        up = [place[tuple((a + step).T)] for step in np.eye(k, dtype=int)]
+        rows = [c[..., :here], *(np.sqrt(a[:, m] + 1.0) * c[..., up[m]] for m in range(k))]
+        return scale[:here] * np.stack(rows, axis=2)
 
-    def _coefficients(self, law: JointLaw, degree: int) -> np.ndarray:
-        """c_a for all |a| ≤ degree, [U, N, F]."""
-        inner = orders(law.directions - 1, degree).a
-        table = self._inner(law, degree)[(slice(None), *inner.T)]
-        a = orders(law.directions, degree).a
-        place = np.full((degree + 1,) * inner.shape[1], -1)
-        place[tuple(inner.T)] = upto(len(inner))
-        which = place[tuple(a[:, 1:].T)]
-        found: list[np.ndarray] = []
-        for centre, rho in zip(np.broadcast_to(self._centre, (len(self._rho), self._centre.shape[-1])), self._rho, strict=True):
-            onto = self._view.onto(0, centre, float(rho), self._coarser, self._finer, lambda y: hermite(y, degree))
-            found.append((onto @ table)[a[:, 0], :, which].T)
-        return np.stack(found)
+    def _coefficients(self, degree: int) -> list[np.ndarray]:
+        """c_a for all |a| ≤ degree, [U, N, F], of labels and of clean ones if they differ."""
+        k, count = self._laws[0].directions, len(self._laws)
+        inner, a = orders(k - 1, degree).a, orders(k, degree).a
+        tables = np.stack([self._inner(law, degree)[(slice(None), *inner.T)] for law in self._laws], axis=1)
+        which = _places(k - 1, degree)[tuple(a[:, 1:].T)]
+        found = np.empty((count, len(self._rho), self._centre.shape[-1], len(a)))
+        flat = tables.reshape(len(tables), -1)
+        for width in np.unique(shared_width(self._rho)):
+            average = self._narrow(flat, degree) if width == 0.0 else self._wide(flat, degree, float(width))
+            for u in np.flatnonzero(shared_width(self._rho) == width):
+                centre = self._centre[min(u, len(self._centre) - 1)]
+                both = average(centre, float(self._rho[u])).reshape(degree + 1, len(centre), count, -1)
+                for law in range(count):
+                    found[law, u] = both[:, :, law][a[:, 0], :, which].T
+        return list(found)
+
+    def _wide(self, table: np.ndarray, degree: int, width: float) -> _Average:
+        """Averages of h_a(y) and what is in a table, u = centre [N] + ρy, on nodes u for Gaussians of `width`."""
+        u, weights, values = self._view.resolved(table, self._coarser, self._finer, width)
+
+        def average(centre: np.ndarray, rho: float) -> np.ndarray:
+            y = (u - centre[:, None]) / rho
+            return (hermite(y, degree) * (weights / rho * density(y))) @ values
+
+        return average
+
+    def _narrow(self, table: np.ndarray, degree: int) -> _Average:
+        """The same where Gaussians are narrow against the table's pieces."""
+
+        def average(centre: np.ndarray, rho: float) -> np.ndarray:
+            functions = partial(hermite, degree=degree)
+            return self._view.onto(0, centre, rho, self._coarser, self._finer, functions) @ table
+
+        return average
 
     def _inner(self, law: JointLaw, degree: int) -> np.ndarray:
         """E[Y h_b(v) | u] on the nodes of a table, [n, degree + 1, ...]: averages over what meets no spike."""
 
         def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:
-            first, *rest = (np.moveaxis(hermite(v[:, m], degree), 0, 1) for m in range(v.shape[1]))
-            first *= (w * law.mean(*z))[:, None]
-            return first @ np.swapaxes(rest[0], -1, -2) if rest else first.sum(axis=-1)
+            own = w * law.mean(*z)
+            parts = max(1, len(own) // max(1, _BLOCK // own.shape[-1]))
+            both = zip(np.array_split(own, parts), np.array_split(v, parts), strict=True)
+            return np.concatenate([_averages(values, at, degree) for values, at in both])
 
-        name = f"series {degree}" if law == self._law else f"clean series {degree}"
+        name = f"series {degree}" if law == self._laws[0] else f"clean series {degree}"
         return self._view.table(name, compute, self._coarser, self._finer)
