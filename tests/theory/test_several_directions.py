@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -363,11 +364,12 @@ def test_nodes_are_a_lattice_along_what_no_kink_crosses():
     """max(x1, x2) + x3 kinks on one plane: averages of a function that kinks there, and far fewer nodes."""
     law = labels_of(gs.Target("max(x1, x2) + x3")).law
     normals, offsets = np.array([[0.6, -0.8, 0.0]]), np.linspace(-0.5, 0.5, 20)[:, None]
-    y, w = _between(law, normals, offsets, 9, 0.45, np.arange(20))
+    lattice = partial(_lattice, reach=law.reach, step=0.45, number=np.arange(20), square=np.zeros(20))
+    y, w = _between(law, normals, offsets, 9, lattice)
     assert_allclose(w.sum(axis=-1), 1.0, atol=1e-11)
     found = (w * np.maximum(np.einsum("k,nkj->nj", normals[0], y) - offsets, 0.0)).sum(axis=-1)
     a = offsets[:, 0]  # E max(ξ - a, 0) = φ(a) - a Φ(-a)
     assert_allclose(found, np.exp(-0.5 * a**2) / np.sqrt(2.0 * np.pi) - a * ndtr(-a), atol=1e-9)
     assert_allclose((w * y[:, 2] ** 2).sum(axis=-1), 1.0, atol=1e-9)
-    plain, _ = _lattice(3, law.reach, 0.45, np.arange(20))
+    plain, _ = lattice(3)
     assert y.shape[-1] < 10 * plain.shape[-1]  # Gauss nodes in the pieces of all three took fifty times

@@ -26,6 +26,7 @@ _PIECE = 8  # and nodes over y between kinks of labels then,
 _SLOWLY = (
     0.2  # which grow as this power of points: for labels alone, all three rules in κ might have the same
 )
+_ALONE = 0.15  # power by which a lattice over y is finer on coarse rules in κ
 _LONGEST = {2: 96, 3: 48}  # degree up to which labels of so many directions are a series,
 _DEGREES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 1 << 20])  # one of these,
 _DIGITS, _MORE_DIGITS = 9.0, 0.5  # and digits to which it is summed on a usual rule, more for each doubling,
@@ -61,7 +62,11 @@ class JointBinaryChannel(SignChannel):
         self._frame_of_labels = law, frame, kappa
         self._series = LabelSeries(law, frame, kappa, 2 * points) if frame.spikes == 1 else None
         self._longest = _LONGEST.get(law.directions, 0) if self._series else 0
-        self._rarity, self._fineness, self._nats = rarity, points, np.log(10.0) * (_DIGITS + _MORE_DIGITS * np.log2(points / _USUAL))
+        self._rarity, self._fineness, self._nats = (
+            rarity,
+            points,
+            np.log(10.0) * (_DIGITS + _MORE_DIGITS * np.log2(points / _USUAL)),
+        )
         self.width = self._pieced * _COUNT * _PIECES[0] // 4
 
     @cached_property
@@ -87,7 +92,9 @@ class JointBinaryChannel(SignChannel):
         degrees = self._degrees(rows, slice(None), _along(P, q)[1])
         short = degrees <= self._longest
         terms = (1 + k) * np.prod([(degrees + m) / m for m in range(1, k + 1)], axis=0)
-        own = np.where(intervals < self._pieced, 1 + k, degrees / 8)  # polynomials at nodes of its own are soon used
+        own = np.where(
+            intervals < self._pieced, 1 + k, degrees / 8
+        )  # polynomials at nodes of its own are soon used
         by_series = np.maximum(terms, nodes * own)
         if short.all():
             return by_series.astype(int)
@@ -180,5 +187,9 @@ def _along(P: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _fineness(usual: int, points: int) -> tuple[int, float]:
-    """Nodes over y in a piece between kinks, and how much finer than usual they are without: on refined rules alone."""
-    return round(usual * (points / _USUAL) ** _SLOWLY), max(1.0, np.sqrt(points / _USUAL))
+    """Nodes over y in a piece between kinks, and how much finer than usual they are without.
+
+    They are so on refined rules; and a little on coarse ones, on which neighbouring κ mend less of what they miss.
+    """
+    share = points / _USUAL
+    return round(usual * share**_SLOWLY), max(share**-_ALONE, np.sqrt(share))
