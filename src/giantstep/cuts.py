@@ -39,10 +39,14 @@ class _Plane(NamedTuple):
 
 
 class Cuts:
-    """Where to cut nested averages over z_1, ..., z_m for hyperplanes with these `normals` [H, m]."""
+    """Where to cut nested averages over z_1, ..., z_m for hyperplanes with these `normals` [H, m].
 
-    def __init__(self, normals: np.ndarray):
+    Lines that something cuts are cut at `base` times their reach as well.
+    """
+
+    def __init__(self, normals: np.ndarray, base: np.ndarray = BASE):
         count, self.variables = normals.shape
+        self._base = base
         planes = [_Plane(n, mix) for n, mix in zip(normals, np.eye(count), strict=True)]
         self._kinks: list[list[_Plane]] = []
         for j in range(self.variables - 1, -1, -1):
@@ -111,7 +115,7 @@ class Cuts:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and weights of z_j, given all those of the variables `before`."""
         if any(self._kinks):
-            return panels(self.places(j, offsets, before), points, reach * BASE)
+            return panels(self.places(j, offsets, before), points, reach * self._base)
         nodes, weights = line_rule(points, reach)
         return nodes, weights[0]
 

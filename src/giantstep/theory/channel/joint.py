@@ -21,7 +21,7 @@ _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least
 _COUNT = 10  # nodes in each of them,
 _WIDTH = 2.5  # and their width over that of what is averaged there
 _USUAL = 24  # points of a usual rule,
-_REAL, _BINARY = 9, 7  # nodes over y between kinks of labels on it,
+_REAL, _BINARY = 12, 9  # nodes over y between kinks of labels on it,
 _PIECE = 8  # and nodes over y between kinks of labels then,
 _SLOWLY = (
     0.2  # which grow as this power of points: for labels alone, all three rules in κ might have the same

@@ -2,8 +2,8 @@
 
 Where labels are smooth, all nodes (κ, y) together are a lattice: the grid in y is moved on from one κ to the next. What
 it misses at one κ, waves as short as its steps, then averages out over a few of them, and it may be far coarser than
-averages at each κ by themselves would need. It is stretched where κ and y together are rare. Where labels kink, nodes over y lie between their hyperplanes; along
-directions that are parallel to all of these they are a lattice still.
+averages at each κ by themselves would need. It is stretched where κ and y together are rare. Where labels kink, nodes
+over y lie between their hyperplanes; along directions that are parallel to all of these they are a lattice still.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...cuts import Cuts
+from ...cuts import BASE, Cuts
 from ...gaussian import density
 from ..layer import Frame
 from ..upto import upto
 from .joint import JointLaw, turned
 
+_PIECES = np.array([-7.5, -3.0, 3.0, 7.5]) / 9.0  # of the line between kinks over its reach, for `felt` nodes
 _NOTHING = 1e-14  # weight of a node that no average feels
 _FELT = 1e-12  # the same for κ and y together,
 _KEPT = 0.3  # and the share of the greatest weight at its κ from which on a node is kept anyway
@@ -52,9 +53,18 @@ class Felt(NamedTuple):
 
 
 def measure(
-    law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0, first: int = 0
+    law: JointLaw,
+    frame: Frame,
+    kappa: np.ndarray,
+    points: int,
+    finer: float = 1.0,
+    first: int = 0,
+    base: np.ndarray = BASE,
 ) -> Measure:
-    """At κ [U or 1, S, N], numbered from `first` on: `points` nodes between kinks, or steps `finer` times smaller."""
+    """At κ [U or 1, S, N], numbered from `first` on: `points` nodes between kinks, or steps `finer` times smaller.
+
+    Lines are cut at `base` times their reach as well.
+    """
     centre, normals, offsets = frame.centre(kappa), *law.planes
     step, number = _STEP[law.directions] / finer, first + upto(kappa.shape[-1])
     square = (kappa * kappa).sum(axis=1)
@@ -64,7 +74,7 @@ def measure(
         lattice = partial(
             _lattice, reach=law.reach, step=step, number=number, square=square[min(u, len(square) - 1)]
         )
-        y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points, lattice)
+        y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points, lattice, base)
         z = turned(law, turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
         mean = law.mean(*z)
         parts.append((y, w, mean, mean if law == law.clean else law.clean.mean(*z)))
@@ -81,7 +91,7 @@ def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: flo
     start, size = 0, 1
     while start < len(there):
         here = slice(start, start + size)
-        y, *rest = measure(law, frame, kappa[..., here], points, finer, start)
+        y, *rest = measure(law, frame, kappa[..., here], points, finer, start, _PIECES)
         w = rest[0]
         most = w.max(axis=0)
         least = np.minimum(_FELT / np.maximum(there[here], 1e-300), _KEPT * most.max(axis=-1))
@@ -134,6 +144,7 @@ def _between(
     offsets: np.ndarray,
     points: int,
     lattice: Callable[[int], tuple[np.ndarray, np.ndarray]],
+    base: np.ndarray = BASE,
 ) -> tuple[np.ndarray, np.ndarray]:
     """y [N, k, J] and w [N, J] between hyperplanes normals·y = offsets [N, H]; without nodes of no weight.
 
@@ -143,7 +154,7 @@ def _between(
     axes, across = _axes(normals)
     if across == 0:
         return lattice(k)
-    y, w = Cuts(normals @ axes[:, :across]).nodes(offsets, points, law.reach)
+    y, w = Cuts(normals @ axes[:, :across], base).nodes(offsets, points, law.reach)
     if across < k:
         free, shares = lattice(k - across)
         shape = (y.shape[-1], free.shape[-1])

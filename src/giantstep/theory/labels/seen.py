@@ -175,7 +175,7 @@ class View:
 
 
 def shared_width(rho: np.ndarray) -> np.ndarray:
-    """Widths of Gaussians on whose nodes those of width ρ are averaged over: equal for ρ within √2; 0 for narrow ones."""
+    """Of Gaussians whose nodes serve for width ρ as well: equal for those within √2; 0 for narrow ones."""
     return np.where(
         rho >= _NARROWEST, 2.0 ** (np.floor(2.0 * np.log2(np.maximum(rho, _NARROWEST))) / 2.0), 0.0
     )

@@ -1,13 +1,13 @@
 """Labels ±1 of several directions as a series in what the field sees of them.
 
-Given κ, E[Y | y] = Σ_a c_a h_a(y) with normalised Hermite polynomials h_a(y) = Π_m h_{a_m}(y_m). A standard normal λ with
-covariances v_m = E[λ y_m] knows of the label, and of how the label follows y_m,
+Given κ, E[Y | y] = Σ_a c_a h_a(y) with normalised Hermite polynomials h_a(y) = Π_m h_{a_m}(y_m). A standard normal λ
+with covariances v_m = E[λ y_m] knows of the label, and of how the label follows y_m,
 
     E[Y | λ] = Σ_j h_j(λ) C_j,   E[∂_m E[Y | y] | λ] = Σ_j h_j(λ) D_mj,
     C_j = Σ_{|a| = j} √(j!/a!) c_a v^a,   D_mj = Σ_{|a| = j} √(j!/a!) √(a_m + 1) c_{a + e_m} v^a
 
-(Mehler's formula). Terms fall as |v|^j, and |v| is the share of the field that is along y: a few dozen are enough unless
-readouts know the target very well. What is averaged over κ's own direction comes from tables, once per target.
+(Mehler's formula). Terms fall as |v|^j, and |v| is the share of the field that is along y: a few dozen are enough
+unless readouts know the target very well. Averages over directions that meet no spike are tables, made once per target.
 """
 
 from __future__ import annotations
