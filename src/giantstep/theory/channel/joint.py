@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...gaussian import density, ndtr
 from ...losses import Loss
 from ..labels.joint import JointLaw
 from ..labels.measure import Felt, felt
@@ -22,13 +23,12 @@ _COUNT = 10  # nodes in each of them,
 _WIDTH = 2.5  # and their width over that of what is averaged there
 _USUAL = 24  # points of a usual rule,
 _REAL, _BINARY = 12, 9  # nodes over y between kinks of labels on it,
-_PIECE = 8  # and nodes over y between kinks of labels then,
 _SLOWLY = (
     0.2  # which grow as this power of points: for labels alone, all three rules in κ might have the same
 )
 _ALONE = 0.15  # power by which a lattice over y is finer on coarse rules in κ
 _LONGEST = {2: 96, 3: 48}  # degree up to which labels of so many directions are a series,
-_DEGREES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 1 << 20])  # one of these,
+_DEGREES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 1 << 20])  # which is one of these, the last for none,
 _DIGITS, _MORE_DIGITS = 9.0, 0.5  # and digits to which it is summed on a usual rule, more for each doubling,
 _FEWEST_DIGITS = 3.0  # and where κ is rare
 
@@ -59,19 +59,15 @@ class JointBinaryChannel(SignChannel):
     ):
         super().__init__(loss, points, 0, rarity)
         self.nodes = kappa.shape[-1]
-        self._frame_of_labels = law, frame, kappa
         self._series = LabelSeries(law, frame, kappa, 2 * points) if frame.spikes == 1 else None
         self._longest = _LONGEST.get(law.directions, 0) if self._series else 0
-        self._rarity, self._fineness, self._nats = (
-            rarity,
-            points,
-            np.log(10.0) * (_DIGITS + _MORE_DIGITS * np.log2(points / _USUAL)),
-        )
+        self._rarity, self._nodes_of = rarity, (law, frame, kappa, *_fineness(_BINARY, points))
+        self._nats = np.log(10.0) * (_DIGITS + _MORE_DIGITS * np.log2(points / _USUAL))
         self.width = self._pieced * _COUNT * _PIECES[0] // 4
 
     @cached_property
     def _felt(self) -> Felt:
-        return felt(*self._frame_of_labels, *_fineness(_BINARY, self._fineness))
+        return felt(*self._nodes_of)
 
     @cached_property
     def _ends(self) -> np.ndarray:
@@ -81,25 +77,25 @@ class JointBinaryChannel(SignChannel):
         """Degree at which the series may end, for each point, [B]: what is left of it is less than share^degree."""
         rarity = self._rarity[rows if len(self._rarity) > 1 else slice(None)][:, at]
         wanted = np.maximum(self._nats - rarity, np.log(10.0) * _FEWEST_DIGITS)
-        found = (wanted / -np.log(np.clip(share, 1e-3, 1.0 - 1e-9))).max(axis=-1)
-        return _DEGREES[np.searchsorted(_DEGREES, np.minimum(found, _DEGREES[-1]))]
+        found: np.ndarray = (wanted / -np.log(np.clip(share, 1e-3, 1.0 - 1e-9))).max(axis=-1)
+        enough = found[:, None] <= _DEGREES
+        enough[:, -1] = True
+        return _DEGREES[enough.argmax(axis=-1)]
 
     def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         _, P, _, q, *_ = fields
-        k = P.shape[1]
         intervals = self._intervals(rows, slice(None), P, q)
         nodes = np.minimum(intervals, self._pieced)
         degrees = self._degrees(rows, slice(None), _along(P, q)[1])
         short = degrees <= self._longest
-        terms = (1 + k) * np.prod([(degrees + m) / m for m in range(1, k + 1)], axis=0)
-        own = np.where(
-            intervals < self._pieced, 1 + k, degrees / 8
-        )  # polynomials at nodes of its own are soon used
-        by_series = np.maximum(terms, nodes * own)
-        if short.all():
-            return by_series.astype(int)
-        carried = np.maximum(nodes * _COUNT * _PIECES[0] // 4, self._felt.w.shape[-1] // self.nodes)
-        return np.where(short, by_series, carried).astype(int)
+        # what a series takes is soon used: terms, and polynomials where nodes are of a point's own
+        terms = np.prod([(degrees + m) / m for m in range(1, P.shape[1] + 1)], axis=0)
+        own = np.where(intervals < self._pieced, 1.0, degrees / 8.0)
+        needed = np.maximum(terms, nodes * own)
+        if not short.all():
+            by_nodes = np.maximum(nodes * _COUNT * _PIECES[0] // 4, self._felt.w.shape[-1] // self.nodes)
+            needed = np.where(short, needed, by_nodes)
+        return needed.astype(int)
 
     def _labels(
         self,
@@ -132,6 +128,25 @@ class JointBinaryChannel(SignChannel):
         terms = self._series.at(rows, at, share[:, None] * n, degree, clean)
         known = np.moveaxis(terms @ np.moveaxis(hermite(z, degree), 0, 2), 2, 0) * w
         return known[0], np.moveaxis(known[1:], 0, 1)
+
+    def _wrong(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        M, P, V, q = fields
+        n, share = _along(P, q)
+        degree = int(self._degrees(rows, at, share).max())
+        if degree > self._longest:
+            return super()._wrong(rows, at, *fields)
+        assert self._series is not None
+        root, zero, series = np.sqrt(q), np.zeros_like(V), self._series
+
+        def wrong(up: np.ndarray, down: np.ndarray, clean: bool) -> np.ndarray:
+            """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""
+            h, k = (up - M) / root, (down - M) / root
+            terms = series.at(rows, at, share[:, None] * n, degree, clean)[:, :, 0]
+            below = _below(h, terms)
+            before = below if down is up else _below(k, terms)
+            return np.clip(0.5 * (ndtr(h) + below + ndtr(-k) - terms[..., 0] + before), 0.0, 1.0)
+
+        return wrong(*self._edges(V), False), wrong(zero, zero, True)
 
     def _by_nodes(
         self,
@@ -176,6 +191,13 @@ class JointBinaryChannel(SignChannel):
         which = (N * upto(B)[:, None] + np.repeat(upto(N), counts)).reshape(-1)
         found = gathered(np.clip(s, -REACH, REACH).reshape(-1), laws, which, B * N, edges, _COUNT)
         return table_nodes(edges, _COUNT), np.moveaxis(found.reshape(1 + k, B, N, -1), 0, 2)
+
+
+def _below(x: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """E[Y; λ < x] for a label with E[Y | λ] = Σ_j terms_j h_j(λ): the average of h_j there is -φ(x) h_{j-1}(x)/√j."""
+    size = terms.shape[-1] - 1
+    before = terms[..., 1:] / np.sqrt(1.0 + upto(size))
+    return terms[..., 0] * ndtr(x) - density(x) * np.einsum("jbn,bnj->bn", hermite(x, size - 1), before)
 
 
 def _along(P: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ from .joint import JointLaw
 from .seen import refinement, shared_width, view
 
 _USUAL = 48  # κ intervals of a usual rule
-_DEGREES = (16, 32, 64)  # up to which coefficients are computed, one after the other
+_DEGREES = (16, 24, 32, 48, 64)  # up to which coefficients are computed, one after the other
 _BLOCK = 1 << 12  # nodes whose polynomials are in flight
 
 _Average: TypeAlias = Callable[[np.ndarray, float], np.ndarray]

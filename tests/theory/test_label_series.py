@@ -1,0 +1,97 @@
+"""Labels ±1 of several directions as a series in what a field sees of them, against closed forms and plain nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import giantstep as gs
+from giantstep.gaussian import both_below
+from giantstep.losses import as_loss
+from giantstep.theory.channel.joint import JointBinaryChannel
+from giantstep.theory.labels import joint_law
+from giantstep.theory.labels.series import LabelSeries, hermite
+from giantstep.theory.layer import Frame, given
+from giantstep.theory.rule import Rule
+
+NONE = slice(None)
+
+
+def _frame(*theta: float) -> Frame:
+    """One spike whose overlaps with the target's directions are given."""
+    return given(np.ones((1, 1, 1)), np.array(theta)[None, :, None], np.ones((1, 1))).frame()
+
+
+def _quadrant(frame: Frame, kappa: float, v: np.ndarray, at: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """E[sign z1 sign z2 | κ, λ] at λ = `at`, y moved by `shift`, from the quadrants of a normal law."""
+    turn, rho = frame.turn[0], frame.rho[0]
+    spread = turn @ np.diag(rho) @ (np.eye(2) - np.outer(v, v)) @ np.diag(rho) @ turn.T
+    y = v[:, None] * at + shift[:, None]
+    mean = turn @ (frame.centre(np.array([[[kappa]]]))[0] + rho[:, None] * y)
+    size = np.sqrt(np.diag(spread))
+    h, k = mean / size[:, None]
+    r = np.full_like(h, spread[0, 1] / size.prod())
+    return both_below(h, k, r) + both_below(-h, -k, r) - both_below(h, -k, -r) - both_below(-h, k, -r)
+
+
+@pytest.mark.parametrize("theta", [(0.6, 0.3), (0.0, 0.0), (0.7, 0.71)])
+def test_a_field_knows_of_a_sign_what_quadrants_of_a_normal_law_say(theta):
+    law, frame = joint_law(gs.Target("sign(x1*x2)", flips=0.1)), _frame(*theta)
+    assert law is not None
+    kappa, at = np.array([[[-1.3, 0.4]]]), np.linspace(-2.5, 2.5, 11)
+    series, polynomials = LabelSeries(law, frame, kappa, 48), hermite(at, 64)
+    for v in (np.array([0.3, -0.4]), np.array([-0.1, 0.6])):
+        covariance = np.broadcast_to(v[:, None], (1, 2, 2))
+        for clean, trust in ((False, 0.8), (True, 1.0)):
+            terms = series.at(np.zeros(1, int), NONE, covariance, 64, clean)[0]  # [N, 1 + k, 65]
+            for n, place in enumerate(kappa[0, 0]):
+                found = terms[n] @ polynomials
+                assert_allclose(found[0], trust * _quadrant(frame, place, v, at, np.zeros(2)), atol=1e-9)
+                for m, step in enumerate(1e-4 * np.eye(2)):
+                    up, down = (_quadrant(frame, place, v, at, side * step) for side in (1.0, -1.0))
+                    # differences of values that are exact to 1e-14 over 2e-4, and their own error of order 1e-8
+                    assert_allclose(found[1 + m], trust * (up - down) / 2e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("sign(x1*(1 + x2))", "logistic"), ("sign(x1)*sign(x2 + x3 + 0.5)", "hinge")]
+)
+def test_a_series_and_nodes_on_a_line_give_the_same_scores_and_signs(text, name):
+    law = joint_law(gs.Target(text, flips=0.1))
+    assert law is not None
+    k, rng = law.directions, np.random.default_rng(5)
+    kappa, weights = Rule(12, 9.0).at(1)
+    rarity = 0.5 * (kappa * kappa).sum(axis=1)
+    channel = JointBinaryChannel(as_loss(name), law, _frame(*(0.5, 0.2, 0.0)[:k]), kappa, 24, rarity)
+    N, rows = kappa.shape[-1], np.zeros(2, int)
+    M, V, q = (rng.uniform(low, high, (2, N)) for low, high in ((-0.5, 0.5), (0.3, 2.0), (0.8, 1.2)))
+    P = 0.2 * rng.normal(size=(2, k, 1)) * np.ones(N)
+    by_series = (*channel.scores(rows, M, P, V, q, np.zeros(2)), *channel.wrong(rows, M, P, V, q))
+    assert channel._longest
+    channel._longest = 0
+    by_nodes = (*channel.scores(rows, M, P, V, q, np.zeros(2)), *channel.wrong(rows, M, P, V, q))
+    for one, other in zip(by_series, by_nodes, strict=True):
+        assert_allclose((one * weights).sum(axis=-1), (other * weights).sum(axis=-1), atol=1e-7)
+
+
+def test_readouts_that_know_the_target_well_are_continued_on_nodes(monkeypatch):
+    """Degrees grow with the share of the field along y: the two ways meet where one hands over to the other."""
+    net, goal = gs.Network("relu", eta=1.5, alpha0=2.0), gs.Target("sign(x1*(1 + x2))", flips=0.1)
+    found = gs.predict(net, goal, alpha=[3.0, 30.0], lam=0.1, loss="logistic")
+    monkeypatch.setattr("giantstep.theory.channel.joint._LONGEST", {})
+    nodes = gs.predict(net, goal, alpha=[3.0, 30.0], lam=0.1, loss="logistic")
+    for name in ("test_error", "train_loss", "test_error_01", "psi"):
+        assert_allclose(found[name], nodes[name], rtol=1e-6, atol=1e-6)
+
+
+def test_signs_of_three_directions_are_learned_as_networks_learn_them():
+    net, goal = gs.Network("relu", eta=2.0, alpha0=2.0), gs.Target("sign(x1)*sign(x2 + x3 + 0.5)", flips=0.1)
+    d = 150
+    theory = gs.predict(net, goal, alpha=1.5, lam=0.3, loss="logistic", d=d)
+    trained = gs.simulate(net, goal, alpha=1.5, lam=0.3, loss="logistic", d=d, trials=12, seed=3)
+    for name in ("test_error", "train_loss"):
+        values, expected = trained[name].values.reshape(-1), float(theory[name])
+        error = values.std(ddof=1) / np.sqrt(len(values))
+        # five standard errors, and what the known corrections leave of order 1/d
+        assert abs(values.mean() - expected) < 5.0 * error + 3.0 / d * abs(expected)
