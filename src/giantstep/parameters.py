@@ -23,13 +23,10 @@ def parameter(
 
     `strict` excludes `low` itself; `infinite` admits +inf.
     """
+    values = floats(name, value)
     if type(value).__name__ == "DataArray":
-        checked, values = value.astype(float), np.asarray(value, dtype=float)
+        checked = value.astype(float)
     else:
-        try:
-            values = np.asarray(float if value is None else value, dtype=float)  # numpy takes None for nan
-        except (TypeError, ValueError):
-            raise ParameterError(f"{name} = {value!r} is not a number or a sequence of numbers") from None
         if values.ndim > 1:
             raise ParameterError(
                 f"{name} has {values.ndim} dimensions; give a number, a 1-D sequence, or an xarray.DataArray"
@@ -47,6 +44,26 @@ def parameter(
             f"{_range(low, high, strict, infinite)}"
         )
     return checked
+
+
+def floats(name: str, value: Any) -> np.ndarray:
+    """Numbers as an array of floats. Texts are refused, which numpy would read, and None, which it takes for nan."""
+    refused = f"{name} = {value!r} is not a number or a sequence of numbers"
+    try:
+        given = np.asarray(value)
+        texts = given.dtype.kind in "US" or any(isinstance(one, str | bytes) for one in _objects(given))
+        if given.dtype.kind in "cmM" or any(one is None for one in _objects(given)):
+            raise ParameterError(refused)
+        values = given.astype(float)
+    except (TypeError, ValueError) as error:
+        raise error if isinstance(error, ParameterError) else ParameterError(refused) from None
+    if texts:
+        raise ParameterError(f"{name} = {value!r} has a text where a number is needed; leave out the quotes")
+    return values
+
+
+def _objects(given: np.ndarray) -> list[Any]:
+    return list(given.flat) if given.dtype.kind == "O" else []
 
 
 def number(name: str, value: Any, **limits: Any) -> float:

@@ -12,7 +12,7 @@ from .axes import Axes
 from .errors import ConvergenceError, GiantstepWarning, LimitWarning, ParameterError
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
-from .parameters import check_count, parameter
+from .parameters import check_count, number, parameter
 from .provenance import provenance
 
 if TYPE_CHECKING:
@@ -142,6 +142,8 @@ def predict(
         tolerance = (
             CONVEX_TOLERANCE if not loss.linear else max(usual, DIRECTIONS_TOLERANCE[target.directions])
         )
+    else:
+        tolerance = number("tolerance", tolerance, low=0.0)
     answers = engine.solve(posed.problem, tolerance, progress, workers)
     doubts = {name: answers.pop(name) for name in ("sized_error", "rare")}
     dataset = _dataset(model, target, posed, answers, loss)
