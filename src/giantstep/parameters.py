@@ -47,23 +47,30 @@ def parameter(
 
 
 def floats(name: str, value: Any) -> np.ndarray:
-    """Numbers as an array of floats. Texts are refused, which numpy would read, and None, which it takes for nan."""
-    refused = f"{name} = {value!r} is not a number or a sequence of numbers"
+    """Numbers as an array of floats."""
     try:
         given = np.asarray(value)
-        texts = given.dtype.kind in "US" or any(isinstance(one, str | bytes) for one in _objects(given))
-        if given.dtype.kind in "cmM" or any(one is None for one in _objects(given)):
-            raise ParameterError(refused)
-        values = given.astype(float)
-    except (TypeError, ValueError) as error:
-        raise error if isinstance(error, ParameterError) else ParameterError(refused) from None
-    if texts:
-        raise ParameterError(f"{name} = {value!r} has a text where a number is needed; leave out the quotes")
+        found = not_a_number(given)
+        values = given.astype(float) if found in (None, "a text") else None
+    except (TypeError, ValueError):
+        found = values = None
+    if values is None:
+        raise ParameterError(f"{name} = {value!r} is not a number or a sequence of numbers")
+    if found is not None:
+        raise ParameterError(f"{name} = {value!r} has {found} where a number is needed; leave out the quotes")
     return values
 
 
-def _objects(given: np.ndarray) -> list[Any]:
-    return list(given.flat) if given.dtype.kind == "O" else []
+def not_a_number(given: np.ndarray) -> str | None:
+    """What an array has that numpy would take for a number all the same: "2" for 2, None for nan, a date for its day."""
+    objects = list(given.flat) if given.dtype.kind == "O" else []
+    if given.dtype.kind in "US" or any(isinstance(one, str | bytes) for one in objects):
+        return "a text"
+    if given.dtype.kind in "mM":
+        return "a date"
+    if given.dtype.kind == "c":
+        return "a complex number"
+    return "None" if any(one is None for one in objects) else None
 
 
 def number(name: str, value: Any, **limits: Any) -> float:
