@@ -62,7 +62,7 @@ def floats(name: str, value: Any) -> np.ndarray:
 
 
 def not_a_number(given: np.ndarray) -> str | None:
-    """What an array has that numpy would take for a number all the same: "2" for 2, None for nan, a date for its day."""
+    """What an array has that numpy would take for a number all the same: "2" for 2, None for nan, a date for a day."""
     objects = list(given.flat) if given.dtype.kind == "O" else []
     if given.dtype.kind in "US" or any(isinstance(one, str | bytes) for one in objects):
         return "a text"
