@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Output, Picture, option
+from .smooth import smooth
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -272,17 +273,3 @@ def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, 
 def _status(simulation: xr.Dataset) -> int:
     """130, as after any Ctrl-C, when the simulation was cut short (of which `simulate` has warned)."""
     return 130 if simulation.attrs.get("interrupted") else 0
-
-
-def smooth(theory: Any, compared: xr.Dataset, name: str, x: str | None) -> xr.Dataset:
-    """The theory on a fine grid along the plot's x, so that the points lie on curves rather than on polygons."""
-    import numpy as np
-
-    from ..plotting.plot import abscissa
-
-    x = abscissa(compared, [name], x)
-    ends = compared[x].values.min(), compared[x].values.max()
-    steps = np.diff(compared[x].values)
-    even = np.allclose(steps, steps[0] if len(steps) else 0.0)
-    fine = np.linspace(*ends, 101) if even or ends[0] <= 0 else np.geomspace(*ends, 101)
-    return theory(**{x: fine})
