@@ -126,7 +126,7 @@ def simulate(
         columns = [column for name in names for column in (name, f"± {name}")]
     out.deliver(dataset, output, out.table(table, columns))
     out.draw(dataset, output, names[:1])
-    return _status(dataset)
+    return out.status(dataset)
 
 
 def compare(
@@ -176,7 +176,7 @@ def compare(
             checked()
         dataset = _simulated(layer, alpha, lam, d, loss, run)
         compare_bulks(theories, dataset, output)
-        return _status(dataset)
+        return out.status(dataset)
     exact = theory()
     dataset = _simulated(layer, alpha, lam, d, loss, run)
     compared = verb(exact, dataset)
@@ -185,7 +185,7 @@ def compare(
     out.deliver(compared, output, f"{out.table(columns, list(map(str, columns)))}\n\n{summary(compared)}")
     if output.plot:
         out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
-    return _status(dataset)
+    return out.status(dataset)
 
 
 def functions(
@@ -268,8 +268,3 @@ def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, 
     ratios = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     options = {name: getattr(run, name) for name in ("trials", "seed", "workers", "device", "dtype")}
     return verb(model, target, **ratios, loss=loss, d=d, **options, **more)
-
-
-def _status(simulation: xr.Dataset) -> int:
-    """130, as after any Ctrl-C, when the simulation was cut short (of which `simulate` has warned)."""
-    return 130 if simulation.attrs.get("interrupted") else 0

@@ -229,14 +229,14 @@ def tune(
 
         check_landscape(wanted, wanted)
     dataset = verb(
-        layer.model(), layer.goal(), over=wanted, bulk=bulk, progress=out.progress("scanning"), **values
+        layer.model(), layer.goal(), over=wanted, bulk=bulk, progress=out.progress("tuning"), **values
     )
     names = out.shown(
         dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
     )
     out.deliver(dataset, output, out.table(dataset[names], names))
     out.draw(dataset, output, None)
-    return 0
+    return out.status(dataset)
 
 
 def _plane_summary(dataset: Any) -> str:
