@@ -40,9 +40,33 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: Network("tanh", 1, 1, bias_scale=[1, 2]), "is not a single number"),
         (lambda: Network("tanh", 1, 1, beta=0), "beta = 0 is not allowed: it must be greater than 0"),
         (lambda: Network("tanh", "fast", 1), "eta = 'fast' is not a number"),
+        (lambda: Network("tanh", "2", 1), "eta = '2' has a text where a number is needed"),  # type: ignore[arg-type]
+        (lambda: Network("tanh", [1, "2"], 1), "has a text where a number is needed"),  # type: ignore[arg-type]
+        (lambda: Network("tanh", xr.DataArray(["2"], dims="eta"), 1), "has a text where a number is needed"),
+        (lambda: Network("tanh", np.array([1, "2"], dtype=object), 1), "has a text where"),
+        (lambda: Network("tanh", [1, None], 1), "is not a number or a sequence of numbers"),  # type: ignore[arg-type]
+        (lambda: Network("tanh", [1, 2j], 1), "is not a number or a sequence of numbers"),  # type: ignore[arg-type]
+        (lambda: Step("1", 1), "eta = '1' has a text"),  # type: ignore[arg-type]
+        (lambda: Letters(("1",), (1,)), "Letters.values = .* has a text"),  # type: ignore[arg-type]
+        (lambda: Target("sin", noise="0.1"), "noise = '0.1' has a text"),  # type: ignore[arg-type]
+        (lambda: Target("committee", directions="3"), "directions = '3' must be a whole number"),  # type: ignore[arg-type]
+        (lambda: Target(np.hypot, kinks=[(("1", 0), 0)]), "must be pairs"),
+        (lambda: gs.Function(abs, breakpoints=["0"]), "breakpoints = .* has a text"),  # type: ignore[list-item]
+        (lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha="1", lam=1), "alpha = '1' has a text"),  # type: ignore[arg-type]
+        (
+            lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha=1, lam=1, tolerance="1"),  # type: ignore[arg-type]
+            "tolerance = '1' has a text",
+        ),
+        (lambda: gs.spectrum(SpikedRF("tanh", 1, 1), alpha=1, points="9"), "points = '9' is not allowed"),  # type: ignore[arg-type]
         (lambda: Network("tanh", [], 1), "eta is an empty range"),
         (lambda: Network("tanh", [[1.0]], 1), "eta has 2 dimensions"),
         (lambda: Network("tanhh", 1, 1), "did you mean 'tanh'"),
+        (lambda: Network("stair", 1, 1), "no function is called 'stair'; giantstep.functions.catalogue"),
+        (lambda: Network("staircase", 1, 1), "'staircase' is a target of several directions"),
+        (lambda: Target("stair"), "did you mean 'staircase'"),
+        (lambda: Target("committe", directions=3), "did you mean 'committee'"),
+        (lambda: Target("relo"), "did you mean 'relu'"),
+        (lambda: Target("logistc"), "did you mean 'logistic'"),
         (lambda: Network("tanh", 1, 1, readout="fancy"), "readout = 'fancy' is unknown"),
         (
             lambda: Network("tanh", 1, 1, readout=Letters((1,), (1,), c=(2,))),

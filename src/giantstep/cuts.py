@@ -170,16 +170,16 @@ def panels(cuts: np.ndarray, n: int, edges: np.ndarray) -> tuple[np.ndarray, np.
 
 
 @lru_cache(maxsize=256)
-def joint_reach(function: Function) -> float:
-    """How far out z must be followed until g² φ is negligible in every direction; an error if it never is."""
+def joint_reach(function: Function, power: int = 2) -> float:
+    """How far out z must be followed until |g|^power φ is negligible in every direction; an error if it never is."""
     k, rng = function.directions, np.random.default_rng(0)
     ways = rng.normal(size=(k, 64))
     ways = np.concatenate([np.eye(k), -np.eye(k), ways / np.linalg.norm(ways, axis=0)], axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        power = float((np.asarray(function(*rng.normal(size=(k, _PROBES)))) ** 2).mean())
+        size = float((np.asarray(function(*rng.normal(size=(k, _PROBES)))) ** power).mean())
         for reach in _REACHES:
-            ends = np.asarray(function(*(reach * ways))) ** 2
-            if np.all(ends * np.exp(-0.5 * reach**2) <= _TAIL * power):
+            ends = np.asarray(function(*(reach * ways))) ** power
+            if np.all(ends * np.exp(-0.5 * reach**2) <= _TAIL * size):
                 return reach
     raise ParameterError(
         f"target {function.name!r} grows too fast: its variance is infinite or out of reach; use a function that"

@@ -23,13 +23,10 @@ def parameter(
 
     `strict` excludes `low` itself; `infinite` admits +inf.
     """
+    values = floats(name, value)
     if type(value).__name__ == "DataArray":
-        checked, values = value.astype(float), np.asarray(value, dtype=float)
+        checked = value.astype(float)
     else:
-        try:
-            values = np.asarray(float if value is None else value, dtype=float)  # numpy takes None for nan
-        except (TypeError, ValueError):
-            raise ParameterError(f"{name} = {value!r} is not a number or a sequence of numbers") from None
         if values.ndim > 1:
             raise ParameterError(
                 f"{name} has {values.ndim} dimensions; give a number, a 1-D sequence, or an xarray.DataArray"
@@ -47,6 +44,33 @@ def parameter(
             f"{_range(low, high, strict, infinite)}"
         )
     return checked
+
+
+def floats(name: str, value: Any) -> np.ndarray:
+    """Numbers as an array of floats."""
+    try:
+        given = np.asarray(value)
+        found = not_a_number(given)
+        values = given.astype(float) if found in (None, "a text") else None
+    except (TypeError, ValueError):
+        found = values = None
+    if values is None:
+        raise ParameterError(f"{name} = {value!r} is not a number or a sequence of numbers")
+    if found is not None:
+        raise ParameterError(f"{name} = {value!r} has {found} where a number is needed; leave out the quotes")
+    return values
+
+
+def not_a_number(given: np.ndarray) -> str | None:
+    """What an array has that numpy would take for a number all the same: "2" for 2, None for nan, a date for a day."""
+    objects = list(given.flat) if given.dtype.kind == "O" else []
+    if given.dtype.kind in "US" or any(isinstance(one, str | bytes) for one in objects):
+        return "a text"
+    if given.dtype.kind in "mM":
+        return "a date"
+    if given.dtype.kind == "c":
+        return "a complex number"
+    return "None" if any(one is None for one in objects) else None
 
 
 def number(name: str, value: Any, **limits: Any) -> float:

@@ -12,7 +12,7 @@ from .axes import Axes
 from .errors import ConvergenceError, GiantstepWarning, LimitWarning, ParameterError
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
-from .parameters import check_count, parameter
+from .parameters import check_count, number, parameter
 from .provenance import provenance
 
 if TYPE_CHECKING:
@@ -142,8 +142,10 @@ def predict(
         tolerance = (
             CONVEX_TOLERANCE if not loss.linear else max(usual, DIRECTIONS_TOLERANCE[target.directions])
         )
+    else:
+        tolerance = number("tolerance", tolerance, low=0.0)
     answers = engine.solve(posed.problem, tolerance, progress, workers)
-    doubts = {name: answers.pop(name) for name in ("sized_error", "rare")}
+    doubts = {name: answers.pop(name) for name in ("sized_error", "rare", "scatter")}
     dataset = _dataset(model, target, posed, answers, loss)
     _remark(dataset, {name: values.reshape(posed.split.shape) for name, values in doubts.items()})
     return _checked(dataset, throw)
@@ -151,7 +153,7 @@ def predict(
 
 def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
     """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
-    from .theory.status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE
+    from .theory.status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED
 
     error, code = dataset["test_error"].values, dataset["code"].values
     if (marked := code == LIMIT_ALONE).any():
@@ -170,6 +172,14 @@ def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
             f"inputs that a million samples may not hold decide {marked.sum()} of {marked.size} points: where"
             f" {_where(dataset, at)}, {share:.0%} of the average that is the test error {error[at]:.4g} comes from"
             " them, and real data sets give other answers; use a larger lam"
+        )
+    if (marked := code == SCATTERED).any():
+        at = _worst(doubts["scatter"], marked)
+        _warn(
+            f"labels have tails too heavy for the steps' batches at {marked.sum()} of {marked.size} points: where"
+            f" {_where(dataset, at)}, their mean square varies by {doubts['scatter'][at]:.0%} between batches, and"
+            f" networks of this size may be several per cent from the test error {error[at]:.4g} on average; give a"
+            " larger d or alpha0"
         )
 
 

@@ -10,6 +10,7 @@ from .errors import ParameterError
 from .estimator import curve
 from .estimator.inputs import standard_inputs
 from .losses import as_loss, square
+from .parameters import not_a_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -92,6 +93,15 @@ _PARAMETERS = """
 """
 
 
+def _check_real(y: Any) -> None:
+    """Refuse targets that are no numbers; complex and missing ones are scikit-learn's to refuse, in its own words."""
+    found = None if y is None else not_a_number(np.asarray(y))
+    if found not in (None, "a complex number"):
+        raise ParameterError(
+            f"y has {found} where a regressor needs numbers; for classes there is OneStepClassifier"
+        )
+
+
 class OneStepRegressor(RegressorMixin, OneStep):
     __doc__ = (
         """Regression by a two-layer network after one giant gradient step: features learned, then ridge.
@@ -117,6 +127,7 @@ class OneStepRegressor(RegressorMixin, OneStep):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneStepRegressor:
         """Train on samples X [n, features] with real targets y [n] or [n, targets]."""
+        _check_real(y)
         X, y = self._given(X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
         loss = self._loss()
         if not loss.residual:
@@ -164,6 +175,7 @@ class OneStepRegressor(RegressorMixin, OneStep):
         check_is_fitted(self)
         if self._steps() > 1 or np.ndim(self.y_mean_):
             raise ParameterError("the theory's learning curve is for one step and one target")
+        _check_real(y)
         X, y = self._given(X, y, y_numeric=True, ensure_min_samples=4 * folds, reset=False)
         y = (np.asarray(y, dtype=np.float64) - y.mean()) / (y.std() or 1.0)
         random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

@@ -286,6 +286,25 @@ def test_what_cannot_work_is_refused_with_a_sentence(kind, change, sentence):
         kind(**change).fit(X, y)
 
 
+@pytest.mark.parametrize("kind", [str, object])
+@pytest.mark.parametrize("values", [["a", "b"], ["1.5", "2"], [1.5, "2"], [1.5, None]])
+def test_a_regressor_wants_numbers_and_names_the_classifier(kind, values):
+    X, _ = load_iris(return_X_y=True)
+    y = np.array(values * 75, dtype=kind)
+    with pytest.raises(ParameterError, match=r"y has (a text|None) where a regressor .* OneStepClassifier"):
+        OneStepRegressor(eta=1).fit(X, y)
+
+
+def test_a_classifier_refuses_real_targets_as_scikit_learn_does():
+    X, _ = load_iris(return_X_y=True)
+    with pytest.raises(ValueError) as theirs:
+        LogisticRegression().fit(X, X[:, 0])
+    with pytest.raises(ValueError) as ours:
+        OneStepClassifier().fit(X, X[:, 0])
+    assert str(ours.value) == str(theirs.value)
+    assert "classifier, which expects discrete classes" in str(ours.value)
+
+
 def test_one_class_is_refused_and_so_are_weights_that_leave_none():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="one class only"):

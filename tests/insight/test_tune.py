@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
+from giantstep.insight.newton import descend
 from giantstep.insight.objective import Objective
 from giantstep.insight.tune import tune
 
@@ -185,3 +186,94 @@ def test_the_last_number_of_steps_that_was_scanned_is_an_end():
     assert float(found.best_steps) == 2.0  # the error falls with every step here
     assert float(found.by_steps[0]) > float(found.by_steps[1])
     assert bool(found.at_end)
+
+
+@pytest.mark.parametrize("wide", [1.0, 3.0])
+def test_newton_finds_the_least_of_a_bent_valley_and_of_its_edge(wide):
+    """Rosenbrock's function plus 1, whose least value 1 is at (1, 1); a box that ends before has its own."""
+
+    def bent(y):
+        a, b = y
+        value = 1 + (1 - a) ** 2 + 10 * (b - a**2) ** 2
+        slope = np.array([-2 * (1 - a) - 40 * a * (b - a**2), 20 * (b - a**2)])
+        asked.append(y)
+        return value, slope, np.array([[2 - 40 * (b - 3 * a**2), -40 * a], [-40 * a, 20.0]])
+
+    asked: list[np.ndarray] = []
+    inside = descend(bent, np.array([-1.0, 0.5]), np.full(2, -wide), np.full(2, wide), 1e-9)
+    np.testing.assert_allclose(inside, [1.0, 1.0], atol=1e-8)
+    assert len(asked) < 40
+    edge = descend(bent, np.array([-1.0, 0.2]), np.full(2, -1.0), np.array([0.5, 1.0]), 1e-9)
+    np.testing.assert_allclose(edge, [0.5, 0.25], atol=1e-8)
+
+
+def test_newton_goes_around_what_fails():
+    def bent(y):
+        if y[0] > 1.5:
+            return np.inf, np.zeros(1), np.eye(1)
+        return 1 + (y[0] - 1) ** 2, 2 * (y - 1), np.full((1, 1), 0.5)  # too flat, so that steps are too long
+
+    assert descend(bent, np.zeros(1), np.full(1, -2.0), np.full(1, 4.0), 1e-9)[0] == pytest.approx(
+        1.0, abs=1e-8
+    )
+
+
+def test_second_differences_are_those_of_exact_slopes():
+    """On the isotropic bulk, where slopes are exact."""
+    net, y = CASES["smooth"]
+    made, at = objective(net, y, ("eta", "lam", "split"))
+    x = np.array([1.4, 0.2, 0.4])
+    made.differentiable = False
+    error, slope, second = made._bent(at, x)
+    made.differentiable = True
+    near, exact = made.error_and_slope(at, x, 256)
+    assert error == pytest.approx(near, rel=1e-9)
+    np.testing.assert_allclose(slope, exact, atol=1e-8 * error)
+    h = 1e-3
+    for i in range(3):
+        moved = [made.error_and_slope(at, x * np.exp(k * h * np.eye(3)[i]), 256)[1] for k in (1, -1)]
+        # differences of second order in steps of 1e-3 and 2e-3: 4e-6 of a fourth derivative, and rounding over 4e-6
+        np.testing.assert_allclose(
+            second[i], (moved[0] - moved[1]) / (2 * h), atol=2e-4 * np.abs(second).max()
+        )
+
+
+def test_layers_are_made_once_for_all_penalties(monkeypatch):
+    net, y = CASES["smooth"]
+    made, at = objective(net, y, ("eta", "lam", "split"))
+    made.differentiable = False
+    asked = []
+    predicted = Objective._predicted
+    monkeypatch.setattr(Objective, "_predicted", lambda self, *a: asked.append(a[1]) or predicted(self, *a))
+    made._bent(at, np.array([1.4, 0.2, 0.4]))
+    assert asked[0]["eta"].sizes == asked[0]["split"].sizes == {"point": 11}  # 19 points of the stencil
+    assert asked[0]["lam"].sizes == {"penalty": 5}
+    made.stationarity(at, (1.4, 0.2, 0.4), [np.array([0.1, 1.0, 10.0])] * 3)
+    assert len(asked) == 1  # known from there
+
+
+def test_an_interruption_keeps_the_scan_and_what_is_polished(monkeypatch):
+    net, y = CASES["smooth"]
+    options = {"alpha": [0.8, 1.5, 3.0], "bulk": "isotropic"}
+    whole = tune(net, y, **options)
+    calls = []
+
+    def minimise(self, at, *box):
+        calls.append(at)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return honest(self, at, *box)
+
+    honest = Objective.minimise
+    monkeypatch.setattr(Objective, "minimise", minimise)
+    shares = []
+    with pytest.warns(gs.GiantstepWarning, match=r"interrupted: 2 of 3 optima"):
+        found = tune(net, y, **options, progress=shares.append)
+    assert len(calls) == 2
+    assert found.attrs["interrupted"] == 1
+    assert found.best_error[0] == whole.best_error[0]
+    np.testing.assert_array_equal(found.best_error[1:], found.landscape.min("lam")[1:])
+    assert np.isnan(found.slope.values).tolist() == [False, True, True]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert "interrupted" not in whole.attrs

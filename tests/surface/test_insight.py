@@ -39,6 +39,25 @@ def test_a_trained_network_bends_and_random_features_do_not(tmp_path):
     assert (tmp_path / "l.png").exists()
 
 
+def test_a_plane_is_summed_up_unless_its_points_are_asked_for(tmp_path):
+    arguments = (
+        "learned --activation relu --target x1+x1*x2 --eta 3 --alpha0 2,8 --readout rademacher --alpha 8"
+        " --lam 0.1 --at -3:3:31 --plane --bulk isotropic"
+    )
+    done = giantstep(arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    heading, names, *settings, where = done.stdout.splitlines()
+    assert "x1+x1*x2 target" in heading
+    assert [name in names for name in ("alpha0", "test_error", "truth max", "learned min")] == [True] * 4
+    assert len(settings) == 2
+    assert settings[0].split()[-3] == "12"  # 3 + 3·3
+    assert "31 × 31 points" in where
+    every = giantstep(f"{arguments} --format csv", cwd=tmp_path)
+    assert len(rows(every.stdout)) == 2 * 31 * 31
+    asked = giantstep(f"{arguments} --show learned", cwd=tmp_path)
+    assert len(asked.stdout.splitlines()) == 2 + 2 * 31 * 31
+
+
 def test_the_spectrum_of_the_weights_is_marchenko_pastur_without_a_step(tmp_path):
     done = giantstep(
         "spectrum --weights --r 1 --gamma 1 --beta 0.25 --format json --plot s.png", cwd=tmp_path

@@ -48,6 +48,31 @@ def test_symbols_become_letters():
     assert html(r"$\epsilon_g$ and $\infty$") == "ε<sub>g</sub> and ∞"
 
 
+def test_steps_are_whole_and_planes_share_their_shades():
+    steps = gs.plot(
+        gs.staircase(gs.Network("relu", eta=1, alpha0=2, steps=3), "x1 + x1*x2"), interactive=True
+    )
+    assert steps.layout.xaxis.dtick == 1
+    line = np.linspace(-2, 2, 3)
+    net = gs.Network("relu", eta=1, alpha0=2, readout="rademacher")
+    found = gs.learned_function(net, "x1 + x1*x2", (line, line), alpha=2, lam=0.1, bulk="isotropic")
+    plane = gs.plot(found, interactive=True)
+    assert [map_.coloraxis for map_ in plane.data] == ["coloraxis", "coloraxis"]
+    np.testing.assert_array_equal(plane.data[1].z, found["learned"].transpose("x2", "x1"))
+    assert plane.layout.coloraxis.cmax == -plane.layout.coloraxis.cmin == float(found.truth.max())
+
+
+def test_a_learned_function_is_drawn_over_its_target():
+    found = gs.plot(gs.learned_function(NET, "sin", [-1.0, 1.0], **GRID | {"alpha": 1}), interactive=True)
+    assert [trace.name for trace in found.data] == ["target", "α<sub>0</sub> = 1", "α<sub>0</sub> = 2"]
+    np.testing.assert_allclose(found.data[0].y, np.sin([-1.0, 1.0]))
+
+
+def test_what_is_drawn_by_matplotlib_alone_says_so():
+    with pytest.raises(gs.ParameterError, match="curves and planes"):
+        gs.plot(gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=2), interactive=True)
+
+
 def test_matplotlib_axes_and_a_missing_plotly_are_sentences(monkeypatch):
     dataset = theory()
     with pytest.raises(gs.ParameterError, match="one of the two"):

@@ -233,3 +233,88 @@ def test_a_long_title_is_not_cut_off():
     assert "150" in title
     drawn = axes._left_title.get_window_extent()
     assert drawn.x1 <= edge
+
+
+NET = gs.Network("relu", eta=1, alpha0=2, steps=3)
+
+
+def test_a_staircase_is_drawn_step_by_step_with_whole_steps():
+    found = gs.staircase(NET, "x1 + x1*x2")
+    axes = gs.plot(found)
+    drawn(axes)
+    assert [line.get_ydata().tolist() for line in axes.get_lines()] == found.overlap.T.values.tolist()
+    assert labels(axes) == ["direction 1", "direction 2"]
+    inside = [tick for tick in axes.get_xticks() if 1 <= tick <= 3]
+    assert inside == [1.0, 2.0, 3.0]
+    assert r"\gamma" in axes.get_ylabel()
+    assert r"\tilde\eta = 1" in axes.get_title(loc="left")
+
+
+def learned_plane(**model: Any) -> xr.Dataset:
+    line = np.linspace(-2, 2, 5)
+    net = gs.Network("relu", eta=1, alpha0=2, readout="rademacher", **model)
+    return gs.learned_function(net, "x1 + x1*x2", (line, line + 1), alpha=2, lam=0.1, bulk="isotropic")
+
+
+def test_a_learned_plane_is_drawn_beside_its_target_in_the_same_shades():
+    found = learned_plane()
+    found["learned"] = 3.0 * found["learned"] + 20.0  # beyond the target's range, which must not be cut
+    axes = gs.plot(found)
+    drawn(axes)
+    figure = axes.figure
+    target, learned, bar = figure.axes
+    assert target is axes
+    for panel, name in ((target, "truth"), (learned, "learned")):
+        (mesh,) = panel.collections
+        np.testing.assert_array_equal(mesh.get_array(), found[name].transpose("x2", "x1"))
+        assert mesh.get_clim() == (-float(found.learned.max()), float(found.learned.max()))
+    assert bar.get_ylabel()
+    assert "relu network" in figure.get_suptitle()
+    assert axes._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_plane_of_several_settings_or_on_one_panel_is_refused():
+    with pytest.raises(ParameterError, match="one setting"):
+        gs.plot(learned_plane(beta=[1.0, 2.0]))
+    with pytest.raises(ParameterError, match="ax is for one panel"):
+        gs.plot(learned_plane(), ax=Figure().add_subplot())
+    axes = gs.plot(learned_plane(), x="x1")  # cuts through it, along one direction
+    assert len(axes.get_lines()) == 5
+
+
+def test_a_learned_function_is_drawn_over_its_target():
+    net = gs.Network("tanh", eta=1, alpha0=[1.0, 2.0])
+    found = gs.learned_function(net, "sin", [-1.0, 0.5], alpha=2, lam=0.1, bulk="isotropic")
+    axes = gs.plot(found)
+    *curves, target = axes.get_lines()
+    assert len(curves) == 2
+    np.testing.assert_array_equal(target.get_ydata(), np.sin([-1.0, 0.5]))
+    assert labels(axes)[-1].startswith("target")
+    along = gs.plot(found, x="alpha0")  # where the target is no curve
+    assert len(along.get_lines()) == 2
+
+
+def test_spectra_have_titles_and_simulated_ones_stand_beside_them():
+    model = gs.SpikedRF("tanh", r=1, gamma=1)
+    theory = gs.spectrum(model, alpha=2)
+    run = gs.simulate_spectrum(model, alpha=2, d=40, trials=2)
+    for axes in (gs.plot(theory), gs.plot(run), gs.plot(run, theory=theory)):
+        drawn(axes)
+        assert "tanh spiked features" in axes.get_title(loc="left")
+    assert labels(gs.plot(run, theory=theory)) == ["simulated, 2 trials", "bulk"]
+    (stairs,) = gs.plot(run).patches
+    counts, edges, _ = stairs.get_data()
+    assert counts @ np.diff(edges) == pytest.approx(39 / 40)  # all but the spike
+
+
+def test_a_landscape_is_drawn_with_its_optimum():
+    best = gs.tune(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=1, over=("lam",))
+    axes = gs.plot(best)
+    drawn(axes)
+    assert float(best.best_lam) in axes.get_lines()[1].get_xdata()
+    assert "tanh spiked features" in axes.get_title(loc="left")
+
+
+def test_bounds_are_drawn_without_naming_them():
+    axes = gs.plot(gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=1.0), "sin"))
+    assert labels(axes) == ["upper", "lower"]

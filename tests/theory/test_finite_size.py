@@ -1,11 +1,16 @@
 """The effects of order 1/d, one by one, against matrices."""
 
+import warnings
+
 import numpy as np
 import pytest
 
+import giantstep as gs
 from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.means import Setting, _all_ones_energy, _stiffness, solve_means
 from giantstep.theory.equations.response import Response, respond, signal_energy_gradient, total_tangent
+from giantstep.theory.labels import kurtosis, labels_of
+from giantstep.theory.pose import model_grid, pose
 from giantstep.theory.symmetric import packing
 
 ONE = np.ones((1, 1))
@@ -113,3 +118,79 @@ def test_dragged_mean_rows_enter_the_norms_as_minus_the_gradient_of_their_energy
     for j, unit in enumerate(np.eye(5)):
         slope = (energy(HAT + 1e-5 * unit) - energy(HAT - 1e-5 * unit)) / 2e-5
         assert -share[j] * packing(2).counts[j] == pytest.approx(slope, rel=1e-7, abs=1e-8), j
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+@pytest.mark.parametrize(
+    "function", ["He2", "relu", "tanh(2*x)", "x1 + x1*x2", "max(x1, x2, 0.3*x3)", "sign", "parity"]
+)
+def test_the_fourth_moment_of_labels_is_that_of_samples(function, noise):
+    target = gs.Target(function, noise=noise)
+    random = np.random.default_rng(4)
+    count = 400_000
+    y = np.asarray(target.function(*random.normal(size=(target.directions, count))))
+    y = y + noise * random.normal(size=count)
+    square, fourth = labels_of(target).powers
+    found = kurtosis(square, fourth, np.array([noise]))[0]
+    power = square + noise**2
+    for exact, sampled in ((power, y**2), (found * power**2, y**4)):
+        error = sampled.std() / count**0.5
+        assert (
+            abs(sampled.mean() - exact) <= 5 * error + 1e-9 * exact
+        )  # 28 averages: 5 standard errors are 2e-5
+
+
+def test_fourth_moments_are_right_where_they_are_known():
+    known = {
+        "x": 3,
+        "He2": 15,
+        "He3": 93,
+        "relu": 6,
+        "x1 + x1*x2": 7.5,
+        "x1*x2*x3": 27,
+        "exp(x)": np.exp(4.0),
+    }
+    for function, exact in known.items():
+        found = kurtosis(*labels_of(gs.Target(function)).powers, np.zeros(1))[0]
+        assert found == pytest.approx(exact, rel=1e-4), function
+    for function in ("exp(0.15*x**2)", "exp(0.15*x1**2) + x2"):  # E f² is finite, E f⁴ is not
+        assert kurtosis(*labels_of(gs.Target(function)).powers, np.ones(1))[0] == np.inf
+
+
+@pytest.mark.parametrize(("function", "n0"), [("He2", 400), ("x1 + x1*x2", 200)])
+def test_the_scatter_between_batches_is_that_of_drawn_batches(function, n0):
+    d, batches = 100, 4000
+    net, target = gs.Network("tanh", eta=1, alpha0=n0 / d), gs.Target(function, noise=0.3)
+    random = np.random.default_rng(9)
+    y = np.asarray(target.function(*random.normal(size=(target.directions, batches, n0))))
+    mean = ((y + 0.3 * random.normal(size=y.shape)) ** 2).mean(axis=1)
+    measured = mean.std() / mean.mean()
+    tails = ((mean - mean.mean()) ** 4).mean() / mean.var() ** 2  # of the batches' own means
+    posed = pose(net, target, model_grid(net, target), "isotropic")
+    expected = np.sqrt(posed.origin.scatter[0] / d)
+    assert measured == pytest.approx(expected, rel=4 * np.sqrt((tails - 1) / (4 * batches)))
+
+
+def test_batches_too_small_for_heavy_tails_are_marked_and_warned_of():
+    readout = {"alpha": 1.0, "lam": 0.1, "bulk": "isotropic"}
+    net = gs.Network("relu", eta=1, alpha0=2)
+    sizes = np.array([1000.0, 1500.0, 1600.0, np.inf])  # 92/(2·d) = 0.03 at d = 1533
+    with pytest.warns(
+        gs.LimitWarning, match=r"2 of 4 points: where .*d = 1000, .* varies by 21% between"
+    ) as said:
+        found = gs.predict(net, "He3", d=sizes, **readout)
+    assert len(said) == 1
+    assert found.code.values.tolist() == [8, 8, 0, 0]
+    assert found.converged.all()
+    assert "alpha0" in found.status.values[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for model, target in (
+            (gs.SpikedRF("relu", r=1, gamma=0.5), "He3"),  # no batch
+            (gs.Network("relu", eta=[0.0], alpha0=2), "He3"),
+            (gs.Network("relu", eta=1, alpha0=2, step_loss="huber:1"), "He3"),
+            (gs.Network("relu", eta=1, alpha0=2), "sin"),
+        ):
+            assert gs.predict(model, target, d=200, **readout).code.item() == 0
+    steps = gs.Network("relu", steps=[gs.Step(1, 40), gs.Step(1, 2)])  # the smallest batch counts
+    assert gs.predict(steps, "He3", d=1000, **readout).code.item() == 8

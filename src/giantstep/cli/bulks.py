@@ -51,7 +51,7 @@ def _draw(
     """The simulated points once, and a line for each bulk, told apart by colour and dashes."""
     from ..plotting import plot, save_figure, style
     from ..plotting.plot import abscissa
-    from .commands import smooth
+    from .smooth import smooth
 
     first = next(iter(compared.values()))
     x = abscissa(first, [name], output.x)
@@ -62,7 +62,7 @@ def _draw(
             points.set_label("simulation")
         for index, (bulk, theory) in enumerate(theories.items()):
             look = style.look(index + 1, len(theories) + 1)
-            curve = smooth(theory, first, name, x)[name]
+            curve = smooth(theory, compared[bulk], name, x)[name]
             rest = _others(curve.to_dataset(name=name), name, x)
             lines = (
                 curve.stack(setting=rest).transpose("setting", x) if rest else curve.expand_dims("setting")

@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Output, Picture, option
+from .smooth import smooth
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -125,7 +126,7 @@ def simulate(
         columns = [column for name in names for column in (name, f"± {name}")]
     out.deliver(dataset, output, out.table(table, columns))
     out.draw(dataset, output, names[:1])
-    return _status(dataset)
+    return out.status(dataset)
 
 
 def compare(
@@ -175,7 +176,7 @@ def compare(
             checked()
         dataset = _simulated(layer, alpha, lam, d, loss, run)
         compare_bulks(theories, dataset, output)
-        return _status(dataset)
+        return out.status(dataset)
     exact = theory()
     dataset = _simulated(layer, alpha, lam, d, loss, run)
     compared = verb(exact, dataset)
@@ -184,7 +185,7 @@ def compare(
     out.deliver(compared, output, f"{out.table(columns, list(map(str, columns)))}\n\n{summary(compared)}")
     if output.plot:
         out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
-    return _status(dataset)
+    return out.status(dataset)
 
 
 def functions(
@@ -267,22 +268,3 @@ def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, 
     ratios = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     options = {name: getattr(run, name) for name in ("trials", "seed", "workers", "device", "dtype")}
     return verb(model, target, **ratios, loss=loss, d=d, **options, **more)
-
-
-def _status(simulation: xr.Dataset) -> int:
-    """130, as after any Ctrl-C, when the simulation was cut short (of which `simulate` has warned)."""
-    return 130 if simulation.attrs.get("interrupted") else 0
-
-
-def smooth(theory: Any, compared: xr.Dataset, name: str, x: str | None) -> xr.Dataset:
-    """The theory on a fine grid along the plot's x, so that the points lie on curves rather than on polygons."""
-    import numpy as np
-
-    from ..plotting.plot import abscissa
-
-    x = abscissa(compared, [name], x)
-    ends = compared[x].values.min(), compared[x].values.max()
-    steps = np.diff(compared[x].values)
-    even = np.allclose(steps, steps[0] if len(steps) else 0.0)
-    fine = np.linspace(*ends, 101) if even or ends[0] <= 0 else np.geomspace(*ends, 101)
-    return theory(**{x: fine})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -11,9 +11,6 @@ from ..model import Network
 from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Picture, option
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _QUESTION = Group("The question", sort_key=4)
 _Bulk = Annotated[
@@ -88,11 +85,9 @@ def learned(
     where = (line, line) if plane else line
     dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
     names = out.shown(dataset, output, ["truth", "learned"])
-    out.deliver(dataset, output, out.table(dataset, names))
-    if output.plot:
-        from ..plotting.insight import draw_learned, draw_plane
-
-        _save(draw_plane(dataset) if plane else draw_learned(dataset, output.x), output)
+    rows = not plane or output.show is not None
+    out.deliver(dataset, output, out.table(dataset, names) if rows else _plane_summary(dataset))
+    out.draw(dataset, output, None)
     return 0
 
 
@@ -187,14 +182,13 @@ def spectrum(
         ratio = numbers("alpha", alpha)
         if not isinstance(ratio, float) or not isinstance(size, float):
             raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
-        run = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
-        drawn = run["eigenvalue"]
-        words = "\n" + _simulated_summary(drawn)
+        drawn = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
+        words = "\n" + _simulated_summary(drawn["eigenvalue"])
     out.deliver(dataset, output, _summary(dataset, names) + words)
-    if output.plot:
-        from ..plotting.insight import draw_spectrum
-
-        _save(draw_spectrum(dataset, None if drawn is None else drawn.values), output)
+    if drawn is None:
+        out.draw(dataset, output, None)
+    else:
+        out.draw(drawn, output, None, theory=dataset)
     return 0
 
 
@@ -235,17 +229,28 @@ def tune(
 
         check_landscape(wanted, wanted)
     dataset = verb(
-        layer.model(), layer.goal(), over=wanted, bulk=bulk, progress=out.progress("scanning"), **values
+        layer.model(), layer.goal(), over=wanted, bulk=bulk, progress=out.progress("tuning"), **values
     )
     names = out.shown(
         dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
     )
     out.deliver(dataset, output, out.table(dataset[names], names))
-    if output.plot:
-        from ..plotting.insight import draw_landscape
+    out.draw(dataset, output, None)
+    return out.status(dataset)
 
-        _save(draw_landscape(dataset), output)
-    return 0
+
+def _plane_summary(dataset: Any) -> str:
+    """A row for each setting, with the range of both functions on the plane: its points are for pictures and files."""
+    plane = [dim for dim in ("x1", "x2") if dim in dataset.dims]
+    ranges = {
+        f"{name} {side}": getattr(dataset[name], side)(plane)
+        for name in ("truth", "learned")
+        for side in ("min", "max")
+    }
+    points = " × ".join(str(dataset.sizes[dim]) for dim in plane)
+    where = f"truth and learned are on {points} points: --plot FILE draws them, --format csv or --out FILE gives all"
+    summary = dataset.drop_dims(plane).assign(ranges)
+    return "\n".join([out.table(summary, ["test_error", *ranges]), where])
 
 
 def _simulated_summary(eigenvalues: Any) -> str:
@@ -276,11 +281,3 @@ def _summary(dataset: Any, names: list[str]) -> str:
         listed = ", ".join(f"{v:.6g}" for v in values.values.ravel().tolist()) or "none"
         lines.append(f"{name:14s} " + (listed if values.size <= _LISTED else f"({shape}: see --format csv)"))
     return "\n".join(lines)
-
-
-def _save(figure: Figure, output: Picture) -> None:
-    from ..plotting import save_figure
-
-    said = out.deed("drew", output.plot or "")
-    save_figure(figure, output.plot or "")
-    out.note(said)

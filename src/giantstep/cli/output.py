@@ -148,6 +148,11 @@ def progress(words: str) -> Callable[[float], None] | None:
     return show
 
 
+def status(dataset: xr.Dataset) -> int:
+    """130, as after any Ctrl-C, when the work was cut short (of which a warning has told)."""
+    return 130 if dataset.attrs.get("interrupted") else 0
+
+
 def deed(verb: str, path: str) -> str:
     """What is about to be done to a file, in the words to say once it is done: a file that is there is replaced."""
     return f"{verb} {path}" + (", which replaces the file that was there" if os.path.exists(path) else "")

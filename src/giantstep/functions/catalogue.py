@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ -]*")
 _SHORT = 40
 
 
-def as_function(given: str | Function | Callable[[Any], Any]) -> Function:
+def as_function(given: str | Function | Callable[[Any], Any], also: tuple[str, ...] = ()) -> Function:
     """The Function that is meant by a name, an expression in x, a polynomial or a callable.
 
     ==============================  ==========================================================
@@ -39,11 +39,13 @@ def as_function(given: str | Function | Callable[[Any], Any]) -> Function:
     ``numpy.tanh`` and the like     the function of that name
     any other callable              ``Function(f)``, with neither derivative nor breakpoints
     ==============================  ==========================================================
+
+    `also` are further names that may have been meant where a name is unknown.
     """
     if isinstance(given, Function):
         return given
     if isinstance(given, str):
-        return _from_text(given)
+        return _from_text(given, also)
     if isinstance(given, np.poly1d):
         return _polynomial(given.coeffs[::-1])
     if hasattr(given, "convert") and hasattr(given, "coef"):
@@ -61,7 +63,7 @@ def catalogue() -> dict[str, Function]:
 
 
 @lru_cache(maxsize=512)
-def _from_text(text: str) -> Function:
+def _from_text(text: str, also: tuple[str, ...] = ()) -> Function:
     stripped = text.strip(" ")
     if stripped.startswith(DERIVATIVE_PREFIX):
         if stripped.count(DERIVATIVE_PREFIX) > MAX_ORDER:
@@ -69,15 +71,15 @@ def _from_text(text: str) -> Function:
         return as_function(stripped.removeprefix(DERIVATIVE_PREFIX)).derivative
     name, colon, parameters = stripped.partition(":")
     if _NAME.fullmatch(name) and not {"x", "pi", "e"} & set(re.findall(r"\w+", name)):
-        return _named(text, name, parameters.split(",") if colon else [])
+        return _named(text, name, parameters.split(",") if colon else [], also)
     return _expression(text)
 
 
-def _named(text: str, name: str, texts: list[str]) -> Function:
+def _named(text: str, name: str, texts: list[str], also: tuple[str, ...]) -> Function:
     """A function of the catalogue, or a polynomial, with the texts of its parameters."""
     known = "poly" if name.lower() in ("poly", "polynomial") else canonical(name)
     if known != "poly" and known not in DEFINITIONS:
-        raise ExpressionError(unknown(name, also=("poly",)), text)
+        raise ExpressionError(unknown(name, also=("poly", *also)), text)
     values = _numbers(text, texts)
     if known == "poly":
         return _polynomial(values)

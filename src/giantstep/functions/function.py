@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
+from ..parameters import floats
 from .elementary import Parity
 from .parity import observed_parity
 from .roughness import powers
@@ -66,7 +67,7 @@ class Function:
                 )
         if parity not in ("odd", "even", None):
             raise ParameterError(f"parity = {parity!r} is unknown; use 'odd', 'even' or None")
-        points = np.unique(np.asarray(list(breakpoints), dtype=float))
+        points = np.unique(floats("breakpoints", list(breakpoints)))
         if not np.isfinite(points).all():
             raise ParameterError(f"breakpoints = {points.tolist()} must be finite; leave out the others")
         self.__dict__.update(

@@ -12,21 +12,17 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExpressionError, GiantstepWarning, ParameterError
+from ..parameters import floats
 from .catalogue import as_function, shortened
 from .expression import compact, indices, parse
 from .function import Function
 from .hyperplanes import Hyperplane, distinct, hyperplanes, steep_steps
+from .names import TARGETS, named_target
 from .program import Program
 from .tree import Node
 
 MAX_DIRECTIONS = 4
 _TRIALS = 512
-_NAMES: dict[str, Callable[[int], str]] = {
-    "committee": lambda k: f"({' + '.join(f'erf(x{j})' for j in range(1, k + 1))})/sqrt({k})",
-    "parity": lambda k: f"sign({'*'.join(f'x{j}' for j in range(1, k + 1))})",
-    "staircase": lambda k: " + ".join("*".join(f"x{i}" for i in range(1, j + 1)) for j in range(1, k + 1)),
-}
-"""Usual targets of k directions, as text."""
 
 
 class Joint(Function):
@@ -129,6 +125,7 @@ def target_function(given: Any, directions: int = 1, kinks: Iterable[Any] = ()) 
     callable has as many directions as arguments.
     """
     kinks = as_hyperplanes(kinks)
+    _check_count(directions)
     if isinstance(given, Joint):
         return given
     if isinstance(given, str):
@@ -136,7 +133,7 @@ def target_function(given: Any, directions: int = 1, kinks: Iterable[Any] = ()) 
     if callable(given) and not isinstance(given, Function):
         directions = _arguments(given, directions)
     if directions > 1 and callable(given):
-        _check_count(directions)
+        _check_count(directions)  # those of its arguments
         return Joint(given, directions, kinks)
     if kinks:
         raise ParameterError(
@@ -151,18 +148,20 @@ def target_function(given: Any, directions: int = 1, kinks: Iterable[Any] = ()) 
 
 @lru_cache(maxsize=256)
 def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Function:
-    build = _NAMES.get(text.strip().lower())
+    build = named_target(text)
     if build is not None:
         directions = max(2, directions)
-        _check_count(directions)
         text = build(directions)
     named = indices(text)
     if not named:
+        single = as_function(
+            text, also=(*TARGETS, "logistic")
+        )  # the latter is a law of labels, which Target knows
         if directions != 1 or kinks:
             raise ParameterError(
                 f"target {text!r} is a function of x, a single direction; write x1, x2, ... for several"
             )
-        return as_function(text)
+        return single
     count = max(named)
     if directions not in (1, count):
         raise ParameterError(f"directions = {directions} does not fit {text!r}, which speaks of x{count}")
@@ -185,7 +184,10 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
 
 def as_hyperplanes(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
     try:
-        return tuple((tuple(map(float, np.ravel(normal))), float(offset)) for normal, offset in kinks)
+        pairs = [
+            (floats("kinks", np.ravel(normal)), floats("kinks", offset).item()) for normal, offset in kinks
+        ]
+        return tuple((tuple(normal.tolist()), offset) for normal, offset in pairs)
     except (TypeError, ValueError):
         raise ParameterError(
             f"kinks = {kinks!r} must be pairs (normal, offset), such as ((1, 0), 0.5) for z1 = 0.5"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .elementary import ELEMENTARY
@@ -64,6 +65,19 @@ ALIASES = {
 }
 
 
+TARGETS: dict[str, Callable[[int], str]] = {
+    "committee": lambda k: f"({' + '.join(f'erf(x{j})' for j in range(1, k + 1))})/sqrt({k})",
+    "parity": lambda k: f"sign({'*'.join(f'x{j}' for j in range(1, k + 1))})",
+    "staircase": lambda k: " + ".join("*".join(f"x{i}" for i in range(1, j + 1)) for j in range(1, k + 1)),
+}
+"""Usual targets of k directions, as text."""
+
+
+def named_target(name: str) -> Callable[[int], str] | None:
+    """The target of several directions that has this name; None when there is none such."""
+    return TARGETS.get(_plain(name))
+
+
 def canonical(name: str) -> str | None:
     """The table's spelling of a name of DEFINITIONS or ELEMENTARY; None when there is none such."""
     return _SPELLINGS.get(_plain(name))
@@ -71,6 +85,8 @@ def canonical(name: str) -> str | None:
 
 def unknown(name: str, *, also: tuple[str, ...] = ()) -> str:
     """What to say about a name that is not in the tables: the nearest that is, or where to look."""
+    if named_target(name) is not None:
+        return f"{name[:40]!r} is a target of several directions, and a function of one variable is needed"
     known = {_plain(candidate): candidate for candidate in (*DEFINITIONS, *also)}
     known |= {_plain(alias): alias for alias in ALIASES}
     near = difflib.get_close_matches(_plain(name), known, n=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..theory.labels import OneDirection
 from ..theory.origin import Origin, origin
 from ..theory.pose import Posed, model_grid, pose
 from .derivative import TINY, Moved, error_and_gradient
+from .newton import Bent, descend
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,6 +26,27 @@ _FINEST = 1024
 _STEP = 2e-3  # of the differences, in the logarithm of a parameter,
 _STANDS_STILL = 1e-9  # and a relative slope that is theirs and not the error's
 _SAME = 1e-9  # relative change of the error at which the rule in κ is fine enough
+
+
+def at_ends(x: tuple[float, ...], axes: list[np.ndarray]) -> np.ndarray:
+    """Which parameters are at an end of their range."""
+    ends = np.array([[axis[0], axis[-1]] for axis in axes])
+    return np.array(np.isclose(np.array(x)[:, None], ends, rtol=1e-6).any(axis=1), ndmin=1)
+
+
+def _key(at: dict[str, float], x: np.ndarray) -> tuple[Any, ...]:
+    return (tuple(at.items()), tuple(np.asarray(x).tolist()))
+
+
+def _along(n: int) -> list[np.ndarray]:
+    """No step, then one there, one back, two there and two back along each of n axes."""
+    return [np.zeros(n), *(k * axis for k in (1.0, -1.0, 2.0, -2.0) for axis in np.eye(n))]
+
+
+def _slopes(found: np.ndarray) -> np.ndarray:
+    """Derivatives from values `_along` axes, of fourth order."""
+    there, back, farther, before = found[1:].reshape(4, -1)
+    return (8.0 * (there - back) - (farther - before)) / (12.0 * _STEP)
 
 
 class Objective:
@@ -48,11 +71,17 @@ class Objective:
         # of one direction, and first layers with one spike, made by one step at most
         simple = model.most_steps < 2 and model.spike_directions == 1 and target.directions == 1
         self.differentiable = self.bulk == "isotropic" and not target.random_signs and simple
+        self._last: tuple[Any, tuple[float, np.ndarray]] | None = None  # where differences were taken last
 
     def minimise(
         self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray
     ) -> tuple[float, tuple[float, ...]]:
         """The least error in a box around `start`, in logarithms of the parameters, and where."""
+        if not self.differentiable:
+            y = descend(
+                lambda y: self._bent(at, np.exp(y)), np.log(start), np.log(low), np.log(high), _STANDS_STILL
+            )
+            return self.error(at, np.exp(y)), tuple(map(float, np.exp(y)))
         from scipy.optimize import minimize
 
         points = self._points(at, start)
@@ -68,7 +97,7 @@ class Objective:
             jac=True,
             method="L-BFGS-B",
             bounds=list(zip(np.log(low), np.log(high), strict=True)),
-            options={"ftol": 1e-15, "gtol": 1e-11 if self.differentiable else _STANDS_STILL, "maxiter": 200},
+            options={"ftol": 1e-15, "gtol": 1e-11, "maxiter": 200},
         )
         x = np.exp(found.x)
         return self.error(at, x), tuple(map(float, x))
@@ -77,9 +106,7 @@ class Objective:
         self, at: dict[str, float], x: tuple[float, ...], axes: list[np.ndarray]
     ) -> tuple[float, bool]:
         """Largest |d ln error/d ln x| of the parameters inside their ranges, and whether one is at an end."""
-        values = np.array(x)
-        ends = np.array([[axis[0], axis[-1]] for axis in axes])
-        at_end = np.isclose(values[:, None], ends, rtol=1e-6).any(axis=1)
+        values, at_end = np.array(x), at_ends(x, axes)
         if at_end.all():
             return 0.0, True
         error, slope = self.error_and_slope(at, values, self._points(at, values))
@@ -90,13 +117,13 @@ class Objective:
         found = float(self._predicted(at, dict(zip(self._over, map(float, x), strict=True))))
         return found if np.isfinite(found) else np.inf
 
-    def _predicted(self, at: dict[str, float], values: dict[str, Any]) -> np.ndarray:
-        """The test error at numbers or, along a dimension of their own, at several of them; NaN where it fails."""
+    def _predicted(self, at: dict[str, float], values: dict[str, Any]) -> xr.DataArray:
+        """The test error at numbers or, along dimensions of their own, at several of them; NaN where it fails."""
         model, target, readout = self._described(at, values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)
             found = predict(model, target, bulk=self.bulk, throw=False, **readout)
-        return found["test_error"].values
+        return found["test_error"]
 
     def error_and_slope(self, at: dict[str, float], x: np.ndarray, points: int) -> tuple[float, np.ndarray]:
         """The error and its derivatives with respect to ln x; exact ones are on a rule with that many κ intervals."""
@@ -104,17 +131,63 @@ class Objective:
 
     def _by_differences(self, at: dict[str, float], x: np.ndarray) -> tuple[float, np.ndarray]:
         """Differences of fourth order, all their points in one call: good to 1e-9 of the error or so."""
-        import xarray as xr
-
-        units = np.eye(len(x))
-        offsets = np.concatenate([np.zeros((1, len(x))), *(k * _STEP * units for k in (1, -1, 2, -2))])
-        moved = np.asarray(x) * np.exp(offsets)
-        values = {name: xr.DataArray(moved[:, i], dims="point") for i, name in enumerate(self._over)}
-        found = self._predicted(at, values).reshape(-1)
+        if self._last is not None and self._last[0] == _key(at, x):
+            return self._last[1]
+        found = self._around(at, x, _along(len(x)))
         if not np.all(np.isfinite(found)):
             return np.inf, np.zeros(len(x))
-        near, far = (found[1:].reshape(4, -1)[i] - found[1:].reshape(4, -1)[i + 1] for i in (0, 2))
-        return float(found[0]), (8.0 * near - far) / (12.0 * _STEP)
+        return float(found[0]), _slopes(found)
+
+    def _bent(self, at: dict[str, float], x: np.ndarray) -> Bent:
+        """Error, slopes and second derivatives with respect to ln x, all their points in one call.
+
+        Those along two axes are half of what a move along both at once, there and back, has in excess of the moves one
+        by one.
+        """
+        n = len(x)
+        pairs = list(combinations(range(n), 2))
+        both = [np.eye(n)[i] + np.eye(n)[j] for i, j in pairs]
+        found = self._around(at, x, [*_along(n), *both, *(-move for move in both)])
+        if not np.all(np.isfinite(found)):
+            return np.inf, np.zeros(n), np.eye(n)
+        there, back, farther, before = found[1 : 4 * n + 1].reshape(4, n)
+        alone = there + back - 2.0 * found[0]
+        twice = farther + before - 2.0 * found[0]
+        second = np.diag((16.0 * alone - twice) / (12.0 * _STEP**2))
+        joint = found[4 * n + 1 :].reshape(2, -1).sum(axis=0) - 2.0 * found[0]
+        for (i, j), excess in zip(pairs, joint, strict=True):
+            second[i, j] = second[j, i] = (excess - alone[i] - alone[j]) / (2.0 * _STEP**2)
+        error, slopes = float(found[0]), _slopes(found[: 4 * n + 1])
+        self._last = _key(at, x), (error, slopes)
+        return error, slopes, second
+
+    def _around(self, at: dict[str, float], x: np.ndarray, moves: list[np.ndarray]) -> np.ndarray:
+        """The error at x, times e to so many steps along each parameter.
+
+        First layers are dear and penalties on them are not: each layer is made once, and has all penalties.
+        """
+        import xarray as xr
+
+        on = [i for i, name in enumerate(self._over) if name != "lam"]
+        layers, penalties = (
+            list(dict.fromkeys(tuple(move[i] for i in chosen) for move in moves))
+            for chosen in (on, [i for i in range(len(x)) if i not in on])
+        )
+
+        def moved(i: int, steps: list[float], dim: str) -> xr.DataArray:
+            return xr.DataArray(x[i] * np.exp(_STEP * np.array(steps)), dims=dim)
+
+        values = {self._over[i]: moved(i, [one[k] for one in layers], "point") for k, i in enumerate(on)}
+        if "lam" in self._over:
+            values["lam"] = moved(self._over.index("lam"), [one[0] for one in penalties], "penalty")
+        found = self._predicted(at, values).transpose("point", "penalty", missing_dims="ignore")
+        table = found.values.reshape(len(layers), len(penalties))
+        return np.array(
+            [
+                table[layers.index(tuple(move[i] for i in on)), penalties.index(tuple(np.delete(move, on)))]
+                for move in moves
+            ]
+        )
 
     def _exactly(self, at: dict[str, float], x: np.ndarray, points: int) -> tuple[float, np.ndarray]:
         """By implicit differentiation of the fixed point."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ConvergenceError, GiantstepWarning, ParameterError
 from ..grid import Grid
 from ..model import Model, Target, as_target
-from ..parameters import parameter
+from ..parameters import check_count, parameter
 from ..provenance import provenance
 from ..theory.pose import Posed, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
@@ -106,6 +106,7 @@ def spectrum(
             "the spectrum of a Network needs the target that its step was taken on; give target="
         )
     check_one_spike(model)
+    points = check_count("points", points, 2)
     target = as_target("x" if target is None else target)
     more = {"alpha": parameter("alpha", alpha, low=0.0, strict=True)}
     if d is not None:

@@ -10,7 +10,6 @@ from numpy.polynomial.hermite_e import hermeval
 
 from ..errors import ParameterError
 from ..gaussian import expectation
-from ..grid import Grid
 from ..model import Network, as_target
 from ..provenance import provenance
 from ..theory.labels import SeveralDirections, labels_of
@@ -82,7 +81,12 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
         "reason": (("direction",), np.array(reasons, dtype=object)),
     }
     coords = {"step": list(range(1, len(path) + 1)), "direction": list(range(1, overlap.shape[1] + 1))}
-    return Grid({}).dataset(variables, provenance("staircase", net, target), coords)
+    answer = grid.dataset(variables, provenance("staircase", net, target), coords)
+    answer["overlap"].attrs = {
+        "symbol": r"\max|\gamma|",
+        "long_name": "overlap of the spike with a direction of the target",
+    }
+    return answer
 
 
 def _overlaps(layer: FirstLayer) -> np.ndarray:

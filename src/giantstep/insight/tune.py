@@ -17,7 +17,7 @@ from ..prediction import predict
 from ..provenance import provenance
 from ..theory.status import NOTABLE, REAL_SIZE
 from .bounds_over import rate_of_unit_spike
-from .objective import Objective
+from .objective import Objective, at_ends
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,6 +30,10 @@ _SCAN = {
     "steps": np.arange(1.0, 5.0),
 }
 _SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
+_COARSER = {
+    "eta": np.geomspace(0.1, 20.0, 9),
+    "split": np.linspace(0.04, 0.96, 7),
+}  # with rate, split and steps at once
 _STARTS = 3  # local minima of the scan that are polished
 
 
@@ -59,9 +63,11 @@ def tune(
     ==============================================================  ==========================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
-    minima are then polished by a quasi-Newton method, within the scanned ranges. Its derivatives are exact (implicit
-    differentiation at the fixed point) for the isotropic bulk after one step; for the exact bulk of a Network, several
-    steps, or random ±1 labels, they are finite differences, good to 1e-9.
+    minima are then polished, within the scanned ranges. Derivatives are exact (implicit differentiation at the fixed
+    point) for the isotropic bulk after one step, and a quasi-Newton method uses them; for the exact bulk of a Network,
+    several steps, or random ±1 labels, they are finite differences, good to 1e-9, and Newton's method uses second ones
+    too. Ctrl-C after the scan returns what is polished by then and the best of the scan for the rest, with
+    `attrs["interrupted"]` = 1 and a warning.
 
     Parameters
     ----------
@@ -107,7 +113,8 @@ def tune(
         over,
         tuple(name for name in over if name != "steps"),
     )  # each number of steps is tuned by itself
-    landscape = _landscape(model, target, axes, alpha, budget, lam, bulk, d, progress)
+    half = None if progress is None else lambda share: progress(0.5 * share)  # the rest is polishing
+    landscape = _landscape(model, target, axes, alpha, budget, lam, bulk, d, half)
     if "steps" in every:
         model = replace(model, steps=axes["steps"])
     objective = Objective(model, target, over, landscape, bulk)
@@ -117,15 +124,32 @@ def tune(
     names = ["best_error", *(f"best_{name}" for name in over), "slope", "at_end"]
     columns = {name: np.empty(sizes) for name in names}
     sized = np.full(sizes, np.nan)  # the best error at a usual size, where it is that of the limit
-    for index in np.ndindex(*sizes):
+    grids, interrupted = [axes[name] for name in over], False
+    for done, index in enumerate(np.ndindex(*sizes), start=1):
         point = error.isel(dict(zip(others, index, strict=True)))
         at = {name: float(point[name]) for name in objective.fixed}
-        best, where = _polished(point.values, [axes[name] for name in over], at, objective)
-        slope, at_end = objective.stationarity(at, where, [axes[name] for name in over])
-        if np.isinf(at.get("d", np.inf)):
-            sized[index] = objective.error(at | {"d": REAL_SIZE}, np.array(where))
+        best, where = _least(point.values, grids)
+        slope, at_end = np.nan, bool(at_ends(where, grids).any())
+        try:
+            if not interrupted:
+                best, where = _polished(point.values, grids, at, objective)
+                slope, at_end = objective.stationarity(at, where, grids)
+                if np.isinf(at.get("d", np.inf)):
+                    sized[index] = objective.error(at | {"d": REAL_SIZE}, np.array(where))
+        except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
+            interrupted = True
         for name, value in zip(names, [best, *where, slope, at_end], strict=True):
             columns[name][index] = value
+        if progress:
+            progress(0.5 + 0.5 * done / max(1, np.prod(sizes)))
+    if interrupted:
+        unpolished = int(np.isnan(columns["slope"]).sum())
+        warnings.warn(
+            f"interrupted: {unpolished} of {columns['slope'].size} optima are the best of the scan, not polished (their"
+            " slope is nan)",
+            GiantstepWarning,
+            stacklevel=2,
+        )
     _remark(columns["best_error"], sized)
     found = error.to_dataset(name="landscape").assign(
         {
@@ -140,7 +164,9 @@ def tune(
         found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
     if "steps" in every:
         found = _best_number(found)
-    attrs = provenance("tune", model, target, bulk=objective.bulk)
+    attrs = provenance("tune", model, target, bulk=objective.bulk) | (
+        {"interrupted": 1} if interrupted else {}
+    )
     return found.assign_attrs(attrs, over=" ".join(every))
 
 
@@ -202,11 +228,12 @@ def _axes(
     if stray := set(scan) - set(over):
         raise ParameterError(f"scan = {sorted(stray)} are not optimised over; over = {over!r}")
     axes = {}
+    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if {"eta", "split", "steps"} <= set(over) else {})}
     for name in over:
         given = scan.get(name)
         if given is None and name == "eta":
-            given = _typical_rate(model, target, budget) * _SPIKES
-        values = parameter(name, _SCAN[name] if given is None else given, low=0.0, strict=True)
+            given = _typical_rate(model, target, budget) * usual[name]
+        values = parameter(name, usual[name] if given is None else given, low=0.0, strict=True)
         axes[name] = np.unique(np.atleast_1d(np.asarray(values, dtype=float)))
         if len(axes[name]) < 3 and name != "steps":
             raise ParameterError(f"scan of {name} has {len(axes[name])} values; give three or more")
@@ -275,8 +302,7 @@ def _polished(
     values: np.ndarray, axes: list[np.ndarray], at: dict[str, float], objective: Objective
 ) -> tuple[float, tuple[float, ...]]:
     """The least error near the best local minima of a scan, and where; never above the scan itself."""
-    index = np.unravel_index(np.argmin(values), values.shape)
-    best = float(values[index]), tuple(float(axis[i]) for axis, i in zip(axes, index, strict=True))
+    best = _least(values, axes)
     for start in _local_minima(values)[:_STARTS]:
         low = [axis[max(i - 1, 0)] for axis, i in zip(axes, start, strict=True)]
         high = [axis[min(i + 1, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)]
@@ -284,6 +310,12 @@ def _polished(
         found = objective.minimise(at, np.array(first), np.array(low), np.array(high))
         best = min(best, found)
     return best
+
+
+def _least(values: np.ndarray, axes: list[np.ndarray]) -> tuple[float, tuple[float, ...]]:
+    """The least error of a scan, and where."""
+    index = np.unravel_index(np.argmin(values), values.shape)
+    return float(values[index]), tuple(float(axis[i]) for axis, i in zip(axes, index, strict=True))
 
 
 def _local_minima(values: np.ndarray) -> list[tuple[int, ...]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..model import Network, SpikedRF, Target, as_target
-from ..parameters import parameter
+from ..parameters import check_count, parameter
 from ..provenance import provenance
 from ..theory.pose import model_grid, pose
 from .spectra.halfplane import Follower
@@ -87,6 +87,7 @@ def weight_spectrum(
     target = as_target("x" if target is None else target)
     more = {} if d is None else {"d": parameter("d", d, low=1.0, infinite=True)}
     check_one_spike(model)
+    points = check_count("points", points, 2)
     if bulk not in (None, "isotropic", "exact"):
         raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
     grid = model_grid(model, target, **more)

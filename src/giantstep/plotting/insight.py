@@ -1,110 +1,124 @@
-"""Pictures of spectra and of error landscapes, which are not curves along a parameter."""
+"""Pictures of spectra, of error landscapes and of functions on a plane, which are not curves along a parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ParameterError
 from . import style
 from .legend import legend
+from .shown import ShownAxes
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
+    Picture = Callable[[xr.Dataset, xr.Dataset | None, Axes | None, bool], Any]
 
 _FAR = 3.0  # times the bulk's upper edge, beyond which an outlier is named rather than shown
-
-
 _SHOULDER, _CUT = 0.03, 3.0  # the picture ends at so many times the density at that share of the upper edge
+_BINS = 60
+_PANELS = (("truth", "target"), ("learned", "learned function"))
 
 
-def draw_spectrum(dataset: xr.Dataset, eigenvalues: np.ndarray | None = None) -> Figure:
-    """The bulk's density, and markers at outliers (the spike of order d is beyond any axis).
+def picture_of(dataset: xr.Dataset) -> Picture | None:
+    """How a dataset is drawn that does not make curves; None for one that does."""
+    if "density" in dataset or "rank" in dataset.dims:
+        return _spectrum
+    if "landscape" in dataset:
+        return _landscape
+    if "truth" in dataset and {"x1", "x2"} <= set(dataset["truth"].dims):
+        return _plane
+    return None
 
-    `eigenvalues` [trial, rank] adds the histogram of simulated ones.
-    """
-    if dataset["density"].ndim != 1:
+
+def _spectrum(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, interactive: bool) -> Axes:
+    """The bulk's density, and markers at outliers (the spike of order d is beyond any axis); simulated eigenvalues as a
+    histogram, with the density of `theory` beside it where that is given."""
+    _only_matplotlib(interactive)
+    simulated = dataset["eigenvalue"].values if "rank" in dataset.dims else None
+    bulk = theory if theory is not None else dataset if simulated is None else None
+    if bulk is not None and bulk["density"].ndim != 1:
         raise ParameterError(
             "a picture of a spectrum shows one of them: give single numbers instead of ranges"
         )
     with style.styled():
-        figure = style.new_figure()
-        axes = figure.add_subplot()
-        x, y = dataset["eigenvalue"].values, dataset["density"].values
-        order = np.argsort(x)
-        x, y = x[order], y[order]
-        axes.fill_between(x, y, color="0.85", lw=0)
-        axes.plot(x, y, "k-", lw=1.2, label="bulk")
-        if eigenvalues is not None:
-            inside = eigenvalues[eigenvalues < 1.1 * x.max()]
-            counts, edges = np.histogram(inside, bins=60)
-            density = counts / (eigenvalues.size * np.diff(edges))
-            axes.stairs(density, edges, color="C0", lw=1.0, label="simulated")
-        found = np.ravel(dataset["outlier"].values) if "outlier" in dataset else np.empty(0)
-        for outlier in found[np.isfinite(found)]:
-            far = outlier > _FAR * x.max()
-            place, words = (x.max(), f"outlier at {outlier:.4g}") if far else (outlier, "outlier")
-            axes.plot(
-                [place], [0.0], marker=">" if far else "v", color="C3", clip_on=False, ls="none", label=words
-            )
-        zero = float(dataset["mass_at_zero"])
-        if zero > 0:
-            axes.plot(
-                [0.0],
-                [0.0],
-                marker="^",
-                color="C0",
-                clip_on=False,
-                ls="none",
-                label=f"{zero:.3g} of all at 0",
-            )
-        shoulder = float(np.interp(_SHOULDER * x.max(), x, y))
-        axes.set_ylim(
-            0.0, min(1.05 * float(y.max()), _CUT * shoulder)
-        )  # a density may diverge at a hard edge
+        axes = _axes(ax)
+        top = float(bulk["eigenvalue"].max()) if bulk is not None else np.inf
+        if simulated is not None:
+            _histogram(axes, simulated, top)
+        if bulk is not None:
+            _density(axes, bulk)
         axes.set_xlabel("eigenvalue")
         axes.set_ylabel("density")
-        legend(axes)
-    return figure
+        axes.set_title(style.title(dataset), loc="left")
+        legend(axes, ours=ax is None)
+    return axes
 
 
-def draw_learned(dataset: xr.Dataset, x: str | None) -> Figure:
-    """Learned functions, one curve for each setting, over the target."""
-    from .plot import drawing_of, drawn
-
-    axes = drawn(drawing_of(dataset, x or "x", "learned", None))
-    with style.styled():
-        truth = dataset["truth"].sortby("x")
-        axes.plot(
-            truth["x"].values, truth.values, color="0.6", lw=3.0, zorder=0, label=r"target $\sigma_\star$"
-        )
-        legend(axes)
-    return axes.figure  # type: ignore[return-value]
+def _histogram(axes: Axes, eigenvalues: np.ndarray, top: float) -> None:
+    """Simulated eigenvalues [trial, rank] up to the bulk's upper edge; without a bulk, all but each trial's largest."""
+    inside = eigenvalues[eigenvalues < 1.1 * top] if np.isfinite(top) else eigenvalues[:, :-1]
+    counts, edges = np.histogram(inside, bins=_BINS)
+    trials = len(eigenvalues)
+    words = f"simulated, {trials} trial{'s' if trials > 1 else ''}"
+    axes.stairs(
+        counts / (eigenvalues.size * np.diff(edges)), edges, color=style.look(0, 2).color, lw=1.0, label=words
+    )
 
 
-def draw_plane(dataset: xr.Dataset) -> Figure:
-    """Target and learned function side by side on the plane of two directions."""
+def _density(axes: Axes, bulk: xr.Dataset) -> None:
+    order = np.argsort(bulk["eigenvalue"].values)
+    x, y = bulk["eigenvalue"].values[order], bulk["density"].values[order]
+    axes.fill_between(x, y, color="0.85", lw=0, zorder=0)
+    axes.plot(x, y, "k-", lw=1.2, label="bulk")
+    marker = {"clip_on": False, "ls": "none"}
+    found = np.ravel(bulk["outlier"].values) if "outlier" in bulk else np.empty(0)
+    for outlier in found[np.isfinite(found)]:
+        far = outlier > _FAR * x.max()
+        place, words = (x.max(), f"outlier at {outlier:.4g}") if far else (outlier, "outlier")
+        axes.plot([place], [0.0], marker=">" if far else "v", color="C3", label=words, **marker)
+    if (zero := float(bulk["mass_at_zero"])) > 0:
+        axes.plot([0.0], [0.0], marker="^", color="C0", label=f"{zero:.3g} of all at 0", **marker)
+    shoulder = float(np.interp(_SHOULDER * x.max(), x, y))
+    axes.set_ylim(0.0, min(1.05 * float(y.max()), _CUT * shoulder))  # a density may diverge at a hard edge
+
+
+def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, interactive: bool) -> Any:
+    """Target and learned function side by side on the plane of two directions, in the same shades."""
     if set(dataset["learned"].dims) != {"x1", "x2"}:
-        raise ParameterError("a picture of a plane shows one setting: give numbers, not ranges, but for --at")
+        raise ParameterError(
+            "a picture of a plane shows one setting: give numbers instead of ranges, or select one with"
+            " dataset.isel(...)"
+        )
+    if ax is not None or theory is not None:
+        raise ParameterError(
+            f"{'ax' if ax is not None else 'theory'} is for one panel of curves, and a plane is drawn on two;"
+            " leave it out"
+        )
+    reach = max(float(np.abs(dataset[name]).max()) for name, _ in _PANELS)
+    if interactive:
+        from .interactive import plane
+
+        return plane(dataset, _PANELS, reach)
     with style.styled():
-        figure = style.new_figure()
-        both = figure.subplots(1, 2, sharex=True, sharey=True)
-        top = float(np.abs(dataset["truth"]).max())
-        drawn = None
-        for axes, name, words in zip(both, ("truth", "learned"), ("target", "learned function"), strict=True):
+        figure = style.new_figure(6.4, 3.6)
+        both = figure.subplots(1, 2, sharex=True, sharey=True, subplot_kw={"axes_class": ShownAxes})
+        drawn: Any = None
+        for axes, (name, words) in zip(both, _PANELS, strict=True):
             values = dataset[name].transpose("x2", "x1")
             drawn = axes.pcolormesh(
-                values["x1"], values["x2"], values, cmap="RdBu_r", vmin=-top, vmax=top, shading="nearest"
+                values["x1"], values["x2"], values, cmap="RdBu_r", vmin=-reach, vmax=reach, shading="nearest"
             )
-            axes.set(title=words, xlabel="$z_1$", aspect="equal")
-        both[0].set_ylabel("$z_2$")
-        assert drawn is not None
-        figure.colorbar(drawn, ax=list(both), shrink=0.7)
-    return figure
+            axes.set(title=f"{words}, {style.symbol(dataset[name])}", xlabel="$x_1$", aspect="equal")
+            axes.grid(visible=False)
+        both[0].set_ylabel("$x_2$")
+        figure.colorbar(drawn, ax=list(both), label="value, in both panels", shrink=0.85)
+        figure.suptitle(style.title(dataset), fontsize="medium", x=0.02, ha="left")
+    return both[0]
 
 
 def check_landscape(over: Sequence[str], dims: Iterable[str]) -> None:
@@ -115,14 +129,14 @@ def check_landscape(over: Sequence[str], dims: Iterable[str]) -> None:
         )
 
 
-def draw_landscape(dataset: xr.Dataset) -> Figure:
+def _landscape(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, interactive: bool) -> Axes:
     """The scanned error with its optimum: a curve along one parameter, a map over two."""
+    _only_matplotlib(interactive)
     over = dataset.attrs["over"].split()
     error = dataset["landscape"]
     check_landscape(over, map(str, error.dims))
     with style.styled():
-        figure = style.new_figure()
-        axes = figure.add_subplot()
+        axes = _axes(ax)
         x = error[over[0]].values
         if len(over) == 1:
             axes.plot(x, error.values, "k-")
@@ -139,14 +153,24 @@ def draw_landscape(dataset: xr.Dataset) -> Figure:
             drawn = axes.pcolormesh(
                 x, y, np.log10(error.transpose(*over).values.T), cmap="cividis", shading="nearest"
             )
-            figure.colorbar(drawn, ax=axes, label="log10 of the test error")
+            axes.figure.colorbar(drawn, ax=axes, label="log10 of the test error")
             best = [float(dataset[f"best_{name}"]) for name in over]
-            axes.plot(*([value] for value in best), "w*", mec="k", ms=12, label="optimum")
+            axes.plot(*([value] for value in best), "w*", mec="k", ms=12, ls="none", label="optimum")
             axes.set_ylabel(style.axis_label(error[over[1]]))
             if over[1] != "split":
                 axes.set_yscale("log")
         axes.set_xlabel(style.axis_label(error[over[0]]))
         if over[0] != "split":
             axes.set_xscale("log")
-        legend(axes)
-    return figure
+        axes.set_title(style.title(dataset), loc="left")
+        legend(axes, ours=ax is None)
+    return axes
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return style.new_figure().add_subplot(axes_class=ShownAxes) if ax is None else ax
+
+
+def _only_matplotlib(interactive: bool) -> None:
+    if interactive:
+        raise ParameterError("interactive pictures are of curves and planes; leave interactive out")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import ParameterError
 from . import style
@@ -14,31 +17,29 @@ if TYPE_CHECKING:
 
     from .plot import Curve, Drawing
 
+_TICKS = 12  # steps up to which each has its tick
 _DASHES = ("solid", "dash", "dot", "dashdot")  # in the order of `style.look`
 _MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 _LETTERS = {
     "alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "kappa": "κ", "lambda": "λ",
     "mu": "μ", "psi": "ψ", "chi": "χ", "rho": "ρ", "Delta": "Δ", "ell": "ℓ", "infty": "∞", "partial": "∂",
     "tilde": "\u0303", "bar": "\u0304", "hat": "\u0302", "overline": "", "theta": "θ", "cdot": "·",
+    "sigma": "σ", "star": "⋆", "max": "max ",
 }  # fmt: skip
 _ACCENTS = ("tilde", "bar", "hat")
 
 
 def figure(drawing: Drawing) -> go.Figure:
     """The figure: lines for what is exact, points with bars for what was measured."""
-    try:
-        from plotly.subplots import make_subplots
-    except ImportError:
-        raise ParameterError(
-            "interactive = True needs plotly, which is not installed; pip install 'giantstep[explore]', or leave it out"
-        ) from None
     below = drawing.compared
     rows = (
         {"rows": 2, "row_heights": [0.75, 0.25], "shared_xaxes": True, "vertical_spacing": 0.05}
         if below
         else {}
     )
-    found = make_subplots(**rows)
+    found = _empty(**rows)
+    if drawing.truth is not None:
+        found.add_trace(_truth(drawing.truth, drawing.x))
     for index, (curve, line) in enumerate(zip(drawing.curves, drawing.lines, strict=True)):
         for trace in _traces(curve, line.values if drawing.theory else None, drawing.x, index, drawing):
             found.add_trace(trace, row=1, col=1)
@@ -46,6 +47,40 @@ def figure(drawing: Drawing) -> go.Figure:
             found.add_trace(_residuals(curve, drawing.x, index, len(drawing.curves)), row=2, col=1)
     _decorate(found, drawing)
     return found
+
+
+def plane(dataset: xr.Dataset, panels: Sequence[tuple[str, str]], reach: float) -> go.Figure:
+    """Quantities on the plane of x1 and x2, side by side, in shades that stand for -reach to reach in all of them."""
+    import plotly.graph_objects as go
+
+    titles = [f"{words}, {html(style.symbol(dataset[name]))}" for name, words in panels]
+    found = _empty(cols=len(panels), shared_yaxes=True, subplot_titles=titles)
+    shades = {"colorscale": "RdBu_r", "cmin": -reach, "cmax": reach}
+    for column, (name, words) in enumerate(panels, start=1):
+        values = dataset[name].transpose("x2", "x1")
+        map_ = go.Heatmap(
+            x=values["x1"].values, y=values["x2"].values, z=values.values, coloraxis="coloraxis", name=words,
+            hovertemplate="%{z:.4g} at %{x:.3g}, %{y:.3g}",
+        )  # fmt: skip
+        found.add_trace(map_, row=1, col=column)
+    found.update_layout(
+        template="simple_white",
+        title={"text": html(style.title(dataset)), "font": {"size": 13}},
+        coloraxis=shades,
+    )
+    found.update_xaxes(title_text="x<sub>1</sub>")
+    found.update_yaxes(title_text="x<sub>2</sub>", col=1)
+    return found
+
+
+def _empty(**layout: Any) -> go.Figure:
+    try:
+        from plotly.subplots import make_subplots
+    except ImportError:
+        raise ParameterError(
+            "interactive = True needs plotly, which is not installed; pip install 'giantstep[explore]', or leave it out"
+        ) from None
+    return make_subplots(**layout)
 
 
 def html(text: str) -> str:
@@ -93,6 +128,16 @@ def _traces(curve: Curve, theory: xr.DataArray | None, x: str, index: int, drawi
     return traces
 
 
+def _truth(values: xr.DataArray, x: str) -> Any:
+    import plotly.graph_objects as go
+
+    from .plot import along, values_along
+
+    look = {"color": "rgb(153,153,153)", "width": 5}
+    places = {"x": along(values, x), "y": values_along(values, x)}
+    return go.Scatter(**places, mode="lines", line=look, name="target", hovertemplate="%{y:.4g}")
+
+
 def _residuals(curve: Curve, x: str, index: int, count: int) -> Any:
     import plotly.graph_objects as go
 
@@ -118,7 +163,7 @@ def _decorate(found: go.Figure, drawing: Drawing) -> None:
         template="simple_white",
         title={"text": html(style.title(dataset)), "font": {"size": 13}},
         hovermode="x unified",
-        showlegend=len(drawing.curves) > 1,
+        showlegend=len(drawing.curves) > 1 or drawing.truth is not None,
         margin={"t": 50, "r": 20},
     )
     words = html(style.axis_label(dataset[x])) if x in dataset.coords else x
@@ -128,6 +173,8 @@ def _decorate(found: go.Figure, drawing: Drawing) -> None:
     )
     if style.spans_decades(drawing.abscissae):
         found.update_xaxes(type="log")
+    elif x in style.COUNTED:
+        found.update_xaxes(tickformat="d", dtick=1 if np.ptp(drawing.abscissae) < _TICKS else None)
     if style.spans_decades(drawing.ordinates):
         found.update_yaxes(type="log", row=1, col=1)
     if drawing.compared:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+_DEFAULTS = (  # what is drawn of a dataset unless named: the first of these that it has
+    ("learned", "truth"),
+    ("mu0", "mu1", "mu2"),
+    ("test_error",),
+    ("upper", "lower"),
+    ("overlap",),
+)
 _PREFERRED = ("alpha", "lam", "alpha0", "eta", "beta", "kappa")  # for x, among dimensions of equal length
 _NOT_CURVES = ("trial", "part")
 _MOST_CURVES = 40
@@ -38,6 +45,7 @@ class Drawing(NamedTuple):
     curves: list[Curve]
     lines: list[Curve]  # those of `theory`, or the curves themselves
     theory: bool
+    truth: xr.DataArray | None = None  # the target along x, which learned functions are drawn over
 
     @property
     def compared(self) -> bool:
@@ -94,6 +102,11 @@ def plot(
     from `simulate`      points, the mean over trials, with bars of one standard error
     from `compare`       both, and below them the differences in standard errors
     from `coefficients`  μ0, μ1 and μ2 against κ
+    `learned_function`   learned functions over their target; on a plane, both side by side in the same shades
+    `staircase`          the overlap with each direction, step by step
+    `bounds`             the upper and the lower one
+    `spectrum`           the density; from `simulate_spectrum` a histogram, with `theory=` both
+    `tune`               the scanned error and its optimum, along one or two parameters
     ===================  ==================================================================================
 
     Parameters
@@ -125,24 +138,20 @@ def plot(
     1
     """
     _check_dataset(dataset)
-    drawing = drawing_of(dataset, x, y, theory)
+    if interactive and ax is not None:
+        raise ParameterError(
+            "ax is matplotlib's, and an interactive picture is Plotly's; give one of the two"
+        )
+    if x is None and y is None:
+        from .insight import picture_of
+
+        if (picture := picture_of(dataset)) is not None:
+            return picture(dataset, theory, ax, interactive)
+    drawing = _drawing(dataset, x, y, theory)
     if interactive:
-        if ax is not None:
-            raise ParameterError(
-                "ax is matplotlib's, and an interactive picture is Plotly's; give one of the two"
-            )
         from .interactive import figure
 
         return figure(drawing)
-    with style.styled():
-        axes = drawn(drawing, ax)
-        if len(drawing.curves) > 1:
-            legend(axes, ours=ax is None)
-    return axes
-
-
-def drawn(drawing: Drawing, ax: Axes | None = None) -> Axes:
-    """The curves and what their axes say, without a legend."""
     with style.styled():
         axes, below = _axes(ax, drawing.compared)
         count = len(drawing.curves)
@@ -150,11 +159,16 @@ def drawn(drawing: Drawing, ax: Axes | None = None) -> Axes:
             _draw(axes, curve, line.values if drawing.theory else None, drawing.x, style.look(index, count))
             if below is not None:
                 _draw_residuals(below, curve, drawing.x, style.look(index, count))
+        if drawing.truth is not None:
+            places, values = along(drawing.truth, drawing.x), values_along(drawing.truth, drawing.x)
+            axes.plot(places, values, label=r"target $\sigma_\star$", **style.TRUTH)
         _decorate(axes, below, drawing)
+        if len(drawing.curves) > 1 or drawing.truth is not None:
+            legend(axes, ours=ax is None)
     return axes
 
 
-def drawing_of(
+def _drawing(
     dataset: xr.Dataset, x: str | None, y: str | Sequence[str] | None, theory: xr.Dataset | None
 ) -> Drawing:
     names = _quantities(dataset, y)
@@ -170,7 +184,9 @@ def drawing_of(
         raise ParameterError(
             f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
         )
-    return Drawing(dataset, names, x, curves, lines, theory is not None)
+    over = "truth" in dataset and "truth" not in names and dataset["truth"].dims == (x,)
+    truth = dataset["truth"].sortby(x) if over else None
+    return Drawing(dataset, names, x, curves, lines, theory is not None, truth)
 
 
 def _check_dataset(dataset: Any) -> None:
@@ -187,7 +203,8 @@ def _check_dataset(dataset: Any) -> None:
 
 def _quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
     if y is None:
-        y = ["mu0", "mu1", "mu2"] if "mu0" in dataset else "test_error"
+        known = (names for names in _DEFAULTS if set(names) <= set(map(str, dataset.data_vars)))
+        y = [name for name in next(known, ("test_error",)) if name != "truth"]
     names = [y] if isinstance(y, str) else list(y)
     drawable = [str(name) for name, values in dataset.data_vars.items() if values.dtype.kind == "f"]
     if unknown := [name for name in names if name not in drawable]:
@@ -196,7 +213,7 @@ def _quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]
 
 
 def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
-    """The dimension along the horizontal axis: the one asked for, or the longest."""
+    """The dimension along the horizontal axis: the one asked for, a function's argument, or the longest."""
     sizes = {str(dim): n for name in names for dim, n in dataset[name].sizes.items()}
     sizes = {dim: n for dim, n in sizes.items() if dim not in _NOT_CURVES}
     if x is not None and x not in sizes:
@@ -208,7 +225,7 @@ def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
             f"{names[0]} is a single number here; give some parameter a range to draw a curve"
         )
     rank = {name: place for place, name in enumerate(_PREFERRED)}
-    return x or min(sizes, key=lambda dim: (-sizes[dim], rank.get(dim, len(rank))))
+    return x or min(sizes, key=lambda dim: (dim != "x", -sizes[dim], rank.get(dim, len(rank))))
 
 
 def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
@@ -297,6 +314,8 @@ def _decorate(axes: Axes, below: Axes | None, drawing: Drawing) -> None:
     drawn = [np.concatenate([np.ravel(line.get_ydata()) for line in axes.get_lines()])]  # type: ignore[arg-type]
     style.choose_scales(axes, drawing.abscissae, drawn)
     lowest = below or axes
+    if x in style.COUNTED and lowest.get_xscale() == "linear":
+        lowest.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
     lowest.set_xlabel(x if label is None else style.axis_label(label))
     axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else "")
     axes.set_title(style.title(dataset), loc="left")

@@ -49,6 +49,13 @@ _ENDINGS = ("png", "pdf", "svg")
 _LONGEST_LABEL = 45
 _LONGEST_TITLE = 60  # letters that fit over a picture
 LOG_RATIO = 30.0  # quantities that span more than this are drawn on a logarithmic axis
+COUNTED = ("step", "steps", "direction", "spike")  # whole numbers, which name things rather than measure them
+TRUTH: Mapping[str, Any] = {
+    "color": "0.6",
+    "linestyle": "-",
+    "linewidth": 3.0,
+    "zorder": 1.5,
+}  # over the grid
 BASELINE: Mapping[str, Any] = {"color": "0.45", "linestyle": (0, (3, 3)), "linewidth": 1.0, "zorder": 1.5}
 
 
@@ -127,7 +134,9 @@ def setting(values: xr.DataArray, number: float) -> str:
     """One parameter's value, as in `α = 0.5`, in symbols."""
     shown = r"\infty" if np.isposinf(number) else f"{number:g}"
     tex = values.attrs.get("symbol")
-    return f"${tex} = {shown}$" if tex else f"{values.name} = {number:g}"
+    if tex:
+        return f"${tex} = {shown}$"
+    return f"{values.name} {number:g}" if values.name in COUNTED else f"{values.name} = {number:g}"
 
 
 def title(dataset: xr.Dataset) -> str:

@@ -39,6 +39,7 @@ from .status import (
     RARE_INPUTS,
     RARELY_SEEN,
     REAL_SIZE,
+    SCATTERED,
     SEPARABLE,
     UNSOLVED,
 )
@@ -260,6 +261,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
         answers = _answers(problem, chunk, solution, np.maximum(error + in_bulk, inherited))
         answers["sized_error"] = _sized_error(solver, rules[-1], solutions)
+        answers["scatter"] = _scatter(problem, chunk, setting.d)
         if problem.labels.binary:
             law = problem.labels.law
             if not np.isfinite(solution.residual).any():  # no fields to look at
@@ -344,6 +346,13 @@ def _sized_error(solver: Solver, coarse: OnRule, solutions: list[Solution]) -> n
     return solutions[0].test_error + (sized - solutions[-1].test_error)
 
 
+def _scatter(problem: Problem, chunk: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """By how much, relatively, the labels' mean square varies between batches of the steps, [U, A]."""
+    if np.all(np.isinf(d)):
+        return np.zeros(d.shape)
+    return np.sqrt(problem.origin.scatter[chunk][:, None] / d)
+
+
 def _answers(problem: Problem, chunk: np.ndarray, solution: Solution, error: np.ndarray) -> Answers:
     state, frame = solution.state, problem.frame(chunk)
     pack = packing(state.groups)
@@ -388,3 +397,6 @@ def _mark(answers: Answers, typical: np.ndarray) -> None:
     far = np.abs(limit - answers["sized_error"]) > NOTABLE * size
     code[(code == CONVERGED) & far] = LIMIT_ALONE
     code[np.isin(code, (CONVERGED, LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN
+    code[(code == CONVERGED) & (answers["scatter"] ** 2 > NOTABLE)] = (
+        SCATTERED  # means move by about a variance
+    )

@@ -35,6 +35,11 @@ class Origin:
         return np.zeros(len(self.layer.c)) if self.training is None else self.training.error
 
     @property
+    def scatter(self) -> np.ndarray:
+        """d times the squared relative scatter of the labels' mean square between batches of the steps, [U]."""
+        return np.zeros(len(self.layer.c)) if self.training is None else self.training.scatter
+
+    @property
     def kinds(self) -> np.ndarray:
         """Equal rows [U, ...] mark first layers that can be worked on together."""
         return self.layer.spikes[:, None] if self.training is None else self.training.kinds

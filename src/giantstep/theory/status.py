@@ -5,7 +5,9 @@ from __future__ import annotations
 NOTABLE = 0.03  # relative difference, or share of an answer, from which on a number in doubt is marked
 REAL_SIZE = 1000.0  # input dimensions of a usual size, with which the limit is compared
 
-CONVERGED, UNSOLVED, IMPRECISE, DIVERGES, RARE_INPUTS, SEPARABLE, LIMIT_ALONE, RARELY_SEEN = range(8)
+CONVERGED, UNSOLVED, IMPRECISE, DIVERGES, RARE_INPUTS, SEPARABLE, LIMIT_ALONE, RARELY_SEEN, SCATTERED = range(
+    9
+)
 
 SENTENCES = (
     "converged",
@@ -21,5 +23,8 @@ SENTENCES = (
     f" by more than {NOTABLE:.0%}; give a finite d",
     f"converged, but more than {NOTABLE:.0%} of the test error is due to inputs so far out along the spike that a"
     " million samples may hold none: real data sets give other answers; use a larger lam",
+    f"converged, but the labels' mean square varies by more than √{NOTABLE:.0%} = {NOTABLE**0.5:.0%} between batches of"
+    " alpha0·d samples: steps differ as much, and networks of this size may be off by several per cent on average; give"
+    " a larger d or alpha0",
 )
 FAILED = (UNSOLVED, IMPRECISE, RARE_INPUTS, SEPARABLE)

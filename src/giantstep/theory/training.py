@@ -16,7 +16,7 @@ from ..errors import ParameterError
 from .bulk.forms import Columns
 from .bulk.level import Level
 from .bulk.pencil import Exact
-from .labels import labels_of
+from .labels import kurtosis, labels_of
 from .law import Batch, unused_batch
 from .layer import FirstLayer, Frame, alike
 from .slopes import Slopes, at_rest
@@ -64,6 +64,20 @@ class Trained:
         """First layers with equal rows have been made in the same way, and can be worked on together: [U, ...]."""
         seen = [_alike(layer, self.target) for layer in self.path]
         return np.concatenate([self.taken, *seen], axis=1)
+
+    @cached_property
+    def scatter(self) -> np.ndarray:
+        """d times the squared relative scatter of E y² between batches, that of the step with the most, [U].
+
+        The mean square of n0 = αd labels y has the relative variance (kurtosis - 1)/n0. Steps on other losses than the
+        square loss follow scores that do not grow with the label, and are left out.
+        """
+        labels = labels_of(self.target)
+        own = [
+            step.share * (kurtosis(*labels.powers, step.noise) - 1.0) * taken * step.loss.linear
+            for step, taken in zip(self.steps, self.taken.T, strict=True)
+        ]
+        return np.max(own, axis=0)
 
     @cached_property
     def row_error(self) -> np.ndarray:

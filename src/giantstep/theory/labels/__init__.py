@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from .batches import GivenSeveral, pairs
 from .binary import BinaryLaw, binary_law
 from .joint import JointLaw, joint_law
-from .label import LAYER, Label, is_sharp, label_layers
+from .label import LAYER, Label, is_sharp, kurtosis, label_layers
 from .one import Given, OneDirection
 from .several import SeveralDirections
 
@@ -27,6 +27,7 @@ __all__ = [
     "binary_law",
     "is_sharp",
     "joint_law",
+    "kurtosis",
     "label_layers",
     "labels_of",
     "pairs",

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...cuts import Cuts, joint_reach
+from ...errors import ParameterError
 from ...functions import Joint
 from ...gaussian import REACH
 from .binary import latent_noises
+from .label import TAIL_TOLERANCE
 
 if TYPE_CHECKING:
     from ...model import Target
+
+_FINER_AND_FINER = ((2, 0), (1, 0), (0, 0), (0, 1), (0, 2))  # rules for E Y⁴
 
 
 @dataclass(frozen=True)
@@ -70,16 +74,35 @@ class JointLaw:
         """In the user's own directions."""
         return Cuts(self.planes[0])
 
-    def nodes(self, coarser: int, finer: int) -> tuple[np.ndarray, np.ndarray]:
-        """z [k, J] and weights [J] for averages over all directions: a ball of the reach, not the cube around it."""
-        least = 1e-2 * np.exp(-0.5 * self.reach**2)  # nodes of one rule differ in weight by less than that
-        return self.cuts.nodes(self.planes[1], self.cuts.points(coarser, finer), self.reach, least)
+    def nodes(self, coarser: int, finer: int, reach: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """z [k, J] and weights [J] for averages over all directions: a ball of the reach, not the cube around it.
+
+        The reach is that of E Y² unless told otherwise.
+        """
+        reach = reach or self.reach
+        least = 1e-2 * np.exp(-0.5 * reach**2)  # nodes of one rule differ in weight by less than that
+        return self.cuts.nodes(self.planes[1], self.cuts.points(coarser, finer), reach, least)
 
     def moments(self, coarser: int = 0, finer: int = 0) -> tuple[float, np.ndarray, float]:
         """E Y, E[zY] [k] and E Y²."""
         z, w = self.nodes(coarser, finer)
         y = self.mean(*z)
         return float(w @ y), z @ (w * y), float(w @ self.square(*z))
+
+    @cached_property
+    def fourth(self) -> float:
+        """E Y⁴ of real labels, on finer rules until it stands still; infinite where it is, or is out of reach."""
+        try:
+            reach = joint_reach(self.function, power=4)
+        except ParameterError:
+            return np.inf
+        found = np.nan
+        for coarser, finer in _FINER_AND_FINER:
+            z, w = self.nodes(coarser, finer, reach)
+            before, found = found, float(w @ self.mean(*z) ** 4)
+            if abs(found - before) <= TAIL_TOLERANCE * found:
+                break
+        return found
 
 
 def joint_law(target: Target) -> JointLaw | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 _SHARP = 0.5  # width in κ below which a smoothed jump of the target is cut out rather than resolved
+TAIL_TOLERANCE = 1e-4  # of E Y⁴, which only tells whether tails are heavy
 LAYER = 6.0  # half-width, in standard deviations, of what is cut out
 
 
@@ -22,6 +23,17 @@ class Label(NamedTuple):
     t1: np.ndarray
     t2: np.ndarray
     clean: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+
+def kurtosis(square: float, fourth: float, noise: np.ndarray) -> np.ndarray:
+    """E y⁴/(E y²)² of labels y = f + noise·ε, from E f² and E f⁴: for independent ε ~ N(0, 1) and Δ = noise²
+
+    E y² = E f² + Δ and E y⁴ = E f⁴ + 6 Δ E f² + 3 Δ². Labels that are all 0 count as all alike.
+    """
+    variance = np.asarray(noise, dtype=float) ** 2
+    power = square + variance
+    whole = fourth + 6.0 * variance * square + 3.0 * variance**2
+    return np.where(power > 0.0, whole / np.where(power > 0.0, power**2, 1.0), 1.0)
 
 
 def is_sharp(breakpoints: Sequence[float], gamma: np.ndarray) -> np.ndarray:

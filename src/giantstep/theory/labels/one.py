@@ -12,6 +12,7 @@ from ...gaussian import (
     STRIDES,
     density,
     even_pieces,
+    expectation,
     line_rule,
     nested,
     piecewise_rule,
@@ -21,7 +22,7 @@ from ..column import Column
 from ..layer import Frame
 from ..rule import Rule
 from .binary import BinaryLaw
-from .label import Label
+from .label import TAIL_TOLERANCE, Label
 from .noise import (
     FAINT,
     FAINT_NODES,
@@ -68,6 +69,20 @@ class OneDirection:
     def turning_values(self) -> np.ndarray:
         """Labels at which the number of z with that label changes."""
         return np.empty(0) if self.binary else turning_values(self.function, self.reach)
+
+    @cached_property
+    def powers(self) -> tuple[float, float]:
+        """E Y² and E Y⁴ without noise; the latter may be infinite."""
+        if self.binary:
+            return 1.0, 1.0
+
+        def both(z: np.ndarray) -> np.ndarray:
+            square = np.asarray(self.function(z)) ** 2
+            return np.stack([square, square**2])
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            square, fourth = expectation(both, self.function.breakpoints, tolerance=TAIL_TOLERANCE)
+        return float(square), float(fourth) if np.isfinite(fourth) else np.inf
 
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show: none."""

@@ -34,6 +34,7 @@ _PIECE_POINTS = (32, 24, 16)  # and in each piece, where it is cut
 _MOST_REFINED = {2: 3, 3: 2, 4: 0}  # refinements that a number of directions allows
 _DIRECT_POINTS, _DIRECT_NODES = 8, 64  # nodes over y in a piece, and how many κ have theirs at a time
 _BLOCK = 1 << 20  # function values in flight
+_LARGEST = 1 << 23  # bytes of a table that is kept: first layers after several steps each have their own
 _WIDEST = 5.0  # piece of a table, over the width of a Gaussian that is averaged over on its nodes,
 _NARROWEST = 1.0 / 16.0  # and the narrowest Gaussian that is
 STEPS = {1: 0, 2: 1, 4: 2}  # which of three rules a stride stands for
@@ -104,7 +105,10 @@ class View:
                 parts.append(compute([np.broadcast_to(one, w.shape) for one in z], v, w))
                 start, size = start + size, max(1, _BLOCK // w.shape[-1])
             found = np.concatenate(parts)
-            self._tables[key] = found.reshape(*(len(one) for one in nodes), *found.shape[1:])
+            found = found.reshape(*(len(one) for one in nodes), *found.shape[1:])
+            if found.nbytes > _LARGEST:
+                return found
+            self._tables[key] = found
         return self._tables[key]
 
     def onto(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -53,6 +54,11 @@ class SeveralDirections:
     def turning_values(self) -> np.ndarray:
         """Not looked for: level sets of several directions may change anywhere."""
         return np.empty(0)
+
+    @cached_property
+    def powers(self) -> tuple[float, float]:
+        """E Y² and E Y⁴ without noise; the latter may be infinite."""
+        return (1.0, 1.0) if self.binary else (self.law.moments()[2], self.law.fourth)
 
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show."""

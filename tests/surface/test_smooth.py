@@ -1,0 +1,82 @@
+"""The theory's line behind simulated points has as many nodes as it needs, each of them exact."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import giantstep as gs
+from giantstep.cli.smooth import smooth
+
+from .command import giantstep
+
+CURVES = {
+    "gentle": lambda x, k: k / (1 + x),
+    "a peak": lambda x, k: 1 + k * 0.05 / np.sqrt((x - 1.3) ** 2 + 0.05**2),
+    "a kink": lambda x, k: np.abs(x - 1.7) + k,
+    "decades": lambda x, k: 10.0 ** (-k * x),
+}
+
+
+class Theory:
+    """A curve for each of two penalties, that counts what it is asked."""
+
+    def __init__(self, curve):
+        self.curve, self.asked = curve, []
+
+    def __call__(self, alpha) -> xr.Dataset:
+        self.asked.extend(np.atleast_1d(alpha))
+        lam = np.array([1.0, 2.0])
+        values = self.curve(np.asarray(alpha)[:, None], lam)
+        return xr.Dataset(
+            {"test_error": (("alpha", "lam"), values)}, {"alpha": alpha, "lam": lam, "beta": 1.0}
+        )
+
+
+def compared(theory: Theory, alpha: np.ndarray) -> xr.Dataset:
+    exact = theory(alpha)
+    theory.asked.clear()
+    trials = xr.concat([exact, exact + 0.1], "trial").assign_attrs(d=100)
+    return gs.compare(exact, trials)
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("alpha", [np.linspace(0.1, 3, 6), np.array([0.1, 0.7, 9.0])])
+def test_the_line_is_exact_at_its_nodes_and_invisibly_off_between(name, alpha):
+    theory = Theory(CURVES[name])
+    line = smooth(theory, compared(theory, alpha), "test_error", "alpha").test_error.transpose("alpha", "lam")
+    at = line.alpha.values
+    assert set(alpha) <= set(at)
+    assert not set(alpha) & set(theory.asked)  # those are known
+    assert len(theory.asked) == len(set(theory.asked)) == len(at) - len(alpha)
+    np.testing.assert_array_equal(line, theory(at).test_error)
+    decades = alpha[-1] > 30 * alpha[0]
+    dense = np.geomspace(*alpha[[0, -1]], 4001) if decades else np.linspace(*alpha[[0, -1]], 4001)
+    scale = np.log if decades else np.asarray
+    wide = (
+        np.diff(scale(at)) > 1.01 * np.ptp(scale(alpha)) / 512
+    )  # others are a pixel, and no line shows less
+    assert np.diff(scale(at)).min() > 0.49 * np.ptp(scale(alpha)) / 512
+    for k in (0, 1):
+        truth = theory(dense).test_error.values[:, k]
+        logarithmic = line.min() > 0 and line.max() > 30 * line.min()
+        shown = np.log if logarithmic else np.asarray
+        chords = np.interp(scale(dense), scale(at), shown(line.values[:, k]))
+        height = np.ptp(shown(line.values))
+        off = np.abs(chords - shown(truth))[wide[np.searchsorted(at[1:-1], dense)]]
+        assert off.max() <= 0.004 * height  # half of a line's width
+    assert name != "gentle" or len(at) < 40
+
+
+def test_a_gap_is_closed_in_on_and_ends():
+    theory = Theory(lambda x, k: np.where(x > 2, np.nan, x) + 0 * k)
+    line = smooth(theory, compared(theory, np.linspace(0.5, 3, 6)), "test_error", "alpha").test_error
+    known = line.alpha.values[np.isfinite(line.values[:, 0])]
+    assert 2.0 - known.max() < 2.5 / 250
+
+
+def test_steps_are_not_divided(tmp_path):
+    run = "compare --eta 1 --alpha0 1 --alpha 1 --lam 0.1 --d 20 --trials 2 --plot s.png"
+    for more in ("--steps 1,2,3", "--steps 1,2,3 --bulk isotropic,exact", "--steps 2 --show gamma"):
+        done = giantstep(f"{run} {more}", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        (tmp_path / "s.png").unlink()
