@@ -277,3 +277,20 @@ def test_an_interruption_keeps_the_scan_and_what_is_polished(monkeypatch):
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert "interrupted" not in whole.attrs
+
+
+def test_a_scan_of_several_steps_is_rough_and_quick_and_its_optimum_is_neither():
+    """Rates that explode would be followed to ever finer rules, and are no optimum."""
+    net, target = gs.Network("relu", eta=1, alpha0=1), "sin"
+    scan = {"eta": np.array([0.5, 1.2, 3.0, 60.0]), "lam": np.geomspace(0.1, 10, 5), "steps": [2]}
+    found = gs.tune(net, target, alpha=3.0, over=("eta", "lam", "steps"), scan=scan)
+    assert found.slope < 1e-8
+    best = gs.Network("relu", eta=float(found.best_eta), alpha0=1, steps=2)
+    exact = gs.predict(best, target, alpha=3.0, lam=float(found.best_lam)).test_error
+    assert float(found.best_error) == pytest.approx(exact.item(), rel=1e-9)
+    grid = gs.predict(
+        gs.Network("relu", eta=scan["eta"][:3], alpha0=1, steps=2), target, alpha=3.0, lam=scan["lam"]
+    ).test_error
+    scanned = found.landscape.isel(steps=0, eta=slice(0, 3)).transpose(*grid.dims)
+    np.testing.assert_allclose(scanned, grid, rtol=0.1)
+    assert found.best_error <= grid.min() * (1 + 1e-9)

@@ -34,6 +34,10 @@ _COARSER = {
     "eta": np.geomspace(0.1, 20.0, 9),
     "split": np.linspace(0.04, 0.96, 7),
 }  # with rate, split and steps at once
+_SCANNED = 1e-6  # tolerance of the scan,
+_ROUGHLY = (
+    0.1  # and what coarsest rules may be off after several steps, where rates that are too large explode
+)
 _STARTS = 3  # local minima of the scan that are polished
 
 
@@ -98,7 +102,8 @@ def tune(
         `best_steps` (with `by_steps`, the best error for every number of steps) on the grid
         of all other parameters; `slope`, the largest derivative of ln error with respect to the logarithm of a
         parameter that is not at an end of its range; `at_end`, whether a parameter stopped at the end of its range:
-        look further there; and `landscape`, the scanned error, with the scanned values as coordinates.
+        look further there; and `landscape`, the scanned error, with the scanned values as coordinates: to 1e-6; after
+        several steps on the coarsest rules, and infinite where these may be off by a tenth.
 
     Examples
     --------
@@ -141,7 +146,7 @@ def tune(
         for name, value in zip(names, [best, *where, slope, at_end], strict=True):
             columns[name][index] = value
         if progress:
-            progress(0.5 + 0.5 * done / max(1, np.prod(sizes)))
+            progress(0.5 + 0.5 * done / columns["slope"].size)
     if interrupted:
         unpolished = int(np.isnan(columns["slope"]).sum())
         warnings.warn(
@@ -289,10 +294,10 @@ def _landscape(
             bulk=bulk,
             d=d,
             throw=False,
-            tolerance=1e-6,
+            tolerance=_SCANNED if model.most_steps < 2 else np.finfo(float).max,
             progress=progress,
         )
-    error = found["test_error"].fillna(np.inf)
+    error = found["test_error"].where(found["quadrature_error"] <= _ROUGHLY, np.inf).fillna(np.inf)
     if total is not None:
         error = error.assign_coords(split=axes["split"], budget=total if total.ndim == 0 else total.values)
     return error.assign_attrs(found.attrs)
@@ -301,8 +306,9 @@ def _landscape(
 def _polished(
     values: np.ndarray, axes: list[np.ndarray], at: dict[str, float], objective: Objective
 ) -> tuple[float, tuple[float, ...]]:
-    """The least error near the best local minima of a scan, and where; never above the scan itself."""
-    best = _least(values, axes)
+    """The least error near the best local minima of a scan, and where; never above that of the scan's best point."""
+    where = _least(values, axes)[1]
+    best = objective.error(at, np.array(where)), where
     for start in _local_minima(values)[:_STARTS]:
         low = [axis[max(i - 1, 0)] for axis, i in zip(axes, start, strict=True)]
         high = [axis[min(i + 1, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)]
