@@ -5,7 +5,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.functions import as_function
-from giantstep.theory import engine, features
+from giantstep.theory import features, precision
 from giantstep.theory.features import Table
 from giantstep.theory.labels import OneDirection
 from giantstep.theory.layer import given
@@ -46,7 +46,7 @@ def test_sines_have_their_closed_forms_on_every_node(activation, target, bias, s
 
 
 @pytest.mark.parametrize(
-    ("activation", "r", "tolerance"), [("softplus", 2.0, 3e-9), ("erf", 1.0, engine.ACCEPTED_ERROR)]
+    ("activation", "r", "tolerance"), [("softplus", 2.0, 3e-9), ("erf", 1.0, precision.ACCEPTED_ERROR)]
 )
 def test_all_ranges_are_stretched_until_their_ends_do_not_matter(activation, r, tolerance, monkeypatch):
     """Interpolating far out along the spike, where an activation saturates, takes a large readout: rare inputs count.

@@ -15,39 +15,31 @@ from typing import NamedTuple
 import numpy as np
 
 from ..gaussian import STRIDES
+from .answers import (
+    RESIDUAL_TOLERANCE,
+    Answers,
+    answers_of,
+    judge,
+    mark,
+    scatter,
+    sized_error,
+    wrong_by_ones,
+    wrong_signs,
+)
 from .bulk import Bulk
-from .channel import Channel
-from .equations.averages import Averages
 from .equations.crossings import Profile, bends, profile_of
 from .equations.limits import Limits
-from .equations.means import Setting, wobble
-from .equations.signs import WrongSigns, count_wrong_signs, wrong_signs_on_rules
+from .equations.signs import WrongSigns, count_wrong_signs
 from .equations.solution import Solution
-from .equations.state import fields
-from .features import STEEPEST, Features, steepness
+from .features import STEEPEST, steepness
 from .folding import folded
-from .labels import BinaryLaw, Label
-from .precision import NEARLY_ZERO, bulk_error, kappa_error, power
+from .labels import BinaryLaw
+from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
-from .status import (
-    CONVERGED,
-    FAILED,
-    IMPRECISE,
-    LIMIT_ALONE,
-    NOTABLE,
-    RARE_INPUTS,
-    RARELY_SEEN,
-    REAL_SIZE,
-    SCATTERED,
-    SEPARABLE,
-    UNSOLVED,
-)
-from .symmetric import packing
+from .status import UNSOLVED
 from .upto import upto
 
-RESIDUAL_TOLERANCE = 1e-9
-ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
 _COARSEST = 48  # κ intervals per piece to begin with
 _DEEPEST = 5  # how often rules inside the bulk may be doubled
 _FARTHEST = 2.0  # how much the range of κ may grow
@@ -56,8 +48,6 @@ _NEVER = 1e-6  # the same for labels that are separable
 _LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
 _LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
 _SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails a point
-
-Answers = dict[str, np.ndarray]
 
 
 class _Block(NamedTuple):
@@ -259,18 +249,11 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
         if not solver.linear:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
-        answers = _answers(problem, chunk, solution, np.maximum(error + in_bulk, inherited))
-        answers["sized_error"] = _sized_error(solver, rules[-1], solutions)
-        answers["scatter"] = _scatter(problem, chunk, setting.d)
+        answers = answers_of(problem, chunk, solution, np.maximum(error + in_bulk, inherited))
+        answers["sized_error"] = sized_error(solver, rules[-1], solutions)
+        answers["scatter"] = scatter(problem, chunk, setting.d)
         if problem.labels.binary:
-            law = problem.labels.law
-            if not np.isfinite(solution.residual).any():  # no fields to look at
-                signs = WrongSigns(*(np.full(error.size, value) for value in (np.nan, np.nan, 0.0)))
-            elif solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
-                profile = profile_of(problem, chunk, solution, bulks[0], setting, tabulated[0][0].kappa[:, 0])
-                signs = count_wrong_signs(profile, law, problem.loss)
-            else:
-                signs = _wrong_signs(rules, solutions)
+            signs, profile = _signs(rules, solutions, tabulated[0][0].kappa[:, 0])
             test, train, off = (part.reshape(error.shape) for part in signs)
             answers["test_error_01"] = test
             answers["train_error_01"] = np.where(setting.unit == 0.0, 0.0, train)
@@ -281,7 +264,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
             ):  # else they are on a rule of their own, which refining this one does not improve
                 error = np.maximum(error, off)
     limits.apply(answers)
-    separable = problem.loss.margin and _wrong_by_ones(solution, *tabulated[0], setting) < _HARDLY_EVER
+    separable = problem.loss.margin and wrong_by_ones(solution, *tabulated[0], setting) < _HARDLY_EVER
     hopeless = inherited > max(tolerance, ACCEPTED_ERROR)  # finer rules in κ do not mend it
     # the equations had no finite answer here, and no solution on a coarser rule
     lost = np.isinf(solution.residual) & (False if rectangle.exhausted is None else rectangle.exhausted)
@@ -292,9 +275,22 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         | lost
         | np.isnan(solution.test_error)
     )
-    _judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
-    _mark(answers, typical)
+    judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
+    mark(answers, typical)
     return _Attempt(answers, bulks, solution, error, in_bulk, final, profile)
+
+
+def _signs(
+    rules: list[OnRule], solutions: list[Solution], kappa: np.ndarray
+) -> tuple[WrongSigns, Profile | None]:
+    """Shares of wrong signs, and for one spike the fields at κ, from which they were counted."""
+    (rule, solution), law = (rules[0], solutions[0]), rules[0].problem.labels.law
+    if not np.isfinite(solution.residual).any():  # no fields to look at
+        return WrongSigns(*(np.full(solution.residual.size, value) for value in (np.nan, np.nan, 0.0))), None
+    if solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
+        profile = profile_of(rule.problem, rule.chunk, solution, rule.bulk, rule.setting, kappa)
+        return count_wrong_signs(profile, law, rule.problem.loss), profile
+    return wrong_signs(rules, solutions), None
 
 
 def _on_rules(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
@@ -304,99 +300,8 @@ def _on_rules(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> 
         thorough = len(solutions) == len(rules) - 1
         if solutions and rule.problem.loss.margin:
             unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
-            never = _wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
+            never = wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
             rule = replace(rule, hopeless=unsolved & never)
         solutions.insert(0, solver.solve(rule, start, thorough=thorough))
         start = solutions[0].start
     return solutions
-
-
-def _wrong_signs(rules: list[OnRule], solutions: list[Solution]) -> WrongSigns:
-    """Shares of wrong signs on the rules in κ themselves, where there are several spikes."""
-    U, A = rules[0].setting.alpha.shape
-    rows = np.repeat(upto(U), A)
-    points: list[tuple[np.ndarray, Channel, tuple[np.ndarray, ...]]] = []
-    for rule, solution in zip(rules, solutions, strict=True):
-        averages, pack = Averages(rule.features, rule.bulk.modes), packing(len(rule.bulk.weights))
-        found = fields(solution.state, averages, pack, wobble(rule.bulk, rule.setting))
-        flat = tuple(field.reshape(U * A, *field.shape[2:]) for field in found)
-        weights = np.broadcast_to(rule.features.weights, (U, rule.features.weights.shape[-1]))[rows]
-        points.append((weights, rule.channel, flat))
-    return wrong_signs_on_rules(points, rows)
-
-
-def _wrong_by_ones(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
-    """Share of labels that the sign of the all-ones field alone, Σ μ0 m, gets wrong at d = ∞; ∞ elsewhere."""
-    field = solution.state.m @ features.mu0
-    wrong = 0.5 * (1.0 - np.sign(field) * label.t0[:, None])
-    return np.where(np.isinf(setting.d), (wrong * features.weights[:, None]).sum(axis=-1), np.inf)
-
-
-def _sized_error(solver: Solver, coarse: OnRule, solutions: list[Solution]) -> np.ndarray:
-    """The test error at a usual size where d = ∞ was asked for, [U, A]; the effect of size as on the coarsest rule.
-
-    For the square loss only the means are solved anew, since responses do not depend on d. What steps take from the
-    rows in common is left out: it is a correction to the effect, and dear after several steps.
-    """
-    limit = np.isinf(coarse.setting.d)
-    if not limit.any():
-        return solutions[0].test_error
-    size = np.where(limit, REAL_SIZE, coarse.setting.d)
-    sized = solver.sized(replace(coarse, setting=replace(coarse.setting, d=size)), solutions[-1])
-    return solutions[0].test_error + (sized - solutions[-1].test_error)
-
-
-def _scatter(problem: Problem, chunk: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """By how much, relatively, the labels' mean square varies between batches of the steps, [U, A]."""
-    if np.all(np.isinf(d)):
-        return np.zeros(d.shape)
-    return np.sqrt(problem.origin.scatter[chunk][:, None] / d)
-
-
-def _answers(problem: Problem, chunk: np.ndarray, solution: Solution, error: np.ndarray) -> Answers:
-    state, frame = solution.state, problem.frame(chunk)
-    pack = packing(state.groups)
-    failed = ~(solution.residual <= RESIDUAL_TOLERANCE)
-    zeta = np.zeros((*error.shape, max(problem.spikes, problem.directions), state.groups), state.means.dtype)
-    zeta[:, :, : frame.spikes] = (
-        np.swapaxes(frame.back, -1, -2)[:, None] @ state.zeta
-    )  # along the directions given
-    return {
-        "test_error": solution.test_error,
-        "train_error": solution.train_error,
-        "train_loss": solution.train_loss,
-        "m": state.m,
-        "zeta": zeta,
-        "psi": frame.turn[:, None] @ state.psi,
-        "chi": state.chi,
-        "nu": state.nu,
-        "q1": pack.matrix(state.q).copy(),
-        "q2": pack.vector(state.q).copy(),
-        "V1": pack.matrix(state.V).copy(),
-        "V2": pack.vector(state.V).copy(),
-        "rare": solution.rare,
-        "residual": solution.residual,
-        "quadrature_error": error,
-        "code": np.where(failed, UNSOLVED, CONVERGED).astype(np.int8),
-    }
-
-
-def _judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tolerance: float) -> None:
-    """Say why a point fails, as far as this rule goes."""
-    code = answers["code"]
-    imprecise = ~(answers["quadrature_error"] <= max(tolerance, ACCEPTED_ERROR)) & (code == CONVERGED)
-    code[imprecise] = IMPRECISE
-    code[np.isin(code, (UNSOLVED, IMPRECISE)) & separable] = SEPARABLE
-    code[np.isin(code, FAILED) & interpolates] = RARE_INPUTS
-
-
-def _mark(answers: Answers, typical: np.ndarray) -> None:
-    """Say of a solved point that its number is not what real networks give; `typical` is E σ*²."""
-    code, limit = answers["code"], answers["test_error"]
-    size = np.maximum(np.abs(answers["sized_error"]), NEARLY_ZERO * typical)
-    far = np.abs(limit - answers["sized_error"]) > NOTABLE * size
-    code[(code == CONVERGED) & far] = LIMIT_ALONE
-    code[np.isin(code, (CONVERGED, LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN
-    code[(code == CONVERGED) & (answers["scatter"] ** 2 > NOTABLE)] = (
-        SCATTERED  # means move by about a variance
-    )

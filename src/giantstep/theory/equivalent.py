@@ -16,13 +16,12 @@ from .labels import Label
 from .layer import FirstLayer
 from .origin import Origin
 from .pose import model_grid, pose
+from .precision import ACCEPTED_ERROR
 from .tabulated import averaged
 
 if TYPE_CHECKING:
     from ..model import Network, Target
     from .problem import Problem
-
-_ACCEPTED_ERROR = 1e-6
 
 
 class Spiked(NamedTuple):
@@ -64,7 +63,7 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
     grid = model_grid(net, target)
     posed = pose(net, target, grid, "isotropic")
     layer = posed.origin.layer
-    if (reached := float(posed.origin.error.max(initial=0.0))) > _ACCEPTED_ERROR:
+    if (reached := float(posed.origin.error.max(initial=0.0))) > ACCEPTED_ERROR:
         warnings.warn(
             f"the integrals behind this spike and these row norms were not resolved: their relative error is about"
             f" {reached:.1e}; name the breakpoints of a function of your own, Function(f, derivative, breakpoints=...)",

@@ -17,6 +17,7 @@ from .labels import Label
 from .square import scale
 from .symmetric import packing
 
+ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
 NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
 _SMALL_LOSS = 1e-2  # the same for the training loss
 _MONITORED = (("test_error", NEARLY_ZERO), ("train_loss", _SMALL_LOSS))
