@@ -55,7 +55,10 @@ def learned(
     *,
     alpha: Annotated[str, option("samples for the readout, divided by d", _QUESTION)],
     lam: Annotated[str, option("ridge penalty", _QUESTION)],
-    at: Annotated[str, option("where, along the target's direction", _QUESTION)] = "-3:3:13",
+    at: Annotated[
+        str | None,
+        option("where, along the target's direction (default -3:3:13; -3:3:41 on a plane)", _QUESTION),
+    ] = None,
     plane: Annotated[
         bool, Parameter(help="over the target's first two directions", group=_QUESTION, negative="")
     ] = False,
@@ -73,15 +76,14 @@ def learned(
       giantstep learned --activation tanh --target tanh --eta 2.5 \\
         --alpha0 0,0.5,2.5 --alpha 2 --lam 0.01 --at -4:4:81 --plot learned.png
       giantstep learned --activation relu --target "x1 + x1*x2" --eta 3 \\
-        --alpha0 8 --readout rademacher --alpha 8 --lam 0.1 --at -3:3:41 --plane \\
-        --plot plane.png
+        --alpha0 8 --readout rademacher --alpha 8 --lam 0.1 --plane --plot plane.png
     """
     from ..insight.learned import learned_function as verb
 
     out.check(output)
     given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     size = None if d is None else numbers("d", d)
-    line = numbers("at", at)
+    line = numbers("at", at or ("-3:3:41" if plane else "-3:3:13"))
     where = (line, line) if plane else line
     dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
     names = out.shown(dataset, output, ["truth", "learned"])
