@@ -168,7 +168,22 @@ def test_linear_features_without_ridge_are_ordinary_least_squares(beta, alpha):
     assert float(found.train_error) == pytest.approx(unexplained * (1.0 - k / alpha), rel=1e-9)
     if beta >= 1.0:  # the minimum-norm readout of a given linear map: (1/d) tr (WᵀW)⁻¹ = 1/(β - 1)
         norm = np.inf if beta == 1.0 else float(found.q1) / (beta - 1.0)
-        assert float(found.q2) == pytest.approx(norm, rel=1e-4)  # a tiny ridge stands for none
+        assert float(found.q2) == pytest.approx(norm, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gs.SpikedRF("identity", r=0.8, gamma=0.7, beta=1.5),
+        gs.SpikedRF("identity", r=0.8, gamma=0.7, c=1.7, beta=3.0),
+        gs.Network("identity", eta=1.0, alpha0=2.0, beta=1.5),
+    ],
+    ids=["spiked", "wide", "network"],
+)
+def test_the_smallest_readout_is_the_limit_of_those_with_a_ridge(model):
+    """q2 at λ = 0 is what q2(λ) tends to: on a parabola through three small λ, up to λ³ and rounding over λ."""
+    found = gs.predict(model, "tanh", alpha=2.0, lam=[0.0, 1e-5, 2e-5, 3e-5]).q2.values
+    assert found[0] == pytest.approx(3.0 * found[1] - 3.0 * found[2] + found[3], rel=1e-9)
 
 
 @pytest.mark.parametrize(("activation", "beta", "alpha"), [("tanh", 1.3, 1.3), ("identity", 2.0, 1.0)])

@@ -20,7 +20,8 @@ class Limits:
     There are p features, but if they are all linear in x (μ2 = 0) only min(p, d) directions. Fewer samples
     than that interpolate: V = v/λ diverges, and the equations are those for v. More samples: V is finite,
     except that p ≥ d linear features leave V2 = ∞ with no effect, which a very small λ stands for. Then the fit
-    does not depend on how many features there are beyond d, but its norm does: q2 ∝ 1/(β - 1).
+    does not depend on how many features there are beyond d, but its norm does: of all readouts with the same
+    Wᵀa/√p = θ the smallest has |a|²/p = θᵀ(WᵀW)⁻¹θ, which is |θ|²/(c(β - 1)) for rows of one kind.
     """
 
     def __init__(
@@ -43,10 +44,9 @@ class Limits:
         lam = np.where(self._interpolates | self.diverging, 1.0, lam)
         lam = np.where(self._idle, 1e-11 * alpha * slope, lam)
         c = problem.c[chunk]
-        crowded = self._idle & (c.max(axis=1) == c.min(axis=1))[:, None] & (beta < 2.0)  # V2 → ∞ slowly
-        with np.errstate(divide="ignore"):
-            self._norm = np.where(crowded, 1.0 / (beta - 1.0), 1.0)[..., None]
-        beta = np.where(crowded, 2.0, beta)
+        alike = self._idle & (c.shape[1] == 1)
+        self._spare = np.where(alike, c[:, :1] * (beta - 1.0), np.nan)  # c(β - 1)
+        beta = np.where(alike, np.maximum(beta, 2.0), beta)  # V2 → ∞ slowly near β = 1
         common = None if np.all(np.isinf(d)) else problem.origin.common(chunk)
         unit = np.where(self._interpolates, 0.0, 1.0)
         self.setting = Setting(alpha, beta, lam, noise, d, unit, common)
@@ -54,7 +54,10 @@ class Limits:
 
     def apply(self, answers: dict[str, np.ndarray]) -> None:
         """Put infinities where the limit has them."""
-        answers["q2"] *= self._norm
+        idle = np.isfinite(self._spare)
+        along = (answers["zeta"][idle] ** 2).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            answers["q2"][idle] = (answers["q1"][idle][:, 0] + along) / self._spare[idle][:, None]
         absurd = self._interpolates & ~(answers["test_error"] <= _ABSURD * self._power)
         answers["code"][absurd] = (
             RARE_INPUTS  # where an activation saturates, tails underflow before they are followed
