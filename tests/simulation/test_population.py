@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from giantstep import gaussian
 from giantstep.functions import as_function
 from giantstep.letters import Letters
 from giantstep.model import Network, SpikedRF, Target, TwoSpikes, as_target
@@ -227,6 +228,32 @@ def test_a_grid_stands_for_many_similar_rows(name, bias):
     biases, function = np.full(2000, bias), as_function(name)
     phi, s = hermite._box(along, across, 8.5, 12)
     assert phi.count * s.count < 1000
-    found = hermite.hermite_moments(function, along, biases, across, kappa, 12)
+    found = hermite.hermite_moments(function, along, biases, across, kappa, 12).rows()
     expected = hermite._interpolated(function, along[:, None] * kappa + bias, across, 12)
     np.testing.assert_allclose(found, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-16, 1e-3, 0.3])
+@pytest.mark.parametrize("name", ["tanh", "relu", "sign"])
+def test_mean_squares_of_many_neurons_are_those_of_each(name, spread):
+    function, norms = as_function(name), 1.1 + spread * np.random.default_rng(4).random(500)
+    found = hermite.mean_squares(function, np.full(500, 0.2), norms)
+    expected = gaussian.moments(function, np.full(500, 0.2), norms)[0].square
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_factors_of_similar_rows_have_the_products_of_the_rows_themselves():
+    """Two groups and a row of its own, as a target is: E_κ[S_k,i S_k,j] across groups too, from a few columns."""
+    rng, backend = np.random.default_rng(5), make_backend()
+    kappa, weights = gaussian.line_rule(24, 8.5)
+    spread = [(0.9 + 0.02 * rng.standard_normal(500), 1.1 + 0.01 * rng.random(500)) for _ in range(2)]
+    seen = [*spread, (np.array([0.7]), np.array([0.5]))]
+    moments = [
+        hermite.hermite_moments(as_function(name), along, np.full(len(along), 0.1), across, kappa, 6)
+        for name, (along, across) in zip(("tanh", "tanh", "sin"), seen, strict=True)
+    ]
+    whole = np.concatenate([each.rows() for each in moments], axis=1)
+    for factor, rows in zip(population._factors(moments, weights[0], backend), whole, strict=True):
+        expected = (rows * weights[0]) @ rows.T
+        assert factor.shape[1] < len(kappa)
+        np.testing.assert_allclose(factor @ factor.T, expected, atol=1e-12 * np.abs(expected).max())

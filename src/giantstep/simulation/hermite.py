@@ -8,15 +8,53 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from .. import gaussian
 from ..functions import Function
+from .backend import Backend
 
 _REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
 _CACHED = 1 << 15  # samples of a block
+
+
+class HermiteMoments(NamedTuple):
+    """S_k of many neurons at nodes κ: those of some sites, and how neurons are interpolated from them.
+
+    Sites are a grid in (φ, s), and neuron i is Σ_ab phi[i, a] scale[i, b] sites[·, ab]; without `phi` and `scale` the
+    sites are the neurons themselves.
+    """
+
+    sites: np.ndarray  # [terms, sites, kappa]
+    phi: np.ndarray | None = None  # [rows, a]
+    scale: np.ndarray | None = None  # [rows, b]
+
+    @property
+    def count(self) -> int:
+        """Of neurons."""
+        return self.sites.shape[1] if self.phi is None else len(self.phi)
+
+    def mixed(self, columns: np.ndarray, backend: Backend) -> Any:
+        """Neurons' own values [rows, columns] of what is [sites, columns] at the sites, on the backend's device."""
+        if self.phi is None or self.scale is None:
+            return backend.asarray(columns)
+        grid = columns.reshape(self.phi.shape[1], self.scale.shape[1], -1)
+        phi, scale = backend.asarray(self.phi), backend.asarray(self.scale)
+        total = backend.zeros(len(self.phi), columns.shape[-1])
+        for b in range(grid.shape[1]):
+            part = np.ascontiguousarray(grid[:, b])
+            total = backend.add_product(total, phi * scale[:, b : b + 1], backend.asarray(part))
+        return total
+
+    def rows(self) -> np.ndarray:
+        """S_k of every neuron, [terms, rows, kappa]."""
+        if self.phi is None or self.scale is None:
+            return self.sites
+        weights = self.phi[:, :, None] * self.scale[:, None, :]
+        return weights.reshape(len(weights), -1) @ self.sites
 
 
 def hermite_moments(
@@ -26,8 +64,8 @@ def hermite_moments(
     across: np.ndarray,
     kappa: np.ndarray,
     terms: int,
-) -> np.ndarray:
-    """S_k(m, s) = E[f(m + s z) he_k(z)] at m = φ_i κ + b_i and s = s_i: [terms, rows, kappa].
+) -> HermiteMoments:
+    """S_k(m, s) = E[f(m + s z) he_k(z)] at m = φ_i κ + b_i and s = s_i.
 
     A smooth function of m and s: interpolated from Chebyshev points where there are many rows. The rows of a group
     differ little in (φ, s): where a grid of these has fewer points than there are rows, it stands for them.
@@ -35,15 +73,24 @@ def hermite_moments(
     if len(along) == 1 or across.min() < 0.05 * across.max():
         shifts = along[:, None] * kappa + biases[:, None]
         scales = np.broadcast_to(across[:, None], shifts.shape)
-        return np.moveaxis(_moments_at(function, shifts, scales, terms), -1, 0)
+        return HermiteMoments(np.moveaxis(_moments_at(function, shifts, scales, terms), -1, 0))
     if np.ptp(biases) == 0:
         phi, s = _box(along, across, float(np.abs(kappa).max()), terms)
         if phi.count * s.count < len(along) / 2:
             sites, scales = (each.ravel() for each in np.meshgrid(phi.nodes, s.nodes, indexing="ij"))
-            at_nodes = _interpolated(function, sites[:, None] * kappa + biases[0], scales, terms)
-            weights = phi.weights(along)[:, :, None] * s.weights(across)[:, None, :]
-            return weights.reshape(len(along), -1) @ at_nodes
-    return _interpolated(function, along[:, None] * kappa + biases[:, None], across, terms)
+            at_sites = _interpolated(function, sites[:, None] * kappa + biases[0], scales, terms)
+            return HermiteMoments(at_sites, phi.weights(along), s.weights(across))
+    return HermiteMoments(_interpolated(function, along[:, None] * kappa + biases[:, None], across, terms))
+
+
+def mean_squares(function: Function, biases: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    """E f(b_i + |F_i| z)² of every neuron; interpolated in the norms where many of them differ little."""
+    low, high = float(norms.min()), float(norms.max())
+    if np.ptp(biases) == 0 and low >= 0.05 * high:
+        nodes = _Chebyshev(low, high, _degree_in_scale(low, high, 0))
+        if nodes.count < len(norms) / 2:
+            return nodes.weights(norms) @ gaussian.moments(function, biases[0], nodes.nodes)[0].square
+    return gaussian.moments(function, biases, norms)[0].square
 
 
 def trapezoidal_step(along: np.ndarray, across: np.ndarray) -> float:
@@ -113,12 +160,18 @@ class _Chebyshev:
     """Interpolation from Chebyshev points of an interval."""
 
     def __init__(self, low: float, high: float, count: int):
-        self.middle, self.half, self.count = (high + low) / 2, max((high - low) / 2, 1e-300), count
-        self.nodes = self.middle + self.half * chebyshev.chebpts1(count)
+        self.middle, self.count = (high + low) / 2, count
+        # values that differ by rounding alone must not fall outside
+        self.half = max((high - low) / 2, 1e-9 * abs(self.middle), 1e-300)
+        self._points = chebyshev.chebpts1(count)
+        self.nodes = self.middle + self.half * self._points
 
     def basis(self, values: np.ndarray) -> np.ndarray:
         """Chebyshev polynomials at the values: [..., count]."""
-        return chebyshev.chebvander((values - self.middle) / self.half, self.count - 1)
+        return self._polynomials((values - self.middle) / self.half)
+
+    def _polynomials(self, points: np.ndarray) -> np.ndarray:
+        return chebyshev.chebvander(points, self.count - 1)
 
     def weights(self, values: np.ndarray) -> np.ndarray:
         """From values at the nodes to those elsewhere: [values, nodes]."""
@@ -126,7 +179,7 @@ class _Chebyshev:
 
     def to_coefficients(self) -> np.ndarray:
         """From values at the nodes to Chebyshev coefficients: [count, nodes]."""
-        matrix = self.basis(self.nodes).T * (2 / self.count)
+        matrix = self._polynomials(self._points).T * (2 / self.count)
         matrix[0] /= 2
         return matrix
 

@@ -103,7 +103,8 @@ class _View:
         if projected is None:
             return None
         power, parts = projected
-        moments = hermite_moments(self.activation, self.along, self.group.biases, self.across, t, terms)
+        seen = (self.along, self.group.biases, self.across)
+        moments = hermite_moments(self.activation, *seen, t, terms).rows()
         overlaps = np.zeros(len(self.along))
         for degree, indices in enumerate(_indices(len(self.turn) - 1, terms)):
             shares = [math.sqrt(math.factorial(degree) / math.prod(map(math.factorial, a))) for a in indices]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy as np
 from .. import gaussian
 from ..functions import Function, Joint
 from .backend import Backend
-from .hermite import hermite_moments, trapezoidal_step
+from .hermite import HermiteMoments, hermite_moments, mean_squares, trapezoidal_step
 from .joint import MOST_TERMS, TOLERANCE, Group, seen_by
 from .layer import Weights
 
@@ -75,9 +76,7 @@ class _Ridges:
         self.gram = backend.add_gram(backend.zeros(rows.shape[0], rows.shape[0]), rows.T)
         self.norms = np.sqrt(backend.numpy(backend.diagonal(self.gram)))
         self.across = np.sqrt(np.maximum(self.norms**2 - self.along**2, 0.0))
-        self.squares = np.concatenate(
-            [gaussian.moments(f, biases[g], self.norms[g])[0].square for g, f in functions]
-        )
+        self.squares = np.concatenate([mean_squares(f, biases[g], self.norms[g]) for g, f in functions])
 
     def power(self, allowed: float, target: Function | None = None) -> np.ndarray | None:
         """The mean squares, to `allowed`; None where the series is too long. `target`: the last row's, if it is one."""
@@ -90,8 +89,8 @@ class _Ridges:
         moments = [
             hermite_moments(f, along[g], self.biases[g], across[g], kappa, terms) for g, f in self.functions
         ]
-        factors = np.concatenate(moments, axis=1)
-        pairs = _pair_sums(self.gram, along, across, factors, kappa_weights, self.weights, backend)
+        factors = _factors(moments, kappa_weights, backend)
+        pairs = _pair_sums(self.gram, along, across, factors, self.weights, backend)
         return (self.weights**2).T @ self.squares + 2 * pairs
 
 
@@ -174,14 +173,12 @@ def _pair_sums(
     gram: Any,
     along: np.ndarray,
     across: np.ndarray,
-    moments: np.ndarray,
-    kappa_weights: np.ndarray,
+    factors: list[Any],
     weights: np.ndarray,
     backend: Backend,
 ) -> np.ndarray:
-    """Σ_{i>j} a_i a_j Σ_k ρ_ij^k E_κ[S_k,i S_k,j], for every column of `weights`."""
+    """Σ_{i>j} a_i a_j Σ_k ρ_ij^k E_κ[S_k,i S_k,j], for every column of `weights`; the averages by `_factors`."""
     shift, inverse, a = (backend.asarray(x) for x in (along, _inverse(across), weights))
-    factors = [backend.asarray(_compressed(each * np.sqrt(kappa_weights))) for each in moments]
     total = np.zeros(weights.shape[1])
     for start, stop in _panels(len(along), backend):
         rho = _correlations(gram, shift, inverse, start, stop)
@@ -195,15 +192,26 @@ def _pair_sums(
     return total
 
 
-def _compressed(factor: np.ndarray) -> np.ndarray:
-    """Fewer columns B with B·Bᵀ = factor·factorᵀ to rounding: neurons differ little, so a handful remain.
+def _factors(moments: list[HermiteMoments], kappa_weights: np.ndarray, backend: Backend) -> list[Any]:
+    """For each k a matrix B_k [rows, few] on the device with (B_k B_kᵀ)_ij = E_κ[S_k,i S_k,j] to rounding.
 
+    Neurons differ little, so that a handful of columns remain: they are found from the sites that stand for them.
     With few neurons, or many columns as a sharp target needs, finding the few would cost more than it saves.
     """
-    if len(factor) < _TALL * factor.shape[1]:
-        return factor
-    values, vectors = np.linalg.eigh(factor.T @ factor)
-    return factor @ vectors[:, values > 1e-16 * values[-1]]
+    rows, root = sum(each.count for each in moments), np.sqrt(kappa_weights)
+    columns: list[list[np.ndarray]] = []
+    for sites in zip(*(each.sites for each in moments), strict=True):
+        scaled = [own * root for own in sites]
+        if rows >= _TALL * len(root):
+            every = np.concatenate(scaled)
+            values, vectors = np.linalg.eigh(every.T @ every)
+            scaled = [own @ vectors[:, values > 1e-16 * values[-1]] for own in scaled]
+        columns.append(scaled)
+    ends = np.cumsum([own[0].shape[1] for own in columns])
+    of_kinds = [np.concatenate(kind, axis=1) for kind in zip(*columns, strict=True)]
+    mixed = [each.mixed(own, backend) for each, own in zip(moments, of_kinds, strict=True)]
+    whole = backend.xp.concat(mixed, axis=0)
+    return [whole[:, start:end] for start, end in pairwise([0, *ends.tolist()])]
 
 
 def _kappa_rule(
