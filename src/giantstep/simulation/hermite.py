@@ -7,6 +7,7 @@ One neuron takes a quadrature, split at the function's breakpoints. Many of them
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -33,21 +34,25 @@ class HermiteMoments(NamedTuple):
     scale: np.ndarray | None = None  # [rows, b]
 
     @property
-    def count(self) -> int:
-        """Of neurons."""
+    def neurons(self) -> int:
+        """How many there are."""
         return self.sites.shape[1] if self.phi is None else len(self.phi)
 
-    def mixed(self, columns: np.ndarray, backend: Backend) -> Any:
-        """Neurons' own values [rows, columns] of what is [sites, columns] at the sites, on the backend's device."""
+    def on(self, backend: Backend) -> Callable[[np.ndarray], Any]:
+        """What takes [sites, columns] to the neurons' own [rows, columns], on the backend's device."""
         if self.phi is None or self.scale is None:
-            return backend.asarray(columns)
-        grid = columns.reshape(self.phi.shape[1], self.scale.shape[1], -1)
+            return backend.asarray
+        a, rows = self.phi.shape[1], len(self.phi)
         phi, scale = backend.asarray(self.phi), backend.asarray(self.scale)
-        total = backend.zeros(len(self.phi), columns.shape[-1])
-        for b in range(grid.shape[1]):
-            part = np.ascontiguousarray(grid[:, b])
-            total = backend.add_product(total, phi * scale[:, b : b + 1], backend.asarray(part))
-        return total
+        parts = [phi * scale[:, b : b + 1] for b in range(scale.shape[1])]
+
+        def interpolated(columns: np.ndarray) -> Any:
+            total, grid = backend.zeros(rows, columns.shape[1]), columns.reshape(a, len(parts), -1)
+            for b, part in enumerate(parts):
+                total = backend.add_product(total, part, backend.asarray(np.ascontiguousarray(grid[:, b])))
+            return total
+
+        return interpolated
 
     def rows(self) -> np.ndarray:
         """S_k of every neuron, [terms, rows, kappa]."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -198,20 +197,19 @@ def _factors(moments: list[HermiteMoments], kappa_weights: np.ndarray, backend: 
     Neurons differ little, so that a handful of columns remain: they are found from the sites that stand for them.
     With few neurons, or many columns as a sharp target needs, finding the few would cost more than it saves.
     """
-    rows, root = sum(each.count for each in moments), np.sqrt(kappa_weights)
-    columns: list[list[np.ndarray]] = []
+    rows, root = sum(each.neurons for each in moments), np.sqrt(kappa_weights)
+    on_device = [each.on(backend) for each in moments]
+    factors: list[Any] = []
     for sites in zip(*(each.sites for each in moments), strict=True):
         scaled = [own * root for own in sites]
         if rows >= _TALL * len(root):
             every = np.concatenate(scaled)
             values, vectors = np.linalg.eigh(every.T @ every)
             scaled = [own @ vectors[:, values > 1e-16 * values[-1]] for own in scaled]
-        columns.append(scaled)
-    ends = np.cumsum([own[0].shape[1] for own in columns])
-    of_kinds = [np.concatenate(kind, axis=1) for kind in zip(*columns, strict=True)]
-    mixed = [each.mixed(own, backend) for each, own in zip(moments, of_kinds, strict=True)]
-    whole = backend.xp.concat(mixed, axis=0)
-    return [whole[:, start:end] for start, end in pairwise([0, *ends.tolist()])]
+        factors.append(
+            backend.xp.concat([put(own) for put, own in zip(on_device, scaled, strict=True)], axis=0)
+        )
+    return factors
 
 
 def _kappa_rule(
