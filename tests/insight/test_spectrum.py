@@ -170,15 +170,20 @@ def test_a_trained_network_has_the_spectrum_of_the_exact_bulk():
 BOTH = gs.Letters((-1, 1), (0.5, 0.5))
 TRAINED = {
     "relu": (gs.Network("relu", eta=3, alpha0=1, beta=1.2), "sin", 2.0),
+    "kink": (gs.Network("tanh", eta=4, alpha0=1), "relu", 2.0),
+    "noise": (gs.Network("gelu", eta=4, alpha0=0.5, beta=0.8), gs.Target("tanh", noise=0.3), 1.5),
+    "signs of two directions": (
+        gs.Network("relu", eta=3, alpha0=0.7, readout=BOTH),
+        gs.Target("sign(x1*(1 + x2))", flips=0.1),
+        2.0,
+    ),
+}
+SLOWLY_TRAINED = {
     "two letters": (
         gs.Network("tanh", eta=4, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5))),
         "sin",
         2.0,
     ),
-    "kink": (gs.Network("tanh", eta=4, alpha0=1), "relu", 2.0),
-    "noise": (gs.Network("gelu", eta=4, alpha0=0.5, beta=0.8), gs.Target("tanh", noise=0.3), 1.5),
-}
-SLOWLY_TRAINED = {
     "relu of both signs": (gs.Network("relu", eta=3, alpha0=1, readout=BOTH), "tanh", 2.0),
     "biases": (
         gs.Network("tanh", eta=3, alpha0=1, readout=gs.Letters((1, 1), (0.5, 0.5), biases=(-0.5, 0.7))),
@@ -223,6 +228,16 @@ def test_any_trained_network_has_the_spectrum_of_its_own_rows(case):
 @pytest.mark.parametrize("case", TRAINED | SLOWLY_TRAINED)
 def test_large_trained_networks_have_the_spectrum_of_their_own_rows(case):
     agrees_with_networks(*(TRAINED | SLOWLY_TRAINED)[case], d=1500)
+
+
+@pytest.mark.parametrize("steps", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_direction_that_labels_ignore_changes_no_spectrum(steps):
+    """sign(x1 + x2) is the sign of one direction: the same two labels, by integrals over one direction and over two."""
+    net = gs.Network("relu", eta=1.5, alpha0=1.0, steps=steps)
+    one = spectrum(net, gs.Target("sign", flips=0.1), alpha=2.0, d=500, points=20)
+    two = spectrum(net, gs.Target("sign(x1 + x2)", flips=0.1), alpha=2.0, d=500, points=20)
+    for name in ("eigenvalue", "density", "spike"):
+        np.testing.assert_allclose(two[name], one[name], rtol=1e-6, atol=1e-8, err_msg=name)
 
 
 def equations_of(net, target, alpha):

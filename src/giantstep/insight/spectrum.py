@@ -77,7 +77,7 @@ def spectrum(
         What the product is divided by.
     bulk : {"exact", "isotropic"}, optional
         "isotropic" (spiked random features, the paper's model of a network) or "exact", the default for a
-        Network, whose own rows it describes (of a target of one direction).
+        Network, whose own rows it describes (of a target of one direction, or with labels ±1).
     points : int
         Nodes per interval of the support.
     progress : callable, optional
@@ -135,19 +135,19 @@ def check_one_spike(model: Model) -> None:
 
 
 def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
-    """The law of rows to take. Laws of labels of several directions are kept on a few nodes, whose poles near the real
-    axis cannot be put right: exact rows are refused there, and are not the default."""
-    if not model.takes_steps or target.directions == 1:
+    """The law of rows to take. Laws of real labels of several directions are kept on a few nodes, whose poles near the
+    real axis cannot be put right: exact rows are refused there, and are not the default. Labels ±1 are nodes themselves."""
+    if not model.takes_steps or target.directions == 1 or target.binary:
         return bulk
     if bulk == "exact":
         raise ParameterError(
-            "bulk = 'exact' has no spectrum for targets of several directions, whose batches it does not resolve near"
-            " the real axis; use bulk='isotropic', or simulate_spectrum"
+            "bulk = 'exact' has no spectrum for real-valued targets of several directions, whose batches it does not"
+            " resolve near the real axis; use bulk='isotropic', labels ±1, or simulate_spectrum"
         )
     if bulk is None:
         warnings.warn(
-            "exact spectra are not known for targets of several directions: this one is that of isotropic rows; give"
-            " bulk='isotropic' to choose it, or ask simulate_spectrum",
+            "exact spectra are not known for real-valued targets of several directions: this one is that of isotropic"
+            " rows; give bulk='isotropic' to choose it, or ask simulate_spectrum",
             GiantstepWarning,
             stacklevel=3,
         )
