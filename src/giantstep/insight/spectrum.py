@@ -135,8 +135,9 @@ def check_one_spike(model: Model) -> None:
 
 
 def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
-    """The law of rows to take. Laws of real labels of several directions are kept on a few nodes, whose poles near the
-    real axis cannot be put right: exact rows are refused there, and are not the default. Labels ±1 are nodes themselves."""
+    """The law of rows to take. Real labels of several directions are kept on a few nodes, and poles of their averages
+    near the real axis cannot be put right: exact rows are refused there, and are not the default. Labels ±1 are nodes
+    themselves."""
     if not model.takes_steps or target.directions == 1 or target.binary:
         return bulk
     if bulk == "exact":
