@@ -23,10 +23,11 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/giantstep demo
 
-# One thread for each of the two processes: with more they only wait for each other. Each begins with its own half, so
-# that what the tests of a file share is computed once.
 # Bytecode is kept, whatever the environment says: the suite starts hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
+
+# One thread for each of the two processes: with more they only wait for each other. Each begins with its own half, so
+# that what the tests of a file share is computed once.
 TWICE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 test: lint
