@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .axes import Axes
-from .errors import ConvergenceError, GiantstepWarning, LimitWarning, ParameterError
+from .errors import ConvergenceError, GiantstepWarning, LimitWarning, NotCovered
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
 from .parameters import check_count, number, parameter
@@ -204,13 +204,13 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
     """Refuse a loss with labels or a ridge that it has no theory for."""
     if not target.binary and not loss.residual:
         kind = "is for labels ±1" if loss.margin else "is not a function of y - z"
-        raise ParameterError(
+        raise NotCovered(
             f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign' or"
             " Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
         )
     ridge = np.asarray(parameter("lam", lam, low=0.0, infinite=True))
     if not loss.linear and not np.all((ridge > 0) & np.isfinite(ridge)):
-        raise ParameterError(
+        raise NotCovered(
             f"lam must be positive and finite with loss = {loss.name!r}: its limits 0 and inf are known for the"
             " square loss only; use a small or a large number"
         )
