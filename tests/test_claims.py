@@ -35,7 +35,7 @@ def test_the_isotropic_model_is_off_by_what_the_pages_say():
     gap = gs.Network("tanh", **STRONG_STEPS).isotropy_gap("tanh", **READOUTS).gap
     worst = 100 * float(np.abs(gap).max())
     for page, pattern in (
-        ("README.md", r"which is up to ([\d.]+) % off after strong steps"),
+        ("README.md", r"it is up to ([\d.]+) % off after strong steps"),
         ("docs/ideas.md", r"level of 5 to ([\d.]+) % in test error"),
         ("docs/theory/corrections.md", r"off by 5 to ([\d.]+) % in test error \(tanh\) for strong steps"),
     ):

@@ -27,7 +27,7 @@ class GiantstepError(Exception):
 
 
 class ParameterError(GiantstepError, ValueError):
-    """An argument has a value that makes no sense; the message says what is allowed. It is a `ValueError`, too.
+    """An argument has a value that is not allowed, or not covered; the message says what is. It is a `ValueError`, too.
 
     Examples
     --------
@@ -36,6 +36,12 @@ class ParameterError(GiantstepError, ValueError):
         ...
     giantstep.errors.ParameterError: noise = -1 is not allowed: it must be at least 0
     """
+
+
+class NotCovered(ParameterError):
+    """What was asked for makes sense, but is not covered; the message names the way out."""
+
+    page = "Questions that people ask"
 
 
 class ExpressionError(ParameterError):
@@ -112,7 +118,7 @@ class GiantstepWarning(UserWarning):
 
 
 class LimitWarning(GiantstepWarning):
-    """A number that is right as a limit, and far from what networks of a usual size, or real data sets, give.
+    """The answer is right as a limit, but far from what networks of a usual size, or real data sets, give.
 
     Examples
     --------

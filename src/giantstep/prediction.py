@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .axes import Axes
-from .errors import ConvergenceError, GiantstepWarning, LimitWarning, ParameterError
+from .errors import ConvergenceError, GiantstepWarning, LimitWarning, NotCovered
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
 from .parameters import check_count, number, parameter
@@ -92,9 +92,10 @@ def predict(
         Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
         put NaN into its answers.
     tolerance : float, optional
-        Relative error of `test_error` (and `train_loss`) down to which numerical integration is refined: 1e-9
-        by default, and 1e-6 for losses other than square, which average over more. The error reached is in
-        `quadrature_error`; a point where it stays above 1e-6 (or `tolerance`, if larger) counts as failed.
+        Relative error of `test_error` (and `train_loss`) down to which numerical integration is refined. By default
+        1e-9; 1e-8 with two or three directions of the target, or spikes that span two; 1e-6 with more of either, and
+        for losses other than square. The error reached is in `quadrature_error`; a point where it stays above 1e-6
+        (or `tolerance`, if larger) counts as failed.
     workers : int, optional
         Processes that share the work, for grids of 10,000 points and more; answers do not depend on it.
     progress : callable, optional
@@ -108,7 +109,8 @@ def predict(
         if the model has a `bias_scale`); for labels ±1 also `test_error_01` (against clean labels) and
         `train_error_01`, shares of wrong signs; for a Network also `c`, `r`, `gamma` and, with several steps,
         `network_error` (of the network itself after each step, before the readout is fitted); per point `residual`,
-        `quadrature_error`, `converged`, `status` (a sentence) and `code` (its number, for programs: 0 is converged).
+        `quadrature_error`, `converged`, `status` (a sentence) and `code` (its number, for programs: 0 is converged;
+        the page "When a point does not converge" lists them).
 
     Examples
     --------
@@ -204,13 +206,13 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
     """Refuse a loss with labels or a ridge that it has no theory for."""
     if not target.binary and not loss.residual:
         kind = "is for labels ±1" if loss.margin else "is not a function of y - z"
-        raise ParameterError(
+        raise NotCovered(
             f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign' or"
             " Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
         )
     ridge = np.asarray(parameter("lam", lam, low=0.0, infinite=True))
     if not loss.linear and not np.all((ridge > 0) & np.isfinite(ridge)):
-        raise ParameterError(
+        raise NotCovered(
             f"lam must be positive and finite with loss = {loss.name!r}: its limits 0 and inf are known for the"
             " square loss only; use a small or a large number"
         )

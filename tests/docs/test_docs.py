@@ -12,6 +12,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.quantities import describe
+from giantstep.theory.status import FAILED, SENTENCES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -118,3 +119,43 @@ def test_the_page_that_an_error_leads_to_exists():
     with pytest.raises(gs.ExpressionError) as caught:
         gs.Target("tanh(")
     assert caught.value.__notes__ == [f"(the documentation has a page on this: {gs.ExpressionError.page})"]
+
+
+TANH = gs.Network("tanh", eta=1, alpha0=1)
+TWO_LETTERS = gs.Network("relu", eta=1, alpha0=1, steps=2, readout="rademacher")
+READOUT = {"alpha": 1.0, "lam": 0.1}
+NOT_COVERED = {
+    "a batch that is used again": lambda: gs.predict(
+        gs.Network("tanh", eta=1, alpha0=1, steps=2, reuse_batch=True), "sin", **READOUT
+    ),
+    "a readout that is fitted between steps": lambda: gs.predict(
+        gs.Network("tanh", eta=1, alpha0=1, steps=2, refit=1), "sin", **READOUT
+    ),
+    "spikes in more than four directions": lambda: gs.predict(
+        gs.Network("relu", eta=1, alpha0=1, steps=2, readout="gaussian"), "sin", **READOUT
+    ),
+    "spectra of several spikes": lambda: gs.spectrum(TWO_LETTERS, "tanh", alpha=1),
+    "exact spectra of several directions": lambda: gs.spectrum(TANH, "x1 + x1*x2", alpha=1, bulk="exact"),
+    "one spike in place of several": lambda: TWO_LETTERS.equivalent("tanh"),
+    "infinitely many samples": lambda: gs.simulate(
+        gs.Network("tanh", eta=1, alpha0=float("inf")), "sin", **READOUT, d=20, trials=1
+    ),
+    "a step without a derivative": lambda: gs.predict(gs.Network("sign", eta=1, alpha0=1), "sin", **READOUT),
+    "a margin loss on real labels": lambda: gs.predict(TANH, "sin", **READOUT, loss="logistic"),
+    "another loss without a penalty": lambda: gs.predict(TANH, "sin", alpha=1, lam=0, loss="huber:1"),
+}
+
+
+@pytest.mark.parametrize("asked", NOT_COVERED)
+def test_what_is_not_covered_is_refused_and_leads_to_the_page_that_lists_it(asked):
+    with pytest.raises(gs.ParameterError) as refused:
+        NOT_COVERED[asked]()
+    title = re.search(r"^# (.+)$", text_of(DOCS / "faq.md"), re.MULTILINE).group(1)
+    assert refused.value.__notes__ == [f"(the documentation has a page on this: {title})"]
+
+
+def test_the_page_on_convergence_lists_every_code_and_whether_it_is_a_failure():
+    rows = re.findall(
+        r"^\| (\d) \| .+ \| (true|false) \|$", text_of(DOCS / "guides" / "debug.md"), re.MULTILINE
+    )
+    assert rows == [(str(code), str(code not in FAILED).lower()) for code in range(len(SENTENCES))]

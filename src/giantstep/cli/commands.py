@@ -24,7 +24,10 @@ _ERRORS = ("test_error", "test_error_01", "train_error")
 _Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
 _Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
 _Loss = Annotated[str, option(LOSSES, _READOUT, "NAME")]
-_Bulk = Annotated[str | None, option("model of the first layer's bulk: isotropic or exact", _READOUT, "NAME")]
+_Bulk = Annotated[
+    str | None,
+    option("theory of the first layer's rows: exact (default for a network) or isotropic", _READOUT, "NAME"),
+]
 _NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
 
 

@@ -17,9 +17,9 @@ def explore(
 ) -> int:
     """An interactive page: learning curves, what is learned, spectra.
 
-    Everything on it is computed here, by the same verbs. The link that it
-    prints has a token: whoever has it may ask. The charts are drawn by Plotly
-    (pip install 'giantstep[explore]'). Ctrl-C ends it.
+    Everything on it is computed on this machine. The link that it prints ends
+    in a token: anyone with the link can use the server. The charts are drawn
+    by Plotly (pip install 'giantstep[explore]'). Ctrl-C ends it.
 
       giantstep explore --no-browser --port 8700
     """

@@ -38,7 +38,7 @@ class How:
     ] = None
     device: Annotated[str, Parameter(help="cpu or cuda", group=_HOW)] = "cpu"
     workers: Annotated[
-        int | None, Parameter(help="processes side by side (default: all processors)", group=_HOW)
+        int | None, Parameter(help="processes side by side (default: all processors, at most 8)", group=_HOW)
     ] = None
 
     @property
@@ -57,9 +57,9 @@ def figure(
     *,
     how: How = _DEFAULT,
 ) -> int:
-    """Draw one figure of the paper: theory, simulation, picture.
+    """Draw one figure, of the paper or beyond it: theory, simulation, picture.
 
-    Without a name, the list of figures.
+    Without a name, list the figures: 1 to 8 are the paper's.
 
       giantstep figure
       giantstep figure width
@@ -75,11 +75,11 @@ def figure(
 
 
 def reproduce(*, how: How = _DEFAULT) -> int:
-    """Draw all figures of the paper, and a page that shows them.
+    """Draw all figures, the paper's and ours, and a page that shows them.
 
     The folder gets a PDF and a PNG of each figure, its data (.nc) and
-    index.html, with captions, calls and z-scores. Stop it as you like and run
-    it again: what is computed already is used again.
+    index.html, with captions, calls and z-scores. You may stop it and run it
+    again: what is finished is not computed again.
 
       giantstep reproduce
       giantstep reproduce --full --device cuda --out full

@@ -14,7 +14,8 @@ from .options import LOSSES, Layer, Picture, option
 
 _QUESTION = Group("The question", sort_key=4)
 _Bulk = Annotated[
-    str | None, option("model of the first layer's bulk: isotropic or exact", _QUESTION, "NAME")
+    str | None,
+    option("theory of the first layer's rows: exact (default for a network) or isotropic", _QUESTION, "NAME"),
 ]
 _D = Annotated[str | None, option("input dimension, for finite-size effects", _QUESTION)]
 _LISTED = 40  # values that a line of a summary may hold
@@ -96,7 +97,7 @@ def learned(
 def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int:
     """Which directions of a target are found at which step, and why not others.
 
-    overlap: that of the spike with each direction, after every step.
+    overlap: size of the cosine between spike and direction, after each step.
 
       giantstep staircase --activation relu --target "x1 + x1*x2 + x1*x2*x3" \\
         --eta 1 --alpha0 2 --steps 3 --plot staircase.png

@@ -46,7 +46,7 @@ class Layer:
         str | None, option("samples in the step, divided by d; 0: random features, inf: population", _NETWORK)
     ] = None
     steps: Annotated[
-        str | None, option("so many such steps, each on a fresh batch (default 1)", _NETWORK)
+        str | None, option("how many such steps, each on a fresh batch; 0: none (default 1)", _NETWORK)
     ] = None
     schedule: Annotated[
         str | None, option("steps one by one, eta:alpha0 each, as in '1:0.5, 2:1'", _NETWORK, "STEPS")
@@ -63,11 +63,11 @@ class Layer:
     ] = 0.0
     reuse_batch: Annotated[
         bool,
-        Parameter(help="every step on the same batch (simulations alone)", group=_NETWORK, negative=()),
+        Parameter(help="every step on the same batch (only simulated)", group=_NETWORK, negative=()),
     ] = False
     refit: Annotated[
         str | None,
-        option("fit the readout between steps, with this ridge penalty (simulations alone)", _NETWORK),
+        option("fit the readout between steps, with this ridge penalty (only simulated)", _NETWORK),
     ] = None
     r: Annotated[str | None, option("strength of the spike", _FEATURES)] = None
     gamma: Annotated[str | None, option("alignment of the spike with the target, -1 to 1", _FEATURES)] = None
@@ -82,7 +82,12 @@ class Layer:
     ] = "sin"
     noise: Annotated[str, option("standard deviation of the noise on the labels", _COMMON)] = "0"
     flips: Annotated[float, Parameter(help="chance that a ±1 label is wrong", group=_COMMON)] = 0.0
-    latent_noise: Annotated[float, Parameter(help="noise before the sign of ±1 labels", group=_COMMON)] = 0.0
+    latent_noise: Annotated[
+        float,
+        Parameter(
+            help="standard deviation of noise that is added before the sign of ±1 labels", group=_COMMON
+        ),
+    ] = 0.0
     scale: Annotated[
         float | None,
         Parameter(help="with --target logistic: labels ±1 of chance sigmoid(scale z)", group=_COMMON),

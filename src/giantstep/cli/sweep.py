@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..sweep.status import Status
 
 _SWEEP, _WHERE = Group("The sweep", sort_key=1), Group("Where it runs", sort_key=2)
-_HELP = "Thousands of settings, in a file that survives crashes and extensions."
+_HELP = "Thousands of settings, kept in one file: stop, resume and extend at will."
 _SHOWN_FAILURES = 5
 
 _File = Annotated[str, Parameter(help="the sweep's .toml file, or its .sqlite store", group=_SWEEP)]
@@ -43,7 +43,9 @@ class Where:
     workers: Annotated[
         int | None, Parameter(help="local processes (default: all processors)", group=_WHERE)
     ] = None
-    threads: Annotated[int, Parameter(help="of each; the same number gives the same bits", group=_WHERE)] = 1
+    threads: Annotated[
+        int, Parameter(help="threads of each process; results depend on it in the last bits", group=_WHERE)
+    ] = 1
     scheduler: Annotated[
         str | None, Parameter(help="a Dask cluster to use, tcp://...", metavar="ADDRESS", group=_WHERE)
     ] = None
@@ -90,8 +92,8 @@ def run(file: _File, /, *, store: _Store = None, where: Where = _HERE) -> int:
       d = 500
       trials = 20
 
-    Stop it as you like and run it again: finished trials are kept. Longer
-    lists and more trials compute only what is new.
+    You may stop it and run it again: finished trials are kept. With longer
+    lists or more trials only what is new is computed.
 
       giantstep sweep run curves.toml
       giantstep sweep run curves.toml --scheduler tcp://10.0.0.5:8786

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import NotCovered, ParameterError
 from . import breakpoints as broken
 from . import calculus
 from .elementary import Parity
@@ -63,7 +63,7 @@ class Formula(Function):
         At a point where there is none it has the value of one side, or 0 (see `calculus.derivative`).
         """
         if self._jumps:
-            raise ParameterError(
+            raise NotCovered(
                 f"{self.name!r} jumps at x = {self._jumps[0]:g}, so its derivative is not a function and a "
                 "gradient step cannot use it; use SpikedRF, which needs no derivative, or a continuous activation"
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import ConvergenceError, GiantstepWarning, ParameterError
+from ..errors import ConvergenceError, GiantstepWarning, NotCovered, ParameterError
 from ..grid import Grid
 from ..model import Model, Target, as_target
 from ..parameters import check_count, parameter
@@ -128,7 +128,7 @@ def spectrum(
 def check_one_spike(model: Model) -> None:
     """Refuse first layers whose spectra are not known: those with spikes in several directions."""
     if model.spike_directions > 1:
-        raise ParameterError(
+        raise NotCovered(
             "spectra are for first layers with one spike, and the spikes of these groups span several directions;"
             " simulate_spectrum has their eigenvalues"
         )
@@ -141,7 +141,7 @@ def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
     if not model.takes_steps or target.directions == 1 or target.binary:
         return bulk
     if bulk == "exact":
-        raise ParameterError(
+        raise NotCovered(
             "bulk = 'exact' has no spectrum for real-valued targets of several directions, whose batches it does not"
             " resolve near the real axis; use bulk='isotropic', labels ±1, or simulate_spectrum"
         )

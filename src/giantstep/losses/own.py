@@ -25,10 +25,10 @@ class Loss:
     Parameters
     ----------
     value, derivative : callable
-        ℓ(y, z) and its derivative in z, element by element, y being the label and z the network's output. Whether ℓ is
-        convex, and the derivative its own, is checked on a grid.
+        ℓ(y, z) and its derivative in z, element by element, y being the label and z the network's output. On a grid it
+        is checked that ℓ is convex, and that `derivative` is its derivative.
     second_derivative : callable, optional
-        Of ℓ, in z. With it, answers are more exact and come faster; without it, slopes are differences.
+        Of ℓ, in z. With it, answers are more exact and come faster; without it, finite differences are used.
     kinks : iterable of float, optional
         Where the derivative or its slope jumps: in y - z for a loss of that difference, in y·z otherwise. Averages are
         split there, and lose accuracy at those that are not named.

@@ -96,12 +96,12 @@ class Network(Model):
         Neurons have independent biases of mean 0 and standard deviation `bias_scale`/√d, as large as the entries of W,
         which are not trained (0: none). Biases of order one are those of `Letters`.
     reuse_batch : bool
-        Take every step on the same batch. For simulations alone: the theory is for fresh ones.
+        Take every step on the same batch. Only `simulate` can do this: the theory is for fresh batches.
     refit : number or grid, optional
         Fit the readout again after each step but the last, on that step's batch, with this ridge penalty (as `lam`: on
         the sum of ½(y - f)²). By default it stays as it was drawn. A fitted readout is longer than the initial one, by
         a factor of order √d; the rates of the steps after it are divided by that factor, so that rows move by order
-        one all the same. For simulations alone.
+        one all the same. Only `simulate` can do this.
 
     Examples
     --------

@@ -41,9 +41,11 @@ class Target(Description):
     scale : float, optional
         Of "logistic": labels are +1 with probability sigmoid(`scale`·z); errors are measured against sign(z).
     directions : int
-        How many arguments a callable has.
+        Of "committee", "parity" and "staircase": how many (2 by default). Expressions say it themselves, and a callable
+        has as many as it has arguments; give the number for one with `*args` or defaults.
     kinks : sequence of pairs
         Of a callable of several directions: the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps.
+        Integrals are split there. Those of an expression are found.
 
     Examples
     --------
@@ -53,6 +55,14 @@ class Target(Description):
     >>> labels = gs.Target("sign", flips=0.1)
     >>> float(gs.predict(net, labels, alpha=1, lam=0.1, loss="logistic").test_error_01.round(3))
     0.256
+
+    Two directions, with a kink on the line z1 = 0, that is (1, 0)·z = 0:
+
+    >>> corner = gs.Target(lambda z1, z2: np.maximum(z1, 0) + z1 * z2, kinks=[((1, 0), 0)])
+    >>> corner.directions
+    2
+    >>> float(gs.predict(net, corner, alpha=1, lam=0.1).test_error.round(3))
+    1.939
     """
 
     _questions = ("binary",)

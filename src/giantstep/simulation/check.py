@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import NotCovered, ParameterError
 from ..grid import Grid
 from ..losses import Loss, as_loss
 from ..model import Model, Network, SpikedRF, Target
@@ -47,12 +47,12 @@ def _check_steps(model: Network) -> None:
     grid = Grid(model.numbers())
     for eta, alpha0, _ in model.stages({name: grid.over(name, grid.dims) for name in model.numbers()}):
         if np.isinf(alpha0).any():
-            raise ParameterError(
+            raise NotCovered(
                 "alpha0 = inf is a step on infinitely many samples, which cannot be drawn; simulate a large finite "
                 "alpha0, or the spiked features model net.equivalent(target)"
             )
         if np.any(eta > 0) and np.any(alpha0 > 0) and not model.activation.has_derivative:
-            raise ParameterError(
+            raise NotCovered(
                 f"activation = {model.activation.name!r} has no derivative, so a Network cannot take a gradient step "
                 "with it; use a SpikedRF, or eta=0 for plain random features"
             )
@@ -110,12 +110,12 @@ def check_loss(loss: str | Loss, target: Target, lam: Any) -> Loss:
     """The loss; errors for labels and penalties that it cannot have."""
     loss = as_loss(loss)
     if loss.margin and not target.binary:
-        raise ParameterError(
+        raise NotCovered(
             f"loss = {loss.name!r} is for labels ±1, and this target has real labels; use a binary target such as "
             "'sign' or Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
         )
     if not loss.linear and not np.all(np.asarray(lam) > 0):
-        raise ParameterError(
+        raise NotCovered(
             f"lam must be positive with loss = {loss.name!r}: without a penalty the readout may be infinite or "
             "not unique; use a small number such as 1e-4"
         )

@@ -45,7 +45,7 @@ def simulate(
     n_test: int | None = None,
     method: str = "auto",
 ) -> xr.Dataset:
-    """Train the real thing at finite size and measure what the theory predicts, trial by trial.
+    """Train the real thing at finite size and measure, in each of several trials, what the theory predicts.
 
     A trial draws a target direction θ and a first layer of p = beta·d rows, fits the readout
 
@@ -116,10 +116,10 @@ def simulate(
     progress : bool, optional
         Show a bar; by default one appears when a person watches long work.
     n_test : int, optional
-        Test samples. By default none: the average is exact. 20,000, or 10 d if that is more, are drawn for: nearly
-        parallel rows at small d (a few dozen); several directions with Gaussian features, or with kinks that are
-        curved, undeclared or, in four directions, many; signs of a function that is not ±1 itself; and shares of wrong
-        signs, always.
+        Test samples. By default `test_error` needs none, because its average over inputs is exact. Where that is not
+        possible 20,000 are drawn, or 10 d if that is more: for nearly parallel rows at small d (a few dozen); for
+        several directions with Gaussian features, or with kinks that are curved, undeclared or, in four directions,
+        many; for signs of a function that is not ±1 itself. Shares of wrong signs are always counted on samples.
     method : {"auto", "plain"}
         "plain" fits every point by itself from its data matrix, as a check.
 

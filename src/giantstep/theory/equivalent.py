@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError
+from ..errors import GiantstepWarning, NotCovered, ParameterError
 from ..letters import Letters
 from ..model import SpikedRF
 from .features import Features
@@ -71,7 +71,7 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
             stacklevel=3,
         )
     if layer.spikes.max() > 1:
-        raise ParameterError(
+        raise NotCovered(
             "after several steps the letters' spikes point in different directions: there is no SpikedRF with one"
             " spike that resembles this network; ask predict(..., bulk='isotropic') for that model itself"
         )

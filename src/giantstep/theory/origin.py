@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import NotCovered
 from ..groups import Merging
 from ..losses import as_loss
 from ..model import Network, SpikedRF, TwoSpikes
@@ -63,12 +63,12 @@ def origin(model: Any, target: Target, merging: Merging, values: dict[str, np.nd
 @origin.register(Network)
 def _(model: Network, target: Target, merging: Merging, values: dict[str, np.ndarray]) -> Origin:
     if model.reuse_batch and model.most_steps > 1:
-        raise ParameterError(
+        raise NotCovered(
             "reuse_batch = True: rows that have seen a batch before are correlated with it, which the theory does not"
             " cover; simulate such a network, or give its steps fresh batches"
         )
     if model.refit is not None and model.most_steps > 1:
-        raise ParameterError(
+        raise NotCovered(
             "refit: a readout that is fitted between steps is correlated with the rows, neuron by neuron, which the"
             " theory does not cover; simulate such a network, or leave its readout as it was drawn"
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import NotCovered
 from .bulk.forms import Columns
 from .bulk.level import Level
 from .bulk.pencil import Exact
@@ -155,7 +155,7 @@ def _check_directions(layer: FirstLayer) -> None:
     """Averages over κ go over as many dimensions as the spikes span."""
     spikes = int(layer.spikes.max())
     if spikes > MOST_DIRECTIONS:
-        raise ParameterError(
+        raise NotCovered(
             f"from the second step on each letter has a spike of its own, and here they span {spikes} directions: the"
             f" theory covers up to {MOST_DIRECTIONS}; give fewer different letters (and biases), or simulate"
         )
