@@ -200,7 +200,7 @@ def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, flo
 
     batch = Batch(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0)
     neurons = Neurons(f, gs.Letters((1.0,), (1.0,)))
-    seen = Slopes(*(part[None] for part in at_rest(f, np.zeros(1), 1.0)[0]))
+    seen = Slopes(*(part[None] for part in at_rest(f, np.zeros(1))[0]))
     step = make_step(np.array([k]), np.array([n0 / d]), np.ones(1), np.zeros(1), as_loss("square"))
     rows = Imprint(neurons, neurons.drawn(1), step, Sight(batch, seen, np.ones(1)), first=True)
     fa, fb = X.T @ rows.fa[0, 0] / n0, X.T @ rows.fb[0, 0] / n0
