@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.newton import descend
+from giantstep.insight.newton import _downhill, descend
 from giantstep.insight.objective import Objective
 from giantstep.insight.tune import tune
 
@@ -205,6 +205,14 @@ def test_newton_finds_the_least_of_a_bent_valley_and_of_its_edge(wide):
     assert len(asked) < 40
     edge = descend(bent, np.array([-1.0, 0.2]), np.full(2, -1.0), np.array([0.5, 1.0]), 1e-9)
     np.testing.assert_allclose(edge, [0.5, 0.25], atol=1e-8)
+
+
+def test_newton_takes_a_bend_downwards_for_its_size_and_counts_on_no_flat_one():
+    """Along axes turned by 0.4, bent by -2 and by 4: steps of 1/2 and 1/4, downhill; flat ones count as 1e-3 of it."""
+    turn = np.array([[np.cos(0.4), -np.sin(0.4)], [np.sin(0.4), np.cos(0.4)]])
+    for bent, steps in (((-2.0, 4.0), (0.5, 0.25)), ((0.0, 4.0), (250.0, 0.25))):
+        move = _downhill(turn @ np.ones(2), turn @ np.diag(bent) @ turn.T)
+        np.testing.assert_allclose(turn.T @ move, -np.array(steps), rtol=1e-12)
 
 
 def test_newton_goes_around_what_fails():
