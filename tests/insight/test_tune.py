@@ -256,8 +256,12 @@ def test_layers_are_made_once_for_all_penalties(monkeypatch):
     made._bent(at, np.array([1.4, 0.2, 0.4]))
     assert asked[0]["eta"].sizes == asked[0]["split"].sizes == {"point": 11}  # 19 points of the stencil
     assert asked[0]["lam"].sizes == {"penalty": 5}
-    made.stationarity(at, (1.4, 0.2, 0.4), [np.array([0.1, 1.0, 10.0])] * 3)
+    ranges = [np.array([0.1, 1.0, 10.0])] * 3
+    here, _ = made.stationarity(at, (1.4, 0.2, 0.4), ranges)
     assert len(asked) == 1  # known from there
+    there, _ = made.stationarity(at, (1.5, 0.2, 0.4), ranges)
+    assert len(asked) == 2  # and another point is not
+    assert there != here
 
 
 def test_an_interruption_keeps_the_scan_and_what_is_polished(monkeypatch):
