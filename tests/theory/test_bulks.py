@@ -341,4 +341,6 @@ def test_a_node_and_its_mirror_image_are_one_for_every_average(nodes):
         assert half.shape[-1] == count
         for power in range(4):
             whole = (tests * D[:, 0] ** power).sum(axis=-1)
-            np.testing.assert_allclose((half[:, 0, 0, :, None] ** power * folded).sum(axis=1), whole, rtol=1e-12)
+            np.testing.assert_allclose(
+                (half[:, 0, 0, :, None] ** power * folded).sum(axis=1), whole, rtol=1e-12
+            )
