@@ -1,14 +1,17 @@
 """Tuning: exact derivatives, and optima that are stationary and not above any grid search."""
 
+import warnings
+
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.insight.newton import _downhill, descend
 from giantstep.insight.objective import Objective
-from giantstep.insight.tune import tune
+from giantstep.insight.tune import _best_number, tune
 
 LETTERS = gs.Letters((0.5, 1.5), (0.5, 0.5))
 CASES = {
@@ -186,6 +189,34 @@ def test_the_last_number_of_steps_that_was_scanned_is_an_end():
     assert float(found.best_steps) == 2.0  # the error falls with every step here
     assert float(found.by_steps[0]) > float(found.by_steps[1])
     assert bool(found.at_end)
+
+
+@pytest.mark.parametrize(
+    ("scanned", "best", "end"),
+    [([1, 2, 3], 1, False), ([1, 2, 3], 2, False), ([1, 2, 3], 3, True), ([2, 3], 2, True), ([4], 4, False)],
+)
+def test_the_fewest_steps_are_an_end_only_where_fewer_could_be_taken(scanned, best, end):
+    error = np.abs(np.array(scanned) - best) + 1.0
+    optima = {"best_error": error, "best_lam": 10.0 * np.array(scanned), "at_end": np.zeros(len(error), bool)}
+    found = xr.Dataset({name: ("steps", values) for name, values in optima.items()}, {"steps": scanned})
+    found["landscape"] = found.best_error
+    chosen = _best_number(found)
+    assert (chosen.best_steps, chosen.best_lam, chosen.best_error) == (best, 10.0 * best, 1.0)
+    assert bool(chosen.at_end) == end
+
+
+def test_optima_of_the_limit_alone_are_announced_with_both_numbers():
+    net, y = gs.Network("tanh", eta=0.03, alpha0=1), "sin"
+    options = {"alpha": 2.0, "bulk": "isotropic", "scan": {"lam": [0.05, 0.1, 0.2]}}
+    with pytest.warns(gs.LimitWarning, match=r"1 of 1 optima are those of the limit") as said:
+        best = tune(net, y, **options)
+    sized = gs.predict(net, y, alpha=2.0, lam=float(best.best_lam), bulk="isotropic", d=1000).test_error
+    assert f"{float(best.best_error):.4g} in the limit and {float(sized):.4g} at d = 1000" in str(
+        said[0].message
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tune(net, y, **options, d=1000)
 
 
 @pytest.mark.parametrize("wide", [1.0, 3.0])

@@ -73,11 +73,12 @@ class Trained:
         square loss follow scores that do not grow with the label, and are left out.
         """
         labels = labels_of(self.target)
-        own = [
-            step.share * (kurtosis(*labels.powers, step.noise) - 1.0) * taken * step.loss.linear
-            for step, taken in zip(self.steps, self.taken.T, strict=True)
-        ]
-        return np.max(own, axis=0)
+        found = np.zeros(len(self.error))
+        for step, taken in zip(self.steps, self.taken.T, strict=True):
+            counts = taken & step.loss.linear  # chosen, not multiplied: a kurtosis may be infinite
+            excess = kurtosis(*labels.powers, step.noise[counts]) - 1.0
+            found[counts] = np.maximum(found[counts], step.share[counts] * excess)
+        return found
 
     @cached_property
     def row_error(self) -> np.ndarray:
