@@ -23,6 +23,7 @@ from giantstep.sweep.job import Outcome
 from giantstep.sweep.lock import only_writer
 from giantstep.sweep.parts import parts
 from giantstep.sweep.problems import StoreError, StoreFull
+from giantstep.sweep.rows import checksum
 from giantstep.sweep.run import drive
 from giantstep.sweep.store import Store
 
@@ -106,6 +107,11 @@ CHANGES = [
     "ALTER TABLE batch RENAME COLUMN points TO pounts",
     "DROP TABLE answer",
 ]
+
+
+def test_no_value_of_a_row_can_move_into_the_next_or_change_its_kind_unnoticed():
+    rows = [(1, 23), (12, 3), ("1", 23), (1.0, 23), (b"1", 23), (b"12", b"3"), (b"1", b"23"), (None, b"123")]
+    assert len({checksum(row) for row in rows}) == len(rows)
 
 
 @pytest.mark.parametrize("change", CHANGES)
