@@ -13,6 +13,7 @@ from scipy.special import ndtr
 import giantstep as gs
 from giantstep.cuts import Cuts
 from giantstep.errors import ParameterError
+from giantstep.gaussian import both_below
 from giantstep.theory.labels import joint_law, labels_of
 from giantstep.theory.labels.measure import _between, _lattice, felt
 from giantstep.theory.labels.seen import Seen
@@ -298,6 +299,12 @@ def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():
             share = w @ (n @ z < c)
             assert_allclose(share, ndtr(c / np.linalg.norm(n)), atol=1e-8)
             assert_allclose(w @ np.abs(n @ z - c), _mean_distance(n, c), atol=1e-8)
+        # both at once, which kinks along outer variables where the hyperplanes meet: to rounding with the nodes that two
+        # variables have in a piece, and to 1e-8 with the seven of three
+        h, k = (offsets / np.linalg.norm(normals, axis=1))[:, None]
+        r = np.array([normals[0] @ normals[1] / np.linalg.norm(normals, axis=1).prod()])
+        both = w @ (normals @ z < offsets[:, None]).all(axis=0)
+        assert_allclose(both, both_below(h, k, r)[0], atol=2e-8 if m == 3 else 1e-13)
 
 
 def _mean_distance(n: np.ndarray, c: float) -> float:
