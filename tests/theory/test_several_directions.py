@@ -299,8 +299,8 @@ def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():
             share = w @ (n @ z < c)
             assert_allclose(share, ndtr(c / np.linalg.norm(n)), atol=1e-8)
             assert_allclose(w @ np.abs(n @ z - c), _mean_distance(n, c), atol=1e-8)
-        # both at once, which kinks along outer variables where the hyperplanes meet: to rounding with the nodes that two
-        # variables have in a piece, and to 1e-8 with the seven of three
+        # both at once, which kinks along outer variables where the hyperplanes meet: to rounding with the nodes that
+        # two variables have in a piece, and to 1e-8 with the seven of three
         h, k = (offsets / np.linalg.norm(normals, axis=1))[:, None]
         r = np.array([normals[0] @ normals[1] / np.linalg.norm(normals, axis=1).prod()])
         both = w @ (normals @ z < offsets[:, None]).all(axis=0)
