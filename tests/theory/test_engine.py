@@ -124,6 +124,23 @@ def test_an_undeclared_kink_is_not_passed_off_as_resolved():
         gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), stair, alpha=1.0, lam=0.1)
 
 
+def test_shares_of_wrong_signs_that_are_not_resolved_fail_their_point(monkeypatch):
+    """Beyond 1e-4, which is what a share is read off to; they have a rule of their own."""
+    model, y = gs.SpikedRF("tanh", r=1.0, gamma=0.5), gs.Target("sign", flips=0.1)
+    genuine = engine.count_wrong_signs
+    for off, code in ((5e-5, 0), (2e-4, 2)):
+
+        def counted(*given, off=off):
+            return genuine(*given)._replace(error=np.full(1, off))
+
+        monkeypatch.setattr(engine, "count_wrong_signs", counted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.GiantstepWarning)
+            found = gs.predict(model, y, alpha=1.0, lam=0.1, throw=False)
+        assert found.code == code
+        assert (found.quadrature_error == off) == bool(code)
+
+
 # grids and labels
 
 
