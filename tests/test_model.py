@@ -46,6 +46,10 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: Network("tanh", np.array([1, "2"], dtype=object), 1), "has a text where"),
         (lambda: Network("tanh", [1, None], 1), "is not a number or a sequence of numbers"),  # type: ignore[arg-type]
         (lambda: Network("tanh", [1, 2j], 1), "is not a number or a sequence of numbers"),  # type: ignore[arg-type]
+        (
+            lambda: Network("tanh", np.array(["2026-01-01"], "datetime64[D]"), 1),
+            "is not a number or a sequence",
+        ),
         (lambda: Step("1", 1), "eta = '1' has a text"),  # type: ignore[arg-type]
         (lambda: Letters(("1",), (1,)), "Letters.values = .* has a text"),  # type: ignore[arg-type]
         (lambda: Target("sin", noise="0.1"), "noise = '0.1' has a text"),  # type: ignore[arg-type]

@@ -1,14 +1,17 @@
 """Tuning: exact derivatives, and optima that are stationary and not above any grid search."""
 
+import warnings
+
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.newton import descend
+from giantstep.insight.newton import _downhill, descend
 from giantstep.insight.objective import Objective
-from giantstep.insight.tune import tune
+from giantstep.insight.tune import _best_number, tune
 
 LETTERS = gs.Letters((0.5, 1.5), (0.5, 0.5))
 CASES = {
@@ -188,6 +191,34 @@ def test_the_last_number_of_steps_that_was_scanned_is_an_end():
     assert bool(found.at_end)
 
 
+@pytest.mark.parametrize(
+    ("scanned", "best", "end"),
+    [([1, 2, 3], 1, False), ([1, 2, 3], 2, False), ([1, 2, 3], 3, True), ([2, 3], 2, True), ([4], 4, False)],
+)
+def test_the_fewest_steps_are_an_end_only_where_fewer_could_be_taken(scanned, best, end):
+    error = np.abs(np.array(scanned) - best) + 1.0
+    optima = {"best_error": error, "best_lam": 10.0 * np.array(scanned), "at_end": np.zeros(len(error), bool)}
+    found = xr.Dataset({name: ("steps", values) for name, values in optima.items()}, {"steps": scanned})
+    found["landscape"] = found.best_error
+    chosen = _best_number(found)
+    assert (chosen.best_steps, chosen.best_lam, chosen.best_error) == (best, 10.0 * best, 1.0)
+    assert bool(chosen.at_end) == end
+
+
+def test_optima_of_the_limit_alone_are_announced_with_both_numbers():
+    net, y = gs.Network("tanh", eta=0.03, alpha0=1), "sin"
+    options = {"alpha": 2.0, "bulk": "isotropic", "scan": {"lam": [0.05, 0.1, 0.2]}}
+    with pytest.warns(gs.LimitWarning, match=r"1 of 1 optima are those of the limit") as said:
+        best = tune(net, y, **options)
+    sized = gs.predict(net, y, alpha=2.0, lam=float(best.best_lam), bulk="isotropic", d=1000).test_error
+    assert f"{float(best.best_error):.4g} in the limit and {float(sized):.4g} at d = 1000" in str(
+        said[0].message
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tune(net, y, **options, d=1000)
+
+
 @pytest.mark.parametrize("wide", [1.0, 3.0])
 def test_newton_finds_the_least_of_a_bent_valley_and_of_its_edge(wide):
     """Rosenbrock's function plus 1, whose least value 1 is at (1, 1); a box that ends before has its own."""
@@ -205,6 +236,14 @@ def test_newton_finds_the_least_of_a_bent_valley_and_of_its_edge(wide):
     assert len(asked) < 40
     edge = descend(bent, np.array([-1.0, 0.2]), np.full(2, -1.0), np.array([0.5, 1.0]), 1e-9)
     np.testing.assert_allclose(edge, [0.5, 0.25], atol=1e-8)
+
+
+def test_newton_takes_a_bend_downwards_for_its_size_and_counts_on_no_flat_one():
+    """Along axes turned by 0.4, bent by -2 and by 4: steps of 1/2 and 1/4, downhill; flat ones count as 1e-3 of it."""
+    turn = np.array([[np.cos(0.4), -np.sin(0.4)], [np.sin(0.4), np.cos(0.4)]])
+    for bent, steps in (((-2.0, 4.0), (0.5, 0.25)), ((0.0, 4.0), (250.0, 0.25))):
+        move = _downhill(turn @ np.ones(2), turn @ np.diag(bent) @ turn.T)
+        np.testing.assert_allclose(turn.T @ move, -np.array(steps), rtol=1e-12)
 
 
 def test_newton_goes_around_what_fails():
@@ -248,8 +287,12 @@ def test_layers_are_made_once_for_all_penalties(monkeypatch):
     made._bent(at, np.array([1.4, 0.2, 0.4]))
     assert asked[0]["eta"].sizes == asked[0]["split"].sizes == {"point": 11}  # 19 points of the stencil
     assert asked[0]["lam"].sizes == {"penalty": 5}
-    made.stationarity(at, (1.4, 0.2, 0.4), [np.array([0.1, 1.0, 10.0])] * 3)
+    ranges = [np.array([0.1, 1.0, 10.0])] * 3
+    here, _ = made.stationarity(at, (1.4, 0.2, 0.4), ranges)
     assert len(asked) == 1  # known from there
+    there, _ = made.stationarity(at, (1.5, 0.2, 0.4), ranges)
+    assert len(asked) == 2  # and another point is not
+    assert there != here
 
 
 def test_an_interruption_keeps_the_scan_and_what_is_polished(monkeypatch):

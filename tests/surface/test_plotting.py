@@ -315,6 +315,34 @@ def test_a_landscape_is_drawn_with_its_optimum():
     assert "tanh spiked features" in axes.get_title(loc="left")
 
 
+@pytest.mark.parametrize("over", ["eta lam", "lam eta"])
+def test_a_map_of_two_parameters_has_its_values_and_its_optimum_where_they_belong(over):
+    best = (
+        made({"eta": 4, "lam": 3}, name="landscape")
+        .assign(best_eta=2.0, best_lam=3.0)
+        .assign_attrs(over=over)
+    )
+    axes = gs.plot(best)
+    drawn(axes)
+    across, up = over.split()
+    (mesh,) = axes.collections
+    np.testing.assert_array_equal(mesh.get_array(), np.log10(best.landscape.transpose(up, across)))
+    corner = mesh.get_coordinates()[-1, -1]
+    assert (corner > [best[name].max() for name in (across, up)]).all()
+    (star,) = axes.get_lines()
+    assert (star.get_xdata()[0], star.get_ydata()[0]) == (best[f"best_{across}"], best[f"best_{up}"])
+
+
+def test_outliers_are_where_they_are_or_named_at_the_edge():
+    bulk = gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=2)
+    edge = float(bulk.eigenvalue.max())
+    axes = gs.plot(bulk.drop_vars("outlier").assign(outlier=("outlier_", [1.5 * edge, 100.0 * edge])))
+    _, near, far = axes.get_lines()
+    assert near.get_xdata()[0] == 1.5 * edge
+    assert far.get_xdata()[0] == edge
+    assert labels(axes) == ["bulk", "outlier", f"outlier at {100.0 * edge:.4g}"]
+
+
 def test_bounds_are_drawn_without_naming_them():
     axes = gs.plot(gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=1.0), "sin"))
     assert labels(axes) == ["upper", "lower"]

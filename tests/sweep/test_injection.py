@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
+from threading import Timer
 
 import pytest
 
@@ -13,7 +15,7 @@ from giantstep.errors import ParameterError
 from giantstep.sweep import Store, parts, results, run_sweep
 from giantstep.sweep.job import Outcome, Work, perform
 from giantstep.sweep.problems import StoreError, SweepError
-from giantstep.workers import process_pool
+from giantstep.workers import WorkerDied, process_pool
 
 from .helpers import assert_nothing_twice, assert_same_results, write_toml
 
@@ -60,6 +62,50 @@ def test_an_executor_of_one_s_own_does_the_jobs(tmp_path, whole):
     assert [part.done for part in found.status] == [4, 6]
     assert_same_results(SWEEP, store, whole)
     assert run_sweep(SWEEP, store, executor=executor).done == 0
+
+
+class Losing(Counting):
+    """Two workers that die over the first two jobs, the second of them a while after the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost: list[Future[Outcome]] = []
+
+    def width(self) -> int:
+        return 2
+
+    def submit(self, work: Work) -> Future[Outcome]:
+        future = super().submit(work)
+        if self.jobs == 2:
+            done, future = future, Future()
+            Timer(0.2, future.set_result, [done.result()]).start()
+        if self.jobs <= 2:
+            self.lost.append(future)
+        return future
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        if future in self.lost:
+            raise WorkerDied("a test")
+        return super().outcome(future)
+
+
+def test_jobs_that_are_lost_one_after_the_other_are_all_done_again(tmp_path, whole):
+    sweep, executor = replace(SWEEP, theory=None), Losing()
+    found = run_sweep(sweep, tmp_path / "s.sqlite", executor=executor)
+    assert (found.done, executor.jobs) == (6, 8)
+    assert found.simulation.identical(results(sweep, whole).simulation)
+
+
+def test_answers_of_another_version_s_workers_are_not_kept(tmp_path):
+    class Older(Counting):
+        def outcome(self, future: Future[Outcome]) -> Outcome:
+            return replace(super().outcome(future), results_version=-1)
+
+    store = tmp_path / "s.sqlite"
+    with pytest.raises(SweepError, match="install the same version there"):
+        run_sweep(SWEEP, store, executor=Older())
+    with pytest.raises(ParameterError, match="has nothing of this sweep yet"):
+        results(SWEEP, store)
 
 
 def test_an_executor_of_concurrent_futures_stays_open(tmp_path, whole):

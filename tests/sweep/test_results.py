@@ -194,8 +194,12 @@ def test_failures_are_recorded_left_alone_and_retried_alone(tmp_path, monkeypatc
     gs.run_sweep(sweep, store, workers=1)
     assert tried == []
     monkeypatch.setattr(simulation_module, "attempt", lambda task: tried.append(task.trial) or genuine(task))
-    assert gs.run_sweep(sweep, store, workers=1, retry=True).simulation.attrs["missing"] == 0
+    more = gs.Sweep(MODELS["network"], "sin", **GRID, simulation=SIMULATED | {"trials": 4})
+    assert (
+        gs.run_sweep(more, store, workers=1, retry=True).simulation.attrs["missing"] == 12
+    )  # its fourth trial
     assert tried == [1, 1]
+    assert gs.run_sweep(sweep, store, workers=1).simulation.attrs["missing"] == 0
     assert status(sweep, store)[0].failed == 0
 
 

@@ -8,18 +8,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 
 import giantstep as gs
 from giantstep.sweep import results, run_sweep
 from giantstep.sweep import store as store_module
 from giantstep.sweep.executors import local
+from giantstep.sweep.job import Outcome
 from giantstep.sweep.lock import only_writer
 from giantstep.sweep.parts import parts
 from giantstep.sweep.problems import StoreError, StoreFull
+from giantstep.sweep.rows import checksum
 from giantstep.sweep.run import drive
 from giantstep.sweep.store import Store
 
@@ -103,6 +107,11 @@ CHANGES = [
     "ALTER TABLE batch RENAME COLUMN points TO pounts",
     "DROP TABLE answer",
 ]
+
+
+def test_no_value_of_a_row_can_move_into_the_next_or_change_its_kind_unnoticed():
+    rows = [(1, 23), (12, 3), ("1", 23), (1.0, 23), (b"1", 23), (b"12", b"3"), (b"1", b"23"), (None, b"123")]
+    assert len({checksum(row) for row in rows}) == len(rows)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -212,6 +221,56 @@ def test_a_full_disk_stops_cleanly_and_the_sweep_goes_on_when_there_is_room(tmp_
     run_sweep(SWEEP, path, workers=1)
     assert_same_results(SWEEP, path, whole)
     assert_nothing_twice(SWEEP, path)
+
+
+class _FullOnce:
+    """A connection whose disk is full at one of its commits."""
+
+    def __init__(self, connection: sqlite3.Connection, commit: int):
+        self._genuine, self._left = connection, commit
+
+    def execute(self, words: str, *values):
+        self._left -= words == "COMMIT"
+        if words == "COMMIT" and self._left == 0:
+            raise sqlite3.OperationalError("disk I/O error")
+        return self._genuine.execute(words, *values)
+
+    def __getattr__(self, name: str):
+        return getattr(self._genuine, name)
+
+
+def test_what_a_commit_has_lost_is_written_again_by_the_same_store(tmp_path):
+    """The third: that of the only job, which also says which bulk was meant."""
+    sweep, path = gs.Sweep(SWEEP.model, "sin", alpha=1.0, lam=0.1, theory={}), tmp_path / "s.sqlite"
+    with Store.writing(path) as store:
+        genuine = store.connection
+        store.connection = _FullOnce(genuine, 3)  # type: ignore[assignment]
+        with pytest.raises(StoreFull, match="what was finished is safe"):
+            run_sweep(sweep, store, workers=1)
+        assert batches(path) == 0
+        store.connection = genuine
+        found = run_sweep(sweep, store, workers=1)
+    assert (found.done, found.theory.attrs["bulk"]) == (1, "exact")
+    assert_nothing_twice(sweep, path)
+
+
+def test_a_job_that_comes_back_twice_stays_as_it_was(tmp_path):
+    """As one does whose worker was given up and answered all the same; a failure that came first is forgotten."""
+    (theory, *_), path = parts(SWEEP), tmp_path / "s.sqlite"
+    job = next(iter(theory.jobs(np.ones(len(theory.keys), bool))))
+    first, second = (
+        Outcome({"test_error": np.full(len(job.keys), value)}, machine="here") for value in (1.0, 2.0)
+    )
+    with Store.writing(path) as store:
+        store.begin_run("{}", 1)
+        store.enter_family(theory.family)
+        for outcome, failures in ((Outcome(None, "lost"), 1), (first, 0), (second, 0)):
+            store.add(job, outcome)
+            assert len(store.failures(theory.family)) == failures
+        store.add(job, replace(first, attrs={"bulk": "told"}))
+        assert store.attrs(theory.family)["bulk"] == "told"
+        assert (store.answers(theory.family)["test_error"] == 1.0).all()
+        assert len(store.points(theory.family)) == len(job.keys)
 
 
 @pytest.mark.posix

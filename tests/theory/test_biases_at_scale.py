@@ -131,6 +131,24 @@ def test_rows_have_the_covariance_with_biases_that_one_step_gives_them():
     assert forms[norm, norm] == pytest.approx(before[norm, norm] + (lift * scale) ** 2, rel=1e-9)
 
 
+@pytest.mark.parametrize(("activation", "steps"), [("tanh(x + 0.5)", 1), ("tanh(x + 0.5)", 3), ("gelu", 2)])
+def test_row_norms_follow_biases_as_they_do_where_biases_are_letters(activation, steps):
+    """d Cov(b, |w|²)/s² is the slope of c in the bias, however it comes about: letters of bias ±h have it as well, to
+    h² of its own size, and to h⁴ = 1e-8 from two h."""
+    setting, scale = {"eta": 1.5, "alpha0": 1.2, "steps": steps}, 1.7
+    forms, modes = _covariances(gs.Network(activation, bias_scale=scale, **setting))
+    *_, norm, bias = range(modes.count)
+    slopes = []
+    for h in (2e-2, 1e-2):
+        two = gs.Letters((1, 1), (0.5, 0.5), biases=(h, -h))
+        found = gs.predict(gs.Network(activation, readout=two, **setting), "sin", **AT, bulk="isotropic").c
+        high, low = found.values.reshape(steps, 2)[-1]
+        slopes.append((high - low) / (2 * h))
+    expected = (4.0 * slopes[1] - slopes[0]) / 3.0
+    assert abs(expected) > 0.03
+    assert forms[bias, norm] / scale**2 == pytest.approx(expected, abs=1e-7)
+
+
 # reductions
 
 

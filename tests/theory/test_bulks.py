@@ -5,6 +5,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.theory.bulk import Along, Bulk, Exact, Isotropic, Orthogonal
+from giantstep.theory.bulk.level import _fewest
 from giantstep.theory.equations.response import respond, signal_energy_gradient, total_tangent
 from giantstep.theory.modes import Modes
 from giantstep.theory.pose import model_grid, pose
@@ -328,3 +329,18 @@ def test_every_mode_of_a_diagonalised_batch_weighs_what_the_limit_says(case: Tra
     size = exact.modes.count * len(exact.weights)
     a, b = (np.diag(bulk.resolvent(Vt).forms().reshape(size, size)) for bulk in (exact, sampled))
     assert b == pytest.approx(a, rel=0.16, abs=1e-12)  # a silent letter's norms do not vary
+
+
+@pytest.mark.parametrize("nodes", [6, 7])
+def test_a_node_and_its_mirror_image_are_one_for_every_average(nodes):
+    """Whatever of the samples' weight: a symmetric rule is folded, its middle node, if there is one, once."""
+    rng = np.random.default_rng(nodes)
+    weight, tests = rng.normal(size=(1, 1, 1, nodes)), rng.normal(size=(1, 3, nodes))
+    for D, count in ((weight + weight[..., ::-1], -(-nodes // 2)), (weight, nodes)):
+        half, folded = _fewest(D, tests)
+        assert half.shape[-1] == count
+        for power in range(4):
+            whole = (tests * D[:, 0] ** power).sum(axis=-1)
+            np.testing.assert_allclose(
+                (half[:, 0, 0, :, None] ** power * folded).sum(axis=1), whole, rtol=1e-12
+            )

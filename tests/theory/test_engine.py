@@ -124,6 +124,23 @@ def test_an_undeclared_kink_is_not_passed_off_as_resolved():
         gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), stair, alpha=1.0, lam=0.1)
 
 
+def test_shares_of_wrong_signs_that_are_not_resolved_fail_their_point(monkeypatch):
+    """Beyond 1e-4, which is what a share is read off to; they have a rule of their own."""
+    model, y = gs.SpikedRF("tanh", r=1.0, gamma=0.5), gs.Target("sign", flips=0.1)
+    genuine = engine.count_wrong_signs
+    for off, code in ((5e-5, 0), (2e-4, 2)):
+
+        def counted(*given, off=off):
+            return genuine(*given)._replace(error=np.full(1, off))
+
+        monkeypatch.setattr(engine, "count_wrong_signs", counted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.GiantstepWarning)
+            found = gs.predict(model, y, alpha=1.0, lam=0.1, throw=False)
+        assert found.code == code
+        assert (found.quadrature_error == off) == bool(code)
+
+
 # grids and labels
 
 
@@ -250,6 +267,23 @@ def test_the_size_shown_beside_the_limit_is_that_of_the_theory_with_d(model, tar
     shown = float(str(said[0].message).split(" at d = 1000")[0].split()[-1])
     exact = float(gs.predict(model, target, alpha=2, lam=0.1, loss=loss, d=1000)["test_error"])
     assert shown == pytest.approx(exact, abs=0.1 * abs(exact - float(limit["test_error"])))
+
+
+def test_doubts_are_said_of_solved_points_alone_and_the_gravest_of_them():
+    """Every code there is, first with batches that scatter, then with rare inputs, then far from real sizes."""
+    plain = {"test_error": 1.0, "sized_error": 1.0, "rare": 0.0, "scatter": 0.0}
+
+    def marked(**doubts: float) -> list[int]:
+        found = {name: np.full((1, 9), value) for name, value in (plain | doubts).items()}
+        found["code"] = np.arange(9, dtype=np.int8)[None]
+        answers.mark(found, np.ones((1, 1)))
+        return found["code"][0].tolist()
+
+    assert marked() == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert marked(scatter=0.18) == [8, 1, 2, 3, 4, 5, 6, 7, 8]  # 0.18² is more than 3 %,
+    assert marked(scatter=0.17) == marked()  # and 0.17² is not
+    assert marked(rare=0.04, scatter=1.0) == [7, 1, 2, 3, 4, 5, 7, 7, 8]
+    assert marked(sized_error=1.04, scatter=1.0) == [6, 1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_averages_that_rare_inputs_make_are_marked():

@@ -194,3 +194,13 @@ def test_batches_too_small_for_heavy_tails_are_marked_and_warned_of():
             assert gs.predict(model, target, d=200, **readout).code.item() == 0
     steps = gs.Network("relu", steps=[gs.Step(1, 40), gs.Step(1, 2)])  # the smallest batch counts
     assert gs.predict(steps, "He3", d=1000, **readout).code.item() == 8
+
+
+def test_tails_without_a_fourth_moment_count_where_a_step_is_taken_and_nowhere_else():
+    wild, readout = "exp(0.15*x**2)", {"alpha": 1.0, "lam": 0.1, "bulk": "isotropic", "d": 1000}
+    for rates, code in (((0.0, 0.0), 0), ((0.0, 1.0), 8), ((1.0, 0.0), 8)):
+        net = gs.Network("tanh", steps=[gs.Step(eta, 2) for eta in rates])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", gs.LimitWarning)
+            assert gs.predict(net, wild, **readout).code.item() == code

@@ -13,6 +13,7 @@ from scipy.special import ndtr
 import giantstep as gs
 from giantstep.cuts import Cuts
 from giantstep.errors import ParameterError
+from giantstep.gaussian import both_below
 from giantstep.theory.labels import joint_law, labels_of
 from giantstep.theory.labels.measure import _between, _lattice, felt
 from giantstep.theory.labels.seen import Seen
@@ -221,6 +222,23 @@ def test_labels_given_kappa_have_their_closed_form_for_all_first_layers_at_once(
         assert np.all(np.abs(found - expected) <= rounding * size)
 
 
+@pytest.mark.parametrize("spikes", [1, 2])
+def test_flips_shrink_what_labels_say_and_leave_clean_ones_alone(spikes):
+    """One in ten: E Y and E[yY] are 0.8 of those of clean labels, which a target without flips has for its own."""
+    theta = np.array([[[0.6, 0.1], [0.3, 0.5]]])[..., :spikes]
+    frame = given(np.ones((1, spikes, spikes)), theta, np.ones((1, spikes))).frame()
+    rule = Rule(12, 9.0, across=(24,)[: spikes - 1])
+    text = "sign(x1*(1 + x2))"
+    flipped, plain = (
+        labels_of(gs.Target(text, flips=flips)).given(frame, rule, 12, 9.0).at(1) for flips in (0.1, 0.0)
+    )
+    assert plain.clean is None
+    for noisy, clean, share in zip(flipped[:3], flipped.clean, (0.8, 0.8, 1.0), strict=True):
+        assert_allclose(noisy, share * clean, atol=1e-12)
+    for clean, own in zip(flipped.clean, plain[:3], strict=True):
+        assert_allclose(clean, own, atol=1e-12)
+
+
 def test_two_spikes_see_labels_by_tables_as_they_do_node_by_node():
     """Tables are for kinks along the spikes' directions, nodes for any; where both can be had they agree."""
     theta = np.array([[[0.6, 0.2], [-0.1, 0.5]]])
@@ -298,6 +316,12 @@ def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():
             share = w @ (n @ z < c)
             assert_allclose(share, ndtr(c / np.linalg.norm(n)), atol=1e-8)
             assert_allclose(w @ np.abs(n @ z - c), _mean_distance(n, c), atol=1e-8)
+        # both at once, which kinks along outer variables where the hyperplanes meet: to rounding with the nodes that
+        # two variables have in a piece, and to 1e-8 with the seven of three
+        h, k = (offsets / np.linalg.norm(normals, axis=1))[:, None]
+        r = np.array([normals[0] @ normals[1] / np.linalg.norm(normals, axis=1).prod()])
+        both = w @ (normals @ z < offsets[:, None]).all(axis=0)
+        assert_allclose(both, both_below(h, k, r)[0], atol=2e-8 if m == 3 else 1e-13)
 
 
 def _mean_distance(n: np.ndarray, c: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import giantstep as gs
+from giantstep.theory.layer import FirstLayer
 from giantstep.theory.origin import Origin
 from giantstep.theory.pose import model_grid, pose
 from giantstep.theory.training import Imprint
@@ -355,3 +356,14 @@ def test_schedules_go_to_dictionaries_and_back():
         assert again == net
         assert hash(again) == hash(net)
         assert eval(repr(net), {"Network": gs.Network, "Step": gs.Step}) == net
+
+
+def test_directions_that_several_spikes_span_have_their_signs_from_the_last_of_them():
+    """Whatever an eigenvector happens to point to; the last that is there, letters of zero having none."""
+    rng = np.random.default_rng(2)
+    spikes = np.concatenate([rng.normal(size=(20, 3, 5)), np.zeros((20, 1, 5))], axis=1)
+    gram, on_target = spikes @ spikes.swapaxes(-1, -2), 0.5 * spikes[..., :1]
+    frame = FirstLayer(np.ones((20, 4)), gram, on_target, np.ones((20, 4))).frame()
+    along = frame.b @ frame.back  # as they are before they are turned to meet the target
+    np.testing.assert_allclose(along @ along.swapaxes(-1, -2), gram, atol=1e-12)
+    assert (along[:, 2] > 0.0).all()

@@ -323,6 +323,17 @@ def test_the_error_estimate_holds_over_random_settings(activation, target):
     assert bool((error <= found.quadrature_error + 1e-12).all())
 
 
+def test_what_lies_beyond_the_ends_of_the_rule_counts_as_error():
+    """Without a ridge tanh saturates, and errors grow along the spike as fast as inputs get rare: rules in κ that end
+    too early agree with each other."""
+    model = gs.SpikedRF("tanh", r=1.2, gamma=0.9)
+    rough, fine = (
+        gs.predict(model, "sin", alpha=0.3, lam=0.0, tolerance=tolerance) for tolerance in (1e-3, 1e-9)
+    )
+    error = abs(float(rough.test_error / fine.test_error) - 1.0)
+    assert 1e-6 < error <= float(rough.quadrature_error)
+
+
 @pytest.mark.parametrize(
     ("activation", "target", "steps"), [("relu", "x1 + x1*x2", 1), ("gelu", "x1 + x1*x2", 2)]
 )

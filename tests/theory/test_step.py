@@ -105,6 +105,15 @@ def test_integrals_of_a_step_that_are_not_resolved_fail_the_point_and_say_so():
         net.equivalent("sin")
 
 
+def test_what_an_early_step_did_not_resolve_is_not_forgotten():
+    """A target with an undeclared jump, and a second step that hardly moves anything."""
+    neurons, one = Neurons(as_function("tanh"), gs.Letters((1.0,), (1.0,))), np.ones(1)
+    target = gs.Target(lambda x: 1.0 * (x > 0.1234))
+    steps = [make_step(eta * one, one, one, 0.0 * one, as_loss("square")) for eta in (1.0, 1e-12)]
+    first, both = (trained(neurons, target, tuple(steps[:count])).error.item() for count in (1, 2))
+    assert both >= first > 1e-6
+
+
 def test_the_equivalent_of_a_network_with_biases_has_the_network_s_errors():
     letters = gs.Letters((-0.5, 1.5), (0.3, 0.7), biases=(-0.6, 0.9))
     net = gs.Network("relu", eta=0.8, alpha0=2.0, beta=1.2, readout=letters)
@@ -191,7 +200,7 @@ def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, flo
 
     batch = Batch(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0)
     neurons = Neurons(f, gs.Letters((1.0,), (1.0,)))
-    seen = Slopes(*(part[None] for part in at_rest(f, np.zeros(1), 1.0)[0]))
+    seen = Slopes(*(part[None] for part in at_rest(f, np.zeros(1))[0]))
     step = make_step(np.array([k]), np.array([n0 / d]), np.ones(1), np.zeros(1), as_loss("square"))
     rows = Imprint(neurons, neurons.drawn(1), step, Sight(batch, seen, np.ones(1)), first=True)
     fa, fb = X.T @ rows.fa[0, 0] / n0, X.T @ rows.fb[0, 0] / n0

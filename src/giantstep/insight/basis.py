@@ -103,7 +103,7 @@ def hermite(function: Function) -> Hermite:
     found, _ = moments(function)
     spread = None
     if function.has_derivative:
-        slopes, _ = at_rest(function, np.zeros(1), 1.0)
+        slopes, _ = at_rest(function, np.zeros(1))
         finite = has_moment(function.derivative, 2)
         spread = float(slopes.s1[0, 0] ** 2 + slopes.n2[0, 0]) if finite else np.inf
     return Hermite(float(found.mean), float(found.first), float(found.second), float(found.square), spread)

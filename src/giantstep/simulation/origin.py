@@ -293,7 +293,8 @@ class _Track:
             others = np.linalg.qr(np.stack([free, *np.eye(len(free))[: S - 1]]).T)[0].T
             return np.zeros((S, len(spikes))), np.concatenate([free[None], others[1:]])
         if letters.law is not None:
-            return np.linalg.norm(spikes, axis=1)[None], spikes / np.linalg.norm(spikes)
+            v = self._faced(spikes / np.linalg.norm(spikes), spikes)
+            return v @ spikes.T, v
         merging = merge(letters, self.model.activation.parity == "odd")
         groups = len(merging.letters.values)
         shared = np.zeros((groups, spikes.shape[1]))
@@ -305,7 +306,15 @@ class _Track:
             np.flatnonzero(np.asarray(merging.letters.values) != 0.0)[-1]
         )  # its components count as positive
         v *= np.where(shared[last] @ v.T < 0.0, -1.0, 1.0)[:, None]
+        if S == 1 or self.taken == 1:
+            v = self._faced(v, spikes)
         return (shared @ v.T)[merging.group].T * merging.sign, v
+
+    def _faced(self, v: np.ndarray, spikes: np.ndarray) -> np.ndarray:
+        """Directions [S, d] the first of which all spikes are along: it faces as the longest of them does."""
+        longest = int((spikes**2).sum(axis=1).argmax())
+        side = np.where(self._facing[longest] * (spikes[longest] @ v[0]) < 0.0, -1.0, 1.0)
+        return np.concatenate([side * v[:1], v[1:]])
 
 
 def _across(rest: list[Any]) -> tuple[Any, ...]:

@@ -76,7 +76,7 @@ def _drawn(trained: Trained, u: int, d: int, seed: int) -> _Drawn:
     rng = np.random.default_rng([seed, d])
     theta = np.eye(d)[: trained.target.directions]  # along the first axes, without loss of generality
     biases = [neurons.bias_spread] if neurons.bias_spread else []
-    start = np.diag([*[neurons.norm] * d, neurons.spread, *biases])
+    start = np.diag([*[1.0] * d, neurons.spread, *biases])
     state = _Drawn(np.broadcast_to(start, (K, *start.shape)), np.zeros((K, d)), theta)
     for t in np.flatnonzero(trained.taken[u]):
         state = _after(trained, u, int(t), state, rng)
@@ -94,9 +94,7 @@ def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Gener
     c = np.einsum("sii->s", state.C)[None] / d
     first = not state.spikes.any()
     if first:
-        slopes = Slopes(
-            *(part[None] for part in at_rest(neurons.activation, neurons.biases, neurons.norm)[0])
-        )
+        slopes = Slopes(*(part[None] for part in at_rest(neurons.activation, neurons.biases)[0]))
     else:
         slopes = shifted(neurons.activation, (state.spikes @ X.T + neurons.biases[:, None])[None], c)
     output = neurons.output(slopes)[0] + np.zeros(n)

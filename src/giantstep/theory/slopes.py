@@ -66,9 +66,9 @@ class Errors(NamedTuple):
     all: float
 
 
-def at_rest(activation: Function, biases: np.ndarray, c: float) -> tuple[Slopes, Errors]:
-    """Those of neurons without a spike, [K, 1], and the errors of their integrals."""
-    columns = [_at_rest(activation, float(bias), c) for bias in biases]
+def at_rest(activation: Function, biases: np.ndarray) -> tuple[Slopes, Errors]:
+    """Those of neurons without a spike, of unit rows, [K, 1], and the errors of their integrals."""
+    columns = [_at_rest(activation, float(bias)) for bias in biases]
     parts = (
         np.array([[value] for value in part]) for part in zip(*(found for found, _ in columns), strict=True)
     )
@@ -78,17 +78,14 @@ def at_rest(activation: Function, biases: np.ndarray, c: float) -> tuple[Slopes,
 
 
 @lru_cache(maxsize=256)
-def _at_rest(activation: Function, bias: float, c: float) -> tuple[tuple[float, ...], Errors]:
-    reach = _reach(activation, np.sqrt(c), abs(bias))
-    n = _FIRST
+def _at_rest(activation: Function, bias: float) -> tuple[tuple[float, ...], Errors]:
+    reach, n = _reach(activation, 1.0, abs(bias)), _FIRST
     while True:
-        found = [
-            _averages(activation, np.array([bias]), np.array([c]), n, reach, stride) for stride in STRIDES
-        ]
+        found = [_averages(activation, np.array([bias]), np.ones(1), n, reach, stride) for stride in STRIDES]
         fine, middle, coarse = (np.array(one)[:, 0] for one in found)
         with np.errstate(invalid="ignore"):  # what is infinite has no error
             last, previous = (
-                np.abs(a - b) / _sizes(Slopes(*fine), c) for a, b in pairwise((fine, middle, coarse))
+                np.abs(a - b) / _sizes(Slopes(*fine)) for a, b in pairwise((fine, middle, coarse))
             )
         error = np.where(np.isfinite(fine), extrapolated_error(last, previous), 0.0)
         errors = Errors(float(error[: len(MeanSlopes._fields)].max()), float(error.max()))
@@ -97,17 +94,15 @@ def _at_rest(activation: Function, bias: float, c: float) -> tuple[tuple[float, 
         n *= 2
 
 
-def _sizes(slopes: Slopes, c: float) -> np.ndarray:
+def _sizes(slopes: Slopes) -> np.ndarray:
     """What each of the averages is small or large against: a product of powers is as large as the powers themselves,
     which a parity may cancel."""
-    whole = np.sqrt(slopes.s0**2 + c * slopes.s1**2 + slopes.n2)
-    output = np.sqrt(slopes.mean**2 + c * whole**2)
+    whole = np.sqrt(slopes.s0**2 + slopes.s1**2 + slopes.n2)
+    output = np.sqrt(slopes.mean**2 + whole**2)
     rest = np.sqrt(slopes.n2) + _FAINT * whole  # √E N²
     fourth = (slopes.n4 if np.isfinite(slopes.n4) else 0.0) ** 0.25 + rest
-    h = np.sqrt(c)
     size = Slopes(
-        output, whole, whole / h, whole**2, rest * h**2, rest * h**3, rest**2 * h, rest**2 * h**2,
-        fourth**3, fourth**3 * h, fourth**4,
+        output, whole, whole, whole**2, rest, rest, rest**2, rest**2, fourth**3, fourth**3, fourth**4,
     )  # fmt: skip
     return np.maximum(np.array(size), 1e-300)
 

@@ -57,11 +57,10 @@ class Sight(NamedTuple):
 
 @dataclass(frozen=True)
 class Neurons:
-    """What stays the same through all steps: activation and letters; and rows that start with squared norm c0."""
+    """What stays the same through all steps: activation and letters; and rows that start with squared norm 1."""
 
     activation: Function
     letters: Letters
-    norm: float = 1.0  # c0
     spread: float = 0.0  # d·Var |w|² of the initial rows
     bias_spread: float = 0.0  # d·Var b of biases of order d^-½, besides those of the letters
 
@@ -90,7 +89,7 @@ class Neurons:
         K = len(self.values)
         blank = np.zeros((settings, K, K))
         return FirstLayer(
-            np.full((settings, K), self.norm),
+            np.ones((settings, K)),
             blank,
             np.zeros((settings, K, directions)),
             np.zeros((settings, K)),
@@ -218,7 +217,7 @@ def _before(
     neurons: Neurons, target: Target, noise: np.ndarray, loss: Loss, points: int
 ) -> tuple[list[Sight], float]:
     """No spikes yet: e is a function of the label alone, and σ' has the same averages at every sample."""
-    slopes, errors = at_rest(neurons.activation, neurons.biases, neurons.norm)
+    slopes, errors = at_rest(neurons.activation, neurons.biases)
     slopes = Slopes(*(part[None] for part in slopes))
     output = float(neurons.output(slopes)[0, 0])
     levels = np.unique(noise)

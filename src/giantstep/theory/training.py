@@ -73,16 +73,17 @@ class Trained:
         square loss follow scores that do not grow with the label, and are left out.
         """
         labels = labels_of(self.target)
-        own = [
-            step.share * (kurtosis(*labels.powers, step.noise) - 1.0) * taken * step.loss.linear
-            for step, taken in zip(self.steps, self.taken.T, strict=True)
-        ]
-        return np.max(own, axis=0)
+        found = np.zeros(len(self.error))
+        for step, taken in zip(self.steps, self.taken.T, strict=True):
+            counts = taken & step.loss.linear  # chosen, not multiplied: a kurtosis may be infinite
+            excess = kurtosis(*labels.powers, step.noise[counts]) - 1.0
+            found[counts] = np.maximum(found[counts], step.share[counts] * excess)
+        return found
 
     @cached_property
     def row_error(self) -> np.ndarray:
         """Error of the further integrals that rows need, not only spikes and norms, [U]."""
-        errors = at_rest(self.neurons.activation, self.neurons.biases, self.neurons.norm)[1]
+        errors = at_rest(self.neurons.activation, self.neurons.biases)[1]
         return np.where(self.taken.any(axis=1), errors.all, 0.0)
 
     def exact(self, chunk: np.ndarray, refinement: int) -> tuple[Exact, Exact, Exact]:
@@ -101,7 +102,7 @@ class Trained:
         spikes = int(layer.spikes.max()) if np.any(layer.gram) else 0
         points = (POINTS, *_SPIKED_POINTS)[min(spikes, 2)] * 2**refinement
         if not np.any(step.rate):  # no step at all: any batch will do
-            slopes, _ = at_rest(self.neurons.activation, self.neurons.biases, self.neurons.norm)
+            slopes, _ = at_rest(self.neurons.activation, self.neurons.biases)
             idle = Slopes(*(np.where(np.isfinite(part), part, 0.0)[None] for part in slopes))  # times no step
             return [Sight(batch, idle, np.ones(1)) for batch in unused_batch(points, self.target.directions)]
         return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
@@ -113,8 +114,7 @@ class Trained:
             for place, (t, sight) in enumerate(seen)
         ]
         columns = _columns(neurons, last.frame(), imprints)
-        start = np.full(last.c.shape, neurons.norm)
-        return Exact(neurons.weights, last.c, start, [one.level for one in imprints], columns, coarser)
+        return Exact(neurons.weights, last.c, [one.level for one in imprints], columns, coarser)
 
 
 def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Trained:
@@ -212,7 +212,7 @@ class Imprint:
     @cached_property
     def functions(self) -> np.ndarray:
         """[U, F, n]: those that make the spikes, then each of `kinds` for all groups."""
-        both = self.fa + self.neurons.norm * self.fb if self.simple else self.fa  # if B = 1, together
+        both = self.fa + self.fb if self.simple else self.fa  # if B = 1, together
         own = {"fa": both, "fb": self.fb, "fg": self.fg, "fs": self.fs}
         parts = [self.spike_functions, *(own[kind] for kind in self.kinds)]
         shape = (len(self.k), self.batch.e.shape[-1])
@@ -304,7 +304,7 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
         inside[:, one.place("fa") + s, a, mode] = 1.0
         constant[:, mode, mode] = one.direct
         if one.simple:
-            constant[:, mode, mode] += neurons.norm * _squared_norm(one.batch, one.share, one.fb)
+            constant[:, mode, mode] += _squared_norm(one.batch, one.share, one.fb)
         else:
             inside[:, one.place("fb") + s, a + K, mode] = 1.0
         if bias is not None:

@@ -150,7 +150,7 @@ def _natural(level: Level) -> np.ndarray:
 
 def largest_covariance(bulk: Exact) -> float:
     """A bound on the largest eigenvalue of the rows' covariances, up to what no batch contains."""
-    K, found = len(bulk.weights), float(bulk.start.max())
+    K, found = len(bulk.weights), 1.0  # rows as they are drawn
     for level in bulk.levels:
         D = np.abs(level.D[0][..., level.mean[0] > _LIKELY])
         spread = (1.0 + np.sqrt(float(level.share[0]))) ** 2

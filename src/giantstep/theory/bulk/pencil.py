@@ -48,12 +48,11 @@ class Exact(Bulk):
         self,
         weights: np.ndarray,
         c: np.ndarray,
-        start: np.ndarray,
         levels: Sequence[Level],
         columns: Columns,
         coarser: Exact | None = None,
     ):
-        self.weights, self.c, self.start, self.coarser = weights, c, start, coarser
+        self.weights, self.c, self.coarser = weights, c, coarser
         self.levels, self.columns, self.modes = levels, columns, columns.modes
         K = len(weights)
         ends = np.cumsum([0, *(level.rank for level in levels)])
@@ -86,7 +85,7 @@ class Exact(Bulk):
         return found
 
     def constant(self, Vt: np.ndarray) -> np.ndarray:
-        """S0, the part of the pencil that no sample touches, [U, A, R, R]. Rows start with covariance c0."""
+        """S0, the part of the pencil that no sample touches, [U, A, R, R]. Rows start with covariance 1."""
         K = len(self.weights)
         S = np.zeros((*Vt.shape[:2], self.size + K, self.size + K), Vt.dtype)
         s = np.arange(K)
@@ -94,11 +93,11 @@ class Exact(Bulk):
         for rows, level in zip(self.rows, self.levels, strict=True):
             a, b = rows.start + s, rows.start + K + s
             if level.rank == K:  # B = 1: its block is eliminated
-                S[:, :, a, a] = self.start[:, None]
+                S[:, :, a, a] = 1.0
             else:
                 S[:, :, a, b] = S[:, :, b, a] = 1.0
                 if before is None:
-                    S[:, :, b, b] = -1.0 / self.start[:, None]
+                    S[:, :, b, b] = -1.0
                 else:
                     S[:, :, b, before] = S[:, :, before, b] = 1.0
             before = a
