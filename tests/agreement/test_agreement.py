@@ -158,7 +158,13 @@ def test_measured_spike_alignment_and_norms_agree_with_result_1(case):
         )
 
 
-@pytest.mark.parametrize("readout", ["uniform", zoo._TERNARY], ids=["uniform", "ternary"])
+@pytest.mark.parametrize(
+    "readout",
+    [
+        pytest.param("uniform", id="uniform"),
+        pytest.param(zoo._TERNARY, marks=pytest.mark.slow, id="ternary"),
+    ],
+)
 def test_the_step_takes_away_what_the_rows_have_in_common(readout, monkeypatch):
     """The initial output is linear in the groups' mean rows, and the step descends on it: an effect of order 1/d.
 

@@ -247,7 +247,7 @@ def test_what_a_view_does_not_use_does_not_reach_it() -> None:
 STEPS = SETTINGS | {"steps": 2, "rows": "gaussian", "bias_scale": 1.0}
 
 
-@pytest.mark.parametrize("view", ["curve", "landscape", "learned"])
+@pytest.mark.parametrize("view", ["curve", "learned", pytest.param("landscape", marks=pytest.mark.slow)])
 def test_several_steps_and_gaussian_rows_reach_the_library(visitor: Visitor, view: str) -> None:
     status, lines = visitor.ask(view, STEPS)
     assert status == 200, lines
