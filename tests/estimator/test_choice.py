@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("sklearn")
 
 from giantstep.estimator import convex
 from giantstep.estimator.readout import Judged, Readouts
+from giantstep.estimator.step import Trained
 from giantstep.simulation.backend import NumpyBackend
 from giantstep.sklearn import OneStepClassifier, OneStepRegressor
 
@@ -103,6 +105,28 @@ def test_the_chosen_rate_is_within_noise_of_the_best_of_the_whole_grid(data, act
         assert (eta > 0) == helps
         worst = max(grid, key=np.mean) - best
         assert np.mean(worst) > 3 * np.std(worst) / np.sqrt(4000)  # there was something to choose
+
+
+def test_a_penalty_weighs_against_the_share_of_the_samples_that_are_compared(monkeypatch):
+    """Against a sum over all: on a third of them it is a third, as it is where there are no others."""
+    seen: list[tuple[Readouts, Trained]] = []
+    features = Readouts.features
+
+    def noted(self, trained, most=None):
+        seen.append((self, trained))
+        return features(self, trained, most)
+
+    monkeypatch.setattr(Readouts, "features", noted)
+    OneStepRegressor(width=20, random_state=0).fit(*one_index(300, np.random.default_rng(0)))
+    whole, trained = seen[-1]
+    some = whole.features(trained, whole.count // 3)
+    alone = replace(whole, fresh=some.index[: some.fresh], seen=some.index[some.fresh :])
+    share = alone.count / whole.count
+    assert share < 0.35
+    one, other = whole.judge(some, 2.0), alone.judge(alone.features(trained), 2.0 * share)
+    np.testing.assert_allclose(one.losses, other.losses, rtol=1e-10)
+    chosen = [readouts.judge(readouts.features(trained, alone.count), None) for readouts in (whole, alone)]
+    np.testing.assert_allclose(*(list(each.curve.values()) for each in chosen), rtol=1e-8)
 
 
 def test_thinned_networks_have_a_share_of_every_letter_and_output():

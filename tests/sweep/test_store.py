@@ -20,7 +20,7 @@ from giantstep.sweep import results, run_sweep
 from giantstep.sweep import store as store_module
 from giantstep.sweep.executors import local
 from giantstep.sweep.job import Outcome
-from giantstep.sweep.lock import only_writer
+from giantstep.sweep.lock import _still_there, only_writer
 from giantstep.sweep.parts import parts
 from giantstep.sweep.problems import StoreError, StoreFull
 from giantstep.sweep.rows import checksum
@@ -294,6 +294,21 @@ def test_a_half_written_job_is_not_there(tmp_path, whole):
     run_sweep(SWEEP, path, workers=1)
     assert batches(path) == before
     assert_same_results(SWEEP, path, whole)
+
+
+@pytest.mark.posix
+def test_a_lock_that_its_holder_has_removed_meanwhile_is_not_held(tmp_path):
+    path = tmp_path / "s.sqlite.lock"
+    path.touch()
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        assert _still_there(descriptor, path)
+        path.unlink()
+        assert not _still_there(descriptor, path)
+        path.touch()  # somebody's new one
+        assert not _still_there(descriptor, path)
+    finally:
+        os.close(descriptor)
 
 
 def test_the_lock_of_a_dead_process_does_not_bind(tmp_path):

@@ -195,6 +195,13 @@ def test_the_error_is_infinite_on_the_interpolation_threshold(activation, beta, 
     assert "threshold" in found.status.item()
 
 
+def test_signs_on_the_interpolation_threshold_are_learned_by_heart_and_say_nothing_of_others():
+    model, y = gs.SpikedRF("tanh", r=1.0, gamma=0.5), gs.Target("sign", flips=0.1)
+    found = gs.predict(model, y, alpha=[0.5, 1.0], lam=0.0)
+    assert found.train_error_01.values.tolist() == [0.0, 0.0]
+    assert np.isnan(found.test_error_01.values).tolist() == [False, True]
+
+
 def test_the_peak_grows_as_one_over_the_root_of_the_ridge():
     model = gs.SpikedRF("tanh", r=0.5, gamma=0.5)
     found = gs.predict(model, "sin", alpha=1.0, lam=[1e-10, 1e-8]).test_error.values
