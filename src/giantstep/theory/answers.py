@@ -16,7 +16,7 @@ from .features import Features
 from .labels import Label
 from .precision import ACCEPTED_ERROR, NEARLY_ZERO
 from .problem import Problem
-from .solver import OnRule, Solver
+from .solver import OnRule
 from .status import (
     CONVERGED,
     FAILED,
@@ -73,18 +73,17 @@ def scatter(problem: Problem, chunk: np.ndarray, d: np.ndarray) -> np.ndarray:
     return np.sqrt(problem.origin.scatter[chunk][:, None] / d)
 
 
-def sized_error(solver: Solver, coarse: OnRule, solutions: list[Solution]) -> np.ndarray:
-    """The test error at a usual size where d = ∞ was asked for, [U, A]; the effect of size as on the coarsest rule.
+def at_usual_size(rule: OnRule) -> OnRule:
+    """The same at a usual size where d = ∞ was asked for; itself, where it was not.
 
-    For the square loss only the means are solved anew, since responses do not depend on d. What steps take from the
-    rows in common is left out: it is a correction to the effect, and dear after several steps.
+    What steps take from the rows in common is left out: it is a correction to the effect of size, and dear after
+    several steps.
     """
-    limit = np.isinf(coarse.setting.d)
+    limit = np.isinf(rule.setting.d)
     if not limit.any():
-        return solutions[0].test_error
-    size = np.where(limit, REAL_SIZE, coarse.setting.d)
-    sized = solver.sized(replace(coarse, setting=replace(coarse.setting, d=size)), solutions[-1])
-    return solutions[0].test_error + (sized - solutions[-1].test_error)
+        return rule
+    size = np.where(limit, REAL_SIZE, rule.setting.d)
+    return replace(rule, setting=replace(rule.setting, d=size))
 
 
 def wrong_signs(rules: list[OnRule], solutions: list[Solution]) -> WrongSigns:
