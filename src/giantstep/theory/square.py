@@ -26,7 +26,7 @@ from .features import Features, joined
 from .labels import Label, joined_labels
 from .rule import FINEST
 from .solver import OnRule
-from .symmetric import Packing, packing, solve_small
+from .symmetric import Packing, packing, solve_small, identity
 
 _NEWTON_STEPS = 60
 _SOLVED = 1e-9  # relative residual of what is worth starting from
@@ -150,7 +150,7 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
     signal = signal_norms(bulk, response, responses.tangent, means)
     squared = gain * gain
     source = setting.ratio * averages.hats(base * squared)
-    eye = np.eye(pack.size)
+    eye = identity(pack.size)
     right = apply(response.by_hat, source) + apply(eye - response.by_V, signal)
     q = solve_small(responses.Jacobian, right)
 
@@ -189,7 +189,7 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
 def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
     """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave."""
     pack = packing(len(bulk.weights))
-    eye = np.eye(pack.size)
+    eye = identity(pack.size)
     ratio = setting.ratio
     unit = setting.unit[:, : setting.unit.shape[1] // len(averages.parts), None]
     V = _upper_start(bulk, setting)
@@ -218,7 +218,7 @@ def _upper_start(bulk: Bulk, setting: Setting) -> np.ndarray:
     pack = packing(len(bulk.weights))
     lam = np.where(setting.lam > 0.0, setting.lam, _ALMOST_RIDGELESS)
     V2 = bulk.weights / lam[..., None]
-    V1 = (bulk.c[:, None] * V2)[..., None] * np.eye(pack.groups)
+    V1 = (bulk.c[:, None] * V2)[..., None] * identity(pack.groups)
     return pack.pack(V1, V2)
 
 

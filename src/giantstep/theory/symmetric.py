@@ -7,10 +7,18 @@ that the solver needs is one matrix product.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
+
+
+identity: Callable[[int], np.ndarray] = lru_cache(maxsize=64)(np.eye)
+"""The unit matrix of a size. (Not to be written to.)"""
+
+upper_triangle: Callable[[int], tuple[np.ndarray, np.ndarray]] = lru_cache(maxsize=64)(np.triu_indices)
+"""Rows and columns of the entries on and above the diagonal."""
 
 
 class Packing:
@@ -18,7 +26,7 @@ class Packing:
 
     def __init__(self, groups: int):
         self.groups = groups
-        self.rows, self.cols = np.triu_indices(groups)
+        self.rows, self.cols = upper_triangle(groups)
         self.pairs = len(self.rows)
         self.size = self.pairs + groups
         # where the diagonal entries of the matrix stand, followed by the vector's

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..symmetric import upper_triangle
 from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems, triangle
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Level:
     def of(batch: Batch, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray) -> Level:
         """The level of a batch whose samples have weights D and functions f [U, F, n], on as few nodes as will do."""
         w, f, count = batch.weights, functions, batch.directions
-        (i, j), (k, m) = np.triu_indices(f.shape[1]), np.triu_indices(count)
+        (i, j), (k, m) = upper_triangle(f.shape[1]), upper_triangle(count)
         ends = np.cumsum([len(i), f.shape[1] * count, len(k), 1])
         tests = np.empty((len(f), ends[-1], f.shape[-1]))
         both, along, x, one = np.split(tests, ends[:-1], axis=1)

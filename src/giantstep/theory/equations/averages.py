@@ -10,14 +10,14 @@ belongs to; averages and coefficients are those of one rule after the other, [U,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 import numpy as np
 
 from ..features import Features
 from ..modes import Modes, mean_functions
-from ..symmetric import packing
+from ..symmetric import packing, upper_triangle
 
 # |κ|² that a millionth of all inputs exceeds, by the number of directions: scipy.special.chdtri(directions, 1e-6)
 _RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4: 33.37684158171984}
@@ -63,13 +63,13 @@ class Averages:
 
     @cached_property
     def _phi_pairs(self) -> np.ndarray:
-        rows, cols = _upper_triangle(self.phi.shape[1])
+        rows, cols = upper_triangle(self.phi.shape[1])
         return self.table(self.phi[:, rows] * self.phi[:, cols])
 
     @cached_property
     def mean_products(self) -> np.ndarray:
         """The products of mean modes, upper triangle, [U, F(F+1)/2, N]."""
-        rows, cols = _upper_triangle(self.means.shape[1])
+        rows, cols = upper_triangle(self.means.shape[1])
         return self.means[:, rows] * self.means[:, cols]
 
     @cached_property
@@ -164,13 +164,10 @@ def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return (matrix @ vector[..., None])[..., 0]
 
 
-_upper_triangle = lru_cache(maxsize=64)(np.triu_indices)
-
-
 def symmetric(entries: np.ndarray, size: int) -> np.ndarray:
     """Full symmetric matrices from their upper triangles."""
     full = np.empty((*entries.shape[:-1], size, size), entries.dtype)
-    rows, cols = _upper_triangle(size)
+    rows, cols = upper_triangle(size)
     full[..., rows, cols] = entries
     full[..., cols, rows] = entries
     return full

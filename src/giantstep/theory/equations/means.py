@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..bulk import Bulk
-from ..symmetric import packing, solve_small
+from ..symmetric import packing, solve_small, identity
 from .averages import apply
 from .response import Response, coupling_gradient, mean_row_coupling, signal_energy_gradient
 
@@ -99,7 +99,7 @@ def solve_means(
     Ac0 = np.swapaxes(A0c, -1, -2)
     reduced = Acc - Ac0 @ PA
     driven = _less(r[..., K:], apply(Ac0, Pr))
-    left = np.eye(C) + Gcc @ reduced
+    left = identity(C) + Gcc @ reduced
     c = solve_small(left, apply(Gcc, driven) + apply(Gcp, r_psi))
     m = Pr - apply(PA, c)
 
@@ -142,7 +142,7 @@ def _stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
     V2 = packing(len(bulk.weights)).vector(response.V)
     per_size = _per_size(setting)[..., None]
     with np.errstate(divide="ignore"):
-        drawn = per_size[..., None] / np.where(V2 > 0, V2, 1e-300)[..., None] * np.eye(len(bulk.weights))
+        drawn = per_size[..., None] / np.where(V2 > 0, V2, 1e-300)[..., None] * identity(len(bulk.weights))
     if setting.common is None:
         return drawn
     return drawn + per_size[..., None] * setting.common[:, None] * mean_row_coupling(bulk, response)

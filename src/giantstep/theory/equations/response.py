@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..bulk import Bulk, Resolvent
-from ..symmetric import Packing, packing, product, solve_columns
+from ..symmetric import Packing, packing, product, solve_columns, identity
 
 
 @dataclass
@@ -82,7 +82,7 @@ def _derivatives(
     by_hat[..., pairs + group, pairs + group] = stiffness
 
     dV1 = share * V1[:, :, None] - dV1[:, :, pairs:]
-    dpull = dpull[..., pairs:] - _unit(K) * pull[..., :, None]
+    dpull = dpull[..., pairs:] - identity(K) * pull[..., :, None]
     per_V2 = (1.0 / np.where(pack.vector(V) == 0.0, 1.0, pack.vector(V)))[..., None, :]
     by_V[..., :pairs, pairs:] = np.swapaxes(pack.upper(dV1), -1, -2) * per_V2
     by_V[..., pairs:, pairs:] = -stiffness[..., :, None] * dpull * per_V2
@@ -92,9 +92,6 @@ def _derivatives(
 def _by_conjugate(pack: Packing, root: np.ndarray) -> np.ndarray:
     """Ṽ's derivative with respect to each entry of V̂1 and its mirror image, at fixed τ: [U, A, pairs, K, K]."""
     return (root[..., :, None] * root[..., None, :])[:, :, None] * pack.units
-
-
-_unit = lru_cache(maxsize=64)(np.eye)
 
 
 @lru_cache(maxsize=64)
@@ -145,7 +142,7 @@ def _inverse(root: np.ndarray) -> np.ndarray:
 
 def total_tangent(response: Response) -> np.ndarray:
     """-∂V/∂V̂ with the relation closed, [U, A, P, P]."""
-    return solve_columns(_unit(response.V.shape[-1]) - response.by_V, response.by_hat)
+    return solve_columns(identity(response.V.shape[-1]) - response.by_V, response.by_hat)
 
 
 def signal_energy_gradient(
