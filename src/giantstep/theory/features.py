@@ -83,7 +83,7 @@ class Table:
         if frame.spikes == 1:
             scale = np.sqrt(c)
             self._features = Column(
-                activation, b[..., 0], biases, scale, rule.first, reach, symmetric=not sharp
+                activation, b[..., 0], biases, scale, rule.first, reach, even=not sharp
             )
         else:
             self._features = _Sheet(activation, b, biases, c, rule, own)
@@ -167,7 +167,8 @@ def feature_layers(b: np.ndarray, c: np.ndarray, biases: np.ndarray, reach: floa
 
 
 def evaluations_per_model(activation: Function, breaks: int, points: int) -> int:
-    """Function values that one model needs per group, to size blocks of work."""
-    inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 64
+    """Function values that one model needs per group, to size blocks of work; of those at one κ, which are averaged a
+    part at a time, only so many count."""
+    inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 16
     outer = (3 * breaks + 3) if breaks else 2
     return inner * outer * points
