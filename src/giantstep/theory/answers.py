@@ -112,8 +112,8 @@ def judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tol
     code = answers["code"]
     imprecise = ~(answers["quadrature_error"] <= max(tolerance, ACCEPTED_ERROR)) & (code == CONVERGED)
     code[imprecise] = IMPRECISE
-    code[np.isin(code, (UNSOLVED, IMPRECISE)) & separable] = SEPARABLE
-    code[np.isin(code, FAILED) & interpolates] = RARE_INPUTS
+    code[((code == UNSOLVED) | (code == IMPRECISE)) & separable] = SEPARABLE
+    code[FAILED[code] & interpolates] = RARE_INPUTS
 
 
 def mark(answers: Answers, typical: np.ndarray) -> None:
@@ -122,7 +122,7 @@ def mark(answers: Answers, typical: np.ndarray) -> None:
     size = np.maximum(np.abs(answers["sized_error"]), NEARLY_ZERO * typical)
     far = np.abs(limit - answers["sized_error"]) > NOTABLE * size
     code[(code == CONVERGED) & far] = LIMIT_ALONE
-    code[np.isin(code, (CONVERGED, LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN
+    code[((code == CONVERGED) | (code == LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN
     code[(code == CONVERGED) & (answers["scatter"] ** 2 > NOTABLE)] = (
         SCATTERED  # means move by about a variance
     )

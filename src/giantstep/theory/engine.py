@@ -72,10 +72,11 @@ def solve(
     done = 0
     blocks = list(_blocks(problem))
     for block, found in zip(blocks, _solved(problem, blocks, tolerance, workers), strict=True):
+        place = np.ix_(block.chunk, block.settings)
         for name, values in found.items():
             if name not in answers:
                 answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
-            answers[name][np.ix_(block.chunk, block.settings)] = values
+            answers[name][place] = values
         done += len(block.chunk) * len(block.settings)
         if progress:
             progress(done / (U * A))

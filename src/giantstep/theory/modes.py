@@ -54,7 +54,7 @@ class Modes:
     @cached_property
     def mean(self) -> np.ndarray:
         """Those that have a function of κ of their own: all but the signals."""
-        return np.r_[self.spike, self.own]
+        return np.concatenate([np.arange(self.spikes), np.arange(self.own.start, self.own.stop)])
 
     # places among the means: the ones, then spikes, norm and bias
 

@@ -99,7 +99,8 @@ class Side:
 
     def parts(self, values: np.ndarray) -> list[np.ndarray]:
         """Those of each rule, [U, A, ...] each."""
-        return np.split(values, len(self.spreads), axis=1)
+        readouts = values.shape[1] // len(self.spreads)
+        return [values[:, i * readouts : (i + 1) * readouts] for i in range(len(self.spreads))]
 
 
 @dataclass
@@ -200,16 +201,16 @@ def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarr
         gain = 1.0 / (unit + averages.expand(V * pack.counts, averages.phi))
         response = respond(bulk, V, ratio * averages.hats(gain), setting.beta, setting.lam)
         gap = response.V - V
-        residual = np.max(np.abs(gap) / scale(V, pack), axis=-1)
+        residual = (np.abs(gap) / scale(V, pack)).max(axis=-1)
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
-        if step == _NEWTON_STEPS or np.all((residual <= _ROUND_OFF) | stalled):
+        if step == _NEWTON_STEPS or ((residual <= _ROUND_OFF) | stalled).all():
             return Responses(averages, V, residual, response, gain, Jacobian)
         best = np.minimum(best, residual)
         newton = V + solve_small(Jacobian, gap)
-        positive = np.all(newton[..., pack.diagonal] >= 0.0, axis=-1)
-        V = np.where(positive[..., None], newton, response.V)
+        positive = (newton[..., pack.diagonal] >= 0.0).all(axis=-1, keepdims=True)
+        V = np.where(positive, newton, response.V)
         step += 1
 
 
@@ -230,8 +231,8 @@ def _means(side: Side, response: Response, gain: np.ndarray) -> Means:
     signals = [averages.mu1 * label.t1[:, [m]] for m in range(bulk.modes.signals)]
     tested = [averages.mean_products, averages.means * t0, *signals]
     found = setting.ratio * averages.against(gain, averages.table(np.concatenate(tested, axis=1)))
-    both, r, r_psi = np.split(found, [F * (F + 1) // 2, F * (F + 1) // 2 + F], axis=-1)
-    pairs = symmetric(both, F)
+    pairs, r, r_psi = (found[..., part] for part in _tests(F))
+    pairs = symmetric(pairs, F)
     parts = zip(side.parts(pairs), side.parts(setting.ratio), side.spreads, strict=True)
     for rule, (part, ratio, spread) in enumerate(parts):
         if spread is not None:
@@ -241,8 +242,16 @@ def _means(side: Side, response: Response, gain: np.ndarray) -> Means:
     return solve_means(bulk, setting, response, hat1, pairs, r, r_psi, size)
 
 
+def _tests(F: int) -> tuple[slice, slice, slice]:
+    """Where products of mean modes, mean modes and signals stand among what `_means` averages against."""
+    pairs = F * (F + 1) // 2
+    return slice(0, pairs), slice(pairs, pairs + F), slice(pairs + F, None)
+
+
 def scale(V: np.ndarray, pack: Packing) -> np.ndarray:
     """What an entry of V is small or large against: its own diagonal entries."""
+    if pack.groups == 1:
+        return np.where(V > 0, V, 1.0)
     lead = np.sqrt(V[..., pack.diagonal[: pack.groups]])
     size = np.concatenate([lead[..., pack.rows] * lead[..., pack.cols], pack.vector(V)], axis=-1)
     return np.where(size > 0, size, 1.0)

@@ -82,11 +82,13 @@ def solve_columns(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     if n == 1:
         return right / matrix
     if n == 2:
-        swapped = matrix[..., ::-1, ::-1]  # the adjugate is this with its off-diagonal entries negated
-        straight = np.diagonal(swapped, axis1=-2, axis2=-1)[..., None] * right
-        crossed = np.diagonal(matrix[..., ::-1], axis1=-2, axis2=-1)[..., None] * right[..., ::-1, :]
-        determinant = matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] * matrix[..., 1, 0]
-        return (straight - crossed) / determinant[..., None, None]
+        a, b, c, d = (matrix[..., i, j, None] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
+        top, bottom = right[..., 0, :], right[..., 1, :]
+        determinant = a * d - b * c
+        found = np.empty(np.broadcast_shapes(matrix.shape[:-1] + (1,), right.shape), determinant.dtype)
+        np.divide(d * top - b * bottom, determinant, out=found[..., 0, :])
+        np.divide(a * bottom - c * top, determinant, out=found[..., 1, :])
+        return found
     return np.linalg.solve(matrix, right)
 
 

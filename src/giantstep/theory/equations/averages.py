@@ -161,7 +161,7 @@ class Averages:
 
 def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Stacked matrix times vector."""
-    return (matrix @ vector[..., None])[..., 0]
+    return np.einsum("...ij,...j->...i", matrix, vector)
 
 
 def symmetric(entries: np.ndarray, size: int) -> np.ndarray:
