@@ -16,9 +16,7 @@ from .samples import Moments, cuts, projections
 DIRECT = (0, 0)  # no lattice
 
 
-def lattice(
-    f: Function, step: np.ndarray, scale: np.ndarray, count: int, n: int, reach: float
-) -> np.ndarray:
+def lattice(f: Function, step: np.ndarray, scale: np.ndarray, count: int, n: int, reach: float) -> np.ndarray:
     """(shifts, nodes), how many points of its lattice lie between two shifts and between two nodes z, [M, 2].
 
     For `count` shifts, `step` [M] apart, and a rule that resolves f(· + scale·z), scale [M], with n intervals. `DIRECT`
@@ -53,6 +51,8 @@ def lattice_moments(
     low, high = ends.min(axis=0) - reach * scale, ends.max(axis=0) + reach * scale
     values = f(np.clip(start[:, None] + fine[:, None] * places, low[:, None], high[:, None]))
     own, one = values.strides
-    seen = as_strided(values, (len(values), count, 2 * J + 1), (own, shifts * one, nodes * one), writeable=False)
+    seen = as_strided(
+        values, (len(values), count, 2 * J + 1), (own, shifts * one, nodes * one), writeable=False
+    )
     z = dz[:, None] * np.arange(-J, J + 1)
     return projections(seen, z, np.abs(dz)[:, None] * density(z))

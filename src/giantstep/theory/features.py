@@ -82,9 +82,7 @@ class Table:
         self._c = c[:, :, None]
         if frame.spikes == 1:
             scale = np.sqrt(c)
-            self._features = Column(
-                activation, b[..., 0], biases, scale, rule.first, reach, even=not sharp
-            )
+            self._features = Column(activation, b[..., 0], biases, scale, rule.first, reach, even=not sharp)
         else:
             self._features = _Sheet(activation, b, biases, c, rule, own)
         self._labels = labels.given(frame, rule, points, reach)

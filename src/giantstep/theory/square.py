@@ -26,7 +26,7 @@ from .features import Features, joined
 from .labels import Label, joined_labels
 from .rule import FINEST
 from .solver import OnRule
-from .symmetric import Packing, packing, solve_small, identity
+from .symmetric import Packing, identity, packing, solve_small
 
 _NEWTON_STEPS = 60
 _SOLVED = 1e-9  # relative residual of what is worth starting from
@@ -77,7 +77,9 @@ class Square:
         """Responses are those of the limit: they do not depend on d."""
         found: Responses = limit.responses
         spread = wobble(rule.bulk, rule.setting)
-        return _fit(Side(found.averages, rule.label, rule.bulk, rule.setting, [spread]), found, thorough=False)[0]
+        return _fit(
+            Side(found.averages, rule.label, rule.bulk, rule.setting, [spread]), found, thorough=False
+        )[0]
 
 
 @dataclass

@@ -13,12 +13,20 @@ from functools import lru_cache
 
 import numpy as np
 
-
 identity: Callable[[int], np.ndarray] = lru_cache(maxsize=64)(np.eye)
 """The unit matrix of a size. (Not to be written to.)"""
 
 upper_triangle: Callable[[int], tuple[np.ndarray, np.ndarray]] = lru_cache(maxsize=64)(np.triu_indices)
 """Rows and columns of the entries on and above the diagonal."""
+
+
+@lru_cache(maxsize=64)
+def triangle(size: int) -> np.ndarray:
+    """Where an entry of a symmetric matrix stands in its upper triangle, [size, size]."""
+    place = np.empty((size, size), int)
+    upper = upper_triangle(size)
+    place[upper] = place.T[upper] = np.arange(len(upper[0]))
+    return place
 
 
 class Packing:

@@ -14,21 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..symmetric import upper_triangle
+from ..symmetric import triangle, upper_triangle
 
 if TYPE_CHECKING:
     from .level import Level
 
 _BLOCK, _FEWEST = 1 << 16, 64  # numbers in flight while groups are eliminated, and samples at least
-
-
-@lru_cache(maxsize=64)
-def triangle(size: int) -> np.ndarray:
-    """Where an entry of a symmetric matrix stands in its upper triangle, [size, size]."""
-    place = np.empty((size, size), int)
-    upper = upper_triangle(size)
-    place[upper] = place.T[upper] = np.arange(len(upper[0]))
-    return place
 
 
 @lru_cache(maxsize=64)
@@ -306,7 +297,8 @@ class QuotientAnswer(Answer):
         """-Z dx Z: combinations of products g_i g_j over det²."""
         full = self.N[:, :, self.entry]  # [U, A, Q, Q, G]
         dx = dX * self.level.scale
-        inside = np.einsum("uaikg,uakl,ualjh->uaijgh", full, dx, full, optimize=True)
+        pushed = np.einsum("uaikg,uakl->uailg", full, dx)
+        inside = np.einsum("uailg,ualjh->uaijgh", pushed, full)
         i, j = upper_triangle(self.N.shape[-1])
         both = inside[..., i, j] + np.where(i == j, 0.0, inside[..., j, i])
         both = both[:, :, *upper_triangle(len(self.entry))]

@@ -42,9 +42,7 @@ class BesideResolvent(Resolvent):
         return self.first_order(dVt)[0]
 
     def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = [
-            one.first_order(dVt[:, part]) for one, part in zip(self._each, self._parts, strict=True)
-        ]
+        found = [one.first_order(dVt[:, part]) for one, part in zip(self._each, self._parts, strict=True)]
         tangents, leaks = zip(*found, strict=True)
         return np.concatenate(tangents, axis=1), np.concatenate(leaks, axis=1)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..symmetric import solve_or_nan, identity
+from ..symmetric import identity, solve_or_nan
 
 if TYPE_CHECKING:
     from ..modes import Modes

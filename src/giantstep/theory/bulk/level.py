@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..symmetric import upper_triangle
-from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems, triangle
+from ..symmetric import triangle, upper_triangle
+from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems
 
 if TYPE_CHECKING:
     from ..law import Batch
@@ -38,9 +39,9 @@ class Level:
         """The level of a batch whose samples have weights D and functions f [U, F, n], on as few nodes as will do."""
         w, f, count = batch.weights, functions, batch.directions
         (i, j), (k, m) = upper_triangle(f.shape[1]), upper_triangle(count)
-        ends = np.cumsum([len(i), f.shape[1] * count, len(k), 1])
+        ends = list(accumulate((len(i), f.shape[1] * count, len(k), 1)))
         tests = np.empty((len(f), ends[-1], f.shape[-1]))
-        both, along, x, one = np.split(tests, ends[:-1], axis=1)
+        both, along, x, one = (tests[:, low:high] for low, high in pairwise((0, *ends)))
         np.multiply(f[:, i], f[:, j], out=both)
         both *= w[:, :1]
         along[:] = (w[:, 1 : 1 + count, None] * f[:, None]).reshape(len(f), -1, f.shape[-1])

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..symmetric import packing, product, identity
+from ..symmetric import identity, packing, product
 from .answer import Moments
 from .base import Bulk, Resolvent
 from .forms import eliminated

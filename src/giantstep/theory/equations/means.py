@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..bulk import Bulk
-from ..symmetric import packing, solve_small, identity
+from ..symmetric import identity, packing, solve_small
 from .averages import apply
 from .response import Response, coupling_gradient, mean_row_coupling, signal_energy_gradient
 
