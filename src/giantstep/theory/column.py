@@ -74,7 +74,7 @@ class Column:
 def _resolved(
     f: Function, a: np.ndarray, scale: np.ndarray, step: np.ndarray | None, n: int, reach: float, each: int
 ) -> Moments:
-    """Moments at arguments a [M, pieces, nodes], with scales [M]; those of a row are a `step` [M] apart, if they are."""
+    """Moments at arguments a [M, pieces, nodes], scales [M]; on an even line those of a row are a `step` [M] apart."""
     count = a.shape[-1]
     spacing = np.zeros((len(a), 2), int) if step is None else lattice(f, step, scale, count, n, reach)
     found = np.empty((len(Moments._fields), *a.shape))
@@ -89,7 +89,8 @@ def _resolved(
             else:
                 own = a[rows, 0, 0], step[rows], s
                 found[:, rows, 0] = lattice_moments(f, *own, count, (shifts, nodes), reach)
-    return Moments(*found)
+    mean, first, second, square, remainder = (found[i] for i in range(len(found)))
+    return Moments(mean, first, second, square, remainder)
 
 
 def _coarsened(

@@ -2,9 +2,8 @@
 
 Work goes in rectangles of (first layers, settings) that fit the cache. Each rectangle is solved on three nested
 rules in κ, coarse to fine, each starting from the last: that costs less than the finest alone, and yields the
-quadrature error; so are the rules inside an exact bulk, on the coarsest one in κ. (Where there is so little to do that
-calls cost more than what they compute, all of them are solved at once.) Points whose error is too large go on to a rule
-with twice the nodes, or to one cut around the thin layers that are to blame.
+quadrature error; so are the rules inside an exact bulk, on the coarsest one in κ. Points whose error is too large go
+on to a rule with twice the nodes, or to one cut around the thin layers that are to blame.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from .answers import (
     RESIDUAL_TOLERANCE,
     Answers,
     answers_of,
-    at_usual_size,
     judge,
     mark,
     scatter,
@@ -35,6 +33,7 @@ from .equations.solution import Solution
 from .features import STEEPEST, steepness
 from .folding import folded
 from .labels import BinaryLaw
+from .nested import on_rules
 from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
@@ -45,10 +44,8 @@ _COARSEST = 48  # κ intervals per piece to begin with
 _DEEPEST = 5  # how often rules inside the bulk may be doubled
 _FARTHEST = 2.0  # how much the range of κ may grow
 _HARDLY_EVER = 1e-2  # share of samples
-_NEVER = 1e-6  # the same for labels that are separable
 _LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
 _LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
-_AT_ONCE = 1 << 14  # array elements of a rectangle up to which all of its rules are solved at once
 _SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails a point
 
 
@@ -244,7 +241,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     inside = [] if bulks[0] is bulks[1] else [replace(rules[-1], bulk=bulk) for bulk in bulks[1:]]
     profile = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solutions, sized = _on_rules(solver, rules, inside, rectangle.start)
+        solutions, sized = on_rules(solver, rules, inside, rectangle.start)
         solutions, on_bulks = solutions[:3], solutions[2:]
         solution, typical = solutions[0], power(*tabulated[0])
         error = kappa_error(solutions, typical, solver.linear)
@@ -294,33 +291,3 @@ def _signs(
         profile = profile_of(rule.problem, rule.chunk, solution, rule.bulk, rule.setting, kappa)
         return count_wrong_signs(profile, law, rule.problem.loss), profile
     return wrong_signs(rules, solutions), None
-
-
-def _on_rules(
-    solver: Solver, rules: list[OnRule], inside: list[OnRule], start: np.ndarray | None
-) -> tuple[list[Solution], Solution]:
-    """Solutions on nested rules in κ and `inside` the bulk, finest first; and that at a usual size on the coarsest."""
-    coarsest = rules[-1]
-    sized = at_usual_size(coarsest)
-    points, width = coarsest.setting.alpha.size, coarsest.problem.width
-    if solver.linear and points * max(width, rules[0].features.weights.shape[-1]) <= _AT_ONCE:
-        asked = rules if sized is coarsest else [*rules, sized]
-        found = solver.solve([*asked, *inside], start, thorough=True)
-        return [*found[: len(rules)], *found[len(asked) :]], found[len(asked) - 1]
-    solutions = _one_by_one(solver, [*rules, *inside], start)
-    limit = solutions[len(rules) - 1]
-    return solutions, limit if sized is coarsest else solver.sized(sized, limit)
-
-
-def _one_by_one(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
-    """From coarse to fine, each starting from the last."""
-    solutions: list[Solution] = []
-    for rule in reversed(rules):
-        thorough = len(solutions) == len(rules) - 1
-        if solutions and rule.problem.loss.margin:
-            unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
-            never = wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
-            rule = replace(rule, hopeless=unsolved & never)
-        solutions[:0] = solver.solve([rule], start, thorough)
-        start = solutions[0].start
-    return solutions

@@ -167,17 +167,17 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
         test_error += averages.mean(c2 - t2 - 2.0 * M * (c0 - t0) - (P2 * (c1 - t1)).sum(axis=2))
     solutions = [
         Solution(
-            state=State(*parts, bulk.modes),
+            state=State(own_V, own_q, values, psi, bulk.modes),
             test_error=test,
             train_error=train,
             train_loss=0.5 * train,
             residual=residual,
-            start=parts[0],
+            start=own_V,
             tail=np.zeros_like(test),
             rare=np.zeros_like(test),
             responses=responses if len(side.spreads) == 1 else None,
         )
-        for *parts, test, train, residual in zip(
+        for own_V, own_q, values, psi, test, train, residual in zip(
             *map(side.parts, (V, q, means.values, means.psi, test_error, train_error, responses.residual)),
             strict=True,
         )

@@ -93,7 +93,7 @@ def solve_columns(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         a, b, c, d = (matrix[..., i, j, None] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
         top, bottom = right[..., 0, :], right[..., 1, :]
         determinant = a * d - b * c
-        found = np.empty(np.broadcast_shapes(matrix.shape[:-1] + (1,), right.shape), determinant.dtype)
+        found = np.empty(np.broadcast_shapes((*matrix.shape[:-1], 1), right.shape), determinant.dtype)
         np.divide(d * top - b * bottom, determinant, out=found[..., 0, :])
         np.divide(a * bottom - c * top, determinant, out=found[..., 1, :])
         return found

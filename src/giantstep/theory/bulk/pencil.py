@@ -287,7 +287,7 @@ class ExactResolvent(Resolvent):
 
     @cached_property
     def _moved_forms(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ĝ at a real Ṽ, and its derivatives, by an imaginary step: it is a rational function of X and the moments of Z.
+        """Ĝ at a real Ṽ, and its derivatives, by an imaginary step: it is a rational function of X and Z's moments.
 
         Whoever asks for one of them will ask for the other.
         """
@@ -304,8 +304,8 @@ class ExactResolvent(Resolvent):
                 slope = Z.slopes(dX[..., rows, rows])
                 moved.append(Moments(*(m + 1j * _TINY * dm for m, dm in zip(Z.moments, slope, strict=True))))
             found = eliminated(bulk, self.X + 1j * _TINY * dX, moved)
-            slopes.append(found.imag / _TINY)
-        return found.real, np.stack(slopes, axis=2)
+            slopes.append(np.imag(found) / _TINY)
+        return np.real(found), np.stack(slopes, axis=2)
 
 
 def _relative(gap: np.ndarray, Y: np.ndarray) -> float:

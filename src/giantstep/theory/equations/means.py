@@ -8,7 +8,7 @@ step for any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,8 +46,8 @@ def beside(settings: Sequence[Setting]) -> Setting:
     if len(settings) == 1:
         return settings[0]
     parts = ("alpha", "beta", "lam", "noise", "d", "unit")
-    joined = (np.concatenate([getattr(one, name) for one in settings], axis=1) for name in parts)
-    return Setting(*joined, settings[0].common)
+    joined = {name: np.concatenate([getattr(one, name) for one in settings], axis=1) for name in parts}
+    return replace(settings[0], **joined)
 
 
 @dataclass

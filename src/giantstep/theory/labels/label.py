@@ -29,12 +29,14 @@ def joined_labels(parts: Sequence[Label]) -> Label:
     """Those on the nodes of several rules, end to end."""
     if len(parts) == 1:
         return parts[0]
-    own = (np.concatenate(column, axis=-1) for column in zip(*(part[:3] for part in parts), strict=True))
+    t0, t1, t2 = (
+        np.concatenate(column, axis=-1) for column in zip(*(part[:3] for part in parts), strict=True)
+    )
     clean = [part.clean for part in parts if part.clean is not None]
     if not clean:
-        return Label(*own)
+        return Label(t0, t1, t2)
     c0, c1, c2 = (np.concatenate(column, axis=-1) for column in zip(*clean, strict=True))
-    return Label(*own, (c0, c1, c2))
+    return Label(t0, t1, t2, (c0, c1, c2))
 
 
 def kurtosis(square: float, fourth: float, noise: np.ndarray) -> np.ndarray:
