@@ -13,7 +13,16 @@ from scipy.special import ndtr
 
 from giantstep.errors import ParameterError
 from giantstep.functions import Function, as_function, catalogue
-from giantstep.gaussian import Moments, both_below, expectation, moments
+from giantstep.gaussian import (
+    DIRECT,
+    Moments,
+    both_below,
+    expectation,
+    lattice,
+    lattice_moments,
+    moments,
+    sample,
+)
 
 ACCURACY = 1e-10  # relative to the function's own Gaussian norm: what the theory's 1e-9 rests on
 ROUND_OFF = 1e-13  # below this the error estimate need not follow the error
@@ -297,3 +306,30 @@ def test_two_normal_variables_are_both_below_with_the_chance_that_integration_gi
         assert float(both_below(np.array(h), np.array(k), np.array(r))) == pytest.approx(
             float(expected), abs=2e-15
         )
+
+
+@pytest.mark.parametrize("name", ["tanh", "sin", "gelu"])
+def test_a_lattice_gives_the_averages_of_a_rule_at_every_shift(name: str) -> None:
+    """Steps up and down, shorter and longer than the nodes are apart; both rules are exact to rounding."""
+    f, reach, n, count = as_function(name), 9.0, 128, 96
+    step = np.array([-0.5, -0.17, 0.06, 0.2, 0.61])
+    scale, start = np.array([0.4, 1.3, 0.9, 1.0, 0.7]), -0.5 * count * step + 0.3
+    spacing = lattice(f, step, scale, count, n, reach)
+    assert (spacing[:, 0] > 1).any()
+    assert (spacing[:, 1] > 1).any()
+    assert (spacing > 0).all()
+    direct = sample(f, start[:, None] + step[:, None] * np.arange(count), scale[:, None], n, reach).moments()
+    for row, pair in enumerate(spacing.tolist()):
+        own = (start[[row]], step[[row]], scale[[row]])
+        found = lattice_moments(f, *own, count, tuple(pair), reach)
+        for part, expected in zip(found, direct, strict=True):
+            np.testing.assert_allclose(
+                part[0], expected[row], rtol=1e-12, atol=1e-13 * np.abs(expected).max()
+            )
+
+
+def test_a_lattice_is_left_alone_where_it_does_not_pay_or_the_line_is_cut() -> None:
+    flat, steep, one = np.zeros(1), np.full(1, 1e3), np.ones(1)
+    assert tuple(lattice(as_function("tanh"), flat, one, 96, 128, 9.0)[0]) == DIRECT
+    assert tuple(lattice(as_function("tanh"), steep, one, 96, 128, 9.0)[0]) == DIRECT
+    assert tuple(lattice(as_function("relu"), 0.2 * one, one, 96, 128, 9.0)[0]) == DIRECT

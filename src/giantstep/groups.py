@@ -6,6 +6,7 @@ exactly and at any d: flipping the signs of a neuron's letter, bias, row and rea
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ class Merging(NamedTuple):
     sign: np.ndarray  # [S] -1 where the letter is the group's mirror image
 
 
+@lru_cache(maxsize=64)
 def merge(letters: Letters, odd: bool) -> Merging:
     """The distinct groups of a vocabulary."""
     count = len(letters.values)

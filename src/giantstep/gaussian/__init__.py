@@ -5,7 +5,7 @@ do them all, *nested* ones: the interior points of an n-point rule contain those
 rules, so one set of function values yields three answers, and their differences an honest error.
 
 - Functions without breakpoints: the trapezoidal rule on the line, which converges geometrically for analytic
-  functions under a Gaussian weight.
+  functions under a Gaussian weight; at evenly spaced shifts, from values on one lattice.
 - Functions with breakpoints (kinks, jumps): the line is cut there, and at two fixed points so that no piece
   is wide compared with the Gaussian; each piece has a Fejér rule (open: never evaluated on a breakpoint).
 - Breakpoints that a function leaves with a power of the distance (|x|^0.6, and its derivative, which is unbounded):
@@ -15,6 +15,7 @@ rules, so one set of function values yields three answers, and their differences
 """
 
 from .averages import LOST, UNRESOLVED, expectation, moments, points_needed, resolution, round_up, tail_reach
+from .lattice import DIRECT, lattice, lattice_moments
 from .normal import both_below, ndtr
 from .rules import (
     REACH,
@@ -30,6 +31,7 @@ from .rules import (
 from .samples import Moments, Samples, grade, sample
 
 __all__ = [
+    "DIRECT",
     "LOST",
     "REACH",
     "STRIDES",
@@ -43,6 +45,8 @@ __all__ = [
     "extrapolated_error",
     "fejer_rule",
     "grade",
+    "lattice",
+    "lattice_moments",
     "line_rule",
     "moments",
     "ndtr",

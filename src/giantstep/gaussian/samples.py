@@ -52,25 +52,33 @@ class Samples(NamedTuple):
         f, w = self.values[take], self.weights[STRIDES.index(stride)]
         z = self.z[nested(stride)] if shared else self.z[take]
         w = w if shared else w[(*rows, ...)]
-        if shared:  # the same, as matrix products with test functions that carry half of the weight
-            root = np.sqrt(w)
-            basis = np.stack([root, root * z, root * (z * z - 1.0)])
-            left = f * root
-            found = left @ basis.T
-            left -= found[..., :2] @ basis[:2]
-            mean, first, second = np.moveaxis(found, -1, 0)
-            remainder = np.einsum("...j,...j->...", left, left)
-        else:
-            weighed = f * w
-            mean = weighed.sum(axis=(-2, -1))
-            weighed *= z
-            first = weighed.sum(axis=(-2, -1))
-            second = np.einsum("...pj,...pj->...", weighed, z) - mean
-            left = f - mean[..., None, None]
-            left -= first[..., None, None] * z
-            left *= left
-            remainder = np.einsum("...pj,...pj->...", left, w)
+        if shared:
+            return projections(f, z, w)
+        weighed = f * w
+        mean = weighed.sum(axis=(-2, -1))
+        weighed *= z
+        first = weighed.sum(axis=(-2, -1))
+        second = np.einsum("...pj,...pj->...", weighed, z) - mean
+        left = f - mean[..., None, None]
+        left -= first[..., None, None] * z
+        left *= left
+        remainder = np.einsum("...pj,...pj->...", left, w)
         return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
+
+
+def projections(f: np.ndarray, z: np.ndarray, w: np.ndarray) -> Moments:
+    """The moments of values f at nodes z with weights w [n], or of f [M, i, n] at nodes [M, n], the same for all i.
+
+    As matrix products with test functions that carry half of the weight.
+    """
+    root = np.sqrt(w)
+    basis = np.stack([root, root * z, root * (z * z - 1.0)], axis=-2)
+    left = f * (root if root.ndim == 1 else root[:, None])
+    found = left @ np.swapaxes(basis, -1, -2)
+    left -= found[..., :2] @ basis[..., :2, :]
+    mean, first, second = np.moveaxis(found, -1, 0)
+    remainder = np.einsum("...j,...j->...", left, left)
+    return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
 
 
 def sample(
@@ -83,17 +91,22 @@ def sample(
 ) -> Samples:
     """Values of f(shift + scale·z) on the finest of three nested rules, split at f's breakpoints (and `more`)."""
     shift, scale = np.asarray(shift, float), np.asarray(scale, float)
-    breakpoints = tuple(sorted({*f.breakpoints, *more, *_landmarks(float(scale.max(initial=0.0)))}))
+    breakpoints = tuple(sorted({*cuts(f, float(scale.max(initial=0.0))), *more}))
     if not breakpoints:
         z, weights = line_rule(n, reach)
         return Samples(f(shift[..., None] + scale[..., None] * z), z, weights)
     shift, scale = np.broadcast_arrays(shift, scale)
     safe = np.where(scale == 0.0, 1.0, scale)[..., None]  # a vanishing scale has no breakpoints to meet
-    cuts = (np.asarray(breakpoints) - shift[..., None]) / safe
+    edges = (np.asarray(breakpoints) - shift[..., None]) / safe
     if f.powers:
-        return _graded(f, breakpoints, shift, scale, cuts, n, reach)
-    z, weights = piecewise_rule(cuts, n, reach)
+        return _graded(f, breakpoints, shift, scale, edges, n, reach)
+    z, weights = piecewise_rule(edges, n, reach)
     return Samples(f(shift[..., None, None] + scale[..., None, None] * z), z, weights)
+
+
+def cuts(f: Function, scale: float) -> set[float]:
+    """Where the line is cut for averages of f on that scale."""
+    return {*f.breakpoints, *_landmarks(scale)}
 
 
 def _landmarks(scale: float) -> tuple[float, ...]:

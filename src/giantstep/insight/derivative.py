@@ -16,7 +16,7 @@ from ..functions import Function
 from ..gaussian import points_needed, sample, tail_reach
 from ..theory import square
 from ..theory.bulk import Bulk, Isotropic
-from ..theory.equations.averages import Averages, expand
+from ..theory.equations.averages import Averages
 from ..theory.equations.means import Setting
 from ..theory.equations.response import respond
 from ..theory.features import Features
@@ -69,7 +69,7 @@ def _moved_responses(features: Features, bulk: Bulk, setting: Setting, V: np.nda
     """V with its implicit derivative: (1 - ∂F/∂V) dV = ∂F for the fixed point V = F(V)."""
     pack = packing(len(bulk.weights))
     averages = Averages(features, bulk.modes)
-    gain = 1.0 / (setting.unit[..., None] + expand(V * pack.counts, averages.phi))
+    gain = 1.0 / (setting.unit[..., None] + averages.expand(V * pack.counts, averages.phi))
     response = respond(bulk, V + 0j, setting.ratio * averages.hats(gain), setting.beta, setting.lam)
     slope = setting.ratio[..., None] * averages.squares(gain * gain) * pack.counts
     Jacobian = np.eye(pack.size) - response.by_V - response.by_hat @ slope

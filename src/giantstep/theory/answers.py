@@ -16,7 +16,7 @@ from .features import Features
 from .labels import Label
 from .precision import ACCEPTED_ERROR, NEARLY_ZERO
 from .problem import Problem
-from .solver import OnRule, Solver
+from .solver import OnRule
 from .status import (
     CONVERGED,
     FAILED,
@@ -73,18 +73,17 @@ def scatter(problem: Problem, chunk: np.ndarray, d: np.ndarray) -> np.ndarray:
     return np.sqrt(problem.origin.scatter[chunk][:, None] / d)
 
 
-def sized_error(solver: Solver, coarse: OnRule, solutions: list[Solution]) -> np.ndarray:
-    """The test error at a usual size where d = ∞ was asked for, [U, A]; the effect of size as on the coarsest rule.
+def at_usual_size(rule: OnRule) -> OnRule:
+    """The same at a usual size where d = ∞ was asked for; itself, where it was not.
 
-    For the square loss only the means are solved anew, since responses do not depend on d. What steps take from the
-    rows in common is left out: it is a correction to the effect, and dear after several steps.
+    What steps take from the rows in common is left out: it is a correction to the effect of size, and dear after
+    several steps.
     """
-    limit = np.isinf(coarse.setting.d)
+    limit = np.isinf(rule.setting.d)
     if not limit.any():
-        return solutions[0].test_error
-    size = np.where(limit, REAL_SIZE, coarse.setting.d)
-    sized = solver.sized(replace(coarse, setting=replace(coarse.setting, d=size)), solutions[-1])
-    return solutions[0].test_error + (sized - solutions[-1].test_error)
+        return rule
+    size = np.where(limit, REAL_SIZE, rule.setting.d)
+    return replace(rule, setting=replace(rule.setting, d=size))
 
 
 def wrong_signs(rules: list[OnRule], solutions: list[Solution]) -> WrongSigns:
@@ -113,8 +112,8 @@ def judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tol
     code = answers["code"]
     imprecise = ~(answers["quadrature_error"] <= max(tolerance, ACCEPTED_ERROR)) & (code == CONVERGED)
     code[imprecise] = IMPRECISE
-    code[np.isin(code, (UNSOLVED, IMPRECISE)) & separable] = SEPARABLE
-    code[np.isin(code, FAILED) & interpolates] = RARE_INPUTS
+    code[((code == UNSOLVED) | (code == IMPRECISE)) & separable] = SEPARABLE
+    code[FAILED[code] & interpolates] = RARE_INPUTS
 
 
 def mark(answers: Answers, typical: np.ndarray) -> None:
@@ -123,7 +122,7 @@ def mark(answers: Answers, typical: np.ndarray) -> None:
     size = np.maximum(np.abs(answers["sized_error"]), NEARLY_ZERO * typical)
     far = np.abs(limit - answers["sized_error"]) > NOTABLE * size
     code[(code == CONVERGED) & far] = LIMIT_ALONE
-    code[np.isin(code, (CONVERGED, LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN
+    code[((code == CONVERGED) | (code == LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN
     code[(code == CONVERGED) & (answers["scatter"] ** 2 > NOTABLE)] = (
         SCATTERED  # means move by about a variance
     )

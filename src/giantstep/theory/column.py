@@ -5,11 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from ..functions import Function
-from ..gaussian import LOST, UNRESOLVED, Moments, nested, resolution, round_up, sample
+from ..gaussian import (
+    DIRECT,
+    LOST,
+    STRIDES,
+    UNRESOLVED,
+    Moments,
+    lattice,
+    lattice_moments,
+    nested,
+    resolution,
+    round_up,
+    sample,
+)
+from .layer import alike
+from .upto import upto
 
 INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
 
-_IN_CACHE = 1 << 16  # function values that pass after pass finds in the processor's cache
+_IN_CACHE = 1 << 17  # function values that pass after pass finds in the processor's cache
 
 
 class Column:
@@ -29,49 +43,86 @@ class Column:
         scale: np.ndarray,
         kappa: np.ndarray,
         reach: float,
-        symmetric: bool,
+        even: bool,
     ):
-        self._parity = f.parity if symmetric and not shift.any() else None
-        if self._parity:
+        """Slopes and scales [U, K], shifts [K]; κ [U or 1, pieces, nodes], on one `even` line or cut into pieces."""
+        parity = f.parity if even and not shift.any() else None
+        if parity:
             kappa = kappa[..., kappa.shape[-1] // 2 :]
-        argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]
+        argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]  # [U, K, pieces, nodes]
         span, widest = round_up(float(np.abs(argument).max())), round_up(float(scale.max()))
         n, error = resolution(f, widest, reach, span, INNER_TOLERANCE)
         if error > LOST:
             self.error = error
-        scale, self._resolved = scale[:, :, None, None], None
-        if n >= UNRESOLVED or error > LOST:
-            self._samples = sample(f, argument, scale, n, reach)
-            return
         each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
-
-        def averages(a: np.ndarray, s: np.ndarray) -> Moments:
-            parts = [sample(f, part, s, n, reach).moments() for part in _split(a, each, -1)]
-            return Moments(*(np.concatenate(found, axis=-1) for found in zip(*parts, strict=True)))
-
-        layers = _split(argument, each, 0)
-        parts = [averages(a, s) for a, s in zip(layers, np.array_split(scale, len(layers)), strict=True)]
-        self._resolved = Moments(*map(np.concatenate, zip(*parts, strict=True)))
+        rows = argument.reshape(-1, *argument.shape[2:]), scale.reshape(-1)
+        if n >= UNRESOLVED or error > LOST:
+            takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
+            self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, each, takes)]
+        else:
+            apart = np.ptp(kappa) / (kappa.shape[-1] - 1)
+            step = (slope * apart).reshape(-1) if even else None
+            fine = _mirrored(_resolved(f, *rows, step, n, reach, each), parity)
+            self._found = [Moments(*(part[..., nested(stride)] for part in fine)) for stride in STRIDES]
+        self._shape = (*argument.shape[:2], -1)
 
     def moments(self, stride: int) -> Moments:
         """The moments [U, K, N] on the rule with every `stride`-th node."""
-        take = slice(None, None, stride) if self._parity else nested(stride)
-        if self._resolved is None:
-            found = self._samples.moments(stride, (slice(None), slice(None), slice(None), take))
-        else:
-            found = Moments(*(m[..., take] for m in self._resolved))
-        if self._parity:
-            sign = 1.0 if self._parity == "even" else -1.0
-            found = Moments(
-                *(
-                    np.concatenate([flip * half[..., :0:-1], half], axis=-1)
-                    for half, flip in zip(found, (sign, -sign, sign, 1.0, 1.0), strict=True)
-                )
-            )
-        return Moments(*(m.reshape(*m.shape[:2], -1) for m in found))
+        return Moments(*(part.reshape(self._shape) for part in self._found[STRIDES.index(stride)]))
 
 
-def _split(argument: np.ndarray, each: int, axis: int) -> list[np.ndarray]:
-    """Parts along an axis, at which so many function values each are in cache, as far as that axis goes."""
-    count = min(argument.shape[axis], -(-argument.size * each // _IN_CACHE))
-    return np.array_split(argument, count, axis=axis)
+def _resolved(
+    f: Function, a: np.ndarray, scale: np.ndarray, step: np.ndarray | None, n: int, reach: float, each: int
+) -> Moments:
+    """Moments at arguments a [M, pieces, nodes], scales [M]; on an even line those of a row are a `step` [M] apart."""
+    count = a.shape[-1]
+    spacing = np.zeros((len(a), 2), int) if step is None else lattice(f, step, scale, count, n, reach)
+    found = np.empty((len(Moments._fields), *a.shape))
+    for members in alike(spacing):
+        shifts, nodes = map(int, spacing[members[0]])
+        for rows in _parts(members, count * each):
+            s = scale[rows]
+            if step is None or (shifts, nodes) == DIRECT:
+                some = _parts(upto(count), len(rows) * a.shape[1] * each)
+                parts = [sample(f, a[rows][..., part], s[:, None, None], n, reach).moments() for part in some]
+                found[:, rows] = np.concatenate([np.stack(part) for part in parts], axis=-1)
+            else:
+                own = a[rows, 0, 0], step[rows], s
+                found[:, rows, 0] = lattice_moments(f, *own, count, (shifts, nodes), reach)
+    mean, first, second, square, remainder = (found[i] for i in range(len(found)))
+    return Moments(mean, first, second, square, remainder)
+
+
+def _coarsened(
+    f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float, each: int, takes: list[slice]
+) -> list[Moments]:
+    """Moments at arguments a [M, pieces, nodes] and at some of the nodes only, on coarser rules over z as well."""
+    parts: list[list[Moments]] = []
+    for rows in _parts(upto(len(a)), a[0].size * each):
+        samples = sample(f, a[rows], scale[rows][:, None, None], n, reach)
+        every = slice(None)
+        parts.append(
+            [
+                samples.moments(stride, (every, every, take))
+                for stride, take in zip(STRIDES, takes, strict=True)
+            ]
+        )
+    return [Moments(*map(np.concatenate, zip(*rule, strict=True))) for rule in zip(*parts, strict=True)]
+
+
+def _mirrored(half: Moments, parity: str | None) -> Moments:
+    """From κ ≥ 0 to all κ: f at -κ and -z is f or -f."""
+    if parity is None:
+        return half
+    sign = 1.0 if parity == "even" else -1.0
+    return Moments(
+        *(
+            np.concatenate([flip * part[..., :0:-1], part], axis=-1)
+            for part, flip in zip(half, (sign, -sign, sign, 1.0, 1.0), strict=True)
+        )
+    )
+
+
+def _parts(indices: np.ndarray, each: int) -> list[np.ndarray]:
+    """Parts of some indices that have so many function values each, few enough at a time to stay in cache."""
+    return np.array_split(indices, min(len(indices), -(-len(indices) * each // _IN_CACHE)))

@@ -11,6 +11,7 @@ linearised step: the score answers a change of the mean field by -G times it. Al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -51,21 +52,24 @@ class Convex:
     def restart(self, solution: Solution) -> np.ndarray:
         return solution.start
 
-    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
-        return solve(
-            rule.features,
-            rule.label,
-            rule.bulk,
-            rule.channel,
-            rule.setting,
-            thorough,
-            start,
-            rule.hopeless,
-            rule.exhausted,
-        )
+    def solve(self, rules: Sequence[OnRule], start: np.ndarray | None, thorough: bool) -> list[Solution]:
+        return [
+            solve(
+                rule.features,
+                rule.label,
+                rule.bulk,
+                rule.channel,
+                rule.setting,
+                thorough,
+                start,
+                rule.hopeless,
+                rule.exhausted,
+            )
+            for rule in rules
+        ]
 
-    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
-        return self.solve(rule, limit.start, thorough=False).test_error
+    def sized(self, rule: OnRule, limit: Solution) -> Solution:
+        return self.solve([rule], limit.start, thorough=False)[0]
 
 
 class _Problem:

@@ -22,7 +22,6 @@ from .answers import (
     judge,
     mark,
     scatter,
-    sized_error,
     wrong_by_ones,
     wrong_signs,
 )
@@ -34,6 +33,7 @@ from .equations.solution import Solution
 from .features import STEEPEST, steepness
 from .folding import folded
 from .labels import BinaryLaw
+from .nested import on_rules
 from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
@@ -44,7 +44,6 @@ _COARSEST = 48  # κ intervals per piece to begin with
 _DEEPEST = 5  # how often rules inside the bulk may be doubled
 _FARTHEST = 2.0  # how much the range of κ may grow
 _HARDLY_EVER = 1e-2  # share of samples
-_NEVER = 1e-6  # the same for labels that are separable
 _LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
 _LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
 _SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails a point
@@ -70,10 +69,11 @@ def solve(
     done = 0
     blocks = list(_blocks(problem))
     for block, found in zip(blocks, _solved(problem, blocks, tolerance, workers), strict=True):
+        place = np.ix_(block.chunk, block.settings)
         for name, values in found.items():
             if name not in answers:
                 answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
-            answers[name][np.ix_(block.chunk, block.settings)] = values
+            answers[name][place] = values
         done += len(block.chunk) * len(block.settings)
         if progress:
             progress(done / (U * A))
@@ -241,7 +241,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     inside = [] if bulks[0] is bulks[1] else [replace(rules[-1], bulk=bulk) for bulk in bulks[1:]]
     profile = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solutions = _on_rules(solver, [*rules, *inside], rectangle.start)
+        solutions, sized = on_rules(solver, rules, inside, rectangle.start)
         solutions, on_bulks = solutions[:3], solutions[2:]
         solution, typical = solutions[0], power(*tabulated[0])
         error = kappa_error(solutions, typical, solver.linear)
@@ -250,7 +250,7 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
         if not solver.linear:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
         answers = answers_of(problem, chunk, solution, np.maximum(error + in_bulk, inherited))
-        answers["sized_error"] = sized_error(solver, rules[-1], solutions)
+        answers["sized_error"] = solution.test_error + (sized.test_error - solutions[-1].test_error)
         answers["scatter"] = scatter(problem, chunk, setting.d)
         if problem.labels.binary:
             signs, profile = _signs(rules, solutions, tabulated[0][0].kappa[:, 0])
@@ -291,17 +291,3 @@ def _signs(
         profile = profile_of(rule.problem, rule.chunk, solution, rule.bulk, rule.setting, kappa)
         return count_wrong_signs(profile, law, rule.problem.loss), profile
     return wrong_signs(rules, solutions), None
-
-
-def _on_rules(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
-    """Solutions on nested rules, finest first; found from coarse to fine, each starting from the last."""
-    solutions: list[Solution] = []
-    for rule in reversed(rules):
-        thorough = len(solutions) == len(rules) - 1
-        if solutions and rule.problem.loss.margin:
-            unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
-            never = wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
-            rule = replace(rule, hopeless=unsolved & never)
-        solutions.insert(0, solver.solve(rule, start, thorough=thorough))
-        start = solutions[0].start
-    return solutions

@@ -6,6 +6,7 @@ the features through μ0, μ1, μ2², and the target through its moments given �
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,13 @@ class Features(NamedTuple):
     mu1: np.ndarray
     mu2sq: np.ndarray
     dmu0: np.ndarray
+
+
+def joined(parts: Sequence[Features]) -> Features:
+    """The nodes of several rules end to end."""
+    if len(parts) == 1:
+        return parts[0]
+    return Features(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
 
 def coefficient_moments(moments: Moments, c: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -74,9 +82,7 @@ class Table:
         self._c = c[:, :, None]
         if frame.spikes == 1:
             scale = np.sqrt(c)
-            self._features = Column(
-                activation, b[..., 0], biases, scale, rule.first, reach, symmetric=not sharp
-            )
+            self._features = Column(activation, b[..., 0], biases, scale, rule.first, reach, even=not sharp)
         else:
             self._features = _Sheet(activation, b, biases, c, rule, own)
         self._labels = labels.given(frame, rule, points, reach)
@@ -159,7 +165,8 @@ def feature_layers(b: np.ndarray, c: np.ndarray, biases: np.ndarray, reach: floa
 
 
 def evaluations_per_model(activation: Function, breaks: int, points: int) -> int:
-    """Function values that one model needs per group, to size blocks of work."""
-    inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 64
+    """Function values that one model needs per group, to size blocks of work; of those at one κ, which are averaged a
+    part at a time, only so many count."""
+    inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 16
     outer = (3 * breaks + 3) if breaks else 2
     return inner * outer * points

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..gaussian import STRIDES, line_rule, nested
+from .symmetric import triangle
 
 if TYPE_CHECKING:
     from ..losses import Loss
@@ -42,13 +43,10 @@ class Batch:
         """E[x_j values], [U, ..., D]."""
         return np.stack([self.mean(values, 1 + j) for j in range(self.directions)], axis=-1)
 
-    @cached_property
+    @property
     def pairs(self) -> np.ndarray:
         """Row of the weights that belongs to x_j x_l, [D, D]."""
-        D = self.directions
-        rows = np.empty((D, D), int)
-        rows[np.triu_indices(D)] = rows.T[np.triu_indices(D)] = 1 + D + np.arange(D * (D + 1) // 2)
-        return rows
+        return 1 + self.directions + triangle(self.directions)
 
 
 def residuals(labels: list[Batch], loss: Loss, output: np.ndarray | float) -> list[Batch]:

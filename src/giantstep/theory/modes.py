@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .upto import upto
+
 if TYPE_CHECKING:
     from .features import Features
 
@@ -54,7 +56,9 @@ class Modes:
     @cached_property
     def mean(self) -> np.ndarray:
         """Those that have a function of κ of their own: all but the signals."""
-        return np.r_[self.spike, self.own]
+        return np.concatenate(
+            [upto(self.spikes), self.spikes + self.signals + upto(self.norms + self.biases)]
+        )
 
     # places among the means: the ones, then spikes, norm and bias
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -54,12 +55,15 @@ class Solver(Protocol):
         """What to begin from on a finer rule."""
         ...
 
-    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
-        """All order parameters and errors. What only estimates the quadrature error need not be `thorough`."""
+    def solve(self, rules: Sequence[OnRule], start: np.ndarray | None, thorough: bool) -> list[Solution]:
+        """All order parameters and errors of the same points on some rules, each from the same start.
+
+        What only estimates the quadrature error need not be `thorough`; of several rules, only the first is.
+        """
         ...
 
-    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
-        """The test error at the sizes of the rule's setting, [U, A], from the limit's solution on that rule."""
+    def sized(self, rule: OnRule, limit: Solution) -> Solution:
+        """On a rule that differs from another one in its sizes d alone, from the solution on that one by itself."""
         ...
 
 

@@ -10,22 +10,23 @@ A ridgeless readout that interpolates (λ → 0, α < β) has V = v/λ: the same
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from .bulk import Bulk
-from .equations.averages import Averages, apply, expand, symmetric
-from .equations.means import Means, Setting, signal_norms, solve_means, wobble
+from .bulk import Beside, Bulk
+from .equations.averages import Averages, apply, symmetric
+from .equations.means import Means, Setting, beside, signal_norms, solve_means, wobble
 from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
 from .equations.state import State, wobbling
-from .features import Features
-from .labels import Label
+from .features import Features, joined
+from .labels import Label, joined_labels
 from .rule import FINEST
 from .solver import OnRule
-from .symmetric import Packing, packing, solve_small
+from .symmetric import Packing, identity, packing, solve_small
 
 _NEWTON_STEPS = 60
 _SOLVED = 1e-9  # relative residual of what is worth starting from
@@ -46,13 +47,62 @@ class Square:
         """What was not solved begins from above again: that is monotone."""
         return np.where((solution.residual <= _SOLVED)[..., None], solution.state.V, np.nan)
 
-    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
-        return solve(rule.features, rule.label, rule.bulk, rule.setting, start, thorough)
+    def solve(self, rules: Sequence[OnRule], start: np.ndarray | None, thorough: bool) -> list[Solution]:
+        """All of them at once: rules lie end to end, and their readouts side by side.
 
-    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+        Several bulks take long to search for a solution: that is done on the last rule, the coarsest, alone.
+        """
+        last = rules[-1]
+        if last.bulk is not rules[0].bulk:
+            alone = Averages(last.features, last.bulk.modes)
+            start = _responses(alone, last.bulk, last.setting, start).V
+        readouts = rules[0].setting.alpha.shape[1]
+        bulk = Beside.of([rule.bulk for rule in rules], readouts)
+        averages = Averages(
+            joined([rule.features for rule in rules]),
+            bulk.modes,
+            [rule.features.weights.shape[-1] for rule in rules],
+        )
+        side = Side(
+            averages,
+            joined_labels([rule.label for rule in rules]),
+            bulk,
+            beside([rule.setting for rule in rules]),
+            [wobble(rule.bulk, rule.setting) for rule in rules],
+        )
+        start = None if start is None else np.concatenate([start] * len(rules), axis=1)
+        return _fit(side, _responses(averages, bulk, side.setting, start), thorough)
+
+    def sized(self, rule: OnRule, limit: Solution) -> Solution:
         """Responses are those of the limit: they do not depend on d."""
-        assert limit.responses is not None
-        return _fit(limit.responses, rule.label, rule.bulk, rule.setting, thorough=False).test_error
+        found: Responses = limit.responses
+        spread = wobble(rule.bulk, rule.setting)
+        return _fit(
+            Side(found.averages, rule.label, rule.bulk, rule.setting, [spread]), found, thorough=False
+        )[0]
+
+
+@dataclass
+class Side:
+    """Points on one rule or several: averages and labels end to end along κ, readouts side by side [U, rules·A].
+
+    `spreads` are those of the inputs' variances, rule by rule, [U, A, K, K] each.
+    """
+
+    averages: Averages
+    label: Label
+    bulk: Bulk
+    setting: Setting
+    spreads: list[np.ndarray | None]
+
+    def readouts(self, values: np.ndarray) -> np.ndarray:
+        """Of values [U, rules·A] that all rules share, those of one, [U, A]."""
+        return values[:, : values.shape[1] // len(self.spreads)]
+
+    def parts(self, values: np.ndarray) -> list[np.ndarray]:
+        """Those of each rule, [U, A, ...] each."""
+        readouts = values.shape[1] // len(self.spreads)
+        return [values[:, i * readouts : (i + 1) * readouts] for i in range(len(self.spreads))]
 
 
 @dataclass
@@ -60,101 +110,109 @@ class Responses:
     """The responses V = response(V̂(V)) of some points, and what all that depends on them is made of."""
 
     averages: Averages
-    V: np.ndarray  # packed, [U, A, P]
-    residual: np.ndarray  # relative, [U, A]
+    V: np.ndarray  # packed, [U, rules·A, P]
+    residual: np.ndarray  # relative, [U, rules·A]
     response: Response
     gain: np.ndarray  # 1/(unit + V(κ)), [U, A, N]
-    Jacobian: np.ndarray  # 1 - dF/dV, [U, A, P, P]
+    Jacobian: np.ndarray  # 1 - dF/dV, [U, rules·A, P, P]
 
     @cached_property
     def tangent(self) -> np.ndarray:
-        """-∂V/∂V̂, [U, A, P, P]."""
+        """-∂V/∂V̂, [U, rules·A, P, P]."""
         return total_tangent(self.response)
 
 
 def solve(
-    features: Features,
-    label: Label,
-    bulk: Bulk,
-    setting: Setting,
-    start: np.ndarray | None = None,
-    thorough: bool = True,
+    features: Features, label: Label, bulk: Bulk, setting: Setting, start: np.ndarray | None = None
 ) -> Solution:
     """All order parameters and both errors. `start` is a packed V to begin from (from above, where it is NaN)."""
-    responses = _responses(Averages(features, bulk.modes), bulk, setting, start)
-    return _fit(responses, label, bulk, setting, thorough)
+    averages = Averages(features, bulk.modes)
+    side = Side(averages, label, bulk, setting, [wobble(bulk, setting)])
+    return _fit(side, _responses(averages, bulk, setting, start), thorough=True)[0]
 
 
-def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thorough: bool) -> Solution:
-    """Means, norms and errors, given the responses: linear algebra."""
-    averages, V, response, gain = responses.averages, responses.V, responses.response, responses.gain
-    means = _means(averages, label, bulk, setting, response, gain)
-    M = expand(means.values.reshape(*V.shape[:2], -1), averages.means)
-    P2 = (2.0 * means.psi) @ averages.mu1[:, None]  # [U, A, k, N]
+def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
+    """Means, norms and errors on each rule, given the responses: linear algebra. Only the first may be `thorough`."""
+    averages, label, bulk, setting = side.averages, side.label, side.bulk, side.setting
+    V, response, gain = responses.V, responses.response, responses.gain
+    noise = side.readouts(setting.noise) ** 2
+    means = _means(side, response, gain)
+    M = averages.expand(means.values.reshape(*V.shape[:2], -1), averages.means)
+    P2 = averages.expand(2.0 * means.psi, averages.mu1)  # [U, A, k, N]
     t0, t1, t2 = (t[:, None] for t in (label.t0, label.t1, label.t2))
     base = M - 2.0 * t0
     base *= M
     base -= (P2 * t1).sum(axis=2)
     base += t2
-    base += (setting.noise**2)[..., None]
-    spread = wobble(bulk, setting)
-    if spread is not None:
-        base += wobbling(means.values[:, :, 0], averages, spread)
+    base += noise[..., None]
+    for part, m, spread in zip(averages.parts, side.parts(means.values[:, :, 0]), side.spreads, strict=True):
+        if spread is not None:
+            base[..., part] += wobbling(m, averages.dmu0[..., part], spread)
 
     pack = packing(len(bulk.weights))
     signal = signal_norms(bulk, response, responses.tangent, means)
     squared = gain * gain
     source = setting.ratio * averages.hats(base * squared)
-    eye = np.eye(pack.size)
+    eye = identity(pack.size)
     right = apply(response.by_hat, source) + apply(eye - response.by_V, signal)
     q = solve_small(responses.Jacobian, right)
 
     R = base
-    R += expand(q * pack.counts, averages.phi)
+    R += averages.expand(q * pack.counts, averages.phi)
     left_over = R * squared  # distance² to the label after the fit; zero where the readout interpolates
     train_error = averages.mean(left_over) * setting.unit**2
     test_error = averages.mean(R) - setting.noise**2
     if label.clean is not None:  # a test compares with clean labels
         c0, c1, c2 = (clean[:, None] for clean in label.clean)
         test_error += averages.mean(c2 - t2 - 2.0 * M * (c0 - t0) - (P2 * (c1 - t1)).sum(axis=2))
-    return Solution(
-        state=State(V, q, means.values, means.psi, bulk.modes),
-        test_error=test_error,
-        train_error=train_error,
-        train_loss=0.5 * train_error,
-        residual=responses.residual,
-        start=V,
-        tail=averages.tail(left_over) if thorough else np.zeros(V.shape[:2]),
-        rare=averages.due_to_rare(R, setting.ratio * left_over, responses.tangent)
-        if thorough
-        else np.zeros(V.shape[:2]),
-        responses=responses,
-    )
+    solutions = [
+        Solution(
+            state=State(own_V, own_q, values, psi, bulk.modes),
+            test_error=test,
+            train_error=train,
+            train_loss=0.5 * train,
+            residual=residual,
+            start=own_V,
+            tail=np.zeros_like(test),
+            rare=np.zeros_like(test),
+            responses=responses if len(side.spreads) == 1 else None,
+        )
+        for own_V, own_q, values, psi, test, train, residual in zip(
+            *map(side.parts, (V, q, means.values, means.psi, test_error, train_error, responses.residual)),
+            strict=True,
+        )
+    ]
+    if thorough:
+        ratio = side.readouts(setting.ratio)
+        solutions[0].tail = averages.tail(left_over)
+        solutions[0].rare = averages.due_to_rare(R, ratio * left_over, responses.tangent)
+    return solutions
 
 
 def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
     """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave."""
     pack = packing(len(bulk.weights))
-    eye = np.eye(pack.size)
+    eye = identity(pack.size)
     ratio = setting.ratio
+    unit = setting.unit[:, : setting.unit.shape[1] // len(averages.parts), None]
     V = _upper_start(bulk, setting)
     V = V if start is None else np.where(np.isfinite(start), start, V)
     best = np.full(V.shape[:2], np.inf)
     step = 0
     while True:
-        gain = 1.0 / (setting.unit[..., None] + expand(V * pack.counts, averages.phi))
+        gain = 1.0 / (unit + averages.expand(V * pack.counts, averages.phi))
         response = respond(bulk, V, ratio * averages.hats(gain), setting.beta, setting.lam)
         gap = response.V - V
-        residual = np.max(np.abs(gap) / scale(V, pack), axis=-1)
+        residual = (np.abs(gap) / scale(V, pack)).max(axis=-1)
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
-        if step == _NEWTON_STEPS or np.all((residual <= _ROUND_OFF) | stalled):
+        if step == _NEWTON_STEPS or ((residual <= _ROUND_OFF) | stalled).all():
             return Responses(averages, V, residual, response, gain, Jacobian)
         best = np.minimum(best, residual)
         newton = V + solve_small(Jacobian, gap)
-        positive = np.all(newton[..., pack.diagonal] >= 0.0, axis=-1)
-        V = np.where(positive[..., None], newton, response.V)
+        positive = (newton[..., pack.diagonal] >= 0.0).all(axis=-1, keepdims=True)
+        V = np.where(positive, newton, response.V)
         step += 1
 
 
@@ -163,31 +221,39 @@ def _upper_start(bulk: Bulk, setting: Setting) -> np.ndarray:
     pack = packing(len(bulk.weights))
     lam = np.where(setting.lam > 0.0, setting.lam, _ALMOST_RIDGELESS)
     V2 = bulk.weights / lam[..., None]
-    V1 = (bulk.c[:, None] * V2)[..., None] * np.eye(pack.groups)
+    V1 = (bulk.c[:, None] * V2)[..., None] * identity(pack.groups)
     return pack.pack(V1, V2)
 
 
-def _means(
-    averages: Averages, label: Label, bulk: Bulk, setting: Setting, response: Response, gain: np.ndarray
-) -> Means:
+def _means(side: Side, response: Response, gain: np.ndarray) -> Means:
     """The means under the square loss's score (T - M)/(1 + V), which is linear in them."""
+    averages, label, bulk, setting = side.averages, side.label, side.bulk, side.setting
     K, F = len(bulk.weights), averages.means.shape[1]
     t0 = label.t0[:, None]
     signals = [averages.mu1 * label.t1[:, [m]] for m in range(bulk.modes.signals)]
     tested = [averages.mean_products, averages.means * t0, *signals]
-    found = setting.ratio * (gain @ averages.table(np.concatenate(tested, axis=1)))
-    both, r, r_psi = np.split(found, [F * (F + 1) // 2, F * (F + 1) // 2 + F], axis=-1)
-    pairs = symmetric(both, F)
-    spread = wobble(bulk, setting)
-    if spread is not None:
-        pairs[..., :K, :K] += spread * setting.ratio[..., None] * averages.tilts(gain)
+    found = setting.ratio * averages.against(gain, averages.table(np.concatenate(tested, axis=1)))
+    pairs, r, r_psi = (found[..., part] for part in _tests(F))
+    pairs = symmetric(pairs, F)
+    parts = zip(side.parts(pairs), side.parts(setting.ratio), side.spreads, strict=True)
+    for rule, (part, ratio, spread) in enumerate(parts):
+        if spread is not None:
+            part[..., :K, :K] += spread * ratio[..., None] * averages.tilts(gain, rule)
     hat1 = packing(K).matrix(setting.ratio * averages.hats(gain))
     size = setting.ratio[..., 0] * averages.size
     return solve_means(bulk, setting, response, hat1, pairs, r, r_psi, size)
 
 
+def _tests(F: int) -> tuple[slice, slice, slice]:
+    """Where products of mean modes, mean modes and signals stand among what `_means` averages against."""
+    pairs = F * (F + 1) // 2
+    return slice(0, pairs), slice(pairs, pairs + F), slice(pairs + F, None)
+
+
 def scale(V: np.ndarray, pack: Packing) -> np.ndarray:
     """What an entry of V is small or large against: its own diagonal entries."""
+    if pack.groups == 1:
+        return np.where(V > 0, V, 1.0)
     lead = np.sqrt(V[..., pack.diagonal[: pack.groups]])
     size = np.concatenate([lead[..., pack.rows] * lead[..., pack.cols], pack.vector(V)], axis=-1)
     return np.where(size > 0, size, 1.0)

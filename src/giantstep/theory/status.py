@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 NOTABLE = 0.03  # relative difference, or share of an answer, from which on a number in doubt is marked
 REAL_SIZE = 1000.0  # input dimensions of a usual size, with which the limit is compared
 
@@ -27,4 +29,6 @@ SENTENCES = (
     " alpha0·d samples: steps differ as much, and networks of this size may be off by several per cent on average; give"
     " a larger d or alpha0",
 )
-FAILED = (UNSOLVED, IMPRECISE, RARE_INPUTS, SEPARABLE)
+FAILED = np.zeros(len(SENTENCES), bool)
+"""Which codes say so, for arrays of codes to index."""
+FAILED[[UNSOLVED, IMPRECISE, RARE_INPUTS, SEPARABLE]] = True

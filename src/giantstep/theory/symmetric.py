@@ -7,10 +7,26 @@ that the solver needs is one matrix product.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
+
+identity: Callable[[int], np.ndarray] = lru_cache(maxsize=64)(np.eye)
+"""The unit matrix of a size. (Not to be written to.)"""
+
+upper_triangle: Callable[[int], tuple[np.ndarray, np.ndarray]] = lru_cache(maxsize=64)(np.triu_indices)
+"""Rows and columns of the entries on and above the diagonal."""
+
+
+@lru_cache(maxsize=64)
+def triangle(size: int) -> np.ndarray:
+    """Where an entry of a symmetric matrix stands in its upper triangle, [size, size]."""
+    place = np.empty((size, size), int)
+    upper = upper_triangle(size)
+    place[upper] = place.T[upper] = np.arange(len(upper[0]))
+    return place
 
 
 class Packing:
@@ -18,7 +34,7 @@ class Packing:
 
     def __init__(self, groups: int):
         self.groups = groups
-        self.rows, self.cols = np.triu_indices(groups)
+        self.rows, self.cols = upper_triangle(groups)
         self.pairs = len(self.rows)
         self.size = self.pairs + groups
         # where the diagonal entries of the matrix stand, followed by the vector's
@@ -74,11 +90,13 @@ def solve_columns(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     if n == 1:
         return right / matrix
     if n == 2:
-        swapped = matrix[..., ::-1, ::-1]  # the adjugate is this with its off-diagonal entries negated
-        straight = np.diagonal(swapped, axis1=-2, axis2=-1)[..., None] * right
-        crossed = np.diagonal(matrix[..., ::-1], axis1=-2, axis2=-1)[..., None] * right[..., ::-1, :]
-        determinant = matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] * matrix[..., 1, 0]
-        return (straight - crossed) / determinant[..., None, None]
+        a, b, c, d = (matrix[..., i, j, None] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
+        top, bottom = right[..., 0, :], right[..., 1, :]
+        determinant = a * d - b * c
+        found = np.empty(np.broadcast_shapes((*matrix.shape[:-1], 1), right.shape), determinant.dtype)
+        np.divide(d * top - b * bottom, determinant, out=found[..., 0, :])
+        np.divide(a * bottom - c * top, determinant, out=found[..., 1, :])
+        return found
     return np.linalg.solve(matrix, right)
 
 

@@ -3,6 +3,7 @@ the samples, the labels or the loss."""
 
 from .along import WORTHWHILE, Along
 from .base import Bulk, Resolvent
+from .beside import Beside
 from .dense import Dense
 from .isotropic import Isotropic
 from .orthogonal import Orthogonal
@@ -12,6 +13,7 @@ from .spectral import Spectral
 __all__ = [
     "WORTHWHILE",
     "Along",
+    "Beside",
     "Bulk",
     "Dense",
     "Exact",

@@ -87,14 +87,15 @@ class Along(Bulk):
 
 def _polynomials(t: np.ndarray) -> np.ndarray:
     """Chebyshev's T_0 to T_(n-1) at t [...], last axis; many at a time, as T_(m+j) = 2 T_m T_j - T_(m-j)."""
-    found = np.empty((*t.shape, _NODES))
-    found[..., 0], found[..., 1] = 1.0, t
+    found = np.empty((_NODES, *t.shape))
+    found[0], found[1] = 1.0, t
     m = 1
     while (more := min(m, _NODES - 1 - m)) > 0:
-        twice = 2.0 * found[..., m : m + 1] * found[..., 1 : more + 1]
-        found[..., m + 1 : m + 1 + more] = twice - found[..., m - 1 :: -1][..., :more]
+        new = found[m + 1 : m + 1 + more]
+        np.multiply(found[1 : more + 1], 2.0 * found[m], out=new)
+        new -= found[m - 1 :: -1][:more] if m > 1 else found[:1]
         m += more
-    return found
+    return np.moveaxis(found, 0, -1)
 
 
 class AlongResolvent(Resolvent):

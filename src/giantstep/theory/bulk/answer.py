@@ -14,19 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..symmetric import triangle, upper_triangle
+
 if TYPE_CHECKING:
     from .level import Level
 
 _BLOCK, _FEWEST = 1 << 16, 64  # numbers in flight while groups are eliminated, and samples at least
-
-
-@lru_cache(maxsize=64)
-def triangle(size: int) -> np.ndarray:
-    """Where an entry of a symmetric matrix stands in its upper triangle, [size, size]."""
-    place = np.empty((size, size), int)
-    upper = np.triu_indices(size)
-    place[upper] = place.T[upper] = np.arange(len(upper[0]))
-    return place
 
 
 @lru_cache(maxsize=64)
@@ -100,7 +93,7 @@ class SolvedAnswer(Answer):
 
     def __init__(self, level: Level, x: np.ndarray):
         super().__init__(level, x)
-        self._upper, self.entry = np.triu_indices(level.rank), triangle(level.rank)
+        self._upper, self.entry = upper_triangle(level.rank), triangle(level.rank)
         self._x = np.moveaxis(x, (-2, -1), (0, 1))[..., None]  # [Q, Q, U, A, 1]
 
     def _parts(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -231,7 +224,7 @@ class Quotient:
     @cached_property
     def products(self) -> np.ndarray:
         """g_i g_j, i ≤ j, [U, pairs, n]."""
-        i, j = np.triu_indices(self.g.shape[1])
+        i, j = upper_triangle(self.g.shape[1])
         return self.g[:, i] * self.g[:, j]
 
     @cached_property
@@ -284,7 +277,7 @@ class QuotientAnswer(Answer):
     @cached_property
     def _pairs(self) -> np.ndarray:
         N = self.N
-        i, j = np.triu_indices(N.shape[-1])
+        i, j = upper_triangle(N.shape[-1])
         both = np.empty((*N.shape[:2], *N.shape[-1:] * 2), N.dtype)
         both[..., i, j] = both[..., j, i] = self._squared @ self.quotient.weighted_products
         return N @ both @ np.swapaxes(N, -1, -2)
@@ -304,8 +297,9 @@ class QuotientAnswer(Answer):
         """-Z dx Z: combinations of products g_i g_j over det²."""
         full = self.N[:, :, self.entry]  # [U, A, Q, Q, G]
         dx = dX * self.level.scale
-        inside = np.einsum("uaikg,uakl,ualjh->uaijgh", full, dx, full, optimize=True)
-        i, j = np.triu_indices(self.N.shape[-1])
+        pushed = np.einsum("uaikg,uakl->uailg", full, dx)
+        inside = np.einsum("uailg,ualjh->uaijgh", pushed, full)
+        i, j = upper_triangle(self.N.shape[-1])
         both = inside[..., i, j] + np.where(i == j, 0.0, inside[..., j, i])
-        both = both[:, :, *np.triu_indices(len(self.entry))]
+        both = both[:, :, *upper_triangle(len(self.entry))]
         return -(both @ self.quotient.products[:, None]) * self._squared[:, :, None]

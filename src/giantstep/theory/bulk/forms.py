@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..symmetric import solve_or_nan
+from ..symmetric import identity, solve_or_nan
 
 if TYPE_CHECKING:
     from ..modes import Modes
@@ -75,7 +75,7 @@ def _form(
     below = _form(bulk, X, moments, *_lowered(bulk, level, kept, q, C[:-1]))
     inner, across, known = below[..., :m, :m], below[..., :m, m:], below[..., m:, m:]
     right = excess @ np.swapaxes(across, -1, -2)
-    return direct + inner - across @ solve_or_nan(np.eye(count * Q) + excess @ known, right)
+    return direct + inner - across @ solve_or_nan(identity(count * Q) + excess @ known, right)
 
 
 def _lowered(
@@ -99,6 +99,6 @@ def _lowered(
 def _unit_columns(count: int, R: int, rows: slice) -> np.ndarray:
     """ε_i ⊗ x̂_l for each row i of a batch and each direction l that it knew: [count, R, count·Q]."""
     Q = rows.stop - rows.start
-    unit = np.zeros((count, R, count, Q))
-    unit[:, rows] = np.eye(count)[:, None, :, None] * np.eye(Q)[None, :, None, :]
-    return unit.reshape(count, R, -1)
+    columns = np.zeros((count, R, count, Q))
+    columns[:, rows] = identity(count)[:, None, :, None] * identity(Q)[None, :, None, :]
+    return columns.reshape(count, R, -1)

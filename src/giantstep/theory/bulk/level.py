@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems, triangle
+from ..symmetric import triangle, upper_triangle
+from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems
 
 if TYPE_CHECKING:
     from ..law import Batch
@@ -36,10 +38,10 @@ class Level:
     def of(batch: Batch, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray) -> Level:
         """The level of a batch whose samples have weights D and functions f [U, F, n], on as few nodes as will do."""
         w, f, count = batch.weights, functions, batch.directions
-        (i, j), (k, m) = np.triu_indices(f.shape[1]), np.triu_indices(count)
-        ends = np.cumsum([len(i), f.shape[1] * count, len(k), 1])
+        (i, j), (k, m) = upper_triangle(f.shape[1]), upper_triangle(count)
+        ends = list(accumulate((len(i), f.shape[1] * count, len(k), 1)))
         tests = np.empty((len(f), ends[-1], f.shape[-1]))
-        both, along, x, one = np.split(tests, ends[:-1], axis=1)
+        both, along, x, one = (tests[:, low:high] for low, high in pairwise((0, *ends)))
         np.multiply(f[:, i], f[:, j], out=both)
         both *= w[:, :1]
         along[:] = (w[:, 1 : 1 + count, None] * f[:, None]).reshape(len(f), -1, f.shape[-1])

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..symmetric import packing, product
+from ..symmetric import identity, packing, product
 from .answer import Moments
 from .base import Bulk, Resolvent
 from .forms import eliminated
@@ -217,7 +217,7 @@ class ExactResolvent(Resolvent):
             [-pair @ _kron(X[..., t, tau]) for tau in rows] for pair, t in zip(pairs, rows, strict=True)
         ]
         J = blocks[0][0] if len(rows) == 1 else np.block(blocks)
-        return J + np.eye(J.shape[-1]), pairs
+        return J + identity(J.shape[-1]), pairs
 
     def _chained(self, X: np.ndarray, Z: list[Answer], right: np.ndarray) -> np.ndarray:
         return np.linalg.solve(self._feeding(X, Z)[0], right[..., None])[..., 0]
@@ -267,7 +267,9 @@ class ExactResolvent(Resolvent):
 
     @cached_property
     def _forms(self) -> np.ndarray:
-        return eliminated(self.bulk, self.X, [z.moments for z in self.Z])
+        if np.iscomplexobj(self.X):
+            return eliminated(self.bulk, self.X, [z.moments for z in self.Z])
+        return self._moved_forms[0]
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
         pack = packing(len(self.bulk.weights))
@@ -277,25 +279,32 @@ class ExactResolvent(Resolvent):
         gradient = (along[..., 0] * flat).sum(axis=-1) / pack.counts[: pack.pairs]
         return pack.matrix(np.concatenate([gradient, np.zeros_like(u[:, :, 0])], axis=-1))
 
-    @cached_property
+    @property
     def form_slopes(self) -> np.ndarray:
-        """Derivative of Ĝ along each entry of Ṽ (and its mirror image), [U, A, pairs, modes, K, modes, K].
+        """Derivative of Ĝ along each entry of Ṽ (and its mirror image), [U, A, pairs, modes, K, modes, K]."""
+        return self._moved_forms[1]
 
-        By an imaginary step: Ĝ is a rational function of X and the moments of Z.
+    @cached_property
+    def _moved_forms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ĝ at a real Ṽ, and its derivatives, by an imaginary step: it is a rational function of X and Z's moments.
+
+        Whoever asks for one of them will ask for the other.
         """
         bulk, pack = self.bulk, packing(len(self.bulk.weights))
         whole = slice(0, None)
         units = np.broadcast_to(pack.units, (*self.T.shape[:2], *pack.units.shape))
         changes = self._change(units, whole, whole)
         slopes: list[np.ndarray] = []
+        found = np.empty(0)
         for p in range(pack.pairs):
             dX = changes[:, :, p]
             moved: list[Moments] = []
             for rows, Z in zip(bulk.rows, self.Z, strict=True):
                 slope = Z.slopes(dX[..., rows, rows])
                 moved.append(Moments(*(m + 1j * _TINY * dm for m, dm in zip(Z.moments, slope, strict=True))))
-            slopes.append(np.imag(eliminated(bulk, self.X + 1j * _TINY * dX, moved)) / _TINY)
-        return np.stack(slopes, axis=2)
+            found = eliminated(bulk, self.X + 1j * _TINY * dX, moved)
+            slopes.append(np.imag(found) / _TINY)
+        return np.real(found), np.stack(slopes, axis=2)
 
 
 def _relative(gap: np.ndarray, Y: np.ndarray) -> float:

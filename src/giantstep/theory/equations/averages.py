@@ -2,17 +2,22 @@
 
 All arrays are [U, A, ...]: U first layers, each with A settings of the readout; N nodes in κ come last. A
 function of κ meets the features as one matrix product with a table made once per rule.
+
+Several rules may lie end to end on the nodes. What is a function of κ is [U, A, N] all the same, whichever rule a node
+belongs to; averages and coefficients are those of one rule after the other, [U, rules·A, ...].
 """
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from ..features import Features
 from ..modes import Modes, mean_functions
-from ..symmetric import packing
+from ..symmetric import packing, upper_triangle
 
 # |κ|² that a millionth of all inputs exceeds, by the number of directions: scipy.special.chdtri(directions, 1e-6)
 _RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4: 33.37684158171984}
@@ -21,20 +26,20 @@ _RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4:
 class Averages:
     """The features' quadratic basis φ = (μ1μ1ᵀ, μ2²) and functions g of the mean modes, and averages over them."""
 
-    def __init__(self, features: Features, modes: Modes):
+    def __init__(self, features: Features, modes: Modes, sizes: Sequence[int] = ()):
+        """`sizes`: of the rules that lie end to end, the first of which is the finest; one rule, if there are none."""
         pack = packing(features.mu0.shape[1])
+        ends = accumulate(sizes or features.mu0.shape[-1:], initial=0)
+        self.parts = [slice(low, high) for low, high in pairwise(ends)]
+        finest = self.parts[0]
         self._weights = features.weights[:, None, :]
         quadratic = features.mu1[:, pack.rows] * features.mu1[:, pack.cols]
         self.phi = np.concatenate([quadratic, features.mu2sq], axis=1)  # [U, P, N]
         self.means = mean_functions(features, modes)  # [U, means·K, N]
         self.mu1, self.dmu0 = features.mu1, features.dmu0
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
-        self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
-        distance = (features.kappa**2).sum(axis=1)
-        self._rare = distance > _RARE[features.kappa.shape[1]]  # [U or 1, N]
-        far = (features.kappa[:, :, [0, -1]] ** 2).sum(axis=1)
-        density = np.exp(-0.5 * far) * (far > 0.5 * far.max())  # half a rule begins in the middle
-        self._end_size = (density * self.phi.sum(axis=1)[:, [0, -1]])[:, None, :]
+        self.size = (self._weights * size)[..., finest].sum(axis=(1, 2))[:, None]  # [U, 1]
+        self._kappa = features.kappa[..., finest]
 
     def table(self, functions: np.ndarray) -> np.ndarray:
         """Weighted functions of κ [U, X, N] as the right factor of a matrix product, [U, N, X]."""
@@ -58,13 +63,13 @@ class Averages:
 
     @cached_property
     def _phi_pairs(self) -> np.ndarray:
-        rows, cols = _upper_triangle(self.phi.shape[1])
+        rows, cols = upper_triangle(self.phi.shape[1])
         return self.table(self.phi[:, rows] * self.phi[:, cols])
 
     @cached_property
     def mean_products(self) -> np.ndarray:
         """The products of mean modes, upper triangle, [U, F(F+1)/2, N]."""
-        rows, cols = _upper_triangle(self.means.shape[1])
+        rows, cols = upper_triangle(self.means.shape[1])
         return self.means[:, rows] * self.means[:, cols]
 
     @cached_property
@@ -76,33 +81,57 @@ class Averages:
         pack = packing(self.dmu0.shape[1])
         return self.table(self.dmu0[:, pack.rows] * self.dmu0[:, pack.cols])
 
+    def against(self, f: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """Averages of f [U, A, N] against the functions of a table [U, N, X]: [U, rules·A, X]."""
+        if len(self.parts) == 1:
+            return f @ table
+        U, A = max(len(f), len(table)), f.shape[1]
+        found = np.empty((U, len(self.parts), A, table.shape[-1]), np.result_type(f, table))
+        for rule, part in enumerate(self.parts):
+            np.matmul(f[..., part], table[:, part], out=found[:, rule])
+        return found.reshape(U, -1, table.shape[-1])
+
+    def expand(self, x: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """Σ_p x_p basis_p(κ): [U, rules·A, ..., P] with [U, P, N] to [U, A, ..., N]."""
+        between = x.shape[2:-1]
+        if len(self.parts) == 1 and not between:
+            return x @ basis
+        rows = x.reshape(len(x), len(self.parts), -1, x.shape[-1])
+        found = np.empty((max(len(x), len(basis)), rows.shape[2], basis.shape[-1]), np.result_type(x, basis))
+        for rule, part in enumerate(self.parts):
+            np.matmul(rows[:, rule], basis[..., part], out=found[..., part])
+        return found.reshape(len(found), -1, *between, basis.shape[-1])
+
     def mean(self, f: np.ndarray) -> np.ndarray:
         """E[f], [U, A]."""
-        return (f @ self._mean)[..., 0]
+        return self.against(f, self._mean)[..., 0]
 
     def hats(self, f: np.ndarray) -> np.ndarray:
         """E[φ f], [U, A, P]."""
-        return f @ self._phi
+        return self.against(f, self._phi)
 
     def squares(self, f: np.ndarray) -> np.ndarray:
         """E[φ φᵀ f], [U, A, P, P]."""
-        return symmetric(f @ self._phi_pairs, self.phi.shape[1])
+        return symmetric(self.against(f, self._phi_pairs), self.phi.shape[1])
 
     def on_means(self, f: np.ndarray) -> np.ndarray:
         """E[g f], [U, A, means·K]."""
-        return f @ self._means
+        return self.against(f, self._means)
 
     def on_mu1(self, f: np.ndarray) -> np.ndarray:
-        """E[μ1 f_m] for several f [U, A, k, N]: [U, A, k, K]."""
+        """E[μ1 f_m] for several f [U, A, k, N] on one rule: [U, A, k, K]."""
         return f @ self._mu1[:, None]
 
     def mean_pairs(self, f: np.ndarray) -> np.ndarray:
         """E[g gᵀ f], [U, A, means·K, means·K]."""
-        return symmetric(f @ self._mean_pairs, self.means.shape[1])
+        return symmetric(self.against(f, self._mean_pairs), self.means.shape[1])
 
-    def tilts(self, f: np.ndarray) -> np.ndarray:
-        """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
-        return packing(self.dmu0.shape[1]).matrix(f @ self._tilts)
+    def tilts(self, f: np.ndarray, rule: int = 0) -> np.ndarray:
+        """E[∂μ0/∂c ∂μ0/∂cᵀ f] on one of the rules, [U, A, K, K]."""
+        part = self.parts[rule]
+        return packing(self.dmu0.shape[1]).matrix(f[..., part] @ self._tilts[:, part])
+
+    # of the finest rule alone
 
     def due_to_rare(self, error: np.ndarray, fit: np.ndarray, spread: np.ndarray) -> np.ndarray:
         """Share [U, A] of E[error] that inputs make which are rarer than one in a million.
@@ -110,35 +139,35 @@ class Averages:
         A test input brings its own error (κ) [U, A, N]. A training input whose fit fluctuates by `fit` (κ), in units of
         α/β, moves the norms q by `spread` [U, A, P, P] times φ fit, and thereby every error.
         """
-        rare = self._weights * self._rare[:, None]
+        finest, A = self.parts[0], error.shape[1]
+        distance = (self._kappa**2).sum(axis=1)
+        error, phi, weights = error[..., finest], self.phi[..., finest], self._weights[..., finest]
+        rare = weights * (distance > _RARE[self._kappa.shape[1]])[:, None]
         own = (error * rare).sum(axis=-1)
-        moved = apply(spread, (fit * rare) @ np.swapaxes(self.phi, -1, -2))
-        typical = (self._weights * self.phi).sum(axis=-1)[:, None] * packing(self.mu1.shape[1]).counts
-        return (own + (moved * typical).sum(axis=-1)) / np.maximum(np.abs(self.mean(error)), 1e-300)
+        moved = apply(spread[:, :A], (fit[..., finest] * rare) @ np.swapaxes(phi, -1, -2))
+        typical = (weights * phi).sum(axis=-1)[:, None] * packing(self.mu1.shape[1]).counts
+        total = (error @ self._mean[:, finest])[..., 0]
+        return (own + (moved * typical).sum(axis=-1)) / np.maximum(np.abs(total), 1e-300)
 
     def tail(self, f: np.ndarray) -> np.ndarray:
         """Size of f φ at both outermost nodes, for a typical φ of the features, over E[f φ]."""
-        ends = np.abs(f[..., [0, -1]]) * self._end_size
-        return 2.0 * ends.max(axis=-1) / (np.abs(self.hats(f).sum(axis=-1)) + 1e-300)
-
-
-def expand(x: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """Σ_p x_p basis_p(κ): [U, A, P] with [U, P, N] to [U, A, N]."""
-    return x @ basis
+        finest = self.parts[0]
+        ends, f = [finest.start, finest.stop - 1], f[..., finest]
+        far = (self._kappa[:, :, [0, -1]] ** 2).sum(axis=1)
+        density = np.exp(-0.5 * far) * (far > 0.5 * far.max())  # half a rule begins in the middle
+        size = np.abs(f[..., [0, -1]]) * (density * self.phi[..., ends].sum(axis=1))[:, None]
+        return 2.0 * size.max(axis=-1) / (np.abs((f @ self._phi[:, finest]).sum(axis=-1)) + 1e-300)
 
 
 def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Stacked matrix times vector."""
-    return (matrix @ vector[..., None])[..., 0]
-
-
-_upper_triangle = lru_cache(maxsize=64)(np.triu_indices)
+    return np.einsum("...ij,...j->...i", matrix, vector)
 
 
 def symmetric(entries: np.ndarray, size: int) -> np.ndarray:
     """Full symmetric matrices from their upper triangles."""
     full = np.empty((*entries.shape[:-1], size, size), entries.dtype)
-    rows, cols = _upper_triangle(size)
+    rows, cols = upper_triangle(size)
     full[..., rows, cols] = entries
     full[..., cols, rows] = entries
     return full

@@ -11,6 +11,7 @@ from ..status import DIVERGES, RARE_INPUTS
 from .means import Setting
 
 _ABSURD = 1e9  # error of an interpolating readout, over E y², beyond which the limit counts as infinite
+_THRESHOLD = 1e-8  # distance from the interpolation threshold within which a point is on it
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
 
 
@@ -37,7 +38,7 @@ class Limits:
         linear = (rest <= _VANISHING * linear_part)[:, None]
         directions = np.where(linear, np.minimum(beta, 1.0), beta)
         ridgeless = lam == 0.0
-        self.diverging = ridgeless & np.isclose(alpha, directions, rtol=1e-12)
+        self.diverging = ridgeless & (np.abs(alpha - directions) <= _THRESHOLD)
         self._interpolates = ridgeless & (alpha < directions) & ~self.diverging
         self._idle = ridgeless & linear & (beta >= 1.0) & ~self._interpolates
         slope = (w[:, None] * features.mu1**2).sum(axis=(1, 2))[:, None]

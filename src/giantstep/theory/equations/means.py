@@ -7,12 +7,13 @@ step for any other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..bulk import Bulk
-from ..symmetric import packing, solve_small
+from ..symmetric import identity, packing, solve_small
 from .averages import apply
 from .response import Response, coupling_gradient, mean_row_coupling, signal_energy_gradient
 
@@ -38,6 +39,15 @@ class Setting:
     def ratio(self) -> np.ndarray:
         """Samples per neuron, [U, A, 1]."""
         return (self.alpha / self.beta)[..., None]
+
+
+def beside(settings: Sequence[Setting]) -> Setting:
+    """Settings of the same first layers side by side, [U, all of their A]."""
+    if len(settings) == 1:
+        return settings[0]
+    parts = ("alpha", "beta", "lam", "noise", "d", "unit")
+    joined = {name: np.concatenate([getattr(one, name) for one in settings], axis=1) for name in parts}
+    return replace(settings[0], **joined)
 
 
 @dataclass
@@ -89,7 +99,7 @@ def solve_means(
     Ac0 = np.swapaxes(A0c, -1, -2)
     reduced = Acc - Ac0 @ PA
     driven = _less(r[..., K:], apply(Ac0, Pr))
-    left = np.eye(C) + Gcc @ reduced
+    left = identity(C) + Gcc @ reduced
     c = solve_small(left, apply(Gcc, driven) + apply(Gcp, r_psi))
     m = Pr - apply(PA, c)
 
@@ -132,7 +142,7 @@ def _stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
     V2 = packing(len(bulk.weights)).vector(response.V)
     per_size = _per_size(setting)[..., None]
     with np.errstate(divide="ignore"):
-        drawn = per_size[..., None] / np.where(V2 > 0, V2, 1e-300)[..., None] * np.eye(len(bulk.weights))
+        drawn = per_size[..., None] / np.where(V2 > 0, V2, 1e-300)[..., None] * identity(len(bulk.weights))
     if setting.common is None:
         return drawn
     return drawn + per_size[..., None] * setting.common[:, None] * mean_row_coupling(bulk, response)

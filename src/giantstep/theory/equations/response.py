@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..bulk import Bulk, Resolvent
-from ..symmetric import Packing, packing, product, solve_columns
+from ..symmetric import Packing, identity, packing, product, solve_columns
 
 
 @dataclass
@@ -38,63 +38,44 @@ class Response:
 def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
     """Evaluate the relation at packed V and V̂ [U, A, P], with β and λ [U, A]."""
     pack = packing(len(bulk.weights))
-    hat1, hat2 = pack.matrix(hat), pack.vector(hat)
-    tau = beta[..., None] * pack.vector(V)
-    root = np.sqrt(tau)
-    Vt = root[..., :, None] * hat1 * root[..., None, :]
-    resolvent = bulk.resolvent(Vt)
-    scale = root[..., :, None] * root[..., None, :] / beta[..., None, None]
+    hat1, hat2, V2_in = pack.matrix(hat), pack.vector(hat), pack.vector(V)
+    per_V2 = 1.0 / np.where(V2_in == 0.0, 1.0, V2_in)
+    root = np.sqrt(beta[..., None] * V2_in)
+    both = root[..., :, None] * root[..., None, :]
+    resolvent = bulk.resolvent(both * hat1)
+    scale, inverse_tau = both / beta[..., None, None], per_V2 / beta[..., None]
     V1 = scale * resolvent.T
-    inverse_tau = 1.0 / np.where(tau == 0.0, 1.0, tau)
-    pull = _diagonal(product(resolvent.T, Vt)) * inverse_tau
+    pull = _diagonal(product(resolvent.T, resolvent.Vt)) * inverse_tau
     V2 = bulk.weights / (lam[..., None] + hat2 + pull)
-    by_V, by_hat = _derivatives(pack, bulk.weights, resolvent, V, V1, V2, pull, root, scale, inverse_tau)
-    return Response(pack.pack(V1, V2), by_V, by_hat, resolvent, root, pull)
 
-
-def _derivatives(
-    pack: Packing,
-    weights: np.ndarray,
-    resolvent: Resolvent,
-    V: np.ndarray,
-    V1: np.ndarray,
-    V2: np.ndarray,
-    pull: np.ndarray,
-    root: np.ndarray,
-    scale: np.ndarray,
-    inverse_tau: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
     K, pairs = pack.groups, pack.pairs
-    group = np.arange(K)
-    stiffness = V2**2 / weights  # -∂V2_s / ∂(λ + V̂2_s + pull_s)
-    by_hat = np.zeros((*V.shape, pack.size), V.dtype)
-    by_V = np.zeros_like(by_hat)
-
+    stiffness = (V2 * V2 / bulk.weights)[..., None]  # -∂V2_s / ∂(λ + V̂2_s + pull_s)
     # a unit change of each V̂1 entry, at fixed τ; and of each ln τ, which scales rows and columns of Ṽ and V1
     share = _shares(K)
-    moved = np.concatenate([_by_conjugate(pack, root), share * resolvent.Vt[:, :, None]], axis=2)
+    moved = np.empty((*V.shape, K, K), np.result_type(V, hat))
+    np.multiply(both[:, :, None], pack.units, out=moved[:, :, :pairs])
+    np.multiply(share, resolvent.Vt[:, :, None], out=moved[:, :, pairs:])
     tangent, leak = resolvent.first_order(moved)
     dV1 = scale[:, :, None] * tangent
     dpull = np.swapaxes(_diagonal(leak) * inverse_tau[:, :, None], -1, -2)
 
+    by_hat = np.zeros((*V.shape, pack.size), dV1.dtype)
     by_hat[..., :pairs, :pairs] = np.swapaxes(pack.upper(dV1[:, :, :pairs]), -1, -2)
-    by_hat[..., pairs:, :pairs] = stiffness[..., :, None] * dpull[..., :pairs]
-    by_hat[..., pairs + group, pairs + group] = stiffness
+    np.multiply(stiffness, dpull[..., :pairs], out=by_hat[..., pairs:, :pairs])
+    np.multiply(stiffness, identity(K), out=by_hat[..., pairs:, pairs:])
 
+    by_V = np.zeros(by_hat.shape, by_hat.dtype)
     dV1 = share * V1[:, :, None] - dV1[:, :, pairs:]
-    dpull = dpull[..., pairs:] - _unit(K) * pull[..., :, None]
-    per_V2 = (1.0 / np.where(pack.vector(V) == 0.0, 1.0, pack.vector(V)))[..., None, :]
-    by_V[..., :pairs, pairs:] = np.swapaxes(pack.upper(dV1), -1, -2) * per_V2
-    by_V[..., pairs:, pairs:] = -stiffness[..., :, None] * dpull * per_V2
-    return by_V, by_hat
+    dpull = identity(K) * pull[..., None] - dpull[..., pairs:]
+    by_V[..., :pairs, pairs:] = np.swapaxes(pack.upper(dV1), -1, -2)
+    np.multiply(stiffness, dpull, out=by_V[..., pairs:, pairs:])
+    by_V[..., pairs:] *= per_V2[..., None, :]
+    return Response(pack.pack(V1, V2), by_V, by_hat, resolvent, root, pull)
 
 
 def _by_conjugate(pack: Packing, root: np.ndarray) -> np.ndarray:
     """Ṽ's derivative with respect to each entry of V̂1 and its mirror image, at fixed τ: [U, A, pairs, K, K]."""
     return (root[..., :, None] * root[..., None, :])[:, :, None] * pack.units
-
-
-_unit = lru_cache(maxsize=64)(np.eye)
 
 
 @lru_cache(maxsize=64)
@@ -145,7 +126,7 @@ def _inverse(root: np.ndarray) -> np.ndarray:
 
 def total_tangent(response: Response) -> np.ndarray:
     """-∂V/∂V̂ with the relation closed, [U, A, P, P]."""
-    return solve_columns(_unit(response.V.shape[-1]) - response.by_V, response.by_hat)
+    return solve_columns(identity(response.V.shape[-1]) - response.by_V, response.by_hat)
 
 
 def signal_energy_gradient(

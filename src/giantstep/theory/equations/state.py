@@ -13,7 +13,7 @@ import numpy as np
 
 from ..modes import Modes
 from ..symmetric import Packing, product
-from .averages import Averages, expand
+from .averages import Averages
 
 _LEAST_V, _LEAST_Q = 1e-120, 1e-200  # floors of V(κ) and q(κ), where all features vanish
 _LEAST = 1e-13  # of q1's diagonal that q1 - ψψᵀ may fall to: rounding errors, no further
@@ -67,18 +67,18 @@ def fields(
 
     `wobble` is the spread of the inputs' variances at finite d.
     """
-    M = expand(state.means.reshape(*state.means.shape[:2], -1), averages.means)
+    M = averages.expand(state.means.reshape(*state.means.shape[:2], -1), averages.means)
     P = state.psi @ averages.mu1[:, None]
-    V = expand(state.V * pack.counts, averages.phi)
-    q = expand(state.q * pack.counts, averages.phi)
+    V = averages.expand(state.V * pack.counts, averages.phi)
+    q = averages.expand(state.q * pack.counts, averages.phi)
     if wobble is not None:
-        q = q + wobbling(state.m, averages, wobble)
+        q = q + wobbling(state.m, averages.dmu0, wobble)
     return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, (P * P).sum(axis=2)), _LEAST_Q)
 
 
-def wobbling(m: np.ndarray, averages: Averages, wobble: np.ndarray) -> np.ndarray:
-    """What inputs of fluctuating variance add to q through ∂μ0/∂c, for m [U, A, K]: [U, A, N]."""
-    tilt = m[..., None] * averages.dmu0[:, None]
+def wobbling(m: np.ndarray, dmu0: np.ndarray, wobble: np.ndarray) -> np.ndarray:
+    """What inputs of fluctuating variance add to q through ∂μ0/∂c [U, K, N], for m [U, A, K]: [U, A, N]."""
+    tilt = m[..., None] * dmu0[:, None]
     return (product(wobble, tilt) * tilt).sum(axis=2)
 
 

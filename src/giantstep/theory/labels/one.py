@@ -122,7 +122,7 @@ class Moments:
         if labels.law is None:
             slope, scale = self._gamma[:, None], frame.rho[:, :1]
             self._column = Column(
-                labels.function, slope, np.zeros(1), scale, rule.first, reach, symmetric=not rule.cut
+                labels.function, slope, np.zeros(1), scale, rule.first, reach, even=not rule.cut
             )
 
     def at(self, stride: int) -> Label:

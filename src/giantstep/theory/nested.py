@@ -1,0 +1,48 @@
+"""The same points on nested rules: from coarse to fine, or all at once.
+
+Each rule starts from the solution on the next coarser one, which costs less than the finest alone. Where there is so
+little to do that calls cost more than what they compute, all rules are solved together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .answers import RESIDUAL_TOLERANCE, at_usual_size, wrong_by_ones
+from .equations.solution import Solution
+from .solver import OnRule, Solver
+
+_AT_ONCE = 1 << 14  # array elements up to which all rules are solved at once
+_NEVER = 1e-6  # share of samples, for labels that are separable
+
+
+def on_rules(
+    solver: Solver, rules: list[OnRule], inside: list[OnRule], start: np.ndarray | None
+) -> tuple[list[Solution], Solution]:
+    """Solutions on nested rules in κ and `inside` the bulk, finest first; and that at a usual size on the coarsest."""
+    coarsest = rules[-1]
+    sized = at_usual_size(coarsest)
+    points, width = coarsest.setting.alpha.size, coarsest.problem.width
+    if solver.linear and points * max(width, rules[0].features.weights.shape[-1]) <= _AT_ONCE:
+        asked = rules if sized is coarsest else [*rules, sized]
+        found = solver.solve([*asked, *inside], start, thorough=True)
+        return [*found[: len(rules)], *found[len(asked) :]], found[len(asked) - 1]
+    solutions = _one_by_one(solver, [*rules, *inside], start)
+    limit = solutions[len(rules) - 1]
+    return solutions, limit if sized is coarsest else solver.sized(sized, limit)
+
+
+def _one_by_one(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
+    """From coarse to fine, each starting from the last."""
+    solutions: list[Solution] = []
+    for rule in reversed(rules):
+        thorough = len(solutions) == len(rules) - 1
+        if solutions and rule.problem.loss.margin:
+            unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
+            never = wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
+            rule = replace(rule, hopeless=unsolved & never)
+        solutions[:0] = solver.solve([rule], start, thorough)
+        start = solutions[0].start
+    return solutions
