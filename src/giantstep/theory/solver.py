@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -35,11 +34,16 @@ class OnRule:
     hopeless: np.ndarray | None = None  # points without a solution, [U, A], as a coarser rule has shown
     exhausted: np.ndarray | None = None  # points that a coarser rule has not solved by any means, [U, A]
 
-    @cached_property
+    made: list[Channel] = field(default_factory=list)  # by itself, or by whatever it was copied from or to
+
+    @property
     def channel(self) -> Channel:
-        """The loss and the labels, given κ."""
-        problem, frame = self.problem, self.problem.frame(self.chunk)
-        return make_channel(problem.loss, problem.labels, frame, self.features.kappa, self.fineness)
+        """The loss and the labels, given κ: the same for other bulks and settings on this rule."""
+        if not self.made:
+            problem, frame = self.problem, self.problem.frame(self.chunk)
+            kappa = self.features.kappa
+            self.made.append(make_channel(problem.loss, problem.labels, frame, kappa, self.fineness))
+        return self.made[0]
 
 
 class Solver(Protocol):

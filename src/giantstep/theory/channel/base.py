@@ -21,6 +21,9 @@ _USUAL = 6  # points of the coarsest usual rule,
 _DIGITS, _MORE_DIGITS = 8.0, 2.5  # digits of trapezoidal rules on it, and more for each doubling,
 _MOST_DIGITS = 15.0  # at most,
 _FEWEST_DIGITS = 4.0  # and where κ is rare
+_FINE = 24  # points of the finest usual rule,
+_SLOWLY = 0.2  # power of them as which nodes over y between kinks grow: for labels alone, all rules might have the same
+_ALONE = 0.15  # power by which a lattice over y is finer on coarse rules in κ
 _BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
 _LARGE = 1 << 15  # those of one point, beyond which κ nodes are worked on one part after the other
 
@@ -84,7 +87,7 @@ class Channel(ABC):
             some = [field[start:end] for field in fields]
             parts.append(
                 [
-                    compute(rows[start:end], at, *(_part(field, at) for field in some))
+                    compute(rows[start:end], at, *(part_of(field, at) for field in some))
                     for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
                 ]
             )
@@ -105,7 +108,7 @@ def _blocks(widths: np.ndarray) -> Iterator[tuple[int, int, int]]:
     yield start, len(widths), widest
 
 
-def _part(field: np.ndarray, at: slice) -> np.ndarray:
+def part_of(field: np.ndarray, at: slice | np.ndarray) -> np.ndarray:
     """A field at some κ; the noise [B] is the same at all."""
     return field[..., at] if field.ndim > 1 else field
 
@@ -140,3 +143,13 @@ def panels(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, 
     weights = half * (w / np.sqrt(2.0 * np.pi)) * np.exp(-0.5 * z * z)
     shape = (*cuts.shape[:-1], -1)
     return z.reshape(shape), weights.reshape(shape)
+
+
+def fineness(usual: int, points: int, growth: float = 0.5) -> tuple[int, float]:
+    """Nodes over y in a piece between kinks, and how much finer than usual they are without.
+
+    They are so on refined rules, by a power `growth` of points; and a little on coarse ones, on which neighbouring κ
+    mend less of what they miss.
+    """
+    share = points / _FINE
+    return round(usual * share**_SLOWLY), max(share**-_ALONE, share**growth)

@@ -1,4 +1,4 @@
-"""Labels of several directions: averages over nodes y given κ, on which the label is known."""
+"""Labels ±1 of several directions: a series in what fields see of them, or averages over nodes y given κ."""
 
 from __future__ import annotations
 
@@ -14,36 +14,18 @@ from ..labels.pieces import gathered, table_nodes
 from ..labels.series import LabelSeries, hermite
 from ..layer import Frame
 from ..upto import upto
-from .base import REACH
+from .base import REACH, fineness
 from .binary import SignChannel
-from .real import Nodes, ResidualChannel
 
 _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least and at most,
 _COUNT = 10  # nodes in each of them,
 _WIDTH = 2.5  # and their width over that of what is averaged there
 _USUAL = 24  # points of a usual rule,
-_REAL, _BINARY = 12, 9  # nodes over y between kinks of labels on it,
-_SLOWLY = (
-    0.2  # which grow as this power of points: for labels alone, all three rules in κ might have the same
-)
-_ALONE = 0.15  # power by which a lattice over y is finer on coarse rules in κ
+_BINARY = 9  # nodes over y between kinks of labels on it
 _LONGEST = {2: 96, 3: 48}  # degree up to which labels of so many directions are a series,
 _DEGREES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 1 << 20])  # which is one of these, the last for none,
 _DIGITS, _MORE_DIGITS = 9.0, 0.5  # and digits to which it is summed on a usual rule, more for each doubling,
 _FEWEST_DIGITS = 3.0  # and where κ is rare
-
-
-class JointRealChannel(ResidualChannel):
-    """A loss of the residual."""
-
-    def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
-        y, w, mean, _, counts = felt(law, frame, kappa, *_fineness(_REAL, points))
-        super().__init__(loss, len(counts), points)
-        self._felt = Nodes(y, w, mean, counts)
-        self.width = self._felt.width * self._inner
-
-    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
-        return self._felt
 
 
 class JointBinaryChannel(SignChannel):
@@ -61,7 +43,7 @@ class JointBinaryChannel(SignChannel):
         self.nodes = kappa.shape[-1]
         self._series = LabelSeries(law, frame, kappa, 2 * points) if frame.spikes == 1 else None
         self._longest = _LONGEST.get(law.directions, 0) if self._series else 0
-        self._rarity, self._nodes_of = rarity, (law, frame, kappa, *_fineness(_BINARY, points))
+        self._rarity, self._nodes_of = rarity, (law, frame, kappa, *fineness(_BINARY, points))
         self._nats = np.log(10.0) * (_DIGITS + _MORE_DIGITS * np.log2(points / _USUAL))
         self.width = self._pieced * _COUNT * _PIECES[0] // 4
 
@@ -206,12 +188,3 @@ def _along(P: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     there = size > 0.0
     n = np.where(there[:, None], P / np.where(there, size, 1.0)[:, None], np.eye(P.shape[1])[0][:, None])
     return n, np.minimum(size / np.sqrt(q), 1.0 - 1e-9)
-
-
-def _fineness(usual: int, points: int) -> tuple[int, float]:
-    """Nodes over y in a piece between kinks, and how much finer than usual they are without.
-
-    They are so on refined rules; and a little on coarse ones, on which neighbouring κ mend less of what they miss.
-    """
-    share = points / _USUAL
-    return round(usual * share**_SLOWLY), max(share**-_ALONE, np.sqrt(share))

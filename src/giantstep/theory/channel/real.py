@@ -13,18 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...functions import Function
-from ...gaussian import line_rule, ndtr, resolution, tail_reach
-from ...losses import Clipped, Loss
-from .base import Channel, Scores, Training, legendre, panels, precision
+from ...gaussian import line_rule, resolution, tail_reach
+from ...losses import Loss
+from .base import Channel, Scores, Training, panels, precision
+from .clipped import Window, score_pieces, training_pieces
 
-_UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
-_NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
-_NARROW_NODES = (
-    (0.02, 3),
-    (0.1, 5),
-    (_NARROW, 8),
-)  # of that rule by width: 1e-10 of the density, nine of them out
-_AT_ONCE = 1 << 11
 _FELT = 1e-15  # weight of a node (κ, y), times a label's square, that no average feels
 _ALIKE = 6  # digits of a weight that count here, so that nodes and their mirror images are treated alike
 _USUAL, _LINE = 6, 24  # points of the coarsest usual rule, and intervals along y on it
@@ -32,7 +25,6 @@ _SLOWLY = 0.75  # finer rules have more of these by this power, unless a target 
 _RESOLVED, _FINE = 1e-9, 4.0  # which it is on a rule with this many times the points,
 _SHARPEST = 192  # and this many at most where labels are sharp
 _PIECES = 0  # stands for a rule that is cut
-_ASIDE = 4.0  # how far a window must lie on one side for differences of Φ there to be more exact than 1 less the rest
 
 
 class _Local(NamedTuple):
@@ -97,7 +89,7 @@ class ResidualChannel(Channel):
         """Nodes, mean and standard deviation of s there, and V, all [B, Q] at some κ."""
         M, P, V, _, _ = fields
         nodes = self._nodes(rows, at, *fields).at(rows, at)
-        scale = np.sqrt(_spread(*fields))
+        scale = np.sqrt(spread(*fields))
         M, scale, V = (np.repeat(a, nodes.counts, axis=-1) for a in (M, scale, V))
         shift = nodes.T - M
         for j in range(P.shape[1]):
@@ -106,21 +98,24 @@ class ResidualChannel(Channel):
 
     def _local_scores(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
         if self.loss.line:
-            return _clipped_scores(self.loss.line, b, scale, V)
-        s, w, V = self._bent(b, scale, V)
+            moment = Window(self.loss.line, b, scale, V).moment
+            return _Local(*(np.asarray(one.mean(moment)) for one in score_pieces(self.loss.line, V)))
+        s, w, V = self.bent(b, scale, V)
         f, g = self.loss.score(s, np.zeros_like(s), V)
         return _Local((w * f).sum(axis=-1), (w * f * f).sum(axis=-1), (w * g).sum(axis=-1))
 
     def _local_training(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
         if self.loss.line:
-            return _clipped_training(self.loss.line, b, scale, V)
-        s, w, V = self._bent(b, scale, V)
+            moment = Window(self.loss.line, b, scale, V).moment
+            value, error = (np.asarray(one.mean(moment)) for one in training_pieces(self.loss.line, V))
+            return _Local(value, np.maximum(error, 0.0))
+        s, w, V = self.bent(b, scale, V)
         left = s - V * self.loss.score(s, np.zeros_like(s), V).f
         return _Local(
             (w * self.loss.value(left, np.zeros_like(left))).sum(axis=-1), (w * left**2).sum(axis=-1)
         )
 
-    def _bent(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, ...]:
+    def bent(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, ...]:
         """s, weights and V on a rule cut where the score bends, [B, N, J, nodes]."""
         bends = -self.loss.breaks(0.0, np.broadcast_to(V, b.shape))  # at y = 0: s = -ω
         z, w = panels((bends - b[..., None]) / scale[..., None], self._points)
@@ -128,7 +123,7 @@ class ResidualChannel(Channel):
         return s, w, np.broadcast_to(V[..., None], s.shape)
 
 
-def _spread(M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray) -> np.ndarray:
+def spread(M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Variance of s given κ and y, [B, N]."""
     return np.maximum(q - (P * P).sum(axis=1), 0.0) + noise[:, None] ** 2 + 1e-24
 
@@ -176,7 +171,7 @@ class RealChannel(ResidualChannel):
         wanted = self._precision[rows if len(self._precision) > 1 else slice(None)]
         wanted = wanted[:, at if wanted.shape[-1] > 1 else slice(None)]
         along = np.sqrt(wanted) * np.abs(fields[1][:, 0])
-        steep = (self._steepness[rows, at] + along) ** 2 / _spread(*fields)
+        steep = (self._steepness[rows, at] + along) ** 2 / spread(*fields)
         found = 2.0 * self._reach * np.sqrt((wanted + steep) / (2.0 * np.pi**2)).max(axis=-1)
         return np.clip(found, self._fewest, self._most)
 
@@ -214,91 +209,3 @@ class RealChannel(ResidualChannel):
 def _multiple(intervals: float) -> int:
     """So many or a few more, such that there are not too many rules."""
     return 4 * int(np.ceil(2.0 ** (np.ceil(4.0 * np.log2(intervals)) / 4.0) / 4.0))
-
-
-class _Window:
-    """The interval of s ~ N(b, scale²) inside which the score is straight, and moments in and around it."""
-
-    def __init__(self, loss: Clipped, b: np.ndarray, scale: np.ndarray, V: np.ndarray):
-        self.low, self.high = max(loss.low, -_UNBOUNDED), min(loss.high, _UNBOUNDED)
-        self.rise = loss.a + V  # f = s/rise inside
-        self.b, self.scale = b, scale
-        self.L, self.H = self.low * self.rise, self.high * self.rise
-        self.zl, self.zh = (self.L - b) / scale, (self.H - b) / scale
-        self.dl, self.dh = (np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) for z in (self.zl, self.zh))
-        self.below, self.above = ndtr(self.zl), ndtr(-self.zh)
-
-    def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E[1], E[s] and E[s²] over the window; by a direct rule where differences of Φ would cancel."""
-        b, scale = self.b, self.scale
-        mass = 1.0 - self.below - self.above
-        for aside, near, far in (
-            (self.zl > _ASIDE, -self.zl, -self.zh),
-            (self.zh < -_ASIDE, self.zh, self.zl),
-        ):
-            if aside.any():
-                pick = np.nonzero(aside)
-                mass[pick] = ndtr(near[pick]) - ndtr(far[pick])
-        first = b * mass - scale * (self.dh - self.dl)
-        second = b * first + scale * (scale * mass - (self.H * self.dh - self.L * self.dl))
-        narrow = self.zh - self.zl < _NARROW
-        if narrow.any():
-            picked = (a[narrow] for a in (self.zl, self.zh, b, np.broadcast_to(scale, b.shape)))
-            mass[narrow], first[narrow], second[narrow] = _directly(*picked)
-        return mass, first, second
-
-    def outside(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-        """(E[1], E[s], E[s²]) below the window, and above it."""
-        b, scale = self.b, self.scale
-        power = b * b + scale**2
-        below = (
-            self.below,
-            b * self.below - scale * self.dl,
-            power * self.below - scale * (b + self.L) * self.dl,
-        )
-        above = (
-            self.above,
-            b * self.above + scale * self.dh,
-            power * self.above + scale * (b + self.H) * self.dh,
-        )
-        return below, above
-
-
-def _directly(zl: np.ndarray, zh: np.ndarray, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """E[1], E[s] and E[s²] over zl < (s - b)/scale < zh, each [M], by a rule of a few nodes; so many at a time."""
-    found = np.empty((3, len(b)))
-    for i in range(0, len(b), _AT_ONCE):
-        part = slice(i, i + _AT_ONCE)
-        half = 0.5 * (zh[part] - zl[part])
-        nodes = next(nodes for width, nodes in _NARROW_NODES if 2.0 * half.max() <= width)
-        x, w = (a[:, None] for a in legendre(nodes))
-        z = 0.5 * (zh[part] + zl[part]) + half * x
-        weight = half * w * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
-        s = b[part] + scale[part] * z
-        for power in range(3):
-            weight.sum(axis=0, out=found[power, part])
-            weight *= s
-    return found
-
-
-def _clipped_scores(loss: Clipped, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
-    window = _Window(loss, b, scale, V)
-    mass, first, second = window.inside()
-    low, high, rise = window.low, window.high, window.rise
-    return _Local(
-        low * window.below + high * window.above + first / rise,
-        low**2 * window.below + high**2 * window.above + second / rise**2,
-        mass / rise,
-    )
-
-
-def _clipped_training(loss: Clipped, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> _Local:
-    """Fitted outputs miss the label by s·a/(a + V) inside the window and by s - V·bound outside."""
-    window = _Window(loss, b, scale, V)
-    inside = window.inside()[2] / window.rise**2
-    value, error = 0.5 * loss.a * inside, loss.a**2 * inside
-    for bound, (mass, first, second) in zip((window.low, window.high), window.outside(), strict=True):
-        if abs(bound) < _UNBOUNDED:
-            value = value + bound * (first - V * bound * mass) - 0.5 * loss.a * bound**2 * mass
-            error = error + second - 2.0 * V * bound * first + (V * bound) ** 2 * mass
-    return _Local(value, np.maximum(error, 0.0))

@@ -42,18 +42,22 @@ def spread(y: np.ndarray, weights: np.ndarray, edges: np.ndarray, count: int) ->
     if J < _MANY:
         flat = np.moveaxis(weights, 1, 0).reshape(rows, -1)
         return gathered(y.reshape(-1), flat, np.repeat(upto(N), J), N, edges, count).swapaxes(0, 1)
+    return np.stack([carried(at, own, edges, count) for at, own in zip(y, weights, strict=True)])
+
+
+def carried(y: np.ndarray, weights: np.ndarray, edges: np.ndarray, count: int) -> np.ndarray:
+    """The same for one law, of y [J] with weights [rows, J]: [rows, nodes]."""
     piece, t = _placed(y, edges)
-    found = np.zeros((N, rows, len(edges) - 1, count))
-    order = np.argsort(piece.astype(np.uint16), axis=-1, kind="stable")
-    for n in range(N):  # piece by piece, as matrix products, of polynomials that are still in the cache
-        sorted_t: np.ndarray = t[n, order[n]]
-        basis = np.polynomial.legendre.legvander(sorted_t, count - 1)
-        sorted_weights = weights[n][:, order[n]]
-        ends = np.searchsorted(piece[n, order[n]], np.arange(len(edges)))
-        for p in np.flatnonzero(np.diff(ends)):
-            there = slice(ends[p], ends[p + 1])
-            found[n, :, p] = sorted_weights[:, there] @ basis[there]
-    return (found @ _interpolation(count)).reshape(N, rows, -1)
+    if (np.diff(piece) < 0).any():
+        order = np.argsort(piece.astype(np.uint16), kind="stable")
+        piece, t, weights = piece[order], t[order], weights[:, order]
+    basis = np.polynomial.legendre.legvander(t, count - 1)
+    found = np.zeros((len(weights), len(edges) - 1, count))
+    ends = np.searchsorted(piece, np.arange(len(edges)))
+    for p in np.flatnonzero(np.diff(ends)):  # as matrix products, of polynomials that are still in the cache
+        there = slice(ends[p], ends[p + 1])
+        found[:, p] = weights[:, there] @ basis[there]
+    return (found @ _interpolation(count)).reshape(len(weights), -1)
 
 
 def gathered(

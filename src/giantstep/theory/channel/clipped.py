@@ -1,0 +1,178 @@
+"""Averages of a clipped straight score over s ~ N(b, scale²): closed forms, and so is how they change with b.
+
+Score, squared score, slope, loss and squared error are polynomials of degree 2 at most on three pieces of the line. The
+j-th derivative in b of such an average is that of the polynomials' own derivatives, and for each of two edges a jump
+times a derivative of the density there: a Hermite polynomial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ...gaussian import ndtr
+from ...losses import Clipped
+from .base import legendre
+
+_UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
+_NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
+_NARROW_NODES = (
+    (0.02, 3),
+    (0.1, 5),
+    (_NARROW, 8),
+)  # of that rule by width: 1e-10 of the density, nine of them out
+_AT_ONCE = 1 << 11
+_ASIDE = 4.0  # how far a window must lie on one side for differences of Φ there to be more exact than 1 less the rest
+_BEYOND = 40.0  # standard deviations at which a density is no more
+
+Coefficient = np.ndarray | float
+Polynomial = tuple[Coefficient, Coefficient, Coefficient]
+Moments = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Piecewise(NamedTuple):
+    """A function of s that is a polynomial below, inside and above the window; `jumps`: not continuous at its edges."""
+
+    pieces: tuple[Polynomial, Polynomial, Polynomial]
+    jumps: bool = False
+
+    def mean(self, moment: Callable[[int, int], np.ndarray], derivative: int = 0) -> np.ndarray | float:
+        """Its average, or that of its pieces' derivatives, from the average of s^power on each piece."""
+        found: np.ndarray | float = 0.0
+        for piece, (c0, c1, c2) in enumerate(self.pieces):
+            for power, c in enumerate(((c0, c1, c2), (c1, 2.0 * c2), (2.0 * c2,))[derivative]):
+                if not isinstance(c, float) or c != 0.0:
+                    found = found + c * moment(piece, power)
+        return found
+
+    def steps(self, edges: tuple[np.ndarray, np.ndarray]) -> list[tuple[Coefficient, Coefficient]]:
+        """By how much it, its slope and its bend jump at both edges."""
+        found: list[list[Coefficient]] = [[], [], []]
+        for edge, (before, after) in zip(edges, pairwise(self.pieces), strict=True):
+            d0, d1, d2 = (b - a for a, b in zip(before, after, strict=True))
+            found[0].append(d0 + d1 * edge + d2 * edge**2 if self.jumps else 0.0)
+            found[1].append(d1 + 2.0 * d2 * edge)
+            found[2].append(2.0 * d2)
+        return [(low, high) for low, high in found]
+
+
+def score_pieces(loss: Clipped, V: np.ndarray) -> tuple[Piecewise, Piecewise, Piecewise]:
+    """f, f² and g as functions of s."""
+    low, high, rise = *bounds(loss), loss.a + V
+    zero = (0.0, 0.0, 0.0)
+    return (
+        Piecewise(((low, 0.0, 0.0), (0.0, 1.0 / rise, 0.0), (high, 0.0, 0.0))),
+        Piecewise(((low**2, 0.0, 0.0), (0.0, 0.0, 1.0 / rise**2), (high**2, 0.0, 0.0))),
+        Piecewise((zero, (1.0 / rise, 0.0, 0.0), zero), jumps=True),
+    )
+
+
+def training_pieces(loss: Clipped, V: np.ndarray) -> tuple[Piecewise, Piecewise]:
+    """Loss and squared error of fitted outputs, off their labels by s·a/(a + V) inside and s - V·bound outside."""
+    a, rise = loss.a, loss.a + V
+    (low, high), zero = bounds(loss), (0.0, 0.0, 0.0)
+    value = [(-V * p**2 - 0.5 * a * p**2, p, 0.0) if abs(p) < _UNBOUNDED else zero for p in (low, high)]
+    error = [((V * p) ** 2, -2.0 * V * p, 1.0) if abs(p) < _UNBOUNDED else zero for p in (low, high)]
+    return (
+        Piecewise((value[0], (0.0, 0.0, 0.5 * a / rise**2), value[1])),
+        Piecewise((error[0], (0.0, 0.0, a**2 / rise**2), error[1])),
+    )
+
+
+def bounds(loss: Clipped) -> tuple[float, float]:
+    """Of the score, a large number for none."""
+    return max(loss.low, -_UNBOUNDED), min(loss.high, _UNBOUNDED)
+
+
+class Window:
+    """The interval of s ~ N(b, scale²) inside which the score is straight, and moments in and around it."""
+
+    def __init__(self, loss: Clipped, b: np.ndarray, scale: np.ndarray, V: np.ndarray):
+        low, high = bounds(loss)
+        rise = loss.a + V  # f = s/rise inside
+        self.b, self.scale = b, scale
+        self.L, self.H = low * rise, high * rise
+        self.zl, self.zh = (self.L - b) / scale, (self.H - b) / scale
+        self.dl, self.dh = (np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) for z in (self.zl, self.zh))
+        self.below, self.above = ndtr(self.zl), ndtr(-self.zh)
+
+    @cached_property
+    def inside(self) -> Moments:
+        """E[1], E[s] and E[s²] over the window; by a direct rule where differences of Φ would cancel."""
+        b, scale = self.b, self.scale
+        mass = 1.0 - self.below - self.above
+        for aside, near, far in (
+            (self.zl > _ASIDE, -self.zl, -self.zh),
+            (self.zh < -_ASIDE, self.zh, self.zl),
+        ):
+            if aside.any():
+                pick = np.nonzero(aside)
+                mass[pick] = ndtr(near[pick]) - ndtr(far[pick])
+        first = b * mass - scale * (self.dh - self.dl)
+        second = b * first + scale * (scale * mass - (self.H * self.dh - self.L * self.dl))
+        narrow = self.zh - self.zl < _NARROW
+        if narrow.any():
+            picked = (a[narrow] for a in (self.zl, self.zh, b, np.broadcast_to(scale, b.shape)))
+            mass[narrow], first[narrow], second[narrow] = _directly(*picked)
+        return mass, first, second
+
+    @cached_property
+    def outside(self) -> tuple[Moments, Moments]:
+        """(E[1], E[s], E[s²]) below the window, and above it."""
+        b, scale = self.b, self.scale
+        power = b * b + scale**2
+        below = (
+            self.below,
+            b * self.below - scale * self.dl,
+            power * self.below - scale * (b + self.L) * self.dl,
+        )
+        above = (
+            self.above,
+            b * self.above + scale * self.dh,
+            power * self.above + scale * (b + self.H) * self.dh,
+        )
+        return below, above
+
+    def moment(self, piece: int, power: int) -> np.ndarray:
+        """E[s^power] below, inside or above the window."""
+        if piece == 1:
+            return self.inside[power]
+        return self.outside[piece // 2][power] if power else (self.below, self.above)[piece // 2]
+
+    def edges(self, degree: int) -> tuple[np.ndarray, np.ndarray]:
+        """He_j(z) φ(z), j < degree, at both edges: the density's derivatives in b times scale^(j + 1)."""
+        return _derivatives(self.zl, self.dl, degree), _derivatives(self.zh, self.dh, degree)
+
+
+def _derivatives(z: np.ndarray, density: np.ndarray, degree: int) -> np.ndarray:
+    """He_j(z) times a density, j < degree, [degree, ...]."""
+    z = np.clip(z, -_BEYOND, _BEYOND)
+    found = np.empty((degree, *z.shape))
+    found[0] = density
+    if degree > 1:
+        np.multiply(z, density, out=found[1])
+    for j in range(1, degree - 1):
+        np.multiply(z, found[j], out=found[j + 1])
+        found[j + 1] -= j * found[j - 1]
+    return found
+
+
+def _directly(zl: np.ndarray, zh: np.ndarray, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """E[1], E[s] and E[s²] over zl < (s - b)/scale < zh, each [M], by a rule of a few nodes; so many at a time."""
+    found = np.empty((3, len(b)))
+    for i in range(0, len(b), _AT_ONCE):
+        part = slice(i, i + _AT_ONCE)
+        half = 0.5 * (zh[part] - zl[part])
+        nodes = next(nodes for width, nodes in _NARROW_NODES if 2.0 * half.max() <= width)
+        x, w = (a[:, None] for a in legendre(nodes))
+        z = 0.5 * (zh[part] + zl[part]) + half * x
+        weight = half * w * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
+        s = b[part] + scale[part] * z
+        for power in range(3):
+            weight.sum(axis=0, out=found[power, part])
+            weight *= s
+    return found
