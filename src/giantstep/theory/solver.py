@@ -17,6 +17,7 @@ from .labels import Label
 
 if TYPE_CHECKING:
     from ..losses import Loss
+    from .around import Around
     from .problem import Problem
 
 
@@ -60,6 +61,13 @@ class Solver(Protocol):
 
     def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
         """The test error at the sizes of the rule's setting, [U, A], from the limit's solution on that rule."""
+        ...
+
+    def slopes(self, around: Around, here: Solution) -> np.ndarray:
+        """Derivatives [D] of the test error along the directions of `around`, by implicit differentiation.
+
+        `here` is the solution at its point.
+        """
         ...
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .around import TINY, Around
 from .bulk import Bulk
 from .equations.averages import Averages, apply, expand, symmetric
 from .equations.means import Means, Setting, signal_norms, solve_means, wobble
@@ -53,6 +54,12 @@ class Square:
         """Responses are those of the limit: they do not depend on d."""
         assert limit.responses is not None
         return _fit(limit.responses, rule.label, rule.bulk, rule.setting, thorough=False).test_error
+
+    def slopes(self, around: Around, here: Solution) -> np.ndarray:
+        """Responses move by one step of Newton's method; means and norms, linear algebra, follow."""
+        features, label, bulk, setting = around.departing()
+        start = here.state.V.repeat(len(around.weights), axis=0) + 0j
+        return np.imag(solve(features, label, bulk, setting, start, thorough=False).test_error)[:, 0] / TINY
 
 
 @dataclass
@@ -133,13 +140,16 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thoro
 
 
 def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
-    """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave."""
+    """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave.
+
+    A complex start is a real solution whose equations have got infinitesimal imaginary parts: it moves at least once.
+    """
     pack = packing(len(bulk.weights))
     eye = np.eye(pack.size)
     ratio = setting.ratio
     V = _upper_start(bulk, setting)
     V = V if start is None else np.where(np.isfinite(start), start, V)
-    best = np.full(V.shape[:2], np.inf)
+    best, least = np.full(V.shape[:2], np.inf), int(np.iscomplexobj(V))
     step = 0
     while True:
         gain = 1.0 / (setting.unit[..., None] + expand(V * pack.counts, averages.phi))
@@ -149,7 +159,7 @@ def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarr
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
-        if step == _NEWTON_STEPS or np.all((residual <= _ROUND_OFF) | stalled):
+        if step == _NEWTON_STEPS or (step >= least and np.all((residual <= _ROUND_OFF) | stalled)):
             return Responses(averages, V, residual, response, gain, Jacobian)
         best = np.minimum(best, residual)
         newton = V + solve_small(Jacobian, gap)
