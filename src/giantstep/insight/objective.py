@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,22 +14,22 @@ from ..model import Network, SpikedRF, Target
 from ..prediction import predict, usual_tolerance
 from ..theory import engine
 from ..theory.around import FOURTH_ORDER, TINY, Around
+from ..theory.engine import Rectangle
 from ..theory.equations.means import Setting
 from ..theory.equations.solution import Solution
 from ..theory.layer import alike
 from ..theory.pose import Posed, model_grid, pose
+from ..theory.status import FAILED
 from .newton import descend
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..theory.engine import Rectangle
 
 _STEP = 4e-3  # of differences, in the logarithm of a parameter
 _STANDS_STILL = 1e-9  # relative slope at which an optimum is one,
 _HARDLY_MOVES = 1e-7  # for losses whose solutions have fewer digits
-_SAME = 1e-9  # relative change of the error on better rules, at which the optimum is not looked for on these again
-_AGAIN = 3
+_AGAIN = 3  # how often an optimum may call for finer rules than those that led there
 
 
 def at_ends(x: tuple[float, ...], axes: list[np.ndarray]) -> np.ndarray:
@@ -40,6 +40,21 @@ def at_ends(x: tuple[float, ...], axes: list[np.ndarray]) -> np.ndarray:
 
 def _key(at: dict[str, float], x: np.ndarray) -> tuple[Any, ...]:
     return (tuple(at.items()), tuple(np.asarray(x).tolist()))
+
+
+class Optimum(NamedTuple):
+    """The least error that was found, and where."""
+
+    x: np.ndarray
+    error: float
+    sized: float  # the error at a usual size, where it is that of the limit
+    slope: np.ndarray  # d error/d ln x
+    rules: Rectangle  # on which it is known
+
+    def stationarity(self, axes: list[np.ndarray]) -> tuple[float, bool]:
+        """Largest |d ln error/d ln x| of the parameters inside their ranges, and whether one is at an end."""
+        at_end = at_ends(tuple(self.x), axes)
+        return float(np.abs(self.slope[~at_end]).max(initial=0.0) / self.error), bool(at_end.any())
 
 
 class Objective:
@@ -77,56 +92,44 @@ class Objective:
         low: np.ndarray,
         high: np.ndarray,
         curvature: np.ndarray | None = None,
-    ) -> tuple[float, tuple[float, ...]]:
-        """The least error in a box around `start`, in logarithms of the parameters, and where.
+    ) -> Optimum:
+        """The least error in a box around `start`, in logarithms of the parameters; never above that at the start.
 
-        `curvature` are its second derivatives there, over its value, as far as they are known.
+        `curvature` are the second derivatives there, over the error, as far as they are known.
         """
-        x = start
+        bounds = np.log(low), np.log(high)
+
+        def sloped(y: np.ndarray) -> tuple[float, np.ndarray]:
+            return self.error_and_slope(at, np.exp(y))
+
+        best = self._settled(at, start)
         for _ in range(_AGAIN):
-            self.settle(at, x)
-            value = self.error_and_slope(at, x)[0]
-            guess = value * (np.eye(len(x)) if curvature is None else curvature)
-
-            def sloped(y: np.ndarray) -> tuple[float, np.ndarray]:
-                return self.error_and_slope(at, np.exp(y))
-
-            x = np.exp(descend(sloped, np.log(x), np.log(low), np.log(high), guess, self.still))
-            found, error = self.error_and_slope(at, x)[0], self.error(at, x)
-            if not abs(found - error) > max(_SAME, self._tolerance) * error:
-                break  # else other rules are called for here than where it was looked for
-        return error, tuple(map(float, x))
-
-    def stationarity(
-        self, at: dict[str, float], x: tuple[float, ...], axes: list[np.ndarray]
-    ) -> tuple[float, bool]:
-        """Largest |d ln error/d ln x| of the parameters inside their ranges, and whether one is at an end."""
-        values, at_end = np.array(x), at_ends(x, axes)
-        if at_end.all():
-            return 0.0, True
-        error, slope = self.error_and_slope(at, values)
-        return float(np.abs(slope[~at_end]).max() / error), bool(at_end.any())
+            self._follow(best.rules)
+            guess = best.error * (np.eye(len(start)) if curvature is None else curvature)
+            y = descend(sloped, np.log(best.x), *bounds, guess, self.still)
+            found = self._settled(at, np.clip(np.exp(y), low, high))
+            if not found.error <= best.error:
+                break
+            best, used = found, best.rules
+            if found.rules.points <= used.points and found.rules.refinement <= used.refinement:
+                break  # else finer rules are called for here than where it was looked for
+        return best._replace(slope=self.error_and_slope(at, best.x)[1])
 
     def error(self, at: dict[str, float], x: np.ndarray) -> float:
         """The error as `predict` has it; infinite where it fails."""
-        return float(self._errors(at, np.asarray(x)[None])[0])
+        return self._settled(at, np.asarray(x)).error
 
-    def _errors(self, at: dict[str, float], points: np.ndarray) -> np.ndarray:
-        """Those of several points [P, n]."""
-        import xarray as xr
-
-        values = {name: xr.DataArray(points[:, i], dims="point") for i, name in enumerate(self._over)}
-        model, target, readout = self._described(at, values)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GiantstepWarning)
-            found = predict(model, target, bulk=self.bulk, loss=self._loss, throw=False, **readout)
-        return np.nan_to_num(found["test_error"].values, nan=np.inf)
-
-    def settle(self, at: dict[str, float], x: np.ndarray) -> None:
-        """Take derivatives on the rules that `predict` ends on at x."""
+    def _settled(self, at: dict[str, float], x: np.ndarray) -> Optimum:
+        """A point as `predict` has it, with the rules on which that is known."""
         posed = self._posed(at, dict(zip(self._over, map(float, x), strict=True)))
-        self._tolerance = usual_tolerance(posed)
-        self._rules, self._start, self._last = engine.settled(posed.problem, self._tolerance), None, None
+        rules, answers = engine.settled(posed.problem, usual_tolerance(posed))
+        failed = int(answers["code"][0, 0]) in FAILED
+        error, sized = (np.inf if failed else float(answers[name][0, 0]) for name in ("test_error", "sized_error"))
+        return Optimum(x, error, sized, np.full(len(x), np.nan), rules)
+
+    def _follow(self, rules: Rectangle) -> None:
+        """Take derivatives on these rules."""
+        self._rules, self._start, self._last = rules, None, None
 
     def error_and_slope(self, at: dict[str, float], x: np.ndarray) -> tuple[float, np.ndarray]:
         """The error and its derivatives with respect to ln x; infinite where it fails."""
@@ -136,7 +139,7 @@ class Objective:
 
     def _sloped(self, at: dict[str, float], x: np.ndarray) -> tuple[float, np.ndarray]:
         if self._rules is None:
-            self.settle(at, x)
+            self._follow(self._settled(at, x).rules)
         assert self._rules is not None
         solver, around = self._rules.solver, self._around(at, x, self._rules)
         point = None if around is None else around.point

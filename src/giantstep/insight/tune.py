@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..prediction import predict
 from ..provenance import provenance
 from ..theory.status import NOTABLE, REAL_SIZE
 from .bounds_over import rate_of_unit_spike
-from .objective import Objective, at_ends
+from .objective import Objective, Optimum, at_ends
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -137,10 +137,9 @@ def tune(
         slope, at_end = np.nan, bool(at_ends(where, grids).any())
         try:
             if not interrupted:
-                best, where = _polished(point.values, grids, at, objective)
-                slope, at_end = objective.stationarity(at, where, grids)
-                if np.isinf(at.get("d", np.inf)):
-                    sized[index] = objective.error(at | {"d": REAL_SIZE}, np.array(where))
+                optimum = _polished(point.values, grids, at, objective)
+                best, where, sized[index] = optimum.error, tuple(map(float, optimum.x)), optimum.sized
+                slope, at_end = optimum.stationarity(grids)
         except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
             interrupted = True
         for name, value in zip(names, [best, *where, slope, at_end], strict=True):
@@ -305,17 +304,42 @@ def _landscape(
 
 def _polished(
     values: np.ndarray, axes: list[np.ndarray], at: dict[str, float], objective: Objective
-) -> tuple[float, tuple[float, ...]]:
-    """The least error near the best local minima of a scan, and where; never above that of the scan's best point."""
-    where = _least(values, axes)[1]
-    best = objective.error(at, np.array(where)), where
+) -> Optimum:
+    """The least error near the best local minima of a scan, the best point of which is one of them."""
+    found: list[Optimum] = []
     for start in _local_minima(values)[:_STARTS]:
-        low = [axis[max(i - 1, 0)] for axis, i in zip(axes, start, strict=True)]
-        high = [axis[min(i + 1, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)]
-        first = [axis[i] for axis, i in zip(axes, start, strict=True)]
-        found = objective.minimise(at, np.array(first), np.array(low), np.array(high))
-        best = min(best, found)
-    return best
+        first, low, high = (
+            np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
+            for k in (0, -1, 1)
+        )
+        found.append(objective.minimise(at, first, low, high, _curvature(values, axes, start)))
+    return min(found, key=lambda optimum: optimum.error)
+
+
+def _curvature(values: np.ndarray, axes: list[np.ndarray], at: tuple[int, ...]) -> np.ndarray:
+    """Second derivatives of a scan at one of its minima, over its value there, by the logarithms of the parameters.
+
+    An axis that ends here, or has no number beside, counts as bent by one and by itself.
+    """
+    here, n = values[at], len(at)
+
+    def beside(*steps: tuple[int, int]) -> float:
+        place = np.array(at)
+        for i, step in steps:
+            place[i] += step
+        inside = np.all((place >= 0) & (place < values.shape))
+        return float(values[tuple(place)] / here - 1.0) if inside else np.nan
+
+    gaps = [np.diff(np.log(axis))[[max(i - 1, 0), min(i, len(axis) - 2)]] for axis, i in zip(axes, at, strict=True)]
+    bent = np.zeros((n, n))
+    for i, (left, right) in enumerate(gaps):
+        own = 2.0 * (beside((i, -1)) / left + beside((i, 1)) / right) / (left + right)
+        bent[i, i] = own if np.isfinite(own) and own > 0.0 else 1.0
+    for i, j in combinations(range(n), 2):
+        both = sum(a * b * beside((i, a), (j, b)) for a in (-1, 1) for b in (-1, 1)) / (gaps[i].sum() * gaps[j].sum())
+        least = 0.9 * np.sqrt(bent[i, i] * bent[j, j])
+        bent[i, j] = bent[j, i] = np.clip(both, -least, least) if np.isfinite(both) else 0.0
+    return bent
 
 
 def _least(values: np.ndarray, axes: list[np.ndarray]) -> tuple[float, tuple[float, ...]]:

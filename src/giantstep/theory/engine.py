@@ -80,15 +80,15 @@ def solve(
     return answers
 
 
-def settled(problem: Problem, tolerance: float) -> Rectangle:
-    """The rules on which a problem of one point is resolved, or nothing is gained any more."""
+def settled(problem: Problem, tolerance: float) -> tuple[Rectangle, Answers]:
+    """The answers of `solve` for a problem of one point, and the rules that they were found on."""
     ((chunk, settings, points),) = _blocks(problem)
     rectangle = Rectangle(problem, solver_of(problem.loss), chunk, settings, points)
     while True:
         attempt = _attempt(rectangle, tolerance)
         finer = next(_refinements(rectangle, attempt, _unresolved(attempt, tolerance), tolerance), None)
         if finer is None:
-            return rectangle
+            return rectangle, attempt.answers
         rectangle = finer[2]
 
 
