@@ -15,7 +15,7 @@ from ..prediction import predict, usual_tolerance
 from ..theory import engine
 from ..theory.around import FOURTH_ORDER, TINY, Around
 from ..theory.engine import Rectangle
-from ..theory.equations.means import Setting
+from ..theory.equations.means import TOLD, Setting
 from ..theory.equations.solution import Solution
 from ..theory.layer import alike
 from ..theory.pose import Posed, model_grid, pose
@@ -170,6 +170,8 @@ class Objective:
             return None
         layers = None if rules.layers is None else rules.layers.repeat(len(chunk), axis=0)
         rule = engine.on_finest(replace(rules, problem=problem, chunk=chunk, block=np.zeros(1, int), layers=layers))
+        same = {name: getattr(rule.setting, name)[:1].repeat(len(chunk), axis=0) for name in TOLD}
+        rule = replace(rule, setting=Setting(**same, common=rule.setting.common))
         weights = np.zeros((len(x), len(chunk)))
         for place, (name, steps) in enumerate(moves, start=1):
             weights[self._over.index(name), place] = FOURTH_ORDER[steps] / _STEP
@@ -177,17 +179,13 @@ class Objective:
 
     def _departing(self, setting: Setting, at: dict[str, float], chosen: dict[str, float]) -> Setting:
         """The readout's parameters with their derivatives along each direction as imaginary parts, [D, 1]."""
-        D = len(self._over)
-        alpha, beta, lam, noise, d, unit = (
-            getattr(setting, name)[:1].repeat(D, axis=0)
-            for name in ("alpha", "beta", "lam", "noise", "d", "unit")
-        )
-        along = np.eye(D)[:, :, None]
+        told = {name: getattr(setting, name)[:1].repeat(len(self._over), axis=0) for name in TOLD}
+        along = {name: 1j * TINY * unit[:, None] for name, unit in zip(self._over, np.eye(len(self._over)), strict=True)}
         if "lam" in chosen:
-            lam = lam + 1j * TINY * chosen["lam"] * along[:, self._over.index("lam")]
+            told["lam"] = told["lam"] + chosen["lam"] * along["lam"]
         if "split" in chosen:
-            alpha = alpha - 1j * TINY * chosen["split"] * at["budget"] * along[:, self._over.index("split")]
-        return Setting(alpha, beta, lam, noise, d, unit)
+            told["alpha"] = told["alpha"] - chosen["split"] * at["budget"] * along["split"]
+        return Setting(**told)
 
     def _by_differences(self, at: dict[str, float], x: np.ndarray) -> tuple[float, np.ndarray]:
         """Of fourth order, where points around x have not enough in common; good to 1e-9 of the error or so."""
@@ -196,6 +194,17 @@ class Objective:
         if not np.all(np.isfinite(found)):
             return np.inf, np.zeros(len(x))
         return float(found[0]), found[1:].reshape(len(x), -1) @ np.array(list(FOURTH_ORDER.values())) / _STEP
+
+    def _errors(self, at: dict[str, float], points: np.ndarray) -> np.ndarray:
+        """Those of several points [P, n]; infinite where they fail."""
+        import xarray as xr
+
+        values = {name: xr.DataArray(points[:, i], dims="point") for i, name in enumerate(self._over)}
+        model, target, readout = self._described(at, values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GiantstepWarning)
+            found = predict(model, target, bulk=self.bulk, loss=self._loss, throw=False, **readout)
+        return np.nan_to_num(found["test_error"].values, nan=np.inf)
 
     def _posed(self, at: dict[str, float], values: dict[str, Any]) -> Posed:
         model, target, readout = self._described(at, values)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GiantstepWarning, LimitWarning, ParameterError
+from ..losses import Loss, as_loss
 from ..model import Network, SpikedRF, Target, as_target, check_model
 from ..parameters import parameter
 from ..prediction import predict
@@ -33,7 +34,8 @@ _SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
 _COARSER = {
     "eta": np.geomspace(0.1, 20.0, 9),
     "split": np.linspace(0.04, 0.96, 7),
-}  # with rate, split and steps at once
+}  # with rate and split at once, or a loss whose every point is dear,
+_PENALTIES = np.geomspace(1e-3, 1e3, 13)  # and these penalties with such a loss
 _SCANNED = 1e-6  # tolerance of the scan,
 _ROUGHLY = (
     0.1  # and what coarsest rules may be off after several steps, where rates that are too large explode
@@ -49,12 +51,13 @@ def tune(
     over: tuple[str, ...] | str = ("lam",),
     budget: Parameter | None = None,
     lam: Parameter | None = None,
+    loss: str | Loss = "square",
     bulk: str | None = None,
     d: Parameter | None = None,
     scan: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
-    """Hyperparameters that minimise the test error of the square loss, for every point of a grid.
+    """Hyperparameters that minimise the test error of a fitted readout, for every point of a grid.
 
     ==============================================================  ==========================================
     ``tune(net, y, alpha=2)``                                       the best ridge penalty
@@ -67,11 +70,11 @@ def tune(
     ==============================================================  ==========================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
-    minima are then polished, within the scanned ranges. Derivatives are exact (implicit differentiation at the fixed
-    point) for the isotropic bulk after one step, and a quasi-Newton method uses them; for the exact bulk of a Network,
-    several steps, or random ±1 labels, they are finite differences, good to 1e-9, and Newton's method uses second ones
-    too. Ctrl-C after the scan returns what is polished by then and the best of the scan for the rest, with
-    `attrs["interrupted"]` = 1 and a warning.
+    minima are then polished, within the scanned ranges, by a quasi-Newton method. Its derivatives are those of the fixed
+    point by implicit differentiation, for every bulk, number of steps, target, letters, size and loss; first layers that
+    are the more different the closer one looks, of sampled batches or seen by targets of several directions after
+    several steps, have differences of the error instead, good to 1e-9. Ctrl-C after the scan returns what is polished by
+    then and the best of the scan for the rest, with `attrs["interrupted"]` = 1 and a warning.
 
     Parameters
     ----------
@@ -85,6 +88,8 @@ def tune(
         In place of `alpha`, if `over` has "split": samples for both stages together, divided by d.
     lam : number or grid, optional
         Ridge penalty, if it is not optimised.
+    loss : str or Loss
+        Of the readout, as in `predict`. What is minimised is `test_error`, the squared one, whatever the loss.
     bulk, d
         As in `predict`.
     over : str or sequence of str
@@ -112,17 +117,18 @@ def tune(
     (0.18, 0.1309)
     """
     target, over = as_target(target), (over,) if isinstance(over, str) else tuple(over)
+    loss = as_loss(loss)
     _check(model, over, alpha, budget, lam)
-    axes = _axes(model, target, over, budget, dict(scan or {}))
+    axes = _axes(model, target, over, budget, loss, dict(scan or {}))
     every, over = (
         over,
         tuple(name for name in over if name != "steps"),
     )  # each number of steps is tuned by itself
     half = None if progress is None else lambda share: progress(0.5 * share)  # the rest is polishing
-    landscape = _landscape(model, target, axes, alpha, budget, lam, bulk, d, half)
+    landscape = _landscape(model, target, axes, alpha, budget, lam, loss, bulk, d, half)
     if "steps" in every:
         model = replace(model, steps=axes["steps"])
-    objective = Objective(model, target, over, landscape, bulk)
+    objective = Objective(model, target, over, landscape, bulk, loss)
     others = [dim for dim in landscape.dims if dim not in over]
     error = landscape.transpose(*others, *over)
     sizes = [error.sizes[dim] for dim in others]
@@ -168,7 +174,7 @@ def tune(
         found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
     if "steps" in every:
         found = _best_number(found)
-    attrs = provenance("tune", model, target, bulk=objective.bulk) | (
+    attrs = provenance("tune", model, target, loss=loss.name, bulk=objective.bulk) | (
         {"interrupted": 1} if interrupted else {}
     )
     return found.assign_attrs(attrs, over=" ".join(every))
@@ -226,13 +232,15 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
 
 
 def _axes(
-    model: Any, target: Target, over: tuple[str, ...], budget: Any, scan: dict[str, Any]
+    model: Any, target: Target, over: tuple[str, ...], budget: Any, loss: Loss, scan: dict[str, Any]
 ) -> dict[str, np.ndarray]:
     """Values to scan along each parameter, increasing."""
     if stray := set(scan) - set(over):
         raise ParameterError(f"scan = {sorted(stray)} are not optimised over; over = {over!r}")
     axes = {}
-    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if {"eta", "split", "steps"} <= set(over) else {})}
+    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if {"eta", "split"} <= set(over) or not loss.linear else {})}
+    if not loss.linear:
+        usual["lam"] = _PENALTIES
     for name in over:
         given = scan.get(name)
         if given is None and name == "eta":
@@ -263,6 +271,7 @@ def _landscape(
     alpha: Any,
     budget: Any,
     lam: Any,
+    loss: Loss,
     bulk: str | None,
     d: Any,
     progress: Callable[[float], None] | None,
@@ -290,10 +299,11 @@ def _landscape(
             target,
             alpha=alpha,
             lam=axes.get("lam", lam),  # type: ignore[arg-type]
+            loss=loss,
             bulk=bulk,
             d=d,
             throw=False,
-            tolerance=_SCANNED if model.most_steps < 2 else np.finfo(float).max,
+            tolerance=_SCANNED if model.most_steps < 2 and loss.linear else np.finfo(float).max,
             progress=progress,
         )
     error = found["test_error"].where(found["quadrature_error"] <= _ROUGHLY, np.inf).fillna(np.inf)

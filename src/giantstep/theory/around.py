@@ -30,8 +30,8 @@ FOURTH_ORDER = {1: 2.0 / 3.0, -1: -2.0 / 3.0, 2: -1.0 / 12.0, -2: 1.0 / 12.0}
 class Around:
     """U first layers with one readout each, the first of which is the point; and D directions to go from there.
 
-    `weights` [D, U] times what belongs to first layers is its derivative along each direction. What the readout is
-    told, `setting` [D, 1], is that of the point, with derivatives as infinitesimal imaginary parts.
+    `weights` [D, U] times what belongs to first layers is its derivative along each direction. All readouts of the
+    `rule` are told the same; `setting` [D, 1] is that, with derivatives as infinitesimal imaginary parts.
     """
 
     rule: OnRule
