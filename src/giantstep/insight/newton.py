@@ -37,6 +37,7 @@ def descend(
             break
         move = np.zeros(len(y))
         move[free] = _downhill(slope[free], curvature[np.ix_(free, free)])
+        move /= max(1.0, float((np.abs(move) / (high - low)).max()))  # no farther than across the box
         for share in _SHORTER:
             new = np.clip(y + share * move, low, high)
             there, bent = sloped(new)

@@ -124,7 +124,9 @@ class Objective:
         posed = self._posed(at, dict(zip(self._over, map(float, x), strict=True)))
         rules, answers = engine.settled(posed.problem, usual_tolerance(posed))
         failed = int(answers["code"][0, 0]) in FAILED
-        error, sized = (np.inf if failed else float(answers[name][0, 0]) for name in ("test_error", "sized_error"))
+        error, sized = (
+            np.inf if failed else float(answers[name][0, 0]) for name in ("test_error", "sized_error")
+        )
         return Optimum(x, error, sized, np.full(len(x), np.nan), rules)
 
     def _follow(self, rules: Rectangle) -> None:
@@ -166,10 +168,15 @@ class Objective:
             values[name] = xr.DataArray(chosen[name] * np.exp(_STEP * np.array(steps)), dims="point")
         problem = self._posed(at, values).problem
         chunk = np.arange(1 + len(moves))
-        if len(list(alike(problem.origin.kinds))) > 1 or len(list(alike(problem.labels.alike(problem.frame(chunk))))) > 1:
+        if (
+            len(list(alike(problem.origin.kinds))) > 1
+            or len(list(alike(problem.labels.alike(problem.frame(chunk))))) > 1
+        ):
             return None
         layers = None if rules.layers is None else rules.layers.repeat(len(chunk), axis=0)
-        rule = engine.on_finest(replace(rules, problem=problem, chunk=chunk, block=np.zeros(1, int), layers=layers))
+        rule = engine.on_finest(
+            replace(rules, problem=problem, chunk=chunk, block=np.zeros(1, int), layers=layers)
+        )
         same = {name: getattr(rule.setting, name)[:1].repeat(len(chunk), axis=0) for name in TOLD}
         rule = replace(rule, setting=Setting(**same, common=rule.setting.common))
         weights = np.zeros((len(x), len(chunk)))
@@ -180,7 +187,10 @@ class Objective:
     def _departing(self, setting: Setting, at: dict[str, float], chosen: dict[str, float]) -> Setting:
         """The readout's parameters with their derivatives along each direction as imaginary parts, [D, 1]."""
         told = {name: getattr(setting, name)[:1].repeat(len(self._over), axis=0) for name in TOLD}
-        along = {name: 1j * TINY * unit[:, None] for name, unit in zip(self._over, np.eye(len(self._over)), strict=True)}
+        along = {
+            name: 1j * TINY * unit[:, None]
+            for name, unit in zip(self._over, np.eye(len(self._over)), strict=True)
+        }
         if "lam" in chosen:
             told["lam"] = told["lam"] + chosen["lam"] * along["lam"]
         if "split" in chosen:

@@ -34,8 +34,8 @@ _SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
 _COARSER = {
     "eta": np.geomspace(0.1, 20.0, 9),
     "split": np.linspace(0.04, 0.96, 7),
-}  # with rate and split at once, or a loss whose every point is dear,
-_PENALTIES = np.geomspace(1e-3, 1e3, 13)  # and these penalties with such a loss
+}  # with rate and split at once, and where every point is dear: after several steps, and with losses other than square,
+_PENALTIES = np.geomspace(1e-3, 1e3, 13)  # which have these penalties
 _SCANNED = 1e-6  # tolerance of the scan,
 _ROUGHLY = (
     0.1  # and what coarsest rules may be off after several steps, where rates that are too large explode
@@ -238,7 +238,8 @@ def _axes(
     if stray := set(scan) - set(over):
         raise ParameterError(f"scan = {sorted(stray)} are not optimised over; over = {over!r}")
     axes = {}
-    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if {"eta", "split"} <= set(over) or not loss.linear else {})}
+    dear = not loss.linear or model.most_steps > 1 or "steps" in over or {"eta", "split"} <= set(over)
+    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if dear else {})}
     if not loss.linear:
         usual["lam"] = _PENALTIES
     for name in over:
@@ -340,13 +341,18 @@ def _curvature(values: np.ndarray, axes: list[np.ndarray], at: tuple[int, ...]) 
         inside = np.all((place >= 0) & (place < values.shape))
         return float(values[tuple(place)] / here - 1.0) if inside else np.nan
 
-    gaps = [np.diff(np.log(axis))[[max(i - 1, 0), min(i, len(axis) - 2)]] for axis, i in zip(axes, at, strict=True)]
+    gaps = [
+        np.diff(np.log(axis))[[max(i - 1, 0), min(i, len(axis) - 2)]]
+        for axis, i in zip(axes, at, strict=True)
+    ]
     bent = np.zeros((n, n))
     for i, (left, right) in enumerate(gaps):
         own = 2.0 * (beside((i, -1)) / left + beside((i, 1)) / right) / (left + right)
         bent[i, i] = own if np.isfinite(own) and own > 0.0 else 1.0
     for i, j in combinations(range(n), 2):
-        both = sum(a * b * beside((i, a), (j, b)) for a in (-1, 1) for b in (-1, 1)) / (gaps[i].sum() * gaps[j].sum())
+        both = sum(a * b * beside((i, a), (j, b)) for a in (-1, 1) for b in (-1, 1)) / (
+            gaps[i].sum() * gaps[j].sum()
+        )
         least = 0.9 * np.sqrt(bent[i, i] * bent[j, j])
         bent[i, j] = bent[j, i] = np.clip(both, -least, least) if np.isfinite(both) else 0.0
     return bent

@@ -45,7 +45,9 @@ class Around:
         bulk = rule.bulk.mapped(lambda part: mapped(part, first))
         if bulk is None:
             return None
-        parts = {name: mapped(getattr(rule, name), first) for name in ("chunk", "features", "label", "setting")}
+        parts = {
+            name: mapped(getattr(rule, name), first) for name in ("chunk", "features", "label", "setting")
+        }
         return replace(rule, bulk=bulk, **parts)
 
     def departing(self) -> tuple[Features, Label, Bulk, Setting]:

@@ -70,7 +70,8 @@ class Convex:
 
         near = replace(point.setting, **{name: told(getattr(setting, name)) for name in TOLD})
         F, error = (
-            np.tensordot(shares, part.reshape(n + D, len(steps), -1), (0, 1)) for part in _evaluated(_map(point, near), moved)
+            np.tensordot(shares, part.reshape(n + D, len(steps), -1), (0, 1))
+            for part in _evaluated(_map(point, near), moved)
         )
         by_x, by_error = F[:n] / own[:, None], error[:n, 0] / own
         other = [around.weights @ part for part in _evaluated(whole, np.tile(x, (len(rule.chunk), 1)))]

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 _TINY = 1e-20  # an imaginary step: its square is lost in rounding, so that derivatives are exact
 _STEP = 2.0**-9  # a real one, relative, where imaginary parts carry another derivative already,
-_SIXTH_ORDER = ((1, 0.75), (2, -0.15), (3, 1.0 / 60.0))  # and shares of differences over once, twice and three times it
+_SIXTH_ORDER = (
+    (1, 0.75),
+    (2, -0.15),
+    (3, 1.0 / 60.0),
+)  # and shares of differences over once, twice and three times it
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,9 @@ class Coordinates:
         """How far entries of one vector [n] may go for a change of order one."""
         size = np.ones(len(x))
         bounded = ~self.is_log[: 2 * self._pack.size]
-        size[: len(bounded)][bounded] -= np.minimum(np.abs(x[: len(bounded)][bounded]), 1.0)  # correlations end at one
+        size[: len(bounded)][bounded] -= np.minimum(
+            np.abs(x[: len(bounded)][bounded]), 1.0
+        )  # correlations end at one
         means = np.abs(x[2 * self._pack.size :])
         size[2 * self._pack.size :] = means + means.max(initial=1e-6)
         return np.maximum(size, 1e-6)
