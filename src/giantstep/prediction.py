@@ -135,10 +135,7 @@ def predict(
     workers = check_count("workers", workers, 1)
     grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)
-    if tolerance is None:
-        tolerance = usual_tolerance(posed)
-    else:
-        tolerance = number("tolerance", tolerance, low=0.0)
+    tolerance = usual_tolerance(posed) if tolerance is None else number("tolerance", tolerance, low=0.0)
     answers = engine.solve(posed.problem, tolerance, progress, workers)
     doubts = {name: answers.pop(name) for name in ("sized_error", "rare", "scatter")}
     dataset = _dataset(model, target, posed, answers, loss)

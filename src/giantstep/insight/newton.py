@@ -26,9 +26,9 @@ def descend(
 ) -> np.ndarray:
     """A point of the box where every slope is at most `still` of the value, but for those that point out of the box.
 
-    `curvature` [n, n] is a guess at the second derivatives, which slopes on the way correct (Broyden, Fletcher, Goldfarb,
-    Shanno). Where a step does not lead downhill, a shorter one is tried. Ends where none of them does, as happens within
-    rounding.
+    `curvature` [n, n] is a guess at the second derivatives, which slopes on the way correct (Broyden, Fletcher,
+    Goldfarb, Shanno). Where a step does not lead downhill, a shorter one is tried. Ends where none of them does, as
+    happens within rounding.
     """
     y, (value, slope) = start, sloped(start)
     for _ in range(_MOST):

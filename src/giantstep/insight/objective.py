@@ -17,8 +17,8 @@ from ..theory.around import FOURTH_ORDER, TINY, Around
 from ..theory.engine import Rectangle
 from ..theory.equations.means import TOLD, Setting
 from ..theory.equations.solution import Solution
-from ..theory.layer import alike
 from ..theory.pose import Posed, model_grid, pose
+from ..theory.problem import Problem
 from ..theory.status import FAILED
 from .newton import descend
 
@@ -40,6 +40,15 @@ def at_ends(x: tuple[float, ...], axes: list[np.ndarray]) -> np.ndarray:
 
 def _key(at: dict[str, float], x: np.ndarray) -> tuple[Any, ...]:
     return (tuple(at.items()), tuple(np.asarray(x).tolist()))
+
+
+def _one_kind(problem: Problem, chunk: np.ndarray) -> bool:
+    """Whether first layers were made in the same way and see the target turned alike, so that they share rules."""
+    kinds = problem.origin.kinds
+    if (kinds != kinds[0]).any():
+        return False
+    turned = problem.labels.alike(problem.frame(chunk))
+    return bool((turned == turned[0]).all())
 
 
 class Optimum(NamedTuple):
@@ -168,10 +177,7 @@ class Objective:
             values[name] = xr.DataArray(chosen[name] * np.exp(_STEP * np.array(steps)), dims="point")
         problem = self._posed(at, values).problem
         chunk = np.arange(1 + len(moves))
-        if (
-            len(list(alike(problem.origin.kinds))) > 1
-            or len(list(alike(problem.labels.alike(problem.frame(chunk))))) > 1
-        ):
+        if not _one_kind(problem, chunk):
             return None
         layers = None if rules.layers is None else rules.layers.repeat(len(chunk), axis=0)
         rule = engine.on_finest(

@@ -70,11 +70,11 @@ def tune(
     ==============================================================  ==========================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
-    minima are then polished, within the scanned ranges, by a quasi-Newton method. Its derivatives are those of the fixed
-    point by implicit differentiation, for every bulk, number of steps, target, letters, size and loss; first layers that
-    are the more different the closer one looks, of sampled batches or seen by targets of several directions after
-    several steps, have differences of the error instead, good to 1e-9. Ctrl-C after the scan returns what is polished by
-    then and the best of the scan for the rest, with `attrs["interrupted"]` = 1 and a warning.
+    minima are then polished, within the scanned ranges, by a quasi-Newton method. It follows derivatives by implicit
+    differentiation of the fixed point, for every loss, size, number of letters and of steps; only sampled bulks, and
+    targets of several directions after several steps, have finite differences of the error instead, good to 1e-9.
+    Ctrl-C after the scan returns what is polished by then and the best of the scan for the rest, with
+    `attrs["interrupted"]` = 1 and a warning.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Around:
         return replace(rule, bulk=bulk, **parts)
 
     def departing(self) -> tuple[Features, Label, Bulk, Setting]:
-        """Features, labels, bulk and setting [D, ...] of the point, with derivatives as infinitesimal imaginary parts."""
+        """Features, labels, bulk and setting of the point [D, ...], derivatives being infinitesimal imaginary parts."""
         U, D, weights = len(self.rule.chunk), len(self.weights), self.weights
         assert self.point is not None
 
@@ -73,11 +73,12 @@ def _rows(chosen: slice) -> Callable[[np.ndarray], np.ndarray]:
 
 def mapped(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
     """The same with every array in it changed: of tuples, named ones too, and of dataclasses, whatever they hold."""
-    if isinstance(value, np.ndarray):
+    kind: Any = type(value)
+    if issubclass(kind, np.ndarray):
         return change(value)
-    if isinstance(value, tuple):
+    if issubclass(kind, tuple):
         parts = [mapped(part, change) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{own.name: mapped(getattr(value, own.name), change) for own in fields(value)})
     return value

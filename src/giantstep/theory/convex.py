@@ -57,26 +57,30 @@ class Convex:
         rule, point, setting = around.rule, around.point, around.setting
         assert point is not None
         steps, shares = np.array(list(FOURTH_ORDER)), np.array(list(FOURTH_ORDER.values()))
-        whole = _map(rule, rule.setting)
-        x = here.start[0, 0, : whole.coordinates.size]
-        n, D = len(x), len(around.weights)
-        # along each unknown, then along what the readout is told
-        own = whole.coordinates.scale(x) * _STEP
-        moved = np.concatenate([x + np.kron(np.diag(own), steps[:, None]), np.tile(x, (len(steps) * D, 1))])
+        every = _map(rule, rule.setting)
+        x = here.start[0, 0, : every.coordinates.size]
+        n, D, S = len(x), len(around.weights), len(steps)
 
         def told(value: np.ndarray) -> np.ndarray:
-            along = np.concatenate([np.zeros(len(steps) * n), np.kron(np.imag(value[:, 0]) / TINY, steps)])
+            """The same while an unknown moves, then something else along each direction."""
+            along = np.concatenate([np.zeros(S * n), np.kron(np.imag(value[:, 0]) / TINY, steps)])
             return np.real(value[:1]) + _STEP * along
 
         near = replace(point.setting, **{name: told(getattr(setting, name)) for name in TOLD})
-        F, error = (
-            np.tensordot(shares, part.reshape(n + D, len(steps), -1), (0, 1))
-            for part in _evaluated(_map(point, near), moved)
+        size = every.coordinates.scale(x)
+        moved = np.tile(x, (S * (n + D), 1))
+        moved[: S * n] += _STEP * np.kron(np.diag(size), steps[:, None])
+        by_x, by_told = zip(
+            *(
+                np.split(np.tensordot(shares, values.reshape(n + D, S, -1), (0, 1)) / _STEP, [n])
+                for values in _evaluated(_map(point, near), moved)
+            ),
+            strict=True,
         )
-        by_x, by_error = F[:n] / own[:, None], error[:n, 0] / own
-        other = [around.weights @ part for part in _evaluated(whole, np.tile(x, (len(rule.chunk), 1)))]
-        pushed, direct = F[n:] / _STEP + other[0], error[n:, 0] / _STEP + other[1]
-        return direct + np.linalg.solve(np.eye(n) - by_x.T, pushed.T).T @ by_error
+        by_layer = [around.weights @ values for values in _evaluated(every, np.tile(x, (len(rule.chunk), 1)))]
+        J, slope = (part / size[:, None] for part in by_x)
+        F, direct = (told + layer for told, layer in zip(by_told, by_layer, strict=True))
+        return (direct + np.linalg.solve(np.eye(n) - J.T, F.T).T @ slope)[:, 0]
 
 
 def _map(rule: OnRule, setting: Setting) -> Map:
@@ -84,10 +88,10 @@ def _map(rule: OnRule, setting: Setting) -> Map:
 
 
 def _evaluated(problem: Map, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The map and the test error at order parameters x, one per point, [U·A, n] and [U·A]."""
+    """The map and the test error at order parameters x, one per point: [U·A, n] and [U·A, 1]."""
     state = problem.coordinates.state(x.reshape(*problem.shape, -1))
     error = problem.averages.mean(problem.missed(problem.fields(state)))
-    return problem.step(x, np.ones(len(x), bool)), error.reshape(-1)
+    return problem.step(x, np.ones(len(x), bool)), error.reshape(-1, 1)
 
 
 def solve(
