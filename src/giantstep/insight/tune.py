@@ -108,7 +108,7 @@ def tune(
         of all other parameters; `slope`, the largest derivative of ln error with respect to the logarithm of a
         parameter that is not at an end of its range; `at_end`, whether a parameter stopped at the end of its range:
         look further there; and `landscape`, the scanned error, with the scanned values as coordinates: to 1e-6; after
-        several steps on the coarsest rules, and infinite where these may be off by a tenth.
+        several steps, and with other losses, on the coarsest rules, and infinite where these may be off by a tenth.
 
     Examples
     --------

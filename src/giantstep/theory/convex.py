@@ -70,17 +70,16 @@ class Convex:
         size = every.coordinates.scale(x)
         moved = np.tile(x, (S * (n + D), 1))
         moved[: S * n] += _STEP * np.kron(np.diag(size), steps[:, None])
-        by_x, by_told = zip(
-            *(
-                np.split(np.tensordot(shares, values.reshape(n + D, S, -1), (0, 1)) / _STEP, [n])
-                for values in _evaluated(_map(point, near), moved)
-            ),
-            strict=True,
-        )
-        by_layer = [around.weights @ values for values in _evaluated(every, np.tile(x, (len(rule.chunk), 1)))]
-        J, slope = (part / size[:, None] for part in by_x)
-        F, direct = (told + layer for told, layer in zip(by_told, by_layer, strict=True))
-        return (direct + np.linalg.solve(np.eye(n) - J.T, F.T).T @ slope)[:, 0]
+
+        def slopes(values: np.ndarray) -> np.ndarray:
+            """Along each unknown, then along each direction."""
+            return np.tensordot(shares, values.reshape(n + D, S, -1), (0, 1)) / _STEP
+
+        F, error = (slopes(values) for values in _evaluated(_map(point, near), moved))
+        by_layer, error_by_layer = _evaluated(every, np.tile(x, (len(rule.chunk), 1)))
+        J, by_x = F[:n] / size[:, None], error[:n] / size[:, None]
+        pushed, direct = F[n:] + around.weights @ by_layer, error[n:] + around.weights @ error_by_layer
+        return (direct + np.linalg.solve(np.eye(n) - J.T, pushed.T).T @ by_x)[:, 0]
 
 
 def _map(rule: OnRule, setting: Setting) -> Map:
