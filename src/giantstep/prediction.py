@@ -137,20 +137,21 @@ def predict(
     workers = check_count("workers", workers, 1)
     grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     posed = pose(model, target, grid, bulk, loss)
-    if tolerance is None:
-        spikes = posed.problem.spikes
-        on_plane = PLANE_TOLERANCE if spikes == 2 else SPACE_TOLERANCE
-        usual = TOLERANCE if spikes == 1 else on_plane
-        tolerance = (
-            CONVEX_TOLERANCE if not loss.linear else max(usual, DIRECTIONS_TOLERANCE[target.directions])
-        )
-    else:
-        tolerance = number("tolerance", tolerance, low=0.0)
+    tolerance = usual_tolerance(posed) if tolerance is None else number("tolerance", tolerance, low=0.0)
     answers = engine.solve(posed.problem, tolerance, progress, workers)
     doubts = {name: answers.pop(name) for name in ("sized_error", "rare", "scatter")}
     dataset = _dataset(model, target, posed, answers, loss)
     _remark(dataset, {name: values.reshape(posed.split.shape) for name, values in doubts.items()})
     return _checked(dataset, throw)
+
+
+def usual_tolerance(posed: Posed) -> float:
+    """Down to which numerical integration is refined, unless told otherwise."""
+    problem = posed.problem
+    if not problem.loss.linear:
+        return CONVEX_TOLERANCE
+    usual = {1: TOLERANCE, 2: PLANE_TOLERANCE}.get(problem.spikes, SPACE_TOLERANCE)
+    return max(usual, DIRECTIONS_TOLERANCE[problem.origin.layer.on_target.shape[-1]])
 
 
 def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:

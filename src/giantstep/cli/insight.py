@@ -205,6 +205,7 @@ def tune(
         str | None, option("samples for step and readout together, to be split", _QUESTION)
     ] = None,
     lam: Annotated[str | None, option("ridge penalty, where it is not optimised", _QUESTION)] = None,
+    loss: Annotated[str, option(LOSSES, _QUESTION, "NAME")] = "square",
     bulk: _Bulk = None,
     d: _D = None,
     layer: Layer = _NO_LAYER,
@@ -232,7 +233,13 @@ def tune(
 
         check_landscape(wanted, wanted)
     dataset = verb(
-        layer.model(), layer.goal(), over=wanted, bulk=bulk, progress=out.progress("tuning"), **values
+        layer.model(),
+        layer.goal(),
+        over=wanted,
+        loss=loss,
+        bulk=bulk,
+        progress=out.progress("tuning"),
+        **values,
     )
     names = out.shown(
         dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]

@@ -5,19 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import GiantstepWarning, LimitWarning, ParameterError
+from ..losses import Loss, as_loss
 from ..model import Network, SpikedRF, Target, as_target, check_model
 from ..parameters import parameter
 from ..prediction import predict
 from ..provenance import provenance
 from ..theory.status import NOTABLE, REAL_SIZE
 from .bounds_over import rate_of_unit_spike
-from .objective import Objective, at_ends
+from .objective import Objective, Optimum, at_ends
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,7 +34,8 @@ _SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
 _COARSER = {
     "eta": np.geomspace(0.1, 20.0, 9),
     "split": np.linspace(0.04, 0.96, 7),
-}  # with rate, split and steps at once
+}  # with rate and split at once, and where every point is dear: after several steps, and with losses other than square,
+_PENALTIES = np.geomspace(1e-3, 1e3, 13)  # which have these penalties
 _SCANNED = 1e-6  # tolerance of the scan,
 _ROUGHLY = (
     0.1  # and what coarsest rules may be off after several steps, where rates that are too large explode
@@ -49,12 +51,13 @@ def tune(
     over: tuple[str, ...] | str = ("lam",),
     budget: Parameter | None = None,
     lam: Parameter | None = None,
+    loss: str | Loss = "square",
     bulk: str | None = None,
     d: Parameter | None = None,
     scan: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
-    """Hyperparameters that minimise the test error of the square loss, for every point of a grid.
+    """Hyperparameters that minimise the test error of a fitted readout, for every point of a grid.
 
     ==============================================================  ==========================================
     ``tune(net, y, alpha=2)``                                       the best ridge penalty
@@ -67,10 +70,10 @@ def tune(
     ==============================================================  ==========================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
-    minima are then polished, within the scanned ranges. Derivatives are exact (implicit differentiation at the fixed
-    point) for the isotropic bulk after one step, and a quasi-Newton method uses them; for the exact bulk of a Network,
-    several steps, or random ±1 labels, they are finite differences, good to 1e-9, and Newton's method uses second ones
-    too. Ctrl-C after the scan returns what is polished by then and the best of the scan for the rest, with
+    minima are then polished, within the scanned ranges, by a quasi-Newton method. It follows derivatives by implicit
+    differentiation of the fixed point, for every loss, size, number of letters and of steps; only sampled bulks, and
+    targets of several directions after several steps, have finite differences of the error instead, good to 1e-9.
+    Ctrl-C after the scan returns what is polished by then and the best of the scan for the rest, with
     `attrs["interrupted"]` = 1 and a warning.
 
     Parameters
@@ -85,6 +88,8 @@ def tune(
         In place of `alpha`, if `over` has "split": samples for both stages together, divided by d.
     lam : number or grid, optional
         Ridge penalty, if it is not optimised.
+    loss : str or Loss
+        Of the readout, as in `predict`. What is minimised is `test_error`, the squared one, whatever the loss.
     bulk, d
         As in `predict`.
     over : str or sequence of str
@@ -103,7 +108,7 @@ def tune(
         of all other parameters; `slope`, the largest derivative of ln error with respect to the logarithm of a
         parameter that is not at an end of its range; `at_end`, whether a parameter stopped at the end of its range:
         look further there; and `landscape`, the scanned error, with the scanned values as coordinates: to 1e-6; after
-        several steps on the coarsest rules, and infinite where these may be off by a tenth.
+        several steps, and with other losses, on the coarsest rules, and infinite where these may be off by a tenth.
 
     Examples
     --------
@@ -112,17 +117,18 @@ def tune(
     (0.18, 0.1309)
     """
     target, over = as_target(target), (over,) if isinstance(over, str) else tuple(over)
+    loss = as_loss(loss)
     _check(model, over, alpha, budget, lam)
-    axes = _axes(model, target, over, budget, dict(scan or {}))
+    axes = _axes(model, target, over, budget, loss, dict(scan or {}))
     every, over = (
         over,
         tuple(name for name in over if name != "steps"),
     )  # each number of steps is tuned by itself
     half = None if progress is None else lambda share: progress(0.5 * share)  # the rest is polishing
-    landscape = _landscape(model, target, axes, alpha, budget, lam, bulk, d, half)
+    landscape = _landscape(model, target, axes, alpha, budget, lam, loss, bulk, d, half)
     if "steps" in every:
         model = replace(model, steps=axes["steps"])
-    objective = Objective(model, target, over, landscape, bulk)
+    objective = Objective(model, target, over, landscape, bulk, loss)
     others = [dim for dim in landscape.dims if dim not in over]
     error = landscape.transpose(*others, *over)
     sizes = [error.sizes[dim] for dim in others]
@@ -137,10 +143,9 @@ def tune(
         slope, at_end = np.nan, bool(at_ends(where, grids).any())
         try:
             if not interrupted:
-                best, where = _polished(point.values, grids, at, objective)
-                slope, at_end = objective.stationarity(at, where, grids)
-                if np.isinf(at.get("d", np.inf)):
-                    sized[index] = objective.error(at | {"d": REAL_SIZE}, np.array(where))
+                optimum = _polished(point.values, grids, at, objective)
+                best, where, sized[index] = optimum.error, tuple(map(float, optimum.x)), optimum.sized
+                slope, at_end = optimum.stationarity(grids)
         except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
             interrupted = True
         for name, value in zip(names, [best, *where, slope, at_end], strict=True):
@@ -169,7 +174,7 @@ def tune(
         found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
     if "steps" in every:
         found = _best_number(found)
-    attrs = provenance("tune", model, target, bulk=objective.bulk) | (
+    attrs = provenance("tune", model, target, loss=loss.name, bulk=objective.bulk) | (
         {"interrupted": 1} if interrupted else {}
     )
     return found.assign_attrs(attrs, over=" ".join(every))
@@ -227,13 +232,16 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
 
 
 def _axes(
-    model: Any, target: Target, over: tuple[str, ...], budget: Any, scan: dict[str, Any]
+    model: Any, target: Target, over: tuple[str, ...], budget: Any, loss: Loss, scan: dict[str, Any]
 ) -> dict[str, np.ndarray]:
     """Values to scan along each parameter, increasing."""
     if stray := set(scan) - set(over):
         raise ParameterError(f"scan = {sorted(stray)} are not optimised over; over = {over!r}")
     axes = {}
-    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if {"eta", "split", "steps"} <= set(over) else {})}
+    dear = not loss.linear or model.most_steps > 1 or "steps" in over or {"eta", "split"} <= set(over)
+    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if dear else {})}
+    if not loss.linear:
+        usual["lam"] = _PENALTIES
     for name in over:
         given = scan.get(name)
         if given is None and name == "eta":
@@ -264,6 +272,7 @@ def _landscape(
     alpha: Any,
     budget: Any,
     lam: Any,
+    loss: Loss,
     bulk: str | None,
     d: Any,
     progress: Callable[[float], None] | None,
@@ -291,10 +300,11 @@ def _landscape(
             target,
             alpha=alpha,
             lam=axes.get("lam", lam),  # type: ignore[arg-type]
+            loss=loss,
             bulk=bulk,
             d=d,
             throw=False,
-            tolerance=_SCANNED if model.most_steps < 2 else np.finfo(float).max,
+            tolerance=_SCANNED if model.most_steps < 2 and loss.linear else np.finfo(float).max,
             progress=progress,
         )
     error = found["test_error"].where(found["quadrature_error"] <= _ROUGHLY, np.inf).fillna(np.inf)
@@ -305,17 +315,47 @@ def _landscape(
 
 def _polished(
     values: np.ndarray, axes: list[np.ndarray], at: dict[str, float], objective: Objective
-) -> tuple[float, tuple[float, ...]]:
-    """The least error near the best local minima of a scan, and where; never above that of the scan's best point."""
-    where = _least(values, axes)[1]
-    best = objective.error(at, np.array(where)), where
+) -> Optimum:
+    """The least error near the best local minima of a scan, the best point of which is one of them."""
+    found: list[Optimum] = []
     for start in _local_minima(values)[:_STARTS]:
-        low = [axis[max(i - 1, 0)] for axis, i in zip(axes, start, strict=True)]
-        high = [axis[min(i + 1, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)]
-        first = [axis[i] for axis, i in zip(axes, start, strict=True)]
-        found = objective.minimise(at, np.array(first), np.array(low), np.array(high))
-        best = min(best, found)
-    return best
+        first, low, high = (
+            np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
+            for k in (0, -1, 1)
+        )
+        found.append(objective.minimise(at, first, low, high, _curvature(values, axes, start)))
+    return min(found, key=lambda optimum: optimum.error)
+
+
+def _curvature(values: np.ndarray, axes: list[np.ndarray], at: tuple[int, ...]) -> np.ndarray:
+    """Second derivatives of a scan at one of its minima, over its value there, by the logarithms of the parameters.
+
+    An axis that ends here, or has no number beside, counts as bent by one and by itself.
+    """
+    here, n = values[at], len(at)
+
+    def beside(*steps: tuple[int, int]) -> float:
+        place = np.array(at)
+        for i, step in steps:
+            place[i] += step
+        inside = np.all((place >= 0) & (place < values.shape))
+        return float(values[tuple(place)] / here - 1.0) if inside else np.nan
+
+    gaps = [
+        np.diff(np.log(axis))[[max(i - 1, 0), min(i, len(axis) - 2)]]
+        for axis, i in zip(axes, at, strict=True)
+    ]
+    bent = np.zeros((n, n))
+    for i, (left, right) in enumerate(gaps):
+        own = 2.0 * (beside((i, -1)) / left + beside((i, 1)) / right) / (left + right)
+        bent[i, i] = own if np.isfinite(own) and own > 0.0 else 1.0
+    for i, j in combinations(range(n), 2):
+        both = sum(a * b * beside((i, a), (j, b)) for a in (-1, 1) for b in (-1, 1)) / (
+            gaps[i].sum() * gaps[j].sum()
+        )
+        least = 0.9 * np.sqrt(bent[i, i] * bent[j, j])
+        bent[i, j] = bent[j, i] = np.clip(both, -least, least) if np.isfinite(both) else 0.0
+    return bent
 
 
 def _least(values: np.ndarray, axes: list[np.ndarray]) -> tuple[float, tuple[float, ...]]:

@@ -1,13 +1,4 @@
-"""Result 3 for any convex loss: one map of all order parameters onto themselves, and its fixed point.
-
-The channel turns the fields that the order parameters make into averages of the proximal score; those drive the
-bulk, whose answer is the next set of order parameters:
-
-    (V, q, m, ζ, ψ, χ)  →  M, P, V, q (κ)  →  F1, F2, G, Dy (κ)  →  V̂ = α/β E[φG],  q̂ = α/β E[φF2],  u  →  ...
-
-The means are not taken from the plain map, which may diverge along the soft directions, but from one joint
-linearised step: the score answers a change of the mean field by -G times it. All arrays are [U, A, ...].
-"""
+"""Result 3 for any convex loss: the fixed point of a map (`giantstep.theory.map`), and its implicit derivatives."""
 
 from __future__ import annotations
 
@@ -16,29 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 
+from .around import FOURTH_ORDER, TINY, Around
 from .bulk import Bulk
-from .channel import Channel, Scores, Training
+from .channel import Channel, Training
 from .equations.anderson import FixedPoint, Search, anderson, newton
-from .equations.averages import Averages, apply
-from .equations.means import Setting, signal_norms, solve_means, wobble
-from .equations.response import Response, respond, total_tangent
-from .equations.secants import Secants
+from .equations.means import TOLD, Setting
 from .equations.solution import Solution
-from .equations.state import Coordinates, State, fields
 from .features import Features
 from .labels import Label
+from .map import ROUGH_TOLERANCE, Map
 from .solver import OnRule
-from .symmetric import packing
-from .upto import upto
 
-_TOLERANCE, _ROUGH_TOLERANCE = 1e-10, 1e-8  # residuals at which the search ends
+_TOLERANCE = 1e-10  # residual at which the search ends
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
-_EFFORT = 4e6  # array elements of its averages after which a point is given up on a rule,
-_TRIES = 10  # but not before so many evaluations
-_NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is not known to tolerance
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
+_STEP = 4e-3  # of differences of the map, in logarithms and on the scale of means
 
 
 class Convex:
@@ -71,138 +56,45 @@ class Convex:
     def sized(self, rule: OnRule, limit: Solution) -> Solution:
         return self.solve([rule], limit.start, thorough=False)[0]
 
+    def slopes(self, around: Around, here: Solution) -> np.ndarray:
+        """(1 - ∂F/∂x) dx = ∂F for the fixed point x = F(x); F and the error, explicit, are differenced around it."""
+        rule, point, setting = around.rule, around.point, around.setting
+        assert point is not None
+        steps, shares = np.array(list(FOURTH_ORDER)), np.array(list(FOURTH_ORDER.values()))
+        every = _map(rule, rule.setting)
+        x = here.start[0, 0, : every.coordinates.size]
+        n, D, S = len(x), len(around.weights), len(steps)
 
-class _Problem:
-    """The map at one rule in κ."""
+        def told(value: np.ndarray) -> np.ndarray:
+            """The same while an unknown moves, then something else along each direction."""
+            along = np.concatenate([np.zeros(S * n), np.kron(np.imag(value[:, 0]) / TINY, steps)])
+            return np.real(value[:1]) + _STEP * along
 
-    def __init__(self, features: Features, label: Label, bulk: Bulk, channel: Channel, setting: Setting):
-        self.bulk, self.channel, self.setting = bulk, channel, setting
-        self.averages = Averages(features, bulk.modes)
-        self._moments = label[:3]
-        power = self.averages.mean(label.t2[:, None]) + setting.noise**2
-        self._least = _NEGLIGIBLE * np.sqrt(power / self.averages.size) + 1e-12
-        self.pack = packing(len(bulk.weights))
-        self.coordinates = Coordinates(self.pack, bulk.modes)
-        self.wobble = wobble(bulk, setting)
-        U, A = setting.alpha.shape
-        self.shape = (U, A)
-        self.rows = np.repeat(upto(U), A)
-        N, k = self.averages.phi.shape[-1], bulk.modes.signals
-        self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
-        self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))
-        self._effort = np.zeros(U * A)
+        near = replace(point.setting, **{name: told(getattr(setting, name)) for name in TOLD})
+        size = every.coordinates.scale(x)
+        moved = np.tile(x, (S * (n + D), 1))
+        moved[: S * n] += _STEP * np.kron(np.diag(size), steps[:, None])
 
-    def fields(self, state: State) -> tuple[np.ndarray, ...]:
-        """M, P, V and q on the κ nodes, [U, A, N]."""
-        return fields(state, self.averages, self.pack, self.wobble)
+        def slopes(values: np.ndarray) -> np.ndarray:
+            """Along each unknown, then along each direction."""
+            return np.tensordot(shares, values.reshape(n + D, S, -1), (0, 1)) / _STEP
 
-    def _channel_arguments(self, fields: tuple[np.ndarray, ...], at: np.ndarray) -> tuple[np.ndarray, ...]:
-        flat = (field.reshape(len(self.rows), *field.shape[2:])[at] for field in fields)
-        return (self.rows[at], *flat, self.setting.noise.reshape(-1)[at])
-
-    def training(self, fields: tuple[np.ndarray, ...]) -> Training:
-        """What the fitted outputs are like, everywhere, [U·A, N]."""
-        return self.channel.training(*self._channel_arguments(fields, np.ones(len(self.rows), bool)))
-
-    def mean(self, values: np.ndarray) -> np.ndarray:
-        """E over κ of [U·A, N] as [U, A]."""
-        return self.averages.mean(values.reshape(*self.shape, -1))
-
-    def due_to_rare(self, error: np.ndarray) -> np.ndarray:
-        """Share of the test error due to rare inputs, with the scores of the last step that was taken."""
-        fit = self._scores[Scores._fields.index("F2")].reshape(*self.shape, -1)
-        return self.averages.due_to_rare(error, self.setting.ratio * fit, self._tangent)
-
-    def step(self, x: np.ndarray, active: np.ndarray) -> np.ndarray:
-        """The map on vectors [U·A, n]; only `active` points are looked at anew."""
-        x = x.reshape(*self.shape, -1)
-        state = self.coordinates.state(x)
-        fields = self.fields(state)
-        arguments = self._channel_arguments(fields, active)
-        self._effort[active] += np.minimum(self.channel.work(*arguments), _EFFORT / _TRIES)
-        found = self.channel.scores(*arguments)
-        for kept, new in zip(self._scores, found, strict=True):
-            kept[active] = new
-        scores = Scores(*(kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores))
-        new = self.coordinates.vector(self._answer(state, fields, scores))
-        return np.where(active.reshape(self.shape)[..., None], new, x).reshape(active.size, -1)
-
-    def _answer(self, state: State, fields: tuple[np.ndarray, ...], scores: Scores) -> State:
-        """The bulk's answer to the averaged scores."""
-        averages, setting, bulk, pack = self.averages, self.setting, self.bulk, self.pack
-        ratio, K = setting.ratio, pack.groups
-        M, _, V, _ = fields
-        U, A = self.shape
-        hat = ratio * averages.hats(scores.G)
-        response = respond(bulk, state.V, hat, setting.beta, setting.lam)
-        slope = np.maximum(scores.G, self.channel.loss.floor(V, self._spread(fields)))
-        pairs = ratio[..., None] * averages.mean_pairs(slope)
-        if self.wobble is not None:
-            pairs[..., :K, :K] += self.wobble * ratio[..., None] * averages.tilts(scores.G)
-        means = solve_means(
-            bulk,
-            setting,
-            response,
-            pack.matrix(hat),
-            pairs,
-            ratio * averages.on_means(scores.F1 + slope * M),
-            (ratio[..., None] * averages.on_mu1(scores.Dy)).reshape(U, A, -1),
-            ratio[..., 0] * averages.size,
-        )
-        self._tangent = tangent = total_tangent(response)
-        noise = apply(tangent, ratio * averages.hats(scores.F2))
-        norms = noise + signal_norms(bulk, response, tangent, means)
-        return State(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
-
-    def _spread(self, fields: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Mean square of what a score is a function of: of residuals, or of fields around their mean, [U, A, N]."""
-        if self.channel.loss.margin:
-            return fields[-1]
-        return missed(self._moments, fields) + self.setting.noise[..., None] ** 2
-
-    def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
-        """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
-        left = np.eye(V.shape[-1]) - response.by_V
-        plain = response.V
-        closed = V + np.linalg.solve(left, (plain - V)[..., None])[..., 0]
-        positive = self.coordinates.logarithms
-        fine = np.all(closed[..., positive] > 0.1 * plain[..., positive], axis=-1)
-        return np.where(fine[..., None], closed, plain)
-
-    def cold(self) -> FixedPoint:
-        """Where to start from when nothing is known."""
-        K, share = self.pack.groups, self.bulk.weights
-        V2 = share / (1.0 + self.setting.lam[..., None])
-        V1 = V2[..., :, None] * np.eye(K)
-        q = 0.5 * self.pack.pack(np.broadcast_to(np.diag(share), V1.shape), np.broadcast_to(share, V2.shape))
-        modes = self.bulk.modes
-        means, psi = (np.zeros((*self.shape, count, K)) for count in (modes.means, modes.signals))
-        x = self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, psi, modes))
-        return FixedPoint(x.reshape(len(self.rows), -1), Secants(len(self.rows), x.shape[-1]))
-
-    def begun(self, start: np.ndarray) -> FixedPoint:
-        """Where to start from another solution, as `ended` gives it, [U, A, ...]."""
-        flat, size = start.reshape(len(self.rows), -1), self.coordinates.size
-        return FixedPoint(flat[:, :size].copy(), Secants.unpacked(flat[:, size:], size))
-
-    def ended(self, found: FixedPoint) -> np.ndarray:
-        """A solution for other rules to start from, with what steps towards it have taught if they have led there."""
-        found.secants.forget(~(found.residual <= _ROUGH_TOLERANCE))
-        return np.concatenate([found.x, found.secants.packed()], axis=-1).reshape(*self.shape, -1)
-
-    def worthwhile(self) -> np.ndarray:
-        """Points that have not taken too much work yet, [U·A]."""
-        return self._effort < _EFFORT
-
-    def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
-        new, old = (a.reshape(*self.shape, -1) for a in (new, old))
-        return self.coordinates.distance(new, old, self._least).reshape(-1)
+        F, error = (slopes(values) for values in _evaluated(_map(point, near), moved))
+        by_layer, error_by_layer = _evaluated(every, np.tile(x, (len(rule.chunk), 1)))
+        J, by_x = F[:n] / size[:, None], error[:n] / size[:, None]
+        pushed, direct = F[n:] + around.weights @ by_layer, error[n:] + around.weights @ error_by_layer
+        return (direct + np.linalg.solve(np.eye(n) - J.T, pushed.T).T @ by_x)[:, 0]
 
 
-def missed(moments: tuple[np.ndarray, ...], fields: tuple[np.ndarray, ...]) -> np.ndarray:
-    """E[(Y - ω)²] given κ for labels with these moments, without their noise, [U, A, N]."""
-    (t0, t1, t2), (M, P, _, q) = (t[:, None] for t in moments), fields
-    return t2 - 2.0 * M * t0 + M * M - 2.0 * (P * t1).sum(axis=2) + q
+def _map(rule: OnRule, setting: Setting) -> Map:
+    return Map(rule.features, rule.label, rule.bulk, rule.channel, setting)
+
+
+def _evaluated(problem: Map, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The map and the test error at order parameters x, one per point: [U·A, n] and [U·A, 1]."""
+    state = problem.coordinates.state(x.reshape(*problem.shape, -1))
+    error = problem.averages.mean(problem.missed(problem.fields(state)))
+    return problem.step(x, np.ones(len(x), bool)), error.reshape(-1, 1)
 
 
 def solve(
@@ -221,8 +113,8 @@ def solve(
     A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no last resort. No effort
     is spent on `hopeless` points, which stay unsolved; no last resort on `exhausted` ones, for which it was in vain.
     """
-    tolerance = _TOLERANCE if thorough else _ROUGH_TOLERANCE
-    problem = _Problem(features, label, bulk, channel, setting)
+    tolerance = _TOLERANCE if thorough else ROUGH_TOLERANCE
+    problem = Map(features, label, bulk, channel, setting)
     found = problem.cold() if start is None else problem.begun(start)
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
     found.residual[skipped] = 0.0
@@ -233,10 +125,10 @@ def solve(
         if todo.any():
             _continue_in_lam(problem, found, todo, tolerance, easy)
     found.residual[skipped] = np.inf
-    return _fit(problem, label, found)
+    return _fit(problem, found)
 
 
-def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
+def _search(problem: Map, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
     """Anderson's mixing, and Newton's method where it stalls."""
     limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
     search = Search(problem.step, problem.distance, limit, tolerance, problem.worthwhile)
@@ -248,7 +140,7 @@ def _search(problem: _Problem, found: FixedPoint, tolerance: float, damping: flo
 
 
 def _continue_in_lam(
-    problem: _Problem, found: FixedPoint, todo: np.ndarray, tolerance: float, factor: float
+    problem: Map, found: FixedPoint, todo: np.ndarray, tolerance: float, factor: float
 ) -> None:
     """Start from `factor` times λ and follow the solution to λ itself: the last resort, at points `todo`.
 
@@ -268,12 +160,12 @@ def _continue_in_lam(
     found.improve(todo, path.x, path.residual)
 
 
-def _fit(problem: _Problem, label: Label, found: FixedPoint) -> Solution:
+def _fit(problem: Map, found: FixedPoint) -> Solution:
     x = found.x.reshape(*problem.shape, -1)
     state = problem.coordinates.state(x)
     found_fields = problem.fields(state)
     training = Training(*(problem.mean(values) for values in problem.training(found_fields)))
-    R = missed(label.clean or label[:3], found_fields)
+    R = problem.missed(found_fields)
     return Solution(
         state=state,
         test_error=problem.averages.mean(R),

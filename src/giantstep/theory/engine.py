@@ -80,6 +80,28 @@ def solve(
     return answers
 
 
+def settled(problem: Problem, tolerance: float) -> tuple[Rectangle, Answers]:
+    """The answers of `solve` for a problem of one point, and the rules that they were found on."""
+    ((chunk, settings, points),) = _blocks(problem)
+    rectangle = Rectangle(problem, solver_of(problem.loss), chunk, settings, points)
+    while True:
+        attempt = _attempt(rectangle, tolerance)
+        finer = next(_refinements(rectangle, attempt, _unresolved(attempt, tolerance), tolerance), None)
+        if finer is None:
+            return rectangle, attempt.answers
+        rectangle = finer[2]
+
+
+def on_finest(rectangle: Rectangle) -> OnRule:
+    """All that a solver needs of a rectangle, on the finest of its rules."""
+    problem, chunk = rectangle.problem, rectangle.chunk
+    both = problem.table(chunk, rectangle.points, rectangle.farther, rectangle.layers).at(1)
+    setting = Limits(problem, chunk, rectangle.block, *both).setting
+    bulk = problem.bulks(chunk, rectangle.refinement)[0]
+    both = folded(*both) if rectangle.folds else both
+    return OnRule(problem, chunk, *both, bulk, setting, rectangle.points)
+
+
 def _blocks(problem: Problem) -> Iterator[_Block]:
     A = problem.alpha.shape[1]
     for chunk, points, width in problem.blocks(_COARSEST):
@@ -100,11 +122,11 @@ def _solved(problem: Problem, blocks: list[_Block], tolerance: float, workers: i
 
 
 def _solve_block(problem: Problem, block: _Block, tolerance: float) -> Answers:
-    return _solve_rectangle(_Rectangle(problem, solver_of(problem.loss), *block), tolerance)
+    return _solve_rectangle(Rectangle(problem, solver_of(problem.loss), *block), tolerance)
 
 
 @dataclass(frozen=True)
-class _Rectangle:
+class Rectangle:
     """Some first layers with some settings of the readout, the rule in κ to solve them on, and where to start."""
 
     problem: Problem
@@ -118,6 +140,11 @@ class _Rectangle:
     exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     layers: np.ndarray | None = None  # cuts of the rule in κ around thin layers
     bulks: tuple[Bulk, Bulk, Bulk] | None = None  # on their three rules, if they are known
+
+    @property
+    def folds(self) -> bool:
+        """Whether half of the rule in κ will do."""
+        return self.problem.odd and self.layers is None
 
     @property
     def finest(self) -> int:
@@ -145,19 +172,22 @@ class _Attempt:
         return self.in_kappa + self.in_bulk
 
 
-def _solve_rectangle(rectangle: _Rectangle, tolerance: float) -> Answers:
+def _solve_rectangle(rectangle: Rectangle, tolerance: float) -> Answers:
     """The answers of a rectangle; points that are not resolved are solved again, more finely."""
     attempt = _attempt(rectangle, tolerance)
-    unresolved = ~(attempt.error <= tolerance) & ~attempt.final
-    for u, a, finer in _refinements(rectangle, attempt, unresolved, tolerance):
+    for u, a, finer in _refinements(rectangle, attempt, _unresolved(attempt, tolerance), tolerance):
         for name, values in _solve_rectangle(finer, tolerance).items():
             attempt.answers[name][np.ix_(u, a)] = values
     return attempt.answers
 
 
+def _unresolved(attempt: _Attempt, tolerance: float) -> np.ndarray:
+    return ~(attempt.error <= tolerance) & ~attempt.final
+
+
 def _refinements(
-    rectangle: _Rectangle, attempt: _Attempt, unresolved: np.ndarray, tolerance: float
-) -> Iterator[tuple[np.ndarray, np.ndarray, _Rectangle]]:
+    rectangle: Rectangle, attempt: _Attempt, unresolved: np.ndarray, tolerance: float
+) -> Iterator[tuple[np.ndarray, np.ndarray, Rectangle]]:
     """Smaller rectangles with finer rules that hold all unresolved points, and where they lie in this one."""
     if not unresolved.any():
         return
@@ -205,7 +235,7 @@ def _refinements(
         yield u, a, finer
 
 
-def _cuts(rectangle: _Rectangle, attempt: _Attempt) -> np.ndarray | None:
+def _cuts(rectangle: Rectangle, attempt: _Attempt) -> np.ndarray | None:
     """Where to cut the rule in κ, [U, A, ...], if thin layers may be what it does not resolve.
 
     The square loss has no bends, and real labels, which have no profile, blur thin layers.
@@ -216,7 +246,7 @@ def _cuts(rectangle: _Rectangle, attempt: _Attempt) -> np.ndarray | None:
     return bends(attempt.profile, rectangle.problem.loss).reshape(*attempt.error.shape, -1)
 
 
-def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
+def _attempt(rectangle: Rectangle, tolerance: float) -> _Attempt:
     """Solve a rectangle on three nested rules, and judge every point by their differences."""
     problem, chunk, solver = rectangle.problem, rectangle.chunk, rectangle.solver
     table = problem.table(chunk, rectangle.points, rectangle.farther, rectangle.layers)
@@ -224,12 +254,11 @@ def _attempt(rectangle: _Rectangle, tolerance: float) -> _Attempt:
     limits = Limits(problem, chunk, rectangle.block, *tabulated[0])
     setting = limits.setting
     bulks = rectangle.bulks or problem.bulks(chunk, rectangle.refinement, len(rectangle.block))
-    fold = problem.odd and rectangle.layers is None
     rules = [
         OnRule(
             problem,
             chunk,
-            *(folded(*both) if fold else both),
+            *(folded(*both) if rectangle.folds else both),
             bulks[0],
             setting,
             rectangle.points // stride,

@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .around import TINY, Around
 from .bulk import Beside, Bulk
 from .equations.averages import Averages, apply, symmetric
 from .equations.means import Means, Setting, beside, signal_norms, solve_means, wobble
@@ -81,6 +82,12 @@ class Square:
             Side(found.averages, rule.label, rule.bulk, rule.setting, [spread]), found, thorough=False
         )[0]
 
+    def slopes(self, around: Around, here: Solution) -> np.ndarray:
+        """Responses move by one step of Newton's method; means and norms, linear algebra, follow."""
+        features, label, bulk, setting = around.departing()
+        start = here.state.V.repeat(len(around.weights), axis=0) + 0j
+        return np.imag(solve(features, label, bulk, setting, start, thorough=False).test_error)[:, 0] / TINY
+
 
 @dataclass
 class Side:
@@ -123,12 +130,17 @@ class Responses:
 
 
 def solve(
-    features: Features, label: Label, bulk: Bulk, setting: Setting, start: np.ndarray | None = None
+    features: Features,
+    label: Label,
+    bulk: Bulk,
+    setting: Setting,
+    start: np.ndarray | None = None,
+    thorough: bool = True,
 ) -> Solution:
     """All order parameters and both errors. `start` is a packed V to begin from (from above, where it is NaN)."""
     averages = Averages(features, bulk.modes)
     side = Side(averages, label, bulk, setting, [wobble(bulk, setting)])
-    return _fit(side, _responses(averages, bulk, setting, start), thorough=True)[0]
+    return _fit(side, _responses(averages, bulk, setting, start), thorough)[0]
 
 
 def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
@@ -190,14 +202,17 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
 
 
 def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
-    """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave."""
+    """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave.
+
+    A complex start is a real solution whose equations have got infinitesimal imaginary parts: it moves at least once.
+    """
     pack = packing(len(bulk.weights))
     eye = identity(pack.size)
     ratio = setting.ratio
     unit = setting.unit[:, : setting.unit.shape[1] // len(averages.parts), None]
     V = _upper_start(bulk, setting)
     V = V if start is None else np.where(np.isfinite(start), start, V)
-    best = np.full(V.shape[:2], np.inf)
+    best, least = np.full(V.shape[:2], np.inf), int(np.iscomplexobj(V))
     step = 0
     while True:
         gain = 1.0 / (unit + averages.expand(V * pack.counts, averages.phi))
@@ -207,7 +222,7 @@ def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarr
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
-        if step == _NEWTON_STEPS or ((residual <= _ROUND_OFF) | stalled).all():
+        if step == _NEWTON_STEPS or (step >= least and ((residual <= _ROUND_OFF) | stalled).all()):
             return Responses(averages, V, residual, response, gain, Jacobian)
         best = np.minimum(best, residual)
         newton = V + solve_small(Jacobian, gap)

@@ -12,6 +12,8 @@ norms fluctuate, δ_s): the few directions of neuron space that carry signal (`g
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +58,13 @@ class Bulk(ABC):
 
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...
+
+    def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Bulk | None:
+        """The same with all that differs between first layers replaced by its `change`; None where that has no sense.
+
+        `base` is the bulk of the one real first layer, where the change is by infinitesimal imaginary amounts.
+        """
+        return None
 
     def norm_overlap(self) -> np.ndarray | None:
         """(1/d) tr C_s C_t [U, K, K], where the input's own fluctuation Var(xᵀC_s x/d) = 2 tr C_s²/d² counts."""

@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..symmetric import identity, solve_or_nan
+from .answer import Moments
 
 if TYPE_CHECKING:
     from ..modes import Modes
-    from .answer import Moments
     from .level import Level
     from .pencil import Exact
+
+_TINY = 1e-20  # an imaginary step: its square is lost in rounding, so that derivatives are exact
+_STEP = 2.0**-9  # a real one, relative, where imaginary parts carry another derivative already,
+_SIXTH_ORDER = (
+    (1, 0.75),
+    (2, -0.15),
+    (3, 1.0 / 60.0),
+)  # and shares of differences over once, twice and three times it
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,26 @@ def eliminated(bulk: Exact, X: np.ndarray, moments: list[Moments]) -> np.ndarray
         seen = G[..., :shown, shown:]
         G = G[..., :shown, :shown] - seen @ np.linalg.solve(G[..., shown:, shown:], np.swapaxes(seen, -1, -2))
     return G.reshape(*G.shape[:2], -1, K, bulk.modes.count, K)
+
+
+def slope(
+    bulk: Exact, X: np.ndarray, moments: list[Moments], dX: np.ndarray, changes: list[Moments]
+) -> tuple[np.ndarray, np.ndarray]:
+    """What `eliminated` is, and how it changes with X and the moments."""
+
+    def moved(step: np.ndarray) -> np.ndarray:
+        there = [
+            Moments(*(m + step[..., *[None] * (m.ndim - 2)] * dm for m, dm in zip(own, change, strict=True)))
+            for own, change in zip(moments, changes, strict=True)
+        ]
+        return eliminated(bulk, X + step[..., None, None] * dX, there)
+
+    if bulk.base is None:
+        there = moved(np.full((1, 1), 1j * _TINY))
+        return np.real(there), np.imag(there) / _TINY
+    step = _STEP * np.abs(X).max(axis=(-1, -2)) / np.abs(dX).max(axis=(-1, -2))  # [U, A]
+    found = sum(share * (moved(times * step) - moved(-times * step)) for times, share in _SIXTH_ORDER)
+    return eliminated(bulk, X, moments), found / step[..., None, None, None, None]
 
 
 def _form(

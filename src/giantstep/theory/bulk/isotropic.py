@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,9 @@ class Isotropic(Bulk):
 
     def resolvent(self, Vt: np.ndarray) -> IsotropicResolvent:
         return IsotropicResolvent(self.c, Vt, self.modes.count)
+
+    def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Isotropic:
+        return replace(self, c=change(self.c))
 
     def norm_overlap(self) -> np.ndarray:
         return self.c[:, :, None] * self.c[:, None, :]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,9 @@ class Orthogonal(Bulk):
     @property
     def c(self) -> np.ndarray:  # type: ignore[override]
         return np.ones((1, len(self.weights)))
+
+    def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Orthogonal:
+        return self
 
     def resolvent(self, Vt: np.ndarray) -> OrthogonalResolvent:
         return OrthogonalResolvent(Vt, self.modes)

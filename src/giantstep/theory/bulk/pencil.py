@@ -18,7 +18,7 @@ D_t being a sample's weight in the pencil (`level`). Vectors of the pencil that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..symmetric import identity, packing, product
-from .answer import Moments
 from .base import Bulk, Resolvent
-from .forms import eliminated
+from .forms import eliminated, slope
 
 if TYPE_CHECKING:
     from .answer import Answer
@@ -38,11 +37,13 @@ if TYPE_CHECKING:
 _STEPS = 200
 _PLAIN = 4  # plain iterations before Newton's method on a cold start
 _TOLERANCE = 1e-14
-_TINY = 1e-20  # an imaginary step: its square is lost in rounding, so that derivatives are exact
 
 
 class Exact(Bulk):
-    """U first layers of K groups after T ≥ 1 steps; `coarser` is the same on a coarser rule, to start from."""
+    """U first layers of K groups after T ≥ 1 steps; `coarser` is the same on a coarser rule, to start from.
+
+    Where imaginary parts are infinitesimal and carry derivatives, `base` is the bulk of the one real first layer.
+    """
 
     def __init__(
         self,
@@ -51,8 +52,9 @@ class Exact(Bulk):
         levels: Sequence[Level],
         columns: Columns,
         coarser: Exact | None = None,
+        base: Exact | None = None,
     ):
-        self.weights, self.c, self.coarser = weights, c, coarser
+        self.weights, self.c, self.coarser, self.base = weights, c, coarser, base
         self.levels, self.columns, self.modes = levels, columns, columns.modes
         K = len(weights)
         ends = np.cumsum([0, *(level.rank for level in levels)])
@@ -61,8 +63,15 @@ class Exact(Bulk):
         self.top = slice(self.rows[-1].start, self.rows[-1].start + K)  # a_T
         self._last: list[np.ndarray] | None = None
 
+    def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Exact:
+        assert base is None or isinstance(base, Exact)
+        levels, columns = [change(level) for level in self.levels], change(self.columns)
+        return Exact(self.weights, change(self.c), levels, columns, base=base)
+
     def resolvent(self, Vt: np.ndarray) -> ExactResolvent:
         """From the last one, if that was for as many points: one Ṽ follows another in a search."""
+        if self.base is not None:
+            return self._departed(Vt, self.base.resolvent(np.real(Vt[:1])))
         last = self._last
         if last is None or last[0].shape[:2] != Vt.shape[:2] or last[0].dtype != Vt.dtype:
             return self.afresh(Vt)
@@ -80,6 +89,10 @@ class Exact(Bulk):
         """The same rows with the samples' answers E[Z_t] held where they are, [U, A, Q, Q] each."""
         return Opened(self, answers)
 
+    def _departed(self, Vt: np.ndarray, real: ExactResolvent) -> ExactResolvent:
+        """What follows from the real answers by one step of Newton's method, which is all that first order needs."""
+        return ExactResolvent(self, Vt, [y.repeat(len(Vt), axis=0) for y in real.Y], steps=1)
+
     def _kept(self, found: ExactResolvent) -> ExactResolvent:
         self._last = found.Y
         return found
@@ -87,7 +100,7 @@ class Exact(Bulk):
     def constant(self, Vt: np.ndarray) -> np.ndarray:
         """S0, the part of the pencil that no sample touches, [U, A, R, R]. Rows start with covariance 1."""
         K = len(self.weights)
-        S = np.zeros((*Vt.shape[:2], self.size + K, self.size + K), Vt.dtype)
+        S = np.zeros((*Vt.shape[:2], self.size + K, self.size + K), np.result_type(Vt, self.c))
         s = np.arange(K)
         before = None
         for rows, level in zip(self.rows, self.levels, strict=True):
@@ -110,7 +123,8 @@ class Exact(Bulk):
     def _free(self) -> ExactResolvent:
         """At Ṽ = 0, where T̂ = (1/d) tr C."""
         K = len(self.weights)
-        return ExactResolvent(self, np.zeros((len(self.c), 1, K, K)), None)
+        Vt = np.zeros((len(self.c), 1, K, K))
+        return ExactResolvent(self, Vt, None) if self.base is None else self._departed(Vt, self.base._free)
 
     def norm_overlap(self) -> np.ndarray:
         K = len(self.weights)
@@ -168,14 +182,17 @@ def inverse(bulk: Exact, S0: np.ndarray, answers: list[np.ndarray]) -> np.ndarra
 class ExactResolvent(Resolvent):
     """The pencil's averaged inverse at one Ṽ per grid point."""
 
-    def __init__(self, bulk: Exact, Vt: np.ndarray, start: list[np.ndarray] | None):
+    def __init__(self, bulk: Exact, Vt: np.ndarray, start: list[np.ndarray] | None, steps: int | None = None):
         self.bulk, self.Vt = bulk, Vt
-        self.Y, self.X, self.Z = self._fixed_point(start)
+        self.Y, self.X, self.Z = self._fixed_point(start, steps)
         self.T = -self.X[..., bulk.size :, bulk.size :]
 
     # the fixed point
 
-    def _fixed_point(self, start: list[np.ndarray] | None) -> tuple[list[Any], np.ndarray, list[Answer]]:
+    def _fixed_point(
+        self, start: list[np.ndarray] | None, steps: int | None
+    ) -> tuple[list[Any], np.ndarray, list[Answer]]:
+        """Until nothing is left to gain, or exactly so many `steps`."""
         bulk, levels = self.bulk, self.bulk.levels
         S0 = bulk.constant(self.Vt)
         shape = self.Vt.shape[:2]
@@ -187,7 +204,8 @@ class ExactResolvent(Resolvent):
             Z = [level.answer(X[..., rows, rows]) for level, rows in zip(levels, bulk.rows, strict=True)]
             gap = [z.mean - y for z, y in zip(Z, Y, strict=True)]
             residual = max(_relative(g, y) for g, y in zip(gap, Y, strict=True))
-            if step == _STEPS or residual <= _TOLERANCE or (residual < 1e-11 and residual >= best):
+            solved = residual <= _TOLERANCE or (residual < 1e-11 and residual >= best)
+            if (step == _STEPS or solved) if steps is None else step == steps:
                 return Y, X, Z
             stuck = 0 if residual < 0.5 * best else stuck + 1
             best = min(best, residual)
@@ -286,10 +304,7 @@ class ExactResolvent(Resolvent):
 
     @cached_property
     def _moved_forms(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ĝ at a real Ṽ, and its derivatives, by an imaginary step: it is a rational function of X and Z's moments.
-
-        Whoever asks for one of them will ask for the other.
-        """
+        """Ĝ, a rational function of X and Z's moments, and its derivatives: whoever asks for one asks for the other."""
         bulk, pack = self.bulk, packing(len(self.bulk.weights))
         whole = slice(0, None)
         units = np.broadcast_to(pack.units, (*self.T.shape[:2], *pack.units.shape))
@@ -298,13 +313,10 @@ class ExactResolvent(Resolvent):
         found = np.empty(0)
         for p in range(pack.pairs):
             dX = changes[:, :, p]
-            moved: list[Moments] = []
-            for rows, Z in zip(bulk.rows, self.Z, strict=True):
-                slope = Z.slopes(dX[..., rows, rows])
-                moved.append(Moments(*(m + 1j * _TINY * dm for m, dm in zip(Z.moments, slope, strict=True))))
-            found = eliminated(bulk, self.X + 1j * _TINY * dX, moved)
-            slopes.append(np.imag(found) / _TINY)
-        return np.real(found), np.stack(slopes, axis=2)
+            moved = [Z.slopes(dX[..., rows, rows]) for rows, Z in zip(bulk.rows, self.Z, strict=True)]
+            found, along = slope(bulk, self.X, [Z.moments for Z in self.Z], dX, moved)
+            slopes.append(along)
+        return found, np.stack(slopes, axis=2)
 
 
 def _relative(gap: np.ndarray, Y: np.ndarray) -> float:

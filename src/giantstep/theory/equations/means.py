@@ -21,6 +21,9 @@ _NULL = 1e-13  # relative size under which a direction of the all-ones modes cou
 _ROUNDING = 8.0 * np.finfo(float).eps
 _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
 
+TOLD = ("alpha", "beta", "lam", "noise", "d", "unit")
+"""What a `Setting` has of each readout."""
+
 
 @dataclass
 class Setting:

@@ -1,0 +1,169 @@
+"""The map of all order parameters onto themselves whose fixed point is Result 3, for any convex loss, on one rule in κ.
+
+The channel turns the fields that the order parameters make into averages of the proximal score; those drive the
+bulk, whose answer is the next set of order parameters:
+
+    (V, q, m, ζ, ψ, χ)  →  M, P, V, q (κ)  →  F1, F2, G, Dy (κ)  →  V̂ = α/β E[φG],  q̂ = α/β E[φF2],  u  →  ...
+
+The means are not taken from the plain map, which may diverge along the soft directions, but from one joint
+linearised step: the score answers a change of the mean field by -G times it. All arrays are [U, A, ...].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .bulk import Bulk
+from .channel import Channel, Scores, Training
+from .equations.anderson import FixedPoint
+from .equations.averages import Averages, apply
+from .equations.means import Setting, signal_norms, solve_means, wobble
+from .equations.response import Response, respond, total_tangent
+from .equations.secants import Secants
+from .equations.state import Coordinates, State, fields
+from .features import Features
+from .labels import Label
+from .symmetric import packing
+from .upto import upto
+
+_EFFORT = 4e6  # array elements of its averages after which a point is given up on a rule,
+_TRIES = 10  # but not before so many evaluations
+_NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is not known to tolerance
+ROUGH_TOLERANCE = 1e-8  # residual at which a search for what others start from ends
+
+
+class Map:
+    """One rule in κ, U first layers, A settings of the readout on each."""
+
+    def __init__(self, features: Features, label: Label, bulk: Bulk, channel: Channel, setting: Setting):
+        self.bulk, self.channel, self.setting = bulk, channel, setting
+        self.averages = Averages(features, bulk.modes)
+        self._moments, self._clean = label[:3], label.clean or label[:3]
+        power = self.averages.mean(label.t2[:, None]) + setting.noise**2
+        self._least = _NEGLIGIBLE * np.sqrt(power / self.averages.size) + 1e-12
+        self.pack = packing(len(bulk.weights))
+        self.coordinates = Coordinates(self.pack, bulk.modes)
+        self.wobble = wobble(bulk, setting)
+        U, A = setting.alpha.shape
+        self.shape = (U, A)
+        self.rows = np.repeat(upto(U), A)
+        N, k = self.averages.phi.shape[-1], bulk.modes.signals
+        self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
+        self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))
+        self._effort = np.zeros(U * A)
+
+    def fields(self, state: State) -> tuple[np.ndarray, ...]:
+        """M, P, V and q on the κ nodes, [U, A, N]."""
+        return fields(state, self.averages, self.pack, self.wobble)
+
+    def _channel_arguments(self, fields: tuple[np.ndarray, ...], at: np.ndarray) -> tuple[np.ndarray, ...]:
+        flat = (field.reshape(len(self.rows), *field.shape[2:])[at] for field in fields)
+        return (self.rows[at], *flat, self.setting.noise.reshape(-1)[at])
+
+    def training(self, fields: tuple[np.ndarray, ...]) -> Training:
+        """What the fitted outputs are like, everywhere, [U·A, N]."""
+        return self.channel.training(*self._channel_arguments(fields, np.ones(len(self.rows), bool)))
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """E over κ of [U·A, N] as [U, A]."""
+        return self.averages.mean(values.reshape(*self.shape, -1))
+
+    def missed(self, fields: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Squared distance to a clean label given κ, [U, A, N]: its mean is the test error."""
+        return missed(self._clean, fields)
+
+    def due_to_rare(self, error: np.ndarray) -> np.ndarray:
+        """Share of the test error due to rare inputs, with the scores of the last step that was taken."""
+        fit = self._scores[Scores._fields.index("F2")].reshape(*self.shape, -1)
+        return self.averages.due_to_rare(error, self.setting.ratio * fit, self._tangent)
+
+    def step(self, x: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """The map on vectors [U·A, n]; only `active` points are looked at anew."""
+        x = x.reshape(*self.shape, -1)
+        state = self.coordinates.state(x)
+        fields = self.fields(state)
+        arguments = self._channel_arguments(fields, active)
+        self._effort[active] += np.minimum(self.channel.work(*arguments), _EFFORT / _TRIES)
+        found = self.channel.scores(*arguments)
+        for kept, new in zip(self._scores, found, strict=True):
+            kept[active] = new
+        scores = Scores(*(kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores))
+        new = self.coordinates.vector(self._answer(state, fields, scores))
+        return np.where(active.reshape(self.shape)[..., None], new, x).reshape(active.size, -1)
+
+    def _answer(self, state: State, fields: tuple[np.ndarray, ...], scores: Scores) -> State:
+        """The bulk's answer to the averaged scores."""
+        averages, setting, bulk, pack = self.averages, self.setting, self.bulk, self.pack
+        ratio, K = setting.ratio, pack.groups
+        M, _, V, _ = fields
+        U, A = self.shape
+        hat = ratio * averages.hats(scores.G)
+        response = respond(bulk, state.V, hat, setting.beta, setting.lam)
+        slope = np.maximum(scores.G, self.channel.loss.floor(V, self._spread(fields)))
+        pairs = ratio[..., None] * averages.mean_pairs(slope)
+        if self.wobble is not None:
+            pairs[..., :K, :K] += self.wobble * ratio[..., None] * averages.tilts(scores.G)
+        means = solve_means(
+            bulk,
+            setting,
+            response,
+            pack.matrix(hat),
+            pairs,
+            ratio * averages.on_means(scores.F1 + slope * M),
+            (ratio[..., None] * averages.on_mu1(scores.Dy)).reshape(U, A, -1),
+            ratio[..., 0] * averages.size,
+        )
+        self._tangent = tangent = total_tangent(response)
+        noise = apply(tangent, ratio * averages.hats(scores.F2))
+        norms = noise + signal_norms(bulk, response, tangent, means)
+        return State(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
+
+    def _spread(self, fields: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Mean square of what a score is a function of: of residuals, or of fields around their mean, [U, A, N]."""
+        if self.channel.loss.margin:
+            return fields[-1]
+        return missed(self._moments, fields) + self.setting.noise[..., None] ** 2
+
+    def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
+        """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
+        left = np.eye(V.shape[-1]) - response.by_V
+        plain = response.V
+        closed = V + np.linalg.solve(left, (plain - V)[..., None])[..., 0]
+        positive = self.coordinates.logarithms
+        fine = np.all(closed[..., positive] > 0.1 * plain[..., positive], axis=-1)
+        return np.where(fine[..., None], closed, plain)
+
+    def cold(self) -> FixedPoint:
+        """Where to start from when nothing is known."""
+        K, share = self.pack.groups, self.bulk.weights
+        V2 = share / (1.0 + self.setting.lam[..., None])
+        V1 = V2[..., :, None] * np.eye(K)
+        q = 0.5 * self.pack.pack(np.broadcast_to(np.diag(share), V1.shape), np.broadcast_to(share, V2.shape))
+        modes = self.bulk.modes
+        means, psi = (np.zeros((*self.shape, count, K)) for count in (modes.means, modes.signals))
+        x = self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, psi, modes))
+        return FixedPoint(x.reshape(len(self.rows), -1), Secants(len(self.rows), x.shape[-1]))
+
+    def begun(self, start: np.ndarray) -> FixedPoint:
+        """Where to start from another solution, as `ended` gives it, [U, A, ...]."""
+        flat, size = start.reshape(len(self.rows), -1), self.coordinates.size
+        return FixedPoint(flat[:, :size].copy(), Secants.unpacked(flat[:, size:], size))
+
+    def ended(self, found: FixedPoint) -> np.ndarray:
+        """A solution for other rules to start from, with what steps towards it have taught if they have led there."""
+        found.secants.forget(~(found.residual <= ROUGH_TOLERANCE))
+        return np.concatenate([found.x, found.secants.packed()], axis=-1).reshape(*self.shape, -1)
+
+    def worthwhile(self) -> np.ndarray:
+        """Points that have not taken too much work yet, [U·A]."""
+        return self._effort < _EFFORT
+
+    def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
+        new, old = (a.reshape(*self.shape, -1) for a in (new, old))
+        return self.coordinates.distance(new, old, self._least).reshape(-1)
+
+
+def missed(moments: tuple[np.ndarray, ...], fields: tuple[np.ndarray, ...]) -> np.ndarray:
+    """E[(Y - ω)²] given κ for labels with these moments, without their noise, [U, A, N]."""
+    (t0, t1, t2), (M, P, _, q) = (t[:, None] for t in moments), fields
+    return t2 - 2.0 * M * t0 + M * M - 2.0 * (P * t1).sum(axis=2) + q
