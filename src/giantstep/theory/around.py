@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -73,12 +73,12 @@ def _rows(chosen: slice) -> Callable[[np.ndarray], np.ndarray]:
 
 def mapped(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
     """The same with every array in it changed: of tuples, named ones too, and of dataclasses, whatever they hold."""
-    kind: Any = type(value)
-    if issubclass(kind, np.ndarray):
-        return change(value)
-    if issubclass(kind, tuple):
-        parts = [mapped(part, change) for part in value]
-        return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
+    if isinstance(value, np.ndarray):
+        return change(cast(np.ndarray, value))
+    if isinstance(value, tuple):
+        parts = [mapped(part, change) for part in cast(tuple[Any, ...], value)]
+        named: Any = getattr(cast(Any, value), "_make", tuple)
+        return named(parts)
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{own.name: mapped(getattr(value, own.name), change) for own in fields(value)})
     return value
