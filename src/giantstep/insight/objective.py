@@ -132,7 +132,7 @@ class Objective:
         """A point as `predict` has it, with the rules on which that is known."""
         posed = self._posed(at, dict(zip(self._over, map(float, x), strict=True)))
         rules, answers = engine.settled(posed.problem, usual_tolerance(posed))
-        failed = int(answers["code"][0, 0]) in FAILED
+        failed = bool(FAILED[answers["code"][0, 0]])
         error, sized = (
             np.inf if failed else float(answers[name][0, 0]) for name in ("test_error", "sized_error")
         )

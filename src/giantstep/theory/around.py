@@ -48,7 +48,7 @@ class Around:
         parts = {
             name: mapped(getattr(rule, name), first) for name in ("chunk", "features", "label", "setting")
         }
-        return replace(rule, bulk=bulk, **parts)
+        return replace(rule, bulk=bulk, made=[], **parts)  # its channel is another one
 
     def departing(self) -> tuple[Features, Label, Bulk, Setting]:
         """Features, labels, bulk and setting of the point [D, ...], derivatives being infinitesimal imaginary parts."""
