@@ -38,6 +38,7 @@ def _fields(directions: int, nodes: int, apart: float) -> tuple[np.ndarray, ...]
     return np.zeros(points, int), M, P * fade, V, q * fade**2, np.full(points, 0.1)
 
 
+OFTEN = "giantstep.theory.channel.near._OFTEN"
 SOFT = Loss(
     lambda y, z: np.logaddexp(y - z, z - y),
     lambda y, z: np.tanh(z - y),
@@ -55,7 +56,8 @@ SOFT = Loss(
         ("tanh(x1) + x2", SOFT, 0.05),
     ],
 )
-def test_near_a_field_a_short_series_gives_what_all_nodes_give(text, loss, apart):
+def test_near_a_field_a_short_series_gives_what_all_nodes_give(text, loss, apart, monkeypatch):
+    monkeypatch.setattr(OFTEN, 2)
     channel, weights = _channel(text, as_loss(loss))
     rows, *fields = _fields(channel._felt.y.shape[1], channel.nodes, apart)
     if not channel.loss.line:
@@ -74,14 +76,16 @@ def test_near_a_field_a_short_series_gives_what_all_nodes_give(text, loss, apart
 
 def test_tables_change_no_answer(monkeypatch):
     net, goal = gs.Network("relu", eta=1.5, alpha0=2.0), gs.Target("x1 + x1*x2", noise=0.3)
+    monkeypatch.setattr(OFTEN, 2)
     found = gs.predict(net, goal, alpha=[0.8, 1.0], lam=0.1, loss="huber")
-    monkeypatch.setattr("giantstep.theory.channel.near._OFTEN", 1 << 20)
+    monkeypatch.setattr(OFTEN, 1 << 20)
     nodes = gs.predict(net, goal, alpha=[0.8, 1.0], lam=0.1, loss="huber")
     for name in ("test_error", "train_loss", "psi"):
         assert_allclose(found[name], nodes[name], rtol=1e-6, atol=1e-7)
 
 
-def test_a_field_that_moves_on_is_given_a_table_of_its_own():
+def test_a_field_that_moves_on_is_given_a_table_of_its_own(monkeypatch):
+    monkeypatch.setattr(OFTEN, 2)
     channel, _ = _channel("x1 + x1*x2", as_loss("huber"))
     rows, *fields = _fields(2, channel.nodes, 0.0)
     one = [field[:1] for field in fields]

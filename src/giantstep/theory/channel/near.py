@@ -25,14 +25,14 @@ from .on_laws import BentOnLaws, ClippedOnLaws, edges_of
 from .real import Nodes, ResidualChannel, spread
 
 _REAL = 12  # nodes over y between kinks of labels on a usual rule,
-_FINER = {2: 2.0, 3: 1.5, 4: 1.2}  # and how much finer they are without than a lattice that κ averages too
+_FINER = {2: 2.0, 3: 1.0, 4: 1.0}  # and how much finer they are without than a lattice that κ averages too
 _GROWTH = 0.25  # power of points by which they are so on refined rules
 _USUAL = 24  # points of a usual rule
 _DEGREE = {2: 8, 3: 7, 4: 5}  # of polynomials in tables for so many directions,
 _DIGITS, _FEWEST_DIGITS = 6.0, 3.0  # to which their series are summed, at most and where κ is rare,
 _NARROWER = 0.8  # and by how much fields may be narrower than those that tables were made for
 _WIDER = 0.1  # power by which the pieces of laws are wider on coarser rules
-_OFTEN = 2  # evaluations of neighbouring fields for which a table is made
+_OFTEN = 6  # evaluations of neighbouring fields for which a table is made: fewer do not pay
 _REMEMBERED = 64  # fields that are looked at again when the next ones come
 _KEPT = 1 << 27  # bytes of tables that are kept
 _ELEMENTS = 1 << 14  # nodes (κ, b) in flight
