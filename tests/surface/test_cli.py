@@ -324,6 +324,13 @@ def test_bad_input_gets_one_line_and_status_2(case, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_refusal_names_the_page_that_says_more():
+    done = run("predict --eta 1 --alpha0 1 --steps 2 --reuse-batch --alpha 1 --lam 0.1")
+    assert done.returncode == 2
+    assert done.stderr.endswith("(the documentation has a page on this: Questions that people ask)\n")
+    assert done.stderr.count("\n") == 1
+
+
 def into_its_work(process, seconds=60):
     """Wait until a command has used more processor time than its imports take, however busy the machine is."""
     own, end = psutil.Process(process.pid), time.monotonic() + seconds

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ExpressionError as error:
         status = _refuse(f"{error.reason} (column {error.position + 1} of {error.text[:80]!r})")
     except GiantstepError as error:
-        status = _refuse(str(error))
+        status = _refuse(" ".join([str(error), *getattr(error, "__notes__", ())]))
     except KeyboardInterrupt:
         print("interrupted: nothing more was computed or written", file=sys.stderr)
         status = 130
