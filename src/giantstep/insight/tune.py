@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..provenance import provenance
 from ..theory.status import NOTABLE, REAL_SIZE
 from .bounds_over import rate_of_unit_spike
 from .objective import Objective, Optimum, at_ends
+from .scan import curvature, least, local_minima
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -139,7 +139,7 @@ def tune(
     for done, index in enumerate(np.ndindex(*sizes), start=1):
         point = error.isel(dict(zip(others, index, strict=True)))
         at = {name: float(point[name]) for name in objective.fixed}
-        best, where = _least(point.values, grids)
+        best, where = least(point.values, grids)
         slope, at_end = np.nan, bool(at_ends(where, grids).any())
         try:
             if not interrupted:
@@ -318,59 +318,10 @@ def _polished(
 ) -> Optimum:
     """The least error near the best local minima of a scan, the best point of which is one of them."""
     found: list[Optimum] = []
-    for start in _local_minima(values)[:_STARTS]:
+    for start in local_minima(values)[:_STARTS]:
         first, low, high = (
             np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
             for k in (0, -1, 1)
         )
-        found.append(objective.minimise(at, first, low, high, _curvature(values, axes, start)))
+        found.append(objective.minimise(at, first, low, high, curvature(values, axes, start)))
     return min(found, key=lambda optimum: optimum.error)
-
-
-def _curvature(values: np.ndarray, axes: list[np.ndarray], at: tuple[int, ...]) -> np.ndarray:
-    """Second derivatives of a scan at one of its minima, over its value there, by the logarithms of the parameters.
-
-    An axis that ends here, or has no number beside, counts as bent by one and by itself.
-    """
-    here, n = values[at], len(at)
-
-    def beside(*steps: tuple[int, int]) -> float:
-        place = np.array(at)
-        for i, step in steps:
-            place[i] += step
-        inside = np.all((place >= 0) & (place < values.shape))
-        return float(values[tuple(place)] / here - 1.0) if inside else np.nan
-
-    gaps = [
-        np.diff(np.log(axis))[[max(i - 1, 0), min(i, len(axis) - 2)]]
-        for axis, i in zip(axes, at, strict=True)
-    ]
-    bent = np.zeros((n, n))
-    for i, (left, right) in enumerate(gaps):
-        own = 2.0 * (beside((i, -1)) / left + beside((i, 1)) / right) / (left + right)
-        bent[i, i] = own if np.isfinite(own) and own > 0.0 else 1.0
-    for i, j in combinations(range(n), 2):
-        both = sum(a * b * beside((i, a), (j, b)) for a in (-1, 1) for b in (-1, 1)) / (
-            gaps[i].sum() * gaps[j].sum()
-        )
-        least = 0.9 * np.sqrt(bent[i, i] * bent[j, j])
-        bent[i, j] = bent[j, i] = np.clip(both, -least, least) if np.isfinite(both) else 0.0
-    return bent
-
-
-def _least(values: np.ndarray, axes: list[np.ndarray]) -> tuple[float, tuple[float, ...]]:
-    """The least error of a scan, and where."""
-    index = np.unravel_index(np.argmin(values), values.shape)
-    return float(values[index]), tuple(float(axis[i]) for axis, i in zip(axes, index, strict=True))
-
-
-def _local_minima(values: np.ndarray) -> list[tuple[int, ...]]:
-    """Points no higher than their neighbours along any axis or diagonal, best first."""
-    padded = np.pad(values, 1, constant_values=np.inf)
-    centre = tuple(slice(1, -1) for _ in values.shape)
-    lowest = np.isfinite(values)
-    for shift in product((-1, 0, 1), repeat=values.ndim):
-        if any(shift):
-            lowest &= values <= np.roll(padded, shift, axis=tuple(range(values.ndim)))[centre]
-    found = np.argwhere(lowest)
-    return [tuple(map(int, i)) for i in found[np.argsort(values[lowest], kind="stable")]]
