@@ -116,3 +116,16 @@ def test_bad_input_gets_a_sentence(arguments, words, tmp_path):
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_is_tuned_need_not_be_given():
+    given = giantstep("tune --eta 7 --alpha0 1 --alpha 2 --over eta,lam --bulk isotropic")
+    free = giantstep("tune --alpha0 1 --alpha 2 --over eta,lam --bulk isotropic")
+    assert given.returncode == free.returncode == 0, free.stderr
+    assert rows(free.stdout) == rows(given.stdout)
+    split = giantstep("tune --budget 3 --over eta,lam,split --bulk isotropic")
+    assert split.returncode == 0, split.stderr
+    refused = giantstep("tune --alpha0 1 --alpha 2 --over lam")
+    assert "--eta is missing" in refused.stderr
+    spiked = giantstep("tune --r 1 --gamma 0.5 --alpha 2 --over eta,lam")
+    assert "needs a Network" in spiked.stderr

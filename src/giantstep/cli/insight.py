@@ -216,9 +216,8 @@ def tune(
     at_end says that an optimum lies at an end of the scanned range.
 
       giantstep tune --eta 1 --alpha0 1 --alpha 0.5,1,2 --over lam
-      giantstep tune --eta 1 --alpha0 1 --alpha 2 --over eta,lam --plot map.png
-      giantstep tune --eta 1 --alpha0 1 --budget 3 --over eta,lam,split \\
-        --bulk isotropic
+      giantstep tune --alpha0 1 --alpha 2 --over eta,lam --plot map.png
+      giantstep tune --budget 3 --over eta,lam,split --bulk isotropic
     """
     from ..insight.tune import tune as verb
 
@@ -232,8 +231,9 @@ def tune(
         from ..plotting.insight import check_landscape
 
         check_landscape(wanted, wanted)
+    chosen = [name for name, by in (("eta", "eta"), ("alpha0", "split")) if by in wanted]
     dataset = verb(
-        layer.model(),
+        layer.model(**layer.undecided(*chosen)),
         layer.goal(),
         over=wanted,
         loss=loss,

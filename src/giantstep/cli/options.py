@@ -153,11 +153,17 @@ class Layer:
         )
         if network or features:
             raise ParameterError(
-                f"{missing} is missing: {_flags(network or features)} alone does not make a model"
+                f"{missing} is missing: with {_flags(network or features)} alone there is no model yet"
             )
         raise ParameterError(
             "no model: give --eta and --alpha0 for a network, or --r and --gamma for spiked random features"
         )
+
+    def undecided(self, *names: str) -> dict[str, float]:
+        """Numbers of a network that something else will choose, where none were given: any will do until then."""
+        if self.schedule is not None or any(name in self.values for name in FEATURES_ONLY):
+            return {}
+        return {name: 1.0 for name in names if name not in self.values}
 
     def goal(self, **changed: Any) -> Target:
         """The target that was described."""
