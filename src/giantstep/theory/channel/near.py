@@ -1,8 +1,8 @@
 """Real labels of several directions: averages over nodes y given κ, and near fields seen before by a short series.
 
 Fields of neighbouring readouts, and those of one readout from one step to the next, are alike. What nodes y know of
-labels is carried over to a line once for all fields around one of them (`Around`), which takes about twice as long as
-averages over all the nodes; averages are then sums over a small part of them.
+labels is carried over to a line once for all fields around one of them (`NearLaw`), which takes about three times as
+long as averages over all the nodes; averages are then sums over a small part of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...losses import Loss
-from ..labels.around import Around
+from ..labels.near_law import NearLaw
 from ..labels.joint import JointLaw
 from ..labels.measure import felt
 from ..layer import Frame
@@ -61,7 +61,7 @@ class JointRealChannel(ResidualChannel):
         self.width = self._felt.width * self._inner
         self._degree = _DEGREE[law.directions]
         self._on_laws = ClippedOnLaws if loss.line else BentOnLaws
-        self._around: list[tuple[int, Around]] = []
+        self._around: list[tuple[int, NearLaw]] = []
         self._met: list[_Place] = []
 
     def scores(
@@ -108,7 +108,7 @@ class JointRealChannel(ResidualChannel):
 
     def _assembled(
         self,
-        around: Around,
+        around: NearLaw,
         degrees: np.ndarray,
         direct: Callable[..., tuple[Any, ...]],
         near: Callable[..., tuple[Any, ...]],
@@ -130,7 +130,7 @@ class JointRealChannel(ResidualChannel):
                 whole[..., at] = one
         return found
 
-    def _parts(self, around: Around, degrees: np.ndarray, *fields: np.ndarray) -> Iterator[np.ndarray]:
+    def _parts(self, around: NearLaw, degrees: np.ndarray, *fields: np.ndarray) -> Iterator[np.ndarray]:
         """κ that are worked on together: of like degrees and numbers of nodes."""
         at = np.flatnonzero(around.known)
         counts = around.sizes[at]
@@ -150,7 +150,7 @@ class JointRealChannel(ResidualChannel):
 
     def _groups(
         self, rows: np.ndarray, *fields: np.ndarray
-    ) -> Iterator[tuple[Around | None, np.ndarray, np.ndarray]]:
+    ) -> Iterator[tuple[NearLaw | None, np.ndarray, np.ndarray]]:
         """Points near each table, with the degrees [members, N] that they take there; and those that are near none."""
         self._prepare(rows, *fields)
         which, degrees = self._covered(rows, *fields)
@@ -229,15 +229,15 @@ class JointRealChannel(ResidualChannel):
         nodes = y[row if len(y) > 1 else 0], w[row if len(w) > 1 else 0], T[row], counts
         there = np.exp(-rarity[row if len(rarity) > 1 else 0])
         wider = (_USUAL / self._points) ** _WIDER
-        made = Around(centre.P, centre.scale, self._degree, nodes, there, wider)
+        made = NearLaw(centre.P, centre.scale, self._degree, nodes, there, wider)
         self._around.append((row, made))
         while len(self._around) > 1 and sum(around.nbytes for _, around in self._around) > _KEPT:
             self._around.pop(0)
 
-    def _near_scores(self, around: Around, at: np.ndarray, degree: int, *fields: np.ndarray) -> Scores:
+    def _near_scores(self, around: NearLaw, at: np.ndarray, degree: int, *fields: np.ndarray) -> Scores:
         return self._on_laws(self, around, at, degree, *fields).scores()
 
-    def _near_training(self, around: Around, at: np.ndarray, degree: int, *fields: np.ndarray) -> Training:
+    def _near_training(self, around: NearLaw, at: np.ndarray, degree: int, *fields: np.ndarray) -> Training:
         return self._on_laws(self, around, at, degree, *fields).training()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...losses import Clipped
-from ..labels.around import Around
+from ..labels.near_law import NearLaw
 from .base import Scores, Training
 from .clipped import Piecewise, Window, bounds, score_pieces, training_pieces
 from .real import spread
@@ -26,7 +26,7 @@ class _OnLaws:
     """Fields on laws at some κ: arrays [n, B, ...]."""
 
     def __init__(
-        self, channel: ResidualChannel, around: Around, at: np.ndarray, degree: int, *fields: np.ndarray
+        self, channel: ResidualChannel, around: NearLaw, at: np.ndarray, degree: int, *fields: np.ndarray
     ):
         M, P, V, q, noise = fields
         self.channel, self.around, self.at, self.degree = channel, around, at, degree

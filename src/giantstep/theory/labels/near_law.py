@@ -29,7 +29,7 @@ _BLOCK = 1 << 18  # polynomials in flight,
 _LEAST = 512  # at this many nodes y or more
 
 
-class Around:
+class NearLaw:
     """Laws around P0 [k, N] for fields at least as wide as `scale` [N], of polynomials up to `degree`.
 
     From nodes y [k, Q] with weights w [Q], labels T [Q] there, and `counts` [N] of them at each κ, which is met as
