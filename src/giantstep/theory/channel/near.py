@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...losses import Loss
-from ..labels.near_law import NearLaw
 from ..labels.joint import JointLaw
 from ..labels.measure import felt
+from ..labels.near_law import NearLaw
 from ..layer import Frame
 from ..upto import upto
 from .base import Scores, Training, fineness, part_of
