@@ -313,10 +313,39 @@ def test_one_class_is_refused_and_so_are_weights_that_leave_none():
         OneStepRegressor().fit(X, y, sample_weight=np.eye(150)[0])
 
 
-def test_two_samples_are_enough_to_fit_something():
+@pytest.mark.parametrize("kind", [OneStepRegressor, OneStepClassifier])
+def test_two_samples_are_enough_to_fit_something(kind):
     for split in (0.01, 0.5, 0.99):
-        model = OneStepRegressor(split=split, random_state=0).fit([[0.0, 1.0], [1.0, 3.0]], [1.0, 2.0])
+        model = kind(split=split, random_state=0).fit([[0.0, 1.0], [1.0, 3.0]], [1.0, 2.0])
         assert np.isfinite(model.predict([[0.5, 2.0]])).all()
+    with pytest.raises(ParameterError, match="all inputs are equal"):
+        kind().fit([[0.0, 1.0]] * 2, [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OneStepRegressor(),
+        OneStepRegressor(loss="huber:1"),
+        OneStepRegressor(loss="pinball:0.3", eta="auto"),
+        OneStepClassifier(),
+        OneStepClassifier(loss="hinge", eta="auto"),
+    ],
+    ids=lambda model: f"{type(model).__name__}-{model.loss}",
+)
+def test_a_weight_of_two_is_two_samples_where_rates_and_penalties_are_chosen(model):
+    """Where samples are many enough, too, that rates are compared on some of them."""
+    for k in range(3):
+        rng = np.random.default_rng(k)
+        X, y, _ = single_index(90, 6, k)
+        y = np.round(y + 0.5 * rng.standard_normal(90), 1)
+        labels, weights = (y > 0) if isinstance(model, OneStepClassifier) else y, rng.integers(0, 4, 90)
+        model = clone(model).set_params(width=8, random_state=k)
+        found = model.fit(X, labels, sample_weight=weights).predict(X)
+        eta, lam = model.network_.eta, model.lam_
+        repeated = model.fit(X.repeat(weights, axis=0), labels.repeat(weights))
+        assert (repeated.network_.eta, repeated.lam_) == (pytest.approx(eta), pytest.approx(lam))
+        np.testing.assert_allclose(repeated.predict(X), found, rtol=1e-6, atol=1e-9)
 
 
 def test_scikit_learn_is_imported_by_this_module_alone_and_missed_in_words(monkeypatch):

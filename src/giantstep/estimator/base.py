@@ -173,14 +173,14 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return validate_data(self, X, *y, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
 
     def _weighted(self, X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Samples with their weights; those of weight 0 are not there."""
+        """Samples with their weights; those of weight 0 are not there, and equal ones are one."""
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         present = weights > 0
-        if present.all():
-            return X, y, weights
         if present.sum() < 2:
             raise ParameterError("sample_weight leaves fewer than two samples; at least two must be positive")
-        return X[present], y[present], weights[present]
+        if not present.all():
+            X, y, weights = X[present], y[present], weights[present]
+        return shares.merged(X, y, weights)
 
     def _split(self) -> float:
         split = number("split", self.split, low=0.0, high=1.0)

@@ -37,6 +37,7 @@ class Judged(NamedTuple):
     lam: float
     losses: np.ndarray  # of each sample that judges, summed over outputs
     weights: np.ndarray  # of these samples
+    copies: np.ndarray | None  # of these samples, see `shares.copies`
     curve: dict[float, float]  # mean losses at the penalties that were compared; empty if one was given
     posed: Any  # what fits follow from: `Moments` for the square loss, for others a problem per output
     starts: Sequence[np.ndarray] | None = None  # other losses: the weights found, one array per output
@@ -60,10 +61,16 @@ class Judged(NamedTuple):
         return self.lam * (lams[at + 1] / self.lam) ** ((below - above) / (2 * bend) if bend > 0 else 0.0)
 
     def clearly_below(self, other: Judged) -> bool:
-        """Whether its losses are smaller by more than the standard error of the difference, sample by sample."""
+        """Whether its losses are smaller by more than the standard error of the difference, input by input.
+
+        Copies of an input are left out together and lose together.
+        """
         gain, share = other.losses - self.losses, self.weights / self.weights.sum()
         mean = float(share @ gain)
-        return mean > float(np.sqrt(share**2 @ (gain - mean) ** 2))
+        parts = share * (gain - mean)
+        if self.copies is not None:
+            parts = np.bincount(self.copies, parts)
+        return mean > float(np.sqrt(parts @ parts))
 
 
 @dataclass
@@ -88,14 +95,18 @@ class Readouts:
         return len(self.fresh) + len(self.seen)
 
     @property
+    def total(self) -> float:
+        """Weight of all samples of the readout."""
+        return float(self.weights[self.fresh].sum() + self.weights[self.seen].sum())
+
+    @property
     def lams(self) -> np.ndarray:
         """Penalties that are compared: half decades, against the sum over all samples."""
         exact = self.loss == square or known_smooth(self.loss)
         lowest = (
             (-9.0 if self.backend.itemsize == 8 else -6.0) if exact else -4.0
         )  # what rounding leaves of a fit
-        total = self.weights[self.fresh].sum() + self.weights[self.seen].sum()
-        return float(total) * 10 ** np.arange(lowest, 1.01, 0.5)
+        return self.total * 10 ** np.arange(lowest, 1.01, 0.5)
 
     def features(self, trained: Trained, most: int | None = None) -> Features:
         """Of all samples of the readout, or of at most so many, fresh and seen ones in proportion."""
@@ -124,7 +135,7 @@ class Readouts:
         best = int(np.argmin(errors))
         if self.loss == square:
             curve = dict(zip(lams.tolist(), errors.tolist(), strict=True)) if lam is None else {}
-            return Judged(features.shape, float(lams[best]), squares[best], weights, curve, found)
+            return Judged(features.shape, float(lams[best]), squares[best], weights, copies, curve, found)
         return self.walk(features, float(lams[max(best + round(2 * np.log10(_FIRST_GUESS)), 0)]))
 
     def walk(self, features: Features, start: float, down: bool = False) -> Judged:
@@ -215,7 +226,9 @@ class Readouts:
 
             def closed(lam: float, before: Judged | None) -> Judged:
                 left_out = found.at(lam * size).left_out(part, labels, weights, copies)
-                return Judged(features.shape, lam, ((left_out - labels) ** 2).sum(axis=1), weights, {}, found)
+                return Judged(
+                    features.shape, lam, ((left_out - labels) ** 2).sum(axis=1), weights, copies, {}, found
+                )
 
             return closed
         problems = self._problems(features)
@@ -226,10 +239,10 @@ class Readouts:
                 start = before.starts[k] if before and before.starts else None
                 starts.append(problem.fit(lam * size, start, _ROUGHLY)[0])
                 losses += self.loss.value(y, problem.left_out(starts[-1], lam * size, part, copies))
-            return Judged(features.shape, lam, losses, weights, {}, problems, starts)
+            return Judged(features.shape, lam, losses, weights, copies, {}, problems, starts)
 
         return searched
 
     def _size(self, features: Features) -> float:
-        """The share of the samples that these are: penalties weigh against a sum over them."""
-        return len(features.index) / self.count
+        """The share of all weight that these samples have: penalties weigh against a sum over them."""
+        return float(self.weights[features.index].sum()) / self.total

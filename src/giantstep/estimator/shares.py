@@ -1,8 +1,8 @@
 """Which samples the steps see. It depends on what a sample is, not on where it stands.
 
 Each row of inputs has a key, a hash of its numbers and of the seed; samples are dealt out in the order of their keys.
-So the order of the samples does not matter, a sample of weight 2 is the same as two samples, and copies of an input
-never stand on both sides, where a readout would be judged on inputs that its features were trained on.
+So the order of the samples does not matter, and copies of an input never stand on both sides, where a readout would be
+judged on inputs that its features were trained on. Samples that are equal in all are one sample of their joint weight.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ParameterError
 from .inputs import row_blocks
 
 FRESH = -1
@@ -35,6 +36,18 @@ def keys(X: Any, seed: int) -> np.ndarray:
     return _mixed(found)
 
 
+def merged(X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Samples without repeats: where inputs and labels are the same, the first of them has the weight of all."""
+    key = keys(X, 0)
+    if copies(key) is None:
+        return X, y, weights
+    label = np.unique(y, return_inverse=True)[1].astype(np.uint64) if y.ndim == 1 else keys(y, 1)
+    _, first, member = np.unique(_mixed(key + _mixed(label)), return_index=True, return_inverse=True)
+    order = np.argsort(first)  # as they came
+    kept = first[order]
+    return X[kept], y[kept], np.bincount(member, weights)[order]
+
+
 def deal(
     key: np.ndarray, weights: np.ndarray, strata: np.ndarray | None, split: float, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -52,10 +65,10 @@ def deal(
         middle = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
         place[members] = np.repeat(middle, np.diff(firsts, append=len(members)))
     share = np.where(place < split, np.minimum((place / split * steps).astype(int), steps - 1), FRESH)
-    if (share != FRESH).all():
-        share[place == place.max()] = FRESH
-    elif (share == FRESH).all() and place.min() < place.max():  # very few samples: one goes to the other side
-        share[place == place.min()] = 0
+    if len(set(share == FRESH)) == 1:  # very few samples: one goes to the other side
+        if (key == key[0]).all():
+            raise ParameterError("all inputs are equal; steps and readout need two different ones")
+        share[key == key.min()] = 0 if share[0] == FRESH else FRESH
     return share, place
 
 

@@ -32,6 +32,10 @@ _COMPARED = 4
 """Samples per neuron beyond which rates are compared on so many of them."""
 
 
+_HARMLESS = 1.01
+"""A penalty at which left out samples lose so many times the least is as good a place as the best one to begin at."""
+
+
 class Fitted(NamedTuple):
     """The features of all samples of the readout (and with them the first layer), and the readout."""
 
@@ -89,7 +93,10 @@ def choose_penalty(readouts: Readouts, features: Features, thinned: Judged | Non
         thinned = readouts.judge(_thinned(readouts, features.trained), None)
     if thinned.shape == features.shape:  # so few that none were left out
         return thinned
-    return readouts.walk(features, thinned.best, thinned.best < thinned.lam)
+    # where few neurons hardly need a penalty, more of them need at least the largest that does no harm
+    harmless = max(lam for lam, error in thinned.curve.items() if error <= _HARMLESS * thinned.mean)
+    start = harmless if harmless > thinned.lam else thinned.best
+    return readouts.walk(features, start, start < thinned.lam)
 
 
 def _thinned(readouts: Readouts, trained: Trained, twice: bool = False) -> Features:
