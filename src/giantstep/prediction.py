@@ -139,7 +139,7 @@ def predict(
     posed = pose(model, target, grid, bulk, loss)
     tolerance = usual_tolerance(posed) if tolerance is None else number("tolerance", tolerance, low=0.0)
     answers = engine.solve(posed.problem, tolerance, progress, workers)
-    doubts = {name: answers.pop(name) for name in ("sized_error", "rare", "scatter")}
+    doubts = {name: answers.pop(name) for name in ("sized_error", "rare", "scatter", "squares")}
     dataset = _dataset(model, target, posed, answers, loss)
     _remark(dataset, {name: values.reshape(posed.split.shape) for name, values in doubts.items()})
     return _checked(dataset, throw)
@@ -156,7 +156,7 @@ def usual_tolerance(posed: Posed) -> float:
 
 def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
     """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
-    from .theory.status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED
+    from .theory.status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED
 
     error, code = dataset["test_error"].values, dataset["code"].values
     if (marked := code == LIMIT_ALONE).any():
@@ -183,6 +183,14 @@ def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
             f" {_where(dataset, at)}, their mean square varies by {doubts['scatter'][at]:.0%} between batches, and"
             f" networks of this size may be several per cent from the test error {error[at]:.4g} on average; give a"
             " larger d or alpha0"
+        )
+    if (marked := code == SQUARED).any():
+        at = _worst(doubts["squares"], marked)
+        _warn(
+            f"neurons' own squares learn of the target's quadratic part at {marked.sum()} of {marked.size} points,"
+            f" which the theory leaves out: where {_where(dataset, at)}, networks of that size (of d = {REAL_SIZE:g} where"
+            f" it is infinite) have a test error below {error[at]:.4g}, to first order by"
+            f" {min(doubts['squares'][at], 1.0):.0%} of it; simulate, or give a larger d"
         )
 
 

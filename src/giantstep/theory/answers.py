@@ -28,6 +28,7 @@ from .status import (
     REAL_SIZE,
     SCATTERED,
     SEPARABLE,
+    SQUARED,
     UNSOLVED,
 )
 from .symmetric import packing
@@ -123,6 +124,8 @@ def mark(answers: Answers, typical: np.ndarray) -> None:
     far = np.abs(limit - answers["sized_error"]) > NOTABLE * size
     code[(code == CONVERGED) & far] = LIMIT_ALONE
     code[((code == CONVERGED) | (code == LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN
+    doubtful = (code == CONVERGED) | (code == LIMIT_ALONE)
+    code[doubtful & (answers["squares"] > NOTABLE)] = SQUARED
     code[(code == CONVERGED) & (answers["scatter"] ** 2 > NOTABLE)] = (
         SCATTERED  # means move by about a variance
     )

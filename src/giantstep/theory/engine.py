@@ -37,6 +37,7 @@ from .nested import on_rules
 from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
+from .squares import learned_by_squares
 from .status import UNSOLVED
 from .upto import upto
 
@@ -281,6 +282,7 @@ def _attempt(rectangle: Rectangle, tolerance: float) -> _Attempt:
         answers = answers_of(problem, chunk, solution, np.maximum(error + in_bulk, inherited))
         answers["sized_error"] = solution.test_error + (sized.test_error - solutions[-1].test_error)
         answers["scatter"] = scatter(problem, chunk, setting.d)
+        answers["squares"] = learned_by_squares(rules[-1], solutions[-1])
         if problem.labels.binary:
             signs, profile = _signs(rules, solutions, tabulated[0][0].kappa[:, 0])
             test, train, off = (part.reshape(error.shape) for part in signs)

@@ -7,9 +7,10 @@ import numpy as np
 NOTABLE = 0.03  # relative difference, or share of an answer, from which on a number in doubt is marked
 REAL_SIZE = 1000.0  # input dimensions of a usual size, with which the limit is compared
 
-CONVERGED, UNSOLVED, IMPRECISE, DIVERGES, RARE_INPUTS, SEPARABLE, LIMIT_ALONE, RARELY_SEEN, SCATTERED = range(
-    9
-)
+(
+    CONVERGED, UNSOLVED, IMPRECISE, DIVERGES, RARE_INPUTS,
+    SEPARABLE, LIMIT_ALONE, RARELY_SEEN, SCATTERED, SQUARED,
+) = range(10)  # fmt: skip
 
 SENTENCES = (
     "converged",
@@ -28,6 +29,9 @@ SENTENCES = (
     f"converged, but the labels' mean square varies by more than √{NOTABLE:.0%} = {NOTABLE**0.5:.0%} between batches of"
     " alpha0·d samples: steps differ as much, and networks of this size may be off by several per cent on average; give"
     " a larger d or alpha0",
+    f"converged, but steps have pulled the rows so far apart along the target's quadratic part that networks of this"
+    f" size (of d = {REAL_SIZE:g} where it is infinite) learn of it by their neurons' own squares, which the theory"
+    f" leaves out: their test error is lower by more than {NOTABLE:.0%}; simulate, or give a larger d",
 )
 FAILED = np.zeros(len(SENTENCES), bool)
 """Which codes say so, for arrays of codes to index."""

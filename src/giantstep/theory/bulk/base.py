@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,18 @@ class Bulk(ABC):
         `base` is the bulk of the one real first layer, where the change is by infinitesimal imaginary amounts.
         """
         return None
+
+    @cached_property
+    def free(self) -> Resolvent:
+        """At Ṽ = 0, where T̂ = (1/d) tr C and forms on W_s ê are those of C_s itself; for any readout."""
+        K = len(self.weights)
+        return self.resolvent(np.zeros((len(self.c), 1, K, K)))
+
+    def spread_along_signals(self) -> np.ndarray:
+        """ê_mᵀC_sê_n, how far rows spread along what the spikes leave open of the target, [U, K, k, k]."""
+        signals = self.modes.signal
+        within = np.diagonal(self.free.forms()[:, 0, signals, :, signals], axis1=2, axis2=4)  # [U, k, k, K]
+        return np.moveaxis(within, -1, 1)
 
     def norm_overlap(self) -> np.ndarray | None:
         """(1/d) tr C_s C_t [U, K, K], where the input's own fluctuation Var(xᵀC_s x/d) = 2 tr C_s²/d² counts."""

@@ -120,18 +120,17 @@ class Exact(Bulk):
         return S
 
     @cached_property
-    def _free(self) -> ExactResolvent:
-        """At Ṽ = 0, where T̂ = (1/d) tr C."""
+    def free(self) -> ExactResolvent:
         K = len(self.weights)
         Vt = np.zeros((len(self.c), 1, K, K))
-        return ExactResolvent(self, Vt, None) if self.base is None else self._departed(Vt, self.base._free)
+        return ExactResolvent(self, Vt, None) if self.base is None else self._departed(Vt, self.base.free)
 
     def norm_overlap(self) -> np.ndarray:
         K = len(self.weights)
         unit = np.zeros((1, 1, K * K, K, K))
         index = np.arange(K * K)
         unit[0, 0, index, index // K, index % K] = 1.0
-        change = self._free.tangent(np.broadcast_to(unit, (len(self.c), *unit.shape[1:])))
+        change = self.free.tangent(np.broadcast_to(unit, (len(self.c), *unit.shape[1:])))
         return change[:, 0, index, index // K, index % K].reshape(-1, K, K)
 
 

@@ -1,0 +1,139 @@
+"""What neurons' own squares learn at finite d: the estimate, against networks whose squares are taken away."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.theory.engine import learned_by_squares
+from giantstep.theory.labels import labels_of
+from giantstep.theory.squares import quadratic_part
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("He2", [[1.0]]),
+        ("x + He2(x)/2", [[0.5]]),
+        ("sin", [[0.0]]),
+        ("sign", [[0.0]]),
+        ("x1 + x1*x2", [[0.0, 0.5], [0.5, 0.0]]),
+        ("He2(x1) + sign(x2)", [[1.0, 0.0], [0.0, 0.0]]),
+    ],
+)
+def test_the_quadratic_part_of_a_target(target, expected):
+    found = quadratic_part(labels_of(gs.Target(target)))
+    np.testing.assert_allclose(
+        found, expected, atol=1e-6
+    )  # labels of several directions are put on a lattice
+
+
+ETA, ALPHA0, ALPHA, LAM, SIZE, NETWORKS = 1.0, 2.0, 2.0, 0.3, 300, 24
+
+
+def relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0.0)
+
+
+def trained(rng: np.random.Generator, steps: int) -> np.ndarray:
+    """Rows of a ReLU network with p = d after steps on He2(x_1)."""
+    W = rng.standard_normal((SIZE, SIZE))
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    n = round(ALPHA0 * SIZE)
+    for _ in range(steps):
+        X = rng.standard_normal((n, SIZE))
+        h = X @ W.T
+        error = X[:, 0] ** 2 - 1 - relu(h).mean(axis=1)
+        W = W + ETA * (error[:, None] * (h > 0)).T @ X / n
+    return W
+
+
+def gained(rng: np.random.Generator, W: np.ndarray) -> tuple[float, float]:
+    """Test errors of ridge on the features, and on features without the squares (w_i·ê)²(y² - 1) E σ''/2."""
+    spike = W.mean(axis=0)
+    length = np.linalg.norm(spike)
+    bulk = np.square(W).sum(axis=1).mean() - length**2
+    across = W[:, 0] - W[:, 0].mean()
+    X, fresh = (rng.standard_normal((n, SIZE)) for n in (round(ALPHA * SIZE), 4000))
+    errors = []
+    for without in (False, True):
+
+        def features(x: np.ndarray, without: bool = without) -> np.ndarray:
+            density = np.exp(-((x @ spike) ** 2) / (2 * bulk)) / np.sqrt(2 * np.pi * bulk)
+            squares = 0.5 * (density * (x[:, 0] ** 2 - 1))[:, None] * across**2
+            return (relu(x @ W.T) - without * squares) / np.sqrt(SIZE)
+
+        phi = features(X)
+        a = np.linalg.solve(phi.T @ phi + LAM * np.eye(SIZE), phi.T @ (X[:, 0] ** 2 - 1))
+        errors.append(float(np.square(fresh[:, 0] ** 2 - 1 - features(fresh) @ a).mean()))
+    return errors[0], errors[1]
+
+
+def estimated(monkeypatch, steps: int) -> tuple[float, float]:
+    """Share of the test error, and the rows' spread along the target's direction, for the same network."""
+    seen = []
+
+    def noted(rule, solution):
+        seen.append((learned_by_squares(rule, solution), rule.bulk.spread_along_signals()))
+        return seen[-1][0]
+
+    monkeypatch.setattr("giantstep.theory.engine.learned_by_squares", noted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.LimitWarning)
+        gs.predict(
+            gs.Network("relu", eta=ETA, alpha0=ALPHA0, steps=steps), "He2", alpha=ALPHA, lam=LAM, d=SIZE
+        )
+    share, spread = seen[-1]
+    return float(share.item()), float(spread.item())
+
+
+def test_networks_without_their_squares_err_more_by_the_estimate(monkeypatch):
+    """After one step, whose rows spread little: what comes next in 1/d is a few tenths of the estimate."""
+    share, spread = estimated(monkeypatch, steps=1)
+    found = []
+    for seed in range(NETWORKS):
+        rng = np.random.default_rng(seed)
+        W = trained(rng, steps=1)
+        error, without = gained(rng, W)
+        found.append((1 - error / without, SIZE * W[:, 0].var()))
+    (gain, along), (scatter, wobble) = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / NETWORKS**0.5
+    assert 0.01 < share < 0.05
+    assert abs(gain - share) < 4 * scatter + 0.3 * share
+    assert abs(along - spread) < 4 * wobble + 15 / SIZE * spread
+
+
+def test_rows_spread_further_with_every_step(monkeypatch):
+    spreads = [estimated(monkeypatch, steps)[1] for steps in (1, 2, 3)]
+    rng = np.random.default_rng(0)
+    for steps, spread in zip((2, 3), spreads[1:], strict=True):
+        along = [SIZE * trained(rng, steps)[:, 0].var() for _ in range(6)]
+        # every step multiplies, and batches differ: He2's mean square by √(14/n0) = 15 %
+        assert abs(np.mean(along) - spread) < 4 * np.std(along, ddof=1) / 6**0.5 + 15 / SIZE * spread
+    assert spreads[2] > 2 * spreads[1] > 4 * spreads[0]
+
+
+def test_points_that_squares_change_are_marked_at_every_size_that_is_small():
+    net = gs.Network("gelu", eta=1, alpha0=2, steps=3)
+    with pytest.warns(gs.LimitWarning, match="own squares.*3 of 4 points.*d = 300.*simulate"):
+        found = gs.predict(net, "He2", alpha=2, lam=0.3, d=[300, 3000, np.inf, 1e6])
+    assert found.code.values.tolist() == [9, 9, 9, 0]
+    assert found.converged.all()
+    assert "own squares" in str(found.status[0].item())
+
+
+@pytest.mark.parametrize(
+    ("net", "target", "loss"),
+    [
+        (gs.Network("tanh", eta=2, alpha0=4, steps=2), "He2", "square"),  # no squares in an odd activation
+        (gs.Network("relu", eta=1, alpha0=1, steps=2), "sin", "square"),  # nor in the target
+        (gs.SpikedRF("relu", r=1, gamma=0.5), "He2", "square"),  # no step
+        (gs.Network("gelu", eta=1, alpha0=2, steps=2), "sign(x)", "logistic"),
+    ],
+)
+def test_others_are_not(net, target, loss):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", gs.LimitWarning)
+        assert gs.predict(net, target, alpha=2, lam=0.3, d=400, loss=loss).code.item() == 0
