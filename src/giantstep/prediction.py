@@ -188,8 +188,8 @@ def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
         at = _worst(doubts["squares"], marked)
         _warn(
             f"neurons' own squares learn of the target's quadratic part at {marked.sum()} of {marked.size} points,"
-            f" which the theory leaves out: where {_where(dataset, at)}, networks of that size (of d = {REAL_SIZE:g} where"
-            f" it is infinite) have a test error below {error[at]:.4g}, to first order by"
+            f" which the theory leaves out: where {_where(dataset, at)}, networks of that size (of d = {REAL_SIZE:g}"
+            f" where it is infinite) have a test error below {error[at]:.4g}, to first order by"
             f" {min(doubts['squares'][at], 1.0):.0%} of it; simulate, or give a larger d"
         )
 
