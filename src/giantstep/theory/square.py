@@ -31,6 +31,7 @@ from .symmetric import Packing, identity, packing, solve_small
 
 _NEWTON_STEPS = 60
 _SOLVED = 1e-9  # relative residual of what is worth starting from
+_NEAR = 3e-2  # and of what is one step from where several rules may start together: they differ by as much
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
 _FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
 _ALMOST_RIDGELESS = 1e-12  # a λ small enough to start from above when there is none
@@ -56,7 +57,7 @@ class Square:
         last = rules[-1]
         if last.bulk is not rules[0].bulk:
             alone = Averages(last.features, last.bulk.modes)
-            start = _responses(alone, last.bulk, last.setting, start).V
+            start = _responses(alone, last.bulk, last.setting, start, _NEAR).next()
         readouts = rules[0].setting.alpha.shape[1]
         bulk = Beside.of([rule.bulk for rule in rules], readouts)
         averages = Averages(
@@ -127,6 +128,13 @@ class Responses:
     def tangent(self) -> np.ndarray:
         """-∂V/∂V̂, [U, rules·A, P, P]."""
         return total_tangent(self.response)
+
+    def next(self) -> np.ndarray:
+        """V after one more of Newton's steps, or after a plain one where that would lead below zero."""
+        pack = packing(self.response.root.shape[-1])
+        newton = self.V + solve_small(self.Jacobian, self.response.V - self.V)
+        positive = (newton[..., pack.diagonal] >= 0.0).all(axis=-1, keepdims=True)
+        return np.where(positive, newton, self.response.V)
 
 
 def solve(
@@ -201,8 +209,12 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
     return solutions
 
 
-def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
+def _responses(
+    averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None, enough: float = _ROUND_OFF
+) -> Responses:
     """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave.
+
+    Down to a relative residual that is `enough`.
 
     A complex start is a real solution whose equations have got infinitesimal imaginary parts: it moves at least once.
     """
@@ -222,12 +234,11 @@ def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarr
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
-        if step == _NEWTON_STEPS or (step >= least and ((residual <= _ROUND_OFF) | stalled).all()):
-            return Responses(averages, V, residual, response, gain, Jacobian)
+        found = Responses(averages, V, residual, response, gain, Jacobian)
+        if step == _NEWTON_STEPS or (step >= least and ((residual <= enough) | stalled).all()):
+            return found
         best = np.minimum(best, residual)
-        newton = V + solve_small(Jacobian, gap)
-        positive = (newton[..., pack.diagonal] >= 0.0).all(axis=-1, keepdims=True)
-        V = np.where(positive, newton, response.V)
+        V = found.next()
         step += 1
 
 
