@@ -89,9 +89,8 @@ def unused_batch(points: int, directions: int) -> Batch:
 
 def stacked(batches: list[Batch]) -> Batch:
     """Batches of several settings as one, rule by rule padded with nodes of no weight."""
-    sizes = tuple(
-        max(part.stop - part.start for part in rule) for rule in zip(*(b.parts for b in batches), strict=True)
-    )
+    widths = ([part.stop - part.start for part in batch.parts] for batch in batches)
+    sizes = tuple(map(max, zip(*widths, strict=True)))
     e = np.zeros((len(batches), sum(sizes)))
     weights = np.zeros((len(batches), batches[0].weights.shape[1], sum(sizes)))
     for row, batch in enumerate(batches):

@@ -1,10 +1,10 @@
 """One group's bulk along the line of Ṽ, then a number: solved on a few nodes, it serves any number of readouts.
 
 T̂ = (1/d) tr (C⁻¹ + Ṽ)⁻¹ and the forms Ĝ are resolvents of positive matrices: as functions of Ṽ they are singular on
-the negative axis alone, and so as functions of ln Ṽ analytic up to |Im| = π, whatever the spectrum of C. Over a range of
-width w the series through n nodes converges as ρ⁻ⁿ, ρ = x + √(1 + x²) with x = 2π/w: 20 nodes are exact to rounding for
-a factor of 8 in Ṽ, 50 for 1000. What is expanded is of one size throughout, so that its relative precision is, too: T̂
-falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, and modes that are rows, W d̂, as its root.
+the negative axis alone, and so as functions of ln Ṽ analytic up to |Im| = π, whatever the spectrum of C. Over a range
+of width w the series through n nodes converges as ρ⁻ⁿ, ρ = x + √(1 + x²) with x = 2π/w: 20 nodes are exact to rounding
+for a factor of 8 in Ṽ, 50 for 1000. What is expanded is of one size throughout, so that its relative precision is, too:
+T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, and modes that are rows, W d̂, as its root.
 """
 
 from __future__ import annotations
