@@ -74,7 +74,7 @@ class Along(Bulk):
             values = np.concatenate([part.reshape(len(self.c), nodes, -1) for part in parts], axis=-1)
             return to_series @ (values / size)
 
-        self.responses = series(_response_sizes(v), at.T, *at.first_order(np.ones((*at.T.shape, 1))))
+        self.responses = series(_response_sizes(v), at.T, *at.slopes)
         self.forms = series(_form_sizes(v, self.modes), at.forms(), at.form_slopes)
 
 
