@@ -10,6 +10,7 @@ T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, an
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from math import log
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -19,7 +20,7 @@ from .base import Bulk, Resolvent
 from .pencil import Exact
 
 WORTHWHILE = 24  # readouts on a first layer from which a line is less work than solving for each readout
-_LOWEST, _HIGHEST = -12.5, 27.0  # ln v up to which the line may reach
+_LEAST, _MOST = 4e-6, 5e11  # the v between which there is a line
 _MARGIN = 0.2  # by which it reaches farther than it was asked for: a search goes on nearby
 _EXACT = 36.6  # -ln of what series leave out: rounding
 
@@ -43,13 +44,11 @@ class Along(Bulk):
         if np.iscomplexobj(Vt):
             return self.bulk.resolvent(Vt)
         v = Vt[..., 0, 0] * self.c  # [U, A]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            place = np.log(v)
-        low, high = float(place.min()), float(place.max())
-        if not (low >= _LOWEST and high <= _HIGHEST):
+        least, most = float(v.min()), float(v.max())
+        if not (least >= _LEAST and most <= _MOST):
             return self.bulk.resolvent(Vt)
-        self._cover(low, high)
-        return AlongResolvent(self, Vt, v, (2.0 * place - self.low - self.high) / (self.high - self.low))
+        self._cover(log(least), log(most))
+        return AlongResolvent(self, Vt, v, (2.0 * np.log(v) - self.low - self.high) / (self.high - self.low))
 
     def norm_overlap(self) -> np.ndarray:
         return self.bulk.norm_overlap()
@@ -80,9 +79,10 @@ class Along(Bulk):
 
 def _response_sizes(v: np.ndarray) -> np.ndarray:
     """What T̂, -dT̂/dṼ and d(T̂Ṽ)/dṼ are measured in, [..., 3]."""
-    whole = 1.0 / (1.0 + v)
-    square = whole * whole
-    return np.stack([whole, square, square], axis=-1)
+    sizes = np.empty((*v.shape, 3))
+    sizes[..., 0] = 1.0 / (1.0 + v)
+    sizes[..., 1:] = (sizes[..., 0] ** 2)[..., None]
+    return sizes
 
 
 def _form_sizes(v: np.ndarray, modes: Modes) -> np.ndarray:
