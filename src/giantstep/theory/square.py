@@ -130,11 +130,8 @@ class Responses:
         return total_tangent(self.response)
 
     def next(self) -> np.ndarray:
-        """V after one more of Newton's steps, or after a plain one where that would lead below zero."""
-        pack = packing(self.response.root.shape[-1])
-        newton = self.V + solve_small(self.Jacobian, self.response.V - self.V)
-        positive = (newton[..., pack.diagonal] >= 0.0).all(axis=-1, keepdims=True)
-        return np.where(positive, newton, self.response.V)
+        """V after one more step."""
+        return _newton(self.V, self.response, self.Jacobian)
 
 
 def solve(
@@ -234,12 +231,18 @@ def _responses(
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
-        found = Responses(averages, V, residual, response, gain, Jacobian)
         if step == _NEWTON_STEPS or (step >= least and ((residual <= enough) | stalled).all()):
-            return found
+            return Responses(averages, V, residual, response, gain, Jacobian)
         best = np.minimum(best, residual)
-        V = found.next()
+        V = _newton(V, response, Jacobian)
         step += 1
+
+
+def _newton(V: np.ndarray, response: Response, Jacobian: np.ndarray) -> np.ndarray:
+    """One of Newton's steps, or a plain one where that would lead below zero."""
+    newton = V + solve_small(Jacobian, response.V - V)
+    positive = (newton[..., packing(response.root.shape[-1]).diagonal] >= 0.0).all(axis=-1, keepdims=True)
+    return np.where(positive, newton, response.V)
 
 
 def _upper_start(bulk: Bulk, setting: Setting) -> np.ndarray:
