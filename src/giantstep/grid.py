@@ -91,7 +91,7 @@ class Grid:
         others = {**self._coords, **(coords or {})}
         dataset = xr.Dataset(
             {name: variable(name, dims, values) for name, (dims, values) in variables.items()},
-            coords={**self._coords, **inputs, **(coords or {})},
+            coords=xr.Coordinates({**self._coords, **inputs, **(coords or {})}),  # has all indexes already
             attrs=dict(attrs),
         )
         for name in others:

@@ -133,9 +133,10 @@ def predict(
 
     check_model(model)
     model, target, loss = model.resolved(), as_target(target), as_loss(loss)
-    _check_supported(target, loss, lam)
+    readout = readout_parameters(alpha, lam, d)
+    _check_supported(target, loss, readout["lam"])
     workers = check_count("workers", workers, 1)
-    grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
+    grid = model_grid(model, target, **readout)
     posed = pose(model, target, grid, bulk, loss)
     tolerance = usual_tolerance(posed) if tolerance is None else number("tolerance", tolerance, low=0.0)
     answers = engine.solve(posed.problem, tolerance, progress, workers)
@@ -158,7 +159,7 @@ def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
     """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
     from .theory.status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED
 
-    error, code = dataset["test_error"].values, dataset["code"].values
+    error, code = dataset.variables["test_error"].values, dataset.variables["code"].values
     if (marked := code == LIMIT_ALONE).any():
         sized = doubts["sized_error"]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -219,7 +220,7 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
             f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign' or"
             " Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
         )
-    ridge = np.asarray(parameter("lam", lam, low=0.0, infinite=True))
+    ridge = np.asarray(lam)
     if not loss.linear and not np.all((ridge > 0) & np.isfinite(ridge)):
         raise NotCovered(
             f"lam must be positive and finite with loss = {loss.name!r}: its limits 0 and inf are known for the"
@@ -322,7 +323,7 @@ def _of_the_layer(model: Model, posed: Posed, axes: Axes) -> dict[str, np.ndarra
 
 
 def _checked(dataset: xr.Dataset, throw: bool) -> xr.Dataset:
-    failed = ~dataset["converged"].values
+    failed = ~dataset.variables["converged"].values
     if not failed.any():
         return dataset
     first = tuple(map(int, np.argwhere(failed)[0]))

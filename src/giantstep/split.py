@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +47,7 @@ class Split:
     @property
     def counts(self) -> tuple[int, int]:
         """How many first layers, and how many readouts on each."""
-        return int(np.prod(self.layer_shape, dtype=int)), int(np.prod(self.readout_shape, dtype=int))
+        return prod(self.layer_shape), prod(self.readout_shape)
 
     def layers(self, name: str) -> np.ndarray:
         """A parameter of the first layers, [U]."""

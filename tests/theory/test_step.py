@@ -129,13 +129,14 @@ def test_the_equivalent_of_a_network_with_biases_has_the_network_s_errors():
 def test_residuals_of_another_loss_are_its_forces():
     """Logistic loss, odd activation: f0 = 0, so e = y/2. On the sign of z² - 1, E[(z² - 1) y] = 4 φ(1)."""
     neurons, target = Neurons(as_function("tanh"), gs.Letters((1.0,), (1.0,))), gs.Target("sign(x**2 - 1)")
-    seen, _ = sights(neurons, target, neurons.drawn(1), np.zeros(1), as_loss("logistic"), 256)
-    for batch, *_ in seen:
-        mean, first, second = (batch.mean(batch.e, row)[0] for row in range(3))  # against 1, z and z²
-        assert mean == pytest.approx(0.5 * (1.0 - 2.0 * (2.0 * norm.cdf(1.0) - 1.0)), rel=EXACT)
-        assert first == pytest.approx(0.0, abs=EXACT)
-        assert second - mean == pytest.approx(2.0 * norm.pdf(1.0), rel=EXACT)
-        assert batch.mean(batch.e**2)[0] == pytest.approx(0.25, rel=EXACT)
+    (batch, *_), _ = sights(neurons, target, neurons.drawn(1), np.zeros(1), as_loss("logistic"), 256)
+    mean, first, second = (
+        batch.mean(batch.e, row)[0] for row in range(3)
+    )  # against 1, z and z², on each rule
+    assert mean == pytest.approx(np.full(3, 0.5 * (1.0 - 2.0 * (2.0 * norm.cdf(1.0) - 1.0))), rel=EXACT)
+    assert first == pytest.approx(np.zeros(3), abs=EXACT)
+    assert second - mean == pytest.approx(np.full(3, 2.0 * norm.pdf(1.0)), rel=EXACT)
+    assert batch.mean(batch.e**2)[0] == pytest.approx(np.full(3, 0.25), rel=EXACT)
 
 
 @pytest.mark.parametrize(("loss", "curvature"), [("square", 1.0), ("logistic", 0.25)])
@@ -167,16 +168,16 @@ def test_averages_over_the_batch_are_those_over_its_samples(noise):
     for g in (np.ones_like, lambda y: y, lambda y: y**2, np.cos, lambda y: np.exp(-(y**2))):
         for power in range(3):
             expected = (w * x**power) @ (g(y) @ w)
-            assert batch.mean(g(batch.e), power)[0] == pytest.approx(expected, rel=1e-9, abs=1e-10), power
+            assert batch.mean(g(batch.e), power).item() == pytest.approx(expected, rel=1e-9, abs=1e-10), power
 
 
 def test_a_batch_of_signs_knows_where_they_are():
     """Y = sign(z - ½) turned over with chance 0.1: E Y = 0.8 (1 - 2Φ(½)), E zY = 1.6 φ(½), E z²Y = E Y + 0.8 φ(½)."""
     batch = Batch(*labels_of(gs.Target("sign(x - 0.5)", flips=0.1)).first_batch(0.0, 256)[0])
     mean = 0.8 * (1.0 - 2.0 * norm.cdf(0.5))
-    found = [batch.mean(batch.e, power)[0] for power in range(3)]
+    found = [batch.mean(batch.e, power).item() for power in range(3)]
     assert found == pytest.approx([mean, 1.6 * norm.pdf(0.5), mean + 0.8 * norm.pdf(0.5)], rel=EXACT)
-    assert [batch.mean(batch.e**2, power)[0] for power in range(3)] == pytest.approx(
+    assert [batch.mean(batch.e**2, power).item() for power in range(3)] == pytest.approx(
         [1.0, 0.0, 1.0], abs=EXACT
     )
 
@@ -205,7 +206,7 @@ def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, flo
     rows = Imprint(neurons, neurons.drawn(1), step, Sight(batch, seen, np.ones(1)), first=True)
     fa, fb = X.T @ rows.fa[0, 0] / n0, X.T @ rows.fb[0, 0] / n0
     pull = fa + fb + k * seen.s1.item() * X.T @ (e * (X @ fb)) / n0
-    variance = rows.direct[0, 0] + fb @ fb
+    variance = rows.direct.item() + fb @ fb
     # relu: σ' - ½ is odd, and norms and rows are uncorrelated
     along = 1.0 if activation == "relu" else d * np.mean(delta * (W @ pull)) / (pull @ pull)
     return float(d * np.mean(delta**2) / variance), float(along)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -38,24 +40,37 @@ def fejer_rule(n: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     return -np.cos(np.pi * np.arange(1, n) / n), tuple(weights(n // stride) for stride in STRIDES)
 
 
-def piecewise_rule(
-    cuts: np.ndarray, n: int, reach: float = REACH
-) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+class Scaled(Sequence[np.ndarray]):
+    """Weights for each stride, made when they are asked for: those of a reference rule, scaled node by node."""
+
+    def __init__(self, scale: np.ndarray, reference: tuple[np.ndarray, ...]):
+        self._scale, self._reference = scale, reference
+
+    def __len__(self) -> int:
+        return len(STRIDES)
+
+    def __getitem__(self, rule: Any) -> Any:
+        return self._scale[..., nested(STRIDES[rule])] * self._reference[rule]
+
+
+def piecewise_rule(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, Sequence[np.ndarray]]:
     """Composite rule for E over N(0, 1), cut at `cuts` [..., k]: nodes [..., k + 3, n-1], and weights.
 
     Cuts outside (-reach, reach) give empty pieces. The two fixed cuts at ±reach/3 keep every piece narrow
     enough for the Gaussian itself to be resolved by a few dozen points.
     """
-    fixed = np.array([-reach, -reach / 3, reach / 3, reach])
-    shape = (*cuts.shape[:-1], 4)
-    edges = np.concatenate([np.broadcast_to(fixed, shape), np.clip(cuts, -reach, reach)], axis=-1)
+    edges = np.empty((*cuts.shape[:-1], 4 + cuts.shape[-1]))  # all that follows lies in memory as it does
+    edges[..., :4] = -reach, -reach / 3, reach / 3, reach
+    np.clip(cuts, -reach, reach, out=edges[..., 4:])
     edges.sort(axis=-1)
     half = 0.5 * np.diff(edges, axis=-1)[..., None]
     middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
     x, reference = fejer_rule(n)
-    z = middle + half * x
-    scaled = half * density(z)
-    return z, tuple(scaled[..., nested(stride)] * w for stride, w in zip(STRIDES, reference, strict=True))
+    z = half * x
+    z += middle
+    scale = density(z)
+    scale *= half
+    return z, Scaled(scale, reference)
 
 
 def even_pieces(
@@ -92,4 +107,7 @@ def extrapolated_error(last: np.ndarray, previous: np.ndarray) -> np.ndarray:
 
 
 def density(z: np.ndarray | float) -> np.ndarray:
-    return np.exp(-0.5 * np.square(z)) / np.sqrt(2.0 * np.pi)
+    found = np.asarray(-0.5 * np.square(z))
+    np.exp(found, out=found)
+    found /= np.sqrt(2.0 * np.pi)
+    return found

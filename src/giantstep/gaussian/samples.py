@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,34 +36,35 @@ class Samples(NamedTuple):
 
     values: np.ndarray  # [..., n-1] or, with breakpoints, [..., pieces, n-1]
     z: np.ndarray
-    weights: tuple[np.ndarray, ...]  # one per stride
+    weights: Sequence[np.ndarray]  # one per stride
 
-    def nodes(self, stride: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values [..., n], nodes and weights of the rule with every `stride`-th point, its pieces end to end."""
-        f, w = self.values[..., nested(stride)], self.weights[STRIDES.index(stride)]
-        z = self.z[..., nested(stride)]
+    def nodes(
+        self, stride: int = 1, rows: tuple[slice, ...] = ()
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values [..., n], nodes and weights of the rule with every `stride`-th point, its pieces end to end; those of
+        some `rows` or all."""
+        take = (*rows, ..., nested(stride))
+        f, w = self.values[take], self.weights[STRIDES.index(stride)]
         if self.z.ndim == 1:
-            return f, z, w
-        return f.reshape(*f.shape[:-2], -1), z.reshape(*z.shape[:-2], -1), w.reshape(*w.shape[:-2], -1)
+            return f, self.z[nested(stride)], w
+        parts = f, self.z[take], w[(*rows, ...)]
+        f, z, w = (part.reshape(*part.shape[:-2], -1) for part in parts)
+        return f, z, w
 
     def moments(self, stride: int = 1, rows: tuple[slice, ...] = ()) -> Moments:
         """The moments by the rule that uses every `stride`-th point (1, 2 or 4), for some `rows` or all."""
-        take = (*rows, ..., nested(stride))
-        shared = self.z.ndim == 1
-        f, w = self.values[take], self.weights[STRIDES.index(stride)]
-        z = self.z[nested(stride)] if shared else self.z[take]
-        w = w if shared else w[(*rows, ...)]
-        if shared:
+        f, z, w = self.nodes(stride, rows)
+        if z.ndim == 1:
             return projections(f, z, w)
         weighed = f * w
-        mean = weighed.sum(axis=(-2, -1))
+        mean, first = weighed.sum(axis=-1), np.vecdot(weighed, z)
         weighed *= z
-        first = weighed.sum(axis=(-2, -1))
-        second = np.einsum("...pj,...pj->...", weighed, z) - mean
-        left = f - mean[..., None, None]
-        left -= first[..., None, None] * z
+        second = np.vecdot(weighed, z) - mean
+        left = np.multiply(first[..., None], z, out=weighed)
+        left += mean[..., None]
+        np.subtract(f, left, out=left)
         left *= left
-        remainder = np.einsum("...pj,...pj->...", left, w)
+        remainder = np.vecdot(left, w)
         return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
 
 
@@ -77,7 +79,7 @@ def projections(f: np.ndarray, z: np.ndarray, w: np.ndarray) -> Moments:
     found = left @ np.swapaxes(basis, -1, -2)
     left -= found[..., :2] @ basis[..., :2, :]
     mean, first, second = np.moveaxis(found, -1, 0)
-    remainder = np.einsum("...j,...j->...", left, left)
+    remainder = np.vecdot(left, left)
     return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
 
 

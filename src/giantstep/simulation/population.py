@@ -15,7 +15,7 @@ few passes over a p×p matrix.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -239,7 +239,7 @@ def _kappa_rule(
         points *= 2
 
 
-def _resolved(target: Function, shifts: np.ndarray, scale: float, weights: tuple[np.ndarray, ...]) -> bool:
+def _resolved(target: Function, shifts: np.ndarray, scale: float, weights: Sequence[np.ndarray]) -> bool:
     """Whether the nested rules agree on E[t0(κ)²], t0 the target averaged at fixed κ, as far as the error needs it."""
     averages = gaussian.moments(target, shifts, scale)[0]
     # t0 vanishes where an odd target does not look along v: the target's own power is the yardstick

@@ -21,10 +21,10 @@ def taken_from_mean_rows(trained: Trained, chunk: np.ndarray) -> np.ndarray:
     neurons = trained.neurons
     left = np.broadcast_to(np.eye(len(neurons.values)), (len(chunk), *2 * (len(neurons.values),)))
     for t in np.flatnonzero(trained.taken[chunk[0]]):
-        sight, step = trained.seen(int(t), chunk, 0)[0], trained.steps[t].at(chunk)
+        sight, step = trained.seen(int(t), chunk, 0), trained.steps[t].at(chunk)
         s0 = sight.slopes.s0 + 0.0 * sight.batch.e[:, None]  # on every node
         s0 = s0 * neurons.values[:, None]  # ℓ_s s0_s
-        pull = sight.batch.mean(s0[:, :, None] * s0[:, None]) * neurons.weights
+        pull = sight.batch.mean(s0[:, :, None] * s0[:, None])[..., 0] * neurons.weights
         left = left - (step.rate * sight.bend)[:, None, None] * pull @ left
     drawn = np.diag(1.0 / neurons.weights)
     return left @ drawn @ np.swapaxes(left, -1, -2) - drawn

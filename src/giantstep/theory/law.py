@@ -8,8 +8,10 @@ set of weights for each of 1, x_j and x_j x_l. Before the first step there is no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -24,10 +26,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Batch:
-    """Nodes e [U, n] and weights [U, rows, n]: rows for 1, for each x_j, and for each pair x_j x_l, j ≤ l."""
+    """Nodes e [U, n] and weights [U, rows, n]: rows for 1, for each x_j, and for each pair x_j x_l, j ≤ l.
+
+    Nested rules may lie end to end on the nodes, the finest first, of so many `sizes`. Averages are [..., rules].
+    """
 
     e: np.ndarray
     weights: np.ndarray
+    sizes: tuple[int, ...] = ()  # one rule, if there are none
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """The nodes of each rule."""
+        ends = accumulate(self.sizes or self.e.shape[-1:], initial=0)
+        return [slice(low, high) for low, high in pairwise(ends)]
 
     @cached_property
     def directions(self) -> int:
@@ -35,13 +47,18 @@ class Batch:
         return (isqrt(1 + 8 * self.weights.shape[1]) - 3) // 2
 
     def mean(self, values: np.ndarray, row: int = 0) -> np.ndarray:
-        """E[values], or that against another row of the weights: [U, ..., n] to [U, ...]."""
+        """E[values], or that against another row of the weights: [U, ..., n] to [U, ..., rules]."""
         w = self.weights[:, row]
-        return (values * w.reshape(len(w), *(1,) * (values.ndim - 2), -1)).sum(axis=-1)
+        weighed = values * w.reshape(len(w), *(1,) * (values.ndim - 2), -1)
+        return np.add.reduceat(weighed, [part.start for part in self.parts], axis=-1)
 
     def along(self, values: np.ndarray) -> np.ndarray:
-        """E[x_j values], [U, ..., D]."""
-        return np.stack([self.mean(values, 1 + j) for j in range(self.directions)], axis=-1)
+        """E[x_j values], [U, ..., D, rules]."""
+        return np.stack([self.mean(values, 1 + j) for j in range(self.directions)], axis=-2)
+
+    def on_nodes(self, averages: np.ndarray) -> np.ndarray:
+        """Averages [..., rules] at the nodes of their rules, [..., n]."""
+        return np.repeat(averages, self.sizes or self.e.shape[-1:], axis=-1)
 
     @property
     def pairs(self) -> np.ndarray:
@@ -49,25 +66,35 @@ class Batch:
         return 1 + self.directions + triangle(self.directions)
 
 
-def residuals(labels: list[Batch], loss: Loss, output: np.ndarray | float) -> list[Batch]:
+def joined(batches: Sequence[Batch]) -> Batch:
+    """The rules of several batches end to end."""
+    e, weights = (np.concatenate([getattr(b, name) for b in batches], axis=-1) for name in ("e", "weights"))
+    return Batch(e, weights, tuple(b.e.shape[-1] for b in batches))
+
+
+def residuals(labels: Batch, loss: Loss, output: np.ndarray | float) -> Batch:
     """From labels to the residuals that the step follows, e = -∂ℓ(y, f): y - f for the square loss."""
-    return [Batch(-np.asarray(loss.derivative(b.e, b.e * 0.0 + output)), b.weights) for b in labels]
+    return replace(labels, e=-np.asarray(loss.derivative(labels.e, labels.e * 0.0 + output)))
 
 
-def unused_batch(points: int, directions: int) -> list[Batch]:
+def unused_batch(points: int, directions: int) -> Batch:
     """A batch of pure noise, independent of the target: for a network that takes no step."""
     e, weights = line_rule(points)
     same = np.eye(directions)[np.triu_indices(directions)]
     rows = np.concatenate([[1.0], np.zeros(directions), same])
-    return [Batch(e[None, nested(s)], rows[None, :, None] * w) for s, w in zip(STRIDES, weights, strict=True)]
+    return joined(
+        [Batch(e[None, nested(s)], rows[None, :, None] * w) for s, w in zip(STRIDES, weights, strict=True)]
+    )
 
 
 def stacked(batches: list[Batch]) -> Batch:
-    """Batches of several settings as one, padded with nodes of no weight."""
-    n = max(b.e.shape[-1] for b in batches)
-    e = np.zeros((len(batches), n))
-    weights = np.zeros((len(batches), batches[0].weights.shape[1], n))
+    """Batches of several settings as one, rule by rule padded with nodes of no weight."""
+    widths = ([part.stop - part.start for part in batch.parts] for batch in batches)
+    sizes = tuple(map(max, zip(*widths, strict=True)))
+    e = np.zeros((len(batches), sum(sizes)))
+    weights = np.zeros((len(batches), batches[0].weights.shape[1], sum(sizes)))
     for row, batch in enumerate(batches):
-        e[row, : batch.e.shape[-1]] = batch.e[0]
-        weights[row, :, : batch.e.shape[-1]] = batch.weights[0]
-    return Batch(e, weights)
+        for part, low in zip(batch.parts, accumulate(sizes, initial=0), strict=False):
+            own = slice(low, low + part.stop - part.start)
+            e[row, own], weights[row, :, own] = batch.e[0, part], batch.weights[0, :, part]
+    return Batch(e, weights, sizes)

@@ -114,12 +114,12 @@ def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Gener
         fa, fb, fg, fs = (vector[name][s] for name in ("fa", "fb", "fg", "fs"))
         turn, noise = np.eye(joint.shape[-1]), np.zeros(joint.shape[1:])
         turn[:d, :d] += k[s] * (X.T * (e * s1[s])) @ X / n
-        turn[:d, norm], turn[norm, :d], turn[norm, norm] = k[s] * fg, fb, one.gain[0, s]
+        turn[:d, norm], turn[norm, :d], turn[norm, norm] = k[s] * fg, fb, one.gain[0, s, 0]
         if neurons.bias_spread:
-            turn[:d, norm + 1], turn[norm, norm + 1] = k[s] * fs, one.lift[0, s]
+            turn[:d, norm + 1], turn[norm, norm + 1] = k[s] * fs, one.lift[0, s, 0]
         noise[:d, :d] = k[s] ** 2 * d / n * (X.T * (e**2 * n2[s])) @ X / n
         noise[:d, norm] = noise[norm, :d] = fa
-        noise[norm, norm] = one.direct[0, s]
+        noise[norm, norm] = one.direct[0, s, 0]
         joint[s] = turn @ state.joint[s] @ turn.T + noise
     spikes = state.spikes + k[:, None] * ((e * s0) @ X / n)
     return _Drawn(joint, spikes, state.theta)

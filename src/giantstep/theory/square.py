@@ -31,6 +31,7 @@ from .symmetric import Packing, identity, packing, solve_small
 
 _NEWTON_STEPS = 60
 _SOLVED = 1e-9  # relative residual of what is worth starting from
+_NEAR = 3e-2  # and of what is one step from where several rules may start together: they differ by as much
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
 _FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
 _ALMOST_RIDGELESS = 1e-12  # a λ small enough to start from above when there is none
@@ -56,7 +57,7 @@ class Square:
         last = rules[-1]
         if last.bulk is not rules[0].bulk:
             alone = Averages(last.features, last.bulk.modes)
-            start = _responses(alone, last.bulk, last.setting, start).V
+            start = _responses(alone, last.bulk, last.setting, start, _NEAR).next()
         readouts = rules[0].setting.alpha.shape[1]
         bulk = Beside.of([rule.bulk for rule in rules], readouts)
         averages = Averages(
@@ -127,6 +128,10 @@ class Responses:
     def tangent(self) -> np.ndarray:
         """-∂V/∂V̂, [U, rules·A, P, P]."""
         return total_tangent(self.response)
+
+    def next(self) -> np.ndarray:
+        """V after one more step."""
+        return _newton(self.V, self.response, self.Jacobian)
 
 
 def solve(
@@ -201,8 +206,12 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
     return solutions
 
 
-def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
+def _responses(
+    averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None, enough: float = _ROUND_OFF
+) -> Responses:
     """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave.
+
+    Down to a relative residual that is `enough`.
 
     A complex start is a real solution whose equations have got infinitesimal imaginary parts: it moves at least once.
     """
@@ -222,13 +231,18 @@ def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarr
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
-        if step == _NEWTON_STEPS or (step >= least and ((residual <= _ROUND_OFF) | stalled).all()):
+        if step == _NEWTON_STEPS or (step >= least and ((residual <= enough) | stalled).all()):
             return Responses(averages, V, residual, response, gain, Jacobian)
         best = np.minimum(best, residual)
-        newton = V + solve_small(Jacobian, gap)
-        positive = (newton[..., pack.diagonal] >= 0.0).all(axis=-1, keepdims=True)
-        V = np.where(positive, newton, response.V)
+        V = _newton(V, response, Jacobian)
         step += 1
+
+
+def _newton(V: np.ndarray, response: Response, Jacobian: np.ndarray) -> np.ndarray:
+    """One of Newton's steps, or a plain one where that would lead below zero."""
+    newton = V + solve_small(Jacobian, response.V - V)
+    positive = (newton[..., packing(response.root.shape[-1]).diagonal] >= 0.0).all(axis=-1, keepdims=True)
+    return np.where(positive, newton, response.V)
 
 
 def _upper_start(bulk: Bulk, setting: Setting) -> np.ndarray:

@@ -21,7 +21,7 @@ import numpy as np
 from ..functions import crossings
 from ..gaussian import STRIDES, extrapolated_error, tail_reach
 from .labels import GivenLabels, is_sharp, label_layers, labels_of, pairs
-from .law import Batch, residuals, stacked
+from .law import Batch, joined, residuals, stacked
 from .layer import FirstLayer, Frame
 from .modes import Modes
 from .rule import Rule, across_intervals
@@ -45,7 +45,8 @@ _NUDGE = 1e-4  # of the output, to see how residuals change with it
 
 
 class Sight(NamedTuple):
-    """A batch as a step sees it: its law, and the averages of σ and σ' at its nodes, [U or 1, K, n or 1].
+    """A batch as a step sees it, on three nested rules, finest first: its law, and the averages of σ and σ' at its
+    nodes, [U or 1, K, n or 1].
 
     `bend` [U or 1] is the mean curvature of the loss, by which residuals follow the output.
     """
@@ -139,9 +140,9 @@ def stepped(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> 
         whole = len(left) == len(error)
         one, move = (layer, step) if whole else (layer.at(left), step.at(left))
         seen, off = sights(neurons, target, one, noise[left], step.loss, points, means=True)
-        fine, middle, coarse = (_moved(neurons, one, move, extra[left], sight) for sight in seen)
-        found = fine if whole else found.replaced(left, fine)
-        error[left] = np.maximum(_distance(fine, middle, coarse), off)
+        rules = _moved(neurons, one, move, extra[left], seen)
+        found = rules[0] if whole else found.replaced(left, rules[0])
+        error[left] = np.maximum(_distance(*rules), off)
         points *= 2
         left = (
             left[error[left] > (_TOLERANCE if resting else _SPIKED_TOLERANCE)] if points <= last else left[:0]
@@ -149,26 +150,37 @@ def stepped(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> 
     return found, error
 
 
-def _moved(neurons: Neurons, layer: FirstLayer, step: Step, extra: np.ndarray, sight: Sight) -> FirstLayer:
+def _moved(
+    neurons: Neurons, layer: FirstLayer, step: Step, extra: np.ndarray, sight: Sight
+) -> list[FirstLayer]:
+    """The first layer after a step, on each of the rules over its batch."""
     batch, slopes = sight.batch, sight.slopes
     e, E = batch.e[:, None], batch.mean
-    k, share = step.rate[:, None] * neurons.values, step.share[:, None]
+    rates = step.rate[:, None] * neurons.values
+    k, share = rates[..., None], step.share[:, None, None]
     s0, s1, n2 = (
         part + 0.0 * e for part in (slopes.s0, slopes.s1, slopes.n2)
     )  # on every node, [U or 1, K, n]
 
     def squared(f: np.ndarray) -> np.ndarray:
-        """E[e² f], the noise of the labels included."""
-        return E(e**2 * f) + extra[:, None] * E(f)
+        """E[e² f], the noise of the labels included, [U, K, rules]."""
+        return E(e**2 * f) + extra[:, None, None] * E(f)
 
     scale = 1.0 + k * E(e * s1)
-    c = layer.c * (scale**2 + k**2 * share * squared(s1 * s1)) + k**2 * share * squared(n2)
-    pulled = k[..., None] * batch.along(e * s0)  # [U, K, directions]
-    pairs = np.stack([squared(s0 * s0[:, [t]]) for t in range(s0.shape[1])], axis=-1)
+    c = layer.c[..., None] * (scale**2 + k**2 * share * squared(s1 * s1)) + k**2 * share * squared(n2)
+    pulled = k[..., None] * batch.along(e * s0)  # [U, K, directions, rules]
+    pairs = np.stack([squared(s0 * s0[:, [t]]) for t in range(s0.shape[1])], axis=2)
     noise = (k * share)[:, :, None] * pairs * k[:, None, :]
-    facing = np.where(layer.facing == 0.0, np.sign(np.real(k) * slopes.s0[..., 0]), layer.facing)
+    facing = np.where(layer.facing == 0.0, np.sign(np.real(rates) * slopes.s0[..., 0]), layer.facing)
+    rules = (np.moveaxis(part, -1, 0) for part in (c, pulled, noise))
+    return [FirstLayer(own, *_spikes(layer, *moved), facing) for own, *moved in zip(*rules, strict=True)]
+
+
+def _spikes(layer: FirstLayer, pulled: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Σ and Γ of spikes that were pulled along the directions known to the batch [U, K, directions], and otherwise at
+    random, with covariance `noise` [U, K, K]."""
     if not np.any(layer.gram):  # the directions known to the batch are the target's own
-        return FirstLayer(c, pulled @ np.swapaxes(pulled, -1, -2) + noise, pulled, facing)
+        return pulled @ np.swapaxes(pulled, -1, -2) + noise, pulled
     frame = layer.frame()
     S = frame.spikes
     along, across = frame.b + pulled[..., :S], pulled[..., S:]
@@ -176,7 +188,7 @@ def _moved(neurons: Neurons, layer: FirstLayer, step: Step, extra: np.ndarray, s
     on_target = across * frame.rho[:, None, :]
     met = min(S, on_target.shape[-1])
     on_target[..., :met] += along[..., :met] * frame.gamma[:, None, :met]
-    return FirstLayer(c, gram, on_target @ np.swapaxes(frame.turn, -1, -2), facing)
+    return gram, on_target @ np.swapaxes(frame.turn, -1, -2)
 
 
 def _distance(fine: FirstLayer, middle: FirstLayer, coarse: FirstLayer) -> np.ndarray:
@@ -203,7 +215,7 @@ def sights(
     loss: Loss,
     points: int,
     means: bool = False,
-) -> tuple[list[Sight], float]:
+) -> tuple[Sight, float]:
     """The batch of a step on three nested rules, finest first, and the error of the averages at its nodes.
 
     `means`: the averages that spikes and row norms need will do.
@@ -215,25 +227,23 @@ def sights(
 
 def _before(
     neurons: Neurons, target: Target, noise: np.ndarray, loss: Loss, points: int
-) -> tuple[list[Sight], float]:
+) -> tuple[Sight, float]:
     """No spikes yet: e is a function of the label alone, and σ' has the same averages at every sample."""
     slopes, errors = at_rest(neurons.activation, neurons.biases)
     slopes = Slopes(*(part[None] for part in slopes))
     output = float(neurons.output(slopes)[0, 0])
     levels = np.unique(noise)
     drawn = labels_of(target)
-    labels: dict[float, list[Batch]] = {}
     bends = tuple(output + bend for bend in loss.bends)
-    for x in levels:
-        labels[float(x)] = [Batch(y, weights) for y, weights in drawn.first_batch(float(x), points, bends)]
+    labels = {
+        float(x): joined([Batch(*rule) for rule in drawn.first_batch(float(x), points, bends)])
+        for x in levels
+    }
+    own = [float(x) for x in (noise if len(levels) > 1 else levels)]
     laws = {x: residuals(law, loss, output) for x, law in labels.items()}
-    curved = {x: _bend(loss, law[0].e, output, law[0])[0] for x, law in labels.items()}
-    if len(levels) == 1:
-        batches = laws[float(levels[0])]
-    else:
-        batches = [stacked([laws[float(x)][rule] for x in noise]) for rule in range(3)]
-    bend = np.array([curved[float(x)] for x in (noise if len(levels) > 1 else levels)])
-    return [Sight(batch, slopes, bend) for batch in batches], errors.means
+    curved = {x: _bend(loss, law.e, output, law)[0] for x, law in labels.items()}
+    batch = laws[own[0]] if len(levels) == 1 else stacked([laws[x] for x in own])
+    return Sight(batch, slopes, np.array([curved[x] for x in own])), errors.means
 
 
 def _after(
@@ -244,7 +254,7 @@ def _after(
     loss: Loss,
     points: int,
     averages: Callable[..., Slopes | MeanSlopes],
-) -> tuple[list[Sight], float]:
+) -> tuple[Sight, float]:
     frame = layer.frame()
     gamma, labels = frame.gamma[:, 0], labels_of(target)
     breaks = labels.breakpoints(frame)
@@ -270,7 +280,10 @@ def _after(
     error = shifted_error(neurons.activation, shift, layer.c)
     nodes = upto(shift.shape[-1])[None]
     inside = [slopes.at(rule.nested(nodes, stride)[0]) for stride in STRIDES]
-    return [_sight(neurons, rule, given, loss, own, s) for own, s in zip(inside, STRIDES, strict=True)], error
+    rules = [_sight(neurons, rule, given, loss, own, s) for own, s in zip(inside, STRIDES, strict=True)]
+    batches, slopes, bends = zip(*rules, strict=True)
+    columns = (np.concatenate(column, axis=-1) for column in zip(*slopes, strict=True))
+    return Sight(joined(batches), type(slopes[0])(*columns), bends[0]), error
 
 
 def _turns(
@@ -307,11 +320,11 @@ def _sight(
 
 
 def _bend(loss: Loss, y: np.ndarray, output: np.ndarray | float, batch: Batch) -> np.ndarray:
-    """Mean of ∂²ℓ at labels y and the output, [U]: how residuals follow it."""
+    """Mean of ∂²ℓ at labels y and the output, [U], on the finest rule: how residuals follow it."""
     if loss.linear:
         return np.ones(len(y))
     low, high = (np.asarray(loss.derivative(y, output + side + 0.0 * y)) for side in (-_NUDGE, _NUDGE))
-    return batch.mean(high - low) / (2.0 * _NUDGE)
+    return batch.mean(high - low)[..., 0] / (2.0 * _NUDGE)
 
 
 def _rows(kappa: np.ndarray, weights: np.ndarray, own: np.ndarray, U: int) -> np.ndarray:

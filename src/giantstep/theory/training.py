@@ -89,14 +89,25 @@ class Trained:
     def exact(self, chunk: np.ndarray, refinement: int) -> tuple[Exact, Exact, Exact]:
         """The exact bulks of some networks of one kind, on three nested rules over each batch, finest first."""
         chosen = np.flatnonzero(self.taken[chunk[0]])
-        seen = [(int(t), self.seen(int(t), chunk, refinement)) for t in (chosen if len(chosen) else [0])]
+        imprints = [
+            Imprint(
+                self.neurons,
+                self.path[t].at(chunk),
+                self.steps[t].at(chunk),
+                self.seen(int(t), chunk, refinement),
+                first=place == 0,
+            )
+            for place, t in enumerate(chosen if len(chosen) else [0])
+        ]
+        last = self.layer.at(chunk)
+        columns = _columns(self.neurons, last.frame(), imprints)
+        levels = zip(*(one.levels for one in imprints), strict=True)
         found: list[Exact] = []
-        for rule in (2, 1, 0):
-            views = [(t, own[rule]) for t, own in seen]
-            found.insert(0, self._exact(chunk, views, found[0] if found else None))
+        for own, modes in reversed(list(zip(levels, columns, strict=True))):
+            found.insert(0, Exact(self.neurons.weights, last.c, own, modes, found[0] if found else None))
         return tuple(found)  # type: ignore[return-value]
 
-    def seen(self, t: int, chunk: np.ndarray, refinement: int) -> list[Sight]:
+    def seen(self, t: int, chunk: np.ndarray, refinement: int) -> Sight:
         """The batch of step t of some networks of one kind, on three nested rules, finest first."""
         step, layer = self.steps[t].at(chunk), self.path[t].at(chunk)
         spikes = int(layer.spikes.max()) if np.any(layer.gram) else 0
@@ -104,17 +115,8 @@ class Trained:
         if not np.any(step.rate):  # no step at all: any batch will do
             slopes, _ = at_rest(self.neurons.activation, self.neurons.biases)
             idle = Slopes(*(np.where(np.isfinite(part), part, 0.0)[None] for part in slopes))  # times no step
-            return [Sight(batch, idle, np.ones(1)) for batch in unused_batch(points, self.target.directions)]
+            return Sight(unused_batch(points, self.target.directions), idle, np.ones(1))
         return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
-
-    def _exact(self, chunk: np.ndarray, seen: list[tuple[int, Sight]], coarser: Exact | None) -> Exact:
-        neurons, last = self.neurons, self.layer.at(chunk)
-        imprints = [
-            Imprint(neurons, self.path[t].at(chunk), self.steps[t].at(chunk), sight, first=place == 0)
-            for place, (t, sight) in enumerate(seen)
-        ]
-        columns = _columns(neurons, last.frame(), imprints)
-        return Exact(neurons.weights, last.c, [one.level for one in imprints], columns, coarser)
 
 
 def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Trained:
@@ -167,6 +169,8 @@ class Imprint:
     With m = m̄ + (k/α) e s1 a row becomes w' = Bw + k v_fg δ + n, and its squared norm fluctuates by
     δ' = v_fb·w + Λδ + ε: the random part n has covariance (k²/α) A and correlates with ε along v_fa. A bias b of order
     d^-½ is one more entry of the row, on an input that is always 1: it adds k v_{e s1} b to w' and E[f_b] b to δ'.
+
+    Functions of a sample are [U, K, n], on the nodes of all rules over the batch, and averages [U, K, rules].
     """
 
     def __init__(self, neurons: Neurons, before: FirstLayer, step: Step, sight: Sight, first: bool):
@@ -177,9 +181,9 @@ class Imprint:
         self.k, self.share = step.rate[:, None] * neurons.values, step.share
         k, a, c = self.k[..., None], step.share[:, None, None], before.c[..., None]
         self.simple = first and not np.any(s.s1)  # B = 1
-        mean_scale = 1.0 + k * E(e * s.s1)[..., None]  # m̄
-        m = mean_scale + k * a * e * s.s1
-        excess = m**2 - mean_scale**2
+        mean_scale = 1.0 + k * E(e * s.s1)  # m̄
+        m = batch.on_nodes(mean_scale) + k * a * e * s.s1
+        excess = m**2 - batch.on_nodes(mean_scale**2)
         self.fg = e * s.b2 / (2.0 * c**2)
         self.fb = 2.0 * k * e * m * s.b2 / c + k**2 * a / c * e**2 * s.n21
         self.fs = e * s.s1
@@ -187,26 +191,24 @@ class Imprint:
         # at rest all groups' spikes are made of one function, e, through slopes of their own
         self._common = None if s.s0.shape[-1] > 1 else s.s0[..., 0]
         self.spike_functions = e * s.s0 if self._common is None else e
-        k, a, c = self.k, step.share[:, None], before.c
-        mean_scale, nu = mean_scale[..., 0], k**2 * a * E((e * s.s1) ** 2)
+        nu = k**2 * a * E((e * s.s1) ** 2)
         K3, K4 = k**3 * a**2 * E((e * s.s1) ** 3), k**4 * a**3 * E((e * s.s1) ** 4)
         square = E(e**2 * s.n2)
         growth = mean_scale**2 + nu
         fourth_trace = K4 + 4.0 * K3 * mean_scale + 2.0 * nu**2 + 6.0 * nu * mean_scale**2 + mean_scale**4
-        c_ = c[..., None]
-        c2 = s.n22 - c_ * s.n2
+        c2 = s.n22 - c * s.n2
         self.gain = growth + k / c**2 * E(e * m * s.b3) + k**2 * a / (2.0 * c**2) * E(e**2 * c2)  # Λ
         self.lift = E(self.fb)  # E[f_b]
         self.direct = (
             2.0 * c**2 * (fourth_trace - growth**2)
-            + 4.0 * k**2 * a * (E(e**2 * m**2 * (s.n22 - s.b2**2 / c_)) + c * nu * square)
-            + k**4 * a**3 * E(e**4 * (s.n4 - s.n2**2 - s.n21**2 / c_))
+            + 4.0 * k**2 * a * (E(e**2 * m**2 * (s.n22 - s.b2**2 / c)) + c * nu * square)
+            + k**4 * a**3 * E(e**4 * (s.n4 - s.n2**2 - s.n21**2 / c))
             + 2.0 * k**4 * a**2 * square**2
             + 4.0 * k * E(e * m * s.b3 * excess)
             + 2.0 * k**2 * a * E(e**2 * c2 * excess)
-            + 4.0 * k**3 * a**2 * E(e**3 * m * (s.n31 - s.b2 * s.n21 / c_))
+            + 4.0 * k**3 * a**2 * E(e**3 * m * (s.n31 - s.b2 * s.n21 / c))
         )  # d Var ε
-        self._weight = (k[..., None] ** 2 * a[..., None] * e**2 * s.n2, k[..., None] * e * s.s1)
+        self._weight = (k**2 * a * e**2 * s.n2, k * e * s.s1)
         self.frame = None if not np.any(before.gram) else before.frame()
 
     @cached_property
@@ -232,27 +234,33 @@ class Imprint:
         return pulls + K * self.kinds.index(kind)
 
     @cached_property
-    def level(self) -> Level:
+    def levels(self) -> list[Level]:
+        """What the batch is in the pencil, on each of the rules."""
         U, K = self.k.shape
-        n, F = self.batch.e.shape[-1], self.functions.shape[1]
         rank = K if self.simple else 2 * K
-        D = np.zeros((U, rank, rank, n))
+        D = np.zeros((U, rank, rank, self.batch.e.shape[-1]))
         s = upto(K)
         D[:, s, s] = self._weight[0]
         if not self.simple:
             D[:, s, K + s] = D[:, K + s, s] = self._weight[1]
-        spike = np.zeros((U, K, F))
-        if self._common is None:
-            spike[:, s, s] = self.k
-        else:
-            spike[:, :, 0] = self.k * self._common
         count = self.batch.directions
         if self.frame is None:
             to_target = np.broadcast_to(np.eye(count), (U, count, count))
             to_spikes = np.zeros((U, count, K))
         else:
             to_target, to_spikes = directions(self.frame)
-        return Level.of(self.batch, D, self.functions, self.share, spike, to_target, to_spikes)
+        return Level.of(self.batch, D, self.functions, self.share, self.spike, to_target, to_spikes)
+
+    @cached_property
+    def spike(self) -> np.ndarray:
+        """What the functions add to the spikes, [U, K, F]."""
+        U, K = self.k.shape
+        spike, s = np.zeros((U, K, self.functions.shape[1])), upto(K)
+        if self._common is None:
+            spike[:, s, s] = self.k
+        else:
+            spike[:, :, 0] = self.k * self._common
+        return spike
 
 
 def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
@@ -268,14 +276,13 @@ def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     return to_target, to_spikes
 
 
-def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns:
-    """The modes: W_s d̂_j, W_s ê_m, norms after the last step and biases; then those that are eliminated.
+def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> list[Columns]:
+    """On each rule the modes: W_s d̂_j, W_s ê_m, norms after the last step and biases; then those that are eliminated.
 
     These are the norms after earlier steps, and the biases once more: they are the same in every step.
     """
     U, K = imprints[0].k.shape
-    levels = [one.level for one in imprints]
-    ends = np.cumsum([0, *(level.rank for level in levels)])
+    ends = np.cumsum([0, *(one.levels[0].rank for one in imprints)])
     z = int(ends[-1])
     R = z + K
     to_target, to_spikes = directions(frame)
@@ -286,13 +293,13 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
     hidden += [("b", t) for t in range(T) if t > 0 or neurons.spread]
     m = (count + len(shown) + len(hidden)) * K
     target = np.zeros((U, k, R, count, K))
-    functions = [np.zeros((U, level.spike.shape[-1], R, m)) for level in levels]
-    constant = np.zeros((U, m, m))
+    functions = [np.zeros((U, one.spike.shape[-1], R, m)) for one in imprints]
+    constant = np.zeros((U, m, m, len(imprints[0].batch.parts)))
     target[:, :, z + s, :, s] = -np.swapaxes(to_target, -1, -2)
     target = np.concatenate([target.reshape(U, k, R, count * K), np.zeros((U, k, R, m - count * K))], axis=-1)
-    for level, inside in zip(levels, functions, strict=True):
+    for one, inside in zip(imprints, functions, strict=True):
         made = np.zeros((U, inside.shape[1], R, count, K))
-        made[:, :, z + s, :, s] = -np.swapaxes(to_spikes @ level.spike, -1, -2)
+        made[:, :, z + s, :, s] = -np.swapaxes(to_spikes @ one.spike, -1, -2)
         inside[..., : count * K] = made.reshape(U, -1, R, count * K)
     where = {own: (count + i) * K + s for i, own in enumerate(shown + hidden)}
     bias, same = (where.get(("bias", t)) for t in (0, T))
@@ -322,9 +329,10 @@ def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> Columns
             constant[:, fed, where["a", t - 1]] = constant[:, where["a", t - 1], fed] = 1.0
         else:
             constant[:, fed, fed] = -1.0 / neurons.spread
-    return Columns(target, tuple(functions), constant, modes, (count + len(shown)) * K)
+    rules = np.ascontiguousarray(np.moveaxis(constant, -1, 0))
+    return [Columns(target, tuple(functions), own, modes, (count + len(shown)) * K) for own in rules]
 
 
 def _squared_norm(batch: Batch, share: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """|v_f|² for f [U, K, n]."""
-    return share[:, None] * batch.mean(f**2) + (batch.along(f) ** 2).sum(axis=-1)
+    """|v_f|² for f [U, K, n], [U, K, rules]."""
+    return share[:, None, None] * batch.mean(f**2) + (batch.along(f) ** 2).sum(axis=-2)

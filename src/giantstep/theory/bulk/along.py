@@ -1,42 +1,37 @@
 """One group's bulk along the line of Ṽ, then a number: solved on a few nodes, it serves any number of readouts.
 
 T̂ = (1/d) tr (C⁻¹ + Ṽ)⁻¹ and the forms Ĝ are resolvents of positive matrices: as functions of Ṽ they are singular on
-the negative axis alone, and so as functions of ln Ṽ analytic up to |Im| = π, whatever the spectrum of C. On a panel of
-width ln 8 the series through n nodes converges as 6⁻ⁿ: 20 of them are exact to rounding.
+the negative axis alone, and so as functions of ln Ṽ analytic up to |Im| = π, whatever the spectrum of C. Over a range
+of width w the series through n nodes converges as ρ⁻ⁿ, ρ = x + √(1 + x²) with x = 2π/w: 20 nodes are exact to rounding
+for a factor of 8 in Ṽ, 50 for 1000. What is expanded is of one size throughout, so that its relative precision is, too:
+T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, and modes that are rows, W d̂, as its root.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import log
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ..upto import upto
+from ..modes import Modes
 from .base import Bulk, Resolvent
 from .pencil import Exact
 
-WORTHWHILE = 24  # readouts on a first layer from which panels are less work than solving for each readout
-_NODES = 20
-_PANEL = np.log(8.0)
-_LEAST, _PANELS = -6, 19  # the lowest panel, counted from Ṽ = 1/c, and how many there may be
-_POINTS = chebyshev.chebpts1(_NODES)
-_TO_SERIES = np.linalg.inv(chebyshev.chebvander(_POINTS, _NODES - 1))
+WORTHWHILE = 24  # readouts on a first layer from which a line is less work than solving for each readout
+_LEAST, _MOST = 4e-6, 5e11  # the v between which there is a line
+_MARGIN = 0.2  # by which it reaches farther than it was asked for: a search goes on nearby
+_EXACT = 36.6  # -ln of what series leave out: rounding
 
 
 class Along(Bulk):
-    """The exact bulk of U first layers of one group; panels are solved when a Ṽ first falls on them."""
+    """The exact bulk of U first layers of one group, between the least and the largest ln v that it was asked for."""
 
     def __init__(self, bulk: Exact, coarser: Along | None = None):
         self.bulk, self.weights, self.modes, self.c = bulk, bulk.weights, bulk.modes, bulk.c
         self._coarser = coarser
-        self._answers: dict[
-            int, list[np.ndarray]
-        ] = {}  # of samples, at the nodes of each panel that is solved
-        table = (len(bulk.c), _PANELS, _NODES)
-        self.responses = np.empty((*table, 3))  # series of T̂, of -dT̂/dṼ and of d(T̂Ṽ)/dṼ
-        self.forms = np.empty((*table, 2, self.modes.count**2))  # of Ĝ and dĜ/dṼ
-        self._solved = np.zeros(_PANELS, bool)
+        self.low, self.high = np.inf, -np.inf
 
     @staticmethod
     def nested(fine: Exact, middle: Exact, coarse: Exact) -> tuple[Along, Along, Along]:
@@ -48,49 +43,72 @@ class Along(Bulk):
     def resolvent(self, Vt: np.ndarray) -> Resolvent:
         if np.iscomplexobj(Vt):
             return self.bulk.resolvent(Vt)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            place = np.log(Vt[..., 0, 0] * self.c) / _PANEL - _LEAST  # [U, A], in panels
-        if not (place.min() >= 0.0 and place.max() < _PANELS):
+        v = Vt[..., 0, 0] * self.c  # [U, A]
+        least, most = float(v.min()), float(v.max())
+        if not (least >= _LEAST and most <= _MOST):
             return self.bulk.resolvent(Vt)
-        panel = place.astype(int)
-        panels = slice(int(panel.min()), int(panel.max()) + 1)
-        self._cover(np.arange(panels.start, panels.stop))
-        return AlongResolvent(self, Vt, panels, panel, 2.0 * (place - panel) - 1.0)
+        self._cover(log(least), log(most))
+        return AlongResolvent(self, Vt, v, (2.0 * np.log(v) - self.low - self.high) / (self.high - self.low))
 
     def norm_overlap(self) -> np.ndarray:
         return self.bulk.norm_overlap()
 
-    def _answers_on(self, panels: np.ndarray) -> list[np.ndarray]:
-        """What samples answer at the nodes of some panels, [U, nodes, Q, Q] per level: where a finer rule starts."""
-        self._cover(panels)
-        found = [self._answers[int(panel)] for panel in panels]
-        return [np.concatenate(level, axis=1) for level in zip(*found, strict=True)]
-
-    def _cover(self, panels: np.ndarray) -> None:
-        """Solve those of some panels that are not solved yet."""
-        new = panels[~self._solved[panels]]
-        if not len(new):
+    def _cover(self, low: float, high: float) -> None:
+        """Solve for the nodes of a line that reaches so far; on finer rules for those of the coarser one."""
+        if self.low <= low and high <= self.high:
             return
-        place = _LEAST + new[:, None] + 0.5 * (1.0 + _POINTS)
-        Vt = (np.exp(_PANEL * place.reshape(-1)) / self.c)[..., None, None]
-        at = self.bulk.started(Vt, None if self._coarser is None else self._coarser._answers_on(new))
-        for i, panel in enumerate(new):
-            self._answers[int(panel)] = [y[:, i * _NODES : (i + 1) * _NODES] for y in at.Y]
-        unit = np.ones((*at.T.shape[:2], 1, 1, 1))
-        shape = (len(self.c), len(new), _NODES)
-        responses = np.stack([part.reshape(shape) for part in (at.T, *at.first_order(unit))], axis=-1)
-        forms = np.stack([part.reshape(*shape, -1) for part in (at.forms(), at.form_slopes)], axis=-2)
-        self.responses[:, new] = np.einsum("kn,upnq->upkq", _TO_SERIES, responses)
-        self.forms[:, new] = np.einsum("kn,upnsq->upksq", _TO_SERIES, forms)
-        self._solved[new] = True
+        coarser = self._coarser
+        if coarser is None:
+            self.low, self.high = min(low - _MARGIN, self.low), max(high + _MARGIN, self.high)
+        else:
+            coarser._cover(low, high)
+            self.low, self.high = coarser.low, coarser.high
+        nodes = int(np.ceil(_EXACT / np.arcsinh(2.0 * np.pi / (self.high - self.low))))
+        points, to_series = _chebyshev(nodes)
+        v = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
+        at = self.bulk.started((v / self.c)[..., None, None], None if coarser is None else coarser.answers)
+        self.answers = at.Y  # of the samples at the nodes, [U, nodes, Q, Q] per level
+
+        def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
+            values = np.concatenate([part.reshape(len(self.c), nodes, -1) for part in parts], axis=-1)
+            return to_series @ (values / size)
+
+        self.responses = series(_response_sizes(v), at.T, *at.slopes)
+        self.forms = series(_form_sizes(v, self.modes), at.forms(), at.form_slopes)
 
 
-def _polynomials(t: np.ndarray) -> np.ndarray:
+def _response_sizes(v: np.ndarray) -> np.ndarray:
+    """What T̂, -dT̂/dṼ and d(T̂Ṽ)/dṼ are measured in, [..., 3]."""
+    sizes = np.empty((*v.shape, 3))
+    sizes[..., 0] = 1.0 / (1.0 + v)
+    sizes[..., 1:] = (sizes[..., 0] ** 2)[..., None]
+    return sizes
+
+
+def _form_sizes(v: np.ndarray, modes: Modes) -> np.ndarray:
+    """What entries of Ĝ and dĜ/dṼ are measured in, [..., 2·modes²]."""
+    whole = (1.0 / (1.0 + v))[..., None]
+    root = np.ones((*v.shape, modes.count))
+    root[..., : modes.own.start] = np.sqrt(whole)
+    sizes = np.empty((*v.shape, 2, modes.count, modes.count))
+    np.multiply(root[..., :, None], root[..., None, :], out=sizes[..., 0, :, :])
+    sizes[..., 1, :, :] = (whole * whole)[..., None]
+    return sizes.reshape(*v.shape, -1)
+
+
+@lru_cache(maxsize=64)
+def _chebyshev(nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Chebyshev's nodes, and the matrix from values there to coefficients of his polynomials."""
+    points = chebyshev.chebpts1(nodes)
+    return points, np.linalg.inv(chebyshev.chebvander(points, nodes - 1))
+
+
+def _polynomials(t: np.ndarray, count: int) -> np.ndarray:
     """Chebyshev's T_0 to T_(n-1) at t [...], last axis; many at a time, as T_(m+j) = 2 T_m T_j - T_(m-j)."""
-    found = np.empty((_NODES, *t.shape))
+    found = np.empty((count, *t.shape))
     found[0], found[1] = 1.0, t
     m = 1
-    while (more := min(m, _NODES - 1 - m)) > 0:
+    while (more := min(m, count - 1 - m)) > 0:
         new = found[m + 1 : m + 1 + more]
         np.multiply(found[1 : more + 1], 2.0 * found[m], out=new)
         new -= found[m - 1 :: -1][:more] if m > 1 else found[:1]
@@ -99,23 +117,14 @@ def _polynomials(t: np.ndarray) -> np.ndarray:
 
 
 class AlongResolvent(Resolvent):
-    """The series summed at one Ṽ per grid point, each of which is on a `panel` [U, A] at `t` between -1 and 1."""
+    """The series summed at one Ṽ per grid point, where v = cṼ [U, A] is at `t` between -1 and 1 on the line."""
 
-    def __init__(self, bulk: Along, Vt: np.ndarray, panels: slice, panel: np.ndarray, t: np.ndarray):
-        self.Vt, self._bulk, self._panels = Vt, bulk, panels
-        U, A = t.shape
-        basis = np.zeros((U, A, panels.stop - panels.start, _NODES))
-        own = (upto(U)[:, None], upto(A), panel - panels.start)
-        basis[own] = _polynomials(t)
-        self._basis = basis.reshape(U, A, -1)
-        found = self._summed(bulk.responses)[..., None, None]
-        self.T, self._tangent, self._leak = found[:, :, 0], found[:, :, [1]], found[:, :, [2]]
-
-    def _summed(self, series: np.ndarray) -> np.ndarray:
-        """[U, panels, nodes, ...] to [U, A, ...]."""
-        chosen = series[:, self._panels]
-        found = self._basis @ chosen.reshape(len(chosen), self._basis.shape[-1], -1)
-        return found.reshape(*found.shape[:2], *series.shape[3:])
+    def __init__(self, bulk: Along, Vt: np.ndarray, v: np.ndarray, t: np.ndarray):
+        self.Vt, self._bulk, self._v = Vt, bulk, v
+        self._basis = _polynomials(t, bulk.responses.shape[1])
+        found = self._basis @ bulk.responses * _response_sizes(v)
+        self.T = found[..., :1, None]
+        self._tangent, self._leak = found[..., 1, None, None, None], found[..., 2, None, None, None]
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
         return self._tangent * dVt
@@ -126,8 +135,9 @@ class AlongResolvent(Resolvent):
     @cached_property
     def _forms(self) -> np.ndarray:
         """Ĝ and its derivative, [U, A, 2, modes, modes]."""
-        found, count = self._summed(self._bulk.forms), self._bulk.modes.count
-        return found.reshape(*found.shape[:3], count, count)
+        bulk, count = self._bulk, self._bulk.modes.count
+        found = self._basis @ bulk.forms * _form_sizes(self._v, bulk.modes)
+        return found.reshape(*found.shape[:2], 2, count, count)
 
     def forms(self) -> np.ndarray:
         return self._forms[:, :, 0, :, None, :, None]

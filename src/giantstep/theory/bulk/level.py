@@ -35,8 +35,11 @@ class Level:
     to_spikes: np.ndarray  # [U, directions, K]
 
     @staticmethod
-    def of(batch: Batch, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray) -> Level:
-        """The level of a batch whose samples have weights D and functions f [U, F, n], on as few nodes as will do."""
+    def of(
+        batch: Batch, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray
+    ) -> list[Level]:
+        """The level of a batch whose samples have weights D and functions f [U, F, n], on each of its rules and on as
+        few nodes as will do."""
         w, f, count = batch.weights, functions, batch.directions
         (i, j), (k, m) = upper_triangle(f.shape[1]), upper_triangle(count)
         ends = list(accumulate((len(i), f.shape[1] * count, len(k), 1)))
@@ -47,7 +50,7 @@ class Level:
         along[:] = (w[:, 1 : 1 + count, None] * f[:, None]).reshape(len(f), -1, f.shape[-1])
         x[:] = w[:, batch.pairs[k, m]] - (k == m)[:, None] * w[:, :1]
         one[:] = w[:, :1]
-        return Level(*_fewest(D, tests), share, *maps)
+        return [Level(*_fewest(D[..., part], tests[..., part]), share, *maps) for part in batch.parts]
 
     @property
     def rank(self) -> int:

@@ -277,6 +277,18 @@ class ExactResolvent(Resolvent):
         K = len(self.bulk.weights)
         return change[..., -K:], -change[..., :K]
 
+    @cached_property
+    def _slopes(self) -> np.ndarray:
+        """Derivative of X along each entry of Ṽ (and its mirror image), [U, A, pairs, R, R]."""
+        units, whole = packing(len(self.bulk.weights)).units, slice(0, None)
+        return self._change(np.broadcast_to(units, (*self.T.shape[:2], *units.shape)), whole, whole)
+
+    @property
+    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `first_order` is along each entry of Ṽ, [U, A, pairs, K, K]: part of what `form_slopes` takes."""
+        z, top = slice(self.bulk.size, None), self.bulk.top
+        return self._slopes[..., z, z], -self._slopes[..., z, top]
+
     # quadratic forms
 
     def forms(self) -> np.ndarray:
@@ -304,14 +316,10 @@ class ExactResolvent(Resolvent):
     @cached_property
     def _moved_forms(self) -> tuple[np.ndarray, np.ndarray]:
         """Ĝ, a rational function of X and Z's moments, and its derivatives: whoever asks for one asks for the other."""
-        bulk, pack = self.bulk, packing(len(self.bulk.weights))
-        whole = slice(0, None)
-        units = np.broadcast_to(pack.units, (*self.T.shape[:2], *pack.units.shape))
-        changes = self._change(units, whole, whole)
+        bulk = self.bulk
         slopes: list[np.ndarray] = []
         found = np.empty(0)
-        for p in range(pack.pairs):
-            dX = changes[:, :, p]
+        for dX in np.moveaxis(self._slopes, 2, 0):
             moved = [Z.slopes(dX[..., rows, rows]) for rows, Z in zip(bulk.rows, self.Z, strict=True)]
             found, along = slope(bulk, self.X, [Z.moments for Z in self.Z], dX, moved)
             slopes.append(along)
