@@ -66,14 +66,15 @@ class BinaryLaw:
     ) -> np.ndarray:
         """P(Y = +1, x < h) for a standard normal x and z ~ N(mean, variance) that have that covariance."""
         trust = self.first * (1.0 - 2.0 * self.flips)
-        total = trust * ndtr(h)  # E[Y; x < h]
+        below = ndtr(h)
+        total = trust * below  # E[Y; x < h]
         for noise, weight in zip(self.noise, self.weights, strict=True):
             scale = np.sqrt(np.maximum(variance + noise**2, 1e-300))
             jump = -2.0 * weight * trust
             for cut in self.cuts:
                 total = total + jump * both_below(h, (mean - cut) / scale, -covariance / scale)
                 jump = -jump
-        return 0.5 * (ndtr(h) + total)
+        return 0.5 * (below + total)
 
     def moments(self, gamma: np.ndarray, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """E Y, E[yY] and E Y² given κ, for z = γκ + √(1-γ²) y: all [U, N]."""
