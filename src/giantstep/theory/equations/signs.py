@@ -17,7 +17,7 @@ from ..labels import BinaryLaw, label_layers
 from .crossings import Profile
 
 _ALWAYS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # cuts that keep panels narrow where most samples are
-_INTERVALS = 24  # of the rule on each panel, which contains the two coarser ones that it is compared with
+_INTERVALS = 32  # of the rule on each panel, which contains the two coarser ones that it is compared with
 
 
 class WrongSigns(NamedTuple):
