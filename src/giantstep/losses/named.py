@@ -119,8 +119,8 @@ class Logistic(_Named):
         right = np.maximum(_below(u, V), 0.0)
         x = np.where(u + 0.5 * V > 0.0, right, np.minimum(u + V, 0.0))
         change, bend, weight = (np.empty_like(x) for _ in range(3))
+        h, curvature = _sigmoid_and_slope(x)
         for _ in range(100):
-            h, curvature = _sigmoid_and_slope(x)
             np.multiply(V, h, out=change)
             change += u
             change -= x
@@ -137,6 +137,7 @@ class Logistic(_Named):
             x += change
             if max(change.max(initial=0.0), -change.min(initial=0.0)) < _LAST_STEP:
                 break
+            h, curvature = _sigmoid_and_slope(x)
         # both at x, where the last step has led to
         bend *= change
         h -= curvature * change * (1.0 - bend)
