@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from .own import Loss, Score, stacked
 
 _EXP_LIMIT = 700.0  # exp() of more overflows
+_LAST_STEP = 1e-4  # of a root search whose next one would be less than half its cube
 _SOFT_KNEE = 2.5  # where the logistic loss bends most, to either side of 0
 
 
@@ -113,22 +114,34 @@ class Logistic(_Named):
         if u.ndim == 0:
             return Score(*(part[0] for part in self.score(y, np.atleast_1d(omega), V)))
         u = np.minimum(u, _EXP_LIMIT)  # beyond, the score is 0 to any precision
-        # x - V h(x) - u is concave right of 0 and convex left of it: Newton's steps from there are monotone
+        # x - V h(x) - u is concave right of 0 and convex left of it: Newton's steps from there are monotone. Halley's
+        # are up to twice as long, which they must not be far off
         right = np.maximum(_below(u, V), 0.0)
         x = np.where(u + 0.5 * V > 0.0, right, np.minimum(u + V, 0.0))
-        change = np.empty_like(x)
+        change, bend, weight = (np.empty_like(x) for _ in range(3))
+        h, curvature = _sigmoid_and_slope(x)
         for _ in range(100):
-            h, curvature = _sigmoid_and_slope(x)
             np.multiply(V, h, out=change)
             change += u
             change -= x
-            curvature *= V
-            curvature += 1.0
-            change /= curvature
+            np.multiply(V, curvature, out=weight)
+            np.add(weight, 1.0, out=bend)
+            change /= bend
+            weight /= bend
+            np.subtract(0.5, h, out=bend)  # half of how fast curvatures fall
+            weight *= bend
+            weight *= change
+            np.minimum(weight, 0.5, out=weight)
+            np.subtract(1.0, weight, out=weight)
+            change /= weight
             x += change
-            if max(change.max(initial=0.0), -change.min(initial=0.0)) < 1e-8:  # the next is below its square
+            if max(change.max(initial=0.0), -change.min(initial=0.0)) < _LAST_STEP:
                 break
-        h, curvature = _sigmoid_and_slope(x)
+            h, curvature = _sigmoid_and_slope(x)
+        # both at x, where the last step has led to
+        bend *= change
+        h -= curvature * change * (1.0 - bend)
+        curvature *= 1.0 - 2.0 * bend + (0.5 - 3.0 * curvature) * change * change
         return Score(y * h, curvature / (1.0 + V * curvature))
 
     def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:

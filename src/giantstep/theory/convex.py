@@ -18,7 +18,8 @@ from .labels import Label
 from .map import ROUGH_TOLERANCE, Map
 from .solver import OnRule
 
-_TOLERANCE = 1e-10  # residual at which the search ends
+_TOLERANCE = 1e-10  # residual at which the search ends,
+_SIZED_TOLERANCE = 1e-4  # and that for another size, whose effect is told from none at a few per cent
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
@@ -53,8 +54,11 @@ class Convex:
             for rule in rules
         ]
 
-    def sized(self, rule: OnRule, limit: Solution) -> Solution:
-        return self.solve([rule], limit.start, thorough=False)[0]
+    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+        problem = _map(rule, rule.setting)
+        found = problem.begun(limit.start)
+        _search(problem, found, _SIZED_TOLERANCE)
+        return _error(problem, found.x)
 
     def slopes(self, around: Around, here: Solution) -> np.ndarray:
         """(1 - ∂F/∂x) dx = ∂F for the fixed point x = F(x); F and the error, explicit, are differenced around it."""
@@ -92,9 +96,13 @@ def _map(rule: OnRule, setting: Setting) -> Map:
 
 def _evaluated(problem: Map, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The map and the test error at order parameters x, one per point: [U·A, n] and [U·A, 1]."""
+    return problem.step(x, np.ones(len(x), bool)), _error(problem, x).reshape(-1, 1)
+
+
+def _error(problem: Map, x: np.ndarray) -> np.ndarray:
+    """The test error at order parameters x, [U, A]."""
     state = problem.coordinates.state(x.reshape(*problem.shape, -1))
-    error = problem.averages.mean(problem.missed(problem.fields(state)))
-    return problem.step(x, np.ones(len(x), bool)), error.reshape(-1, 1)
+    return problem.averages.mean(problem.missed(problem.fields(state)))
 
 
 def solve(

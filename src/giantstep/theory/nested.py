@@ -20,18 +20,19 @@ _NEVER = 1e-6  # share of samples, for labels that are separable
 
 def on_rules(
     solver: Solver, rules: list[OnRule], inside: list[OnRule], start: np.ndarray | None
-) -> tuple[list[Solution], Solution]:
-    """Solutions on nested rules in κ and `inside` the bulk, finest first; and that at a usual size on the coarsest."""
+) -> tuple[list[Solution], np.ndarray]:
+    """Solutions on nested rules in κ and `inside` the bulk, finest first; and the test error at a usual size on the
+    coarsest."""
     coarsest = rules[-1]
     sized = at_usual_size(coarsest)
     points, width = coarsest.setting.alpha.size, coarsest.problem.width
     if solver.linear and points * max(width, rules[0].features.weights.shape[-1]) <= _AT_ONCE:
         asked = rules if sized is coarsest else [*rules, sized]
         found = solver.solve([*asked, *inside], start, thorough=True)
-        return [*found[: len(rules)], *found[len(asked) :]], found[len(asked) - 1]
+        return [*found[: len(rules)], *found[len(asked) :]], found[len(asked) - 1].test_error
     solutions = _one_by_one(solver, [*rules, *inside], start)
     limit = solutions[len(rules) - 1]
-    return solutions, limit if sized is coarsest else solver.sized(sized, limit)
+    return solutions, limit.test_error if sized is coarsest else solver.sized(sized, limit)
 
 
 def _one_by_one(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:

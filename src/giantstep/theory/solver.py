@@ -67,8 +67,9 @@ class Solver(Protocol):
         """
         ...
 
-    def sized(self, rule: OnRule, limit: Solution) -> Solution:
-        """On a rule that differs from another one in its sizes d alone, from the solution on that one by itself."""
+    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+        """The test error, roughly, on a rule that differs from another one in its sizes d alone, from the solution on
+        that one by itself."""
         ...
 
     def slopes(self, around: Around, here: Solution) -> np.ndarray:

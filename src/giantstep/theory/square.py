@@ -75,13 +75,11 @@ class Square:
         start = None if start is None else np.concatenate([start] * len(rules), axis=1)
         return _fit(side, _responses(averages, bulk, side.setting, start), thorough)
 
-    def sized(self, rule: OnRule, limit: Solution) -> Solution:
+    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
         """Responses are those of the limit: they do not depend on d."""
         found: Responses = limit.responses
-        spread = wobble(rule.bulk, rule.setting)
-        return _fit(
-            Side(found.averages, rule.label, rule.bulk, rule.setting, [spread]), found, thorough=False
-        )[0]
+        side = Side(found.averages, rule.label, rule.bulk, rule.setting, [wobble(rule.bulk, rule.setting)])
+        return _fit(side, found, thorough=False)[0].test_error
 
     def slopes(self, around: Around, here: Solution) -> np.ndarray:
         """Responses move by one step of Newton's method; means and norms, linear algebra, follow."""

@@ -3,7 +3,7 @@
 A resolvent's trace s(z), z = -x - iη, solves a system V = step(V, z) whose map sends the upper half plane to
 itself: for η > 0 there is one fixed point there, and averaging V with its image converges to it. Slowly near
 the real axis, where Newton's method takes over, started from a solved neighbour or from a larger η. A Newton step
-that leaves the half plane or does not help is replaced by an average. Wherever it started from, what has converged
+that leaves the half plane or does not help is replaced by another. Wherever it started from, what has converged
 inside the half plane is the one fixed point.
 """
 
@@ -48,7 +48,9 @@ _LEVELS = NEAR ** (np.arange(0, 12) / 12.0)  # η/x on the way there from |z| ~ 
 _LEAPS = _LEVELS[[0, 1, 3, 6]]  # enough of them for most
 _SHRINK = 0.1  # per step down the imaginary axis
 _ROUNDS, _TOLERANCE = 60, 1e-12
-_FEW_ROUNDS = 12  # to settle from a good start
+_FEW_ROUNDS = 12  # to settle from a good start,
+_FEWEST_ROUNDS = 7  # or from one that is not the only one
+_SPARSE = 8  # one in so many points is reached from far above, if none is known yet
 _ON_THE_WAY = 1e-3  # tolerance, over η/x, where one only passes through: Im V must come out right
 _STALLED = 1e-9  # residual at which rounding errors may keep Newton's method from improving
 _ROUNDED = 1e-11  # imaginary part, over the size, that rounding errors may take away
@@ -62,7 +64,8 @@ class Follower:
         self._equations = equations
         self._heights = scale * _SHRINK ** np.arange(-3.0, 17.0)
         z = -1j * self._heights
-        V, residual = self.settle(equations.start * z[:, None] ** equations.powers, z)
+        far_out = equations.start * z[:, None] ** equations.powers
+        V, residual = self.settle(far_out, z, rounds=_FEW_ROUNDS)
         for i in np.flatnonzero(~(residual <= _STALLED)):
             if i == 0:  # far above anything; rounding errors may be all that there is
                 continue
@@ -74,10 +77,14 @@ class Follower:
 
     def near_axis(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V at z = -x(1 + i·NEAR), [A, P], and its relative residual [A]."""
+        if not len(self._known[0]):  # the others start from these
+            sparse = x[::_SPARSE]
+            self._remember(sparse, *self._descended(sparse, _LEAPS, _FEW_ROUNDS))
         V, residual = np.empty((len(x), self._chain.shape[1]), complex), np.full(len(x), np.inf)
         ways: list[Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = [
-            lambda x: self._from_neighbours(x, 0),
-            lambda x: self._from_neighbours(x, 1),  # across an edge of the support one side is no help
+            lambda x: self._from_neighbour(x, nearest=True, rounds=_FEWEST_ROUNDS),
+            # the nearest is no help across an edge of the support
+            lambda x: self._from_neighbour(x, nearest=False, rounds=_FEWEST_ROUNDS),
             lambda x: self._descended(x, _LEAPS, _FEW_ROUNDS),
             lambda x: self._descended(x, _LEVELS, _ROUNDS),
         ]
@@ -88,12 +95,14 @@ class Follower:
         self._remember(x, V, residual)
         return V, residual
 
-    def _from_neighbours(self, x: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
-        """From what is known next to x on its left (0) or right (1), as if V went as it does far out."""
+    def _from_neighbour(self, x: np.ndarray, nearest: bool, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+        """From what is known next to x, on the side where that is nearest or on the other, as if V went as far out."""
         known, V = self._known
-        at = np.clip(np.searchsorted(known, x) - 1 + side, 0, len(known) - 1)
+        right = np.clip(np.searchsorted(known, x), 0, len(known) - 1)
+        left = np.maximum(right - 1, 0)
+        at = np.where((x * x > known[left] * known[right]) == nearest, right, left)
         moved = V[at] * (x / known[at])[:, None] ** self._equations.powers
-        return self.settle(moved, -x * (1.0 + 1j * NEAR), rounds=_FEW_ROUNDS)
+        return self.settle(moved, -x * (1.0 + 1j * NEAR), rounds=rounds)
 
     def _descended(self, x: np.ndarray, levels: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray]:
         """From |z| ~ x down to the axis, level by level."""
@@ -131,7 +140,7 @@ class Follower:
             settled = ~fine & (before < _STALLED)
             lost = np.flatnonzero(~fine & ~settled)
             if len(lost):
-                new[lost] = 0.5 * (v[lost] + f[lost])
+                new[lost] = self._instead(v[lost], f[lost], new[lost])
                 new_image[lost], new_slopes[lost] = self._equations.step(new[lost], zz[lost])
                 after[lost] = self._residual(new[lost], new_image[lost])
             keep = ~settled
@@ -140,6 +149,14 @@ class Follower:
             residual[moved] = after[keep]
             active = moved
         return V, np.where(self._equations.inside(V), residual, np.inf)
+
+    def _instead(self, V: np.ndarray, image: np.ndarray, newton: np.ndarray) -> np.ndarray:
+        """Where to go from V if not to where Newton's method does: to its mirror image, which near the axis is close to
+        a solution if it is itself, or halfway there, as long as that is in the half plane; else to the average."""
+        new = 0.5 * (V + image)
+        for other in (0.5 * (V + newton), np.conj(newton)):
+            new = np.where(self._equations.inside(other)[:, None], other, new)
+        return new
 
     def _residual(self, V: np.ndarray, image: np.ndarray) -> np.ndarray:
         found = (np.abs(image - V) / self._equations.sizes(V)).max(axis=1)

@@ -33,11 +33,11 @@ class Crossings(NamedTuple):
     @staticmethod
     def of(D: np.ndarray, log_weights: np.ndarray) -> Crossings:
         """For D [A, N] and ln w [N]."""
-        real, imaginary = np.real(D), np.imag(D)
-        rise = np.abs(np.diff(real, axis=1))
-        crossing = (real[:, :-1] * real[:, 1:] <= 0.0) & (np.abs(imaginary[:, :-1]) < _DISTANT * rise)
-        point, cell = np.nonzero(crossing)
-        inner = (cell >= 3) & (cell < D.shape[1] - 4) & (log_weights[cell] > _FELT)
+        positive = np.real(D) > 0.0
+        point, cell = np.nonzero(positive[:, 1:] != positive[:, :-1])
+        here, after = D[point, cell], D[point, cell + 1]
+        close = np.abs(np.imag(here)) < _DISTANT * np.abs(np.real(after - here))
+        inner = close & (cell >= 3) & (cell < D.shape[1] - 4) & (log_weights[cell] > _FELT)
         nodes = cell[inner, None] + _STENCIL
         return Crossings(point[inner], nodes, log_weights[nodes])
 

@@ -55,13 +55,15 @@ class Channel(ABC):
         self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
     ) -> Scores:
         """The four averages."""
-        return Scores(*self._in_blocks(self._scores, rows, M, P, V, q, noise))
+        fields = rows, M, P, V, q, noise
+        return Scores(*self._in_blocks(self._scores, self.work(*fields), *fields))
 
     def training(
         self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
     ) -> Training:
         """What the fitted outputs are like."""
-        return Training(*self._in_blocks(self._training, rows, M, P, V, q, noise))
+        fields = rows, M, P, V, q, noise
+        return Training(*self._in_blocks(self._training, self.work(*fields), *fields))
 
     @abstractmethod
     def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
@@ -79,10 +81,11 @@ class Channel(ABC):
         return np.full(len(rows), self.width)
 
     def _in_blocks(
-        self, compute: Callable[..., tuple[Any, ...]], rows: np.ndarray, *fields: np.ndarray
+        self, compute: Callable[..., tuple[Any, ...]], work: np.ndarray, rows: np.ndarray, *fields: np.ndarray
     ) -> tuple[Any, ...]:
+        """What to compute for all points, `work` [B] array elements each, for as many at a time as stay in cache."""
         parts: list[list[tuple[Any, ...]]] = []
-        for start, end, width in _blocks(self.work(rows, *fields)):
+        for start, end, width in _blocks(work):
             nodes = max(1, _LARGE * self.nodes // width)
             some = [field[start:end] for field in fields]
             parts.append(

@@ -26,7 +26,8 @@ from .state import State, fields
 
 _MOST = 4  # crossings of a mark that are looked after
 _LAYER = 5.0  # half-width of a layer in its own units
-_STEPS = 12  # of the root search
+_STEPS = 12  # of the root search, at most,
+_FOUND = 1e-2  # which ends this close to all roots, in units of their layers
 
 Marks = Callable[[np.ndarray], list[np.ndarray]]
 
@@ -83,6 +84,8 @@ class Profile:
             left = np.sign(value) == np.sign(ends[0])
             low, high = np.where(left, middle, low), np.where(left, high, middle)
             ends = [np.where(left, value, 0.5 * ends[0]), np.where(left, 0.5 * ends[1], value)]
+            if np.all((np.abs(value) <= _FOUND * root.reshape(value.shape)) | ~real):
+                break
         width = root.reshape(middle.shape) / np.maximum(slope, 1e-12)
         cuts = middle[..., None] + width[..., None] * np.array([-_LAYER, 0.0, _LAYER])
         real = real[..., None] & np.isfinite(cuts)  # a point without a solution has none

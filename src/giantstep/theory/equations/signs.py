@@ -10,15 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...gaussian import extrapolated_error
+from ...gaussian import STRIDES, extrapolated_error, nested, piecewise_rule
 from ...losses import Loss
 from ..channel import BinaryChannel, Channel, SignChannel
-from ..channel.base import panels
 from ..labels import BinaryLaw, label_layers
 from .crossings import Profile
 
 _ALWAYS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # cuts that keep panels narrow where most samples are
-_NODES = (16, 11, 7)  # per panel, of the rule and of two coarser ones that it is compared with
+_INTERVALS = 32  # of the rule on each panel, which contains the two coarser ones that it is compared with
 
 
 class WrongSigns(NamedTuple):
@@ -41,14 +40,15 @@ def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss) -> WrongSign
     cuts = [always, profile.layers(marks), label_layers(law.cuts, profile.gamma)]
     cuts = np.concatenate(cuts, axis=-1)
 
-    def shares(points: int) -> np.ndarray:
-        kappa, weights = panels(cuts, points)
-        centre = (profile.gamma[:, None] * kappa)[:, None]
-        channel = BinaryChannel(loss, law, centre, profile.rho, points)
-        train, test = channel.wrong(np.arange(len(kappa)), *profile.at(kappa))
-        return np.stack([(weights * test).sum(axis=-1), (weights * train).sum(axis=-1)])
-
-    return _judged([shares(points) for points in _NODES])
+    nodes, weights = piecewise_rule(cuts, _INTERVALS)
+    kappa = nodes.reshape(len(nodes), -1)
+    centre = (profile.gamma[:, None] * kappa)[:, None]
+    channel = BinaryChannel(loss, law, centre, profile.rho, _INTERVALS)
+    train, test = channel.wrong(np.arange(len(kappa)), *profile.at(kappa))
+    wrong = np.stack([test, train]).reshape(2, *nodes.shape)
+    return _judged(
+        [(w * wrong[..., nested(s)]).sum(axis=(-1, -2)) for s, w in zip(STRIDES, weights, strict=True)]
+    )
 
 
 def wrong_signs_on_rules(

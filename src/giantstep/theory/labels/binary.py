@@ -40,25 +40,27 @@ class BinaryLaw:
         """The same without flips and noise: what a test compares with."""
         return BinaryLaw(self.cuts, self.first)
 
-    def expectation(self, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, ...]:
-        """E[Y] for z ~ N(mean, variance), and its first and second derivative in the mean."""
-        value = np.zeros(np.broadcast_shapes(np.shape(mean), np.shape(variance)))
-        slope, bend = np.zeros_like(value), np.zeros_like(value)
+    def expectation(self, mean: np.ndarray, variance: np.ndarray, derivatives: int = 1) -> np.ndarray:
+        """E[Y] for z ~ N(mean, variance), and its first one or two derivatives in the mean."""
+        shape = np.broadcast_shapes(np.shape(mean), np.shape(variance))
+        found = np.zeros((1 + derivatives, *shape))
         for noise, weight in zip(self.noise, self.weights, strict=True):
             inverse = 1.0 / np.sqrt(np.maximum(variance + noise**2, 1e-300))
             jump = -2.0 * self.first * weight * (1.0 - 2.0 * self.flips)
             for cut in self.cuts:
                 x = np.clip((mean - cut) * inverse, -40.0, 40.0)
                 density = np.exp(-0.5 * x * x) * (jump / np.sqrt(2.0 * np.pi)) * inverse
-                value += jump * ndtr(x)
-                slope += density
-                bend -= density * x * inverse
+                found[0] += jump * ndtr(x)
+                found[1] += density
+                if derivatives > 1:
+                    found[2] -= density * x * inverse
                 jump = -jump
-        return value + self.first * (1.0 - 2.0 * self.flips), slope, bend
+        found[0] += self.first * (1.0 - 2.0 * self.flips)
+        return found
 
     def chance(self, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P(Y = +1) for z ~ N(mean, variance), and its derivative in the mean."""
-        value, slope, _ = self.expectation(mean, variance)
+        value, slope = self.expectation(mean, variance)
         return 0.5 * (1.0 + value), 0.5 * slope
 
     def up_below(
@@ -66,24 +68,25 @@ class BinaryLaw:
     ) -> np.ndarray:
         """P(Y = +1, x < h) for a standard normal x and z ~ N(mean, variance) that have that covariance."""
         trust = self.first * (1.0 - 2.0 * self.flips)
-        total = trust * ndtr(h)  # E[Y; x < h]
+        below = ndtr(h)
+        total = trust * below  # E[Y; x < h]
         for noise, weight in zip(self.noise, self.weights, strict=True):
             scale = np.sqrt(np.maximum(variance + noise**2, 1e-300))
             jump = -2.0 * weight * trust
             for cut in self.cuts:
                 total = total + jump * both_below(h, (mean - cut) / scale, -covariance / scale)
                 jump = -jump
-        return 0.5 * (ndtr(h) + total)
+        return 0.5 * (below + total)
 
     def moments(self, gamma: np.ndarray, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """E Y, E[yY] and E Y² given κ, for z = γκ + √(1-γ²) y: all [U, N]."""
         rho_square = np.maximum(0.0, 1.0 - gamma**2)[:, None]
-        mean, slope, _ = self.expectation(gamma[:, None] * kappa, rho_square)
+        mean, slope = self.expectation(gamma[:, None] * kappa, rho_square)
         return mean, np.sqrt(rho_square) * slope, np.ones_like(mean)
 
     def hermite(self) -> tuple[float, float, float]:
         """E Y, E[zY] and E[(z² - 1)Y] over z ~ N(0, 1)."""
-        mean, first, second = self.expectation(np.zeros(1), np.ones(1))
+        mean, first, second = self.expectation(np.zeros(1), np.ones(1), 2)
         return float(mean[0]), float(first[0]), float(second[0])
 
     def function(self) -> Function:

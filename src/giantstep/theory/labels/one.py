@@ -283,7 +283,7 @@ class Given:
     def _signs(self, law: BinaryLaw, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Two nodes, their weights in closed form."""
         rho = self._rho[:, None]
-        mean, slope, bend = law.expectation(self._gamma[:, None] * kappa, rho**2)
+        mean, slope, bend = law.expectation(self._gamma[:, None] * kappa, rho**2, 2)
         against = np.stack([mean, rho * slope, rho**2 * bend + mean], axis=-1)  # E[Y], E[y⊥Y], E[y⊥²Y]
         alone = np.array([1.0, 0.0, 1.0])
         weights = 0.5 * np.stack([alone + against, alone - against], axis=-1)
