@@ -1,14 +1,9 @@
 """How long the theory takes, commit by commit: the questions that people wait for. Processor time of one core.
 
-`asv` installs each commit in an environment of its own, under `.asv`, and runs these rows on it:
-
-    pip install asv                                 # anywhere
     asv machine --yes                               # once: what the machine is called
     asv continuous --interleave-rounds main HEAD    # two commits by turns, and what became slower or faster
-    asv run --steps 5 main~20..main; asv publish    # a history, as pages in .asv/html
-    asv run --quick --dry-run HEAD^!                # whether every row runs; such times mean nothing
 
-The settings are those of `docs/performance.md`. `python -m benchmarks.asv.theory` prints the table there.
+`docs/performance.md` has the other commands, and the settings. `python -m benchmarks.asv.theory` prints the table there.
 """
 
 from __future__ import annotations
