@@ -3,7 +3,7 @@
     asv machine --yes                               # once: what the machine is called
     asv continuous --interleave-rounds main HEAD    # two commits by turns, and what became slower or faster
 
-`docs/performance.md` has the other commands, and the settings. `python -m benchmarks.asv.theory` prints the table there.
+`docs/performance.md` has the settings and the other commands. `python -m benchmarks.asv.theory` prints its table.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 
+# before numpy is there; asv has imported it by now, and is told so in asv.conf.json
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
