@@ -1,9 +1,9 @@
 """How long the theory takes, commit by commit: the questions that people wait for. Processor time of one core.
 
-    asv continuous main HEAD            # two commits by turns, and what became slower or faster
-    asv run v0.1.0..main; asv publish   # a history
+    asv machine --yes                               # once: what the machine is called
+    asv continuous --interleave-rounds main HEAD    # two commits by turns, and what became slower or faster
 
-The settings are those of `docs/performance.md`. `python -m benchmarks.asv.theory` prints the table there.
+`docs/performance.md` has the settings and the other commands. `python -m benchmarks.asv.theory` prints its table.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 
+# before numpy is there; asv has imported it by now, and is told so in asv.conf.json
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -112,28 +113,29 @@ class Insight(_Timed):
         gs.predict(two, "sin", alpha=np.linspace(0.3, 3.0, 10), lam=0.1)
 
 
-class Command:
+def _of_children() -> float:
+    """Processor time of the processes that this one has started and waited for."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
+class Command(_Timed):
     """From the shell: interpreter, imports and answer."""
 
-    repeat, unit = 5, "s"
+    timer = staticmethod(_of_children)
 
-    def track_predict(self) -> float:
-        """Processor time of the command."""
-        before = os.times()
+    def time_predict(self) -> None:
         words = [sys.executable, "-m", "giantstep", *COMMAND.split()]
         # an installed package has its bytecode: it is not compiled again for every command
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=kept)
-        after = os.times()
-        spent = (after.children_user, after.children_system), (before.children_user, before.children_system)
-        return sum(spent[0]) - sum(spent[1])
 
 
 def main() -> None:
     """Every row once more, the fastest of its repeats, as lines of text."""
     from itertools import product
 
-    for group in (SquareLoss(), SeveralSteps(), OtherLosses(), Insight()):
+    for group in (SquareLoss(), SeveralSteps(), OtherLosses(), Insight(), Command()):
         given = getattr(group, "params", [])
         axes = [] if not given else given if isinstance(given[0], list) else [given]
         for name in (name for name in dir(group) if name.startswith("time_")):
@@ -146,7 +148,6 @@ def main() -> None:
                     times.append(group.timer() - began)
                 row = " ".join(map(str, (type(group).__name__, name.removeprefix("time_"), *values)))
                 print(f"{row:44s} {1e3 * min(times):9.1f} ms", flush=True)
-    print(f"{'Command predict':44s} {1e3 * min(Command().track_predict() for _ in range(5)):9.1f} ms")
 
 
 if __name__ == "__main__":

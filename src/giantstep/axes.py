@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from .arrays import NamedArray
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -16,12 +20,15 @@ OF_THE_LAYER = ("c", "r", "gamma", "overlap", "network_error", "test_samples")
 """Answers that depend on the first layer alone, not on the readout's alpha and lam."""
 
 
-def after_last_step(values: xr.DataArray) -> xr.DataArray:
+def after_last_step(array: NamedArray | xr.DataArray) -> NamedArray:
     """A quantity after the last step that each setting takes: NaN beyond it only fills the dimension `step`."""
-    if "step" not in values.dims:
-        return values
-    taken = values.notnull().cumsum("step").argmax("step")  # where the count reaches its largest value first
-    return values.isel(step=taken).drop_vars("step", errors="ignore")
+    dims, values = tuple(map(str, array.dims)), array.values
+    if "step" not in dims:
+        return NamedArray(dims, values)
+    axis = dims.index("step")
+    taken = (~np.isnan(values)).cumsum(axis).argmax(axis)  # where the count reaches its largest value first
+    last = np.take_along_axis(values, np.expand_dims(taken, axis), axis).squeeze(axis)
+    return NamedArray(dims[:axis] + dims[axis + 1 :], last)
 
 
 class Axes:

@@ -1,4 +1,4 @@
-"""Grids by named dimensions: from parameters that are numbers or arrays to one labelled Dataset of answers.
+"""Grids by named dimensions: from parameters that are numbers or arrays to labelled answers.
 
 A number opens no dimension; a 1-D array opens the dimension of its own name; a DataArray brings its own
 dimensions, so that two that share one are zipped rather than crossed.
@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arrays import NamedArray, NamedArrays
 from .errors import ParameterError
 from .quantities import describe
 
 if TYPE_CHECKING:
     import xarray as xr
+
+Variables = Mapping[str, tuple[tuple[str, ...], Any]]  # by name: dimensions and values
 
 
 class Grid:
@@ -25,7 +28,7 @@ class Grid:
         self.sizes: dict[str, int] = {}
         self._dims: dict[str, tuple[str, ...]] = {}
         self._values: dict[str, np.ndarray] = {}
-        self._coords: dict[str, Any] = {}
+        self._coords: dict[str, tuple[tuple[str, ...], Any]] = {}
         for name, value in parameters.items():
             labelled = type(value).__name__ == "DataArray"
             array = np.asarray(value, dtype=float)
@@ -36,7 +39,7 @@ class Grid:
                         f"{name} has {size} values along dimension {dim!r}, another parameter has {self.sizes[dim]}"
                     )
             if labelled:
-                self._coords |= {str(d): value.coords[d].values for d in value.dims if d in value.coords}
+                self._coords |= {d: ((d,), value.coords[d].values) for d in dims if d in value.coords}
             self._dims[name], self._values[name] = dims, array
 
     @property
@@ -60,10 +63,7 @@ class Grid:
         own = self._dims[name]
         if missing := set(own) - set(dims):
             raise ValueError(f"{name} varies along {missing}, outside {dims}")
-        order = [own.index(dim) for dim in dims if dim in own]
-        sizes = [self.sizes[dim] if dim in own else 1 for dim in dims]
-        expanded = self._values[name].transpose(order).reshape(sizes)
-        return np.broadcast_to(expanded, [self.sizes[dim] for dim in dims])
+        return NamedArray(own, self._values[name]).over({dim: self.sizes[dim] for dim in dims})
 
     def labelled(self, values: np.ndarray) -> Any:
         """Values on the whole grid, flattened, as a DataArray; a plain number if the grid is a single point."""
@@ -74,26 +74,29 @@ class Grid:
         coords = {dim: (dim, self._values[dim]) for dim in self.sizes if self._dims.get(dim) == (dim,)}
         return xr.DataArray(values.reshape(self.shape), dims=self.dims, coords={**self._coords, **coords})
 
+    def answer(
+        self, variables: Variables, attrs: Mapping[str, Any], coords: Mapping[str, Any] | None = None
+    ) -> NamedArrays:
+        """Inputs as coordinates, answers as variables, each with its symbol and long name.
+
+        More `coords` are values along the dimension of their own name, or (dims, values).
+        """
+        inputs = {name: (self._dims[name], values) for name, values in self._values.items()}
+        more = {
+            name: given if isinstance(given, tuple) else ((name,), given)
+            for name, given in (coords or {}).items()
+        }
+        return NamedArrays(_described(variables), _described({**self._coords, **inputs, **more}), attrs)
+
     def dataset(
-        self,
-        variables: Mapping[str, tuple[tuple[str, ...], np.ndarray]],
-        attrs: Mapping[str, Any],
-        coords: Mapping[str, Any] | None = None,
+        self, variables: Variables, attrs: Mapping[str, Any], coords: Mapping[str, Any] | None = None
     ) -> xr.Dataset:
-        """Inputs as coordinates, answers as variables (dims, values), each with its symbol and long name."""
-        import xarray as xr
+        """The same as a Dataset."""
+        return self.answer(variables, attrs, coords).dataset()
 
-        def variable(name: str, dims: tuple[str, ...], values: np.ndarray) -> xr.Variable:
-            """Taken as it is: xarray looks for dates among sentences otherwise, for longer than all the rest takes."""
-            return xr.Variable(dims, values, describe(name), fastpath=True)
 
-        inputs = {name: variable(name, self._dims[name], values) for name, values in self._values.items()}
-        others = {**self._coords, **(coords or {})}
-        dataset = xr.Dataset(
-            {name: variable(name, dims, values) for name, (dims, values) in variables.items()},
-            coords=xr.Coordinates({**self._coords, **inputs, **(coords or {})}),  # has all indexes already
-            attrs=dict(attrs),
-        )
-        for name in others:
-            dataset.coords[name].attrs.update(describe(str(name)))
-        return dataset
+def _described(variables: Variables) -> dict[str, NamedArray]:
+    return {
+        name: NamedArray(dims, np.asarray(values), describe(name))
+        for name, (dims, values) in variables.items()
+    }

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .axes import Axes
-from .errors import ConvergenceError, GiantstepWarning, LimitWarning, NotCovered
+from .errors import NotCovered
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
 from .parameters import check_count, number, parameter
 from .provenance import provenance
+from .remarks import check_converged, remark
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from .arrays import NamedArrays
     from .model import FunctionLike, Parameter
     from .theory.pose import Posed
     from .theory.rows import Rows
@@ -128,6 +129,36 @@ def predict(
     >>> gs.predict(gs.Network("tanh", eta=3, alpha0=1), "sin", alpha=alpha, lam=0.1 * alpha).test_error.dims
     ('budget',)
     """
+    return predicted(
+        model,
+        target,
+        alpha=alpha,
+        lam=lam,
+        loss=loss,
+        bulk=bulk,
+        d=d,
+        throw=throw,
+        tolerance=tolerance,
+        workers=workers,
+        progress=progress,
+    ).dataset()
+
+
+def predicted(
+    model: Model,
+    target: Target | FunctionLike,
+    *,
+    alpha: Parameter,
+    lam: Parameter,
+    loss: str | Loss = "square",
+    bulk: str | Rows | None = None,
+    d: Parameter | None = None,
+    throw: bool = True,
+    tolerance: float | None = None,
+    workers: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> NamedArrays:
+    """The same before it becomes a Dataset, which takes the import of xarray."""
     from .theory import engine
     from .theory.pose import model_grid, pose
 
@@ -141,9 +172,10 @@ def predict(
     tolerance = usual_tolerance(posed) if tolerance is None else number("tolerance", tolerance, low=0.0)
     answers = engine.solve(posed.problem, tolerance, progress, workers)
     doubts = {name: answers.pop(name) for name in ("sized_error", "rare", "scatter", "squares")}
-    dataset = _dataset(model, target, posed, answers, loss)
-    _remark(dataset, {name: values.reshape(posed.split.shape) for name, values in doubts.items()})
-    return _checked(dataset, throw)
+    found = _labelled(model, target, posed, answers, loss)
+    remark(found, {name: values.reshape(posed.split.shape) for name, values in doubts.items()})
+    check_converged(found, throw)
+    return found
 
 
 def usual_tolerance(posed: Posed) -> float:
@@ -153,63 +185,6 @@ def usual_tolerance(posed: Posed) -> float:
         return CONVEX_TOLERANCE
     usual = {1: TOLERANCE, 2: PLANE_TOLERANCE}.get(problem.spikes, SPACE_TOLERANCE)
     return max(usual, DIRECTIONS_TOLERANCE[problem.origin.layer.on_target.shape[-1]])
-
-
-def _remark(dataset: xr.Dataset, doubts: dict[str, np.ndarray]) -> None:
-    """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
-    from .theory.status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED
-
-    error, code = dataset.variables["test_error"].values, dataset.variables["code"].values
-    if (marked := code == LIMIT_ALONE).any():
-        sized = doubts["sized_error"]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            at = _worst(np.abs(np.log(error / sized)), marked)
-        _warn(
-            f"the limit d = inf is out of reach of real sizes at {marked.sum()} of {marked.size} points: where"
-            f" {_where(dataset, at)}, the test error is {error[at]:.4g} in the limit and {sized[at]:.4g} at"
-            f" d = {REAL_SIZE:g}; give d= to predict for a size"
-        )
-    if (marked := code == RARELY_SEEN).any():
-        at = _worst(doubts["rare"], marked)
-        share = doubts["rare"][at]
-        _warn(
-            f"inputs that a million samples may not hold decide {marked.sum()} of {marked.size} points: where"
-            f" {_where(dataset, at)}, {share:.0%} of the average that is the test error {error[at]:.4g} comes from"
-            " them, and real data sets give other answers; use a larger lam"
-        )
-    if (marked := code == SCATTERED).any():
-        at = _worst(doubts["scatter"], marked)
-        _warn(
-            f"labels have tails too heavy for the steps' batches at {marked.sum()} of {marked.size} points: where"
-            f" {_where(dataset, at)}, their mean square varies by {doubts['scatter'][at]:.0%} between batches, and"
-            f" networks of this size may be several per cent from the test error {error[at]:.4g} on average; give a"
-            " larger d or alpha0"
-        )
-    if (marked := code == SQUARED).any():
-        at = _worst(doubts["squares"], marked)
-        _warn(
-            f"neurons' own squares learn of the target's quadratic part at {marked.sum()} of {marked.size} points,"
-            f" which the theory leaves out: where {_where(dataset, at)}, networks of that size (of d = {REAL_SIZE:g}"
-            f" where it is infinite) have a test error below {error[at]:.4g}, to first order by"
-            f" {min(doubts['squares'][at], 1.0):.0%} of it; simulate, or give a larger d"
-        )
-
-
-def _worst(size: np.ndarray, marked: np.ndarray) -> tuple[int, ...]:
-    """Where `size` is largest among marked points."""
-    flat = np.where(marked, np.nan_to_num(size, nan=np.inf), -np.inf).argmax()
-    return tuple(map(int, np.unravel_index(flat, size.shape)))
-
-
-def _where(dataset: xr.Dataset, at: tuple[int, ...]) -> str:
-    """The parameters of a point, in words."""
-    point = dataset.isel(dict(zip(dataset["converged"].dims, at, strict=True)))
-    numbers = (name for name in dataset["converged"].coords if point[name].size == 1)
-    return ", ".join(f"{name} = {float(point[name]):.6g}" for name in numbers)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, LimitWarning, stacklevel=4)
 
 
 def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
@@ -237,12 +212,9 @@ def readout_parameters(alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
     return given if d is None else given | {"d": parameter("d", d, low=1.0, infinite=True)}
 
 
-Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
-
-
-def _dataset(
+def _labelled(
     model: Model, target: Target, posed: Posed, answers: dict[str, np.ndarray], loss: Loss
-) -> xr.Dataset:
+) -> NamedArrays:
     from .groups import expand, summed
     from .theory.status import FAILED, SENTENCES
 
@@ -257,7 +229,7 @@ def _dataset(
     for name, present in (("chi", modes.norms), ("nu", modes.biases)):
         if not present:
             del answers[name]
-    variables: Variables = {}
+    variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
     for name, values in answers.items():
         inner = axes.of(name)
         if name in ("zeta", "psi"):  # the engine has directions before groups
@@ -275,11 +247,7 @@ def _dataset(
             shape = (*split.layer_shape, *_sizes(values.shape[1:], len(inner)))
             variables[name] = (split.layer_dims + inner, values.reshape(shape))
     attrs = provenance("predict", model, target, loss=loss.name, bulk=posed.bulk)
-    order = [*split.grid.dims, "step", model.group, f"{model.group}_", "spike", "direction"]
-    dataset = split.grid.dataset(variables, attrs, axes.coords)
-    if all(list(dims) == [dim for dim in order if dim in dims] for dims, _ in variables.values()):
-        return dataset
-    return dataset.transpose(*order, missing_dims="ignore")
+    return split.grid.answer(variables, attrs, axes.coords)
 
 
 def _sizes(shape: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -320,20 +288,3 @@ def _of_the_layer(model: Model, posed: Posed, axes: Axes) -> dict[str, np.ndarra
             taken = posed.split.layers("steps")
             answers = {name: _as_far_as(part, taken, model.most_steps) for name, part in answers.items()}
     return answers
-
-
-def _checked(dataset: xr.Dataset, throw: bool) -> xr.Dataset:
-    failed = ~dataset.variables["converged"].values
-    if not failed.any():
-        return dataset
-    first = tuple(map(int, np.argwhere(failed)[0]))
-    point = dataset.isel(dict(zip(dataset["converged"].dims, first, strict=True)))
-    message = (
-        f"{failed.sum()} of {failed.size} points failed; the first at {_where(dataset, first)}:"
-        f" {point['status'].item()} (residual {float(point['residual']):.1e},"
-        f" quadrature error {float(point['quadrature_error']):.1e})"
-    )
-    if throw:
-        raise ConvergenceError(message + "; the partial result is in this exception's .partial", dataset)
-    warnings.warn(message, GiantstepWarning, stacklevel=3)
-    return dataset

@@ -1,16 +1,17 @@
-"""A Dataset as a flat table: one row per grid point, one column per quantity; as text for people, or as CSV."""
+"""An answer as a flat table: one row per grid point, one column per quantity; as text for people, or as CSV."""
 
 from __future__ import annotations
 
 import csv
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from .arrays import NamedArray, NamedArrays
 from .parameters import written
 
 if TYPE_CHECKING:
@@ -28,75 +29,60 @@ _NOTHING = 1e-15  # of a column's largest number: rounding, shown as 0
 _INSPECTED = 1000  # distinct numbers that decide on a column's format
 
 
-def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+def columns(dataset: xr.Dataset | NamedArrays, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
     """Flat columns, one row per grid point: dimensions first, then other coordinates, then answers.
 
     A quantity with letters becomes a column per letter, `m[-1]`, `m[1]`, or per pair of them, `q1[-1,1]`;
     one of a comparison a column per part, `test_error[z]`; and one after each step a column per step, `r[step 1]`.
     `names` selects and orders, and has a row per step; the default is everything.
     """
-    groups = _GROUPS if names is not None else (*_GROUPS, *_WORDED)
-    largest = max(
-        dataset.data_vars.values(), key=lambda values: values.ndim
-    )  # its order of dimensions counts
-    grid = [
-        dim for dim in dict.fromkeys([*map(str, largest.dims), *map(str, dataset.sizes)]) if dim not in groups
-    ]
-    shape = [dataset.sizes[dim] for dim in grid]
+    arrays, groups = NamedArrays.of(dataset), _GROUPS if names is not None else (*_GROUPS, *_WORDED)
+    largest = max(arrays.data_vars.values(), key=lambda array: array.ndim)  # its order of dimensions counts
+    known = arrays.sizes
+    sizes = {dim: known[dim] for dim in (*largest.dims, *known) if dim not in groups}
     if names is None:
-        inputs = [name for name in map(str, dataset.coords) if name not in (*grid, *groups)]
-        names = [*grid, *inputs, *map(str, dataset.data_vars)]
+        inputs = [name for name in arrays.coords if name not in (*sizes, *groups)]
+        names = [*sizes, *inputs, *arrays.data_vars]
     flat: dict[str, np.ndarray] = {}
     for name in names:
-        for label, values in _by_group(dataset[name], groups):
-            own = [dim for dim in grid if dim in values.dims]
-            sizes = [dataset.sizes[dim] if dim in own else 1 for dim in grid]
-            expanded = values.transpose(*own).values.reshape(sizes)
-            flat[label] = np.broadcast_to(expanded, shape).reshape(-1)
+        for label, array in _by_group(arrays, name, groups):
+            flat[label] = array.over(sizes).reshape(-1)
     return flat
 
 
-def points(dataset: xr.Dataset, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """The columns of the named quantities, after those of the dimensions along which they vary."""
-    names = list(names)
-    if "step" in dataset.dims and "steps" in dataset.dims:
-        return _taken(dataset, names)
-    return _points(dataset, names)
+def points(dataset: xr.Dataset | NamedArrays, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """The columns of the named quantities, after those of the dimensions along which they vary.
+
+    Without the rows beyond a setting's last step, which only fill the grid.
+    """
+    arrays, names = NamedArrays.of(dataset), list(names)
+    dims = dict.fromkeys(dim for name in names for dim in arrays[name].dims)
+    labels = [dim for dim in dims if dim in arrays.coords and dim not in (*_GROUPS, *names)]
+    flat = columns(arrays.only(names), [*labels, *names])
+    if "step" in flat and "steps" in flat:
+        kept = flat["step"] <= flat["steps"]
+        return {name: values[kept] for name, values in flat.items()}
+    return flat
 
 
-def _taken(dataset: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
-    """Without the rows beyond a setting's last step, which only fill the grid."""
-    flat = _points(dataset, names)
-    if "step" not in flat or "steps" not in flat:
-        return flat
-    kept = flat["step"] <= flat["steps"]
-    return {name: values[kept] for name, values in flat.items()}
+def _by_group(arrays: NamedArrays, name: str, groups: Iterable[str]) -> Iterator[tuple[str, NamedArray]]:
+    """The columns of a quantity and what they are called."""
+    array = arrays[name]
+    dims = [dim for dim in groups if dim in array.dims]
+    for places in product(*(range(array.values.shape[array.dims.index(dim)]) for dim in dims)):
+        at = dict(zip(dims, places, strict=True))
+        texts = [_label(arrays, dim, place) for dim, place in at.items()]
+        yield f"{name}[{','.join(texts)}]" if texts else name, array.at(at)
 
 
-def _points(dataset: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
-    dims = dict.fromkeys(str(dim) for name in names for dim in dataset[name].dims)
-    labels = [dim for dim in dims if dim in dataset.coords and dim not in (*_GROUPS, *names)]
-    return columns(dataset[names], [*labels, *names])
-
-
-def _by_group(values: xr.DataArray, groups: Iterable[str]) -> Iterable[tuple[str, xr.DataArray]]:
-    dims = [dim for dim in groups if dim in values.dims]
-    if not dims:
-        yield str(values.name), values
-    for index in product(*(range(values.sizes[dim]) for dim in dims)) if dims else ():
-        part = values.isel(dict(zip(dims, index, strict=True)))
-        texts = [_label(values, dim, place) for dim, place in zip(dims, index, strict=True)]
-        yield f"{values.name}[{','.join(texts)}]", part
-
-
-def _label(values: xr.DataArray, dim: str, place: int) -> str:
+def _label(arrays: NamedArrays, dim: str, place: int) -> str:
     """The name of one place along a dimension; counted from 1 if it has none."""
-    label = values[dim].values.tolist()[place] if dim in values.coords else place + 1  # words may be objects
+    label = arrays.coords[dim].values.tolist()[place] if dim in arrays.coords else place + 1
     text = label if isinstance(label, str) else written(label, 6)
     return f"{dim} {text}" if dim in _WORDED else text
 
 
-def write_csv(dataset: xr.Dataset, file: IO[str]) -> None:
+def write_csv(dataset: xr.Dataset | NamedArrays, file: IO[str]) -> None:
     """Every input and answer, one row per grid point; numbers with all their digits."""
     flat = columns(dataset)
     writer = csv.writer(file, lineterminator="\n")

@@ -63,7 +63,7 @@ STEPS = xr.Dataset(
 
 def test_each_setting_has_its_own_last_step():
     assert after_last_step(STEPS.r).values.tolist() == [5.0, 7.0]
-    assert after_last_step(STEPS.test_error).identical(STEPS.test_error)
+    assert after_last_step(STEPS.test_error).values.tolist() == STEPS.test_error.values.tolist()
     assert np.isnan(after_last_step(STEPS.r.where(STEPS.steps > 1)).values[0])  # one without any step
 
 

@@ -76,10 +76,10 @@ def predict(
       giantstep predict --activation relu --r 1 --gamma 0:1:11 --alpha 2 \\
         --lam 0.001:10:30:log --out grid.nc
     """
-    from ..prediction import predict as verb
+    from ..prediction import predicted
 
     out.check(output)
-    dataset = verb(
+    found = predicted(
         layer.model(),
         layer.goal(),
         alpha=numbers("alpha", alpha),
@@ -90,10 +90,10 @@ def predict(
         throw=False,
         progress=out.progress("predicting"),
     )
-    converged = bool(dataset["converged"].all())
-    names = out.shown(dataset, output, [*_ERRORS, *([] if converged else ["status"])])
-    out.deliver(dataset, output, out.table(dataset, names))
-    out.draw(dataset, output, names[:1])
+    converged = bool(found["converged"].values.all())
+    names = out.shown(found, output, [*_ERRORS, *([] if converged else ["status"])])
+    out.deliver(found, output, out.table(found, names))
+    out.draw(found, output, names[:1])
     return 0 if converged else 2
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from ..model import Network
 from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Picture, option
@@ -103,6 +102,7 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
         --eta 1 --alpha0 2 --steps 3 --plot staircase.png
     """
     from ..insight.staircase import staircase as verb
+    from ..model import Network
 
     out.check(output)
     model = layer.model()

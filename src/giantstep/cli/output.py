@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -17,15 +18,17 @@ from .streams import abandon_output
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..arrays import NamedArrays
+
 _PATIENCE = 1.0  # seconds without a sign of life
 _LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
 
 
 def check(output: Output) -> None:
     """Refuse a file that cannot be written before anything is computed."""
-    from ..files import check_dataset_path
-
     if output.out:
+        from ..files import check_dataset_path
+
         check_dataset_path(output.out)
     if isinstance(output, Picture) and output.plot:
         from ..plotting.style import check_picture_path
@@ -33,19 +36,23 @@ def check(output: Output) -> None:
         check_picture_path(output.plot)
 
 
-def deliver(dataset: xr.Dataset, output: Output, table: str) -> None:
+def deliver(dataset: xr.Dataset | NamedArrays, output: Output, table: str) -> None:
     """The answer on standard output in the form that was asked for, and in a file if one was named."""
-    from ..files import save, write_json
-    from ..tables import write_csv
-
     said = ""
     if output.out:
+        from ..arrays import as_dataset
+        from ..files import save
+
         said = deed("wrote", output.out)
-        save(dataset, output.out)
+        save(as_dataset(dataset), output.out)
     try:
         if output.format == "csv":
+            from ..tables import write_csv
+
             write_csv(dataset, sys.stdout)
         elif output.format == "json":
+            from ..files import write_json
+
             write_json(dataset, sys.stdout)
         else:
             print(table)
@@ -59,20 +66,24 @@ def deliver(dataset: xr.Dataset, output: Output, table: str) -> None:
 
 
 def draw(
-    dataset: xr.Dataset, output: Picture, names: Sequence[str] | None, theory: xr.Dataset | None = None
+    dataset: xr.Dataset | NamedArrays,
+    output: Picture,
+    names: Sequence[str] | None,
+    theory: xr.Dataset | None = None,
 ) -> None:
     """The picture, if one was asked for."""
     if not output.plot:
         return
+    from ..arrays import as_dataset
     from ..plotting import plot, save_figure
 
-    axes = plot(dataset, output.x, names, theory=theory)
+    axes = plot(as_dataset(dataset), output.x, names, theory=theory)
     said = deed("drew", output.plot)
     save_figure(axes.figure, output.plot)  # type: ignore[arg-type]
     note(said)
 
 
-def shown(dataset: xr.Dataset, output: Output, default: Sequence[str]) -> list[str]:
+def shown(dataset: xr.Dataset | NamedArrays, output: Output, default: Sequence[str]) -> list[str]:
     """The quantities to show: those asked for, which must exist, or the default ones."""
     if output.show is None:
         return [name for name in default if name in dataset]
@@ -83,32 +94,29 @@ def shown(dataset: xr.Dataset, output: Output, default: Sequence[str]) -> list[s
     return names
 
 
-def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
+def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int = 5) -> str:
     """A line with what does not vary, then a row per point with the dimensions and the named quantities.
 
     What several steps have made of the first layer is shown as it is after the last one, unless some of it is named.
     """
+    from ..arrays import NamedArrays
     from ..axes import after_last_step
     from ..tables import aligned, points
 
-    dataset, names = _a_column_for_each_direction(dataset, names)
-    fixed = [
-        name for name, values in dataset.coords.items() if values.ndim == 0 and values.dtype.kind in "fi"
-    ]
+    arrays, names = _a_column_for_each_direction(NamedArrays.of(dataset), names)
+    fixed = [name for name, one in arrays.coords.items() if not one.dims and one.values.dtype.kind in "fi"]
     order = ("r", "gamma", "c")
-    layer = [
-        str(name) for name in dataset.data_vars if str(name).split("_")[0] in order and name not in names
-    ]
+    layer = [name for name in arrays.data_vars if name.split("_")[0] in order and name not in names]
     layer.sort(key=lambda name: order.index(name.split("_")[0]))
-    if not any("step" in dataset[name].dims for name in names):
-        dataset = dataset.assign({name: after_last_step(dataset[name]) for name in layer})
-    numbers = [name for name in (*fixed, *layer) if dataset[name].ndim == 0]
-    numbers = [name for name in numbers if not (name == "noise" and float(dataset[name]) == 0.0)]
-    along = [name for name in layer if name not in numbers and "part" not in dataset[name].dims]
-    flat = points(dataset, [*along, *names])
-    heading = "; ".join(
-        filter(None, [_subject(dataset), ", ".join(f"{n} = {float(dataset[n]):.6g}" for n in numbers)])
-    )
+    if not any("step" in arrays[name].dims for name in names):
+        last = {name: after_last_step(arrays[name]) for name in layer}
+        arrays = replace(arrays, data_vars={**arrays.data_vars, **last})
+    numbers = [name for name in (*fixed, *layer) if not arrays[name].dims]
+    numbers = [name for name in numbers if not (name == "noise" and float(arrays[name].values) == 0.0)]
+    along = [name for name in layer if name not in numbers and "part" not in arrays[name].dims]
+    flat = points(arrays, [*along, *names])
+    said = ", ".join(f"{name} = {float(arrays[name].values):.6g}" for name in numbers)
+    heading = "; ".join(filter(None, [_subject(arrays), said]))
     lines = aligned(flat, digits).split("\n")
     if sys.stdout.isatty() and len(lines) > _LONGEST:
         left_out = len(lines) - _LONGEST
@@ -117,21 +125,17 @@ def table(dataset: xr.Dataset, names: Sequence[str], digits: int = 5) -> str:
     return "\n".join([f"# {heading}"] * bool(heading) + lines)
 
 
-def _a_column_for_each_direction(dataset: xr.Dataset, names: Sequence[str]) -> tuple[xr.Dataset, list[str]]:
+def _a_column_for_each_direction(arrays: NamedArrays, names: Sequence[str]) -> tuple[NamedArrays, list[str]]:
     """gamma_1, gamma_2, ... instead of rows for the directions of a target."""
-    if "direction" not in dataset.dims:
-        return dataset, list(names)
-    along = [str(name) for name, values in dataset.data_vars.items() if "direction" in values.dims]
     apart = {
-        name: {
-            f"{name}_{j + 1}": dataset[name].isel(direction=j, drop=True)
-            for j in range(dataset.sizes["direction"])
-        }
-        for name in along
+        name: {f"{name}_{j + 1}": one.at({"direction": j}) for j in range(arrays.sizes["direction"])}
+        for name, one in arrays.data_vars.items()
+        if "direction" in one.dims
     }
-    columns = {column: values for parts in apart.values() for column, values in parts.items()}
     shown = [column for name in names for column in apart.get(name, {name: None})]
-    return dataset.drop_vars(along).assign(columns), shown
+    columns = {column: one for parts in apart.values() for column, one in parts.items()}
+    whole = {name: one for name, one in arrays.data_vars.items() if name not in apart}
+    return replace(arrays, data_vars=whole | columns), shown
 
 
 def progress(words: str) -> Callable[[float], None] | None:
@@ -163,19 +167,19 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _subject(dataset: xr.Dataset) -> str:
+def _subject(arrays: NamedArrays) -> str:
     words = []
     for key, noun in (("model", "activation"), ("target", "function")):
         try:
-            data: dict[str, Any] = json.loads(dataset.attrs[key])
+            data: dict[str, Any] = json.loads(arrays.attrs[key])
         except (KeyError, ValueError):
             continue
         kind = {"Network": "network", "SpikedRF": "spiked features"}.get(data["kind"], "target")
         words.append(f"{data[noun]} {kind}")
-    if "bulk" in dataset.attrs:
-        words.append(f"{dataset.attrs['bulk']} bulk")
-    if "d" in dataset.attrs and "d" not in dataset.coords:
-        words.append(f"d = {dataset.attrs['d']}")
-    if "theory_d" in dataset.attrs and math.isinf(dataset.attrs["theory_d"]):
+    if "bulk" in arrays.attrs:
+        words.append(f"{arrays.attrs['bulk']} bulk")
+    if "d" in arrays.attrs and "d" not in arrays.coords:
+        words.append(f"d = {arrays.attrs['d']}")
+    if "theory_d" in arrays.attrs and math.isinf(arrays.attrs["theory_d"]):
         words.append("theory at d = inf")
     return ", ".join(words)

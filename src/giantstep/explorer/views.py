@@ -84,7 +84,7 @@ def bounds(settings: Settings, report: Report) -> Answer:
     """What no number of samples can beat."""
     call = Call("bounds", settings, _bulk(settings), shows=("lower", "upper", "linear"))
     found, notes = _noted(call)
-    values = {name: float(after_last_step(found[name])) for name in ("lower", "upper", "linear")}
+    values = {name: float(after_last_step(found[name]).values) for name in ("lower", "upper", "linear")}
     if values["lower"] > values["linear"] * (1 + 1e-9):
         notes.append(
             "The lower bound is on readouts of this first layer. It may lie above the best linear method, which"
@@ -106,7 +106,7 @@ def learned(settings: Settings, report: Report) -> Answer:
         learned = np.full(truth.shape, np.nan)
         notes.append(_NO_PROFILE)
     else:
-        learned = learned.transpose(*truth.dims)
+        learned = learned.transposed(truth.dims).values
     values = {name: at.value for name, at in x.items()} | {"learned": learned, "truth": truth}
     point = {name: float(found[name]) for name in ERRORS if name in found}
     return _answer(call, notes, **values) | {"point": point, "layer": _layer(settings, found)}
@@ -289,7 +289,7 @@ def _layer(settings: Settings, found: xr.Dataset) -> Answer:
     if settings.layer == "spiked":
         return {name: getattr(settings, name) for name in ("r", "gamma", "c")}
     answer: Answer = {
-        name: _plain(after_last_step(found[name])) for name in ("r", "gamma", "c") if name in found
+        name: _plain(after_last_step(found[name]).values) for name in ("r", "gamma", "c") if name in found
     }
     if settings.steps > 1:
         names = ("r", "gamma", "c", "network_error")

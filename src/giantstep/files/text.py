@@ -16,6 +16,8 @@ from .problems import CHANGED, NOT_OURS, Unreadable, check_size
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..arrays import NamedArray, NamedArrays
+
 _KEY = "giantstep_dataset"  # says what the file is; its value is the version of the layout below
 _VERSION = 2  # 1 had no checksum
 _MOST = 1 << 30  # bytes of text, which take several times as much when they are read
@@ -26,8 +28,8 @@ def save_json(dataset: xr.Dataset, path: Path) -> None:
         write_json(dataset, file)
 
 
-def write_json(dataset: xr.Dataset, file: IO[str]) -> None:
-    """The Dataset as standard JSON; numbers that are not finite become the words "nan", "inf", "-inf"."""
+def write_json(dataset: xr.Dataset | NamedArrays, file: IO[str]) -> None:
+    """The answer as standard JSON; numbers that are not finite become the words "nan", "inf", "-inf"."""
     content = {
         "attrs": {str(name): _packed(value) for name, value in dataset.attrs.items()},
         "coords": {str(name): _encoded(values) for name, values in dataset.coords.items()},
@@ -64,7 +66,7 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _encoded(values: xr.DataArray) -> dict[str, Any]:
+def _encoded(values: xr.DataArray | NamedArray) -> dict[str, Any]:
     data = values.values
     listed = data.tolist()
     if data.dtype.kind == "f" and not np.isfinite(data).all():

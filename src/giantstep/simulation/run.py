@@ -271,7 +271,7 @@ def _places(points: tuple[tuple[float, ...], ...]) -> dict[str, Any]:
     columns = [list(column) for column in zip(*points, strict=True)]
     if len(columns) == 1:
         return {"x": columns[0]}
-    return {f"x{j}": ("x", column) for j, column in enumerate(columns, start=1)}
+    return {f"x{j}": (("x",), column) for j, column in enumerate(columns, start=1)}
 
 
 def averaging(answers: dict[str, np.ndarray]) -> dict[str, str]:

@@ -1,0 +1,113 @@
+"""Named arrays along named dimensions: what an `xarray.Dataset` says, in numpy alone.
+
+A Dataset is what users get and read. To import xarray, and pandas below it, takes longer than most questions take to
+answer; so the answer is put together here, tables are written from here, and it becomes a Dataset where it is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True, eq=False)
+class NamedArray:
+    """Values, a name for each of their axes, and what is said about them."""
+
+    dims: tuple[str, ...]
+    values: np.ndarray
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.dims)
+
+    def at(self, places: Mapping[str, int]) -> NamedArray:
+        """At one place along some dimensions, which are gone then; others than its own do not matter."""
+        index = tuple(places.get(dim, slice(None)) for dim in self.dims)
+        left = tuple(dim for dim in self.dims if dim not in places)
+        return replace(self, dims=left, values=self.values[(*index, ...)])
+
+    def transposed(self, dims: Sequence[str]) -> NamedArray:
+        """Its dimensions in the order in which `dims` has them, among others."""
+        if self.dims == (own := tuple(dim for dim in dims if dim in self.dims)):
+            return self
+        return replace(self, dims=own, values=self.values.transpose([self.dims.index(dim) for dim in own]))
+
+    def over(self, sizes: Mapping[str, int]) -> np.ndarray:
+        """Values on the grid of these dimensions, its own among them; equal along the others."""
+        shape = [size if dim in self.dims else 1 for dim, size in sizes.items()]
+        return np.broadcast_to(self.transposed(list(sizes)).values.reshape(shape), list(sizes.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class NamedArrays:
+    """Inputs as coordinates, answers as variables, and where they come from."""
+
+    data_vars: Mapping[str, NamedArray]
+    coords: Mapping[str, NamedArray]
+    attrs: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, dataset: xr.Dataset | NamedArrays) -> NamedArrays:
+        """What a Dataset is made of."""
+        if isinstance(dataset, NamedArrays):
+            return dataset
+
+        def plain(given: Mapping[Any, xr.DataArray]) -> dict[str, NamedArray]:
+            return {
+                str(name): NamedArray(tuple(map(str, one.dims)), one.values, one.attrs)
+                for name, one in given.items()
+            }
+
+        return cls(plain(dataset.data_vars), plain(dataset.coords), dataset.attrs)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        arrays = (*self.data_vars.values(), *self.coords.values())
+        return {dim: size for one in arrays for dim, size in zip(one.dims, one.values.shape, strict=True)}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.data_vars or name in self.coords
+
+    def __getitem__(self, name: str) -> NamedArray:
+        """A variable or a coordinate; along a dimension without one, places are counted."""
+        if name in self:
+            return self.data_vars[name] if name in self.data_vars else self.coords[name]
+        return NamedArray((name,), np.arange(self.sizes[name]))
+
+    def only(self, names: Iterable[str]) -> NamedArrays:
+        """The named ones, and the coordinates of their points."""
+        chosen = {name: self[name] for name in names}
+        dims = {dim for one in chosen.values() for dim in one.dims}
+        coords = {
+            name: one for name, one in self.coords.items() if name in chosen or dims.issuperset(one.dims)
+        }
+        return replace(
+            self, data_vars={name: one for name, one in chosen.items() if name not in coords}, coords=coords
+        )
+
+    def dataset(self) -> xr.Dataset:
+        """The Dataset of these arrays, which are not copied."""
+        import xarray as xr
+
+        def variables(arrays: Mapping[str, NamedArray]) -> dict[str, xr.Variable]:
+            """Taken as they are: xarray looks for dates among sentences otherwise, which takes longer than all else."""
+            return {
+                name: xr.Variable(one.dims, one.values, one.attrs, fastpath=True)
+                for name, one in arrays.items()
+            }
+
+        coords = xr.Coordinates(variables(self.coords))  # has all indexes already
+        return xr.Dataset(variables(self.data_vars), coords, dict(self.attrs))
+
+
+def as_dataset(answer: xr.Dataset | NamedArrays) -> xr.Dataset:
+    """The Dataset, from whichever of the two there is."""
+    return answer.dataset() if isinstance(answer, NamedArrays) else answer
