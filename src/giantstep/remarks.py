@@ -13,6 +13,7 @@ from .theory.status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUAR
 if TYPE_CHECKING:
     from .arrays import NamedArrays
 
+_FEW = 0.3  # share up to which a first order is worth saying
 _CALLER = 4  # levels up from here is whoever called `predict`
 
 
@@ -49,11 +50,12 @@ def remark(found: NamedArrays, doubts: dict[str, np.ndarray]) -> None:
         warnings.warn(message, LimitWarning, stacklevel=_CALLER)
     if (marked := code == SQUARED).any():
         at = _worst(doubts["squares"], marked)
+        share = doubts["squares"][at]
+        less = f"to first order by {share:.0%} of it" if share < _FEW else "by a large part of it"
         message = (
             f"neurons' own squares learn of the target's quadratic part at {marked.sum()} of {marked.size} points,"
             f" which the theory leaves out: where {_where(found, at)}, networks of that size (of d = {REAL_SIZE:g}"
-            f" where it is infinite) have a test error below {error[at]:.4g}, to first order by"
-            f" {min(doubts['squares'][at], 1.0):.0%} of it; simulate, or give a larger d"
+            f" where it is infinite) have a test error below {error[at]:.4g}, {less}; simulate, or give a larger d"
         )
         warnings.warn(message, LimitWarning, stacklevel=_CALLER)
 
