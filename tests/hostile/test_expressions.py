@@ -12,7 +12,8 @@ from giantstep.errors import ParameterError
 from giantstep.functions import as_function
 
 QUICK, ALL = 300, 20_000
-SECOND = 5.0  # of this process: one on a quiet machine, five on a slow or busy one; what explodes takes minutes
+# of this process: one on a quiet machine, five on a slow or busy one; what explodes takes minutes
+SECOND = 5.0
 ONE = (
     "abs", "sign", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "arctan", "sinh", "cosh", "tanh", "arcsinh",
     "erf", "normal_cdf", "sigmoid", "softplus", "relu", "leaky_relu", "elu", "gelu", "silu", "hard_tanh", "heaviside",
