@@ -261,6 +261,8 @@ def test_the_fewest_steps_are_an_end_only_where_fewer_could_be_taken(scanned, be
     chosen = _best_number(found)
     assert (chosen.best_steps, chosen.best_lam, chosen.best_error) == (best, 10.0 * best, 1.0)
     assert bool(chosen.at_end) == end
+    found["at_end"] = found.steps == best  # the optimum itself is at an end of another range
+    assert bool(_best_number(found).at_end)
 
 
 def test_optima_of_the_limit_alone_are_announced_with_both_numbers():
