@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,45 +20,46 @@ _CALLER = 4  # levels up from here is whoever called `predict`
 
 def remark(found: NamedArrays, doubts: dict[str, np.ndarray]) -> None:
     """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
+    for message in _doubts(found, doubts):
+        warnings.warn(message, LimitWarning, stacklevel=_CALLER)
+
+
+def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
     error, code = found["test_error"].values, found["code"].values
     if (marked := code == LIMIT_ALONE).any():
         sized = doubts["sized_error"]
         with np.errstate(divide="ignore", invalid="ignore"):
             at = _worst(np.abs(np.log(error / sized)), marked)
-        message = (
+        yield (
             f"the limit d = inf is out of reach of real sizes at {marked.sum()} of {marked.size} points: where"
             f" {_where(found, at)}, the test error is {error[at]:.4g} in the limit and {sized[at]:.4g} at"
             f" d = {REAL_SIZE:g}; give d= to predict for a size"
         )
-        warnings.warn(message, LimitWarning, stacklevel=_CALLER)
     if (marked := code == RARELY_SEEN).any():
         at = _worst(doubts["rare"], marked)
         share = doubts["rare"][at]
-        message = (
+        yield (
             f"inputs that a million samples may not hold decide {marked.sum()} of {marked.size} points: where"
             f" {_where(found, at)}, {share:.0%} of the average that is the test error {error[at]:.4g} comes from"
             " them, and real data sets give other answers; use a larger lam"
         )
-        warnings.warn(message, LimitWarning, stacklevel=_CALLER)
     if (marked := code == SCATTERED).any():
         at = _worst(doubts["scatter"], marked)
-        message = (
+        yield (
             f"labels have tails too heavy for the steps' batches at {marked.sum()} of {marked.size} points: where"
             f" {_where(found, at)}, their mean square varies by {doubts['scatter'][at]:.0%} between batches, and"
             f" networks of this size may be several per cent from the test error {error[at]:.4g} on average; give a"
             " larger d or alpha0"
         )
-        warnings.warn(message, LimitWarning, stacklevel=_CALLER)
     if (marked := code == SQUARED).any():
         at = _worst(doubts["squares"], marked)
         share = doubts["squares"][at]
         less = f"to first order by {share:.0%} of it" if share < _FEW else "by a large part of it"
-        message = (
+        yield (
             f"neurons' own squares learn of the target's quadratic part at {marked.sum()} of {marked.size} points,"
             f" which the theory leaves out: where {_where(found, at)}, networks of that size (of d = {REAL_SIZE:g}"
             f" where it is infinite) have a test error below {error[at]:.4g}, {less}; simulate, or give a larger d"
         )
-        warnings.warn(message, LimitWarning, stacklevel=_CALLER)
 
 
 def check_converged(found: NamedArrays, throw: bool) -> None:
