@@ -8,7 +8,7 @@ import scipy.linalg  # noqa: F401  (loads its BLAS)
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from giantstep.simulation.backend import NumpyBackend
-from giantstep.simulation.pools import scipy_threads_only
+from giantstep.simulation.pools import numpy_unthreaded
 
 
 def threads() -> dict[str, int]:
@@ -24,7 +24,7 @@ def threads() -> dict[str, int]:
 def test_numpy_keeps_still_until_the_last_of_overlapping_trials_is_over():
     with threadpool_limits(2):
         assert threads() == {"numpy": 2, "scipy": 2}
-        first, second = scipy_threads_only(), scipy_threads_only()
+        first, second = numpy_unthreaded(), numpy_unthreaded()
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)

@@ -71,7 +71,7 @@ def test_the_exact_error_is_that_of_the_closed_form_kernels(name, kernel, gamma,
     weights = np.vstack([readouts / np.sqrt(len(layer.rows)), -np.ones(readouts.shape[1])])
     expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
     function = as_function(name)
-    error = population.exact_test_error(layer, function, function, readouts, BACKEND)
+    error = population.NetworkError(layer, function, function, BACKEND)(readouts)
     assert error is not None
     np.testing.assert_allclose(error, expected, rtol=population.TOLERANCE)
 
@@ -147,7 +147,7 @@ def test_the_exact_error_on_several_directions_is_that_of_the_closed_form_kernel
     signs = np.outer([-1.0, -1.0, 1.0], np.ones(readouts.shape[1]))
     weights = np.vstack([readouts / np.sqrt(len(layer.rows)), signs])
     expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
-    error = population.exact_test_error(layer, as_function(name), target.function, readouts, BACKEND)
+    error = population.NetworkError(layer, as_function(name), target.function, BACKEND)(readouts)
     assert error is not None
     np.testing.assert_allclose(error, expected, rtol=1e-8)  # what two rules may differ by
 
@@ -161,7 +161,7 @@ def test_the_exact_error_on_a_product_has_the_second_derivatives_of_the_neurons(
     seen = along[:, 0] / 2 + along.prod(axis=1) / (math.sqrt(2 * math.pi) * norms)
     weights = readouts / np.sqrt(len(layer.rows))
     own = np.einsum("ic,ij,jc->c", weights, arccosine(layer.rows @ layer.rows.T), weights)
-    error = population.exact_test_error(layer, as_function("relu"), target.function, readouts, BACKEND)
+    error = population.NetworkError(layer, as_function("relu"), target.function, BACKEND)(readouts)
     np.testing.assert_allclose(error, 2.0 - 2.0 * seen @ weights + own, rtol=1e-8)
 
 
@@ -216,7 +216,7 @@ def test_the_exact_error_of_gaussian_features_is_the_mean_over_samples(target, g
 def test_rows_that_are_nearly_parallel_are_left_to_sampling(target):
     model, target = SpikedRF("tanh", r=0.5, gamma=0.5, beta=20.0), as_target(target)
     _, layer, readouts = layer_and_readouts(model, target, d=3)
-    error = population.exact_test_error(layer, model.activation, target.function, readouts, BACKEND)
+    error = population.NetworkError(layer, model.activation, target.function, BACKEND)(readouts)
     assert error is None
 
 
@@ -253,7 +253,8 @@ def test_factors_of_similar_rows_have_the_products_of_the_rows_themselves():
         for name, (along, across) in zip(("tanh", "tanh", "sin"), seen, strict=True)
     ]
     whole = np.concatenate([each.rows() for each in moments], axis=1)
-    for factor, rows in zip(population._factors(moments, weights[0], backend), whole, strict=True):
+    factors = population._factors(moments, population._columns(moments, weights[0]), backend)
+    for factor, rows in zip(factors, whole, strict=True):
         expected = (rows * weights[0]) @ rows.T
         assert factor.shape[1] < len(kappa)
         np.testing.assert_allclose(factor @ factor.T, expected, atol=1e-12 * np.abs(expected).max())

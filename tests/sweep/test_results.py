@@ -223,7 +223,11 @@ def test_results_are_written_to_files_with_every_digit(ending, tmp_path):
             assert gs.load(path).identical(dataset)
             continue
         pandas = pytest.importorskip("pandas")
-        table = pandas.read_csv(path) if ending == "csv" else pandas.read_parquet(path)
+        table = (
+            pandas.read_csv(path, float_precision="round_trip")
+            if ending == "csv"
+            else pandas.read_parquet(path)
+        )
         np.testing.assert_array_equal(table["test_error"], dataset["test_error"].values.ravel())
         assert "m[-1]" in table
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..parameters import floats
 from .elementary import Parity
+from .lines import Lines, straight
 from .parity import observed_parity
 from .roughness import powers
 
@@ -134,6 +135,11 @@ class Function:
     def powers(self) -> dict[float, tuple[float, float]]:
         """With which power of the distance it leaves a breakpoint to the left and right, where no polynomial does."""
         return powers(self, self.breakpoints)
+
+    @cached_property
+    def lines(self) -> Lines | None:
+        """The lines it is made of, where it is straight between its breakpoints; else None."""
+        return straight(self, self.breakpoints)
 
     @property
     def has_derivative(self) -> bool:

@@ -6,6 +6,7 @@ rules, so one set of function values yields three answers, and their differences
 
 - Functions without breakpoints: the trapezoidal rule on the line, which converges geometrically for analytic
   functions under a Gaussian weight; at evenly spaced shifts, from values on one lattice.
+- Functions that are straight between breakpoints: in closed form.
 - Functions with breakpoints (kinks, jumps): the line is cut there, and at two fixed points so that no piece
   is wide compared with the Gaussian; each piece has a Fejér rule (open: never evaluated on a breakpoint).
 - Breakpoints that a function leaves with a power of the distance (|x|^0.6, and its derivative, which is unbounded):
@@ -29,6 +30,7 @@ from .rules import (
     piecewise_rule,
 )
 from .samples import Moments, Samples, grade, sample
+from .straight import straight_moments
 
 __all__ = [
     "DIRECT",
@@ -56,5 +58,6 @@ __all__ = [
     "resolution",
     "round_up",
     "sample",
+    "straight_moments",
     "tail_reach",
 ]

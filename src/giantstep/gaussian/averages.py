@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from ..functions import Function
 from .rules import REACH, STRIDES, density, extrapolated_error, line_rule, nested, piecewise_rule
 from .samples import Moments, sample
+from .straight import straight_moments
 
 _LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
@@ -20,6 +21,7 @@ UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points
 # Error, over √E f², of averages that are noise: values that have nothing to do with their neighbours' give √Σw² = 0.035
 # on the finest rule, an unseen jump 0.003. No number of points helps those, and none is worth its time.
 LOST = 0.02
+_CLOSED = 1e-14  # error of closed forms: rounding
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
 
 
@@ -32,6 +34,8 @@ def moments(
     need, since a wildly oscillating function may stop short of `tolerance`.
     """
     shift, scale = np.broadcast_arrays(np.asarray(shift, float), np.asarray(scale, float))
+    if (closed := straight_moments(f, shift, scale)) is not None:
+        return closed, np.full(shift.shape, _CLOSED)
     reach = max(tail_reach(f, float(s), float(m)) for m, s in _extremes(shift, scale))
     n = _FIRST
     while True:

@@ -10,19 +10,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
 from ..system import free_memory
-from .pools import scipy_threads_only
+from .pools import numpy_unthreaded
 
 DTYPES = ("float64", "float32")
 _CACHE_ELEMENTS = 1 << 16  # elementwise functions work on pieces that stay in a core's cache
 INDEFINITE = "not positive definite to rounding (use a larger lam or dtype='float64'): pivot"
 _DOUBTFUL = 1e-4  # relative accuracy below which a minimum-norm solution comes with a warning
 _SMALL = 64  # matrices for which no reduction is worth its overhead
+
+Answer = TypeVar("Answer")
 
 
 class Backend:
@@ -42,6 +44,10 @@ class Backend:
     def at_work(self) -> AbstractContextManager[None]:
         """To be entered for the length of a trial."""
         return nullcontext()
+
+    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer]:
+        """What gives the answer of some work of the host's, done where it is asked for if not before."""
+        return work
 
     def asarray(self, values: np.ndarray) -> Any:
         return self.xp.asarray(values, dtype=self.dtype)
@@ -147,7 +153,7 @@ class NumpyBackend(Backend):
         self._work = np.empty((0, 0), dtype=self.dtype)
 
     def at_work(self) -> AbstractContextManager[None]:
-        return scipy_threads_only()
+        return numpy_unthreaded()
 
     def zeros(self, *shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=self.dtype, order="F")

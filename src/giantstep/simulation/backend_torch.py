@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError
-from .backend import INDEFINITE, Backend
+from .backend import INDEFINITE, Answer, Backend
+from .pools import numpy_unthreaded
 
 _PANELS = 8  # of a lower triangle, whose products then are 9/16 of those of the whole,
 # each of so many rows or a multiple: Gram matrices in float64 are a third faster for it on an H200
@@ -30,6 +34,17 @@ class TorchBackend(Backend):
         self.draws_natively = device != "cpu"
         if device != "cpu":
             self.block_rows, self.panel_columns = 8192, 2048
+
+    def at_work(self) -> AbstractContextManager[None]:
+        return numpy_unthreaded()
+
+    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer]:
+        if self.device == "cpu":
+            return work
+        with_time = ThreadPoolExecutor(1)  # the host's processor waits while the device works
+        answer = with_time.submit(work)
+        with_time.shutdown(wait=False)
+        return answer.result
 
     def asarray(self, values: np.ndarray) -> Any:
         return self.torch.as_tensor(values, dtype=self.dtype, device=self.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,7 +18,10 @@ from .backend import Backend
 from .data import Block
 from .draw import Draws, Kind
 from .layer import Weights, preactivations
-from .population import Coefficients, exact_gaussian_test_error, exact_test_error
+from .population import Coefficients, NetworkError, exact_gaussian_test_error
+
+ExactError = Callable[[Any, dict[str, np.ndarray]], np.ndarray | None]
+"""From readouts [p, columns] and their statistics to test errors [columns]; None where samples are cheaper."""
 
 
 class FeatureMap(Protocol):
@@ -25,9 +29,7 @@ class FeatureMap(Protocol):
 
     def __call__(self, block: Block, batch: int) -> Any: ...
 
-    def test_error(
-        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
-    ) -> np.ndarray | None: ...
+    def exact_error(self, target: Target) -> ExactError | None: ...
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,12 @@ class NetworkFeatures:
         fields = preactivations(self.layer.rows, self.layer.biases, block.inputs, self.backend)
         return self.backend.apply(self.activation, fields)
 
-    def test_error(
-        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
-    ) -> np.ndarray | None:
+    def exact_error(self, target: Target) -> ExactError | None:
         clean = _clean_function(target)
-        return clean and exact_test_error(self.layer, self.activation, clean, readouts, self.backend)
+        if clean is None:
+            return None
+        error = NetworkError(self.layer, self.activation, clean, self.backend)
+        return lambda readouts, statistics: error(readouts)
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,13 @@ class GaussianFeatures:
             features[:, group] = mu0 + mu1 * features[:, group] + mu2 * noise[:, group]
         return features
 
-    def test_error(
-        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
-    ) -> np.ndarray | None:
+    def exact_error(self, target: Target) -> ExactError | None:
         clean = _clean_function(target) if target.directions == 1 else None
-        return clean and exact_gaussian_test_error(self.layer, self.coefficients, clean, statistics)
+        if clean is None:
+            return None
+        return lambda readouts, statistics: exact_gaussian_test_error(
+            self.layer, self.coefficients, clean, statistics
+        )
 
 
 def _clean_function(target: Target) -> Function | None:

@@ -19,7 +19,7 @@ _silenced: Any = None
 
 
 @contextmanager
-def scipy_threads_only() -> Iterator[None]:
+def numpy_unthreaded() -> Iterator[None]:
     """Within the block numpy's BLAS has one thread, if scipy has a BLAS of its own."""
     global _inside, _silenced
     with _lock:

@@ -32,65 +32,88 @@ Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
 _TALL = 16  # neurons per κ node from which on an eigendecomposition costs next to nothing
+_USUAL_TERMS = 8  # of the series, from d of some hundred on: not known before the readouts are
 
 
-def exact_test_error(
-    layer: Weights, activation: Function, target: Function, readouts: Any, backend: Backend
-) -> np.ndarray | None:
-    """E (g(z) - a·σ(Fx + b)/√p)² for each column of `readouts`; None where samples are cheaper.
+class NetworkError:
+    """E (g(z) - a·σ(Fx + b)/√p)² of readouts a, for a layer F and a target g.
 
     A target of one direction is one more ridge function; one of several adds E g² - 2 Σ_i a_i E[g σ_i]/√p (`joint`).
+    What does not depend on the readouts begins when this is made: on a GPU, while that is busy with the fit.
     """
-    rows, weights = layer.rows, backend.numpy(readouts) / math.sqrt(layer.rows.shape[0])
-    biases = np.zeros(len(weights)) if layer.biases is None else backend.numpy(layer.biases)
-    functions = [(group, activation) for group in layer.groups]
-    if isinstance(target, Joint):
-        network = _Ridges(rows, layer.v[0], biases, weights, functions, backend)
-        on_target = np.stack([backend.numpy(backend.matmul(rows, one)) for one in layer.theta], axis=1)
-        of_neurons = (on_target, network.norms, biases, network.squares, weights)
-        seen = seen_by([Group(*(each[g] for each in of_neurons)) for g in layer.groups], activation, target)
-        own = None if seen is None else network.power(TOLERANCE * seen.power)
+
+    def __init__(self, layer: Weights, activation: Function, target: Function, backend: Backend):
+        self.layer, self.activation, self.target, self.backend = layer, activation, target, backend
+        rows, v = layer.rows, layer.v[0]
+        along, norms = (
+            backend.numpy(backend.matmul(rows, v)),
+            backend.numpy(backend.xp.vecdot(rows, rows)) ** 0.5,
+        )
+        biases = np.zeros(len(along)) if layer.biases is None else backend.numpy(layer.biases)
+        functions = [(group, activation) for group in layer.groups]
+        if isinstance(target, Joint):
+            self.ridges = _Ridges(along, norms, biases, functions, backend)
+        else:
+            functions += [(slice(len(biases), None), target)]
+            along = np.append(along, float(layer.theta[0] @ v))
+            norms, biases = np.append(norms, 1.0), np.append(biases, 0.0)
+            self.ridges = _Ridges(along, norms, biases, functions, backend, target)
+
+    def __call__(self, readouts: Any) -> np.ndarray | None:
+        """For each column of `readouts`; None where samples are cheaper."""
+        rows, ridges, backend = self.layer.rows, self.ridges, self.backend
+        weights = backend.numpy(readouts) / math.sqrt(rows.shape[0])
+        if not isinstance(self.target, Joint):
+            rows = backend.xp.concat([rows, self.layer.theta[0][None, :]], axis=0)
+            weights = np.vstack([weights, -np.ones(weights.shape[1])])
+            return ridges.power(rows, weights, TOLERANCE * float(ridges.squares[-1]))
+        on_target = np.stack([backend.numpy(backend.matmul(rows, one)) for one in self.layer.theta], axis=1)
+        of_neurons = (on_target, ridges.norms, ridges.biases, ridges.squares, weights)
+        groups = [Group(*(each[g] for each in of_neurons)) for g in self.layer.groups]
+        seen = seen_by(groups, self.activation, self.target)
+        own = None if seen is None else ridges.power(rows, weights, TOLERANCE * seen.power)
         return None if seen is None or own is None else seen.power - 2 * seen.overlaps @ weights + own
-    rows = backend.xp.concat([rows, layer.theta[0][None, :]], axis=0)
-    weights = np.vstack([weights, -np.ones(weights.shape[1])])
-    functions += [(slice(len(biases), None), target)]
-    error = _Ridges(rows, layer.v[0], np.append(biases, 0.0), weights, functions, backend)
-    return error.power(TOLERANCE * float(error.squares[-1]), target)
 
 
 class _Ridges:
-    """Sums Σ_i a_i f_i(F_i·x + b_i), one for each column of `weights`; `functions` are the f of slices of rows."""
+    """Sums Σ_i a_i f_i(F_i·x + b_i), f_i of slices of rows in `functions`; `target` is the last one's, if it is one."""
 
     def __init__(
         self,
-        rows: Any,
-        v: Any,
+        along: np.ndarray,
+        norms: np.ndarray,
         biases: np.ndarray,
-        weights: np.ndarray,
         functions: list[tuple[slice, Function]],
         backend: Backend,
+        target: Function | None = None,
     ):
-        self.biases, self.weights, self.functions, self.backend = biases, weights, functions, backend
-        self.along = backend.numpy(backend.matmul(rows, v))
-        self.gram = backend.add_gram(backend.zeros(rows.shape[0], rows.shape[0]), rows.T)
-        self.norms = np.sqrt(backend.numpy(backend.diagonal(self.gram)))
-        self.across = np.sqrt(np.maximum(self.norms**2 - self.along**2, 0.0))
-        self.squares = np.concatenate([mean_squares(f, biases[g], self.norms[g]) for g, f in functions])
+        self.along, self.norms, self.biases, self.functions = along, norms, biases, functions
+        self.backend, self.target = backend, target
+        self.across = np.sqrt(np.maximum(norms**2 - along**2, 0.0))
+        self.squares = np.concatenate([mean_squares(f, biases[g], norms[g]) for g, f in functions])
+        self._usual = backend.aside(lambda: self._expanded(_USUAL_TERMS))
 
-    def power(self, allowed: float, target: Function | None = None) -> np.ndarray | None:
-        """The mean squares, to `allowed`; None where the series is too long. `target`: the last row's, if it is one."""
+    def power(self, rows: Any, weights: np.ndarray, allowed: float) -> np.ndarray | None:
+        """The mean squares for each column of `weights`, to `allowed`; None where the series is too long."""
         along, across, backend = self.along, self.across, self.backend
-        sizes = np.abs(self.weights).max(axis=1) * np.sqrt(self.squares)
-        terms = _terms_needed(self.gram, along, across, sizes, allowed, backend)
+        gram = backend.add_gram(backend.zeros(rows.shape[0], rows.shape[0]), rows.T)
+        sizes = np.abs(weights).max(axis=1) * np.sqrt(self.squares)
+        terms = _terms_needed(gram, along, across, sizes, allowed, backend)
         if terms > MOST_TERMS:
             return None
-        kappa, kappa_weights = _kappa_rule(along, across, target)
+        moments, columns = self._usual() if terms <= _USUAL_TERMS else self._expanded(terms)
+        factors = _factors(moments, columns[:terms], backend)
+        pairs = _pair_sums(gram, along, across, factors, weights, backend)
+        return (weights**2).T @ self.squares + 2 * pairs
+
+    def _expanded(self, terms: int) -> tuple[list[HermiteMoments], list[list[np.ndarray]]]:
+        """The neurons' Hermite moments, and the columns of `_columns`."""
+        kappa, kappa_weights = _kappa_rule(self.along, self.across, self.target)
         moments = [
-            hermite_moments(f, along[g], self.biases[g], across[g], kappa, terms) for g, f in self.functions
+            hermite_moments(f, self.along[g], self.biases[g], self.across[g], kappa, terms)
+            for g, f in self.functions
         ]
-        factors = _factors(moments, kappa_weights, backend)
-        pairs = _pair_sums(self.gram, along, across, factors, self.weights, backend)
-        return (self.weights**2).T @ self.squares + 2 * pairs
+        return moments, _columns(moments, kappa_weights)
 
 
 def exact_gaussian_test_error(
@@ -191,25 +214,31 @@ def _pair_sums(
     return total
 
 
-def _factors(moments: list[HermiteMoments], kappa_weights: np.ndarray, backend: Backend) -> list[Any]:
-    """For each k a matrix B_k [rows, few] on the device with (B_k B_kᵀ)_ij = E_κ[S_k,i S_k,j] to rounding.
+def _columns(moments: list[HermiteMoments], kappa_weights: np.ndarray) -> list[list[np.ndarray]]:
+    """For each k and each of `moments` a matrix C_k [sites, few] with (C_k C_kᵀ)_ij = E_κ[S_k,i S_k,j] to rounding.
 
-    Neurons differ little, so that a handful of columns remain: they are found from the sites that stand for them.
-    With few neurons, or many columns as a sharp target needs, finding the few would cost more than it saves.
+    Neurons differ little, so that a handful of columns remain. With few neurons, or many columns as a sharp target
+    needs, finding the few would cost more than it saves.
     """
     rows, root = sum(each.neurons for each in moments), np.sqrt(kappa_weights)
-    on_device = [each.on(backend) for each in moments]
-    factors: list[Any] = []
+    columns: list[list[np.ndarray]] = []
     for sites in zip(*(each.sites for each in moments), strict=True):
         scaled = [own * root for own in sites]
         if rows >= _TALL * len(root):
             every = np.concatenate(scaled)
             values, vectors = np.linalg.eigh(every.T @ every)
             scaled = [own @ vectors[:, values > 1e-16 * values[-1]] for own in scaled]
-        factors.append(
-            backend.xp.concat([put(own) for put, own in zip(on_device, scaled, strict=True)], axis=0)
-        )
-    return factors
+        columns.append(scaled)
+    return columns
+
+
+def _factors(moments: list[HermiteMoments], columns: list[list[np.ndarray]], backend: Backend) -> list[Any]:
+    """The same for neurons instead of the sites that stand for them: matrices [rows, few] on the device."""
+    on_device = [each.on(backend) for each in moments]
+    return [
+        backend.xp.concat([put(own) for put, own in zip(on_device, each, strict=True)], axis=0)
+        for each in columns
+    ]
 
 
 def _kappa_rule(

@@ -58,6 +58,7 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     draws = Draws(task.seed, task.trial, backend)
     layer = first_layer(task.model, task.target, task.d, draws, task.bulk)
     features = _features(task, layer, draws)
+    exact = features.exact_error(task.target) if task.n_test is None else None
     train = Data(Purpose.TRAIN, task.target, layer.theta, draws)
 
     def rows(n: int) -> Iterator[tuple[Any, Any]]:
@@ -68,7 +69,8 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     order = [(n, problems[n].index(lam)) for n, lam in task.points]
     readouts = backend.xp.stack([fits[n].readouts[:, column] for n, column in order], axis=1)
     answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
-    errors, samples = _errors(task, features, layer, draws, readouts, answers)
+    known = None if exact is None else exact(readouts, answers)
+    errors, samples = _errors(task, features, layer, draws, readouts, known)
     answers |= errors
     if task.learned_at:
         at = np.array(task.learned_at)
@@ -96,14 +98,13 @@ def _errors(
     layer: Weights,
     draws: Draws,
     readouts: Any,
-    statistics: dict[str, np.ndarray],
+    exact: np.ndarray | None,
 ) -> tuple[dict[str, np.ndarray], int]:
     """Test errors, and over how many samples the squared one was averaged: none where it is exact.
 
     For binary labels also the shares of wrong signs, always sampled.
     """
     backend, target = draws.backend, task.target
-    exact = features.test_error(target, readouts, statistics) if task.n_test is None else None
     errors = {} if exact is None else {"test_error": exact}
     samples = task.n_test or max(ENOUGH_SAMPLES, 10 * task.d)
     if exact is None or target.binary:

@@ -17,6 +17,7 @@ from ..gaussian import (
     resolution,
     round_up,
     sample,
+    straight_moments,
 )
 from .layer import alike
 from .upto import upto
@@ -50,19 +51,23 @@ class Column:
         if parity:
             kappa = kappa[..., kappa.shape[-1] // 2 :]
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]  # [U, K, pieces, nodes]
-        span, widest = round_up(float(np.abs(argument).max())), round_up(float(scale.max()))
-        n, error = resolution(f, widest, reach, span, INNER_TOLERANCE)
-        if error > LOST:
-            self.error = error
-        each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
         rows = argument.reshape(-1, *argument.shape[2:]), scale.reshape(-1)
-        if n >= UNRESOLVED or error > LOST:
-            takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
-            self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, each, takes)]
-        else:
-            apart = np.ptp(kappa) / (kappa.shape[-1] - 1)
-            step = (slope * apart).reshape(-1) if even else None
-            fine = _mirrored(_resolved(f, *rows, step, n, reach, each), parity)
+        fine = straight_moments(f, rows[0], rows[1][:, None, None])
+        if fine is None:
+            span, widest = round_up(float(np.abs(argument).max())), round_up(float(scale.max()))
+            n, error = resolution(f, widest, reach, span, INNER_TOLERANCE)
+            if error > LOST:
+                self.error = error
+            each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
+            if n >= UNRESOLVED or error > LOST:
+                takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
+                self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, each, takes)]
+            else:
+                apart = np.ptp(kappa) / (kappa.shape[-1] - 1)
+                step = (slope * apart).reshape(-1) if even else None
+                fine = _resolved(f, *rows, step, n, reach, each)
+        if fine is not None:
+            fine = _mirrored(fine, parity)
             self._found = [Moments(*(part[..., nested(stride)] for part in fine)) for stride in STRIDES]
         self._shape = (*argument.shape[:2], -1)
 

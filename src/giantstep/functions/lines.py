@@ -1,0 +1,70 @@
+"""Functions that are straight between their breakpoints: ReLU, |x|, a clipped line, a sign, a staircase.
+
+Seen by their values, so that every function is treated alike, however it was given: a text, a name or a callable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+_NEAR, _POINTS = 10.0, 4096  # where a function is looked at closely, and in how many places,
+_FAR = np.geomspace(_NEAR, 1e12, 300)  # and those where it is looked at as well
+_GOLDEN = 0.5 * (
+    np.sqrt(5.0) - 1.0
+)  # multiples of it, less their whole parts, fill an interval and repeat nothing
+_ROUNDING = 16 * np.finfo(float).eps
+
+
+class Lines(NamedTuple):
+    """f(x) = value + slope·x left of all breakpoints; at each it jumps by `jumps`, and its slope changes by `bends`."""
+
+    value: float
+    slope: float
+    breakpoints: np.ndarray
+    jumps: np.ndarray
+    bends: np.ndarray
+
+
+def straight(f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...]) -> Lines | None:
+    """The lines that f is made of, cut at its breakpoints; None where a value is off them by more than rounding.
+
+    A function without breakpoints is not looked at: if it is a line, its averages are no work.
+    """
+    if not breakpoints:
+        return None
+    spread = (_GOLDEN * np.arange(1, _POINTS)) % 1.0
+    everywhere = np.concatenate([_NEAR * (2.0 * spread - 1.0), -_FAR, _FAR])
+    found: list[tuple[float, float]] = []
+    for left, right in pairwise((-_FAR[-1], *breakpoints, _FAR[-1])):
+        close = min(right - left, 1.0) * spread[:64]
+        inside = everywhere[(everywhere > left) & (everywhere < right)]
+        line = _line(f, np.sort(np.concatenate([inside, left + close, right - close])))
+        if line is None:
+            return None
+        found.append(line)
+    (values, slopes), b = np.array(found).T, np.asarray(breakpoints)
+    bends = np.diff(slopes)
+    return Lines(float(values[0]), float(slopes[0]), b, np.diff(values) + bends * b, bends)
+
+
+def _line(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> tuple[float, float] | None:
+    """Value at 0 and slope of the line through f at the points x; None if there is none.
+
+    Through the two points that lie nearest to 0 with some distance between them: far ones would blur the value there.
+    """
+    with np.errstate(all="ignore"):
+        y = np.asarray(f(x), float)
+    if y.shape != x.shape or not np.isfinite(y).all():
+        return None
+    near = np.argsort(np.abs(x))[: len(x) // 2 + 1]
+    low, high = near[x[near].argmin()], near[x[near].argmax()]
+    slope = (y[high] - y[low]) / (x[high] - x[low])
+    value = y[low] - slope * x[low]
+    size = np.abs(y) + np.abs(slope * x) + abs(value)
+    return (
+        (float(value), float(slope)) if np.all(np.abs(y - (value + slope * x)) <= _ROUNDING * size) else None
+    )

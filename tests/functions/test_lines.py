@@ -1,0 +1,95 @@
+"""Functions that are straight between their breakpoints are recognised, and no others; their moments are closed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from giantstep.functions import Function, as_function
+from giantstep.gaussian import moments, sample, straight_moments
+
+STRAIGHT = {
+    "relu": ((0.0,), (0.0,), (1.0,)),
+    "abs": ((0.0,), (0.0,), (2.0,)),
+    "sign": ((0.0,), (2.0,), (0.0,)),
+    "hard_tanh": ((-1.0, 1.0), (0.0, 0.0), (1.0, -1.0)),
+    "relu(x - 1) - 3*sign(x + 2) - x": ((-2.0, 1.0), (-6.0, 0.0), (0.0, 1.0)),
+}
+"""Breakpoints, jumps there, and changes of the slope."""
+
+CURVED = ["tanh", "elu", "relu(x)**2", "abs(x) + 1e-9*sin(x)", "where(x > 30, x**2, relu(x))"]
+
+
+@pytest.mark.parametrize("text", STRAIGHT)
+def test_lines_are_those_of_the_function(text):
+    lines = as_function(text).lines
+    assert lines is not None
+    for found, expected in zip(lines[2:], STRAIGHT[text], strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-14)
+    far = np.array([-1e3, -7.3, -1.5, -0.4, 0.3, 0.9, 2.0, 1e5])
+    beyond = np.maximum(far - lines.breakpoints[:, None], 0.0)
+    drawn = lines.value + lines.slope * far + lines.bends @ beyond + lines.jumps @ (beyond > 0.0)
+    np.testing.assert_allclose(drawn, as_function(text)(far), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("text", CURVED)
+def test_what_is_curved_anywhere_is_not_straight(text):
+    assert as_function(text).lines is None
+
+
+def test_a_kink_that_is_not_declared_is_seen():
+    assert Function(lambda x: np.maximum(x, 0.0) + np.maximum(x - 3.0, 0.0), breakpoints=[0.0]).lines is None
+    assert Function(lambda x: np.clip(x, 0.0, 1e5), breakpoints=[0.0]).lines is None
+    narrow = Function(lambda x: np.maximum(x, 0.0) + np.exp(-((100.0 * (x - 0.3)) ** 2)), breakpoints=[0.0])
+    assert narrow.lines is None
+
+
+NUMBERS = st.floats(-3.0, 3.0)
+
+
+@given(
+    st.lists(
+        st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4, unique_by=lambda one: round(one[0], 2)
+    ),
+    NUMBERS,
+    NUMBERS,
+    st.floats(-8.0, 8.0),
+    st.floats(0.05, 5.0),
+)
+def test_closed_forms_are_the_averages(breaks, value, slope, shift, scale):
+    """Against the rule that is cut at the breakpoints, to the rounding of what both add up."""
+    at, jumps, bends = (np.array(part) for part in zip(*sorted(breaks), strict=True))
+
+    def drawn(x):
+        beyond = np.asarray(x)[..., None] - at
+        return value + slope * x + np.where(beyond > 0.0, jumps + bends * beyond, 0.0).sum(axis=-1)
+
+    f = Function(drawn, breakpoints=at)
+    closed = straight_moments(f, np.array(shift), np.array(scale))
+    if closed is None:  # rounding of the lines, or tails that cancel: the rule it is
+        return
+    rule = sample(f, np.array(shift), np.array(scale), 128).moments()
+    size = (np.abs(jumps).sum() + (np.abs(bends).sum() + abs(slope)) * (8.0 + 9.0 * scale) + abs(value)) ** 2
+    for found, expected in zip(closed, rule, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-14 * max(size, 1.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("far", [4.0, 6.0, 8.0])
+def test_the_variance_that_no_line_explains_is_known_where_it_is_tiny(far):
+    """At a kink that is `far` away: to digits of its own, which the difference of two second moments would not have."""
+    closed = straight_moments(as_function("relu"), np.array([-far, far]), np.ones(2))
+    assert closed is not None
+    z = np.linspace(far, far + 12.0, 200_001)
+    tail = (z - far) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    second = np.trapezoid((z - far) * tail, z)
+    mean, first = np.trapezoid(tail, z), np.trapezoid(z * tail, z)
+    np.testing.assert_allclose(closed.remainder, second - mean**2 - first**2, rtol=1e-8)
+
+
+def test_a_function_seen_from_afar_goes_by_rules():
+    """Clipped at ±1 and seen on a scale of a thousand, the tails are a million times what is left of them."""
+    f = as_function("hard_tanh")
+    assert straight_moments(f, np.zeros(1), np.full(1, 1e3)) is None
+    found, error = moments(f, 0.0, 1e3)
+    np.testing.assert_allclose(found.square, 1.0 - np.sqrt(2 / np.pi) * 2e-3 / 3, rtol=1e-8)
+    assert error <= 1e-12
