@@ -24,7 +24,6 @@ from .modes import Modes
 from .origin import Origin
 from .sampled import sampled_bulk
 from .slopes import check_moment
-from .training import POINTS
 
 PLAIN_WIDTH = 128  # array elements in flight per grid point, where a bulk takes none of its own
 NAMES = ("isotropic", "exact", "sampled", "orthogonal")
@@ -85,8 +84,10 @@ class Exact(_Trained):
     name = "exact"
 
     def width(self, origin: Origin) -> int:
+        if origin.training is None:  # averages over its features are all that is asked
+            return PLAIN_WIDTH
         K = len(origin.neurons.values)
-        return POINTS * (K * (1 if origin.neurons.activation.parity == "odd" else 2)) ** 2
+        return origin.training.points * (K * (1 if origin.neurons.activation.parity == "odd" else 2)) ** 2
 
     def error(self, origin: Origin) -> np.ndarray:
         assert origin.training is not None

@@ -127,7 +127,7 @@ def _fewest(D: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         both[..., middle : middle + n % 2] *= 0.5
         D, tests = D[..., middle:], both[..., middle:]
     size = np.abs(tests)
-    size /= np.maximum(size.sum(axis=-1, keepdims=True), 1e-300)
-    felt = size.max(axis=(0, 1)) > _NEGLIGIBLE
-    turned = np.swapaxes(tests[..., felt], -1, -2)
-    return np.ascontiguousarray(D[..., felt]), np.ascontiguousarray(turned)
+    felt = (size > _NEGLIGIBLE * size.sum(axis=-1, keepdims=True)).any(axis=(0, 1))
+    if not felt.all():
+        D, tests = D[..., felt], tests[..., felt]
+    return D, np.swapaxes(tests, -1, -2)

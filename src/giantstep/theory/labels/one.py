@@ -16,9 +16,10 @@ from ...gaussian import (
     line_rule,
     nested,
     piecewise_rule,
+    resolution,
     tail_reach,
 )
-from ..column import Column
+from ..column import INNER_TOLERANCE, Column
 from ..layer import Frame
 from ..rule import Rule
 from .binary import BinaryLaw
@@ -35,6 +36,7 @@ from .noise import (
 )
 
 _PANEL_NODES = {1: 14, 2: 11, 4: 8}  # Gauss nodes per panel of a compressed law, by the stride of its rule,
+_BATCH_POINTS = 128, 256  # over a batch, for a target that varies slowly and for others
 _MORE_NODES = 4  # and more of them for each doubling of a rule beyond 48 points
 
 
@@ -83,6 +85,14 @@ class OneDirection:
         with np.errstate(over="ignore", invalid="ignore"):
             square, fourth = expectation(both, self.function.breakpoints, tolerance=TAIL_TOLERANCE)
         return float(square), float(fourth) if np.isfinite(fourth) else np.inf
+
+    @cached_property
+    def batch_points(self) -> int:
+        """Nodes over a batch before the first step, to begin with: at least twice those that the target needs."""
+        if self.binary:  # their rule has as many as there are labels
+            return _BATCH_POINTS[0]
+        needed, _ = resolution(self.function, 1.0, self.reach, 0.0, INNER_TOLERANCE)
+        return _BATCH_POINTS[2 * needed > _BATCH_POINTS[0]]
 
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show: none."""
