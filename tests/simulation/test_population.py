@@ -97,7 +97,7 @@ def test_the_exact_error_is_the_mean_over_samples(model, target):
     draws, layer, readouts = layer_and_readouts(model, target)
     target = as_target(target)
     features = NetworkFeatures(layer, model.activation, BACKEND)
-    exact = features.test_error(target, readouts, {})
+    exact = features.exact_error(target)(readouts, {})
     assert exact is not None
     data, runs = Data(Purpose.TEST, target, layer.theta, draws), []
     for block in data.blocks(60_000):
@@ -199,7 +199,7 @@ def test_the_exact_error_of_gaussian_features_is_the_mean_over_samples(target, g
     draws, layer, readouts = layer_and_readouts(model, target)
     target = as_target(target)
     features = GaussianFeatures(layer, ResultTwo(model), draws)
-    exact = features.test_error(target, readouts, summary_statistics(layer, readouts, BACKEND))
+    exact = features.exact_error(target)(readouts, summary_statistics(layer, readouts, BACKEND))
     assert exact is not None
     data = Data(Purpose.TEST, target, layer.theta, draws)
     errors = np.concatenate(

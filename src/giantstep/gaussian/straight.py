@@ -17,6 +17,7 @@ from .normal import ndtr
 from .rules import density
 from .samples import Moments
 
+_BEYOND = 40.0  # standard deviations from which on tails are 0 in double precision
 _CANCELLED = 1e3  # tails this many times E f² leave less than thirteen digits of it
 
 
@@ -34,7 +35,7 @@ def straight_moments(f: Function, shift: np.ndarray, scale: np.ndarray) -> Momen
     tails = np.zeros((4, *m.shape))
     for side, outwards in ((1.0, breaks), (-1.0, breaks[::-1])):
         _add_tails(tails, side, outwards, s)
-    mean, first, second, square = tails
+    mean, first, second, square = (np.asarray(part) for part in tails)
     remainder = np.maximum(square - mean**2 - first**2, 0.0)
     middle, along = value + slope * m, slope * s
     large = square + middle**2 + along**2
@@ -52,11 +53,11 @@ class _Break:
     def __init__(self, m: np.ndarray, s: np.ndarray, at: float, jump: float, bend: float):
         self.at, self.jump, self.bend = at, jump, bend
         self.left = m >= at
-        self.v = np.abs(at - m) / np.maximum(s, 1e-300)
+        self.v = np.minimum(np.abs(at - m) / np.maximum(s, 1e-300), _BEYOND)
         self.density = density(self.v)
         self.t0 = ndtr(-self.v)
-        self.t1 = np.maximum(self.density - np.where(self.t0 > 0.0, self.v, 0.0) * self.t0, 0.0)
-        self.t2 = np.maximum(self.t0 - np.where(self.t1 > 0.0, self.v, 0.0) * self.t1, 0.0)
+        self.t1 = np.maximum(self.density - self.v * self.t0, 0.0)
+        self.t2 = np.maximum(self.t0 - self.v * self.t1, 0.0)
 
 
 def _add_tails(tails: np.ndarray, side: float, breaks: list[_Break], s: np.ndarray) -> None:
@@ -73,7 +74,7 @@ def _add_tails(tails: np.ndarray, side: float, breaks: list[_Break], s: np.ndarr
         ks = k * s
         tails[0] += j * one.t0 + ks * one.t1
         tails[1] += side * (j * one.density + ks * one.t0)
-        tails[2] += (j * np.where(one.density > 0.0, one.v, 0.0) + ks) * one.density
+        tails[2] += (j * one.v + ks) * one.density
         a, b = 2.0 * height + j, (2.0 * rise + k) * s
         tails[3] += j * a * one.t0 + (j * b + ks * a) * one.t1 + ks * b * one.t2
         height += j

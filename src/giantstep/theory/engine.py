@@ -84,7 +84,7 @@ def solve(
 def settled(problem: Problem, tolerance: float) -> tuple[Rectangle, Answers]:
     """The answers of `solve` for a problem of one point, and the rules that they were found on."""
     ((chunk, settings, points),) = _blocks(problem)
-    rectangle = Rectangle(problem, solver_of(problem.loss), chunk, settings, points)
+    rectangle = Rectangle.of(problem, chunk, settings, points)
     while True:
         attempt = _attempt(rectangle, tolerance)
         finer = next(_refinements(rectangle, attempt, _unresolved(attempt, tolerance), tolerance), None)
@@ -123,7 +123,7 @@ def _solved(problem: Problem, blocks: list[_Block], tolerance: float, workers: i
 
 
 def _solve_block(problem: Problem, block: _Block, tolerance: float) -> Answers:
-    return _solve_rectangle(Rectangle(problem, solver_of(problem.loss), *block), tolerance)
+    return _solve_rectangle(Rectangle.of(problem, *block), tolerance)
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,12 @@ class Rectangle:
     exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     layers: np.ndarray | None = None  # cuts of the rule in κ around thin layers
     bulks: tuple[Bulk, Bulk, Bulk] | None = None  # on their three rules, if they are known
+
+    @staticmethod
+    def of(problem: Problem, chunk: np.ndarray, block: np.ndarray, points: int) -> Rectangle:
+        """One to begin with."""
+        begin = problem.rows.coarsest(problem.origin)
+        return Rectangle(problem, solver_of(problem.loss), chunk, block, points, begin)
 
     @property
     def folds(self) -> bool:

@@ -24,6 +24,7 @@ from .modes import Modes
 from .origin import Origin
 from .sampled import sampled_bulk
 from .slopes import check_moment
+from .training import POINTS
 
 PLAIN_WIDTH = 128  # array elements in flight per grid point, where a bulk takes none of its own
 NAMES = ("isotropic", "exact", "sampled", "orthogonal")
@@ -40,6 +41,10 @@ class Rows(ABC):
     def width(self, origin: Origin) -> int:
         """Array elements in flight per grid point."""
         return PLAIN_WIDTH
+
+    def coarsest(self, origin: Origin) -> int:
+        """With which refinement of the rules inside its bulk to begin."""
+        return 0
 
     def modes(self, origin: Origin, frame: Frame) -> Modes:
         """What carries signal; here in rows whose norms do not fluctuate."""
@@ -84,10 +89,11 @@ class Exact(_Trained):
     name = "exact"
 
     def width(self, origin: Origin) -> int:
-        if origin.training is None:  # averages over its features are all that is asked
-            return PLAIN_WIDTH
-        K = len(origin.neurons.values)
-        return origin.training.points * (K * (1 if origin.neurons.activation.parity == "odd" else 2)) ** 2
+        rank = len(origin.neurons.values) * (1 if origin.neurons.activation.parity == "odd" else 2)
+        return round(POINTS * 2.0 ** self.coarsest(origin)) * rank**2
+
+    def coarsest(self, origin: Origin) -> int:
+        return 0 if origin.training is None else origin.training.coarsest
 
     def error(self, origin: Origin) -> np.ndarray:
         assert origin.training is not None

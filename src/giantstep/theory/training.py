@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from ..model import Target
 
 MOST_DIRECTIONS = 4  # of spikes
-_SPIKED_POINTS = (
-    96,
-    64,
-)  # intervals along each variable of a batch after the first step, for one spike and for several
+POINTS = 256  # nodes over a batch before the first step,
+_SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,9 @@ class Trained:
         return found
 
     @property
-    def points(self) -> int:
-        """Nodes over a batch before the first step, to begin with."""
-        return labels_of(self.target).batch_points
+    def coarsest(self) -> int:
+        """The refinement to begin with: half the nodes, if a slowly varying target is seen before any spike alone."""
+        return -1 if len(self.steps) == 1 and labels_of(self.target).slow else 0
 
     @cached_property
     def row_error(self) -> np.ndarray:
@@ -118,7 +116,7 @@ class Trained:
         """The batch of step t of some networks of one kind, on three nested rules, finest first."""
         step, layer = self.steps[t].at(chunk), self.path[t].at(chunk)
         spikes = int(layer.spikes.max()) if np.any(layer.gram) else 0
-        points = (self.points, *_SPIKED_POINTS)[min(spikes, 2)] * 2**refinement
+        points = round((POINTS, *_SPIKED_POINTS)[min(spikes, 2)] * 2.0**refinement)
         if not np.any(step.rate):  # no step at all: any batch will do
             slopes, _ = at_rest(self.neurons.activation, self.neurons.biases)
             idle = Slopes(*(np.where(np.isfinite(part), part, 0.0)[None] for part in slopes))  # times no step

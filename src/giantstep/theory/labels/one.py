@@ -36,7 +36,7 @@ from .noise import (
 )
 
 _PANEL_NODES = {1: 14, 2: 11, 4: 8}  # Gauss nodes per panel of a compressed law, by the stride of its rule,
-_BATCH_POINTS = 128, 256  # over a batch, for a target that varies slowly and for others
+_SLOW = 64  # nodes that resolve a target which varies slowly
 _MORE_NODES = 4  # and more of them for each doubling of a rule beyond 48 points
 
 
@@ -87,12 +87,10 @@ class OneDirection:
         return float(square), float(fourth) if np.isfinite(fourth) else np.inf
 
     @cached_property
-    def batch_points(self) -> int:
-        """Nodes over a batch before the first step, to begin with: at least twice those that the target needs."""
-        if self.binary:  # their rule has as many as there are labels
-            return _BATCH_POINTS[0]
+    def slow(self) -> bool:
+        """Whether half of the usual nodes over a batch will do: twice as many as the target itself needs."""
         needed, _ = resolution(self.function, 1.0, self.reach, 0.0, INNER_TOLERANCE)
-        return _BATCH_POINTS[2 * needed > _BATCH_POINTS[0]]
+        return self.binary or needed <= _SLOW
 
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show: none."""

@@ -21,7 +21,7 @@ class SeveralDirections:
     """Labels of a law of z1, z2, ..."""
 
     law: JointLaw
-    batch_points = 256  # which `first_batch` takes for its usual rules
+    slow = False  # not looked at
 
     @property
     def finest(self) -> int:
