@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import giantstep as gs
+from giantstep.theory.imprint import Imprint
 from giantstep.theory.layer import FirstLayer
 from giantstep.theory.origin import Origin
 from giantstep.theory.pose import model_grid, pose
-from giantstep.theory.training import Imprint
 
 PRINTED = 6e-9  # values are printed with eight decimals
 MIX, HE3 = "(x**2 - 1)/2 + x", "x + (x**3 - 3*x)/6"

@@ -137,3 +137,16 @@ def test_others_are_not(net, target, loss):
     with warnings.catch_warnings():
         warnings.simplefilter("error", gs.LimitWarning)
         assert gs.predict(net, target, alpha=2, lam=0.3, d=400, loss=loss).code.item() == 0
+
+
+@pytest.mark.parametrize("target", ["He2", "abs", "x1*x2"])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_population_that_shows_no_direction_is_the_limit_of_large_batches(target, steps):
+    """A spike of rounding has no direction to see the target from; errors differ by 1/alpha0 and so do marks not."""
+    net = gs.Network("gelu", eta=2.0, alpha0=[1e10, np.inf], steps=steps)
+    found = gs.predict(net, target, alpha=1.5, lam=0.1, d=300)
+    large, all_inputs = (found.isel(alpha0=i) for i in (0, 1))
+    np.testing.assert_allclose(all_inputs.test_error, large.test_error, rtol=1e-8)
+    assert int(all_inputs.code) == int(large.code)
+    assert np.all(np.abs(all_inputs.gamma) < 1e-5)
+    assert np.all(all_inputs.r < 1e-8)

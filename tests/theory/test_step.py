@@ -10,11 +10,12 @@ import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import as_loss
 from giantstep.theory.common_rows import taken_from_mean_rows
+from giantstep.theory.imprint import Imprint
 from giantstep.theory.labels import labels_of
 from giantstep.theory.law import Batch
 from giantstep.theory.slopes import Slopes, at_rest
 from giantstep.theory.step import Neurons, Sight, make_step, sights
-from giantstep.theory.training import Imprint, trained
+from giantstep.theory.training import trained
 
 EXACT = 1e-12  # closed forms: rounding and quadratures that are exact to 1e-13
 

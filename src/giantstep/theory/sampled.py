@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .bulk import Bulk, Dense, Spectral
+from .imprint import Imprint, directions
 from .labels import BinaryLaw, labels_of
 from .law import Batch
 from .layer import FirstLayer
 from .slopes import Slopes, at_rest, shifted
 from .step import Sight
-from .training import Imprint, Trained, directions
+from .training import Trained
 
 if TYPE_CHECKING:
     from ..model import Target

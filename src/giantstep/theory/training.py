@@ -1,7 +1,7 @@
-"""First layers that steps have made: the way there, and what each batch has left in the rows.
+"""First layers that steps have made, and the way there.
 
-`Trained` keeps spikes and row norms after every step. The row covariances of the exact bulk are made of it on demand,
-on rules as fine as asked for: each step that was taken is one level of the pencil.
+`Trained` keeps spikes and row norms after every step. The row covariances of the exact bulk are made of it on demand
+(`imprint`), on rules as fine as asked for: each step that was taken is one level of the pencil.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import NotCovered
-from .bulk.forms import Columns
-from .bulk.level import Level
 from .bulk.pencil import Exact
+from .imprint import Imprint, columns_of
 from .labels import kurtosis, labels_of
-from .law import Batch, unused_batch
-from .layer import FirstLayer, Frame, alike
+from .law import unused_batch
+from .layer import FirstLayer, alike
 from .slopes import Slopes, at_rest
 from .step import Neurons, Sight, Step, sights, stepped
-from .upto import upto
 
 if TYPE_CHECKING:
     from ..model import Target
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
 MOST_DIRECTIONS = 4  # of spikes
 POINTS = 256  # nodes over a batch before the first step,
 _SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
+_ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
+_SMALLEST_SHARE = 1e-18  # 1/α0 of a batch that is as good as all inputs
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Trained:
             for place, t in enumerate(chosen if len(chosen) else [0])
         ]
         last = self.layer.at(chunk)
-        columns = _columns(self.neurons, last.frame(), imprints)
+        columns = columns_of(self.neurons, last.frame(), imprints)
         levels = zip(*(one.levels for one in imprints), strict=True)
         found: list[Exact] = []
         for own, modes in reversed(list(zip(levels, columns, strict=True))):
@@ -126,24 +126,44 @@ class Trained:
 
 def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Trained:
     """All steps, one after the other, for U networks at once."""
-    U = len(steps[0].rate)
-    layer = neurons.drawn(U, target.directions)
-    path, error = [layer], np.zeros(U)
+    layer = neurons.drawn(len(steps[0].rate), target.directions)
+    path, error = [layer], np.zeros(len(layer.c))
+    taken: list[Step] = []
     for step in steps:
-        found = layer
-        moves = np.flatnonzero(np.real(step.rate) > 0.0)
-        for members in alike(_alike(layer, target)[moves]):
-            chunk = moves[members]
-            whole = len(chunk) == U
-            new, off = stepped(
-                neurons, target, layer if whole else layer.at(chunk), step if whole else step.at(chunk)
-            )
-            error[chunk] = np.maximum(error[chunk], off)
-            found = new if whole else found.replaced(chunk, new)
-        layer = found
+        found, off = _moved(neurons, target, layer, step)
+        if (lost := _pulled_nowhere(found, step)).any():
+            step = step._replace(share=np.where(lost, _SMALLEST_SHARE, step.share))
+            found, off = _moved(neurons, target, layer, step)
+        layer, error = found, np.maximum(error, off)
         path.append(layer)
+        taken.append(step)
         _check_directions(layer)
-    return Trained(neurons, target, steps, tuple(path), error)
+    return Trained(neurons, target, tuple(taken), tuple(path), error)
+
+
+def _moved(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> tuple[FirstLayer, np.ndarray]:
+    """First layers after a step, those that take it, and the error of its integrals, [U]."""
+    found, error = layer, np.zeros(len(layer.c))
+    moves = np.flatnonzero(np.real(step.rate) > 0.0)
+    for members in alike(_alike(layer, target)[moves]):
+        chunk = moves[members]
+        whole = len(chunk) == len(error)
+        new, error[chunk] = stepped(
+            neurons, target, layer if whole else layer.at(chunk), step if whole else step.at(chunk)
+        )
+        found = new if whole else found.replaced(chunk, new)
+    return found, error
+
+
+def _pulled_nowhere(layer: FirstLayer, step: Step) -> np.ndarray:
+    """Where a step on a population has left spikes that are rounding, [U]: the target shows it no direction.
+
+    The target as seen from there would be noise. A step on an enormous batch instead leaves a spike as random as any,
+    and changes nothing else that double precision shows.
+    """
+    length = np.diagonal(np.real(layer.gram), axis1=-2, axis2=-1).max(axis=-1)
+    faint = length < _ROUNDING**2 * np.real(layer.c).max(axis=-1)
+    return faint & (np.real(step.rate) > 0.0) & (np.real(step.share) < _SMALLEST_SHARE)
 
 
 def _alike(layer: FirstLayer, target: Target) -> np.ndarray:
@@ -166,178 +186,3 @@ def _check_directions(layer: FirstLayer) -> None:
             f"from the second step on each letter has a spike of its own, and here they span {spikes} directions: the"
             f" theory covers up to {MOST_DIRECTIONS}; give fewer different letters (and biases), or simulate"
         )
-
-
-class Imprint:
-    """What one step does to rows of each letter, in terms of the samples of its batch.
-
-    With m = m̄ + (k/α) e s1 a row becomes w' = Bw + k v_fg δ + n, and its squared norm fluctuates by
-    δ' = v_fb·w + Λδ + ε: the random part n has covariance (k²/α) A and correlates with ε along v_fa. A bias b of order
-    d^-½ is one more entry of the row, on an input that is always 1: it adds k v_{e s1} b to w' and E[f_b] b to δ'.
-
-    Functions of a sample are [U, K, n], on the nodes of all rules over the batch, and averages [U, K, rules].
-    """
-
-    def __init__(self, neurons: Neurons, before: FirstLayer, step: Step, sight: Sight, first: bool):
-        batch, s = sight.batch, sight.slopes
-        assert isinstance(s, Slopes)  # the rows need all of them
-        e, E = batch.e[:, None], batch.mean
-        self.batch, self.first, self.neurons = batch, first, neurons
-        self.k, self.share = step.rate[:, None] * neurons.values, step.share
-        k, a, c = self.k[..., None], step.share[:, None, None], before.c[..., None]
-        self.simple = first and not np.any(s.s1)  # B = 1
-        mean_scale = 1.0 + k * E(e * s.s1)  # m̄
-        m = batch.on_nodes(mean_scale) + k * a * e * s.s1
-        excess = m**2 - batch.on_nodes(mean_scale**2)
-        self.fg = e * s.b2 / (2.0 * c**2)
-        self.fb = 2.0 * k * e * m * s.b2 / c + k**2 * a / c * e**2 * s.n21
-        self.fs = e * s.s1
-        self.fa = k * s.b2 * e * excess + 2.0 * k**2 * a * s.n21 * e**2 * m + k**3 * a**2 * s.n3 * e**3
-        # at rest all groups' spikes are made of one function, e, through slopes of their own
-        self._common = None if s.s0.shape[-1] > 1 else s.s0[..., 0]
-        self.spike_functions = e * s.s0 if self._common is None else e
-        nu = k**2 * a * E((e * s.s1) ** 2)
-        K3, K4 = k**3 * a**2 * E((e * s.s1) ** 3), k**4 * a**3 * E((e * s.s1) ** 4)
-        square = E(e**2 * s.n2)
-        growth = mean_scale**2 + nu
-        fourth_trace = K4 + 4.0 * K3 * mean_scale + 2.0 * nu**2 + 6.0 * nu * mean_scale**2 + mean_scale**4
-        c2 = s.n22 - c * s.n2
-        self.gain = growth + k / c**2 * E(e * m * s.b3) + k**2 * a / (2.0 * c**2) * E(e**2 * c2)  # Λ
-        self.lift = E(self.fb)  # E[f_b]
-        self.direct = (
-            2.0 * c**2 * (fourth_trace - growth**2)
-            + 4.0 * k**2 * a * (E(e**2 * m**2 * (s.n22 - s.b2**2 / c)) + c * nu * square)
-            + k**4 * a**3 * E(e**4 * (s.n4 - s.n2**2 - s.n21**2 / c))
-            + 2.0 * k**4 * a**2 * square**2
-            + 4.0 * k * E(e * m * s.b3 * excess)
-            + 2.0 * k**2 * a * E(e**2 * c2 * excess)
-            + 4.0 * k**3 * a**2 * E(e**3 * m * (s.n31 - s.b2 * s.n21 / c))
-        )  # d Var ε
-        self._weight = (k**2 * a * e**2 * s.n2, k * e * s.s1)
-        self.frame = None if not np.any(before.gram) else before.frame()
-
-    @cached_property
-    def functions(self) -> np.ndarray:
-        """[U, F, n]: those that make the spikes, then each of `kinds` for all groups."""
-        both = self.fa + self.fb if self.simple else self.fa  # if B = 1, together
-        own = {"fa": both, "fb": self.fb, "fg": self.fg, "fs": self.fs}
-        parts = [self.spike_functions, *(own[kind] for kind in self.kinds)]
-        shape = (len(self.k), self.batch.e.shape[-1])
-        return np.concatenate([np.broadcast_to(p, (shape[0], p.shape[1], shape[1])) for p in parts], axis=1)
-
-    @property
-    def kinds(self) -> list[str]:
-        """Which functions are needed, besides those of the spikes."""
-        fed = not self.first or self.neurons.spread > 0.0
-        biased = self.neurons.bias_spread > 0.0
-        turned = [] if self.simple else ["fb", *["fs"] * biased]
-        return ["fa", *turned, *["fg"] * fed]
-
-    def place(self, kind: str) -> int:
-        """Where the functions of a kind begin."""
-        K, pulls = self.k.shape[1], self.spike_functions.shape[1]
-        return pulls + K * self.kinds.index(kind)
-
-    @cached_property
-    def levels(self) -> list[Level]:
-        """What the batch is in the pencil, on each of the rules."""
-        U, K = self.k.shape
-        rank = K if self.simple else 2 * K
-        D = np.zeros((U, rank, rank, self.batch.e.shape[-1]))
-        s = upto(K)
-        D[:, s, s] = self._weight[0]
-        if not self.simple:
-            D[:, s, K + s] = D[:, K + s, s] = self._weight[1]
-        count = self.batch.directions
-        if self.frame is None:
-            to_target = np.broadcast_to(np.eye(count), (U, count, count))
-            to_spikes = np.zeros((U, count, K))
-        else:
-            to_target, to_spikes = directions(self.frame)
-        return Level.of(self.batch, D, self.functions, self.share, self.spike, to_target, to_spikes)
-
-    @cached_property
-    def spike(self) -> np.ndarray:
-        """What the functions add to the spikes, [U, K, F]."""
-        U, K = self.k.shape
-        spike, s = np.zeros((U, K, self.functions.shape[1])), upto(K)
-        if self._common is None:
-            spike[:, s, s] = self.k
-        else:
-            spike[:, :, 0] = self.k * self._common
-        return spike
-
-
-def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """d̂_j and ê_m of a frame as combinations of θ̂ [U, S + k, k] and of the spikes [U, S + k, K]."""
-    assert frame.dual is not None
-    U, S, K = frame.dual.shape
-    k = frame.gamma.shape[1]
-    met = min(S, k)
-    to_target, to_spikes = np.zeros((U, S + k, k)), np.zeros((U, S + k, K))
-    to_spikes[:, :S] = frame.dual
-    to_target[:, S:] = frame.across[..., None] * np.swapaxes(frame.turn, -1, -2)
-    to_spikes[:, S : S + met] = -(frame.across * frame.gamma)[:, :met, None] * frame.dual[:, :met]
-    return to_target, to_spikes
-
-
-def _columns(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> list[Columns]:
-    """On each rule the modes: W_s d̂_j, W_s ê_m, norms after the last step and biases; then those that are eliminated.
-
-    These are the norms after earlier steps, and the biases once more: they are the same in every step.
-    """
-    U, K = imprints[0].k.shape
-    ends = np.cumsum([0, *(one.levels[0].rank for one in imprints)])
-    z = int(ends[-1])
-    R = z + K
-    to_target, to_spikes = directions(frame)
-    count, k = to_target.shape[1:]
-    T, s, modes = len(imprints), upto(K), neurons.modes(frame)
-    shown = [("a", T - 1)] + [("bias", T)] * modes.biases
-    hidden = [("a", t) for t in range(T - 1)] + [("bias", 0)] * modes.biases
-    hidden += [("b", t) for t in range(T) if t > 0 or neurons.spread]
-    m = (count + len(shown) + len(hidden)) * K
-    target = np.zeros((U, k, R, count, K))
-    functions = [np.zeros((U, one.spike.shape[-1], R, m)) for one in imprints]
-    constant = np.zeros((U, m, m, len(imprints[0].batch.parts)))
-    target[:, :, z + s, :, s] = -np.swapaxes(to_target, -1, -2)
-    target = np.concatenate([target.reshape(U, k, R, count * K), np.zeros((U, k, R, m - count * K))], axis=-1)
-    for one, inside in zip(imprints, functions, strict=True):
-        made = np.zeros((U, inside.shape[1], R, count, K))
-        made[:, :, z + s, :, s] = -np.swapaxes(to_spikes @ one.spike, -1, -2)
-        inside[..., : count * K] = made.reshape(U, -1, R, count * K)
-    where = {own: (count + i) * K + s for i, own in enumerate(shown + hidden)}
-    bias, same = (where.get(("bias", t)) for t in (0, T))
-    if bias is not None:
-        constant[:, bias, bias] = -1.0 / neurons.bias_spread
-        constant[:, bias, same] = constant[:, same, bias] = 1.0
-    for t, (one, inside, low) in enumerate(zip(imprints, functions, ends, strict=False)):
-        a, mode = int(low) + s, where["a", t]
-        inside[:, one.place("fa") + s, a, mode] = 1.0
-        constant[:, mode, mode] = one.direct
-        if one.simple:
-            constant[:, mode, mode] += _squared_norm(one.batch, one.share, one.fb)
-        else:
-            inside[:, one.place("fb") + s, a + K, mode] = 1.0
-        if bias is not None:
-            # two levels meet with a minus sign when those between them are eliminated
-            sign = (-1.0) ** (T - 1 - t)
-            constant[:, mode, bias] = constant[:, bias, mode] = sign * one.lift
-            if not one.simple:
-                inside[:, one.place("fs") + s, a, bias] = sign * one.k
-        if ("b", t) not in where:
-            continue
-        fed = where["b", t]
-        inside[:, one.place("fg") + s, a, fed] = one.k
-        constant[:, mode, fed] = constant[:, fed, mode] = one.gain
-        if t > 0:
-            constant[:, fed, where["a", t - 1]] = constant[:, where["a", t - 1], fed] = 1.0
-        else:
-            constant[:, fed, fed] = -1.0 / neurons.spread
-    rules = np.ascontiguousarray(np.moveaxis(constant, -1, 0))
-    return [Columns(target, tuple(functions), own, modes, (count + len(shown)) * K) for own in rules]
-
-
-def _squared_norm(batch: Batch, share: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """|v_f|² for f [U, K, n], [U, K, rules]."""
-    return share[:, None, None] * batch.mean(f**2) + (batch.along(f) ** 2).sum(axis=-2)

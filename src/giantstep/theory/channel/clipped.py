@@ -114,7 +114,7 @@ class Window:
                 mass[pick] = ndtr(near[pick]) - ndtr(far[pick])
         first = b * mass - scale * (self.dh - self.dl)
         second = b * first + scale * (scale * mass - (self.H * self.dh - self.L * self.dl))
-        narrow = self.zh - self.zl < _NARROW
+        narrow = (self.zh - self.zl < _NARROW) & (np.maximum(self.zl, -self.zh) < _BEYOND)  # else all are 0
         if narrow.any():
             picked = (a[narrow] for a in (self.zl, self.zh, b, np.broadcast_to(scale, b.shape)))
             mass[narrow], first[narrow], second[narrow] = _directly(*picked)
