@@ -77,6 +77,7 @@ def logistic_curve() -> None:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore", gs.LimitWarning)  # speed is asked for here
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 40
     logistic_curve()
     for seed, (loss, target) in enumerate(LOSSES.items()):

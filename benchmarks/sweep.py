@@ -14,6 +14,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,7 @@ def theory(folder: Path, side: int, workers: int = 2) -> None:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore", gs.LimitWarning)  # speed is asked for here
     print(f"giantstep {gs.__version__}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as name:
         overhead(Path(name))

@@ -18,6 +18,7 @@ import platform
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -238,6 +239,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer points: half a minute or so")
     quick = parser.parse_args().quick
+    warnings.simplefilter("ignore", gs.LimitWarning)  # speed is asked for here
     print(f"giantstep {gs.__version__}, numpy {np.__version__}, Python {platform.python_version()}, one core")
     with threadpool_limits(1):
         for part in (against_the_baseline, throughput, exact_over_isotropic, memory):

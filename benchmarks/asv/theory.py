@@ -30,7 +30,7 @@ BULKS = {
     "exact ReLU": ("relu", "exact"),
 }
 SIDE = {"isotropic": 300, "exact tanh": 150, "exact ReLU": 100}  # of the grid
-COUNT = {"isotropic": 2000, "exact tanh": 200, "exact ReLU": 100}  # of first layers
+COUNT = {"isotropic": 2000, "exact tanh": 1000, "exact ReLU": 1000}  # of first layers
 COMMAND = "predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1"
 
 

@@ -255,3 +255,14 @@ def test_what_cannot_be_swept_is_refused_before_anything_is_computed(tmp_path):
     with pytest.raises(ParameterError, match="special SpikedRF"):
         gs.run_sweep(wrong, tmp_path / "s.sqlite", workers=1)
     assert batches(tmp_path / "s.sqlite") == 0
+
+
+def test_a_warning_of_a_job_is_of_the_kind_that_the_verb_gives(tmp_path):
+    """So that a filter which silences or raises one kind does so in sweeps too."""
+    model = gs.Network("tanh", eta=0.1, alpha0=2.0)
+    sweep = gs.Sweep(model, "sin", alpha=0.1, lam=0.1, theory={"bulk": "isotropic"}, simulation=None)
+    with pytest.warns(gs.LimitWarning, match="out of reach of real sizes") as verb:
+        gs.predict(model, "sin", alpha=0.1, lam=0.1, bulk="isotropic")
+    with pytest.warns(gs.LimitWarning) as job:
+        gs.run_sweep(sweep, tmp_path / "s.sqlite", workers=1)
+    assert [str(one.message) for one in job] == [str(one.message) for one in verb]

@@ -56,7 +56,7 @@ class Outcome:
     message: str = ""
     refused: bool = False  # the description itself makes no sense: no other job of it will do better
     attrs: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[GiantstepWarning, ...] = ()
     seconds: float = 0.0
     machine: str = ""
     results_version: int = RESULTS_VERSION
@@ -73,7 +73,7 @@ def perform(work: Work, threads: int) -> Outcome:
         except Exception as error:
             text = str(error) if isinstance(error, GiantstepError) else f"{type(error).__name__}: {error}"
             told = {"answers": None, "message": text, "refused": isinstance(error, ParameterError)}
-    notes = tuple(str(each.message) for each in caught if issubclass(each.category, GiantstepWarning))
+    notes = tuple(each.message for each in caught if isinstance(each.message, GiantstepWarning))
     return Outcome(**told, notes=notes, seconds=time.perf_counter() - began, machine=machine(threads))
 
 

@@ -179,8 +179,9 @@ def drive(
     finally:
         with suppress(StoreError):  # a full disk is being reported already
             store.end_run()
-    for note in list(dict.fromkeys(note for load in finished for note in load.notes))[:_MOST_NOTES]:
-        warnings.warn(note, GiantstepWarning, stacklevel=3)
+    notes = {text: note for load in finished for text, note in load.notes.items()}
+    for note in list(notes.values())[:_MOST_NOTES]:
+        warnings.warn(note, stacklevel=3)
     failures = tuple(message for load in finished for message in load.failures)
     return Report(sum(load.done for load in finished), failures, interrupted)
 
@@ -194,7 +195,7 @@ class _Workload:
         self._flying: dict[Future[Outcome], Job] = {}
         self.done = 0
         self.failures: list[str] = []
-        self.notes: list[str] = []
+        self.notes: dict[str, GiantstepWarning] = {}  # each once
 
     def do(self) -> None:
         """All of them; Ctrl-C still keeps what has come back by then."""
@@ -262,7 +263,7 @@ class _Workload:
             self.failures.append(outcome.message)
         else:
             self.done += 1
-        self.notes += [note for note in outcome.notes if note not in self.notes]
+        self.notes |= {str(note): note for note in outcome.notes}
 
     def _show(self) -> None:
         self.display.update(self.done, len(self.failures), min(len(self._flying), self.executor.width()))

@@ -83,7 +83,7 @@ class Part(ABC):
         sizes = (*before.values(), *split.shape)
         variables = {}
         for name, values in answers.items():
-            shaped = values.reshape(*sizes, *values.shape[1:])
+            shaped = values.reshape((*sizes, *values.shape[1:]))
             kept = dims
             if name in OF_THE_LAYER:
                 kept = (*before, *split.layer_dims)
