@@ -151,6 +151,21 @@ def watched_trial(task: Task, dtype: str, synchronise: Callable[[], None]) -> tu
         draw._draw_numpy = original
 
 
+def idle_share(task: Task, backend: Backend) -> float:
+    """Share of a trial in which the GPU has nothing to do: it waits for the host."""
+    from torch.autograd import DeviceType
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        elapsed = best_of(1, lambda: run_trial(task, backend), synchroniser(backend))
+    on_device = (one.time_range for one in seen.events() if one.device_type == DeviceType.CUDA)
+    spans = sorted((one.start, one.end) for one in on_device)
+    busy, end = 0.0, 0.0
+    for start, stop in spans:
+        busy, end = busy + max(0.0, stop - max(start, end)), max(end, stop)
+    return 1.0 - 1e-6 * busy / elapsed
+
+
 def report(task: Task, dtype: str, repeats: int) -> float:
     """Time one trial, print the shares of the fastest of `repeats`, return its seconds."""
     backend = make_backend(None, task.device, dtype)
@@ -174,6 +189,10 @@ def report(task: Task, dtype: str, repeats: int) -> float:
         print(f"  {kind:15s}{spent:7.2f} s {spent / total:5.0%}   {speed}")
     rest = total - sum(ledger.seconds.values())
     print(f"  {'the rest':15s}{rest:7.2f} s {rest / total:5.0%}")
+    if task.device != "cpu":
+        print(
+            f"  the GPU is idle for {min(idle_share(task, backend) for _ in range(repeats)):.1%} of the trial"
+        )
     report_crossover(make_backend(None, task.device, dtype), task.d)
     return seconds
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -222,13 +224,14 @@ def test_results_are_written_to_files_with_every_digit(ending, tmp_path):
         if ending in ("nc", "json"):
             assert gs.load(path).identical(dataset)
             continue
-        pandas = pytest.importorskip("pandas")
-        table = (
-            pandas.read_csv(path, float_precision="round_trip")
-            if ending == "csv"
-            else pandas.read_parquet(path)
-        )
-        np.testing.assert_array_equal(table["test_error"], dataset["test_error"].values.ravel())
+        if (
+            ending == "csv"
+        ):  # Python's own reader: every version of pandas takes its floats in a way of its own
+            with path.open(newline="") as file:
+                written = [float(row["test_error"]) for row in csv.DictReader(file)]
+        else:
+            written = pytest.importorskip("pandas").read_parquet(path)["test_error"]
+        np.testing.assert_array_equal(written, dataset["test_error"].values.ravel())
         assert "m[-1]" in table
 
 
