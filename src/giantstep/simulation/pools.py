@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -37,12 +38,18 @@ def numpy_unthreaded() -> Iterator[None]:
 
 
 def _silence_numpy() -> Any:
-    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be seen)
-    from threadpoolctl import ThreadpoolController
-
-    pools = ThreadpoolController().select(user_api="blas")
+    pools = thread_pools().select(user_api="blas")
     paths = [library.filepath for library in pools.lib_controllers]
     of_numpy = [path for path in paths if "numpy.libs" in path]
     if len(paths) < 2 or not of_numpy:
         return None
     return pools.select(filepath=of_numpy).limit(limits=1)
+
+
+@cache
+def thread_pools() -> Any:
+    """The thread pools of this process, found once: looking for them takes longer than a small job."""
+    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError
+from ..simulation.pools import thread_pools
 from ..system import processor
 from .points import digest
 
@@ -65,7 +66,7 @@ class Outcome:
 def perform(work: Work, threads: int) -> Outcome:
     """Compute, and tell what happened; only an interruption raises."""
     began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, _controller().limit(limits=threads):
+    with warnings.catch_warnings(record=True) as caught, thread_pools().limit(limits=threads):
         warnings.simplefilter("always", GiantstepWarning)
         try:
             answers, attrs = work.compute()
@@ -82,7 +83,9 @@ def machine(threads: int) -> str:
     """Where a result was computed, as JSON: enough to explain its last digits and its time; no names of hosts."""
     import scipy
 
-    blas = {str(library["internal_api"]) for library in _controller().info() if library["user_api"] == "blas"}
+    blas = {
+        str(library["internal_api"]) for library in thread_pools().info() if library["user_api"] == "blas"
+    }
     facts = {
         "platform": platform.platform(),
         "processor": processor(),
@@ -94,12 +97,3 @@ def machine(threads: int) -> str:
         "threads": threads,
     }
     return json.dumps(facts)
-
-
-@cache
-def _controller() -> Any:
-    """The thread pools of this process, found once: looking for them takes longer than a small job."""
-    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
