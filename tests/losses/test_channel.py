@@ -14,6 +14,7 @@ import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import Loss, as_loss
 from giantstep.theory.channel import BinaryChannel, Channel, RealChannel
+from giantstep.theory.channel.clipped import Window
 from giantstep.theory.labels import binary_law
 
 SAMPLES = 400_000
@@ -140,6 +141,19 @@ def test_closed_forms_of_clipped_scores_equal_integrals_over_the_residual(text: 
     assert found.F1[0, 0] == pytest.approx(integral(1), abs=1e-10 * scale)
     assert found.F2[0, 0] == pytest.approx(integral(2), rel=1e-10)
     assert found.G[0, 0] == pytest.approx(integral(0, slope=True), rel=1e-7)  # quad: a window of 1e-9 is hard
+
+
+@pytest.mark.parametrize("away", [0.0, 6.0, 12.0, 30.0])
+def test_narrow_windows_are_known_however_far_out(away: float):
+    """Residuals within ±V, `away` standard deviations off: to their own digits, to what (away·V)² leaves of them."""
+    V = 1e-6
+    window = Window(as_loss("absolute"), np.array([away]), np.ones(1), np.array([V]))
+    mass, first, second = (float(part[0]) for part in window.inside)
+    assert mass == pytest.approx(2 * V * np.exp(-(away**2) / 2) / np.sqrt(2 * np.pi), rel=1e-8)
+    assert first == pytest.approx(mass * away * V**2 / 3, rel=1e-8, abs=1e-16 * V * mass)
+    assert second == pytest.approx(mass * V**2 / 3, rel=1e-8)
+    beyond = Window(as_loss("absolute"), np.array([45.0]), np.ones(1), np.array([V]))
+    assert [float(part[0]) for part in beyond.inside] == [0.0, 0.0, 0.0]
 
 
 def test_test_signs_follow_the_bivariate_normal_law():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ from giantstep.functions import as_function
 from giantstep.letters import Letters
 from giantstep.model import Network, SpikedRF, Target, TwoSpikes, as_target
 from giantstep.simulation import hermite, population, simulate
-from giantstep.simulation.backend import make_backend
+from giantstep.simulation.backend import NumpyBackend, make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
 from giantstep.simulation.evaluate import sampled_errors
 from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
 from giantstep.simulation.origin import first_layer
 from giantstep.simulation.statistics import summary_statistics
+from giantstep.simulation.trial import Task, run_trial
 
 BACKEND = make_backend()
 LETTERS = Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3), c=(1.0, 2.0))
@@ -258,3 +260,29 @@ def test_factors_of_similar_rows_have_the_products_of_the_rows_themselves():
         expected = (rows * weights[0]) @ rows.T
         assert factor.shape[1] < len(kappa)
         np.testing.assert_allclose(factor @ factor.T, expected, atol=1e-12 * np.abs(expected).max())
+
+
+class Waiting(NumpyBackend):
+    """As a GPU does: the host's work goes on in another thread, and is asked for later."""
+
+    def aside(self, work):
+        answers = []
+        thread = Thread(target=lambda: answers.append(work()))
+        thread.start()
+        self.begun = getattr(self, "begun", 0) + 1
+
+        def answer():
+            thread.join()
+            return answers[0]
+
+        return answer
+
+
+@pytest.mark.parametrize("d", [60, 250])  # more terms than were prepared, and fewer
+@pytest.mark.parametrize("target", ["sin", "x1 + x1*x2"])
+def test_errors_prepared_in_another_thread_are_those_of_this_one(d, target):
+    task = Task(Network("tanh", eta=1.0, alpha0=1.0), Target(target), d, 0, 0, ((2 * d, 0.1),))
+    plain, waiting = NumpyBackend(), Waiting()
+    found, expected = run_trial(task, waiting), run_trial(task, plain)
+    assert waiting.begun == 1
+    np.testing.assert_allclose(found["test_error"], expected["test_error"], rtol=10 * population.TOLERANCE)

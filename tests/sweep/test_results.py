@@ -269,3 +269,15 @@ def test_a_warning_of_a_job_is_of_the_kind_that_the_verb_gives(tmp_path):
     with pytest.warns(gs.LimitWarning) as job:
         gs.run_sweep(sweep, tmp_path / "s.sqlite", workers=1)
     assert [str(one.message) for one in job] == [str(one.message) for one in verb]
+
+
+def test_what_different_jobs_remark_on_is_said_once_each(tmp_path):
+    """Of so many points three jobs are made, each with a worst one of its own."""
+    grid = {"alpha": np.linspace(0.1, 1.0, 20), "lam": np.geomspace(0.01, 1.0, 20)}
+    model = gs.Network("tanh", eta=np.linspace(0.1, 0.4, 10), alpha0=2.0)
+    sweep = gs.Sweep(model, "sin", **grid, theory={"bulk": "isotropic"}, simulation=None)
+    with pytest.warns(gs.LimitWarning) as said_by_jobs:
+        gs.run_sweep(sweep, tmp_path / "s.sqlite", workers=1)
+    texts = [str(one.message) for one in said_by_jobs]
+    assert len(texts) > 1
+    assert len(set(texts)) == len(texts)

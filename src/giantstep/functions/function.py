@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..parameters import floats
 from .elementary import Parity
-from .lines import Lines, straight
+from .lines import Lines, lines_of
 from .parity import observed_parity
 from .roughness import powers
 
@@ -139,7 +139,7 @@ class Function:
     @cached_property
     def lines(self) -> Lines | None:
         """The lines it is made of, where it is straight between its breakpoints; else None."""
-        return straight(self, self.breakpoints)
+        return lines_of(self, self.breakpoints)
 
     @property
     def has_derivative(self) -> bool:

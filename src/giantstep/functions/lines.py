@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-_NEAR, _POINTS = 10.0, 4096  # where a function is looked at closely, and in how many places,
+_NEAR, _POINTS = 40.0, 1 << 14  # where a function is looked at closely, and in how many places,
 _FAR = np.geomspace(_NEAR, 1e12, 300)  # and those where it is looked at as well
-_GOLDEN = 0.5 * (
-    np.sqrt(5.0) - 1.0
-)  # multiples of it, less their whole parts, fill an interval and repeat nothing
+# multiples of the golden ratio, less their whole parts, fill an interval and repeat nothing
+_SPREAD = (0.5 * (np.sqrt(5.0) - 1.0) * np.arange(1, _POINTS)) % 1.0
+_EVERYWHERE = np.concatenate([_NEAR * (2.0 * _SPREAD - 1.0), -_FAR, _FAR])
 _ROUNDING = 16 * np.finfo(float).eps
 
 
@@ -29,19 +29,18 @@ class Lines(NamedTuple):
     bends: np.ndarray
 
 
-def straight(f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...]) -> Lines | None:
+def lines_of(f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...]) -> Lines | None:
     """The lines that f is made of, cut at its breakpoints; None where a value is off them by more than rounding.
 
-    A function without breakpoints is not looked at: if it is a line, its averages are no work.
+    A function without breakpoints is not looked at: if it is a line, its averages are no work. One that cannot be
+    asked everywhere, such as a table of values, is not known to be straight.
     """
-    if not breakpoints:
+    if not breakpoints or np.abs(breakpoints).max() >= _FAR[-1]:
         return None
-    spread = (_GOLDEN * np.arange(1, _POINTS)) % 1.0
-    everywhere = np.concatenate([_NEAR * (2.0 * spread - 1.0), -_FAR, _FAR])
     found: list[tuple[float, float]] = []
     for left, right in pairwise((-_FAR[-1], *breakpoints, _FAR[-1])):
-        close = min(right - left, 1.0) * spread[:64]
-        inside = everywhere[(everywhere > left) & (everywhere < right)]
+        close = min(right - left, 1.0) * _SPREAD[:64]
+        inside = _EVERYWHERE[(left < _EVERYWHERE) & (right > _EVERYWHERE)]
         line = _line(f, np.sort(np.concatenate([inside, left + close, right - close])))
         if line is None:
             return None
@@ -54,17 +53,17 @@ def straight(f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ..
 def _line(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> tuple[float, float] | None:
     """Value at 0 and slope of the line through f at the points x; None if there is none.
 
-    Through the two points that lie nearest to 0 with some distance between them: far ones would blur the value there.
+    Through the ends of the half of the points that lies nearest to 0: far ones would blur the value there.
     """
     with np.errstate(all="ignore"):
-        y = np.asarray(f(x), float)
-    if y.shape != x.shape or not np.isfinite(y).all():
-        return None
-    near = np.argsort(np.abs(x))[: len(x) // 2 + 1]
-    low, high = near[x[near].argmin()], near[x[near].argmax()]
-    slope = (y[high] - y[low]) / (x[high] - x[low])
-    value = y[low] - slope * x[low]
-    size = np.abs(y) + np.abs(slope * x) + abs(value)
-    return (
-        (float(value), float(slope)) if np.all(np.abs(y - (value + slope * x)) <= _ROUNDING * size) else None
-    )
+        try:
+            y = np.asarray(f(x), float)
+        except Exception:  # whatever a user's function says of numbers that it was not made for
+            return None
+        near = np.argsort(np.abs(x))[: len(x) // 2 + 1]
+        low, high = near[x[near].argmin()], near[x[near].argmax()]
+        slope = (y[high] - y[low]) / (x[high] - x[low])
+        value = y[low] - slope * x[low]
+        off, size = np.abs(y - (value + slope * x)), np.abs(y) + np.abs(slope * x) + np.abs(value)
+        straight = np.isfinite(y).all() and np.all(off <= _ROUNDING * size)
+    return (float(value), float(slope)) if straight else None

@@ -21,7 +21,6 @@ UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points
 # Error, over √E f², of averages that are noise: values that have nothing to do with their neighbours' give √Σw² = 0.035
 # on the finest rule, an unseen jump 0.003. No number of points helps those, and none is worth its time.
 LOST = 0.02
-_CLOSED = 1e-14  # error of closed forms: rounding
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
 
 
@@ -35,7 +34,7 @@ def moments(
     """
     shift, scale = np.broadcast_arrays(np.asarray(shift, float), np.asarray(scale, float))
     if (closed := straight_moments(f, shift, scale)) is not None:
-        return closed, np.full(shift.shape, _CLOSED)
+        return closed
     reach = max(tail_reach(f, float(s), float(m)) for m, s in _extremes(shift, scale))
     n = _FIRST
     while True:

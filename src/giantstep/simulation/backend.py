@@ -45,9 +45,10 @@ class Backend:
         """To be entered for the length of a trial."""
         return nullcontext()
 
-    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer]:
-        """What gives the answer of some work of the host's, done where it is asked for if not before."""
-        return work
+    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer] | None:
+        """Begin some work of the host's in another thread, if this one is to wait for a device: what gives its answer,
+        or raises what it raised. None where the host has all the work itself."""
+        return None
 
     def asarray(self, values: np.ndarray) -> Any:
         return self.xp.asarray(values, dtype=self.dtype)

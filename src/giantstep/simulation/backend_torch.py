@@ -38,12 +38,12 @@ class TorchBackend(Backend):
     def at_work(self) -> AbstractContextManager[None]:
         return numpy_unthreaded()
 
-    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer]:
+    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer] | None:
         if self.device == "cpu":
-            return work
-        with_time = ThreadPoolExecutor(1)  # the host's processor waits while the device works
-        answer = with_time.submit(work)
-        with_time.shutdown(wait=False)
+            return None
+        thread = ThreadPoolExecutor(1)
+        answer = thread.submit(work)
+        thread.shutdown(wait=False)
         return answer.result
 
     def asarray(self, values: np.ndarray) -> Any:

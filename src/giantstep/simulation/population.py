@@ -32,7 +32,7 @@ Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
 _TALL = 16  # neurons per κ node from which on an eigendecomposition costs next to nothing
-_USUAL_TERMS = 8  # of the series, from d of some hundred on: not known before the readouts are
+_EARLY_TERMS = 16  # of the series, before it is known how many are needed: 15 at d = 300, 8 at d = 10,000
 
 
 class NetworkError:
@@ -45,10 +45,8 @@ class NetworkError:
     def __init__(self, layer: Weights, activation: Function, target: Function, backend: Backend):
         self.layer, self.activation, self.target, self.backend = layer, activation, target, backend
         rows, v = layer.rows, layer.v[0]
-        along, norms = (
-            backend.numpy(backend.matmul(rows, v)),
-            backend.numpy(backend.xp.vecdot(rows, rows)) ** 0.5,
-        )
+        along = backend.numpy(backend.matmul(rows, v))
+        norms = np.sqrt(backend.numpy(backend.xp.vecdot(rows, rows)))
         biases = np.zeros(len(along)) if layer.biases is None else backend.numpy(layer.biases)
         functions = [(group, activation) for group in layer.groups]
         if isinstance(target, Joint):
@@ -91,7 +89,7 @@ class _Ridges:
         self.backend, self.target = backend, target
         self.across = np.sqrt(np.maximum(norms**2 - along**2, 0.0))
         self.squares = np.concatenate([mean_squares(f, biases[g], norms[g]) for g, f in functions])
-        self._usual = backend.aside(lambda: self._expanded(_USUAL_TERMS))
+        self._early = backend.aside(lambda: self._expanded(_EARLY_TERMS))
 
     def power(self, rows: Any, weights: np.ndarray, allowed: float) -> np.ndarray | None:
         """The mean squares for each column of `weights`, to `allowed`; None where the series is too long."""
@@ -101,7 +99,8 @@ class _Ridges:
         terms = _terms_needed(gram, along, across, sizes, allowed, backend)
         if terms > MOST_TERMS:
             return None
-        moments, columns = self._usual() if terms <= _USUAL_TERMS else self._expanded(terms)
+        early = self._early if terms <= _EARLY_TERMS else None
+        moments, columns = self._expanded(terms) if early is None else early()
         factors = _factors(moments, columns[:terms], backend)
         pairs = _pair_sums(gram, along, across, factors, weights, backend)
         return (weights**2).T @ self.squares + 2 * pairs

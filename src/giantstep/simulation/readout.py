@@ -54,12 +54,9 @@ def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int,
     """
     few = max((n for n in problems if n < p), default=0)
     many = [n for n in problems if n >= p]
-    fits, gram, correlation, power = (
-        {},
-        backend.zeros(p, p) if many else None,
-        backend.zeros(p),
-        backend.zeros(1)[0],
-    )
+    fits: dict[int, Fit] = {}
+    power: list[Any] = []  # of the labels, part by part
+    gram, correlation = backend.zeros(p, p) if many else None, backend.zeros(p)
     kept, kept_labels = _empty_rows(few, p, backend), backend.zeros(few)
     start = 0
     for features, labels in rows(max(problems)):
@@ -78,14 +75,16 @@ def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int,
                 )
                 gram = backend.add_gram(gram, part)
                 correlation = correlation + backend.matmul(targets, part)
-                power = power + targets @ targets  # left on the device, which need not wait for the host
+                power.append(targets @ targets)  # left on the device, which need not wait for the host
                 if right in problems:
                     fits[right] = _primal(gram, correlation, power, right, problems[right], backend)
         start = stop
     return fits | _dual(kept, kept_labels, {n: lams for n, lams in problems.items() if n < p}, backend)
 
 
-def _primal(gram: Any, correlation: Any, power: Any, n: int, lams: Sequence[float], backend: Backend) -> Fit:
+def _primal(
+    gram: Any, correlation: Any, power: list[Any], n: int, lams: Sequence[float], backend: Backend
+) -> Fit:
     """n ≥ p: (ΦᵀΦ + lam) a = Φᵀy; the training error follows from the same p×p moments.
 
     |y - Φa|² = |y|² - a·Φᵀy - lam |a|² at the solution. An error of the solver's enters to first order, which costs
@@ -94,7 +93,7 @@ def _primal(gram: Any, correlation: Any, power: Any, n: int, lams: Sequence[floa
     readouts = backend.solve_shifted(gram, correlation, lams)
     explained = backend.numpy(backend.matmul(correlation, readouts))
     shrunk = np.asarray(lams) * backend.numpy(backend.xp.sum(readouts * readouts, axis=0))
-    return _square_fit(readouts, np.maximum(float(power) - explained - shrunk, 0.0) / n)
+    return _square_fit(readouts, np.maximum(sum(map(float, power)) - explained - shrunk, 0.0) / n)
 
 
 def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> dict[int, Fit]:

@@ -52,7 +52,8 @@ class Column:
             kappa = kappa[..., kappa.shape[-1] // 2 :]
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]  # [U, K, pieces, nodes]
         rows = argument.reshape(-1, *argument.shape[2:]), scale.reshape(-1)
-        fine = straight_moments(f, rows[0], rows[1][:, None, None])
+        closed = straight_moments(f, rows[0], rows[1][:, None, None])
+        fine = None if closed is None else closed[0]
         if fine is None:
             span, widest = round_up(float(np.abs(argument).max())), round_up(float(scale.max()))
             n, error = resolution(f, widest, reach, span, INNER_TOLERANCE)

@@ -135,7 +135,7 @@ class Rectangle:
     chunk: np.ndarray  # first layers
     block: np.ndarray  # settings
     points: int  # κ intervals per piece
-    refinement: int = 0  # how often the rules inside the bulk are doubled
+    refinement: int = 0  # how often the rules inside the bulk are doubled; -1: halved
     farther: float = 1.0  # stretch of the range of κ
     start: np.ndarray | None = None
     exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means

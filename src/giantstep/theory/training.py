@@ -82,7 +82,7 @@ class Trained:
 
     @property
     def coarsest(self) -> int:
-        """The refinement to begin with: half the nodes, if a slowly varying target is seen before any spike alone."""
+        """The refinement to begin with: -1, half the nodes, for a single step on a target that varies slowly."""
         return -1 if len(self.steps) == 1 and labels_of(self.target).slow else 0
 
     @cached_property
@@ -159,7 +159,7 @@ def _pulled_nowhere(layer: FirstLayer, step: Step) -> np.ndarray:
     """Where a step on a population has left spikes that are rounding, [U]: the target shows it no direction.
 
     The target as seen from there would be noise. A step on an enormous batch instead leaves a spike as random as any,
-    and changes nothing else that double precision shows.
+    if the activation has a slope at all, and errors stay the same to rounding.
     """
     length = np.diagonal(np.real(layer.gram), axis1=-2, axis2=-1).max(axis=-1)
     faint = length < _ROUNDING**2 * np.real(layer.c).max(axis=-1)

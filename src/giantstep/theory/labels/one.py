@@ -88,9 +88,11 @@ class OneDirection:
 
     @cached_property
     def slow(self) -> bool:
-        """Whether half of the usual nodes over a batch will do: twice as many as the target itself needs."""
-        needed, _ = resolution(self.function, 1.0, self.reach, 0.0, INNER_TOLERANCE)
-        return self.binary or needed <= _SLOW
+        """Whether half of the usual nodes over a batch will do, to begin with: they are twice what the target needs.
+
+        Signs are summed over, whatever the number of nodes.
+        """
+        return self.binary or resolution(self.function, 1.0, self.reach, 0.0, INNER_TOLERANCE)[0] <= _SLOW
 
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show: none."""
