@@ -267,3 +267,9 @@ def test_notebooks_show_a_table_of_what_was_given_and_no_html_of_the_user_s():
     assert "beta" not in shown  # at its default
     named = gs.Function(np.tanh, name="<b>mine</b>")
     assert "&lt;b&gt;mine&lt;/b&gt;" in Target(named)._repr_html_()
+
+
+@pytest.mark.parametrize("letters", [[-1, 1], (-1, 1), {-1: 0.5, 1: 0.5}, 3])
+def test_letters_that_are_not_letters_are_refused_with_an_example(letters):
+    with pytest.raises(ParameterError, match=r"Letters\(\(-1, 1\), \(0.5, 0.5\)\)"):
+        Network("tanh", eta=1, alpha0=1, readout=letters)

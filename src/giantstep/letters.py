@@ -176,12 +176,13 @@ def as_letters(spec: str | Letters) -> Letters:
     """The `Letters` that a name or an instance stands for."""
     if isinstance(spec, Letters):
         return spec
-    if spec in _NAMED_LETTERS:
+    if isinstance(spec, str) and spec in _NAMED_LETTERS:
         return Letters(*_NAMED_LETTERS[spec])
     law, _, nodes = str(spec).partition(":")
     if law in _LAWS and (not nodes or (nodes.isdecimal() and 1 <= int(nodes) <= 100)):
         values, weights = _LAWS[law].rule(int(nodes or _LAW_NODES))
         return Letters(tuple(values), tuple(weights / weights.sum()), law=law)
     raise ParameterError(
-        f"readout = {spec!r} is unknown; use a Letters(...) or one of {sorted([*_NAMED_LETTERS, *_LAWS])}"
+        f"readout = {spec!r} is unknown; use one of {sorted([*_NAMED_LETTERS, *_LAWS])}, or letters and their shares,"
+        " such as Letters((-1, 1), (0.5, 0.5))"
     )

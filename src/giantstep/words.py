@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from html import escape
 from typing import Any
@@ -15,6 +16,21 @@ from .parameters import written
 from .quantities import TABLE
 
 _LONG = 12  # numbers of a list that are written out
+_KINDS = {"Network": "network", "SpikedRF": "spiked features", "TwoSpikes": "features with two spikes"}
+_OF_LABELS = ("flips", "latent_noise", "scale")  # of a target, which no coordinate says
+
+
+def subject(attrs: Mapping[str, Any]) -> list[str]:
+    """Model and target of an answer in a few words each, from what its attributes say of them."""
+    words: list[str] = []
+    for key, noun in (("model", "activation"), ("target", "function")):
+        try:
+            data: dict[str, Any] = json.loads(attrs[key])
+        except (KeyError, ValueError):
+            continue  # coefficients have no target, a Python callable no text
+        words.append(f"{data[noun]} {_KINDS.get(data['kind'], 'target')}")
+        words += [f"{name} = {data[name]:g}" for name in _OF_LABELS if data.get(name)]
+    return words
 
 
 def spoken(description: Any) -> str:

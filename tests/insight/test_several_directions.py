@@ -118,3 +118,23 @@ def test_a_staircase_says_when_no_step_is_taken_and_when_nothing_is_linear(activ
         found = gs.staircase(gs.Network(activation, eta=1, alpha0=2, steps=2), target)
         assert not found.found.any()
         assert all("no linear part" in reason for reason in found.reason.values)
+
+
+def test_directions_are_counted_from_one():
+    found = gs.bounds(gs.Network("gelu", eta=1.0, alpha0=2.0), "x1 + x1*x2")
+    assert found.direction.values.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_spike_on_two_directions_has_no_model_with_one_on_the_first(steps):
+    net = gs.Network("gelu", eta=1.0, alpha0=2.0, steps=steps)
+    with pytest.raises(gs.ParameterError, match="components on several of the target's directions"):
+        net.equivalent("x1 + x2/2 + x1*x2/3")
+
+
+def test_a_spike_on_the_first_direction_has_the_errors_of_its_model():
+    net, at = gs.Network("gelu", eta=1.0, alpha0=2.0), {"alpha": 1.0, "lam": 0.1}
+    own = gs.predict(net, "x1 + x1*x2", **at, bulk="isotropic").test_error
+    np.testing.assert_allclose(
+        gs.predict(net.equivalent("x1 + x1*x2"), "x1 + x1*x2", **at).test_error, own, rtol=1e-7
+    )

@@ -141,3 +141,12 @@ def test_a_limit_that_misses_small_networks_hints_at_their_size():
     gs.compare(theory(d=100.0), small)  # which has it already
     gs.compare(theory(), simulation())  # where there is no distance to explain
     gs.compare(theory(), small.assign_attrs(d=2000))  # where the size is not the reason
+
+
+def test_readouts_that_interpolate_have_a_training_error_of_rounding_which_tests_nothing():
+    net, at = gs.Network("tanh", eta=1.0, alpha0=1.0, beta=2.0), {"alpha": 1.0, "lam": 0.0, "d": 60}
+    found = gs.compare(
+        gs.predict(net, "sin", **at), gs.simulate(net, "sin", **at, trials=5, progress=False, n_test=500)
+    )
+    assert np.isnan(found.train_error.sel(part="z"))
+    assert np.isfinite(found.test_error.sel(part="z"))

@@ -346,3 +346,14 @@ def test_outliers_are_where_they_are_or_named_at_the_edge():
 def test_bounds_are_drawn_without_naming_them():
     axes = gs.plot(gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=1.0), "sin"))
     assert labels(axes) == ["upper", "lower"]
+
+
+def test_a_title_says_how_labels_come_about():
+    curve = {"alpha": [0.5, 1.0, 2.0], "lam": 0.1}
+    net = gs.Network("tanh", eta=1.0, alpha0=1.0)
+    clean, flipped = (
+        gs.plot(gs.predict(net, gs.Target("sign", flips=flips), **curve)).get_title(loc="left")
+        for flips in (0.0, 0.2)
+    )
+    assert "flips" not in clean
+    assert "flips = 0.2" in flipped

@@ -34,7 +34,9 @@ def bounds(
 
     upper: the best ridge penalty does at least this well, for any number of
     samples. lower: no readout does better, whatever samples and width.
-    lower_beta: the same at this width. linear: the best linear predictor.
+    lower_beta: the same at this width. floor: the same whatever the activation.
+    linear: the best linear predictor. On a target of several directions,
+    by_direction: what the linear part of each can save at most.
 
       giantstep bounds --activation tanh --target sin --r 0:3:31 --gamma 1 \\
         --plot bounds.png
@@ -46,8 +48,8 @@ def bounds(
     dataset = verb(layer.model(), layer.goal(), over=over, bulk=bulk)
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
     out.deliver(dataset, output, out.table(dataset, names))
-    curves = [name for name in names if not name.startswith("eta_")]
-    out.draw(dataset.broadcast_like(dataset[curves[0]]), output, curves)
+    curves = [name for name in names if not name.startswith("eta_") and name != "by_direction"]
+    out.draw(dataset[curves].broadcast_like(dataset[curves[0]]), output, curves)
     return 0
 
 
@@ -157,7 +159,8 @@ def spectrum(
     size = None if d is None else numbers("d", d)
     if trials and (weights or kernel or normalise != "p" or not isinstance(size, float)):
         raise ParameterError(
-            "--trials simulates the feature covariance, divided by p, at one --d; leave the rest out"
+            "--trials simulates the feature covariance, divided by p, at one --d; it does not go with --weights,"
+            " --kernel or --normalise n"
         )
     if weights:
         from ..insight.weight_spectrum import weight_spectrum

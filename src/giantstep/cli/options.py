@@ -81,7 +81,10 @@ class Layer:
         str, option("likewise, of the input's projection x, or of several: 'x1 + x1*x2'", _COMMON, "F")
     ] = "sin"
     noise: Annotated[str, option("standard deviation of the noise on the labels", _COMMON)] = "0"
-    flips: Annotated[float, Parameter(help="chance that a ±1 label is wrong", group=_COMMON)] = 0.0
+    flips: Annotated[
+        float,
+        Parameter(help="chance that a ±1 label is wrong; labels become the target's signs", group=_COMMON),
+    ] = 0.0
     latent_noise: Annotated[
         float,
         Parameter(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
 from .options import Output, Picture
@@ -168,14 +167,9 @@ def note(text: str) -> None:
 
 
 def _subject(arrays: NamedArrays) -> str:
-    words = []
-    for key, noun in (("model", "activation"), ("target", "function")):
-        try:
-            data: dict[str, Any] = json.loads(arrays.attrs[key])
-        except (KeyError, ValueError):
-            continue
-        kind = {"Network": "network", "SpikedRF": "spiked features"}.get(data["kind"], "target")
-        words.append(f"{data[noun]} {kind}")
+    from ..words import subject
+
+    words = subject(arrays.attrs)
     if "bulk" in arrays.attrs:
         words.append(f"{arrays.attrs['bulk']} bulk")
     if "d" in arrays.attrs and "d" not in arrays.coords:

@@ -105,7 +105,8 @@ def bounds(
         parts = [_on_grid(one[:, None] + 0.0 * posed.problem.beta, posed, grid) for one in along]
         variables["by_direction"] = ((*grid.dims, "direction"), np.stack(parts, axis=-1))
     variables["linear"] = ((), np.asarray(linear_error(target)))
-    return grid.dataset(variables, provenance("bounds", model, target, bulk=posed.bulk))
+    named = {"direction": list(range(1, target.directions + 1))} if target.directions > 1 else None
+    return grid.dataset(variables, provenance("bounds", model, target, bulk=posed.bulk), named)
 
 
 def _floor(posed: Posed) -> np.ndarray:

@@ -148,7 +148,7 @@ def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
     if bulk is None:
         warnings.warn(
             "exact spectra are not known for real-valued targets of several directions: this one is that of isotropic"
-            " rows; give bulk='isotropic' to choose it, or ask simulate_spectrum",
+            " rows; give bulk='isotropic' to choose it",
             GiantstepWarning,
             stacklevel=3,
         )

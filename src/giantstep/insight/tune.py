@@ -227,8 +227,10 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
         raise ParameterError("over = 'split' divides a budget: give budget= and leave alpha out")
     if "split" not in over and (alpha is None or budget is not None):
         raise ParameterError("give alpha=, the samples of the readout; a budget= goes with over = 'split'")
-    if ("lam" in over) == (lam is not None):
-        raise ParameterError("give lam= exactly if over does not name 'lam'")
+    if "lam" in over and lam is not None:
+        raise ParameterError("lam is what is looked for: leave it out, or leave 'lam' out of over")
+    if "lam" not in over and lam is None:
+        raise ParameterError("lam is not looked for: give the penalty, lam=, or add 'lam' to over")
 
 
 def _axes(

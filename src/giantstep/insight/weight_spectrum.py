@@ -50,8 +50,8 @@ def weight_spectrum(
        \langle\hat u,u\rangle^2 = 1 - \frac{c\beta(T+c)}{T(T+c\beta)},\quad
        \langle\hat v,v\rangle^2 = 1 - \frac{c(T+c\beta)}{T(T+c)},
 
-    and the overlap with θ is γ times the last. For other rows they follow from the bulk's resolvent, in the way of the
-    spectrum's outliers; for a large spike s² = T + c + βĉ, ĉ being the rows' variance along v.
+    and the squared overlap with θ is γ² times the last. For other rows they follow from the bulk's resolvent, in the
+    way of the spectrum's outliers; for a large spike s² = T + c + βĉ, ĉ being the rows' variance along v.
 
     Parameters
     ----------

@@ -26,6 +26,7 @@ _DEFAULTS = (  # what is drawn of a dataset unless named: the first of these tha
 )
 _PREFERRED = ("alpha", "lam", "alpha0", "eta", "beta", "kappa")  # for x, among dimensions of equal length
 _NOT_CURVES = ("trial", "part")
+_BOUNDS = {"upper", "lower", "lower_beta", "floor", "linear"}
 _MOST_CURVES = 40
 
 
@@ -317,7 +318,8 @@ def _decorate(axes: Axes, below: Axes | None, drawing: Drawing) -> None:
     if x in style.COUNTED and lowest.get_xscale() == "linear":
         lowest.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
     lowest.set_xlabel(x if label is None else style.axis_label(label))
-    axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else "")
+    several = "test error" if _BOUNDS.issuperset(names) else ""
+    axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else several)
     axes.set_title(style.title(dataset), loc="left")
     if below is not None:
         below.axhspan(-1, 1, color="0.93", zorder=0)

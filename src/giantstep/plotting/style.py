@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..files import check_place, replacing
+from ..words import subject
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -141,14 +141,6 @@ def setting(values: xr.DataArray, number: float) -> str:
 
 def title(dataset: xr.Dataset) -> str:
     """What is common to all curves: model, target, and the parameters that do not vary."""
-    words = []
-    for key in ("model", "target"):
-        try:
-            data = json.loads(dataset.attrs[key])
-        except (KeyError, ValueError):
-            continue  # coefficients have no target, a Python callable no text
-        kind = {"Network": "network", "SpikedRF": "spiked features", "Target": "target"}[data["kind"]]
-        words.append(f"{data.get('activation') or data.get('function')} {kind}")
     fixed = [
         setting(values, float(values))
         for name, values in dataset.coords.items()
@@ -156,7 +148,7 @@ def title(dataset: xr.Dataset) -> str:
     ]
     if "d" not in dataset.coords and "d" in dataset.attrs:
         fixed.append(f"$d = {dataset.attrs['d']}$")
-    return "\n".join(_lines([*words, *fixed]))
+    return "\n".join(_lines([*subject(dataset.attrs), *fixed]))
 
 
 def _lines(parts: list[str]) -> list[str]:

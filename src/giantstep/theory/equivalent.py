@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..model import Network, Target
     from .problem import Problem
 
+_ROUNDING = 1e-8  # component on a direction, over the others, that is none
+
 
 class Spiked(NamedTuple):
     """First layers letter by letter: r per unit of the letter, the alignment γ of its spike, c; each [U, letters]."""
@@ -75,6 +77,7 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
             "after several steps the letters' spikes point in different directions: there is no SpikedRF with one"
             " spike that resembles this network; ask predict(..., bulk='isotropic') for that model itself"
         )
+    _check_first_direction(layer)
     frame = layer.frame()
     if net.readout.uniform:
         r, gamma, c = (
@@ -92,3 +95,13 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
     unit = float(strength.max()) or 1.0
     readout = Letters(tuple(spikes / unit), net.readout.weights, net.readout.biases, tuple(layer.c[0, group]))
     return SpikedRF(net.activation, r=unit, gamma=float(frame.gamma[0, 0]), beta=net.beta, readout=readout)
+
+
+def _check_first_direction(layer: FirstLayer) -> None:
+    """A SpikedRF has its spike along the target's first direction, and along no other."""
+    size = np.linalg.norm(layer.on_target, axis=-1)
+    if np.any(np.abs(layer.on_target[..., 1:]) > _ROUNDING * size[..., None]):
+        raise NotCovered(
+            "the spike of this network has components on several of the target's directions, and that of a SpikedRF has"
+            " one on the first alone; ask predict(..., bulk='isotropic') for that model itself"
+        )
