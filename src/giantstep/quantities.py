@@ -62,7 +62,7 @@ TABLE = {
     "spike_per_d": ("", "eigenvalue that grows with d, divided by d"),
     "spike": ("", "eigenvalue that grows with d"),
     "outlier": ("", "isolated eigenvalue"),
-    "landscape": (r"\epsilon_g", "scanned test error"),
+    "landscape": (r"\epsilon_g", "test error"),
     "best_error": (r"\epsilon_g", "test error at the optimum"),
     "best_lam": (r"\lambda", "best ridge penalty"),
     "best_eta": (r"\tilde\eta", "best learning rate, divided by d"),

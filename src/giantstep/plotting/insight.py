@@ -123,10 +123,11 @@ def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, inte
 
 def check_landscape(over: Sequence[str], dims: Iterable[str]) -> None:
     """Refuse a picture of more than two dimensions."""
+    dims = list(dims)
     if set(dims) != set(over) or len(over) > 2:
-        raise ParameterError(
-            "a picture of a landscape shows one or two optimised parameters and no other range"
-        )
+        others = ", ".join(dim for dim in dims if dim not in over)
+        fewer = f"give one value of {others}" if others else f"optimise over two of {', '.join(over)}"
+        raise ParameterError(f"a picture of a landscape shows one or two optimised parameters: {fewer}")
 
 
 def _landscape(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, interactive: bool) -> Axes:
