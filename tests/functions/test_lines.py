@@ -88,7 +88,7 @@ def test_closed_forms_are_the_averages(breaks, value, slope, shift, scale):
     assume(found is not None)  # else rounding of the lines, or tails that cancel: the rule it is
     closed, error = found
     assert closed.remainder >= 0.0
-    assert error < 1e-11
+    assert error < 1e-8  # of √E f², which may be all in a tail: rounding times v⁴ there, v ≤ 40
     rule = sample(f, np.array(shift), np.array(scale), 128).moments()
     size = (np.abs(jumps).sum() + (np.abs(bends).sum() + abs(slope)) * (8.0 + 9.0 * scale) + abs(value)) ** 2
     for found, expected in zip(closed, rule, strict=True):
