@@ -21,7 +21,7 @@ _LARGE, _BEYOND = (
     3.0,
 )  # dimensions from which the limit should do, and a z that scatter alone rarely has
 _ROUNDING = 1e-10  # relative difference that rounding explains: such a point tests nothing
-_NOTHING = 1e-24  # what is left of a squared error where readouts interpolate: the square of rounding
+_NOTHING = 1e-24  # what is left of a squared error that is 0 in theory, where readouts interpolate: rounding, squared
 
 
 def compare(theory: xr.Dataset, simulation: xr.Dataset) -> xr.Dataset:
@@ -157,7 +157,7 @@ def _parts(theory: xr.DataArray, trials: xr.DataArray, part: xr.DataArray) -> xr
     theory = theory.drop_vars([name for name in theory.coords if name not in mean.coords])
     theory, mean, error = xr.broadcast(theory, mean, error)
     difference = mean - theory
-    rounding = np.maximum(_ROUNDING * np.maximum(np.abs(theory), np.abs(mean)), _NOTHING)
+    rounding = _ROUNDING * np.maximum(np.abs(theory), np.abs(mean)) + _NOTHING * (theory == 0.0)
     tested = (error > rounding) | (np.abs(difference) > rounding)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (difference / error).where(tested)

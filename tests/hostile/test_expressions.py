@@ -13,7 +13,7 @@ from giantstep.functions import as_function
 
 QUICK, ALL = 300, 20_000
 # of this process: one on a quiet machine, five on a slow or busy one; what explodes takes minutes
-SECOND = 5.0
+SECONDS = 5.0
 ONE = (
     "abs", "sign", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "arctan", "sinh", "cosh", "tanh", "arcsinh",
     "erf", "normal_cdf", "sigmoid", "softplus", "relu", "leaky_relu", "elu", "gelu", "silu", "hard_tanh", "heaviside",
@@ -59,7 +59,7 @@ def answered(text: str) -> bool:
     except ParameterError:
         return False
     finally:
-        assert time.process_time() - began < SECOND, text
+        assert time.process_time() - began < SECONDS, text
     assert parity in ("odd", "even", None)
     x = np.linspace(-8.9, 8.9, 179) + 0.00123
     assert np.isfinite(function(x)).all(), text
@@ -82,12 +82,12 @@ def fare(seeds: range) -> None:
     assert functions > 0.2 * len(seeds)  # it is not all nonsense
 
 
-def test_random_expressions_are_answered_within_a_second():
+def test_random_expressions_are_answered_at_once():
     fare(range(QUICK))
 
 
 @pytest.mark.hostile
-def test_many_random_expressions_are_answered_within_a_second():
+def test_many_random_expressions_are_answered_at_once():
     fare(range(QUICK, ALL))
 
 
@@ -118,5 +118,5 @@ WAYS = {
 
 @pytest.mark.parametrize("derivatives", [0, 1, 4])
 @pytest.mark.parametrize("way", WAYS)
-def test_no_text_takes_more_than_a_second(way, derivatives):
+def test_no_text_takes_long(way, derivatives):
     answered("d/dx " * derivatives + WAYS[way])

@@ -80,8 +80,20 @@ def test_dimensions_follow_r_c_and_the_letters():
 
 
 def test_a_network_is_told_to_name_its_target():
-    with pytest.raises(ParameterError, match=r"equivalent\(target\)"):
-        gs.coefficients(gs.Network("tanh", 1.0, 1.0), KAPPA)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="give target="):
+        gs.coefficients(gs.Network("tanh", 1.0, 1.0), KAPPA)
+
+
+@pytest.mark.parametrize(
+    "target", ["sin", "x1 + x2/2"]
+)  # a spike on two directions has coefficients like any other
+def test_coefficients_of_a_network_are_those_of_its_spike_and_rows(target):
+    net = gs.Network("gelu", 1.0, 2.0)
+    layer = gs.predict(net, target, alpha=1.0, lam=0.1)
+    spiked = gs.SpikedRF("gelu", r=float(layer.r), gamma=0.0, c=float(layer.c))
+    found, expected = gs.coefficients(net, KAPPA, target), gs.coefficients(spiked, KAPPA)
+    for name in ("mu0", "mu1", "mu2"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
 
 
 def test_hermite_coefficients_of_hermite_polynomials():

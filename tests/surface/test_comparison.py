@@ -150,3 +150,15 @@ def test_readouts_that_interpolate_have_a_training_error_of_rounding_which_tests
     )
     assert np.isnan(found.train_error.sel(part="z"))
     assert np.isfinite(found.test_error.sel(part="z"))
+
+
+def test_small_errors_are_tested_like_large_ones():
+    """A target of size 1e-13 has errors of 1e-27, and no other z."""
+    net, at = gs.Network("tanh", eta=1.0, alpha0=1.0), {"alpha": 1.0, "lam": 0.1, "d": 60}
+    small, usual = (
+        gs.compare(gs.predict(net, target, **at), gs.simulate(net, target, **at, trials=4, progress=False))
+        for target in ("1e-13*sin(x)", "sin(x)")
+    )
+    z = small.test_error.sel(part="z")
+    assert np.isfinite(z)
+    assert np.isfinite(usual.test_error.sel(part="z"))

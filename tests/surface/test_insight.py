@@ -27,6 +27,21 @@ def test_bounds_are_ordered_and_drawn(tmp_path):
     assert (tmp_path / "b.png").stat().st_size > 5_000
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "--eta 1 --alpha0 3 --target x1+x1*x2 --show by_direction",
+        "--eta 1 --alpha0 3 --target sin --over eta --show eta_lower",
+        "--eta 0.5:2:3 --alpha0 3 --target x1+x1*x2 --plot b.png",
+    ],
+)
+def test_what_is_no_bound_is_shown_and_left_out_of_the_picture(tmp_path, asked):
+    done = giantstep(f"bounds --activation gelu {asked} --format csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert rows(done.stdout)
+    assert (tmp_path / "b.png").exists() == ("--plot" in asked)
+
+
 def test_a_trained_network_bends_and_random_features_do_not(tmp_path):
     arguments = (
         "learned --target tanh --eta 2.5 --alpha0 0,2.5 --alpha 2 --lam 0.01 --at -4,-2,2,4 --format csv"

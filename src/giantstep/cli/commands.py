@@ -242,9 +242,7 @@ def coefficients(
 
     out.check(output)
     model = layer.model()
-    if model.takes_steps:
-        model = model.equivalent(layer.goal())  # type: ignore[union-attr]
-    dataset = verb(model, numbers("kappa", kappa))  # type: ignore[arg-type]
+    dataset = verb(model, numbers("kappa", kappa), layer.goal() if model.takes_steps else None)  # type: ignore[arg-type]
     names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
     out.deliver(dataset, output, out.table(dataset, names))
     out.draw(dataset, output, names)

@@ -49,7 +49,9 @@ def bounds(
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
     out.deliver(dataset, output, out.table(dataset, names))
     curves = [name for name in names if not name.startswith("eta_") and name != "by_direction"]
-    out.draw(dataset[curves].broadcast_like(dataset[curves[0]]), output, curves)
+    if curves:
+        dataset = dataset[curves].broadcast_like(dataset[curves[0]])
+    out.draw(dataset, output, curves or names)
     return 0
 
 

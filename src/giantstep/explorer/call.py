@@ -55,7 +55,7 @@ class Call:
         default_factory=dict
     )  # parameters of the layer that the settings do not say
     shows: tuple[str, ...] = ()  # quantities that the last line prints
-    equivalent: bool = False  # of spiked features alone, those of a network's equivalent: no target any more
+    of_features: bool = False  # about the features alone: a target is named where steps were taken on it
 
     def run(self, **more: Any) -> Any:
         """Make the call; `more` are arguments that change how it is done, not what comes out."""
@@ -63,23 +63,25 @@ class Call:
         kind, given = self._layer()
         layer: Any = getattr(gs, kind)(**{name: _value(value) for name, value in given.items()})
         target = gs.Target(self.settings.target, **self._randomness())
-        subjects: tuple[Any, ...] = (layer, target)
-        if self.equivalent:
-            subjects = (layer.equivalent(target) if kind == "Network" else layer,)
-        return getattr(gs, self.verb)(*subjects, **arguments, **more)
+        if not self.of_features:
+            return getattr(gs, self.verb)(layer, target, **arguments, **more)
+        named = {"target": target} if kind == "Network" else {}
+        return getattr(gs, self.verb)(layer, **arguments, **named, **more)
 
     def python(self) -> str:
         """Lines that reproduce it, ready to paste. Texts are written as string literals, so they stay texts."""
         kind, given = self._layer()
         activation = _literal(given.pop("activation"))
-        subjects = "net, y"
-        if self.equivalent:
-            subjects = "net.equivalent(y)" if kind == "Network" else "net"
+        keywords = _keywords(self.arguments)
+        if self.of_features:
+            subjects, named = "net", ["target=y"] if kind == "Network" else []
+        else:
+            subjects, named = "net, y", []
         lines = [
             _HEAD,
             _wrapped(f"net = gs.{kind}(", [activation, *_keywords(given)]),
             _wrapped("y = gs.Target(", [_literal(self.settings.target), *_keywords(self._randomness())]),
-            _wrapped(f"found = gs.{self.verb}(", [subjects, *_keywords(self.arguments)]),
+            _wrapped(f"found = gs.{self.verb}(", [subjects, *keywords, *named]),
         ]
         if self.shows:
             lines.append(f"print(found[{json.dumps(list(self.shows))}])")

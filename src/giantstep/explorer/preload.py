@@ -19,6 +19,6 @@ _net = gs.Network("tanh", eta=1.0, alpha0=1.0)
 for _bulk in ("isotropic", "exact"):
     gs.learned_function(_net, "sin", x=np.linspace(-1.0, 1.0, 3), alpha=1.0, lam=0.1, bulk=_bulk)
 gs.bounds(_net, "sin")
-gs.coefficients(_net.equivalent("sin"), np.linspace(-1.0, 1.0, 3))
+gs.coefficients(_net, np.linspace(-1.0, 1.0, 3), "sin")
 gs.predict(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", alpha=1.0, lam=0.1)
 _ = gs.simulate, gs.spectrum, gs.tune

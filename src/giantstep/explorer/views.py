@@ -115,7 +115,7 @@ def learned(settings: Settings, report: Report) -> Answer:
 @view(_LAYER)
 def coefficients(settings: Settings, report: Report) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
-    call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=("mu0", "mu1", "mu2"), equivalent=True)
+    call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=("mu0", "mu1", "mu2"), of_features=True)
     found, notes = _noted(call)
     found = found.isel(step=-1) if "step" in found.dims else found
     letters = [float(letter) for letter in found["letter"].values] if "letter" in found.dims else [None]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..functions import Function
-from .normal import ndtr
+from .normal import mills
 from .rules import density
 from .samples import Moments
 
@@ -58,9 +58,10 @@ class _Break:
         far = np.abs(at - m) / np.where(s > 0.0, s, 1.0)
         self.v = np.where(s > 0.0, np.minimum(far, _BEYOND), _BEYOND)
         self.density = density(self.v)
-        self.t0 = ndtr(-self.v)
-        self.t1 = np.maximum(self.density - self.v * self.t0, 0.0)
-        self.t2 = np.maximum(self.t0 - self.v * self.t1, 0.0)
+        tail = mills(self.v)  # differences are of this: the density's own rounding would grow as v⁴ in them
+        below = np.maximum(1.0 - self.v * tail, 0.0)
+        self.t0, self.t1 = self.density * tail, self.density * below
+        self.t2 = self.density * np.maximum(tail - self.v * below, 0.0)
 
 
 class _Tails:

@@ -11,9 +11,10 @@ import numpy as np
 from ..errors import GiantstepWarning, ParameterError
 from ..gaussian import moments
 from ..grid import Grid
-from ..model import SpikedRF
+from ..model import Network, SpikedRF, as_target
 from ..parameters import parameter
 from ..provenance import provenance
+from ..theory.equivalent import spiked_features
 from ..theory.features import coefficient_moments
 from ..theory.slopes import at_rest, has_moment
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..functions import Function
-    from ..model import Parameter
+    from ..model import FunctionLike, Parameter, Target
 
 _BLOCK = 2048  # averages done together: bounds the memory, whatever the grid
 _WORRYING = 1e-8  # error, relative to √E σ², that a user should hear about
 
 
-def coefficients(model: SpikedRF, kappa: Parameter) -> xr.Dataset:
+def coefficients(
+    model: Network | SpikedRF, kappa: Parameter, target: Target | FunctionLike | None = None
+) -> xr.Dataset:
     r"""The conditional Gaussian equivalent of the features as functions of κ (Result 2).
 
     Given the projection κ of the input on the spike, features behave as
@@ -42,10 +45,12 @@ def coefficients(model: SpikedRF, kappa: Parameter) -> xr.Dataset:
 
     Parameters
     ----------
-    model : SpikedRF
-        The first layer; that of a Network is `net.equivalent(target)`. A letter's spike is r times its value.
+    model : Network or SpikedRF
+        The first layer. A letter's spike is r times its value.
     kappa : number or grid
         Where to evaluate them.
+    target : Target, str or callable, optional
+        What the steps of a Network were taken on.
 
     Returns
     -------
@@ -58,10 +63,13 @@ def coefficients(model: SpikedRF, kappa: Parameter) -> xr.Dataset:
     >>> gs.coefficients(gs.SpikedRF("relu", r=1, gamma=1), kappa=[-1, 0, 1]).mu0.values.round(4)
     array([0.0833, 0.3989, 1.0833])
     """
+    if isinstance(model, Network):
+        if target is None:
+            raise ParameterError("a Network has coefficients after steps on a target; give target=")
+        model, _ = spiked_features(model, as_target(target))
     if not isinstance(model, SpikedRF):
         raise ParameterError(
-            f"model = {type(model).__name__}(...) has no coefficients of its own; give a SpikedRF, such as"
-            " net.equivalent(target) of a Network"
+            f"model = {type(model).__name__}(...) has no coefficients along one spike; give a SpikedRF or a Network"
         )
     grid = Grid({"r": model.r, "c": model.c, "kappa": parameter("kappa", kappa)})
     letters = model.readout

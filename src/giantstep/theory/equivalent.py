@@ -61,7 +61,22 @@ def network_errors(problem: Problem, tolerance: float = 1e-10) -> np.ndarray:
 
 
 def equivalent(net: Network, target: Target) -> SpikedRF:
-    """The spiked random features model with the network's spike, alignment and row norms."""
+    """The spiked random features model with the network's spike, alignment and row norms.
+
+    A SpikedRF has its spike along the target's first direction, and along no other.
+    """
+    found, off = spiked_features(net, target)
+    if off > _ROUNDING:
+        raise NotCovered(
+            "the spike of this network has components on several of the target's directions, and that of a SpikedRF has"
+            " one on the first alone; ask predict(..., bulk='isotropic') for that model itself"
+        )
+    return found
+
+
+def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
+    """Features with the network's spike and row norms, and the largest share of a spike on further directions of the
+    target than the first. They behave as the network's whatever that is; their γ is its alignment if it is 0."""
     grid = model_grid(net, target)
     posed = pose(net, target, grid, "isotropic")
     layer = posed.origin.layer
@@ -70,20 +85,21 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
             f"the integrals behind this spike and these row norms were not resolved: their relative error is about"
             f" {reached:.1e}; name the breakpoints of a function of your own, Function(f, derivative, breakpoints=...)",
             GiantstepWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if layer.spikes.max() > 1:
         raise NotCovered(
             "after several steps the letters' spikes point in different directions: there is no SpikedRF with one"
             " spike that resembles this network; ask predict(..., bulk='isotropic') for that model itself"
         )
-    _check_first_direction(layer)
+    size = np.linalg.norm(layer.on_target, axis=-1, keepdims=True)
+    off = float((np.abs(layer.on_target[..., 1:]) / np.maximum(size, 1e-300)).max(initial=0.0))
     frame = layer.frame()
     if net.readout.uniform:
         r, gamma, c = (
             grid.labelled(values) for values in (frame.b[:, 0, 0], frame.gamma[:, 0], layer.c[:, 0])
         )
-        return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta)
+        return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta), off
     if grid.dims:
         raise ParameterError(
             "equivalent() of a network with letters takes one setting: give numbers, not arrays"
@@ -94,14 +110,5 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
     strength = np.abs(spikes / np.where(own == 0.0, np.inf, own))
     unit = float(strength.max()) or 1.0
     readout = Letters(tuple(spikes / unit), net.readout.weights, net.readout.biases, tuple(layer.c[0, group]))
-    return SpikedRF(net.activation, r=unit, gamma=float(frame.gamma[0, 0]), beta=net.beta, readout=readout)
-
-
-def _check_first_direction(layer: FirstLayer) -> None:
-    """A SpikedRF has its spike along the target's first direction, and along no other."""
-    size = np.linalg.norm(layer.on_target, axis=-1)
-    if np.any(np.abs(layer.on_target[..., 1:]) > _ROUNDING * size[..., None]):
-        raise NotCovered(
-            "the spike of this network has components on several of the target's directions, and that of a SpikedRF has"
-            " one on the first alone; ask predict(..., bulk='isotropic') for that model itself"
-        )
+    gamma = float(frame.gamma[0, 0])
+    return SpikedRF(net.activation, r=unit, gamma=gamma, beta=net.beta, readout=readout), off

@@ -36,8 +36,8 @@ from .noise import (
 )
 
 _PANEL_NODES = {1: 14, 2: 11, 4: 8}  # Gauss nodes per panel of a compressed law, by the stride of its rule,
-_SLOW = 64  # nodes that resolve a target which varies slowly
 _MORE_NODES = 4  # and more of them for each doubling of a rule beyond 48 points
+_SLOW = 64  # nodes that resolve a target which varies slowly
 
 
 @dataclass(frozen=True)
