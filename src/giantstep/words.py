@@ -29,6 +29,8 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
         except (KeyError, ValueError):
             continue  # coefficients have no target, a Python callable no text
         words.append(f"{data[noun]} {_KINDS.get(data['kind'], 'target')}")
+        if data["kind"] == "Network" and attrs.get("bulk") == "isotropic":
+            words.append("isotropic bulk")  # which is not what a network's rows are
         words += [f"{name} = {data[name]:g}" for name in _OF_LABELS if data.get(name)]
     return words
 

@@ -75,6 +75,15 @@ def test_files_and_pictures_are_written_on_request(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", "a.png"]
 
 
+def test_an_infinite_error_says_why():
+    done = run(f"predict {NET} --beta 1 --alpha 0.5,1 --lam 0")
+    assert done.returncode == 0, done.stderr
+    finite, infinite = done.stdout.splitlines()[-2:]
+    assert "converged" in finite
+    assert "inf" in infinite.split()
+    assert "interpolation threshold" in infinite
+
+
 def test_biases_are_those_of_a_network():
     words = "predict --activation relu --alpha 1 --lam 0.1 --bias-scale 2 --show test_error,nu"
     expected = gs.predict(gs.Network("relu", 1, 2, bias_scale=2), "sin", alpha=1, lam=0.1)
@@ -290,6 +299,7 @@ REFUSED = {
     "unknown quantity": (f"predict {POINT} --show accuracy", "test_error"),
     "unknown bulk": (f"predict {POINT} --bulk fluffy", "isotropic"),
     "unknown loss": (f"predict {POINT} --loss l7", "square"),
+    "two sizes": (f"simulate {POINT} --d 50,60", '--d: "50,60" is not one whole number'),
     "unknown readout": (f"predict {POINT} --readout fancy", "rademacher"),
     "broken letters": (f"predict {POINT} --readout 1:2:3:4", "value:weight"),
     "biases for some": (f"predict {POINT} --readout 1:0.5:0,1:0.5", "a bias in each"),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 
 from .command import giantstep
@@ -52,6 +53,15 @@ def test_a_trained_network_bends_and_random_features_do_not(tmp_path):
     assert found[0.0, 4.0] == pytest.approx(2 * found[0.0, 2.0], rel=1e-9)  # linear
     assert found[2.5, 4.0] < 1.3 * found[2.5, 2.0]  # saturates
     assert (tmp_path / "l.png").exists()
+
+
+def test_a_table_shows_a_tenth_of_the_places_that_a_learned_function_is_drawn_at():
+    arguments = "learned --eta 2.5 --alpha0 2 --alpha 2 --lam 0.01"
+    every = rows(giantstep(f"{arguments} --format csv").stdout)
+    table = giantstep(arguments).stdout.splitlines()
+    assert len(every) == 121
+    assert [line.split()[0] for line in table[2:-1]] == [f"{x:.1f}" for x in np.linspace(-3, 3, 13)]
+    assert "every 10th" in table[-1]
 
 
 def test_a_plane_is_summed_up_unless_its_points_are_asked_for(tmp_path):
@@ -119,7 +129,10 @@ def test_several_bulks_are_compared_with_one_simulation(tmp_path):
     ("arguments", "words"),
     [
         ("tune --r 1 --gamma 1 --alpha 1 --over eta,lam", "needs a Network"),
-        ("tune --eta 1 --alpha0 1 --over lam", "give alpha="),
+        ("tune --eta 1 --alpha0 1 --over lam", "give --alpha,"),
+        ("tune --eta 1 --alpha0 1 --alpha 1 --over lambda", "did you mean 'lam'?"),
+        ("tune --eta 1 --alpha0 1 --alpha 1 --over eta", "give the penalty, --lam,"),
+        ("spectrum --target x1+x1*x2 --eta 1 --alpha0 1 --bulk exact", "use --bulk isotropic"),
         ("spectrum --alpha 1", "no model"),
         ("spectrum --r 1 --gamma 1 --alpha 1,2 --plot s.png", "single numbers"),
         ("bounds --eta 1 --alpha0 1 --plot nowhere/b.png", "nowhere"),

@@ -19,11 +19,17 @@ def theory(net: gs.Network = NET, **grid):
 def test_lines_and_points_are_those_of_the_dataset():
     exact, measured = theory(), gs.simulate(NET, "sin", **GRID, d=20, trials=4)
     lines = gs.plot(exact, interactive=True)
-    assert [trace.mode for trace in lines.data] == ["lines", "lines"]
+    assert [trace.mode for trace in lines.data] == ["lines+markers"] * 2
+    fine = gs.plot(theory(alpha=np.linspace(1, 2, 30)), interactive=True)
+    assert [trace.mode for trace in fine.data] == ["lines"] * 2
     np.testing.assert_array_equal(lines.data[1].y, exact["test_error"].isel(alpha0=1))
     assert lines.data[1].name == "α<sub>0</sub> = 2"
     points = gs.plot(measured, theory=exact, interactive=True)
-    assert [trace.mode for trace in points.data] == ["lines", "markers"] * 2
+    assert [trace.mode for trace in points.data] == [
+        "lines",
+        "markers",
+    ] * 3  # of two curves, and of the legend
+    assert [trace.name for trace in points.data[4:]] == ["theory", "simulated: mean ± s.e., 4 trials"]
     np.testing.assert_allclose(points.data[1].y, measured["test_error"].isel(alpha0=0).mean("trial"))
     bars = measured["test_error"].isel(alpha0=0).std("trial", ddof=1) / 2
     np.testing.assert_allclose(points.data[1].error_y.array, bars)
@@ -33,7 +39,8 @@ def test_a_comparison_has_its_differences_below():
     net = gs.Network("tanh", eta=1, alpha0=1)
     simulation = gs.simulate(net, "sin", **GRID, d=20, trials=3)
     found = gs.plot(gs.compare(theory(net, d=20), simulation), interactive=True)
-    assert [trace.yaxis for trace in found.data] == ["y", "y", "y2"]
+    assert [trace.yaxis for trace in found.data] == ["y", "y", "y2", "y", "y"]
+    assert found.data[-1].name == "simulated: mean ± s.e., 3 trials"
     assert found.layout.yaxis2.title.text == "z, in standard errors"
     assert "<div" in found.to_html(include_plotlyjs=False)
 
@@ -64,7 +71,11 @@ def test_steps_are_whole_and_planes_share_their_shades():
 
 def test_a_learned_function_is_drawn_over_its_target():
     found = gs.plot(gs.learned_function(NET, "sin", [-1.0, 1.0], **GRID | {"alpha": 1}), interactive=True)
-    assert [trace.name for trace in found.data] == ["target", "α<sub>0</sub> = 1", "α<sub>0</sub> = 2"]
+    assert [trace.name for trace in found.data] == [
+        "target σ<sub>*</sub>(x)",
+        "α<sub>0</sub> = 1",
+        "α<sub>0</sub> = 2",
+    ]
     np.testing.assert_allclose(found.data[0].y, np.sin([-1.0, 1.0]))
 
 

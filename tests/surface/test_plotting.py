@@ -85,6 +85,8 @@ def test_comparisons_have_a_panel_of_residuals_and_lie_on_smooth_curves():
     above, below = axes.figure.axes
     assert above is axes
     assert sorted(len(np.atleast_1d(line.get_xdata())) for line in above.get_lines())[-2:] == [90, 90]
+    assert labels(axes)[-2:] == ["theory", "simulated: mean ± s.e., 4 trials"]
+    assert labels(gs.plot(compared.isel(alpha0=0))) == labels(axes)[-2:]
     z = [line.get_ydata() for line in below.get_lines() if len(line.get_xdata()) == 5]
     np.testing.assert_allclose(z, compared.test_error.sel(part="z").transpose("alpha0", "alpha"))
 
@@ -290,6 +292,8 @@ def test_a_learned_function_is_drawn_over_its_target():
     assert len(curves) == 2
     np.testing.assert_array_equal(target.get_ydata(), np.sin([-1.0, 0.5]))
     assert labels(axes)[-1].startswith("target")
+    assert axes.get_xlabel() == "input along the target's direction, $x$"
+    assert labels(gs.plot(found.isel(alpha0=0)))[0].startswith("learned")
     along = gs.plot(found, x="alpha0")  # where the target is no curve
     assert len(along.get_lines()) == 2
 
@@ -301,7 +305,7 @@ def test_spectra_have_titles_and_simulated_ones_stand_beside_them():
     for axes in (gs.plot(theory), gs.plot(run), gs.plot(run, theory=theory)):
         drawn(axes)
         assert "tanh spiked features" in axes.get_title(loc="left")
-    assert labels(gs.plot(run, theory=theory)) == ["simulated, 2 trials", "bulk"]
+    assert labels(gs.plot(run, theory=theory)) == ["simulated, 2 trials", "bulk", "spike at 0.472 d"]
     (stairs,) = gs.plot(run).patches
     counts, edges, _ = stairs.get_data()
     assert counts @ np.diff(edges) == pytest.approx(39 / 40)  # all but the spike
@@ -337,10 +341,33 @@ def test_outliers_are_where_they_are_or_named_at_the_edge():
     bulk = gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=2)
     edge = float(bulk.eigenvalue.max())
     axes = gs.plot(bulk.drop_vars("outlier").assign(outlier=("outlier_", [1.5 * edge, 100.0 * edge])))
-    _, near, far = axes.get_lines()
-    assert near.get_xdata()[0] == 1.5 * edge
-    assert far.get_xdata()[0] == edge
-    assert labels(axes) == ["bulk", "outlier", f"outlier at {100.0 * edge:.4g}"]
+    _, near, far, _ = axes.get_lines()
+    assert near.get_xdata()[0] == far.get_xdata()[0] == 1.5 * edge
+    assert labels(axes) == ["bulk", "outlier", f"outlier at {100.0 * edge:.4g}", "spike at 0.472 d"]
+
+
+def test_eigenvalues_of_order_d_are_named_at_the_edge():
+    relu = gs.SpikedRF("relu", r=1, gamma=1)
+    limit, sized = gs.spectrum(relu, alpha=2), gs.spectrum(relu, alpha=2, d=500)
+    assert labels(gs.plot(limit)) == ["bulk", f"spike at {float(limit.spike_per_d[0]):.4g} d"]
+    assert labels(gs.plot(sized)) == ["bulk", f"spike at {float(sized.spike[0]):.4g}"]
+    found = gs.weight_spectrum(relu, d=500)  # whose outlier is the spike
+    assert labels(gs.plot(found)) == ["bulk", f"outlier at {float(found.outlier):.4g}"]
+
+
+def test_few_values_are_marked_and_many_are_not():
+    (few,), (many,) = (gs.plot(made({"alpha": count})).get_lines() for count in (3, 50))
+    assert few.get_marker() == "o"
+    assert many.get_marker() == "None"
+
+
+def test_a_title_says_that_rows_are_isotropic_where_a_networks_are_not():
+    net = gs.Network("tanh", eta=1, alpha0=1)
+    exact, isotropic = (
+        gs.predict(net, "sin", alpha=[1.0, 2.0], lam=0.1, bulk=bulk) for bulk in ("exact", "isotropic")
+    )
+    assert "bulk" not in gs.plot(exact).get_title(loc="left")
+    assert "isotropic bulk" in gs.plot(isotropic).get_title(loc="left")
 
 
 def test_bounds_are_drawn_without_naming_them():

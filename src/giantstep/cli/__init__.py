@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
+
+from .wording import in_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -30,6 +33,9 @@ Start here:
 """
 
 
+_NOT_WHOLE = re.compile(r"unable to convert (.+) into int\.?")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 when all is well, 2 for anything refused, 130 after Ctrl-C."""
     from ..errors import ExpressionError, GiantstepError
@@ -45,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ExpressionError as error:
         status = _refuse(f"{error.reason} (column {error.position + 1} of {error.text[:80]!r})")
     except GiantstepError as error:
-        status = _refuse(" ".join([str(error), *getattr(error, "__notes__", ())]))
+        status = _refuse(in_options(" ".join([str(error), *getattr(error, "__notes__", ())])))
     except KeyboardInterrupt:
         print("interrupted: nothing more was computed or written", file=sys.stderr)
         status = 130
@@ -110,7 +116,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return app(arguments, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
-        words = " ".join(str(error).split())
+        words = " ".join(_NOT_WHOLE.sub(r"\1 is not one whole number", str(error)).split())
         if isinstance(error, MissingArgumentError) and error.argument is not None:
             for name in error.command_chain or ():
                 app = app[name]
@@ -145,7 +151,7 @@ class _Warnings:
     def __call__(
         self, message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
     ) -> None:
-        words = " ".join(str(message).split())
+        words = in_options(" ".join(str(message).split()))
         if words not in self.said:
             self.said.add(words)
             print(f"warning: {words}", file=sys.stderr)

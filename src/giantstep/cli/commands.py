@@ -77,6 +77,7 @@ def predict(
         --lam 0.001:10:30:log --out grid.nc
     """
     from ..prediction import predicted
+    from ..theory.status import DIVERGES
 
     out.check(output)
     found = predicted(
@@ -91,7 +92,8 @@ def predict(
         progress=out.progress("predicting"),
     )
     converged = bool(found["converged"].values.all())
-    names = out.shown(found, output, [*_ERRORS, *([] if converged else ["status"])])
+    plain = converged and not (found["code"].values == DIVERGES).any()
+    names = out.shown(found, output, [*_ERRORS, *([] if plain else ["status"])])
     out.deliver(found, output, out.table(found, names))
     out.draw(found, output, names[:1])
     return 0 if converged else 2

@@ -18,6 +18,8 @@ _Bulk = Annotated[
 ]
 _D = Annotated[str | None, option("input dimension, for finite-size effects", _QUESTION)]
 _LISTED = 40  # values that a line of a summary may hold
+_EVERY = 10  # places of a learned function, of which a table shows one
+_SOME_ROWS = f"every {_EVERY}th place: --format csv or --out FILE gives all, --at chooses"
 _NO_LAYER, _NO_PICTURE = Layer(), Picture()
 
 
@@ -61,7 +63,7 @@ def learned(
     lam: Annotated[str, option("ridge penalty", _QUESTION)],
     at: Annotated[
         str | None,
-        option("where, along the target's direction (default -3:3:13; -3:3:41 on a plane)", _QUESTION),
+        option("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)", _QUESTION),
     ] = None,
     plane: Annotated[
         bool, Parameter(help="over the target's first two directions", group=_QUESTION, negative="")
@@ -87,12 +89,17 @@ def learned(
     out.check(output)
     given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     size = None if d is None else numbers("d", d)
-    line = numbers("at", at or ("-3:3:41" if plane else "-3:3:13"))
+    line = numbers("at", at or ("-3:3:41" if plane else "-3:3:121"))
     where = (line, line) if plane else line
     dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
     names = out.shown(dataset, output, ["truth", "learned"])
-    rows = not plane or output.show is not None
-    out.deliver(dataset, output, out.table(dataset, names) if rows else _plane_summary(dataset))
+    if plane and output.show is None:
+        table = _plane_summary(dataset)
+    elif at is None and not plane:
+        table = "\n".join([out.table(dataset.isel(x=slice(None, None, _EVERY)), names), _SOME_ROWS])
+    else:
+        table = out.table(dataset, names)
+    out.deliver(dataset, output, table)
     out.draw(dataset, output, None)
     return 0
 

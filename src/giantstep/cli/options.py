@@ -26,8 +26,8 @@ _OUTPUT = Group("Output", sort_key=5)
 
 NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0", "steps"), ("r", "gamma", "c")
 LOSSES = (
-    "loss of the readout: square, huber:0.5, absolute, pinball:0.9; for labels ±1 also logistic, hinge, "
-    "squared_hinge, exponential"
+    "loss of the readout: square, huber:0.5 (huber is huber:1), absolute, pinball:0.9; for labels ±1 also logistic,"
+    " hinge, squared_hinge, exponential"
 )
 
 

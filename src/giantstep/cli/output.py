@@ -170,8 +170,8 @@ def _subject(arrays: NamedArrays) -> str:
     from ..words import subject
 
     words = subject(arrays.attrs)
-    if "bulk" in arrays.attrs:
-        words.append(f"{arrays.attrs['bulk']} bulk")
+    if "bulk" in arrays.attrs and (bulk := f"{arrays.attrs['bulk']} bulk") not in words:
+        words.append(bulk)
     if "d" in arrays.attrs and "d" not in arrays.coords:
         words.append(f"d = {arrays.attrs['d']}")
     if "theory_d" in arrays.attrs and math.isinf(arrays.attrs["theory_d"]):

@@ -16,6 +16,7 @@ from ..model import Model, as_target
 from ..parameters import parameter
 from ..prediction import predict
 from ..provenance import provenance
+from ..quantities import describe
 from ..theory.labels import joint_law
 from ..theory.pose import Posed, model_grid, pose
 from .bounds import checked_target, lowest, project
@@ -89,7 +90,7 @@ def learned_function(
         "symbol": rf"\hat f({given})",
         "long_name": "average output given the target's input",
     }
-    answer["truth"].attrs = {"symbol": rf"\sigma_\star({given})", "long_name": "noiseless target"}
+    answer["truth"].attrs = {"symbol": rf"\sigma_*({given})", "long_name": "noiseless target"}
     return answer.assign_attrs(command="learned_function")
 
 
@@ -105,7 +106,7 @@ def _places(x: Any, directions: int) -> list[xr.DataArray]:
         name = f"x{i}" if several else "x"
         at = parameter(name, one)
         at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=(name,)[: np.ndim(at)])
-        found.append(at.rename(name))
+        found.append(at.rename(name).assign_attrs(describe(name)))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..model import FunctionLike, Parameter
 
+_SOUGHT = ("lam", "eta", "split", "steps")
 _SCAN = {
     "lam": np.geomspace(1e-5, 1e3, 25),
     "split": np.linspace(0.04, 0.96, 12),
@@ -212,10 +214,12 @@ def _best_number(found: xr.Dataset) -> xr.Dataset:
 
 def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any) -> None:
     check_model(model)
-    unknown = [name for name in over if name not in ("lam", "eta", "split", "steps")]
+    unknown = [name for name in over if name not in _SOUGHT]
     if unknown or not set(over) - {"steps"} or len(set(over)) != len(over):
+        close = get_close_matches(unknown[0], _SOUGHT, n=1) if unknown else []
         raise ParameterError(
-            f"over = {over!r} must name some of 'lam', 'eta', 'split' (and 'steps'), each once"
+            f"over = {', '.join(over)!r} must name some of 'lam', 'eta', 'split' (and 'steps'), each once"
+            + (f"; did you mean {close[0]!r}?" if close else "")
         )
     if model.takes_steps and model.schedule is not None and set(over) != {"lam"}:
         raise ParameterError(

@@ -77,14 +77,25 @@ def _density(axes: Axes, bulk: xr.Dataset) -> None:
     axes.plot(x, y, "k-", lw=1.2, label="bulk")
     marker = {"clip_on": False, "ls": "none"}
     found = np.ravel(bulk["outlier"].values) if "outlier" in bulk else np.empty(0)
-    for outlier in found[np.isfinite(found)]:
-        far = outlier > _FAR * x.max()
-        place, words = (x.max(), f"outlier at {outlier:.4g}") if far else (outlier, "outlier")
-        axes.plot([place], [0.0], marker=">" if far else "v", color="C3", label=words, **marker)
+    near, far = found[found <= _FAR * x.max()], found[found > _FAR * x.max()]
+    for outlier in near:
+        axes.plot([outlier], [0.0], marker="v", color="C3", label="outlier", **marker)
+    beyond = [f"outlier at {outlier:.4g}" for outlier in far] + _spikes(bulk)
+    for words in beyond:
+        axes.plot([max([x.max(), *near])], [0.0], marker=">", color="C3", label=words, **marker)
     if (zero := float(bulk["mass_at_zero"])) > 0:
         axes.plot([0.0], [0.0], marker="^", color="C0", label=f"{zero:.3g} of all at 0", **marker)
     shoulder = float(np.interp(_SHOULDER * x.max(), x, y))
     axes.set_ylim(0.0, min(1.05 * float(y.max()), _CUT * shoulder))  # a density may diverge at a hard edge
+
+
+def _spikes(bulk: xr.Dataset) -> list[str]:
+    """Where the eigenvalues of order d are, in words: no axis that shows the bulk has room for them."""
+    if "threshold" in bulk:  # of weights at a size: their one spike is the outlier, or has not left the bulk
+        return []
+    known = "spike" in bulk and np.isfinite(bulk["spike"].values).any()
+    places = np.ravel(bulk["spike" if known else "spike_per_d"].values) if "spike_per_d" in bulk else []
+    return [f"spike at {place:.4g}{'' if known else ' d'}" for place in places if place > 0.0]
 
 
 def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, interactive: bool) -> Any:

@@ -24,7 +24,7 @@ _LETTERS = {
     "alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "kappa": "κ", "lambda": "λ",
     "mu": "μ", "psi": "ψ", "chi": "χ", "rho": "ρ", "Delta": "Δ", "ell": "ℓ", "infty": "∞", "partial": "∂",
     "tilde": "\u0303", "bar": "\u0304", "hat": "\u0302", "overline": "", "theta": "θ", "cdot": "·",
-    "sigma": "σ", "star": "⋆", "max": "max ",
+    "sigma": "σ", "max": "max ",
 }  # fmt: skip
 _ACCENTS = ("tilde", "bar", "hat")
 
@@ -45,6 +45,8 @@ def figure(drawing: Drawing) -> go.Figure:
             found.add_trace(trace, row=1, col=1)
         if below:
             found.add_trace(_residuals(curve, drawing.x, index, len(drawing.curves)), row=2, col=1)
+    for trace in _marks(drawing):
+        found.add_trace(trace, row=1, col=1)
     _decorate(found, drawing)
     return found
 
@@ -92,14 +94,14 @@ def _letters(tex: str) -> str:
     for accent in _ACCENTS:  # an accent comes after its letter
         tex = re.sub(rf"\\{accent}\s*(\\[A-Za-z]+|\w)", lambda m, a=accent: m.group(1) + f"\\{a} ", tex)
     tex = re.sub(r"\\([A-Za-z]+) ?", lambda m: _LETTERS.get(m.group(1), m.group(1)), tex)
-    tex = re.sub(r"_\{?(\w+)\}?", r"<sub>\1</sub>", tex)
+    tex = re.sub(r"_\{?([\w*]+)\}?", r"<sub>\1</sub>", tex)
     return re.sub(r"[{}\\]", "", tex)
 
 
 def _traces(curve: Curve, theory: xr.DataArray | None, x: str, index: int, drawing: Drawing) -> list[Any]:
     import plotly.graph_objects as go
 
-    from .plot import along, parts, values_along
+    from .plot import FEW, along, parts, values_along
 
     line, points, bars = parts(curve.values)
     line = theory if theory is not None else line
@@ -109,9 +111,8 @@ def _traces(curve: Curve, theory: xr.DataArray | None, x: str, index: int, drawi
     traces: list[Any] = []
     if line is not None:
         look = {"color": colour, "dash": _DASHES[index % len(_DASHES)], "width": 2}
-        traces.append(
-            go.Scatter(x=along(line, x), y=values_along(line, x), mode="lines", line=look, **shared)
-        )
+        mode = "lines+markers" if points is None and line.size <= FEW else "lines"
+        traces.append(go.Scatter(x=along(line, x), y=values_along(line, x), mode=mode, line=look, **shared))
     if points is not None and bars is not None:
         marker = {"color": colour, "symbol": _MARKERS[index % len(_MARKERS)], "size": 7}
         traces.append(
@@ -128,6 +129,20 @@ def _traces(curve: Curve, theory: xr.DataArray | None, x: str, index: int, drawi
     return traces
 
 
+def _marks(drawing: Drawing) -> list[Any]:
+    """Entries of the legend for lines and points, in no curve's colour."""
+    import plotly.graph_objects as go
+
+    from .plot import marks
+
+    return [
+        go.Scatter(
+            x=[None], y=[None], mode=mode, name=words, marker={"color": "grey"}, line={"color": "grey"}
+        )
+        for mode, words in zip(("lines", "markers"), marks(drawing) or (), strict=False)
+    ]
+
+
 def _truth(values: xr.DataArray, x: str) -> Any:
     import plotly.graph_objects as go
 
@@ -135,7 +150,8 @@ def _truth(values: xr.DataArray, x: str) -> Any:
 
     look = {"color": "rgb(153,153,153)", "width": 5}
     places = {"x": along(values, x), "y": values_along(values, x)}
-    return go.Scatter(**places, mode="lines", line=look, name="target", hovertemplate="%{y:.4g}")
+    name = f"target {html(style.symbol(values))}"
+    return go.Scatter(**places, mode="lines", line=look, name=name, hovertemplate="%{y:.4g}")
 
 
 def _residuals(curve: Curve, x: str, index: int, count: int) -> Any:
@@ -163,7 +179,7 @@ def _decorate(found: go.Figure, drawing: Drawing) -> None:
         template="simple_white",
         title={"text": html(style.title(dataset)), "font": {"size": 13}},
         hovermode="x unified",
-        showlegend=len(drawing.curves) > 1 or drawing.truth is not None,
+        showlegend=len(drawing.curves) > 1 or drawing.truth is not None or drawing.compared,
         margin={"t": 50, "r": 20},
     )
     words = html(style.axis_label(dataset[x])) if x in dataset.coords else x

@@ -28,6 +28,7 @@ _PREFERRED = ("alpha", "lam", "alpha0", "eta", "beta", "kappa")  # for x, among 
 _NOT_CURVES = ("trial", "part")
 _BOUNDS = {"upper", "lower", "lower_beta", "floor", "linear"}
 _MOST_CURVES = 40
+FEW = 15  # values of a line up to which each is marked: between them the line is straight because nothing is known
 
 
 class Curve(NamedTuple):
@@ -162,9 +163,10 @@ def plot(
                 _draw_residuals(below, curve, drawing.x, style.look(index, count))
         if drawing.truth is not None:
             places, values = along(drawing.truth, drawing.x), values_along(drawing.truth, drawing.x)
-            axes.plot(places, values, label=r"target $\sigma_\star$", **style.TRUTH)
+            axes.plot(places, values, label=f"target {style.symbol(drawing.truth)}", **style.TRUTH)
         _decorate(axes, below, drawing)
-        if len(drawing.curves) > 1 or drawing.truth is not None:
+        _name_marks(axes, drawing)
+        if axes.get_legend_handles_labels()[1]:
             legend(axes, ours=ax is None)
     return axes
 
@@ -174,7 +176,11 @@ def _drawing(
 ) -> Drawing:
     names = _quantities(dataset, y)
     x = abscissa(dataset, names, x)
+    over = "truth" in dataset and "truth" not in names and dataset["truth"].dims == (x,)
+    truth = dataset["truth"].sortby(x) if over else None
     curves = list(_curves(dataset, names, x))
+    if over and len(curves) == 1:  # beside the target's, a line needs its name
+        curves = [Curve(f"learned {style.symbol(dataset[names[0]])}", curves[0].values)]
     if len(curves) > _MOST_CURVES:
         raise ParameterError(
             f"{len(curves)} curves are too many for one picture (at most {_MOST_CURVES}); select some first,"
@@ -185,8 +191,6 @@ def _drawing(
         raise ParameterError(
             f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
         )
-    over = "truth" in dataset and "truth" not in names and dataset["truth"].dims == (x,)
-    truth = dataset["truth"].sortby(x) if over else None
     return Drawing(dataset, names, x, curves, lines, theory is not None, truth)
 
 
@@ -269,7 +273,8 @@ def _draw(axes: Axes, curve: Curve, theory: xr.DataArray | None, x: str, look: s
     label: str | None = curve.label
     if line is not None:
         style_ = {"color": look.color, "linestyle": look.linestyle}
-        axes.plot(along(line, x), values_along(line, x), label=label, **style_)
+        marked = look.marker if points is None and line.size <= FEW else None
+        axes.plot(along(line, x), values_along(line, x), label=label, marker=marked, **style_)
         label = None
     if points is not None and bars is not None:
         face = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.1}
@@ -284,6 +289,24 @@ def _draw(axes: Axes, curve: Curve, theory: xr.DataArray | None, x: str, look: s
             zorder=3,
             **face,
         )
+
+
+def marks(drawing: Drawing) -> tuple[str, str] | None:
+    """What lines and points stand for, in words, where a picture has both."""
+    values = drawing.curves[0].values
+    if not (drawing.compared or (drawing.theory and "trial" in values.dims)):
+        return None
+    trials = values.sizes.get("trial", drawing.dataset.attrs.get("trials"))
+    return "theory", f"simulated: mean ± s.e., {trials} trials"
+
+
+def _name_marks(axes: Axes, drawing: Drawing) -> None:
+    """Entries of the legend for lines and points, in no curve's colour."""
+    if (words := marks(drawing)) is not None:
+        color = style.look(0, 1).color if len(drawing.curves) == 1 else "0.4"
+        face = {"markerfacecolor": "white", "markeredgewidth": 1.1, "ls": "none"}
+        axes.plot([], [], color=color, label=words[0])
+        axes.plot([], [], color=color, marker=style.look(0, 1).marker, label=words[1], **face)
 
 
 def parts(values: xr.DataArray) -> tuple[xr.DataArray | None, xr.DataArray | None, xr.DataArray | None]:
