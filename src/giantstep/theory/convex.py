@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from . import square
 from .around import FOURTH_ORDER, TINY, Around
 from .bulk import Bulk
 from .channel import Channel, Training
@@ -124,6 +125,10 @@ def solve(
     tolerance = _TOLERANCE if thorough else ROUGH_TOLERANCE
     problem = Map(features, label, bulk, channel, setting)
     found = problem.cold() if start is None else problem.begun(start)
+    if start is None and channel.loss.continuous:  # and so more like the square loss than like nothing
+        near = problem.coordinates.vector(square.solve(features, label, bulk, setting, thorough=False).state)
+        flat = near.reshape(found.x.shape)
+        found.x = np.where(np.isfinite(flat).all(axis=-1, keepdims=True), flat, found.x)
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
     found.residual[skipped] = 0.0
     _search(problem, found, tolerance)

@@ -24,7 +24,7 @@ _FEWEST_DIGITS = 4.0  # and where κ is rare
 _FINE = 24  # points of the finest usual rule,
 _SLOWLY = 0.2  # power of them as which nodes over y between kinks grow: for labels alone, all rules might have the same
 _ALONE = 0.15  # power by which a lattice over y is finer on coarse rules in κ
-_BLOCK = 1 << 14  # array elements in flight: a dozen arrays of 128 kB stay in cache
+_BLOCK = 1 << 15  # array elements in flight: they stay in cache, and calls cost little beside them
 _LARGE = 1 << 15  # those of one point, beyond which κ nodes are worked on one part after the other
 
 
