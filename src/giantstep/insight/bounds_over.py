@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from ..errors import ParameterError
 from ..grid import Grid
@@ -19,10 +20,15 @@ from ..theory.pose import pose
 if TYPE_CHECKING:
     import xarray as xr
 
-_SCAN = np.geomspace(1e-2, 30.0, 141)  # spikes r that are tried; a bound has few minima in log r
+_SCAN = np.geomspace(1e-2, 30.0, 71)  # spikes r that are tried; a bound has few minima in log r
 _ROUGH = 1e-7  # quadrature error, over E σ*², that the scan may have
-_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
-_POLISH = 42  # golden sections: 0.618^42 = 2e-9 of the bracket, about where rounding hides a minimum
+_POINTS = chebyshev.chebpts1(11)  # between -1 and 1, of polynomials
+_FINE, _NEWTON = 65, 4  # where such a polynomial is looked at, and steps from there to its minimum
+_FORETOLD = 1e-9  # relative difference from what a polynomial foretells that is none
+_NOTHING = (
+    1e-14  # share of the largest scanned value that is none: what is learned perfectly has no relative error
+)
+_CLOSER, _ROUNDS = 4.0, 16  # each nearer around the best point by this, so many at most
 
 
 def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr.Dataset:
@@ -58,9 +64,10 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
     names = list(scanned)
 
     def each(log_eta: np.ndarray) -> np.ndarray:
-        """Bound number i at its own learning rates, row i of [bounds, settings]."""
-        found = all_bounds(np.exp(log_eta.T), TOLERANCE)
-        return np.stack([found[bound][:, i] for i, bound in enumerate(names)])
+        """Bound number i at its own learning rates, row i of [bounds, settings, n]."""
+        eta = np.moveaxis(np.exp(log_eta), 0, 1)  # [settings, bounds, n]
+        found = all_bounds(eta.reshape(len(eta), -1), TOLERANCE)
+        return np.stack([found[bound].reshape(eta.shape)[:, i] for i, bound in enumerate(names)])
 
     log_eta = np.broadcast_to(np.log(unit * _SCAN), (len(names), *scanned[names[0]].shape))
     best, where = _polished(log_eta, np.stack(list(scanned.values())), each)
@@ -75,26 +82,45 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
 def _polished(
     x: np.ndarray, values: np.ndarray, function: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Minima over the last axis and where, by golden sections around the best scanned point."""
+    """Minima over the last axis and where, around the best scanned points: those of polynomials through a few more.
+
+    Where a polynomial does not foretell the value at its minimum, another follows nearer to the best point so far.
+    """
     best = values.argmin(axis=-1)[..., None]
 
     def scanned(index: np.ndarray) -> np.ndarray:
-        return np.take_along_axis(x, index, axis=-1)[..., 0]
+        return np.take_along_axis(x, np.clip(index, 0, x.shape[-1] - 1), axis=-1)
 
-    low, high = scanned(np.maximum(best - 1, 0)), scanned(np.minimum(best + 1, x.shape[-1] - 1))
-    a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    fa, fb = function(a), function(b)
-    for _ in range(_POLISH):
-        left = fa < fb
-        low, high = np.where(left, low, a), np.where(left, b, high)
-        new = np.where(left, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
-        value = function(new)
-        a, b = np.where(left, new, b), np.where(left, a, new)
-        fa, fb = np.where(left, value, fb), np.where(left, fa, value)
-    at_scan = function(scanned(best))  # a minimum at the end of the scan stays there
-    candidates, places = np.stack([at_scan, fa, fb]), np.stack([scanned(best), a, b])
-    winner = candidates.argmin(axis=0)[None]
-    return np.take_along_axis(candidates, winner, 0)[0], np.take_along_axis(places, winner, 0)[0]
+    low, high, place = (scanned(best + step) for step in (-1, 1, 0))  # [..., 1]
+    least = function(place)
+    half, nothing = 0.5 * (high - low), _NOTHING * values.max(axis=-1, keepdims=True)
+    for _ in range(_ROUNDS):
+        middle = np.clip(place, low + half, high - half)
+        at = middle + half * _POINTS
+        found = function(at)
+        lowest, foretold = _lowest(found)
+        at = np.concatenate([place, at, middle + half * lowest], axis=-1)
+        found = np.concatenate([least, found, function(at[..., -1:])], axis=-1)
+        winner = found.argmin(axis=-1)[..., None]
+        place, least = (np.take_along_axis(a, winner, axis=-1) for a in (at, found))
+        if (np.abs(found[..., -1:] - foretold) <= _FORETOLD * np.abs(foretold) + nothing).all():
+            break
+        half = half / _CLOSER
+    return least[..., 0], place[..., 0]
+
+
+def _lowest(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where between -1 and 1 the polynomial through values [..., n] at `_POINTS` is least, and its value, [..., 1]."""
+    series = np.moveaxis(values @ np.linalg.inv(chebyshev.chebvander(_POINTS, len(_POINTS) - 1)).T, -1, 0)
+    fine = np.linspace(-1.0, 1.0, _FINE)
+    place = fine[chebyshev.chebval(fine, series).argmin(axis=-1)]
+    slope = chebyshev.chebder(series)
+    bend = chebyshev.chebder(slope)
+    for _ in range(_NEWTON):
+        curved = chebyshev.chebval(place, bend, tensor=False)
+        step = chebyshev.chebval(place, slope, tensor=False) / np.where(curved > 0.0, curved, np.inf)
+        place = np.clip(place - np.clip(step, -2.0 / _FINE, 2.0 / _FINE), -1.0, 1.0)
+    return place[..., None], chebyshev.chebval(place, series, tensor=False)[..., None]
 
 
 def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
