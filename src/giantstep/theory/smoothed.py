@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
+from ..chebyshev import through
 from .upto import upto
 
 _NODES = 16
-_POINTS = chebyshev.chebpts1(_NODES)
-_TO_SERIES = np.linalg.inv(chebyshev.chebvander(_POINTS, _NODES - 1))
+_POINTS, _TO_SERIES = through(_NODES)
 
 Averages = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From shifts [M] and variances [M] to quantities [Q, M]."""

@@ -9,12 +9,12 @@ T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, an
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import log
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
+from ...chebyshev import polynomials, through
 from ..modes import Modes
 from .base import Bulk, Resolvent
 from .pencil import Exact
@@ -64,7 +64,7 @@ class Along(Bulk):
             coarser._cover(low, high)
             self.low, self.high = coarser.low, coarser.high
         nodes = int(np.ceil(_EXACT / np.arcsinh(2.0 * np.pi / (self.high - self.low))))
-        points, to_series = _chebyshev(nodes)
+        points, to_series = through(nodes)
         v = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
         at = self.bulk.started((v / self.c)[..., None, None], None if coarser is None else coarser.answers)
         self.answers = at.Y  # of the samples at the nodes, [U, nodes, Q, Q] per level
@@ -96,32 +96,12 @@ def _form_sizes(v: np.ndarray, modes: Modes) -> np.ndarray:
     return sizes.reshape(*v.shape, -1)
 
 
-@lru_cache(maxsize=64)
-def _chebyshev(nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Chebyshev's nodes, and the matrix from values there to coefficients of his polynomials."""
-    points = chebyshev.chebpts1(nodes)
-    return points, np.linalg.inv(chebyshev.chebvander(points, nodes - 1))
-
-
-def _polynomials(t: np.ndarray, count: int) -> np.ndarray:
-    """Chebyshev's T_0 to T_(n-1) at t [...], last axis; many at a time, as T_(m+j) = 2 T_m T_j - T_(m-j)."""
-    found = np.empty((count, *t.shape))
-    found[0], found[1] = 1.0, t
-    m = 1
-    while (more := min(m, count - 1 - m)) > 0:
-        new = found[m + 1 : m + 1 + more]
-        np.multiply(found[1 : more + 1], 2.0 * found[m], out=new)
-        new -= found[m - 1 :: -1][:more] if m > 1 else found[:1]
-        m += more
-    return np.moveaxis(found, 0, -1)
-
-
 class AlongResolvent(Resolvent):
     """The series summed at one Ṽ per grid point, where v = cṼ [U, A] is at `t` between -1 and 1 on the line."""
 
     def __init__(self, bulk: Along, Vt: np.ndarray, v: np.ndarray, t: np.ndarray):
         self.Vt, self._bulk, self._v = Vt, bulk, v
-        self._basis = _polynomials(t, bulk.responses.shape[1])
+        self._basis = polynomials(t, bulk.responses.shape[1])
         found = self._basis @ bulk.responses * _response_sizes(v)
         self.T = found[..., :1, None]
         self._tangent, self._leak = found[..., 1, None, None, None], found[..., 2, None, None, None]

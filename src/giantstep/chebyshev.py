@@ -1,0 +1,36 @@
+"""Chebyshev's polynomials T_n(t) = cos(n arccos t) between -1 and 1, for all who interpolate smooth functions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+
+@lru_cache(maxsize=64)
+def through(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """So many points between -1 and 1, and the matrix from values there to the series T_0, T_1, ... through them.
+
+    On these points, the roots of T_count, polynomials are orthogonal: the matrix is their own values, scaled.
+    """
+    points = chebyshev.chebpts1(count)
+    to_series = chebyshev.chebvander(points, count - 1).T * (2.0 / count)
+    to_series[0] /= 2.0
+    for shared in (points, to_series):
+        shared.flags.writeable = False
+    return points, to_series
+
+
+def polynomials(t: np.ndarray, count: int) -> np.ndarray:
+    """T_0 to T_(count-1) at t [...], last axis; many at a time, as T_(m+j) = 2 T_m T_j - T_(m-j)."""
+    found = np.empty((count, *t.shape))
+    found[0] = 1.0
+    found[1:2] = t
+    m = 1
+    while (more := min(m, count - 1 - m)) > 0:
+        new = found[m + 1 : m + 1 + more]
+        np.multiply(found[1 : more + 1], 2.0 * found[m], out=new)
+        new -= found[m - 1 :: -1][:more] if m > 1 else found[:1]
+        m += more
+    return np.moveaxis(found, 0, -1)
