@@ -134,7 +134,7 @@ def _degree_in_scale(low: float, high: float, terms: int) -> int:
 def _interpolated(function: Function, shifts: np.ndarray, across: np.ndarray, terms: int) -> np.ndarray:
     """The moments from a table that trials of one model share: its ranges are rounded outwards."""
     unit = 2.0 ** math.floor(math.log2(across.min()))
-    m_range, s_range = _rounded(shifts, 2 * unit), _rounded(across, unit / 16)
+    m_range, s_range = _rounded(shifts, 4 * unit), _rounded(across, unit / 8)
     m_points, s_points, table = _table(function, m_range, s_range, 4 * math.ceil(terms / 4))
     answers = np.empty((terms, *shifts.shape))
     step = max(1, _BASIS // (shifts.shape[1] * m_points.count))
