@@ -11,7 +11,8 @@ from typing import Any
 
 from ..errors import GiantstepError
 from ..system import cores
-from .settings import FieldError, Settings
+from .control import FieldError
+from .settings import Settings
 from .views import VIEWS
 from .workers import KINDS, Worker, Workers, sentence
 

@@ -5,15 +5,12 @@ A new parameter is a field here and a word in `call.py`; the page builds its for
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ..errors import ParameterError
-from ..parameters import parameter
-
-LONGEST_TEXT = 300  # of an expression or a list of letters
+from .control import Control, FieldError
 
 _PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
     "The problem",
@@ -23,33 +20,6 @@ _PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
     "Finite size",
 )
 _STEP, _GIVEN = {"layer": "step"}, {"layer": "spiked"}  # which first layer a control belongs to
-
-
-@dataclass(frozen=True)
-class Control:
-    """How a setting looks on the page: `when` says for which other settings it is there."""
-
-    group: str
-    label: str
-    symbol: str | None = None
-    hint: str | None = None
-    low: float | None = None
-    high: float | None = None
-    infinite: bool = False
-    slider: tuple[float, float, str] | None = None  # its ends, and "log" or "linear"
-    options: tuple[tuple[str, str], ...] | None = None  # value and words
-    suggestions: str | None = None  # the list of names that is offered
-    short: bool = False
-    more: bool = False  # folded away until it is wanted
-    when: Mapping[str, str] | None = None
-
-
-class FieldError(ParameterError):
-    """A value that makes no sense, and the setting that has it."""
-
-    def __init__(self, name: str, reason: str):
-        super().__init__(reason)
-        self.field = name
 
 
 def _set(initial: Any, group: str, label: str, **look: Any) -> Any:
@@ -282,7 +252,9 @@ class Settings:
         if unknown := sorted(str(name)[:40] for name in given if name not in CONTROLS):
             raise ParameterError(f"there is no setting {unknown[0]!r}; there are {', '.join(CONTROLS)}")
         kinds = {f.name: type(f.default) for f in fields(cls)}
-        settings = cls(**{name: _READ[kinds[name]](name, value) for name, value in given.items()})
+        settings = cls(
+            **{name: CONTROLS[name].read(name, value, kinds[name]) for name, value in given.items()}
+        )
         settings._check_curve()
         return settings
 
@@ -301,67 +273,16 @@ class Settings:
         if self.low >= self.high:
             raise FieldError("low", f"low = {self.low:g} must be less than high = {self.high:g}")
         for name in ("low", "high"):
-            _within(name, getattr(self, name), along)
+            along.within(name, getattr(self, name))
 
 
 def controls() -> list[dict[str, Any]]:
     """The list for the page, in its order."""
     kinds = {str: "text", float: "number", int: "count", bool: "switch"}
     return [
-        {"name": f.name, "initial": f.default, "kind": kinds[type(f.default)], **_given(CONTROLS[f.name])}
+        {"name": f.name, "initial": f.default, "kind": kinds[type(f.default)], **CONTROLS[f.name].said()}
         for f in fields(Settings)
     ]
 
 
-def _given(control: Control) -> dict[str, Any]:
-    return {
-        name: value for name, value in asdict(control).items() if value is not None and value is not False
-    }
-
-
 CONTROLS: dict[str, Control] = {f.name: f.metadata["control"] for f in fields(Settings)}
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise FieldError(name, f"{name} must be a text")
-    if len(value) > LONGEST_TEXT:
-        raise FieldError(name, f"{name} has {len(value)} characters; at most {LONGEST_TEXT} are read")
-    options = CONTROLS[name].options
-    if options and value not in dict(options):
-        raise FieldError(name, f"{name} = {value[:40]!r} is unknown; there are {', '.join(dict(options))}")
-    return value.strip()
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise FieldError(name, f"{name} must be a number")
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        raise FieldError(name, f"{name} = {str(value)[:40]!r} is not a number") from None
-    return number if number == math.inf and CONTROLS[name].infinite else _within(name, number, CONTROLS[name])
-
-
-def _within(name: str, number: float, control: Control) -> float:
-    try:
-        return parameter(name, number, low=control.low, high=control.high)  # type: ignore[arg-type]
-    except ParameterError as error:
-        raise FieldError(name, str(error)) from None
-
-
-def _count(name: str, value: Any) -> int:
-    low, high = CONTROLS[name].low, CONTROLS[name].high
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not (whole and low <= value <= high):  # type: ignore[operator]
-        raise FieldError(name, f"{name} = {str(value)[:40]} must be a whole number from {low} to {high}")
-    return value
-
-
-def _switch(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise FieldError(name, f"{name} must be true or false")
-    return value
-
-
-_READ = {str: _text, float: _number, int: _count, bool: _switch}
