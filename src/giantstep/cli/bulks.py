@@ -50,7 +50,7 @@ def _draw(
 ) -> None:
     """The simulated points once, and a line for each bulk, told apart by colour and dashes."""
     from ..plotting import plot, save_figure, style
-    from ..plotting.plot import abscissa
+    from ..plotting.drawing import abscissa
     from .smooth import smooth
 
     first = next(iter(compared.values()))

@@ -31,7 +31,7 @@ def smooth(theory: Callable[..., xr.Dataset], compared: xr.Dataset, name: str, x
     import numpy as np
     import xarray as xr
 
-    from ..plotting.plot import abscissa
+    from ..plotting.drawing import abscissa
     from ..plotting.style import COUNTED, spans_decades
 
     x = abscissa(compared, [name], x)

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..errors import ParameterError
 from . import style
+from .drawing import FEW, along, marks, parts, values_along
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     import xarray as xr
 
-    from .plot import Curve, Drawing
+    from .drawing import Curve, Drawing
 
 _TICKS = 12  # steps up to which each has its tick
 _DASHES = ("solid", "dash", "dot", "dashdot")  # in the order of `style.look`
@@ -101,8 +102,6 @@ def _letters(tex: str) -> str:
 def _traces(curve: Curve, theory: xr.DataArray | None, x: str, index: int, drawing: Drawing) -> list[Any]:
     import plotly.graph_objects as go
 
-    from .plot import FEW, along, parts, values_along
-
     line, points, bars = parts(curve.values)
     line = theory if theory is not None else line
     colour = _colour(index, len(drawing.curves))
@@ -133,8 +132,6 @@ def _marks(drawing: Drawing) -> list[Any]:
     """Entries of the legend for lines and points, in no curve's colour."""
     import plotly.graph_objects as go
 
-    from .plot import marks
-
     return [
         go.Scatter(
             x=[None], y=[None], mode=mode, name=words, marker={"color": "grey"}, line={"color": "grey"}
@@ -146,8 +143,6 @@ def _marks(drawing: Drawing) -> list[Any]:
 def _truth(values: xr.DataArray, x: str) -> Any:
     import plotly.graph_objects as go
 
-    from .plot import along, values_along
-
     look = {"color": "rgb(153,153,153)", "width": 5}
     places = {"x": along(values, x), "y": values_along(values, x)}
     name = f"target {html(style.symbol(values))}"
@@ -156,8 +151,6 @@ def _truth(values: xr.DataArray, x: str) -> Any:
 
 def _residuals(curve: Curve, x: str, index: int, count: int) -> Any:
     import plotly.graph_objects as go
-
-    from .plot import along, values_along
 
     z = curve.values.sel(part="z")
     marker = {"color": _colour(index, count), "symbol": _MARKERS[index % len(_MARKERS)]}
