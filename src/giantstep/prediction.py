@@ -192,8 +192,8 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
     if not target.binary and not loss.residual:
         kind = "is for labels ±1" if loss.margin else "is not a function of y - z"
         raise NotCovered(
-            f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign' or"
-            " Target('sign', flips=0.1), or a loss of the residual such as 'huber:1'"
+            f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign',"
+            " flips=0.1, which makes labels the signs of any target, or a loss of the residual such as 'huber:1'"
         )
     ridge = np.asarray(lam)
     if not loss.linear and not np.all((ridge > 0) & np.isfinite(ridge)):

@@ -22,6 +22,7 @@ TABLE = {
     "x1": ("x_1", "input along direction 1"),
     "x2": ("x_2", "input along direction 2"),
     "x3": ("x_3", "input along direction 3"),
+    "x4": ("x_4", "input along direction 4"),
     # answers
     "test_error": (r"\epsilon_g", "mean squared test error against the noiseless target"),
     "train_error": (r"\epsilon_t", "mean squared training error against the labels"),

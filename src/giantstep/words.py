@@ -15,6 +15,7 @@ from .letters import Letters
 from .parameters import written
 from .quantities import TABLE
 
+_FEW = 4  # letters that are named
 _LONG = 12  # numbers of a list that are written out
 _KINDS = {"Network": "network", "SpikedRF": "spiked features", "TwoSpikes": "features with two spikes"}
 _OF_LABELS = ("flips", "latent_noise", "scale")  # of a target, which no coordinate says
@@ -29,10 +30,29 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
         except (KeyError, ValueError):
             continue  # coefficients have no target, a Python callable no text
         words.append(f"{data[noun]} {_KINDS.get(data['kind'], 'target')}")
+        words += _of_neurons(data)
         if data["kind"] == "Network" and attrs.get("bulk") == "isotropic":
             words.append("isotropic bulk")  # which is not what a network's rows are
         words += [f"{name} = {data[name]:g}" for name in _OF_LABELS if data.get(name)]
+    if attrs.get("loss", "square") != "square":
+        words.append(f"{attrs['loss']} loss")
     return words
+
+
+def _of_neurons(model: Mapping[str, Any]) -> list[str]:
+    """What is unusual about a model's readout and about the loss of its steps."""
+    letters = model.get("readout") or {"values": [1.0]}
+    values, words = letters["values"], []
+    if set(values) != {1.0}:
+        few = len(values) <= _FEW
+        words.append(f"letters {', '.join(f'{v:g}' for v in values)}" if few else f"{len(values)} letters")
+    if letters.get("biases"):
+        words.append("biases")
+    steps = model.get("steps")
+    scheduled = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    losses = [step["loss"] for step in scheduled] or [model.get("step_loss")]
+    unusual = dict.fromkeys(loss for loss in losses if loss not in (None, "square"))
+    return words + [f"steps by {' and '.join(unusual)} loss"] * bool(unusual)
 
 
 def spoken(description: Any) -> str:

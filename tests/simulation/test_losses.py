@@ -235,7 +235,7 @@ def test_newton_may_be_asked_for_more_than_rounding_allows(name):
     loss = as_loss(name)
     phi, labels, _ = problem(loss)
     phi = np.column_stack([phi, np.full(len(phi), 1e3)])
-    for lam in (1e-3, 2.0):
+    for lam in (1e-3, 100.0):
         solver = Newton(phi, labels, lam, loss, NumpyBackend())
         readout, gap = solver.solve(np.zeros(P + 1), 0.0, 0.0, True)
         assert gap < 1e-12

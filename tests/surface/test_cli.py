@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 import giantstep as gs
+from giantstep.cli.wording import in_options
 
 from .command import COMMAND
 from .command import giantstep as run
@@ -276,7 +277,10 @@ REFUSED = {
     "a folder": (f"predict {POINT} --out /tmp", "ending"),
     "unknown ending": (f"predict {POINT} --out a.xls", ".nc or .json or .csv"),
     "unknown picture": (f"predict {CURVE} --plot a.bmp", "png, pdf, svg"),
-    "nothing to draw": (f"predict {POINT} --plot a.png", "single number"),
+    "nothing to draw": (f"predict {POINT} --plot a.png", "give some parameter a range"),
+    "an equals sign": (f"predict {POINT} --out lam=3.foo", "path = 'lam=3.foo' has"),
+    "an equation": (f"predict {NET} --alpha 1 --lam x=3", "--lam x=3: 'x=3' is not a number"),
+    "real labels": (f"predict {POINT} --loss hinge", "such as 'sign', --flips 0.1, which makes"),
     "both kinds": (f"predict {POINT} --r 1 --gamma 1", "give one kind"),
     "half a network": ("predict --eta 1 --alpha 1 --lam 1", "--alpha0 is missing"),
     "letters swapped": (
@@ -332,6 +336,40 @@ def test_bad_input_gets_one_line_and_status_2(case, tmp_path):
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        (
+            "give lam=, or bulk='isotropic'; d=30 is a size",
+            "give --lam, or --bulk isotropic; --d 30 is a size",
+        ),
+        ("use Target('sign', flips=0.1) or simulate(..., seed=3)", None),
+        ("steps=[Step(eta, alpha0), ...], derivative=, d==3", None),
+        ("path = 'lam=3.nc', --show lam=: none", None),
+    ],
+)
+def test_keyword_arguments_become_options_and_nothing_else_does(sentence, said):
+    assert in_options(sentence) == (said or sentence)
+
+
+def test_letters_are_in_the_line_above_the_table_and_the_bulk_once():
+    head, names, *_ = run(
+        f"predict {NET} --readout rademacher --activation relu --alpha 1,2 --lam 1"
+    ).stdout.splitlines()
+    assert "letters -1, 1" in head
+    assert "c[-1] = " in head
+    assert names.split() == ["alpha", "test_error", "train_error"]
+    assert run(f"predict {POINT} --bulk isotropic").stdout.count("isotropic bulk") == 1
+
+
+def test_a_comparison_without_a_theory_still_trains_its_networks(tmp_path):
+    words = "--activation relu --target x1**2+x2**2-1.5 --flips 0.1 --alpha 1,2 --lam 0.1 --eta 1 --alpha0 1"
+    done = run(f"compare {words} --d 20 --trials 3 --bulk isotropic --plot c.png", cwd=tmp_path)
+    assert "curved surfaces" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "simulated" in done.stdout
 
 
 def test_a_refusal_names_the_page_that_says_more():

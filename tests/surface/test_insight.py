@@ -108,6 +108,22 @@ def test_simulated_eigenvalues_stand_beside_the_theory(tmp_path):
     assert (tmp_path / "e.png").exists()
 
 
+def test_eigenvalues_are_simulated_where_there_is_no_theory(tmp_path):
+    words = "--activation relu --readout rademacher --eta 1 --alpha0 1 --steps 2"
+    done = giantstep(f"spectrum {words} --d 30 --trials 2 --plot s.png", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "no theory: " in done.stderr
+    assert "simulated, 2 trials" in done.stdout
+    assert (tmp_path / "s.png").exists()
+    assert giantstep(f"spectrum {words} --d 30", cwd=tmp_path).returncode == 2
+
+
+def test_a_rate_that_is_optimised_need_not_be_given_for_bounds():
+    done = giantstep("bounds --alpha0 1 --over eta --bulk isotropic")
+    assert done.returncode == 0, done.stderr
+    assert "eta_upper" in done.stdout
+
+
 def test_tuning_finds_a_penalty_no_worse_than_any_that_was_scanned(tmp_path):
     done = giantstep("tune --r 1 --gamma 0.8 --alpha 1.5 --over lam --out t.json --plot t.png", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

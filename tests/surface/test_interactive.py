@@ -30,6 +30,8 @@ def test_lines_and_points_are_those_of_the_dataset():
         "markers",
     ] * 3  # of two curves, and of the legend
     assert [trace.name for trace in points.data[4:]] == ["theory", "simulated: mean ± s.e., 4 trials"]
+    one = measured.isel(alpha0=0)
+    assert gs.plot(one, theory=exact.isel(alpha0=0), interactive=True).layout.showlegend
     np.testing.assert_allclose(points.data[1].y, measured["test_error"].isel(alpha0=0).mean("trial"))
     bars = measured["test_error"].isel(alpha0=0).std("trial", ddof=1) / 2
     np.testing.assert_allclose(points.data[1].error_y.array, bars)
@@ -41,7 +43,8 @@ def test_a_comparison_has_its_differences_below():
     found = gs.plot(gs.compare(theory(net, d=20), simulation), interactive=True)
     assert [trace.yaxis for trace in found.data] == ["y", "y", "y2", "y", "y"]
     assert found.data[-1].name == "simulated: mean ± s.e., 3 trials"
-    assert found.layout.yaxis2.title.text == "z, in standard errors"
+    assert found.layout.yaxis2.title.text == "z, in standard errors; grey: ±2"
+    assert found.layout.showlegend  # though there is one curve
     assert "<div" in found.to_html(include_plotlyjs=False)
 
 

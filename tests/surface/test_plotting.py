@@ -356,9 +356,39 @@ def test_eigenvalues_of_order_d_are_named_at_the_edge():
 
 
 def test_few_values_are_marked_and_many_are_not():
-    (few,), (many,) = (gs.plot(made({"alpha": count})).get_lines() for count in (3, 50))
-    assert few.get_marker() == "o"
+    (few,), (many,) = (gs.plot(made({"alpha": count})).get_lines() for count in (15, 16))
+    assert few.get_marker() == "."
     assert many.get_marker() == "None"
+    line, *_ = gs.plot(made({"alpha": 3}, trials=2), theory=made({"alpha": 3})).get_lines()
+    assert line.get_marker() == "None"  # beside points
+
+
+def test_what_is_nowhere_finite_is_not_drawn():
+    nothing = made({"alpha": 3}) * np.nan
+    with pytest.raises(ParameterError, match="nothing to draw"):
+        gs.plot(nothing)
+
+
+def test_functions_that_attain_the_bounds_keep_their_names():
+    found = gs.bound_functions(gs.Network("tanh", eta=2, alpha0=1), "sin", np.linspace(-2, 2, 9))
+    assert not found.upper.attrs
+    axes = gs.plot(found, y=["upper", "lower"])
+    assert labels(axes)[:2] == ["upper", "lower"]
+
+
+def test_labels_of_two_values_are_drawn_by_their_wrong_signs():
+    dataset = made({"alpha": 3}).assign(test_error_01=("alpha", [0.3, 0.2, 0.1]))
+    (line,) = gs.plot(dataset).get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), [0.3, 0.2, 0.1])
+
+
+def test_a_users_legend_is_left_alone_by_a_single_curve():
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([1, 2], [1, 1], label="mine")
+    axes.legend(title="T")
+    gs.plot(gs.compare(made({"alpha": 5}), made({"alpha": 5}, trials=4).assign_attrs(d=100)), ax=axes)
+    assert axes.get_legend().get_title().get_text() == "T"
 
 
 def test_a_title_says_that_rows_are_isotropic_where_a_networks_are_not():
@@ -368,6 +398,17 @@ def test_a_title_says_that_rows_are_isotropic_where_a_networks_are_not():
     )
     assert "bulk" not in gs.plot(exact).get_title(loc="left")
     assert "isotropic bulk" in gs.plot(isotropic).get_title(loc="left")
+    given = gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=[1.0, 2.0], lam=0.1)
+    assert "bulk" not in gs.plot(given).get_title(loc="left")  # which is what they are
+
+
+def test_a_title_names_letters_and_losses():
+    letters = gs.Letters((-1, 2), (0.5, 0.5))
+    net = gs.Network("tanh", steps=[gs.Step(1, 1), gs.Step(1, 2, "huber:1")], readout=letters)
+    found = gs.predict(net, "sin", alpha=[1.0, 2.0], lam=0.1, loss="huber:0.5", bulk="isotropic")
+    title = " ".join(gs.plot(found).get_title(loc="left").split())
+    for words in ("letters -1, 2", "steps by huber:1 loss", "huber:0.5 loss"):
+        assert words in title
 
 
 def test_bounds_are_drawn_without_naming_them():

@@ -59,7 +59,7 @@ def _draw(
     with style.styled():
         points = axes.containers[0] if axes.containers else None
         if points is not None and not _others(first, name, x):
-            points.set_label("simulation")
+            points.set_label(f"simulated: mean ± s.e., {simulation.sizes['trial']} trials")
         for index, (bulk, theory) in enumerate(theories.items()):
             look = style.look(index + 1, len(theories) + 1)
             curve = smooth(theory, compared[bulk], name, x)[name]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _READOUT = Group("The readout", sort_key=4)
 _RUN = Group("The simulation", sort_key=4.5)
-_ERRORS = ("test_error", "test_error_01", "train_error")
+_ERRORS = ("test_error_01", "test_error", "train_error")  # of labels ±1 the share of wrong signs comes first
 
 _Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
 _Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
@@ -53,6 +53,9 @@ def predict(
     loss: _Loss = "square",
     bulk: _Bulk = None,
     d: Annotated[str | None, option("input dimension, for the finite-size correction", _READOUT)] = None,
+    tolerance: Annotated[
+        float | None, Parameter(help="of numerical integration; a larger one may help", group=_READOUT)
+    ] = None,
     layer: Layer = _NO_LAYER,
     output: Picture = _NO_PICTURE,
 ) -> int:
@@ -80,20 +83,22 @@ def predict(
     from ..theory.status import DIVERGES
 
     out.check(output)
+    given: dict[str, Any] = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
+    given |= {} if d is None else {"d": numbers("d", d)}
+    out.check_curve(output, layer.values | given)
     found = predicted(
         layer.model(),
         layer.goal(),
-        alpha=numbers("alpha", alpha),
-        lam=numbers("lam", lam),
+        **given,
         loss=loss,
         bulk=bulk,
-        d=None if d is None else numbers("d", d),
         throw=False,
+        tolerance=tolerance,
         progress=out.progress("predicting"),
     )
     converged = bool(found["converged"].values.all())
     plain = converged and not (found["code"].values == DIVERGES).any()
-    names = out.shown(found, output, [*_ERRORS, *([] if plain else ["status"])])
+    names = out.shown(found, output, [*_errors(found), *([] if plain else ["status"])])
     out.deliver(found, output, out.table(found, names))
     out.draw(found, output, names[:1])
     return 0 if converged else 2
@@ -121,8 +126,9 @@ def simulate(
         --d 400 --trials 20 --workers 2
     """
     out.check(output)
+    out.check_curve(output, layer.values | {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)})
     dataset = _simulated(layer, alpha, lam, d, loss, run, features=features)
-    names = out.shown(dataset, output, _ERRORS)
+    names = out.shown(dataset, output, _errors(dataset))
     trials = dataset.sizes["trial"]
     table, columns = dataset.mean("trial", keep_attrs=True), names
     if trials > 1:  # a single trial has no standard error
@@ -160,18 +166,20 @@ def compare(
         --lam 0.1 --d 400 --bulk isotropic,exact --plot bulks.png
     """
     from ..comparison import compare as verb
-    from ..comparison import side_by_side, summary
+    from ..comparison import left_out, side_by_side, summary
     from ..prediction import predict as theory_of
 
     out.check(output)
     if run.trials == 1:
         raise ParameterError("--trials 1: standard errors need at least 2 trials")
     given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
+    out.check_curve(output, layer.values | given)
     size: dict[str, Any] = {} if limit else {"d": d}
 
     def theory(kind: str | None = bulk, **values: Any) -> xr.Dataset:
         readout = {name: values.pop(name, given[name]) for name in given}
-        return theory_of(layer.model(**values), layer.goal(**values), **readout, loss=loss, bulk=kind, **size)
+        more = {"loss": loss, "bulk": kind, "throw": False, **size}
+        return theory_of(layer.model(**values), layer.goal(**values), **readout, **more)
 
     if bulk is not None and "," in bulk:
         from .bulks import compare_bulks
@@ -185,11 +193,16 @@ def compare(
     exact = theory()
     dataset = _simulated(layer, alpha, lam, d, loss, run)
     compared = verb(exact, dataset)
-    names = out.shown(compared, output, ["test_error"])
+    names = out.shown(compared, output, _errors(compared)[: 1 + ("test_error_01" in compared)])
     columns = side_by_side(compared, names)
-    out.deliver(compared, output, f"{out.table(columns, list(map(str, columns)))}\n\n{summary(compared)}")
+    words = [out.table(columns, list(map(str, columns))), "", summary(compared)]
+    if not limit:
+        words += filter(None, [left_out(compared, name) for name in names])
+    out.deliver(compared, output, "\n".join(words))
     if output.plot:
-        out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
+        resolved = bool(exact["converged"].all())  # else a smooth line would take long, and not come about
+        fine = smooth(theory, compared, names[0], output.x) if resolved else None
+        out.draw(compared, output, names[:1], fine)
     return out.status(dataset)
 
 
@@ -262,6 +275,11 @@ def demo(
 
     main(d=d, trials=trials, folder=out)
     return 0
+
+
+def _errors(found: Any) -> list[str]:
+    """The errors that an answer has, that which matters most first."""
+    return [name for name in _ERRORS if name in found]
 
 
 def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, **more: Any) -> xr.Dataset:

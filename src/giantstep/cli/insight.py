@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from ..errors import ParameterError
+from ..errors import NotCovered, ParameterError
 from ..typed import numbers
 from . import output as out
 from .options import LOSSES, Layer, Picture, option
@@ -17,6 +17,7 @@ _Bulk = Annotated[
     option("theory of the first layer's rows: exact (default for a network) or isotropic", _QUESTION, "NAME"),
 ]
 _D = Annotated[str | None, option("input dimension, for finite-size effects", _QUESTION)]
+_OF_SPECTRA = ("edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier")
 _LISTED = 40  # values that a line of a summary may hold
 _EVERY = 10  # places of a learned function, of which a table shows one
 _SOME_ROWS = f"every {_EVERY}th place: --format csv or --out FILE gives all, --at chooses"
@@ -47,7 +48,10 @@ def bounds(
     from ..insight.bounds import bounds as verb
 
     out.check(output)
-    dataset = verb(layer.model(), layer.goal(), over=over, bulk=bulk)
+    values = {name: value for name, value in layer.values.items() if name != over}
+    out.check_curve(output, values)
+    model = layer.model(**layer.undecided(*filter(None, [over])))
+    dataset = verb(model, layer.goal(), over=over, bulk=bulk)
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
     out.deliver(dataset, output, out.table(dataset, names))
     curves = [name for name in names if not name.startswith("eta_") and name != "by_direction"]
@@ -95,7 +99,7 @@ def learned(
     names = out.shown(dataset, output, ["truth", "learned"])
     if plane and output.show is None:
         table = _plane_summary(dataset)
-    elif at is None and not plane:
+    elif at is None and not plane and any("x" in dataset[name].dims for name in names):
         table = "\n".join([out.table(dataset.isel(x=slice(None, None, _EVERY)), names), _SOME_ROWS])
     else:
         table = out.table(dataset, names)
@@ -179,16 +183,14 @@ def spectrum(
         from ..insight.spectrum import spectrum as verb
 
         options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": size}
-        dataset = verb(
-            layer.model(),
-            layer.goal(),
-            alpha=numbers("alpha", alpha),
-            **options,
-            progress=out.progress("solving"),
-        )
-    names = out.shown(
-        dataset, output, ["edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier"]
-    )
+        options |= {"alpha": numbers("alpha", alpha), "progress": out.progress("solving")}
+        try:
+            dataset = verb(layer.model(), layer.goal(), **options)
+        except NotCovered as error:
+            if not trials:
+                raise
+            out.note(f"no theory: {error}")
+            dataset = None
     drawn, words = None, ""
     if trials:
         from ..simulation.eigenvalues import simulate_spectrum
@@ -198,12 +200,13 @@ def spectrum(
         if not isinstance(ratio, float) or not isinstance(size, float):
             raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
         drawn = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
-        words = "\n" + _simulated_summary(drawn["eigenvalue"])
-    out.deliver(dataset, output, _summary(dataset, names) + words)
-    if drawn is None:
-        out.draw(dataset, output, None)
-    else:
-        out.draw(drawn, output, None, theory=dataset)
+        words = _simulated_summary(drawn["eigenvalue"])
+    if dataset is not None:
+        names = out.shown(dataset, output, _OF_SPECTRA)
+        words = "\n".join(filter(None, [_summary(dataset, names), words]))
+    answer: Any = drawn if dataset is None else dataset
+    out.deliver(answer, output, words)
+    out.draw(answer if drawn is None else drawn, output, None, theory=None if drawn is None else dataset)
     return 0
 
 
@@ -242,7 +245,8 @@ def tune(
     if output.plot:
         from ..plotting.insight import check_landscape
 
-        check_landscape(wanted, wanted)
+        ranges = [name for name, value in (layer.values | values).items() if getattr(value, "ndim", 0)]
+        check_landscape(wanted, [*wanted, *(name for name in ranges if name not in wanted)])
     chosen = [name for name, by in (("eta", "eta"), ("alpha0", "split")) if by in wanted]
     dataset = verb(
         layer.model(**layer.undecided(*chosen)),

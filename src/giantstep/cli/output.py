@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,17 @@ def check(output: Output) -> None:
         from ..plotting.style import check_picture_path
 
         check_picture_path(output.plot)
+
+
+def check_curve(output: Picture, values: Mapping[str, object]) -> None:
+    """Refuse a picture of a single number before that is computed; what is named to be shown may have dimensions of
+    its own."""
+    if (
+        output.plot
+        and output.show is None
+        and not any(getattr(value, "ndim", 0) for value in values.values())
+    ):
+        raise ParameterError("--plot draws curves: give some parameter a range, as in --alpha 0.5:3:20")
 
 
 def deliver(dataset: xr.Dataset | NamedArrays, output: Output, table: str) -> None:
@@ -114,8 +125,11 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int =
     numbers = [name for name in numbers if not (name == "noise" and float(arrays[name].values) == 0.0)]
     along = [name for name in layer if name not in numbers and "part" not in arrays[name].dims]
     flat = points(arrays, [*along, *names])
-    said = ", ".join(f"{name} = {float(arrays[name].values):.6g}" for name in numbers)
-    heading = "; ".join(filter(None, [_subject(arrays), said]))
+    said = [f"{name} = {float(arrays[name].values):.6g}" for name in numbers]
+    letters = [name for name in flat if "[" in name and name.split("[")[0] in along]
+    for name in [name for name in letters if len(set(flat[name].tolist())) == 1]:
+        said.append(f"{name} = {float(flat.pop(name)[0]):.6g}")  # the same in all rows
+    heading = "; ".join(filter(None, [_subject(arrays), ", ".join(said)]))
     lines = aligned(flat, digits).split("\n")
     if sys.stdout.isatty() and len(lines) > _LONGEST:
         left_out = len(lines) - _LONGEST

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_ARGUMENT = re.compile(r"\b([a-z]\w*)=(?:'([^']*)'|([\w.+-]*\w))?")
+_LEFT_ALONE = (
+    r"--[\w-]+ [^\s:]+|\w+\([^()]*\)|(?<!=)'[^']*'"  # options with their values, calls, and what was quoted
+)
+_ARGUMENT = re.compile(_LEFT_ALONE + r"|\b([a-z]\w*)=(?:'([^']*)'|([\w.+-]*\w))?(?![\w\[.=(\"'])")
 
 
 def in_options(sentence: str) -> str:
@@ -13,6 +16,8 @@ def in_options(sentence: str) -> str:
 
     def option(match: re.Match[str]) -> str:
         name, text, number = match.groups()
+        if name is None:
+            return match.group()
         known = f"--{name}" in _options()
         return " ".join(filter(None, [f"--{name}", text or number])) if known else match.group()
 

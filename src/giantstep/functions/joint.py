@@ -52,6 +52,9 @@ class Joint(Function):
         """Where the function's sign jumps too."""
         return self.kinks
 
+    def warn_of_curved_signs(self) -> None:
+        """Say so if the sign is known to jump where integrals cannot be split."""
+
     @property
     def splits(self) -> tuple[Hyperplane, ...]:
         """Where integrals are split: at kinks, and around steep steps."""
@@ -62,9 +65,19 @@ class Joint(Function):
         return (id(self._function), self.directions, self.kinks)
 
 
+def _warn_of_curves(what: str) -> None:
+    warnings.warn(
+        f"{what} on curved surfaces, where integrals cannot be split: they converge slowly or not at all, and"
+        " `quadrature_error` tells how far they are off",
+        GiantstepWarning,
+        stacklevel=3,
+    )
+
+
 class JointFormula(Joint):
     """An expression in x1, x2, ...; equal to others of the same `spec`."""
 
+    _declared: tuple[Hyperplane, ...]
     _tree: Node
     _program: Program
     _spec: str
@@ -84,23 +97,24 @@ class JointFormula(Joint):
         )
         _check(self)
         if curved and not declared:
-            warnings.warn(
-                f"target {self.name!r} has kinks or jumps on curved surfaces, where integrals cannot be split: they"
-                " converge slowly, and `quadrature_error` tells how far they are off",
-                GiantstepWarning,
-                stacklevel=2,
-            )
+            _warn_of_curves(f"target {self.name!r} has kinks or jumps")
 
     def __call__(self, x: Any, *more: Any) -> Any:
         """The function at x1, x2, ...: numbers, or arrays of numpy, torch or another array API library."""
         return self._program(x, *more)
 
     @cached_property
-    def _sign_kinks(self) -> tuple[Hyperplane, ...]:
-        return distinct((*self.kinks, *hyperplanes(self._tree, self.directions, signs=True)[0]))
+    def _signs(self) -> tuple[tuple[Hyperplane, ...], bool]:
+        """Hyperplanes on which the sign jumps, and whether it does so on curved surfaces too."""
+        found, curved = hyperplanes(self._tree, self.directions, signs=True)
+        return distinct((*self.kinks, *found)), curved and not self._declared
 
     def label_kinks(self) -> tuple[Hyperplane, ...]:
-        return self._sign_kinks
+        return self._signs[0]
+
+    def warn_of_curved_signs(self) -> None:
+        if self._signs[1]:
+            _warn_of_curves(f"the sign of target {self.name!r} jumps")
 
     @property
     def has_spec(self) -> bool:

@@ -222,7 +222,7 @@ def checked_target(target: Target | FunctionLike) -> Target:
     target = as_target(target)
     if target.random_signs:
         raise ParameterError(
-            "bounds are for real labels; for ±1 labels with noise of their own use the noiseless Target('sign')"
+            "bounds are for real labels, and these are ±1 with randomness of their own; leave flips and the like out"
         )
     return target
 

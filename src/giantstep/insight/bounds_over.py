@@ -29,6 +29,7 @@ _FORETOLD = 1e-9  # relative difference from what a polynomial foretells that is
 _NOTHING = (
     1e-14  # share of the largest scanned value that is none: what is learned perfectly has no relative error
 )
+_GAIN = 1e-8  # relative, of a round that has brought something
 _CLOSER, _ROUNDS = 4.0, 16  # each nearer around the best point by this, so many at most
 
 
@@ -95,6 +96,7 @@ def _polished(
     low, high, place = (scanned(best + step) for step in (-1, 1, 0))  # [..., 1]
     least = function(place)
     half, nothing = 0.5 * (high - low), _NOTHING * values.max(axis=-1, keepdims=True)
+    stale = np.zeros(least.shape, int)  # rounds that have brought nothing: what is left is noise
     for _ in range(_ROUNDS):
         middle = np.clip(place, low + half, high - half)
         at = middle + half * _POINTS
@@ -102,9 +104,11 @@ def _polished(
         lowest, foretold = _lowest(found)
         at = np.concatenate([place, at, middle + half * lowest], axis=-1)
         found = np.concatenate([least, found, function(at[..., -1:])], axis=-1)
-        winner = found.argmin(axis=-1)[..., None]
+        winner, before = found.argmin(axis=-1)[..., None], least
         place, least = (np.take_along_axis(a, winner, axis=-1) for a in (at, found))
-        if (np.abs(found[..., -1:] - foretold) <= _FORETOLD * np.abs(foretold) + nothing).all():
+        stale = np.where(before - least > _GAIN * np.abs(least) + nothing, 0, stale + 1)
+        solved = np.abs(found[..., -1:] - foretold) <= _FORETOLD * np.abs(foretold) + nothing
+        if (solved | (stale > 1)).all():
             break
         half = half / _CLOSER
     return least[..., 0], place[..., 0]

@@ -83,14 +83,19 @@ def learned_function(
     model = model.resolved()
     posed = pose(model, target, model_grid(model, target), bulk)
     learned = conditional_mean(posed, model, fitted, at)
-    answer = fitted.assign_coords({str(one.name): one for one in at})
+    named = {str(one.name): one.assign_attrs(describe(str(one.name))) for one in at}
+    answer = fitted.assign_coords(named)
     answer = answer.assign(learned=learned, truth=target_curve(target, at))
-    given = ", ".join(str(one.name) for one in at)
+    given = ", ".join(describe(str(one.name)).get("symbol", str(one.name)) for one in at)
     answer["learned"].attrs = {
         "symbol": rf"\hat f({given})",
         "long_name": "average output given the target's input",
     }
     answer["truth"].attrs = {"symbol": rf"\sigma_*({given})", "long_name": "noiseless target"}
+    if target.directions > len(at):
+        answer["truth"].attrs["long_name"] += ", averaged over its other directions"
+        if "x" in answer.coords:
+            answer["x"].attrs["long_name"] = "input along the target's first direction"
     return answer.assign_attrs(command="learned_function")
 
 
@@ -106,7 +111,7 @@ def _places(x: Any, directions: int) -> list[xr.DataArray]:
         name = f"x{i}" if several else "x"
         at = parameter(name, one)
         at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=(name,)[: np.ndim(at)])
-        found.append(at.rename(name).assign_attrs(describe(name)))
+        found.append(at.rename(name))
     return found
 
 

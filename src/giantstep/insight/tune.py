@@ -16,6 +16,7 @@ from ..model import Network, SpikedRF, Target, as_target, check_model
 from ..parameters import parameter
 from ..prediction import predict
 from ..provenance import provenance
+from ..quantities import describe
 from ..theory.status import NOTABLE, REAL_SIZE
 from .bounds_over import rate_of_unit_spike
 from .objective import Objective, Optimum, at_ends
@@ -163,6 +164,7 @@ def tune(
             stacklevel=2,
         )
     _remark(columns["best_error"], sized)
+    error.attrs = describe("landscape")
     found = error.to_dataset(name="landscape").assign(
         {
             name: (others, values if name != "at_end" else values.astype(bool))

@@ -103,6 +103,8 @@ class Target(Description):
             set_(self, "scale", number("scale", self.scale, low=0.0, strict=True))
         if self.random_signs and np.any(np.asarray(self.noise) > 0):
             raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")
+        if self.directions > 1 and self.flips > 0 and not self.latent_noise and self.scale is None:
+            self.function.warn_of_curved_signs()  # type: ignore[attr-defined]
 
     @property
     def binary(self) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _DEFAULTS = (  # what is drawn of a dataset unless named: the first of these that it has
     ("learned", "truth"),
     ("mu0", "mu1", "mu2"),
+    ("test_error_01",),  # of labels ±1, whose squared error says little
     ("test_error",),
     ("upper", "lower"),
     ("overlap",),
@@ -33,6 +34,13 @@ class Curve(NamedTuple):
 
     label: str
     values: xr.DataArray
+
+
+class Marks(NamedTuple):
+    """Words for the lines of a picture, if it has any, and for its points."""
+
+    line: str
+    points: str
 
 
 class Drawing(NamedTuple):
@@ -82,7 +90,10 @@ def drawing_of(
         raise ParameterError(
             f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
         )
-    return Drawing(dataset, names, x, curves, lines, theory is not None, truth)
+    drawing = Drawing(dataset, names, x, curves, lines, theory is not None, truth)
+    if not np.isfinite(drawing.ordinates).any():
+        raise ParameterError(f"no value of {names[0]} is finite here: there is nothing to draw")
+    return drawing
 
 
 def _quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
@@ -127,13 +138,15 @@ def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
             yield Curve(", ".join(words), chosen)
 
 
-def marks(drawing: Drawing) -> tuple[str, str] | None:
-    """What lines and points stand for, in words, where a picture has both."""
+def marks(drawing: Drawing) -> Marks | None:
+    """What lines and points stand for, in words, where a picture has points."""
     values = drawing.curves[0].values
-    if not (drawing.compared or (drawing.theory and "trial" in values.dims)):
+    if not drawing.compared and "trial" not in values.dims:
         return None
     trials = values.sizes.get("trial", drawing.dataset.attrs.get("trials"))
-    return "theory", f"simulated: mean ± s.e., {trials} trials"
+    lines = "theory" if drawing.compared or drawing.theory else ""
+    many = "" if trials is None else f", {trials} trials"
+    return Marks(lines, "simulated, 1 trial" if trials == 1 else f"simulated: mean ± s.e.{many}")
 
 
 def parts(values: xr.DataArray) -> tuple[xr.DataArray | None, xr.DataArray | None, xr.DataArray | None]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FAR = 3.0  # times the bulk's upper edge, beyond which an outlier is named rather than shown
 _SHOULDER, _CUT = 0.03, 3.0  # the picture ends at so many times the density at that share of the upper edge
 _BINS = 60
+_MOST = 0.95  # share of simulated eigenvalues that are surely of the bulk
 _PANELS = (("truth", "target"), ("learned", "learned function"))
 
 
@@ -60,14 +61,19 @@ def _spectrum(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, i
 
 
 def _histogram(axes: Axes, eigenvalues: np.ndarray, top: float) -> None:
-    """Simulated eigenvalues [trial, rank] up to the bulk's upper edge; without a bulk, all but each trial's largest."""
-    inside = eigenvalues[eigenvalues < 1.1 * top] if np.isfinite(top) else eigenvalues[:, :-1]
+    """Simulated eigenvalues [trial, rank] up to the bulk's upper edge; without a bulk, up to where few are left."""
+    known = np.isfinite(top)
+    last = 1.1 * top if known else _FAR * float(np.quantile(eigenvalues, _MOST))
+    inside = eigenvalues[eigenvalues < last]
     counts, edges = np.histogram(inside, bins=_BINS)
     trials = len(eigenvalues)
     words = f"simulated, {trials} trial{'s' if trials > 1 else ''}"
     axes.stairs(
         counts / (eigenvalues.size * np.diff(edges)), edges, color=style.look(0, 2).color, lw=1.0, label=words
     )
+    if not known and inside.size < eigenvalues.size:
+        words = f"{(eigenvalues.size - inside.size) / trials:.3g} beyond, up to {eigenvalues.max():.4g}"
+        axes.plot([edges[-1]], [0.0], marker=">", color="C3", label=words, clip_on=False, ls="none")
 
 
 def _density(axes: Axes, bulk: xr.Dataset) -> None:

@@ -137,6 +137,7 @@ def _marks(drawing: Drawing) -> list[Any]:
             x=[None], y=[None], mode=mode, name=words, marker={"color": "grey"}, line={"color": "grey"}
         )
         for mode, words in zip(("lines", "markers"), marks(drawing) or (), strict=False)
+        if words
     ]
 
 
@@ -172,7 +173,7 @@ def _decorate(found: go.Figure, drawing: Drawing) -> None:
         template="simple_white",
         title={"text": html(style.title(dataset)), "font": {"size": 13}},
         hovermode="x unified",
-        showlegend=len(drawing.curves) > 1 or drawing.truth is not None or drawing.compared,
+        showlegend=len(drawing.curves) > 1 or drawing.truth is not None or marks(drawing) is not None,
         margin={"t": 50, "r": 20},
     )
     words = html(style.axis_label(dataset[x])) if x in dataset.coords else x
@@ -187,5 +188,5 @@ def _decorate(found: go.Figure, drawing: Drawing) -> None:
     if style.spans_decades(drawing.ordinates):
         found.update_yaxes(type="log", row=1, col=1)
     if drawing.compared:
-        found.update_yaxes(title_text="z, in standard errors", row=2, col=1)
-        found.add_hrect(y0=-1, y1=1, fillcolor="grey", opacity=0.12, line_width=0, row=2, col=1)  # type: ignore[arg-type]
+        found.update_yaxes(title_text="z, in standard errors; grey: ±2", row=2, col=1)
+        found.add_hrect(y0=-2, y1=2, fillcolor="grey", opacity=0.12, line_width=0, row=2, col=1)  # type: ignore[arg-type]

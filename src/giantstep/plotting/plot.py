@@ -120,8 +120,10 @@ def plot(
             places, values = along(drawing.truth, drawing.x), values_along(drawing.truth, drawing.x)
             axes.plot(places, values, label=f"target {style.symbol(drawing.truth)}", **style.TRUTH)
         _decorate(axes, below, drawing)
-        _name_marks(axes, drawing)
-        if axes.get_legend_handles_labels()[1]:
+        if ax is None:  # of a user's own axes there may be several, with one legend
+            _name_marks(axes, drawing)
+        alone = len(drawing.curves) == 1 and drawing.truth is None
+        if not alone or (ax is None and marks(drawing) is not None):
             legend(axes, ours=ax is None)
     return axes
 
@@ -158,7 +160,7 @@ def _draw(axes: Axes, curve: Curve, theory: xr.DataArray | None, x: str, look: s
     label: str | None = curve.label
     if line is not None:
         style_ = {"color": look.color, "linestyle": look.linestyle}
-        marked = look.marker if points is None and line.size <= FEW else None
+        marked = "." if points is None and line.size <= FEW else None
         axes.plot(along(line, x), values_along(line, x), label=label, marker=marked, **style_)
         label = None
     if points is not None and bars is not None:
@@ -181,8 +183,9 @@ def _name_marks(axes: Axes, drawing: Drawing) -> None:
     if (words := marks(drawing)) is not None:
         color = style.look(0, 1).color if len(drawing.curves) == 1 else "0.4"
         face = {"markerfacecolor": "white", "markeredgewidth": 1.1, "ls": "none"}
-        axes.plot([], [], color=color, label=words[0])
-        axes.plot([], [], color=color, marker=style.look(0, 1).marker, label=words[1], **face)
+        if words.line:
+            axes.plot([], [], color=color, label=words.line)
+        axes.plot([], [], color=color, marker=style.look(0, 1).marker, label=words.points, **face)
 
 
 def _draw_residuals(axes: Axes, curve: Curve, x: str, look: style.Look) -> None:
@@ -204,9 +207,9 @@ def _decorate(axes: Axes, below: Axes | None, drawing: Drawing) -> None:
     axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else several)
     axes.set_title(style.title(dataset), loc="left")
     if below is not None:
-        below.axhspan(-1, 1, color="0.93", zorder=0)
+        below.axhspan(-2, 2, color="0.93", zorder=0)
         below.axhline(0.0, color="0.5", linewidth=0.8)
-        below.set_ylabel("z, in standard\nerrors")
+        below.set_ylabel("z, in standard\nerrors; grey: ±2")
         reach = max(3.3, 1.1 * max(abs(edge) for edge in below.get_ylim()))
         below.set_ylim(-reach, reach)
         below.grid(visible=False)
