@@ -49,7 +49,8 @@ class Layer:
         str | None, option("how many such steps, each on a fresh batch; 0: none (default 1)", _NETWORK)
     ] = None
     schedule: Annotated[
-        str | None, option("steps one by one, eta:alpha0 each, as in '1:0.5, 2:1'", _NETWORK, "STEPS")
+        str | None,
+        option("steps one by one, eta:alpha0 or eta:alpha0:loss each, as in '1:0.5, 2:1'", _NETWORK, "STEPS"),
     ] = None
     rows: Annotated[
         str,
