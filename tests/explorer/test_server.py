@@ -175,6 +175,7 @@ def test_bad_values_get_a_sentence(visitor: Visitor, settings: Any, word: str) -
         ({"readout": "1:2:3:4"}, "readout"),
         ({"loss": "nonsense"}, "loss"),
         ({"loss": "hinge"}, "loss"),
+        ({"loss": "hinge", "flips": 0.1, "noise": 0.2}, "noise"),
         ({"loss": "huber:0.5", "lam": 0}, None),  # each is fine alone
     ],
 )

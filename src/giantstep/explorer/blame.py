@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import giantstep as gs
@@ -23,8 +24,12 @@ def blamed(settings: Settings) -> str | None:
     return None
 
 
+def _labels(settings: Settings, function: str) -> gs.Target:
+    return gs.Target(function, flips=settings.flips, latent_noise=settings.latent_noise)
+
+
 def _loss(settings: Settings) -> Any:
-    loss, target = as_loss(settings.loss), gs.Target(settings.target)
+    loss, target = as_loss(settings.loss), _labels(settings, settings.target)
     if not (target.binary or loss.residual):
         raise gs.ParameterError("this loss is for labels ±1")
     return loss
@@ -33,6 +38,7 @@ def _loss(settings: Settings) -> Any:
 _ATTEMPTS: dict[str, Callable[[Settings], Any]] = {
     "activation": lambda s: gs.Network(s.activation, eta=1.0, alpha0=1.0).equivalent("sin"),
     "target": lambda s: gs.bounds(gs.Network("tanh", eta=1.0, alpha0=1.0), gs.Target(s.target)),
+    "noise": lambda s: replace(_labels(s, "sign"), noise=s.noise),
     "readout": lambda s: letters(s.readout),
     "loss": _loss,
 }
