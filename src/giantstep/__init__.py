@@ -23,7 +23,7 @@ _HOME = {
     "linear_error": "theory.hermite",
     "bounds": "insight.bounds",
     "staircase": "insight.staircase",
-    "bound_functions": "insight.learned",
+    "bound_functions": "insight.attained",
     "learned_function": "insight.learned",
     "spectrum": "insight.spectrum",
     "weight_spectrum": "insight.weight_spectrum",
@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from .files import load as load
     from .files import save as save
     from .functions import Function as Function
+    from .insight.attained import bound_functions as bound_functions
     from .insight.basis import coefficients as coefficients
     from .insight.bias import trained_bias as trained_bias
     from .insight.bounds import bounds as bounds
-    from .insight.learned import bound_functions as bound_functions
     from .insight.learned import learned_function as learned_function
     from .insight.spectrum import spectrum as spectrum
     from .insight.staircase import staircase as staircase

@@ -153,7 +153,7 @@ def left_out(comparison: xr.Dataset, name: str = "test_error") -> str:
     beyond = np.abs(z) > _UNLIKELY
     if name not in _ERRORS or not beyond.any():
         return ""
-    worst, unit = float(np.abs(difference / theory)[beyond].max()), 1.0 / float(comparison.attrs["d"])
+    worst, unit = float(np.abs(difference[beyond] / theory[beyond]).max()), 1.0 / float(comparison.attrs["d"])
     why = f"effects of order 1/d, which the theory leaves out, are a few times {unit:.1%}"
     if worst > _ORDER * unit:
         why = f"more than the effects of order 1/d that the theory leaves out, a few times {unit:.1%}"

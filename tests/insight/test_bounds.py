@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
+from giantstep.insight.attained import bound_functions
 from giantstep.insight.bounds import bounds
 from giantstep.insight.bounds_over import _polished, rate_of_unit_spike
-from giantstep.insight.learned import bound_functions
 
 ROUNDING = 1e-8  # relative: predict's quadrature tolerance is 1e-9, the bounds' 1e-11
 LAMS = np.geomspace(1e-3, 1e3, 13)

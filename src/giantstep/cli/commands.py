@@ -193,17 +193,15 @@ def compare(
     exact = theory()
     dataset = _simulated(layer, alpha, lam, d, loss, run)
     compared = verb(exact, dataset)
-    names = out.shown(compared, output, _errors(compared)[: 1 + ("test_error_01" in compared)])
+    names = out.shown(compared, output, [name for name in _errors(compared) if name.startswith("test")])
     columns = side_by_side(compared, names)
     words = [out.table(columns, list(map(str, columns))), "", summary(compared)]
     if not limit:
         words += filter(None, [left_out(compared, name) for name in names])
     out.deliver(compared, output, "\n".join(words))
     if output.plot:
-        resolved = bool(exact["converged"].all())  # else a smooth line would take long, and not come about
-        fine = smooth(theory, compared, names[0], output.x) if resolved else None
-        out.draw(compared, output, names[:1], fine)
-    return out.status(dataset)
+        out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
+    return out.status(dataset) or (0 if exact["converged"].all() else 2)
 
 
 def functions(

@@ -37,8 +37,8 @@ def smooth(theory: Callable[..., xr.Dataset], compared: xr.Dataset, name: str, x
     x = abscissa(compared, [name], x)
     known = compared[name].sel(part="theory", drop=True).sortby(x)
     given = known[x].values
-    if x not in _ALONG or x in COUNTED or len(given) < 2:
-        return known.to_dataset(name=name)
+    if x not in _ALONG or x in COUNTED or len(given) < 2 or known.isnull().any():
+        return known.to_dataset(name=name)  # points that failed would be halved in vain
     decades = spans_decades(given)
     low, high = float(given[0]), float(given[-1])
     first = (np.geomspace if decades else np.linspace)(low, high, _FIRST + 1)
@@ -48,6 +48,8 @@ def smooth(theory: Callable[..., xr.Dataset], compared: xr.Dataset, name: str, x
             warnings.simplefilter("ignore", LimitWarning)  # the points have said it
             found = theory(**{x: new})[name].drop_vars(set(known.coords) - set(known.dims), errors="ignore")
         known = xr.concat([known, found], x, coords="minimal", compat="override").sortby(x)
+        if found.isnull().any():
+            break
         at = _scaled(known[x].values, decades)
         values = known.transpose(x, ...).values.reshape(len(at), -1)
         off = _off_the_chord(at, _scaled(values, spans_decades(values)))
