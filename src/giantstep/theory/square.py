@@ -30,11 +30,11 @@ from .solver import OnRule
 from .symmetric import Packing, identity, packing, solve_small
 
 _NEWTON_STEPS = 60
+_ROUNDS = 4  # towards where Newton's method begins
 _SOLVED = 1e-9  # relative residual of what is worth starting from
 _NEAR = 3e-2  # and of what is one step from where several rules may start together: they differ by as much
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
 _FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
-_ALMOST_RIDGELESS = 1e-12  # a λ small enough to start from above when there is none
 
 
 class Square:
@@ -207,7 +207,7 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
 def _responses(
     averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None, enough: float = _ROUND_OFF
 ) -> Responses:
-    """The fixed point V = response(V̂(V)), by Newton from above: monotone, because the map is concave.
+    """The fixed point V = response(V̂(V)), by Newton: monotone from the first step on, because the map is concave.
 
     Down to a relative residual that is `enough`.
 
@@ -217,7 +217,7 @@ def _responses(
     eye = identity(pack.size)
     ratio = setting.ratio
     unit = setting.unit[:, : setting.unit.shape[1] // len(averages.parts), None]
-    V = _upper_start(bulk, setting)
+    V = _nearby(averages, bulk, setting) if start is None or not np.isfinite(start).all() else start
     V = V if start is None else np.where(np.isfinite(start), start, V)
     best, least = np.full(V.shape[:2], np.inf), int(np.iscomplexobj(V))
     step = 0
@@ -243,13 +243,30 @@ def _newton(V: np.ndarray, response: Response, Jacobian: np.ndarray) -> np.ndarr
     return np.where(positive, newton, response.V)
 
 
-def _upper_start(bulk: Bulk, setting: Setting) -> np.ndarray:
-    """A point above the solution: the responses that there would be without any data, (c n/λ, n/λ)."""
-    pack = packing(len(bulk.weights))
-    lam = np.where(setting.lam > 0.0, setting.lam, _ALMOST_RIDGELESS)
-    V2 = bulk.weights / lam[..., None]
-    V1 = (bulk.c[:, None] * V2)[..., None] * identity(pack.groups)
-    return pack.pack(V1, V2)
+def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
+    """Where Newton's method begins: the responses V1 = nw, V2 = nv if all inputs had the same features, and C_s = c_s.
+
+    v = (1/p) tr H⁻¹ is what neurons are free to do. Penalty and samples take the rest, and linear features take
+    more of it along the rows:
+
+        1 - λv = (α/β) av/(1 + av),      w = cv/(1 + cαv E[μ1²]/(1 + av)),      av = Σ n (w E[μ1²] + v E[μ2²]),
+
+    of which the first is a quadratic equation for v, given the power a of the features. A few rounds will do.
+    """
+    pack, n = packing(len(bulk.weights)), bulk.weights
+    first, second = np.split(averages.typical[:, None, pack.diagonal], 2, axis=-1)  # E μ1², E μ2², [U, 1, K]
+    lam, unit, ratio = (part[..., None] for part in (setting.lam, setting.unit, setting.alpha / setting.beta))
+    linear, samples = bulk.c[:, None] * first, ratio * setting.beta[..., None]
+    freed: np.ndarray | float = 1.0  # w/cv
+    v = ratio
+    for _ in range(_ROUNDS):
+        a = (n * (linear * freed + second)).sum(axis=-1, keepdims=True)
+        b = lam * unit + (ratio - 1.0) * a
+        root = np.sqrt(b * b + 4.0 * lam * a * unit)
+        v = np.where(b >= 0.0, 2.0 * unit / (root + b), (root - b) / (2.0 * lam * a))
+        freed = 1.0 / (1.0 + linear * samples * v / (unit + a * v))
+    V2 = n * v
+    return pack.pack((bulk.c[:, None] * V2 * freed)[..., None] * identity(pack.groups), V2)
 
 
 def _means(side: Side, response: Response, gain: np.ndarray) -> Means:

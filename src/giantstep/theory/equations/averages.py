@@ -40,6 +40,7 @@ class Averages:
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
         self.size = (self._weights * size)[..., finest].sum(axis=(1, 2))[:, None]  # [U, 1]
         self._kappa = features.kappa[..., finest]
+        self.typical = (self._weights * self.phi)[..., finest].sum(axis=-1)  # E φ, [U, P]
 
     def table(self, functions: np.ndarray) -> np.ndarray:
         """Weighted functions of κ [U, X, N] as the right factor of a matrix product, [U, N, X]."""
