@@ -42,6 +42,8 @@ class NamedArray:
 
     def over(self, sizes: Mapping[str, int]) -> np.ndarray:
         """Values on the grid of these dimensions, its own among them; equal along the others."""
+        if self.dims == tuple(sizes):
+            return self.values
         shape = [size if dim in self.dims else 1 for dim, size in sizes.items()]
         return np.broadcast_to(self.transposed(list(sizes)).values.reshape(shape), list(sizes.values()))
 
@@ -97,15 +99,15 @@ class NamedArrays:
         """The Dataset of these arrays, which are not copied."""
         import xarray as xr
 
-        def variables(arrays: Mapping[str, NamedArray]) -> dict[str, xr.Variable]:
-            """Taken as they are: xarray looks for dates among sentences otherwise, which takes longer than all else."""
-            return {
-                name: xr.Variable(one.dims, one.values, one.attrs, fastpath=True)
-                for name, one in arrays.items()
-            }
-
-        coords = xr.Coordinates(variables(self.coords))  # has all indexes already
-        return xr.Dataset(variables(self.data_vars), coords, dict(self.attrs))
+        # taken as they are: xarray looks for dates among sentences otherwise, which takes longer than all else
+        variables = {
+            name: xr.Variable(one.dims, one.values, one.attrs, fastpath=True)
+            for name, one in (*self.data_vars.items(), *self.coords.items())
+        }
+        # all as coordinates first: they belong together already, and xarray does not compare each with each
+        dataset = xr.Coordinates(variables).to_dataset().reset_coords(list(self.data_vars))
+        dataset.attrs = dict(self.attrs)
+        return dataset
 
 
 def as_dataset(answer: xr.Dataset | NamedArrays) -> xr.Dataset:

@@ -69,6 +69,11 @@ def solve(
     answers: Answers = {}
     done = 0
     blocks = list(_blocks(problem))
+    if len(blocks) == 1:
+        answers = _solve_block(problem, blocks[0], tolerance)
+        if progress:
+            progress(1.0)
+        return answers
     for block, found in zip(blocks, _solved(problem, blocks, tolerance, workers), strict=True):
         place = np.ix_(block.chunk, block.settings)
         for name, values in found.items():

@@ -122,7 +122,7 @@ class FirstLayer:
 
     def at(self, chunk: np.ndarray) -> FirstLayer:
         """Some of the first layers."""
-        if len(chunk) == len(self.c) and (chunk == np.arange(len(chunk))).all():
+        if len(chunk) == len(self.c) and (len(chunk) == 1 or (chunk == np.arange(len(chunk))).all()):
             return self  # with the frame that it may know
         stated = None if self.stated is None else self.stated.at(chunk)
         return FirstLayer(self.c[chunk], self.gram[chunk], self.on_target[chunk], self.facing[chunk], stated)

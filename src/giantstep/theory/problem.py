@@ -19,6 +19,7 @@ from .modes import Modes
 from .origin import Origin
 from .rows import PLAIN_WIDTH, Rows
 from .rule import across_intervals
+from .upto import upto
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
 _ON_A_PLANE = {
@@ -104,6 +105,9 @@ class Problem:
 
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""
+        if len(self.c) == 1:
+            yield from self._blocks(upto(1), points)
+            return
         for kind in alike(self.origin.kinds):
             for members in alike(self.labels.alike(self.frame(kind))):
                 yield from self._blocks(kind[members], points)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +21,7 @@ import numpy as np
 
 from ..functions import crossings
 from ..gaussian import STRIDES, extrapolated_error, tail_reach
-from .labels import GivenLabels, is_sharp, label_layers, labels_of, pairs
+from .labels import GivenLabels, Labels, is_sharp, label_layers, labels_of, pairs
 from .law import Batch, joined, residuals, stacked
 from .layer import FirstLayer, Frame
 from .modes import Modes
@@ -235,15 +236,18 @@ def _before(
     levels = np.unique(noise)
     drawn = labels_of(target)
     bends = tuple(output + bend for bend in loss.bends)
-    labels = {
-        float(x): joined([Batch(*rule) for rule in drawn.first_batch(float(x), points, bends)])
-        for x in levels
-    }
+    labels = {float(x): _first_labels(drawn, float(x), points, bends) for x in levels}
     own = [float(x) for x in (noise if len(levels) > 1 else levels)]
     laws = {x: residuals(law, loss, output) for x, law in labels.items()}
     curved = {x: _bend(loss, law.e, output, law)[0] for x, law in labels.items()}
     batch = laws[own[0]] if len(levels) == 1 else stacked([laws[x] for x in own])
     return Sight(batch, slopes, np.array([curved[x] for x in own])), errors.means
+
+
+@lru_cache(maxsize=64)
+def _first_labels(drawn: Labels, noise: float, points: int, bends: tuple[float, ...]) -> Batch:
+    """Labels before the first step, on three nested rules: they do not depend on the step that follows."""
+    return joined([Batch(*rule) for rule in drawn.first_batch(noise, points, bends)])
 
 
 def _after(

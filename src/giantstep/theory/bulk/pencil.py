@@ -223,6 +223,8 @@ class ExactResolvent(Resolvent):
 
     def _unpacked(self, vector: np.ndarray) -> list[np.ndarray]:
         ranks = [level.rank for level in self.bulk.levels]
+        if len(ranks) == 1:
+            return [vector.reshape(*vector.shape[:-1], ranks[0], ranks[0])]
         parts = np.split(vector, np.cumsum([q * q for q in ranks])[:-1], axis=-1)
         return [part.reshape(*part.shape[:-1], q, q) for part, q in zip(parts, ranks, strict=True)]
 

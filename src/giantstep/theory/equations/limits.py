@@ -28,9 +28,9 @@ class Limits:
     def __init__(
         self, problem: Problem, chunk: np.ndarray, block: np.ndarray, features: Features, label: Label
     ):
+        place = np.ix_(chunk, block)
         alpha, beta, lam, noise, d = (
-            a[np.ix_(chunk, block)]
-            for a in (problem.alpha, problem.beta, problem.lam, problem.noise, problem.d)
+            a[place] for a in (problem.alpha, problem.beta, problem.lam, problem.noise, problem.d)
         )
         w = features.weights
         linear_part = (w * (features.mu0**2 + features.mu1**2).sum(axis=1)).sum(axis=-1)
