@@ -29,8 +29,8 @@ def maps(rng: np.random.Generator, nearly: float):
     return made(matrix, root), close, root
 
 
-def distance(new: np.ndarray, old: np.ndarray) -> np.ndarray:
-    return np.abs(new - old).max(axis=-1)
+def sizes(x: np.ndarray) -> np.ndarray:
+    return np.ones_like(x)
 
 
 def always() -> np.ndarray:
@@ -44,13 +44,13 @@ def started(x: np.ndarray, secants: Secants | None = None) -> FixedPoint:
 def test_what_one_map_has_taught_saves_steps_on_another_that_is_nearly_the_same():
     step, close, root = maps(np.random.default_rng(1), 1e-3)
     found = started(np.zeros_like(root))
-    anderson(Search(step, distance, LIMIT, TOLERANCE, always), found, 80)
+    anderson(Search(step, sizes, LIMIT, TOLERANCE, always), found, 80)
     assert np.abs(found.x - root).max() <= 1e-8  # a residual of 1e-10 where the map contracts by 0.9
     packed = found.secants.packed()
     with_past = started(found.x, Secants.unpacked(packed, SIZE))
     without = started(found.x)
     for other in (with_past, without):
-        anderson(Search(close, distance, LIMIT, TOLERANCE, always), other, 80)
+        anderson(Search(close, sizes, LIMIT, TOLERANCE, always), other, 80)
         assert np.abs(other.x - (root + 1e-3)).max() <= 1e-8
     assert with_past.evaluations.sum() < 0.75 * without.evaluations.sum()
 
@@ -62,7 +62,7 @@ def test_a_past_that_misleads_is_forgotten():
     for _ in range(4):
         misled.add(always(), *rng.standard_normal((2, POINTS, SIZE)))
     found = started(np.zeros_like(root), misled)
-    anderson(Search(step, distance, LIMIT, TOLERANCE, always), found, 80)
+    anderson(Search(step, sizes, LIMIT, TOLERANCE, always), found, 80)
     assert np.all(found.residual <= TOLERANCE)
     assert np.abs(found.x - root).max() <= 1e-8
 
@@ -75,9 +75,9 @@ def test_a_small_residual_far_from_the_fixed_point_is_not_the_end():
         return x - 1e-4 * (x - root)
 
     before = started(root + 1.0)
-    anderson(Search(soft, distance, LIMIT, 1e-8, always), before, 80)
+    anderson(Search(soft, sizes, LIMIT, 1e-8, always), before, 80)
     found = started(root + 5e-5, before.secants)
-    anderson(Search(soft, distance, LIMIT, 1e-8, always), found, 80)
+    anderson(Search(soft, sizes, LIMIT, 1e-8, always), found, 80)
     assert np.abs(found.x - root).max() <= 1e-7  # ten times the residual allowed, as for any other map
 
 
@@ -88,10 +88,10 @@ def test_a_search_ends_where_residuals_stay_or_work_is_not_worthwhile():
         return x + 0.1 + 0.01 * rng.standard_normal(x.shape)
 
     found = started(np.zeros((POINTS, SIZE)))
-    anderson(Search(noise, distance, LIMIT, TOLERANCE, always), found, 1000)
+    anderson(Search(noise, sizes, LIMIT, TOLERANCE, always), found, 1000)
     assert found.evaluations.max() < 200
     assert np.all(found.residual > TOLERANCE)
-    some = Search(noise, distance, LIMIT, TOLERANCE, lambda: np.arange(POINTS) > 0)
+    some = Search(noise, sizes, LIMIT, TOLERANCE, lambda: np.arange(POINTS) > 0)
     for method in (anderson, newton):
         tired = started(np.zeros((POINTS, SIZE)))
         method(some, tired, 50)

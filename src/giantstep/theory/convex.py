@@ -144,7 +144,7 @@ def solve(
 def _search(problem: Map, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
     """Anderson's mixing, and Newton's method where it stalls."""
     limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
-    search = Search(problem.step, problem.distance, limit, tolerance, problem.worthwhile)
+    search = Search(problem.step, problem.sizes, limit, tolerance, problem.worthwhile)
     anderson(search, found, _ANDERSON_STEPS, damping)
     lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
     found.residual[lost] = np.minimum(found.residual[lost], 0.0)  # not worth Newton's effort: see below

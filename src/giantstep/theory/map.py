@@ -23,7 +23,7 @@ from .equations.secants import Secants
 from .equations.state import Coordinates, State, fields
 from .features import Features
 from .labels import Label
-from .symmetric import packing
+from .symmetric import identity, packing, solve_small
 from .upto import upto
 
 _EFFORT = 4e6  # array elements of its averages after which a point is given up on a rule,
@@ -83,8 +83,9 @@ class Map:
         state = self.coordinates.state(x)
         fields = self.fields(state)
         arguments = self._channel_arguments(fields, active)
-        self._effort[active] += np.minimum(self.channel.work(*arguments), _EFFORT / _TRIES)
-        found = self.channel.scores(*arguments)
+        work = self.channel.work(*arguments)
+        self._effort[active] += np.minimum(work, _EFFORT / _TRIES)
+        found = self.channel.scores(*arguments, work=work)
         for kept, new in zip(self._scores, found, strict=True):
             kept[active] = new
         scores = Scores(*(kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores))
@@ -126,9 +127,9 @@ class Map:
 
     def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
         """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
-        left = np.eye(V.shape[-1]) - response.by_V
+        left = identity(V.shape[-1]) - response.by_V
         plain = response.V
-        closed = V + np.linalg.solve(left, (plain - V)[..., None])[..., 0]
+        closed = V + solve_small(left, plain - V)
         positive = self.coordinates.logarithms
         fine = np.all(closed[..., positive] > 0.1 * plain[..., positive], axis=-1)
         return np.where(fine[..., None], closed, plain)
@@ -158,9 +159,9 @@ class Map:
         """Points that have not taken too much work yet, [U·A]."""
         return self._effort < _EFFORT
 
-    def distance(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
-        new, old = (a.reshape(*self.shape, -1) for a in (new, old))
-        return self.coordinates.distance(new, old, self._least).reshape(-1)
+    def sizes(self, x: np.ndarray) -> np.ndarray:
+        """What a change of each entry of x [U·A, n] is small or large against."""
+        return self.coordinates.sizes(x.reshape(*self.shape, -1), self._least).reshape(x.shape)
 
 
 def missed(moments: tuple[np.ndarray, ...], fields: tuple[np.ndarray, ...]) -> np.ndarray:

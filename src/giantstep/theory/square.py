@@ -257,8 +257,8 @@ def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
     first, second = np.split(averages.typical[:, None, pack.diagonal], 2, axis=-1)  # E μ1², E μ2², [U, 1, K]
     lam, unit, ratio = (part[..., None] for part in (setting.lam, setting.unit, setting.alpha / setting.beta))
     linear, samples = bulk.c[:, None] * first, ratio * setting.beta[..., None]
-    freed: np.ndarray | float = 1.0  # w/cv
-    v = ratio
+    v: np.ndarray = ratio
+    freed: np.ndarray = np.ones(1)  # w/cv
     for _ in range(_ROUNDS):
         a = (n * (linear * freed + second)).sum(axis=-1, keepdims=True)
         b = lam * unit + (ratio - 1.0) * a

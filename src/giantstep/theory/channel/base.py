@@ -52,11 +52,18 @@ class Channel(ABC):
     width: int  # array elements per point and κ node, at most
 
     def scores(
-        self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
+        self,
+        rows: np.ndarray,
+        M: np.ndarray,
+        P: np.ndarray,
+        V: np.ndarray,
+        q: np.ndarray,
+        noise: np.ndarray,
+        work: np.ndarray | None = None,
     ) -> Scores:
-        """The four averages."""
+        """The four averages, which take so much `work`, if that is known."""
         fields = rows, M, P, V, q, noise
-        return Scores(*self._in_blocks(self._scores, self.work(*fields), *fields))
+        return Scores(*self._in_blocks(self._scores, self.work(*fields) if work is None else work, *fields))
 
     def training(
         self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray

@@ -65,7 +65,14 @@ class JointRealChannel(ResidualChannel):
         self._met: list[_Place] = []
 
     def scores(
-        self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
+        self,
+        rows: np.ndarray,
+        M: np.ndarray,
+        P: np.ndarray,
+        V: np.ndarray,
+        q: np.ndarray,
+        noise: np.ndarray,
+        work: np.ndarray | None = None,
     ) -> Scores:
         fields = M, P, V, q, noise
         return Scores(*self._answers(super().scores, self._scores, self._near_scores, rows, *fields))

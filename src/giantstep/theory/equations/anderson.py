@@ -46,18 +46,25 @@ class Search:
     """What is looked for: x = map(x), and how hard."""
 
     step: Callable[[np.ndarray, np.ndarray], np.ndarray]  # the map, of x [B, n] and a mask of active points
-    distance: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of two x, [B]
+    sizes: Callable[[np.ndarray], np.ndarray]  # what changes of x [B, n] are small or large against
     limit: np.ndarray  # how far an entry may move at once, on its own scale, [n]
     tolerance: float  # only points whose residual is above it are worked on
     worthwhile: Callable[[], np.ndarray]  # which points may be worked on any longer, [B]
 
-    def residual(self, found: FixedPoint, x: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def residual(
+        self, found: FixedPoint, x: np.ndarray, active: np.ndarray, sizes: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """map(x) - x and its size; zero and infinite where the map is not finite. Counts the evaluation."""
         f = self.step(x, active) - x
         found.evaluations[active] += 1
         broken = ~np.isfinite(f).all(axis=-1)
         f[broken] = 0.0
-        return f, np.where(broken, np.inf, self.distance(x + f, x))
+        return f, np.where(broken, np.inf, distance(f, self.sizes(x) if sizes is None else sizes))
+
+
+def distance(change: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The largest entry of a change [B, n], each over its own size."""
+    return (np.abs(change) / sizes).max(axis=-1)
 
 
 def anderson(search: Search, found: FixedPoint, steps: int, damping: float = 1.0) -> None:
@@ -75,7 +82,8 @@ def anderson(search: Search, found: FixedPoint, steps: int, damping: float = 1.0
     halved = np.zeros(len(x), int)  # when residuals were last halved,
     least = np.full(len(x), np.inf)  # and to what
     for k in range(steps if active.any() else 0):
-        f, residual = search.residual(found, x, active)
+        sizes = search.sizes(x)
+        f, residual = search.residual(found, x, active, sizes)
         found.improve(active, x, residual)
         if last_x is not None:
             secants.add(active, x - last_x, f - last_f)
@@ -84,7 +92,7 @@ def anderson(search: Search, found: FixedPoint, steps: int, damping: float = 1.0
         size = 1.0 + np.abs(x)
         move = damping * f - secants.correction(f, size, damping)
         after += active & (residual <= tolerance)
-        far = (after <= _AFTER) & (search.distance(x + move, x) > _AWAY * tolerance)
+        far = (after <= _AFTER) & (distance(move, sizes) > _AWAY * tolerance)
         better = residual < 0.5 * least
         halved[better], least[better] = k, residual[better]
         active = active & ((residual > tolerance) | far) & (k - halved < _PATIENCE) & search.worthwhile()

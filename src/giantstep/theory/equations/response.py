@@ -40,9 +40,7 @@ def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: n
     return (of_one_group if len(bulk.weights) == 1 else of_groups)(bulk, V, hat, beta, lam)
 
 
-def of_one_group(
-    bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray
-) -> Response:
+def of_one_group(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
     """All matrices are numbers: with t = -dT̂/dṼ and l = d(T̂Ṽ)/dṼ, and λ + V̂2 + T̂V̂1 = 1/V2, a few of them."""
     hat1, V2_in = hat[..., 0], V[..., 1]
     tau = beta * V2_in

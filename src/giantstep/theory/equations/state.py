@@ -117,22 +117,22 @@ class Coordinates:
         size[2 * self._pack.size :] = means + means.max(initial=1e-6)
         return np.maximum(size, 1e-6)
 
-    def distance(self, new: np.ndarray, old: np.ndarray, least: np.ndarray) -> np.ndarray:
-        """Largest relative difference of two vectors, [U, A]; means are measured against their own scale.
+    def sizes(self, x: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """What a change of each entry of x is small or large against, [U, A, n]: means have their own scale.
 
         That of a mean is `least` [U, A] or more: what is a sum of large terms cannot be known any better.
         """
-        size = self._pack.size
-        state = self.state(old)
-        diagonal = np.flatnonzero(self._pack.rows == self._pack.cols)
-        linear = np.sqrt(state.q[..., diagonal])[..., None, :]  # size of a·W: the scale of ζ and ψ
+        size, K = self._pack.size, self._pack.groups
+        state, sizes = self.state(x), np.ones(x.shape)
+        linear = np.sqrt(state.q[..., self._pack.diagonal[:K]])[
+            ..., None, :
+        ]  # size of a·W: the scale of ζ and ψ
         free = np.abs(state.means).max(axis=-1, keepdims=True)  # m, χ, ν have no other scale than their own
-        scale = np.maximum(np.maximum(free, linear), least[..., None, None])
-        change = np.abs(new - old)
-        sizes = [np.broadcast_to(scale, state.means.shape)]
-        sizes.append(np.broadcast_to(linear, state.psi.shape) + 1e-300)
-        change[..., 2 * size :] /= np.concatenate(sizes, axis=2).reshape(*old.shape[:2], -1)
-        return change.max(axis=-1)
+        rest = sizes[..., 2 * size :].reshape(*x.shape[:2], -1, K)
+        rest[:, :, : self._modes.means] = np.maximum(np.maximum(free, linear), least[..., None, None])
+        rest[:, :, self._modes.means :] = linear + 1e-300
+        sizes[..., 2 * size :] = rest.reshape(*x.shape[:2], -1)
+        return sizes
 
     def _unseen(self, state: State) -> np.ndarray:
         """(q1 - Σ_m ψ_mψ_mᵀ, q2), floored where rounding errors would make it negative."""
@@ -143,6 +143,8 @@ class Coordinates:
         return self._pack.pack(np.swapaxes(psi, -1, -2) @ psi, np.zeros_like(psi[:, :, 0]))
 
     def _encode(self, packed: np.ndarray) -> np.ndarray:
+        if self._pack.groups == 1:
+            return np.log(np.maximum(packed, 1e-300))
         rows, cols, pairs = self._pack.rows, self._pack.cols, self._pack.pairs
         root = np.sqrt(np.maximum(packed[..., : self._pack.pairs][..., rows == cols], 1e-300))
         out = packed.copy()
@@ -151,6 +153,8 @@ class Coordinates:
         return out
 
     def _decode(self, x: np.ndarray) -> np.ndarray:
+        if self._pack.groups == 1:
+            return np.exp(x)
         rows, cols, pairs = self._pack.rows, self._pack.cols, self._pack.pairs
         out = np.clip(x, -1.0, 1.0)
         out[..., self.logarithms] = np.exp(x[..., self.logarithms])
