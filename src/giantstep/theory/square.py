@@ -254,11 +254,11 @@ def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
     of which the first is a quadratic equation for v, given the power a of the features. A few rounds will do.
     """
     pack, n = packing(len(bulk.weights)), bulk.weights
-    first, second = np.split(averages.typical[:, None, pack.diagonal], 2, axis=-1)  # E μ1², E μ2², [U, 1, K]
+    power = averages.typical[:, None, pack.diagonal]
+    first, second = power[..., : pack.groups], power[..., pack.groups :]  # E μ1², E μ2², [U, 1, K]
     lam, unit, ratio = (part[..., None] for part in (setting.lam, setting.unit, setting.alpha / setting.beta))
     linear, samples = bulk.c[:, None] * first, ratio * setting.beta[..., None]
-    v: np.ndarray = ratio
-    freed: np.ndarray = np.ones(1)  # w/cv
+    v, freed = ratio, np.ones(1)  # freed: w/cv
     for _ in range(_ROUNDS):
         a = (n * (linear * freed + second)).sum(axis=-1, keepdims=True)
         b = lam * unit + (ratio - 1.0) * a
