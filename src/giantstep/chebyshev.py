@@ -33,4 +33,4 @@ def polynomials(t: np.ndarray, count: int) -> np.ndarray:
         np.multiply(found[1 : more + 1], 2.0 * found[m], out=new)
         new -= found[m - 1 :: -1][:more] if m > 1 else found[:1]
         m += more
-    return np.moveaxis(found, 0, -1)
+    return found.transpose(*range(1, found.ndim), 0)

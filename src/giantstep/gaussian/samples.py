@@ -78,7 +78,7 @@ def projections(f: np.ndarray, z: np.ndarray, w: np.ndarray) -> Moments:
     left = f * (root if root.ndim == 1 else root[:, None])
     found = left @ np.swapaxes(basis, -1, -2)
     left -= found[..., :2] @ basis[..., :2, :]
-    mean, first, second = np.moveaxis(found, -1, 0)
+    mean, first, second = (found[..., i] for i in range(3))
     remainder = np.vecdot(left, left)
     return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
 

@@ -131,4 +131,5 @@ def _mirrored(half: Moments, parity: str | None) -> Moments:
 
 def _parts(indices: np.ndarray, each: int) -> list[np.ndarray]:
     """Parts of some indices that have so many function values each, few enough at a time to stay in cache."""
-    return np.array_split(indices, min(len(indices), -(-len(indices) * each // _IN_CACHE)))
+    count = min(len(indices), -(-len(indices) * each // _IN_CACHE))
+    return [indices] if count == 1 else np.array_split(indices, count)

@@ -68,10 +68,17 @@ class Errors(NamedTuple):
 
 def at_rest(activation: Function, biases: np.ndarray) -> tuple[Slopes, Errors]:
     """Those of neurons without a spike, of unit rows, [K, 1], and the errors of their integrals."""
-    columns = [_at_rest(activation, float(bias)) for bias in biases]
-    parts = (
+    return _all_at_rest(activation, tuple(map(float, biases)))
+
+
+@lru_cache(maxsize=256)
+def _all_at_rest(activation: Function, biases: tuple[float, ...]) -> tuple[Slopes, Errors]:
+    columns = [_at_rest(activation, bias) for bias in biases]
+    parts = [
         np.array([[value] for value in part]) for part in zip(*(found for found, _ in columns), strict=True)
-    )
+    ]
+    for shared in parts:
+        shared.flags.writeable = False
     return Slopes(*parts), Errors(
         *(max(part) for part in zip(*(errors for _, errors in columns), strict=True))
     )

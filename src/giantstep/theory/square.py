@@ -260,7 +260,7 @@ def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
     linear, samples = bulk.c[:, None] * first, ratio * setting.beta[..., None]
     v, freed = ratio, np.ones(1)  # freed: w/cv
     for _ in range(_ROUNDS):
-        a = (n * (linear * freed + second)).sum(axis=-1, keepdims=True)
+        a: np.ndarray = (n * (linear * freed + second)).sum(axis=-1, keepdims=True)
         b = lam * unit + (ratio - 1.0) * a
         root = np.sqrt(b * b + 4.0 * lam * a * unit)
         v = np.where(b >= 0.0, 2.0 * unit / (root + b), (root - b) / (2.0 * lam * a))

@@ -33,11 +33,17 @@ class Limits:
             a[place] for a in (problem.alpha, problem.beta, problem.lam, problem.noise, problem.d)
         )
         w = features.weights
+        self._power = (w * label.t2).sum(axis=-1)[:, None] + noise**2
+        common = None if np.all(np.isinf(d)) else problem.origin.common(chunk)
+        self.setting = Setting(alpha, beta, lam, noise, d, np.ones(alpha.shape), common)
+        ridgeless = lam == 0.0
+        self.diverging = self._interpolates = self._idle = ridgeless
+        if not ridgeless.any():
+            return
         linear_part = (w * (features.mu0**2 + features.mu1**2).sum(axis=1)).sum(axis=-1)
         rest = (w * features.mu2sq.sum(axis=1)).sum(axis=-1)
         linear = (rest <= _VANISHING * linear_part)[:, None]
         directions = np.where(linear, np.minimum(beta, 1.0), beta)
-        ridgeless = lam == 0.0
         self.diverging = ridgeless & (np.abs(alpha - directions) <= _THRESHOLD)
         self._interpolates = ridgeless & (alpha < directions) & ~self.diverging
         self._idle = ridgeless & linear & (beta >= 1.0) & ~self._interpolates
@@ -48,13 +54,13 @@ class Limits:
         alike = self._idle & (c.shape[1] == 1)
         self._spare = np.where(alike, c[:, :1] * (beta - 1.0), np.nan)  # c(β - 1)
         beta = np.where(alike, np.maximum(beta, 2.0), beta)  # V2 → ∞ slowly near β = 1
-        common = None if np.all(np.isinf(d)) else problem.origin.common(chunk)
         unit = np.where(self._interpolates, 0.0, 1.0)
         self.setting = Setting(alpha, beta, lam, noise, d, unit, common)
-        self._power = (w * label.t2).sum(axis=-1)[:, None] + noise**2
 
     def apply(self, answers: dict[str, np.ndarray]) -> None:
         """Put infinities where the limit has them."""
+        if not (self.diverging.any() or self._interpolates.any() or self._idle.any()):
+            return
         idle = np.isfinite(self._spare)
         along = (answers["zeta"][idle] ** 2).sum(axis=1)
         with np.errstate(divide="ignore"):
