@@ -33,6 +33,14 @@ def test_an_answer_is_written_alike_as_arrays_and_as_a_dataset(name):
     arrays, dataset = predicted(model, target, **given), predict(model, target, **given)
     assert as_dataset(arrays).identical(dataset)
     assert NamedArrays.of(dataset).dataset().identical(dataset)
+    plain = xr.Dataset(
+        {key: (one.dims, one.values, one.attrs) for key, one in arrays.data_vars.items()},
+        {key: (one.dims, one.values, one.attrs) for key, one in arrays.coords.items()},
+        arrays.attrs,
+    )
+    assert plain.identical(dataset)
+    assert list(plain.variables) == list(dataset.variables)
+    assert list(plain.indexes) == list(dataset.indexes)
     for write in (write_json, write_csv):
         texts = io.StringIO(), io.StringIO()
         write(arrays, texts[0])

@@ -8,6 +8,7 @@ import xarray as xr
 from scipy.integrate import quad
 
 import giantstep as gs
+from giantstep.theory import square
 
 from . import reference
 from .zoo import CASES, KINKED, Case, named
@@ -364,3 +365,20 @@ def test_features_that_are_all_linear_leave_nothing_to_the_spikes_mode():
     found = gs.predict(linear, "tanh", alpha=2.0, lam=[0.0, 1e-10, 1e-6, 1e-3])
     assert np.all(found.zeta == 0.0)
     np.testing.assert_allclose(found.m, found.m[-1], rtol=1e-13)
+
+
+@pytest.mark.parametrize("lam", [0.0, 1e-3, 0.5])
+def test_newtons_method_begins_at_the_solution_if_all_inputs_have_the_same_features(monkeypatch, lam):
+    """Without a spike they have: rounds towards the start, each of them a contraction, end there."""
+    gaps = []
+
+    def watched(V, response, Jacobian):
+        gaps.append(float(np.abs(response.V / V - 1.0).max()))
+        return newton(V, response, Jacobian)
+
+    newton = square._newton
+    monkeypatch.setattr(square, "_newton", watched)
+    monkeypatch.setattr(square, "_ROUNDS", 500)
+    still = gs.SpikedRF("relu", r=0.0, gamma=0.0, beta=0.8)
+    gs.predict(still, "sin", alpha=[0.3, 0.7, 0.9, 4.0], lam=lam)
+    assert max(gaps, default=0.0) < 1e-10
