@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
+from ..progress import Share
 from .options import Output, Picture
 from .streams import abandon_output
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from ..arrays import NamedArrays
 
-_PATIENCE = 1.0  # seconds without a sign of life
 _LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
 
 
@@ -151,18 +151,9 @@ def _a_column_for_each_direction(arrays: NamedArrays, names: Sequence[str]) -> t
     return replace(arrays, data_vars=whole | columns), shown
 
 
-def progress(words: str) -> Callable[[float], None] | None:
-    """A line in the terminal that says how much is done, once a second has passed; None without a terminal."""
-    if not sys.stderr.isatty():
-        return None
-    start = time.monotonic()
-
-    def show(share: float) -> None:
-        if time.monotonic() - start > _PATIENCE:
-            line = f"{words}: {100 * share:3.0f} %" if share < 1 else ""
-            print(f"\r{line:<30}", end="" if line else "\r", file=sys.stderr, flush=True)
-
-    return show
+def working(words: str) -> AbstractContextManager[Callable[[float], None]]:
+    """What is being done, on a terminal, once it takes long; gives the function that tells how much of it is done."""
+    return Share().of(words)
 
 
 def status(dataset: xr.Dataset) -> int:
