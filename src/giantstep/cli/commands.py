@@ -167,7 +167,7 @@ def compare(
         --lam 0.1 --d 400 --bulk isotropic,exact --plot bulks.png
     """
     from ..comparison import compare as verb
-    from ..comparison import left_out, side_by_side, summary
+    from ..comparison import left_out, of_the_limit, side_by_side, summary
     from ..prediction import predict as theory_of
 
     out.check(output)
@@ -201,7 +201,7 @@ def compare(
     columns = side_by_side(compared, names)
     words = [out.table(columns, list(map(str, columns))), "", summary(compared)]
     if not limit:
-        words += filter(None, [left_out(compared, name) for name in names])
+        words += filter(None, [of_the_limit(compared), *(left_out(compared, name) for name in names)])
     out.deliver(compared, output, "\n".join(words))
     if output.plot:
         out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
