@@ -164,7 +164,8 @@ def left_out(comparison: xr.Dataset, name: str = "test_error") -> str:
 
 def of_the_limit(names: Iterable[str]) -> str:
     """Which of some statistics the theory has at d = inf alone, in a sentence; nothing where there are none."""
-    found = [name.replace("_", " ") for name in _OF_THE_LIMIT if name in names]
+    given = set(names)
+    found = [name.replace("_", " ") for name in _OF_THE_LIMIT if name in given]
     if not found:
         return ""
     listed = " and ".join(filter(None, [", ".join(found[:-1]), found[-1]]))

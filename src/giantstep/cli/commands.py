@@ -201,7 +201,9 @@ def compare(
     columns = side_by_side(compared, names)
     words = [out.table(columns, list(map(str, columns))), "", summary(compared)]
     if not limit:
-        words += filter(None, [of_the_limit(compared), *(left_out(compared, name) for name in names)])
+        words += filter(
+            None, [of_the_limit(map(str, compared)), *(left_out(compared, name) for name in names)]
+        )
     out.deliver(compared, output, "\n".join(words))
     if output.plot:
         out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
