@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .axes import COUNTED, spoken
 from .errors import GiantstepWarning, ParameterError
 
 if TYPE_CHECKING:
@@ -131,7 +132,10 @@ def summary(comparison: xr.Dataset) -> str:
             continue
         at = np.unravel_index(np.nanargmax(np.abs(z.values)), z.shape)
         worst = z.isel(dict(zip(z.dims, at, strict=True)))
-        place = ", ".join(f"{dim} = {float(worst[dim]):g}" for dim in z.dims if dim in worst.coords)
+        places = {str(dim): float(worst[dim]) for dim in z.dims if dim in worst.coords}
+        place = ", ".join(
+            spoken(dim, at) if dim in COUNTED else f"{dim} = {at:g}" for dim, at in places.items()
+        )
         cells = (name, tested.size, f"{np.sqrt(np.mean(tested**2)):.2f}", f"{worst.item():+.2f}")
         share = f"{100 * np.mean(np.abs(tested) > 3):.0f} %"
         for column, cell in zip(rows.values(), (*cells, share, place), strict=True):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+from ..axes import spoken
 from ..errors import NotCovered, ParameterError
 from ..typed import numbers
 from . import output as out
@@ -127,9 +128,10 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
         raise ParameterError("a staircase is climbed by the steps of a network: give --eta and --alpha0")
     with out.working("climbing"):
         dataset = verb(model, layer.goal())
+    places, whys = dataset["direction"].values.tolist(), dataset["reason"].values
     reasons = [
-        f"{name}: {why}"
-        for name, why in zip(dataset["direction"].values, dataset["reason"].values, strict=True)
+        f"{spoken('direction', place, alone=len(places) == 1)}: {why}"
+        for place, why in zip(places, whys, strict=True)
     ]
     names = out.shown(dataset, output, ["overlap"])
     out.deliver(dataset, output, "\n".join([out.table(dataset, names), "", *reasons]))

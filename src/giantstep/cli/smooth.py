@@ -32,8 +32,9 @@ def smooth(theory: Callable[..., xr.Dataset], found: xr.Dataset, name: str, x: s
     import numpy as np
     import xarray as xr
 
+    from ..axes import COUNTED
     from ..plotting.drawing import abscissa
-    from ..plotting.style import COUNTED, spans_decades
+    from ..plotting.style import spans_decades
 
     x = abscissa(found, [name], x)
     known = found[name].sel(part="theory", drop=True) if "part" in found.dims else found[name]
