@@ -214,3 +214,20 @@ def test_lines_behind_points_are_smooth_where_that_is_quick(tmp_path, capsys, mo
         sweep.model, sweep.target, alpha=between, lam=sweep.lam, bulk=sweep.theory.bulk
     ).test_error
     np.testing.assert_allclose(smooth.sel(alpha=between).transpose(*exact.dims), exact, rtol=1e-8)
+
+
+def test_of_labels_plus_or_minus_one_the_wrong_signs_are_drawn(tmp_path, capsys, monkeypatch):
+    toml = write_toml(tmp_path, trials=2)
+    toml.write_text(toml.read_text().replace('"sin"', '{ function = "sign", flips = 0.1 }'))
+    run(capsys, "run", toml, "--workers", 1)
+    drawn = []
+
+    def kept(dataset, x, y, theory):
+        drawn.append((y, list(theory)))
+        return honest(dataset, x, y, theory=theory)
+
+    honest = gs.plot
+    monkeypatch.setattr("giantstep.plotting.plot", kept)
+    for more in ([], ["--show", "test_error"]):
+        assert run(capsys, "plot", toml, tmp_path / "curves.png", "--x", "alpha", *more)[0] == 0
+    assert drawn == [("test_error_01", ["test_error_01"]), ("test_error", ["test_error"])]

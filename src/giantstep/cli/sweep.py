@@ -149,7 +149,10 @@ def plot(
     /,
     *,
     x: Annotated[str | None, Parameter(help="parameter along the horizontal axis", group=_SWEEP)] = None,
-    show: Annotated[str, Parameter(help="the quantity", group=_SWEEP)] = "test_error",
+    show: Annotated[
+        str | None,
+        Parameter(help="the quantity (default: the test error; of labels ±1, wrong signs)", group=_SWEEP),
+    ] = None,
     store: _Store = None,
 ) -> int:
     """Draw what a sweep has found: lines for theory, points for simulation.
@@ -159,6 +162,7 @@ def plot(
     """
     from ..plotting import plot as draw
     from ..plotting import save_figure
+    from ..plotting.drawing import quantities
     from ..plotting.style import check_picture_path
     from ..sweep import results
     from ..sweep.export import complete_trials
@@ -170,6 +174,7 @@ def plot(
         axes = draw(_chosen(found, "theory"), x, show)
     else:
         measured = complete_trials(found.simulation)
+        (show,) = quantities(measured, show)
         axes = draw(measured, x, show, theory=_line(sweep, found, show, x))
     said = out.deed("drew", to)
     save_figure(axes.figure, to)  # type: ignore[arg-type]
