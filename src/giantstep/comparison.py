@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .axes import COUNTED, spoken
+from .axes import spoken
 from .errors import GiantstepWarning, ParameterError
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def summary(comparison: xr.Dataset) -> str:
         worst = z.isel(dict(zip(z.dims, at, strict=True)))
         places = {str(dim): float(worst[dim]) for dim in z.dims if dim in worst.coords}
         place = ", ".join(
-            spoken(dim, at) if dim in COUNTED else f"{dim} = {at:g}" for dim, at in places.items()
+            spoken(dim, at) if dim == "direction" else f"{dim} = {at:g}" for dim, at in places.items()
         )
         cells = (name, tested.size, f"{np.sqrt(np.mean(tested**2)):.2f}", f"{worst.item():+.2f}")
         share = f"{100 * np.mean(np.abs(tested) > 3):.0f} %"
