@@ -20,6 +20,18 @@ OF_THE_LAYER = ("c", "r", "gamma", "overlap", "network_error", "test_samples")
 """Answers that depend on the first layer alone, not on the readout's alpha and lam."""
 
 
+COUNTED = ("step", "steps", "direction", "spike")
+"""Dimensions of whole numbers, which name things rather than measure them."""
+
+
+def spoken(dim: str, place: float, alone: bool = False) -> str:
+    """A place along a counted dimension in words, as in `step 2`. Directions of a target have the names that they have
+    in its expression: x1, x2, ..., or x for one that is alone."""
+    if dim == "direction":
+        return "x" if alone else f"x{place:g}"
+    return f"{dim} {place:g}"
+
+
 def after_last_step(array: NamedArray | xr.DataArray) -> NamedArray:
     """A quantity after the last step that each setting takes: NaN beyond it only fills the dimension `step`."""
     dims, values = tuple(map(str, array.dims)), array.values

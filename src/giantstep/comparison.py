@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .axes import spoken
 from .errors import GiantstepWarning, ParameterError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ _LARGE, _BEYOND = (
     3.0,
 )  # dimensions from which the limit should do, and a z that scatter alone rarely has
 _ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
+_OF_THE_LIMIT = ("r", "gamma", "c", "network_error")  # what no theory has a correction for d of
 _UNLIKELY, _ORDER = (
     3.5,
     15.0,
@@ -129,7 +132,10 @@ def summary(comparison: xr.Dataset) -> str:
             continue
         at = np.unravel_index(np.nanargmax(np.abs(z.values)), z.shape)
         worst = z.isel(dict(zip(z.dims, at, strict=True)))
-        place = ", ".join(f"{dim} = {float(worst[dim]):g}" for dim in z.dims if dim in worst.coords)
+        places = {str(dim): float(worst[dim]) for dim in z.dims if dim in worst.coords}
+        place = ", ".join(
+            spoken(dim, at) if dim == "direction" else f"{dim} = {at:g}" for dim, at in places.items()
+        )
         cells = (name, tested.size, f"{np.sqrt(np.mean(tested**2)):.2f}", f"{worst.item():+.2f}")
         share = f"{100 * np.mean(np.abs(tested) > 3):.0f} %"
         for column, cell in zip(rows.values(), (*cells, share, place), strict=True):
@@ -158,6 +164,17 @@ def left_out(comparison: xr.Dataset, name: str = "test_error") -> str:
     if worst > _ORDER * unit:
         why = f"more than the effects of order 1/d that the theory leaves out, a few times {unit:.1%}"
     return f"beyond scatter, {name} is off by up to {worst:.1%}: {why}"
+
+
+def of_the_limit(names: Iterable[str]) -> str:
+    """Which of some statistics the theory has at d = inf alone, in a sentence; nothing where there are none."""
+    given = set(names)
+    found = [name.replace("_", " ") for name in _OF_THE_LIMIT if name in given]
+    if not found:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(found[:-1]), found[-1]]))
+    verb, whose = ("is", "its") if len(found) == 1 else ("are", "their")
+    return f"{listed} {verb} compared with the limit d = inf: part of {whose} z is due to the finite d"
 
 
 def side_by_side(comparison: xr.Dataset, names: list[str]) -> xr.Dataset:

@@ -21,13 +21,14 @@ _TARGETS = ("tanh", "sin")
 _ALPHA0 = (0.0, 1.0, 3.0, 10.0)
 _NETWORK = Network("tanh", eta=3.0, alpha0=_ALPHA0, beta=1.0)
 _LAM, _BULK = 0.1, "exact"
+_STATISTICS = ["test_error", "train_error", "r", "gamma", "c"]
 _CURVE = np.linspace(0.15, 3.2, 80)
 _POINTS = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0])
 
 
 def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | None = None) -> None:
     """Predict, simulate, compare; print the tables and draw `folder`/learning_curves.png."""
-    from .comparison import compare, side_by_side, summary
+    from .comparison import compare, of_the_limit, side_by_side, summary
     from .plotting import save_figure
     from .prediction import predict
     from .simulation import simulate
@@ -55,10 +56,8 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
         print(f"the best linear predictor has test error {linear:.5f}\n")
         columns = side_by_side(compared, ["test_error"])
         print(aligned(points(columns, list(map(str, columns)))))
-        print(f"\n{summary(compared[['test_error', 'train_error', 'r', 'gamma', 'c']])}")
-    print(
-        "\nThe theory's errors are corrected for this d; its r, gamma and c are those of the limit d = inf."
-    )
+        print(f"\n{summary(compared[_STATISTICS])}")
+    print(f"\nThe theory's errors are corrected for this d; {of_the_limit(_STATISTICS)}.")
     print("Stronger steps or more trials than here show differences beyond the standard errors at this d.")
     path = Path(folder) / "learning_curves.png"
     save_figure(draw(results, trials), path)

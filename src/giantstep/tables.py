@@ -12,19 +12,14 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from .arrays import NamedArray, NamedArrays
+from .axes import spoken
 from .parameters import written
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_GROUPS = ("letter", "letter_", "part")  # neurons of one letter, parts of a comparison: columns, not rows
-_WORDED = (
-    "step",
-    "spike",
-    "direction",
-    "group",
-    "group_",
-)  # columns too where all is written, with their names
+_GROUPS = ("letter", "letter_", "direction", "part")  # neurons of one letter and the like: columns, not rows
+_WORDED = ("step", "spike", "group", "group_")  # columns too where all is written, with their names
 _NOTHING = 1e-15  # of a column's largest number: rounding, shown as 0
 _INSPECTED = 1000  # distinct numbers that decide on a column's format
 
@@ -33,7 +28,8 @@ def columns(dataset: xr.Dataset | NamedArrays, names: Iterable[str] | None = Non
     """Flat columns, one row per grid point: dimensions first, then other coordinates, then answers.
 
     A quantity with letters becomes a column per letter, `m[-1]`, `m[1]`, or per pair of them, `q1[-1,1]`;
-    one of a comparison a column per part, `test_error[z]`; and one after each step a column per step, `r[step 1]`.
+    one with directions of the target a column per direction, `gamma[x1]`; one of a comparison a column per part,
+    `test_error[z]`; and one after each step a column per step, `r[step 1]`.
     `names` selects and orders, and has a row per step; the default is everything.
     """
     arrays, groups = NamedArrays.of(dataset), _GROUPS if names is not None else (*_GROUPS, *_WORDED)
@@ -78,8 +74,9 @@ def _by_group(arrays: NamedArrays, name: str, groups: Iterable[str]) -> Iterator
 def _label(arrays: NamedArrays, dim: str, place: int) -> str:
     """The name of one place along a dimension; counted from 1 if it has none."""
     label = arrays.coords[dim].values.tolist()[place] if dim in arrays.coords else place + 1
-    text = label if isinstance(label, str) else written(label, 6)
-    return f"{dim} {text}" if dim in _WORDED else text
+    if dim == "direction" or dim in _WORDED:
+        return spoken(dim, label, alone=arrays.sizes[dim] == 1)
+    return label if isinstance(label, str) else written(label, 6)
 
 
 def write_csv(dataset: xr.Dataset | NamedArrays, file: IO[str]) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import giantstep as gs
 from giantstep.cli import main
+from giantstep.comparison import of_the_limit
 from giantstep.errors import ParameterError
 from giantstep.figures import reproduce
 from giantstep.figures.piece import Machine, Piece
+from giantstep.figures.scores import table
 
 SRF = gs.SpikedRF("tanh", r=0.9, gamma=1.0)
 RUN = Piece("simulate", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1, "d": 20, "trials": 3, "seed": 4})
@@ -122,3 +125,20 @@ def test_the_commands_list_draw_and_refuse(tmp_path, capsys, monkeypatch):
     assert (status, printed) == (2, "")
     assert "exclude each other" in said
     assert run("figure", "nonsense")[2].startswith("error: figure 'nonsense' is unknown")
+
+
+def test_scores_say_which_quantities_are_compared_with_the_limit(tmp_path):
+    """Alignments have no correction for d; errors have."""
+    (made,) = reproduce(["staircase"], size="tiny", out=tmp_path)
+    words = "gamma is compared with the limit d = inf: part of its z is due to the finite d"
+    assert table(made.scores).endswith(f"\n{words}")
+    assert words in (tmp_path / "index.html").read_text()
+    errors = [replace(line, quantity="test_error") for line in made.scores]
+    assert "limit" not in table(errors)
+
+
+def test_comparisons_say_which_statistics_are_compared_with_the_limit():
+    assert of_the_limit(["test_error", "gamma", "r", "c"]) == (
+        "r, gamma and c are compared with the limit d = inf: part of their z is due to the finite d"
+    )
+    assert of_the_limit(["test_error", "psi"]) == ""

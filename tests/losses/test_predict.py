@@ -8,6 +8,7 @@ import xarray as xr
 
 import giantstep as gs
 from giantstep.losses import Clipped, Loss
+from giantstep.theory import convex
 
 # the square loss in all but name, so that it takes the general path
 ALSO_SQUARE = Clipped("also square", 1.0, -np.inf, np.inf)
@@ -224,3 +225,22 @@ def test_labels_that_are_all_the_same_are_a_target_too():
     )
     for name in ("test_error", *BY_SIGN):
         np.testing.assert_allclose(found[name], other[name], rtol=SAME, atol=SIGNS)
+
+
+@pytest.mark.filterwarnings("ignore::giantstep.LimitWarning")
+def test_where_the_square_losss_solution_is_a_bad_start_the_search_begins_anew(monkeypatch):
+    """Squared hinge at a small penalty, error 36: from there the search led nowhere; from a cold start it arrives."""
+    model, target = gs.SpikedRF("tanh", r=1, gamma=0.99), gs.Target("sign", latent_noise=0.2)
+    setting = {"alpha": 4, "lam": 1e-5, "loss": "squared_hinge"}
+    found = gs.predict(model, target, **setting)
+    honest = convex.square.solve
+
+    def of_no_use(*arguments, **options):
+        solution = honest(*arguments, **options)
+        solution.state.V[:] = np.nan
+        return solution
+
+    monkeypatch.setattr(convex.square, "solve", of_no_use)
+    cold = gs.predict(model, target, **setting)
+    np.testing.assert_allclose(found.test_error, cold.test_error, rtol=1e-6)  # that of integrals here
+    assert found.residual < 1e-9

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import io
+import time
 
+import pytest
+
+from giantstep import progress
+from giantstep.cli import main, output
 from giantstep.model import SpikedRF
-from giantstep.progress import Display
+from giantstep.progress import Display, Share
 from giantstep.simulation import simulate
 
 
@@ -55,3 +60,58 @@ def test_simulate_reports_on_standard_error_when_asked(capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines()[-1].startswith("trials: 2 of 2 done")
+
+
+def test_a_person_sees_that_work_goes_on_whose_first_piece_takes_long(monkeypatch):
+    monkeypatch.setattr(progress, "_PATIENCE", 0.01)
+    for display, words in ((Display, "0 of 3 done"), (Share, "bounding")):
+        for wanted, shown in ((None, True), (True, True), (False, False)):
+            stream = Terminal()
+            with display(wanted, stream).over("bounding", 3):
+                deadline = time.monotonic() + 10.0  # the import of what draws the bar
+                while shown and words not in stream.getvalue() and time.monotonic() < deadline:
+                    time.sleep(0.01)
+            left = stream.getvalue()
+            assert (words in left) == shown
+            time.sleep(0.05)
+            assert stream.getvalue() == left  # nothing draws any more
+
+
+def test_a_share_is_told_in_percent_and_nothing_is_said_of_one_that_is_unknown():
+    stream = Terminal()
+    with Share(None, stream, Clock(10.0)).of("tuning") as report:
+        report(0.44)
+    assert "44 %" in stream.getvalue()
+    assert Share(None, stream).words(0) == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict --eta 1 --alpha0 1 --alpha 1 --lam 1",
+        "compare --eta 1 --alpha0 1 --alpha 1 --lam 1 --d 20 --trials 2",
+        "bounds --eta 1 --alpha0 1",
+        "learned --eta 1 --alpha0 1 --alpha 1 --lam 1",
+        "staircase --eta 1 --alpha0 1",
+        "spectrum --eta 1 --alpha0 1",
+        "spectrum --weights --eta 1 --alpha0 1",
+        "tune --eta 1 --alpha0 1 --alpha 1",
+        "coefficients --eta 1 --alpha0 1",
+    ],
+)
+def test_every_command_that_may_take_long_shows_that_it_works_and_ends_in_one_line(
+    command, monkeypatch, capsys
+):
+    seen = []
+
+    class Interrupted(Share):
+        def begin(self, name, total):
+            seen.append(name)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "Share", Interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main(command.split())
+    assert ended.value.code == 130
+    assert len(seen) == 1
+    assert capsys.readouterr().err == "interrupted: nothing more was computed or written\n"

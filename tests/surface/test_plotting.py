@@ -245,7 +245,7 @@ def test_a_staircase_is_drawn_step_by_step_with_whole_steps():
     axes = gs.plot(found)
     drawn(axes)
     assert [line.get_ydata().tolist() for line in axes.get_lines()] == found.overlap.T.values.tolist()
-    assert labels(axes) == ["direction 1", "direction 2"]
+    assert labels(axes) == ["x1", "x2"]
     inside = [tick for tick in axes.get_xticks() if 1 <= tick <= 3]
     assert inside == [1.0, 2.0, 3.0]
     assert r"\gamma" in axes.get_ylabel()

@@ -1,10 +1,15 @@
 """Tables for people: aligned, with sensible digits."""
 
 import numpy as np
+import pytest
 import xarray as xr
 
+import giantstep as gs
 from giantstep.axes import after_last_step
+from giantstep.cli.output import table
 from giantstep.tables import aligned, columns, display_width, points
+
+from .command import giantstep
 
 
 def test_columns_are_flat_and_broadcast_in_the_order_of_the_largest_quantity():
@@ -86,3 +91,36 @@ def test_a_table_of_everything_has_a_column_per_step_and_a_row_per_point():
 def test_dimensions_without_labels_are_counted():
     flat = columns(xr.Dataset({"zeta": (("x", "spike"), [[1.0, 2.0]])}, coords={"x": [0.5]}))
     assert list(flat) == ["x", "zeta[spike 1]", "zeta[spike 2]"]
+
+
+def test_directions_have_the_names_of_the_targets_expression():
+    """x1, x2 in tables, headers, files and sentences; the coordinate of a Dataset stays 1, 2."""
+    net = gs.Network("relu", eta=1, alpha0=2, steps=2)
+    found = gs.predict(net, "x1 + x1*x2", alpha=1, lam=0.1, bulk="isotropic")
+    assert found.direction.values.tolist() == [1, 2]
+    assert {"psi[x1]", "psi[x2]", "gamma[x1,step 1]", "gamma[x2,step 2]"} <= set(columns(found))
+    heading, names, *_ = table(found, ["psi"]).splitlines()
+    said = [part.split(" = ")[0] for part in heading.split("lam = 0.1, ")[1].split(", ")]
+    assert said == ["r", "gamma[x1]", "gamma[x2]", "c"]
+    assert names.split() == ["psi[x1]", "psi[x2]"]
+    steps = rows("staircase --activation relu --target x1+x1*x2 --eta 1 --alpha0 2 --steps 2")
+    assert "overlap[x1]  overlap[x2]" in steps
+    assert "\nx1: found at step 1: the target has a linear part in x1\nx2: found at step 2" in steps
+    alone = rows("staircase --eta 1 --alpha0 2 --steps 2")
+    assert "overlap[x]\n" in alone
+    assert "\nx: found at step 1" in alone
+
+
+def test_the_worst_direction_of_a_comparison_has_its_name():
+    net, at = gs.Network("relu", eta=1, alpha0=2), {"alpha": 1, "lam": 0.1, "d": 30}
+    with pytest.warns(gs.LimitWarning):
+        theory = gs.predict(net, "x1 + x1*x2", **at, bulk="isotropic")
+    measured = gs.simulate(net, "x1 + x1*x2", **at, trials=3, progress=False)
+    last = gs.summary(gs.compare(theory, measured)[["gamma"]]).splitlines()[1]
+    assert last.split()[-1] in ("x1", "x2")
+
+
+def rows(command: str) -> str:
+    done = giantstep(command)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import giantstep as gs
 from giantstep.cli import main
 from giantstep.errors import ParameterError
 from giantstep.progress import Display, duration
+from giantstep.sweep import results
 from giantstep.sweep.description import canonical
 from giantstep.sweep.toml import read
 
@@ -159,3 +161,73 @@ def test_progress_is_told_in_words_and_not_too_often():
 
 def test_durations_are_readable():
     assert [duration(s) for s in (8.2, 200, 18720)] == ["8 s", "3 min 20 s", "5 h 12 min"]
+
+
+@pytest.mark.filterwarnings("ignore:the theory is of the limit")
+def test_tables_have_the_dimension_and_comparisons_have_z(tmp_path, capsys):
+    toml = write_toml(tmp_path, trials=3)
+    run(capsys, "run", toml, "--workers", 1)
+    tables = {}
+    for part in ("theory", "simulation", "comparison"):
+        code, _, _ = run(capsys, "export", toml, tmp_path / f"{part}.csv", "--part", part)
+        assert code == 0
+        with (tmp_path / f"{part}.csv").open() as file:
+            tables[part] = list(csv.DictReader(file))
+    d = read(toml).simulation.d
+    assert {row["d"] for row in tables["theory"]} == {"inf"}
+    assert {float(row["d"]) for part in ("simulation", "comparison") for row in tables[part]} == {d}
+    found = results(None, tmp_path / "sweep.sqlite")
+    z = gs.compare(found.theory, found.simulation).test_error.sel(part="z").values.ravel()
+    np.testing.assert_allclose([float(row["test_error[z]"]) for row in tables["comparison"]], z, rtol=1e-12)
+    assert "--part comparison" in run(capsys, "export", toml, tmp_path / "out.csv")[2]
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    toml = write_toml(alone, trials=3)
+    toml.write_text(toml.read_text().replace('[theory]\nbulk = "isotropic"\n', ""))
+    run(capsys, "run", toml, "--workers", 1)
+    code, _, err = run(capsys, "export", toml, tmp_path / "out.csv", "--part", "comparison")
+    assert code == 2
+    assert "has only simulation" in err
+
+
+def test_lines_behind_points_are_smooth_where_that_is_quick(tmp_path, capsys, monkeypatch):
+    toml = write_toml(tmp_path, trials=3)
+    run(capsys, "run", toml, "--workers", 1)
+    sweep, drawn = read(toml), []
+
+    def kept(dataset, x, y, theory):
+        drawn.append(theory[y])
+        return honest(dataset, x, y, theory=theory)
+
+    honest = gs.plot
+    monkeypatch.setattr("giantstep.plotting.plot", kept)
+    picture = ("plot", toml, tmp_path / "curves.png", "--x", "alpha")
+    assert "straight" not in run(capsys, *picture)[2]
+    monkeypatch.setattr("giantstep.cli.sweep._AFFORDABLE", 0.0)
+    assert "lines are straight between the sweep's points" in run(capsys, *picture)[2]
+    smooth, straight = drawn
+    assert straight.sizes["alpha"] == np.size(sweep.alpha)
+    assert smooth.sizes["alpha"] > 10
+    np.testing.assert_array_equal(smooth.sel(alpha=straight.alpha).transpose(*straight.dims), straight)
+    between = smooth.alpha.values[1]
+    exact = gs.predict(
+        sweep.model, sweep.target, alpha=between, lam=sweep.lam, bulk=sweep.theory.bulk
+    ).test_error
+    np.testing.assert_allclose(smooth.sel(alpha=between).transpose(*exact.dims), exact, rtol=1e-8)
+
+
+def test_of_labels_plus_or_minus_one_the_wrong_signs_are_drawn(tmp_path, capsys, monkeypatch):
+    toml = write_toml(tmp_path, trials=2)
+    toml.write_text(toml.read_text().replace('"sin"', '{ function = "sign", flips = 0.1 }'))
+    run(capsys, "run", toml, "--workers", 1)
+    drawn = []
+
+    def kept(dataset, x, y, theory):
+        drawn.append((y, list(theory)))
+        return honest(dataset, x, y, theory=theory)
+
+    honest = gs.plot
+    monkeypatch.setattr("giantstep.plotting.plot", kept)
+    for more in ([], ["--show", "test_error"]):
+        assert run(capsys, "plot", toml, tmp_path / "curves.png", "--x", "alpha", *more)[0] == 0
+    assert drawn == [("test_error_01", ["test_error_01"]), ("test_error", ["test_error"])]

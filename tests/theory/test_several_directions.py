@@ -343,7 +343,7 @@ def _mean_distance(n: np.ndarray, c: float) -> float:
         ("x + x1*x2", "one or the other"),
         ("x1 + x3", "x2 is missing"),
         ("x1 + x5*x2*x3*x4", "too many"),
-        ("x1 + 0*x2", "does not depend on direction 2"),
+        ("x1 + 0*x2", "does not depend on x2"),
         ("exp(x1**2) + x2", "grows too fast"),
     ],
 )

@@ -86,16 +86,17 @@ def predict(
     given: dict[str, Any] = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     given |= {} if d is None else {"d": numbers("d", d)}
     out.check_curve(output, layer.values | given)
-    found = predicted(
-        layer.model(),
-        layer.goal(),
-        **given,
-        loss=loss,
-        bulk=bulk,
-        throw=False,
-        tolerance=tolerance,
-        progress=out.progress("predicting"),
-    )
+    with out.working("predicting") as progress:
+        found = predicted(
+            layer.model(),
+            layer.goal(),
+            **given,
+            loss=loss,
+            bulk=bulk,
+            throw=False,
+            tolerance=tolerance,
+            progress=progress,
+        )
     converged = bool(found["converged"].values.all())
     plain = converged and not (found["code"].values == DIVERGES).any()
     names = out.shown(found, output, [*_errors(found), *([] if plain else ["status"])])
@@ -166,7 +167,7 @@ def compare(
         --lam 0.1 --d 400 --bulk isotropic,exact --plot bulks.png
     """
     from ..comparison import compare as verb
-    from ..comparison import left_out, side_by_side, summary
+    from ..comparison import left_out, of_the_limit, side_by_side, summary
     from ..prediction import predict as theory_of
 
     out.check(output)
@@ -179,7 +180,10 @@ def compare(
     def theory(kind: str | None = bulk, **values: Any) -> xr.Dataset:
         readout = {name: values.pop(name, given[name]) for name in given}
         more = {"loss": loss, "bulk": kind, "throw": False, **size}
-        return theory_of(layer.model(**values), layer.goal(**values), **readout, **more)
+        with out.working("predicting") as progress:
+            return theory_of(
+                layer.model(**values), layer.goal(**values), **readout, **more, progress=progress
+            )
 
     if bulk is not None and "," in bulk:
         from .bulks import compare_bulks
@@ -197,7 +201,9 @@ def compare(
     columns = side_by_side(compared, names)
     words = [out.table(columns, list(map(str, columns))), "", summary(compared)]
     if not limit:
-        words += filter(None, [left_out(compared, name) for name in names])
+        words += filter(
+            None, [of_the_limit(map(str, compared)), *(left_out(compared, name) for name in names)]
+        )
     out.deliver(compared, output, "\n".join(words))
     if output.plot:
         out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
@@ -255,7 +261,8 @@ def coefficients(
 
     out.check(output)
     model = layer.model()
-    dataset = verb(model, numbers("kappa", kappa), layer.goal() if model.takes_steps else None)  # type: ignore[arg-type]
+    with out.working("computing"):
+        dataset = verb(model, numbers("kappa", kappa), layer.goal() if model.takes_steps else None)  # type: ignore[arg-type]
     names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
     out.deliver(dataset, output, out.table(dataset, names))
     out.draw(dataset, output, names)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+from ..axes import spoken
 from ..errors import NotCovered, ParameterError
 from ..typed import numbers
 from . import output as out
@@ -51,7 +52,8 @@ def bounds(
     values = {name: value for name, value in layer.values.items() if name != over}
     out.check_curve(output, values)
     model = layer.model(**layer.undecided(*filter(None, [over])))
-    dataset = verb(model, layer.goal(), over=over, bulk=bulk)
+    with out.working("bounding"):
+        dataset = verb(model, layer.goal(), over=over, bulk=bulk)
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
     out.deliver(dataset, output, out.table(dataset, names))
     curves = [name for name in names if not name.startswith("eta_") and name != "by_direction"]
@@ -95,7 +97,8 @@ def learned(
     size = None if d is None else numbers("d", d)
     line = numbers("at", at or ("-3:3:41" if plane else "-3:3:121"))
     where = (line, line) if plane else line
-    dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
+    with out.working("predicting"):
+        dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
     names = out.shown(dataset, output, ["truth", "learned"])
     if plane and output.show is None:
         table = _plane_summary(dataset)
@@ -123,10 +126,12 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
     model = layer.model()
     if not isinstance(model, Network):
         raise ParameterError("a staircase is climbed by the steps of a network: give --eta and --alpha0")
-    dataset = verb(model, layer.goal())
+    with out.working("climbing"):
+        dataset = verb(model, layer.goal())
+    places, whys = dataset["direction"].values.tolist(), dataset["reason"].values
     reasons = [
-        f"{name}: {why}"
-        for name, why in zip(dataset["direction"].values, dataset["reason"].values, strict=True)
+        f"{spoken('direction', place, alone=len(places) == 1)}: {why}"
+        for place, why in zip(places, whys, strict=True)
     ]
     names = out.shown(dataset, output, ["overlap"])
     out.deliver(dataset, output, "\n".join([out.table(dataset, names), "", *reasons]))
@@ -178,14 +183,16 @@ def spectrum(
     if weights:
         from ..insight.weight_spectrum import weight_spectrum
 
-        dataset = weight_spectrum(layer.model(), layer.goal(), d=size, bulk=bulk)
+        with out.working("solving"):
+            dataset = weight_spectrum(layer.model(), layer.goal(), d=size, bulk=bulk)
     else:
         from ..insight.spectrum import spectrum as verb
 
         options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": size}
-        options |= {"alpha": numbers("alpha", alpha), "progress": out.progress("solving")}
+        options["alpha"] = numbers("alpha", alpha)
         try:
-            dataset = verb(layer.model(), layer.goal(), **options)
+            with out.working("solving") as progress:
+                dataset = verb(layer.model(), layer.goal(), **options, progress=progress)
         except NotCovered as error:
             if not trials:
                 raise
@@ -199,7 +206,8 @@ def spectrum(
         ratio = numbers("alpha", alpha)
         if not isinstance(ratio, float) or not isinstance(size, float):
             raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
-        drawn = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
+        with out.working("simulating"):
+            drawn = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
         words = _simulated_summary(drawn["eigenvalue"])
     if dataset is not None:
         names = out.shown(dataset, output, _OF_SPECTRA)
@@ -248,15 +256,16 @@ def tune(
         ranges = [name for name, value in (layer.values | values).items() if getattr(value, "ndim", 0)]
         check_landscape(wanted, [*wanted, *(name for name in ranges if name not in wanted)])
     chosen = [name for name, by in (("eta", "eta"), ("alpha0", "split")) if by in wanted]
-    dataset = verb(
-        layer.model(**layer.undecided(*chosen)),
-        layer.goal(),
-        over=wanted,
-        loss=loss,
-        bulk=bulk,
-        progress=out.progress("tuning"),
-        **values,
-    )
+    with out.working("tuning") as progress:
+        dataset = verb(
+            layer.model(**layer.undecided(*chosen)),
+            layer.goal(),
+            over=wanted,
+            loss=loss,
+            bulk=bulk,
+            progress=progress,
+            **values,
+        )
     names = out.shown(
         dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
+from ..progress import Share
 from .options import Output, Picture
 from .streams import abandon_output
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from ..arrays import NamedArrays
 
-_PATIENCE = 1.0  # seconds without a sign of life
 _LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
 
 
@@ -113,11 +113,10 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int =
     from ..axes import after_last_step
     from ..tables import aligned, points
 
-    arrays, names = _a_column_for_each_direction(NamedArrays.of(dataset), names)
+    arrays = NamedArrays.of(dataset)
     fixed = [name for name, one in arrays.coords.items() if not one.dims and one.values.dtype.kind in "fi"]
     order = ("r", "gamma", "c")
-    layer = [name for name in arrays.data_vars if name.split("_")[0] in order and name not in names]
-    layer.sort(key=lambda name: order.index(name.split("_")[0]))
+    layer = [name for name in order if name in arrays.data_vars and name not in names]
     if not any("step" in arrays[name].dims for name in names):
         last = {name: after_last_step(arrays[name]) for name in layer}
         arrays = replace(arrays, data_vars={**arrays.data_vars, **last})
@@ -125,11 +124,13 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int =
     numbers = [name for name in numbers if not (name == "noise" and float(arrays[name].values) == 0.0)]
     along = [name for name in layer if name not in numbers and "part" not in arrays[name].dims]
     flat = points(arrays, [*along, *names])
-    said = [f"{name} = {float(arrays[name].values):.6g}" for name in numbers]
-    letters = [name for name in flat if "[" in name and name.split("[")[0] in along]
-    for name in [name for name in letters if len(set(flat[name].tolist())) == 1]:
-        said.append(f"{name} = {float(flat.pop(name)[0]):.6g}")  # the same in all rows
-    heading = "; ".join(filter(None, [_subject(arrays), ", ".join(said)]))
+    said = {name: float(arrays[name].values) for name in numbers}
+    columns = [name for name in flat if "[" in name and name.split("[")[0] in along]
+    for name in [name for name in columns if len(set(flat[name].tolist())) == 1]:
+        said[name] = float(flat.pop(name)[0])  # the same in all rows
+    ordered = sorted(said, key=lambda name: (*fixed, *order).index(name.split("[")[0]))
+    words = ", ".join(f"{name} = {said[name]:.6g}" for name in ordered)
+    heading = "; ".join(filter(None, [_subject(arrays), words]))
     lines = aligned(flat, digits).split("\n")
     if sys.stdout.isatty() and len(lines) > _LONGEST:
         left_out = len(lines) - _LONGEST
@@ -138,31 +139,9 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int =
     return "\n".join([f"# {heading}"] * bool(heading) + lines)
 
 
-def _a_column_for_each_direction(arrays: NamedArrays, names: Sequence[str]) -> tuple[NamedArrays, list[str]]:
-    """gamma_1, gamma_2, ... instead of rows for the directions of a target."""
-    apart = {
-        name: {f"{name}_{j + 1}": one.at({"direction": j}) for j in range(arrays.sizes["direction"])}
-        for name, one in arrays.data_vars.items()
-        if "direction" in one.dims
-    }
-    shown = [column for name in names for column in apart.get(name, {name: None})]
-    columns = {column: one for parts in apart.values() for column, one in parts.items()}
-    whole = {name: one for name, one in arrays.data_vars.items() if name not in apart}
-    return replace(arrays, data_vars=whole | columns), shown
-
-
-def progress(words: str) -> Callable[[float], None] | None:
-    """A line in the terminal that says how much is done, once a second has passed; None without a terminal."""
-    if not sys.stderr.isatty():
-        return None
-    start = time.monotonic()
-
-    def show(share: float) -> None:
-        if time.monotonic() - start > _PATIENCE:
-            line = f"{words}: {100 * share:3.0f} %" if share < 1 else ""
-            print(f"\r{line:<30}", end="" if line else "\r", file=sys.stderr, flush=True)
-
-    return show
+def working(words: str) -> AbstractContextManager[Callable[[float], None]]:
+    """What is being done, on a terminal, once it takes long; gives the function that tells how much of it is done."""
+    return Share().of(words)
 
 
 def status(dataset: xr.Dataset) -> int:

@@ -22,20 +22,23 @@ _SAFETY = 4.0  # nodes around an interval may show a quarter of what bends withi
 _ALONG = {*NETWORK_ONLY, *FEATURES_ONLY, "noise", "beta", "alpha", "lam"}  # what theory can be asked along
 
 
-def smooth(theory: Callable[..., xr.Dataset], compared: xr.Dataset, name: str, x: str | None) -> xr.Dataset:
+def smooth(theory: Callable[..., xr.Dataset], found: xr.Dataset, name: str, x: str | None) -> xr.Dataset:
     """The theory along the plot's x, so that points lie on a curve rather than on a polygon.
 
-    What is known at the points is taken from there, and is all there is where x is no continuous parameter. Intervals
-    are halved where the chord is visibly off the curve: by h²/8 times its second derivative, as nodes show it.
+    What a prediction or a comparison has `found` at the points is taken from there, and is all there is where x is no
+    continuous parameter. Intervals are halved where the chord is visibly off the curve: by h²/8 times its second
+    derivative, as nodes show it.
     """
     import numpy as np
     import xarray as xr
 
+    from ..axes import COUNTED
     from ..plotting.drawing import abscissa
-    from ..plotting.style import COUNTED, spans_decades
+    from ..plotting.style import spans_decades
 
-    x = abscissa(compared, [name], x)
-    known = compared[name].sel(part="theory", drop=True).sortby(x)
+    x = abscissa(found, [name], x)
+    known = found[name].sel(part="theory", drop=True) if "part" in found.dims else found[name]
+    known = known.sortby(x)
     given = known[x].values
     if x not in _ALONG or x in COUNTED or len(given) < 2 or known.isnull().any():
         return known.to_dataset(name=name)  # points that failed would be halved in vain
@@ -46,9 +49,9 @@ def smooth(theory: Callable[..., xr.Dataset], compared: xr.Dataset, name: str, x
     while new.size:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LimitWarning)  # the points have said it
-            found = theory(**{x: new})[name].drop_vars(set(known.coords) - set(known.dims), errors="ignore")
-        known = xr.concat([known, found], x, coords="minimal", compat="override").sortby(x)
-        if found.isnull().any():
+            more = theory(**{x: new})[name].drop_vars(set(known.coords) - set(known.dims), errors="ignore")
+        known = xr.concat([known, more], x, coords="minimal", compat="override").sortby(x)
+        if more.isnull().any():
             break
         at = _scaled(known[x].values, decades)
         values = known.transpose(x, ...).values.reshape(len(at), -1)

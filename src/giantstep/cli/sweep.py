@@ -14,6 +14,7 @@ from . import output as out
 from .help import PlainHelp
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray as xr
 
     from ..sweep import Sweep
@@ -30,9 +31,11 @@ _Store = Annotated[
     Parameter(help="where results are kept (default: FILE with .sqlite)", metavar="FILE", group=_SWEEP),
 ]
 _Part = Annotated[
-    Literal["theory", "simulation"] | None,
+    Literal["theory", "simulation", "comparison"] | None,
     Parameter(help="which one (default: the simulation, if there is one)", group=_SWEEP),
 ]
+_NODES = 48  # of a smooth line, about
+_AFFORDABLE = 30.0  # seconds that smooth lines may take
 
 
 @Parameter(name="*")
@@ -121,11 +124,18 @@ def export(
     part: _Part = None,
     store: _Store = None,
 ) -> int:
-    """Write what a sweep has found to a file, NaN where it is not done."""
+    """Write what a sweep has found to a file, NaN where it is not done.
+
+    A simulation has a row for each trial, a comparison one for each point:
+    theory, mean over trials, standard error, and z, their distance in these.
+
+      giantstep sweep export curves.toml curves.csv --part comparison
+    """
     from ..files import check_dataset_path, save
+    from ..sweep.export import with_size
 
     check_dataset_path(to)
-    dataset = _chosen(_results(file, store), part)
+    dataset = with_size(_chosen(_results(file, store), part))
     said = out.deed("wrote", to)
     save(dataset, to)
     missing = dataset.attrs["missing"]
@@ -139,25 +149,60 @@ def plot(
     /,
     *,
     x: Annotated[str | None, Parameter(help="parameter along the horizontal axis", group=_SWEEP)] = None,
-    show: Annotated[str, Parameter(help="the quantity", group=_SWEEP)] = "test_error",
+    show: Annotated[
+        str | None,
+        Parameter(help="the quantity (default: the test error; of labels ±1, wrong signs)", group=_SWEEP),
+    ] = None,
     store: _Store = None,
 ) -> int:
-    """Draw what a sweep has found: lines for theory, points for simulation."""
+    """Draw what a sweep has found: lines for theory, points for simulation.
+
+    Between the sweep's points the theory is asked for more, so that lines are
+    smooth, unless that would take long.
+    """
     from ..plotting import plot as draw
     from ..plotting import save_figure
+    from ..plotting.drawing import quantities
     from ..plotting.style import check_picture_path
+    from ..sweep import results
     from ..sweep.export import complete_trials
 
     check_picture_path(to)
-    found = _results(file, store)
+    sweep, path = _found(file, store)
+    found = results(sweep, path)
     if found.simulation is None:
         axes = draw(_chosen(found, "theory"), x, show)
     else:
-        axes = draw(complete_trials(found.simulation), x, show, theory=found.theory)
+        measured = complete_trials(found.simulation)
+        (show,) = quantities(measured, show)
+        axes = draw(measured, x, show, theory=_line(sweep, found, show, x))
     said = out.deed("drew", to)
     save_figure(axes.figure, to)  # type: ignore[arg-type]
     out.note(said)
     return 0
+
+
+def _line(sweep: Sweep, found: Results, show: str, x: str | None) -> xr.Dataset | None:
+    """The theory to draw behind points: between the sweep's own, too, if what those took says that it is affordable."""
+    from ..progress import duration
+    from ..sweep.parts.theory import predicted
+    from .smooth import smooth
+
+    theory = found.theory
+    if theory is None or show not in theory:
+        return None
+    (told,) = (part for part in found.status if part.kind == "theory")
+    curves = theory[show].size / max(theory[show].shape, default=1)
+    if (long := _NODES * curves * told.seconds / told.done) > _AFFORDABLE:
+        out.note(f"lines are straight between the sweep's points: smooth ones would take {duration(long)}")
+        return theory
+    size = None if sweep.theory is None else sweep.theory.d
+
+    def more(**values: np.ndarray) -> xr.Dataset:
+        with out.working("predicting") as progress:
+            return predicted(sweep, values, size, progress=progress)
+
+    return smooth(more, theory, show, x)
 
 
 def _run(file: str, store: str | None, where: Where, again: bool) -> int:
@@ -229,11 +274,16 @@ def _results(file: str, store: str | None) -> Results:
 
 def _chosen(found: Results, part: str | None) -> xr.Dataset:
     from ..errors import ParameterError
+    from ..sweep.export import compared
 
     named = {"simulation": found.simulation, "theory": found.theory}
     there = {name: dataset for name, dataset in named.items() if dataset is not None}
+    if part == "comparison" and len(there) == len(named):
+        return compared(found)
     if part is not None and part not in there:
         raise ParameterError(f"--part {part}: this sweep has only {', '.join(there)} (so far)")
     if part is None and len(there) > 1:
-        out.note("this is the simulation; --part theory writes the theory")
+        out.note(
+            "this is the simulation, trial by trial; --part theory writes the theory, --part comparison both with z"
+        )
     return there[part or next(iter(there))]

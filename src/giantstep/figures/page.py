@@ -10,7 +10,7 @@ from .. import __version__
 from ..files import replacing
 from .registry import find, number
 from .reproduce import Made
-from .scores import Score
+from .scores import Score, remark
 
 _HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -25,8 +25,8 @@ section { border-top: 1px solid #ccc; margin-top: 2.5rem; padding-top: .5rem } .
 <h1>One giant gradient step: the figures, recomputed</h1>
 """
 _ZS = """<p>z is the mean over the trials less the theory, in standard errors. If the theory is right its root mean
-square is the one in the column "if right". Theories are corrected for the simulations' size to leading order; points
-of one panel share their trials, so their z move together.</p>
+square is the one in the column "if right". Theories are corrected for the simulations' size to leading order, unless
+a figure says otherwise; points of one panel share their trials, so their z move together.</p>
 """
 
 
@@ -64,14 +64,15 @@ def _table(lines: Sequence[Score]) -> str:
         return '<p class="small">Nothing is simulated here: the functions are exact.</p>'
     rows = [line.cells() for line in lines]
     head = "".join(f"<th>{name}</th>" for name in rows[0])
-    words = ("comparison", "quantity")
+    left = ("comparison", "quantity")
     body = "".join(
         "<tr>"
-        + "".join(f"<td{'' if n in words else ' class=n'}>{escape(v)}</td>" for n, v in row.items())
+        + "".join(f"<td{'' if n in left else ' class=n'}>{escape(v)}</td>" for n, v in row.items())
         + "</tr>"
         for row in rows
     )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    said = f'<p class="small">{escape(words)}.</p>' if (words := remark(lines)) else ""
+    return f"<table><tr>{head}</tr>{body}</table>{said}"
 
 
 def _duration(seconds: float) -> str:

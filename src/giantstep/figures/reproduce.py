@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
+from ..progress import Display
 from .piece import Machine, Piece, machine
 from .registry import NAMES, FigureModule, Size, find
 from .scores import Score, scores, write_csv
@@ -77,7 +78,9 @@ def make_figure(figure: FigureModule, size: Size, folder: Path, on: Machine) -> 
 
     start = time.perf_counter()
     calls: dict[str, str] = {}
-    data = obtain(figure.parts(size), lambda part: folder / f"{figure.NAME}.{part}.nc", on, calls)
+    parts = figure.parts(size)
+    with Display().over(figure.NAME, len(parts)) as shown:
+        data = obtain(parts, lambda part: folder / f"{figure.NAME}.{part}.nc", on, calls, shown.advance)
     with styled():
         picture = figure.draw(data)
     for ending in ENDINGS:
@@ -95,7 +98,11 @@ def make_figure(figure: FigureModule, size: Size, folder: Path, on: Machine) -> 
 
 
 def obtain(
-    parts: Parts, path: Callable[[str], Path], on: Machine, calls: dict[str, str] | None = None
+    parts: Parts,
+    path: Callable[[str], Path],
+    on: Machine,
+    calls: dict[str, str] | None = None,
+    advance: Callable[[], None] | None = None,
 ) -> dict[str, xr.Dataset]:
     """Every part's data. Processes, if there are any, work on the theory while trials are prepared."""
     ahead = {
@@ -109,4 +116,6 @@ def obtain(
         data[name] = ahead[name].result() if name in ahead else part.obtain(path(name), on)
         if calls is not None:
             calls[name] = part.words()
+        if advance is not None:
+            advance()
     return data

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..comparison import of_the_limit
 from ..files import replacing
 
 if TYPE_CHECKING:
@@ -57,12 +58,18 @@ def scores(comparisons: Mapping[str, xr.Dataset]) -> list[Score]:
     ]
 
 
-def table(lines: Iterable[Score]) -> str:
-    """The lines as text."""
+def table(lines: Sequence[Score]) -> str:
+    """The lines as text, and what is to be said of them."""
     from ..tables import aligned
 
     rows = [line.cells() for line in lines]
-    return aligned({name: np.array([row[name] for row in rows], dtype=object) for name in rows[0]})
+    cells = aligned({name: np.array([row[name] for row in rows], dtype=object) for name in rows[0]})
+    return "\n".join(filter(None, [cells, remark(lines)]))
+
+
+def remark(lines: Iterable[Score]) -> str:
+    """Which of the quantities are compared with a theory of the limit, in a sentence; nothing if none is."""
+    return of_the_limit({line.quantity for line in lines})
 
 
 def write_csv(lines: Mapping[str, Iterable[Score]], path: Path) -> None:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 NAME = "staircase"
 TITLE = "Which directions are found, and when"
 CAPTION = (
-    "Overlaps of the spike with the three directions of z1 + z1 z2 + z1 z2 z3, for four activations (β = 1, one"
-    " letter, steps on batches of 8d fresh samples). The first step finds z1. A direction is found later if the"
+    "Overlaps of the spike with the three directions of x1 + x1 x2 + x1 x2 x3, for four activations (β = 1, one"
+    " letter, steps on batches of 8d fresh samples). The first step finds x1. A direction is found later if the"
     " target offers it linearly, times a polynomial of degree p in directions found before, and the activation has a"
-    " Hermite coefficient of order p + 1. So tanh, which is odd, cannot use z1 z2; ReLU and GELU, a straight line plus"
-    " an even function, find z2 at the second step and never z3, which would need p = 2; tanh(x + ½) has all orders"
-    " and climbs the whole staircase, z3 at the third step. Bottom: the same, enlarged. Lines: theory at d = ∞; points:"
+    " Hermite coefficient of order p + 1. So tanh, which is odd, cannot use x1 x2; ReLU and GELU, a straight line plus"
+    " an even function, find x2 at the second step and never x3, which would need p = 2; tanh(x + ½) has all orders"
+    " and climbs the whole staircase, x3 at the third step. Bottom: the same, enlarged. Lines: theory at d = ∞; points:"
     " trained networks with standard errors."
 )
 SIZES = {
@@ -91,7 +91,7 @@ def draw(data: Data) -> Figure:
         column[1].set_xticks(range(1, _STEPS + 1))
     grid[0, 0].set_ylabel(r"overlap, $\gamma_j$")
     grid[1, 0].set_ylabel(r"$\gamma_j$, enlarged")
-    look.series_legend(figure, shades, [f"$z_{j}$" for j in (1, 2, 3)], "direction")
+    look.series_legend(figure, shades, [f"$x_{j}$" for j in (1, 2, 3)], "direction")
     kinds = {"theory": r"theory, $d = \infty$"}
     look.kinds_legend(figure, kinds, look.trials_words(data["relu-simulation"], "networks"))
     return figure

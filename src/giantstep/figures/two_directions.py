@@ -22,10 +22,10 @@ NAME = "two-directions"
 TITLE = "What one giant step learns of two directions"
 CAPTION = (
     "ReLU networks with letters ±1 (β = 2) take one giant step (η̃ = 4 on 8d samples) on six targets of two projections"
-    " z1, z2; their readout is fitted on αd more (λ = 0.1). Top: the targets. Middle: what the networks have learned as"
-    " a function of (z1, z2) with α = 16, averaged over the rest of the input. One direction is learned whatever its"
-    " shape, each other one linearly, with a slope that may depend on the first: so a product z1 z2 is learned once"
-    " z1 shows in the step, and curvature across it never is. Bottom: test errors against α, with the floor that no"
+    " x1, x2; their readout is fitted on αd more (λ = 0.1). Top: the targets. Middle: what the networks have learned as"
+    " a function of (x1, x2) with α = 16, averaged over the rest of the input. One direction is learned whatever its"
+    " shape, each other one linearly, with a slope that may depend on the first: so a product x1 x2 is learned once"
+    " x1 shows in the step, and curvature across it never is. Bottom: test errors against α, with the floor that no"
     " readout of a first layer with such a spike gets under (dotted), and the best affine predictor (dashed). The sign"
     " of a product shows nothing to one step. Lines: exact theory at this d; points: trained networks."
 )
@@ -36,12 +36,12 @@ SIZES = {
 }
 _NET = Network("relu", eta=4.0, alpha0=8.0, beta=2.0, readout="rademacher")
 _TARGETS = {
-    "product": ("x1 + x1*x2", r"$z_1 + z_1 z_2$"),
-    "units": ("relu(x1) + relu(x2)", r"relu $z_1$ + relu $z_2$"),
-    "smooth": ("tanh(x1) + tanh(x2) + x1*x2/2", r"$\tanh z_1 + \tanh z_2 + z_1z_2/2$"),
-    "steps": ("sign(x1) + sign(x1*x2)/2", r"sgn $z_1$ + sgn$(z_1z_2)/2$"),
-    "cone": ("sqrt(x1**2 + x2**2) + x1", r"$|z| + z_1$"),
-    "parity": ("sign(x1*x2)", r"sgn$(z_1 z_2)$"),
+    "product": ("x1 + x1*x2", r"$x_1 + x_1 x_2$"),
+    "units": ("relu(x1) + relu(x2)", r"relu $x_1$ + relu $x_2$"),
+    "smooth": ("tanh(x1) + tanh(x2) + x1*x2/2", r"$\tanh x_1 + \tanh x_2 + x_1x_2/2$"),
+    "steps": ("sign(x1) + sign(x1*x2)/2", r"sgn $x_1$ + sgn$(x_1x_2)/2$"),
+    "cone": ("sqrt(x1**2 + x2**2) + x1", r"$|x| + x_1$"),
+    "parity": ("sign(x1*x2)", r"sgn$(x_1 x_2)$"),
 }
 _ALPHA, _SHOWN = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0), 16.0
 _LAM = 0.1
@@ -111,7 +111,7 @@ def draw(data: Data) -> Figure:
         bar = figure.colorbar(image, ax=list(column[:2]), shrink=0.5, aspect=30, pad=0.02)
         bar.set_label("value", fontsize=7, labelpad=1)
         column[0].set_title(words, loc="left", fontsize=9)
-        column[1].set_xlabel("$z_1$")
+        column[1].set_xlabel("$x_1$")
         errors, bounds = column[2], data[f"{name}-bounds"]
         look.line(errors, data[f"{name}-theory"]["test_error"], "alpha", shade)
         look.points(errors, data[f"{name}-simulation"]["test_error"], "alpha", shade)
@@ -122,7 +122,7 @@ def draw(data: Data) -> Figure:
         errors.set_ylim(bottom=0.0)
         errors.set_xlabel(r"$\alpha$")
     for axes, words in zip(
-        grid[:, 0], ("target, $z_2$", "learned, $z_2$", r"test error, $\epsilon_g$"), strict=True
+        grid[:, 0], ("target, $x_2$", "learned, $x_2$", r"test error, $\epsilon_g$"), strict=True
     ):
         axes.set_ylabel(words)
     kinds = {"theory": "exact theory (dashed: best affine predictor, dotted: floor)"}

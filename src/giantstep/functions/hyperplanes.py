@@ -167,7 +167,7 @@ _PIECEWISE = ("neg", "abs", "max", "min", "add", "sub", "div", "mul")
 
 
 def _plane(affine: np.ndarray) -> Hyperplane | None:
-    """Where an affine function [c0, c1, ...] = c0 + c1 z1 + ... vanishes."""
+    """Where an affine function [c0, c1, ...] = c0 + c1 x1 + ... vanishes."""
     size = np.linalg.norm(affine[1:])
     return None if size <= _ROUNDING else (tuple(affine[1:] / size), float(-affine[0] / size))
 

@@ -1,4 +1,4 @@
-"""`Joint`: a function of several variables, the target's projections z1, z2, ... on its directions."""
+"""`Joint`: a function of several variables, the projections x1, x2, ... of the input on the target's directions."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def as_hyperplanes(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
         return tuple((tuple(normal.tolist()), offset) for normal, offset in pairs)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"kinks = {kinks!r} must be pairs (normal, offset), such as ((1, 0), 0.5) for z1 = 0.5"
+            f"kinks = {kinks!r} must be pairs (normal, offset), such as ((1, 0), 0.5) for x1 = 0.5"
         ) from None
 
 
@@ -262,6 +262,4 @@ def _check(f: Joint) -> None:
         moved[j] = rng.normal(size=_TRIALS)
         other = np.asarray(f(*moved))
         if not np.any(np.abs(other - values) > 1e-13 * (1.0 + np.abs(values) + np.abs(other))):
-            raise ParameterError(
-                f"target {f.name!r} does not depend on direction {j + 1}; leave that direction out"
-            )
+            raise ParameterError(f"target {f.name!r} does not depend on x{j + 1}; leave that direction out")

@@ -57,7 +57,7 @@ def learned_function(
     model, target, alpha, lam, loss, bulk, d
         As in `predict`.
     x : number, 1-D array, or tuple of them
-        Where to evaluate it. For a target of several directions a tuple, (z1, z2) say, opens the dimensions `x1`, `x2`:
+        Where to evaluate it. For a target of several directions a tuple, (x1, x2) say, opens the dimensions `x1`, `x2`:
         the learned function of these projections, averaged over the others.
 
     Returns

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.polynomial.hermite_e import hermeval
 
+from ..axes import spoken
 from ..errors import ParameterError
 from ..gaussian import expectation
 from ..model import Network, as_target
@@ -31,11 +32,11 @@ _DEGREES = 8  # of polynomials that are looked for
 def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
     r"""Which directions of a target the spikes of a network find, at which of its steps, and why others are not found.
 
-    A spike with components γ on the target's directions finds direction j at the next step if and only if
+    A spike with components γ on the target's directions finds direction :math:`x_j` at the next step if and only if
 
     .. math:: E[s_0 \partial_j g] = \sum_p \frac{r^p}{p!}\,h_{p+1}\,E[(\gamma\cdot\partial)^p \partial_j g] \ne 0:
 
-    through a part of the target that is linear in :math:`z_j` times a polynomial of degree p in directions found
+    through a part of the target that is linear in :math:`x_j` times a polynomial of degree p in directions found
     before, and only if the activation has a Hermite coefficient :math:`h_{p+1}` of that order (at variance r² + c).
     Odd activations use even degrees p; ReLU, GELU and the like, which are a straight line plus an even function, use
     p = 0 and odd ones. What is of second order or more in directions not yet found is never found.
@@ -99,7 +100,7 @@ def _overlaps(layer: FirstLayer) -> np.ndarray:
 
 def _reason(training: Trained, step: int, j: int, found: np.ndarray) -> str:
     """Why direction j is found at a step (0: never), in words."""
-    name = f"x{j + 1}" if len(found) > 1 else "x"
+    name = spoken("direction", j + 1, alone=len(found) == 1)
     activation = training.neurons.activation.name
     if not training.taken.any():
         return "not found: the network takes no step"

@@ -139,22 +139,27 @@ def tune(
     columns = {name: np.empty(sizes) for name in names}
     sized = np.full(sizes, np.nan)  # the best error at a usual size, where it is that of the limit
     grids, interrupted = [axes[name] for name in over], False
-    for done, index in enumerate(np.ndindex(*sizes), start=1):
+
+    def report(done: int) -> Callable[[float], None]:
+        """What is to hear which share of the next optimum is polished, where so many are there."""
+        total = columns["slope"].size
+        return lambda share: None if progress is None else progress(0.5 + 0.5 * (done + share) / total)
+
+    for done, index in enumerate(np.ndindex(*sizes)):
         point = error.isel(dict(zip(others, index, strict=True)))
         at = {name: float(point[name]) for name in objective.fixed}
         best, where = least(point.values, grids)
         slope, at_end = np.nan, bool(at_ends(where, grids).any())
         try:
             if not interrupted:
-                optimum = _polished(point.values, grids, at, objective)
+                optimum = _polished(point.values, grids, at, objective, report(done))
                 best, where, sized[index] = optimum.error, tuple(map(float, optimum.x)), optimum.sized
                 slope, at_end = optimum.stationarity(grids)
         except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
             interrupted = True
         for name, value in zip(names, [best, *where, slope, at_end], strict=True):
             columns[name][index] = value
-        if progress:
-            progress(0.5 + 0.5 * done / columns["slope"].size)
+        report(done)(1.0)
     if interrupted:
         unpolished = int(np.isnan(columns["slope"]).sum())
         warnings.warn(
@@ -322,14 +327,20 @@ def _landscape(
 
 
 def _polished(
-    values: np.ndarray, axes: list[np.ndarray], at: dict[str, float], objective: Objective
+    values: np.ndarray,
+    axes: list[np.ndarray],
+    at: dict[str, float],
+    objective: Objective,
+    report: Callable[[float], None],
 ) -> Optimum:
     """The least error near the best local minima of a scan, the best point of which is one of them."""
     found: list[Optimum] = []
-    for start in local_minima(values)[:_STARTS]:
+    starts = local_minima(values)[:_STARTS]
+    for start in starts:
         first, low, high = (
             np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
             for k in (0, -1, 1)
         )
         found.append(objective.minimise(at, first, low, high, curvature(values, axes, start)))
+        report(len(found) / len(starts))
     return min(found, key=lambda optimum: optimum.error)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Target(Description):
     """What is to be learned: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
 
-    A target of several directions is g(z1, z2, ...) + noise·ε with z_j = θ_j·x/√d, the directions θ_j being
+    A target of several directions is g(x1, x2, ...) + noise·ε, where x1 = θ_1·x/√d and so on, the directions θ_j being
     orthonormal.
 
     Parameters
@@ -56,9 +56,9 @@ class Target(Description):
     >>> float(gs.predict(net, labels, alpha=1, lam=0.1, loss="logistic").test_error_01.round(3))
     0.256
 
-    Two directions, with a kink on the line z1 = 0, that is (1, 0)·z = 0:
+    Two directions, with a kink on the line x1 = 0, that is (1, 0)·(x1, x2) = 0:
 
-    >>> corner = gs.Target(lambda z1, z2: np.maximum(z1, 0) + z1 * z2, kinks=[((1, 0), 0)])
+    >>> corner = gs.Target(lambda x1, x2: np.maximum(x1, 0) + x1 * x2, kinks=[((1, 0), 0)])
     >>> corner.directions
     2
     >>> float(gs.predict(net, corner, alpha=1, lam=0.1).test_error.round(3))

@@ -73,7 +73,7 @@ class Drawing(NamedTuple):
 def drawing_of(
     dataset: xr.Dataset, x: str | None, y: str | Sequence[str] | None, theory: xr.Dataset | None
 ) -> Drawing:
-    names = _quantities(dataset, y)
+    names = quantities(dataset, y)
     x = abscissa(dataset, names, x)
     over = "truth" in dataset and "truth" not in names and dataset["truth"].dims == (x,)
     truth = dataset["truth"].sortby(x) if over else None
@@ -96,7 +96,8 @@ def drawing_of(
     return drawing
 
 
-def _quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
+def quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
+    """What is drawn of a dataset: what was named, which must be there, or what matters most."""
     if y is None:
         known = (names for names in _DEFAULTS if set(names) <= set(map(str, dataset.data_vars)))
         y = [name for name in next(known, ("test_error",)) if name != "truth"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from ..axes import COUNTED
 from ..errors import ParameterError
 from . import style
 from .drawing import FEW, Curve, Drawing, along, drawing_of, marks, parts, values_along
@@ -200,7 +201,7 @@ def _decorate(axes: Axes, below: Axes | None, drawing: Drawing) -> None:
     drawn = [np.concatenate([np.ravel(line.get_ydata()) for line in axes.get_lines()])]  # type: ignore[arg-type]
     style.choose_scales(axes, drawing.abscissae, drawn)
     lowest = below or axes
-    if x in style.COUNTED and lowest.get_xscale() == "linear":
+    if x in COUNTED and lowest.get_xscale() == "linear":
         lowest.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
     lowest.set_xlabel(x if label is None else style.axis_label(label))
     several = "test error" if _BOUNDS.issuperset(names) else ""

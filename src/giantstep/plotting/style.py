@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..axes import COUNTED, spoken
 from ..errors import ParameterError
 from ..files import check_place, replacing
 from ..words import subject
@@ -49,7 +50,6 @@ _ENDINGS = ("png", "pdf", "svg")
 _LONGEST_LABEL = 45
 _LONGEST_TITLE = 60  # letters that fit over a picture
 LOG_RATIO = 30.0  # quantities that span more than this are drawn on a logarithmic axis
-COUNTED = ("step", "steps", "direction", "spike")  # whole numbers, which name things rather than measure them
 TRUTH: Mapping[str, Any] = {
     "color": "0.6",
     "linestyle": "-",
@@ -136,7 +136,9 @@ def setting(values: xr.DataArray, number: float) -> str:
     tex = values.attrs.get("symbol")
     if tex:
         return f"${tex} = {shown}$"
-    return f"{values.name} {number:g}" if values.name in COUNTED else f"{values.name} = {number:g}"
+    name = str(values.name)
+    counted = name in COUNTED
+    return spoken(name, number, alone=values.shape == (1,)) if counted else f"{name} = {number:g}"
 
 
 def title(dataset: xr.Dataset) -> str:

@@ -72,6 +72,23 @@ def complete_trials(simulation: xr.Dataset) -> xr.Dataset:
     return simulation.isel(trial=np.flatnonzero(whole.values))
 
 
+def compared(found: Results) -> xr.Dataset:
+    """Theory beside simulation, over the trials that are complete, with z: where both are there."""
+    from ..comparison import compare
+
+    assert found.theory is not None
+    assert found.simulation is not None
+    missing = found.theory.attrs["missing"] + found.simulation.attrs["missing"]
+    return compare(found.theory, complete_trials(found.simulation)).assign_attrs(missing=missing)
+
+
+def with_size(dataset: xr.Dataset) -> xr.Dataset:
+    """With its d, inf for the limit, as a coordinate, which is a column of a table, rather than an attribute."""
+    if "d" in dataset.coords:
+        return dataset
+    return dataset.assign_coords(d=float(dataset.attrs.get("d", np.inf)))
+
+
 def _dataset(part: Part, store: Store, found: Tally) -> xr.Dataset | None:
     if not found.done.any():
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +23,21 @@ from .solver import OnRule
 _TOLERANCE = 1e-10  # residual at which the search ends,
 _SIZED_TOLERANCE = 1e-4  # and that for another size, whose effect is told from none at a few per cent
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
-_WEAK, _STRONG, _STAGES = 1.0 / 64.0, 512.0, 5  # where the fallback's path in λ starts, and its stages
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 _STEP = 4e-3  # of differences of the map, in logarithms and on the scale of means
+
+
+class _Resort(NamedTuple):
+    """Where a search begins anew, cold: at so many times λ, from which it follows the solution in stages."""
+
+    factor: float
+    stages: int
+    damping: float
+    lost: float = 0.0  # residual under which it is not called for
+
+
+_RESORTS = (_Resort(1.0, 0, 1.0, 1e-4), _Resort(1.0 / 64.0, 5, 0.6), _Resort(512.0, 5, 0.6))
 
 
 class Convex:
@@ -133,10 +145,10 @@ def solve(
     found.residual[skipped] = 0.0
     _search(problem, found, tolerance)
     resort = np.full(len(found.x), thorough) if exhausted is None else thorough & ~exhausted.reshape(-1)
-    for easy in (_WEAK, _STRONG):
-        todo = resort & (found.residual > tolerance) & problem.worthwhile()
+    for one in _RESORTS:
+        todo = resort & (found.residual > max(tolerance, one.lost)) & problem.worthwhile()
         if todo.any():
-            _continue_in_lam(problem, found, todo, tolerance, easy)
+            _begin_anew(problem, found, todo, tolerance, one)
     found.residual[skipped] = np.inf
     return _fit(problem, found)
 
@@ -152,22 +164,21 @@ def _search(problem: Map, found: FixedPoint, tolerance: float, damping: float = 
     found.residual[lost] = np.inf
 
 
-def _continue_in_lam(
-    problem: Map, found: FixedPoint, todo: np.ndarray, tolerance: float, factor: float
-) -> None:
-    """Start from `factor` times λ and follow the solution to λ itself: the last resort, at points `todo`.
+def _begin_anew(problem: Map, found: FixedPoint, todo: np.ndarray, tolerance: float, resort: _Resort) -> None:
+    """Start cold, maybe at another λ, and follow the solution to λ itself: the last resorts, at points `todo`.
 
-    From a small λ, fields are spread and kinks of the loss matter little; from a large one, little is fitted.
+    The square loss's solution, or what a coarser rule was left with, may be a worse start than none. From a small λ,
+    fields are spread and kinks of the loss matter little; from a large one, little is fitted.
     """
     setting, final = problem.setting, problem.setting.lam
     path = problem.cold()
-    for stage in range(_STAGES, -1, -1):
-        easier = final * factor ** (stage / _STAGES)
+    for stage in range(resort.stages, -1, -1):
+        easier = final * resort.factor ** (stage / max(resort.stages, 1))
         problem.setting = replace(setting, lam=easier)
         path.residual = np.where(todo, np.inf, 0.0)
         path.secants.forget(todo)
         last = stage == 0
-        _search(problem, path, tolerance if last else 1e-4, damping=0.6)
+        _search(problem, path, tolerance if last else 1e-4, resort.damping)
     problem.setting = setting
     found.evaluations += path.evaluations
     found.improve(todo, path.x, path.residual)

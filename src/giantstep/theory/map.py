@@ -26,7 +26,7 @@ from .labels import Label
 from .symmetric import identity, packing, solve_small
 from .upto import upto
 
-_EFFORT = 4e6  # array elements of its averages after which a point is given up on a rule,
+_EFFORT = 4.8e6  # array elements of its averages after which a point is given up on a rule,
 _TRIES = 10  # but not before so many evaluations
 _NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is not known to tolerance
 ROUGH_TOLERANCE = 1e-9  # residual at which a search for what others start from ends

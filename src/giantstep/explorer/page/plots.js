@@ -90,10 +90,10 @@ function plane({ x1, x2, truth, learned }, pins) {
   const traces = panels.map(([name, values], i) => ({
     type: "contour", name, x: x1, y: x2, z: x2.map((_, j) => x1.map((_, k) => values[k][j])), meta: i === 1 ? "main" : undefined,
     zmin: -top, zmax: top, colorscale: SIGNS.map((shade, k) => [k / (SIGNS.length - 1), shade]), contours: { coloring: "heatmap", start: -top, end: top, size },
-    line: { width: 0.5, color: "#10161d" }, colorbar: { ...BAR, ...ends }, showscale: i === 0, hovertemplate: "x₁ = %{x:.3g}, x₂ = %{y:.3g}<br>%{z:.4g}",
+    line: { width: 0.5, color: "#10161d" }, colorbar: { ...BAR, ...ends }, showscale: i === 0, hovertemplate: "x1 = %{x:.3g}, x2 = %{y:.3g}<br>%{z:.4g}",
   }));
   const range = [x1[0], x1.at(-1)];
-  return { traces, panels: panels.map(([name]) => name), names: ["x1", "x2"], keep: `plane ${panels.length}`, x: { title: "x₁, first projection", range }, y: { title: "x₂, second projection", range } };
+  return { traces, panels: panels.map(([name]) => name), names: ["x1", "x2"], keep: `plane ${panels.length}`, x: { title: "x1, first projection", range }, y: { title: "x2, second projection", range } };
 }
 
 export function basis({ mu }) {

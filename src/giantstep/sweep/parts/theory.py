@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -102,6 +102,26 @@ class TheoryPart(Part):
                             yield top + np.flatnonzero(kind.ravel() == index), left + np.flatnonzero(pattern)
 
 
+def predicted(sweep: Sweep, numbers: Mapping[str, Any], d: Any, **more: Any) -> xr.Dataset:
+    """The theory of a sweep where some of its `numbers`, and its d, are others; NaN where it fails."""
+    from ...prediction import predict
+
+    assert sweep.theory is not None
+    numbers = {**sweep.numbers(), **numbers}
+    return predict(
+        sweep.model.moved(**{name: numbers[name] for name in sweep.model.numbers()}),
+        replace(sweep.target, noise=numbers["noise"]),
+        alpha=numbers["alpha"],
+        lam=numbers["lam"],
+        loss=sweep.loss,
+        bulk=sweep.theory.bulk,
+        d=d,
+        tolerance=sweep.theory.tolerance,
+        throw=False,
+        **more,
+    )
+
+
 @dataclass(frozen=True)
 class TheoryWork:
     """One call of `predict` on first layers × readouts, values [settings, points, columns]."""
@@ -112,25 +132,13 @@ class TheoryWork:
     def compute(self) -> tuple[Answers, dict[str, str]]:
         import xarray as xr
 
-        from ...prediction import predict
-
         sweep, numbers = self.problem, {}
-        assert sweep.theory is not None
         for column, name in enumerate((*sweep.numbers(), "d")):
             along = name in sweep.model.shaping
             values = self.values[:, 0, column] if along else self.values[0, :, column]
             numbers[name] = xr.DataArray(values, dims="setting" if along else "point")
-        dataset = predict(
-            sweep.model.moved(**{name: numbers[name] for name in sweep.model.numbers()}),
-            replace(sweep.target, noise=numbers["noise"]),
-            alpha=numbers["alpha"],
-            lam=numbers["lam"],
-            loss=sweep.loss,
-            bulk=sweep.theory.bulk,
-            d=None if np.isinf(numbers["d"]).all() else numbers["d"],
-            tolerance=sweep.theory.tolerance,
-            throw=False,
-        )
+        size = numbers.pop("d")
+        dataset = predicted(sweep, numbers, None if np.isinf(size).all() else size)
         answers = {}
         for name, found in dataset.data_vars.items():
             whole = found if "point" in found.dims else found.expand_dims(point=self.values.shape[1])
