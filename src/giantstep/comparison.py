@@ -76,13 +76,21 @@ def compare(theory: xr.Dataset, simulation: xr.Dataset) -> xr.Dataset:
     ]
     if not shared:
         raise ParameterError("theory and simulation have no statistic in common; nothing can be compared")
-    part = xr.DataArray(np.array(PARTS, dtype=object), dims="part")
-    compared = {name: _parts(theory[name], simulation[name], part) for name in shared}
+    # variables and not arrays with labels, which would be aligned and merged again in every operation
+    compared = {name: _parts(theory[name].variable, simulation[name].variable) for name in shared}
+    dims = {dim for values in compared.values() for dim in values.dims}
+    labels = {
+        name: (theory if name in theory.coords else simulation).coords[name].variable
+        for name, label in simulation.coords.items()
+        if dims.issuperset(label.dims)
+    }
+    labels["part"] = xr.Variable("part", np.array(PARTS, dtype=object))
     kept = {**simulation.attrs, **{k: v for k, v in theory.attrs.items() if k in ("model", "target", "bulk")}}
     size = float(theory["d"]) if "d" in theory.coords else np.inf
-    _hint_at_size(size, simulation.attrs.get("d"), compared.get("test_error"))
     attrs = {**kept, "command": "compare", "trials": trials, "theory_d": size}
-    return xr.Dataset(compared, attrs=attrs)
+    found = xr.Dataset(compared, labels, attrs)
+    _hint_at_size(size, simulation.attrs.get("d"), found.get("test_error"))
+    return found
 
 
 def summary(comparison: xr.Dataset) -> str:
@@ -188,22 +196,20 @@ def side_by_side(comparison: xr.Dataset, names: list[str]) -> xr.Dataset:
     return comparison.drop_vars([*comparison.data_vars, "part"]).assign(columns)
 
 
-def _parts(theory: xr.DataArray, trials: xr.DataArray, part: xr.DataArray) -> xr.DataArray:
+def _parts(theory: xr.Variable, trials: xr.Variable) -> xr.Variable:
+    """The theory, what was simulated, and how far they are apart, along the last dimension: `PARTS`."""
     import xarray as xr
 
     mean = trials.mean("trial")
     error = trials.std("trial", ddof=1) / np.sqrt(trials.sizes["trial"])
-    theory = theory.drop_vars([name for name in theory.coords if name not in mean.coords])
-    theory, mean, error = xr.broadcast(theory, mean, error)
-    difference = mean - theory
-    rounding = _ROUNDING * np.maximum(np.abs(theory), np.abs(mean)) + _NOTHING * (theory == 0.0)
+    sizes = {**theory.sizes, **mean.sizes}
+    at, mean, error = (each.set_dims(sizes).values for each in (theory, mean, error))
+    difference = mean - at
+    rounding = _ROUNDING * np.maximum(np.abs(at), np.abs(mean)) + _NOTHING * (at == 0.0)
     tested = (error > rounding) | (np.abs(difference) > rounding)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = (difference / error).where(tested)
-    joined = xr.concat([theory, mean, error, difference, z], dim="part", coords="minimal", compat="override")
-    joined = joined.assign_coords(part=part).transpose(..., "part")
-    joined.attrs = dict(trials.attrs)
-    return joined
+        z = np.where(tested, difference / error, np.nan)
+    return xr.Variable((*sizes, "part"), np.stack([at, mean, error, difference, z], axis=-1), trials.attrs)
 
 
 def _aligned(theory: xr.Dataset, simulation: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:

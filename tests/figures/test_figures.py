@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -33,10 +35,16 @@ def made():
     return data
 
 
+@pytest.fixture(scope="module")
+def compared(made):
+    """What a tiny figure compares, in words: theory and simulation side by side."""
+    return functools.cache(lambda name: find(name).comparisons(made(name)))
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_every_figure_is_computed_compared_and_drawn(made, name):
+def test_every_figure_is_computed_compared_and_drawn(made, compared, name):
     figure, data = find(name), made(name)
-    lines = scores(figure.comparisons(data))
+    lines = scores(compared(name))
     assert (not lines) == (name == "basis")
     for line in lines:
         assert np.isfinite(line.rms)
@@ -50,13 +58,13 @@ def test_every_figure_is_computed_compared_and_drawn(made, name):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "basis"])
-def test_simulations_lie_near_the_theory_with_the_finite_size_correction(made, name):
+def test_simulations_lie_near_the_theory_with_the_finite_size_correction(compared, name):
     """In the median over points, to the corrections left out and the median standard error of the means."""
     figure = find(name)
-    for words, compared in figure.comparisons(made(name)).items():
+    for words, both in compared(name).items():
         if words.endswith(", isotropic") and name != "spikes":
             continue  # a model of the network, which is allowed to be off
-        for values in compared.data_vars.values():
+        for values in both.data_vars.values():
             theory = np.abs(values.sel(part="theory"))
             off, error = (np.abs(values.sel(part=part)) / theory for part in ("difference", "standard_error"))
             assert float(off.median()) < BEYOND / figure.SIZES["tiny"].d + float(error.median()), words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import signal
@@ -23,7 +25,7 @@ from giantstep.workers import NoWorker, WorkerDied, process_pool
 DOCS = Path(__file__).parents[2] / "docs"
 SETTING = {"alpha": 1.0, "lam": 0.1, "d": 20, "trials": 2}
 
-SIMULATE = """
+SCRIPT = """
 import giantstep as gs
 
 print("begun", flush=True)
@@ -31,16 +33,11 @@ print("begun", flush=True)
 def cube(x):
     return x**3
 
-mine = gs.Function(lambda x: cube(x) / 6)
-found = gs.simulate(gs.Network("tanh", eta=1, alpha0=1), mine, alpha=1, lam=0.1, d=20, trials=3, workers={workers})
+mine, net = gs.Function(lambda x: cube(x) / 6), gs.Network("tanh", eta=1, alpha0=1)
+found = gs.simulate(net, mine, alpha=1, lam=0.1, d=20, trials=3, workers={workers})
 print(found.test_error.values.tolist())
-"""
-SWEEP = """
-import giantstep as gs
-
-print("begun", flush=True)
-sweep = gs.Sweep(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=1, lam=0.1, simulation={{"d": 20, "trials": 3}})
-found = gs.run_sweep(sweep, "s{workers}.sqlite", {how}={workers})
+sweep = gs.Sweep(net, "sin", alpha=1, lam=0.1, simulation={{"d": 20, "trials": 3}})
+found = gs.run_sweep(sweep, "s.sqlite", {how}={workers})
 print(found.simulation.test_error.values.tolist())
 """
 
@@ -63,29 +60,29 @@ def script(text: str, folder: Path, given: str = "file") -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory) -> dict[str, str]:
-    """What both scripts print when they do everything themselves."""
-    folder = tmp_path_factory.mktemp("alone")
-    texts = {"simulate": SIMULATE.format(workers=1), "sweep": SWEEP.format(how="workers", workers=1)}
-    return {name: script(text, folder)[0] for name, text in texts.items()}
+def alone(tmp_path_factory) -> str:
+    """What the script prints when it does everything itself."""
+    text = SCRIPT.format(workers=1, how="workers")
+    with (
+        contextlib.chdir(tmp_path_factory.mktemp("alone")),
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+    ):
+        exec(text, {"__name__": "__main__"})
+    return printed.getvalue()
 
 
 @pytest.mark.parametrize("given", ["file", "pipe", "argument"])
-def test_a_script_without_a_main_guard_simulates_with_workers(given, alone, tmp_path):
-    together, complaint = script(SIMULATE.format(workers=2), tmp_path, given)
-    assert together == alone["simulate"]
+def test_a_script_without_a_main_guard_simulates_and_sweeps_with_workers(given, alone, tmp_path):
+    together, complaint = script(SCRIPT.format(workers=2, how="workers"), tmp_path, given)
+    assert together == alone
     assert together.count("begun") == 1
     assert complaint == ""
 
 
-@pytest.mark.parametrize(
-    ("how", "given"), [("workers", "file"), ("workers", "pipe"), ("local_cluster", "file")]
-)
-def test_a_script_without_a_main_guard_runs_a_sweep(how, given, alone, tmp_path):
-    if how == "local_cluster":
-        pytest.importorskip("distributed")
-    together, complaint = script(SWEEP.format(how=how, workers=2), tmp_path, given)
-    assert together == alone["sweep"]
+def test_a_script_without_a_main_guard_sweeps_on_a_cluster(alone, tmp_path):
+    pytest.importorskip("distributed")
+    together, complaint = script(SCRIPT.format(workers=1, how="local_cluster"), tmp_path)
+    assert together == alone
     assert together.count("begun") == 1
     assert complaint == ""
 

@@ -89,7 +89,8 @@ def test_signs_of_three_directions_are_learned_as_networks_learn_them():
     net, goal = gs.Network("relu", eta=2.0, alpha0=2.0), gs.Target("sign(x1)*sign(x2 + x3 + 0.5)", flips=0.1)
     d = 150
     theory = gs.predict(net, goal, alpha=1.5, lam=0.3, loss="logistic", d=d)
-    trained = gs.simulate(net, goal, alpha=1.5, lam=0.3, loss="logistic", d=d, trials=12, seed=3)
+    # errors scatter by 3 % from trial to trial, to which so few samples add 1 %
+    trained = gs.simulate(net, goal, alpha=1.5, lam=0.3, loss="logistic", d=d, trials=24, seed=3, n_test=4000)
     for name in ("test_error", "train_loss"):
         values, expected = trained[name].values.reshape(-1), float(theory[name])
         error = values.std(ddof=1) / np.sqrt(len(values))

@@ -97,8 +97,8 @@ def test_two_spikes_agree_with_simulation(model, target, alpha, lam, bulk):
     trials, d = 24, 200
     theory = gs.predict(model, target, alpha=alpha, lam=lam, d=d, bulk=bulk)
     told = {} if bulk is None else {"bulk": bulk}
-    # test errors scatter by 3 to 9 % from trial to trial; so few samples add 2 to 4 % to that
-    run = gs.simulate(model, target, alpha=alpha, lam=lam, d=d, trials=trials, seed=3, n_test=6000, **told)
+    # test errors scatter by 3 to 9 % from trial to trial; so few samples add 3 to 6 % to that
+    run = gs.simulate(model, target, alpha=alpha, lam=lam, d=d, trials=trials, seed=3, n_test=3000, **told)
     assert bool(theory["converged"])
     z = []
     for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2"):

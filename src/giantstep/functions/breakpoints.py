@@ -148,7 +148,9 @@ def _bisect(function: Program, left: np.ndarray, right: np.ndarray, effort: Effo
 
 def _sign(values: np.ndarray) -> np.ndarray:
     """-1, 0 or 1, and 2 where there is no value: the end of a domain is a change of sign like any other."""
-    return np.nan_to_num(np.sign(values), nan=2.0)
+    signs = np.sign(values)
+    signs[np.isnan(signs)] = 2.0
+    return signs
 
 
 def _merged(points: np.ndarray) -> np.ndarray:
