@@ -244,3 +244,23 @@ def test_where_the_square_losss_solution_is_a_bad_start_the_search_begins_anew(m
     cold = gs.predict(model, target, **setting)
     np.testing.assert_allclose(found.test_error, cold.test_error, rtol=1e-6)  # that of integrals here
     assert found.residual < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::giantstep.LimitWarning")
+@pytest.mark.parametrize(
+    ("loss", "model", "noise"),
+    [
+        ("squared_hinge", gs.SpikedRF("tanh", r=3, gamma=0.999), 0.01),
+        ("hinge", gs.SpikedRF("tanh", r=2, gamma=1), 0.1),
+    ],
+)
+def test_answers_do_not_depend_on_where_a_search_began_if_the_map_is_close_to_the_identity(
+    loss, model, noise
+):
+    """Nearly separable labels and a tiny penalty: residuals of 1e-10 were up to 1 % from the fixed point."""
+    target = gs.Target("sign", latent_noise=noise)
+    begun = [
+        gs.predict(model, target, alpha=alpha, lam=lam, loss=loss).test_error.sel(alpha=1.0, lam=1e-5)
+        for alpha, lam in (([1.0], [1e-5]), ([0.8, 1.0], [1e-5, 1e-3]))
+    ]
+    np.testing.assert_allclose(*begun, rtol=1e-6)

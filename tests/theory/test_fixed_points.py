@@ -109,3 +109,26 @@ def test_secants_solve_a_linear_map_at_once():
     f = (x - root) @ matrix.T
     step = f - secants.correction(f, np.ones_like(f), 1.0)
     np.testing.assert_allclose(x + step, root[None], rtol=1e-9)
+
+
+def test_newtons_method_follows_a_curve_along_which_the_map_is_close_to_the_identity():
+    """x → x - (1e-6 (x0 - root), x1 - x0², ...): residuals of 1e-9 at a distance of 1e-3. A step along the curve leaves
+    it by 1e-6, and residuals rise before they fall; the distance by the same Jacobian falls all along."""
+    root = np.linspace(0.5, 1.0, POINTS)
+
+    def curved(x: np.ndarray, active: np.ndarray) -> np.ndarray:
+        f = x[:, :1] ** 2 - x
+        f[:, 0] = -1e-6 * (x[:, 0] - root)
+        return x + f
+
+    at = np.stack([root, *[root**2] * (SIZE - 1)], axis=1)
+    begin = root + 1e-3
+    found = started(np.stack([begin, *[begin**2] * (SIZE - 1)], axis=1))
+    search = Search(curved, sizes, LIMIT, 1e-8, always, near=1e-7)
+    anderson(search, found, 80)
+    assert np.all(found.residual <= 1e-8)
+    assert np.abs(found.x - at).max() > 1e-4  # which the residual does not tell,
+    found.away[:] = np.inf  # and somebody must ask for
+    newton(search, found, 12)
+    assert np.abs(found.x - at).max() <= 1e-7
+    assert np.all(found.away <= 1e-7)

@@ -20,9 +20,13 @@ from .labels import Label
 from .map import ROUGH_TOLERANCE, Map
 from .solver import OnRule
 
-_TOLERANCE = 1e-10  # residual at which the search ends,
-_SIZED_TOLERANCE = 1e-4  # and that for another size, whose effect is told from none at a few per cent
+_TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
+_SIZED_TOLERANCE = 1e-4  # residual for another size, whose effect is told from none at a few per cent
+_SOFT = 1e-3  # slope of the residual under which the distance counts, times this, where it is larger
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
+_LABOURED = (
+    40  # evaluations from which on the map may be close to the identity, and the distance is looked at
+)
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 _STEP = 4e-3  # of differences of the map, in logarithms and on the scale of means
@@ -134,32 +138,38 @@ def solve(
     A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no last resort. No effort
     is spent on `hopeless` points, which stay unsolved; no last resort on `exhausted` ones, for which it was in vain.
     """
-    tolerance = _TOLERANCE if thorough else ROUGH_TOLERANCE
+    tolerance, near = (_TOLERANCE, _NEAR) if thorough else (ROUGH_TOLERANCE, np.inf)
     problem = Map(features, label, bulk, channel, setting)
     found = problem.cold() if start is None else problem.begun(start)
     if start is None and channel.loss.continuous:  # and so more like the square loss than like nothing
-        near = problem.coordinates.vector(square.solve(features, label, bulk, setting, thorough=False).state)
-        flat = near.reshape(found.x.shape)
+        alike = problem.coordinates.vector(square.solve(features, label, bulk, setting, thorough=False).state)
+        flat = alike.reshape(found.x.shape)
         found.x = np.where(np.isfinite(flat).all(axis=-1, keepdims=True), flat, found.x)
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
-    found.residual[skipped] = 0.0
-    _search(problem, found, tolerance)
+    found.leave(skipped)
+    _search(problem, found, tolerance, near)
     resort = np.full(len(found.x), thorough) if exhausted is None else thorough & ~exhausted.reshape(-1)
     for one in _RESORTS:
         todo = resort & (found.residual > max(tolerance, one.lost)) & problem.worthwhile()
         if todo.any():
             _begin_anew(problem, found, todo, tolerance, one)
+    if thorough:  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
+        found.residual = np.maximum(found.residual, _SOFT * found.away)
     found.residual[skipped] = np.inf
     return _fit(problem, found)
 
 
-def _search(problem: Map, found: FixedPoint, tolerance: float, damping: float = 1.0) -> None:
+def _search(
+    problem: Map, found: FixedPoint, tolerance: float, near: float = np.inf, damping: float = 1.0
+) -> None:
     """Anderson's mixing, and Newton's method where it stalls."""
     limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
-    search = Search(problem.step, problem.sizes, limit, tolerance, problem.worthwhile)
+    search = Search(problem.step, problem.sizes, limit, tolerance, problem.worthwhile, near)
     anderson(search, found, _ANDERSON_STEPS, damping)
     lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
-    found.residual[lost] = np.minimum(found.residual[lost], 0.0)  # not worth Newton's effort: see below
+    if near < np.inf:  # what a long search has forgotten it does not tell
+        found.away[found.before + found.evaluations > _LABOURED] = np.inf
+    found.leave(lost)  # not worth Newton's effort: see below
     newton(search, found, _NEWTON_STEPS)
     found.residual[lost] = np.inf
 
@@ -175,13 +185,14 @@ def _begin_anew(problem: Map, found: FixedPoint, todo: np.ndarray, tolerance: fl
     for stage in range(resort.stages, -1, -1):
         easier = final * resort.factor ** (stage / max(resort.stages, 1))
         problem.setting = replace(setting, lam=easier)
-        path.residual = np.where(todo, np.inf, 0.0)
+        path.residual, path.away = np.full((2, len(path.x)), np.inf)
+        path.leave(~todo)
         path.secants.forget(todo)
-        last = stage == 0
-        _search(problem, path, tolerance if last else 1e-4, resort.damping)
+        goal = (tolerance, _NEAR) if stage == 0 else (1e-4, np.inf)
+        _search(problem, path, *goal, resort.damping)
     problem.setting = setting
     found.evaluations += path.evaluations
-    found.improve(todo, path.x, path.residual)
+    found.improve(todo, path.x, path.residual, path.away)
 
 
 def _fit(problem: Map, found: FixedPoint) -> Solution:

@@ -148,12 +148,15 @@ class Map:
     def begun(self, start: np.ndarray) -> FixedPoint:
         """Where to start from another solution, as `ended` gives it, [U, A, ...]."""
         flat, size = start.reshape(len(self.rows), -1), self.coordinates.size
-        return FixedPoint(flat[:, :size].copy(), Secants.unpacked(flat[:, size:], size))
+        found = FixedPoint(flat[:, :size].copy(), Secants.unpacked(flat[:, size:-1], size))
+        found.before = flat[:, -1].astype(int)
+        return found
 
     def ended(self, found: FixedPoint) -> np.ndarray:
         """A solution for other rules to start from, with what steps towards it have taught if they have led there."""
         found.secants.forget(~(found.residual <= ROUGH_TOLERANCE))
-        return np.concatenate([found.x, found.secants.packed()], axis=-1).reshape(*self.shape, -1)
+        effort = (found.before + found.evaluations)[:, None]
+        return np.concatenate([found.x, found.secants.packed(), effort], axis=-1).reshape(*self.shape, -1)
 
     def worthwhile(self) -> np.ndarray:
         """Points that have not taken too much work yet, [U·A]."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .averages import apply
 from .secants import Secants
 
 _WORSE = 5.0  # growth of the residual that discredits the past
@@ -25,20 +26,31 @@ _HALVINGS = 5
 
 @dataclass
 class FixedPoint:
-    """Where each point stands: x, its residual there, how many evaluations of the map it took, and what they taught."""
+    """Where each point stands: x, its residual there, how far the fixed point is by the look of the next step, how many
+    evaluations of the map it took, and what they taught."""
 
     x: np.ndarray  # [B, n]
     secants: Secants
     residual: np.ndarray = field(init=False)  # [B]
+    away: np.ndarray = field(init=False)  # [B]
     evaluations: np.ndarray = field(init=False)  # [B]
+    before: np.ndarray = field(init=False)  # [B], those of other maps that led to where it began
 
     def __post_init__(self) -> None:
-        self.residual, self.evaluations = np.full(len(self.x), np.inf), np.zeros(len(self.x), int)
+        self.residual, self.away = np.full((2, len(self.x)), np.inf)
+        self.evaluations, self.before = np.zeros((2, len(self.x)), int)
 
-    def improve(self, where: np.ndarray, x: np.ndarray, residual: np.ndarray) -> None:
+    def leave(self, where: np.ndarray) -> None:
+        """Points `where` are not to be worked on."""
+        self.residual[where] = self.away[where] = 0.0
+
+    def improve(self, where: np.ndarray, x: np.ndarray, residual: np.ndarray, away: np.ndarray) -> None:
         """Take over what is better, at points `where`."""
-        better = where & (residual < self.residual)
-        self.x[better], self.residual[better] = x[better], residual[better]
+        self.take(where & (residual < self.residual), x, residual, away)
+
+    def take(self, where: np.ndarray, x: np.ndarray, residual: np.ndarray, away: np.ndarray) -> None:
+        """Go to x at points `where`."""
+        self.x[where], self.residual[where], self.away[where] = x[where], residual[where], away[where]
 
 
 @dataclass(frozen=True)
@@ -48,8 +60,9 @@ class Search:
     step: Callable[[np.ndarray, np.ndarray], np.ndarray]  # the map, of x [B, n] and a mask of active points
     sizes: Callable[[np.ndarray], np.ndarray]  # what changes of x [B, n] are small or large against
     limit: np.ndarray  # how far an entry may move at once, on its own scale, [n]
-    tolerance: float  # only points whose residual is above it are worked on
+    tolerance: float  # only points whose residual is above it are worked on,
     worthwhile: Callable[[], np.ndarray]  # which points may be worked on any longer, [B]
+    near: float = np.inf  # and with Newton's method also those that are farther from their fixed point
 
     def residual(
         self, found: FixedPoint, x: np.ndarray, active: np.ndarray, sizes: np.ndarray | None = None
@@ -84,15 +97,16 @@ def anderson(search: Search, found: FixedPoint, steps: int, damping: float = 1.0
     for k in range(steps if active.any() else 0):
         sizes = search.sizes(x)
         f, residual = search.residual(found, x, active, sizes)
-        found.improve(active, x, residual)
         if last_x is not None:
             secants.add(active, x - last_x, f - last_f)
         broken = np.isinf(residual)
-        secants.forget(active & (broken | (residual > _WORSE * found.residual)))
+        secants.forget(active & (broken | (residual > _WORSE * np.minimum(residual, found.residual))))
         size = 1.0 + np.abs(x)
         move = damping * f - secants.correction(f, size, damping)
+        away = distance(move, sizes)
+        found.improve(active, x, residual, away)
         after += active & (residual <= tolerance)
-        far = (after <= _AFTER) & (distance(move, sizes) > _AWAY * tolerance)
+        far = (after <= _AFTER) & (away > _AWAY * tolerance)
         better = residual < 0.5 * least
         halved[better], least[better] = k, residual[better]
         active = active & ((residual > tolerance) | far) & (k - halved < _PATIENCE) & search.worthwhile()
@@ -105,9 +119,13 @@ def anderson(search: Search, found: FixedPoint, steps: int, damping: float = 1.0
 
 
 def newton(search: Search, found: FixedPoint, steps: int) -> None:
-    """Improve `found` by Newton's method with a difference Jacobian; steps are halved until they help."""
+    """Improve `found` by Newton's method with a difference Jacobian; steps are halved until they help.
+
+    They do if the residual falls, or if the fixed point comes nearer by the same Jacobian: where a map is close to the
+    identity along a curve, steps along it leave it a little, and residuals rise before they fall.
+    """
     n = found.x.shape[1]
-    active = found.residual > search.tolerance
+    active = _unsolved(search, found)
     for _ in range(steps):
         active &= search.worthwhile()
         if not active.any():
@@ -121,17 +139,25 @@ def newton(search: Search, found: FixedPoint, steps: int) -> None:
             delta = _DIFFERENCE * (1.0 + np.abs(x[:, j]))
             moved[:, j] += delta
             J[:, :, j] = (search.residual(found, moved, active)[0] - f) / delta[:, None]
-        full = np.zeros_like(x)
-        full[active] = -(np.linalg.pinv(J[active], rcond=1e-13) @ f[active][..., None])[..., 0]
+        inverse = np.zeros_like(J)
+        inverse[active] = np.linalg.pinv(J[active], rcond=1e-13)
+        full, sizes = -apply(inverse, f), search.sizes(x)
+        away = distance(full, sizes)
+        found.away[active] = away[active]
         bound = search.limit * (1.0 + np.abs(x))
         full = np.clip(full, -bound, bound)
         seeking = active.copy()
         for halving in range(_HALVINGS):
             trial = x + full * 0.5**halving
-            residual = search.residual(found, trial, seeking)[1]
-            helps = seeking & (residual < found.residual)
-            found.improve(helps, trial, residual)
+            f, residual = search.residual(found, trial, seeking)
+            left = np.where(np.isinf(residual), np.inf, distance(apply(inverse, f), sizes))
+            helps = seeking & ((residual < found.residual) | (left < 0.5 * away))
+            found.take(helps, trial, residual, left)
             seeking &= ~helps
             if not seeking.any():
                 break
-        active &= ~seeking & (found.residual > search.tolerance)
+        active &= ~seeking & _unsolved(search, found)
+
+
+def _unsolved(search: Search, found: FixedPoint) -> np.ndarray:
+    return (found.residual > search.tolerance) | (found.away > search.near)
