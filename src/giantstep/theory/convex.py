@@ -22,11 +22,9 @@ from .solver import OnRule
 
 _TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
 _SIZED_TOLERANCE = 1e-4  # residual for another size, whose effect is told from none at a few per cent
-_SOFT = 1e-3  # slope of the residual under which the distance counts, times this, where it is larger
+_SOFT = 1e-3  # how fast residuals change at least, or else the distance counts, times this
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
-_LABOURED = (
-    40  # evaluations from which on the map may be close to the identity, and the distance is looked at
-)
+_LABOURED = 40  # evaluations after which the distance is looked at: the map may be close to the identity
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 _STEP = 4e-3  # of differences of the map, in logarithms and on the scale of means

@@ -51,26 +51,14 @@ class Channel(ABC):
     nodes: int  # N
     width: int  # array elements per point and κ node, at most
 
-    def scores(
-        self,
-        rows: np.ndarray,
-        M: np.ndarray,
-        P: np.ndarray,
-        V: np.ndarray,
-        q: np.ndarray,
-        noise: np.ndarray,
-        work: np.ndarray | None = None,
-    ) -> Scores:
-        """The four averages, which take so much `work`, if that is known."""
-        fields = rows, M, P, V, q, noise
-        return Scores(*self._in_blocks(self._scores, self.work(*fields) if work is None else work, *fields))
+    def scores(self, rows: np.ndarray, *fields: np.ndarray, work: np.ndarray | None = None) -> Scores:
+        """The four averages, which take so much `work`, if that is known; fields are M, P, V, q and noise [B]."""
+        work = self.work(rows, *fields) if work is None else work
+        return Scores(*self._in_blocks(self._scores, work, rows, *fields))
 
-    def training(
-        self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
-    ) -> Training:
+    def training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
         """What the fitted outputs are like."""
-        fields = rows, M, P, V, q, noise
-        return Training(*self._in_blocks(self._training, self.work(*fields), *fields))
+        return Training(*self._in_blocks(self._training, self.work(rows, *fields), rows, *fields))
 
     @abstractmethod
     def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:

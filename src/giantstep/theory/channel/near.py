@@ -64,23 +64,10 @@ class JointRealChannel(ResidualChannel):
         self._around: list[tuple[int, NearLaw]] = []
         self._met: list[_Place] = []
 
-    def scores(
-        self,
-        rows: np.ndarray,
-        M: np.ndarray,
-        P: np.ndarray,
-        V: np.ndarray,
-        q: np.ndarray,
-        noise: np.ndarray,
-        work: np.ndarray | None = None,
-    ) -> Scores:
-        fields = M, P, V, q, noise
+    def scores(self, rows: np.ndarray, *fields: np.ndarray, work: np.ndarray | None = None) -> Scores:
         return Scores(*self._answers(super().scores, self._scores, self._near_scores, rows, *fields))
 
-    def training(
-        self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
-    ) -> Training:
-        fields = M, P, V, q, noise
+    def training(self, rows: np.ndarray, *fields: np.ndarray) -> Training:
         return Training(*self._answers(super().training, self._training, self._near_training, rows, *fields))
 
     def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:

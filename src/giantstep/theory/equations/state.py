@@ -124,9 +124,8 @@ class Coordinates:
         """
         size, K = self._pack.size, self._pack.groups
         state, sizes = self.state(x), np.ones(x.shape)
-        linear = np.sqrt(state.q[..., self._pack.diagonal[:K]])[
-            ..., None, :
-        ]  # size of a·W: the scale of ζ and ψ
+        size_of_aW = np.sqrt(state.q[..., self._pack.diagonal[:K]])
+        linear = size_of_aW[..., None, :]  # the scale of ζ and ψ
         free = np.abs(state.means).max(axis=-1, keepdims=True)  # m, χ, ν have no other scale than their own
         rest = sizes[..., 2 * size :].reshape(*x.shape[:2], -1, K)
         rest[:, :, : self._modes.means] = np.maximum(np.maximum(free, linear), least[..., None, None])
