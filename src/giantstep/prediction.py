@@ -230,12 +230,13 @@ def _labelled(
         if not present:
             del answers[name]
     variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
+    some = bool(failed.any())
     for name, values in answers.items():
         inner = axes.of(name)
         if name in ("zeta", "psi"):  # the engine has directions before groups
-            values = np.moveaxis(values, 2, -1)
+            values = np.swapaxes(values, 2, -1)
         shaped = values.reshape((*sizes, *_sizes(values.shape[2:], len(inner))))
-        if name not in ("residual", "quadrature_error"):
+        if some and name not in ("residual", "quadrature_error"):
             shaped[failed] = np.nan
         variables[name] = (dims + inner, shaped)
     variables["converged"] = (dims, ~failed)

@@ -146,9 +146,9 @@ def steepness(b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return (np.sqrt((b**2).sum(axis=-1)) / np.sqrt(c)).max(axis=1)
 
 
-def doublings(b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """How often a usual number of κ intervals is doubled, [U]; beyond `STEEPEST` the rule is cut instead."""
-    steep = steepness(b, c)
+def doublings(steep: np.ndarray) -> np.ndarray:
+    """How often a usual number of κ intervals is doubled for features so steep, [U]; beyond `STEEPEST` the rule is cut
+    instead."""
     steep = np.where(steep > STEEPEST, 0.0, steep)
     return np.ceil(np.log2(np.maximum(steep / 2.0, 1.0))).astype(int)
 

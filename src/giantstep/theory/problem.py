@@ -116,8 +116,9 @@ class Problem:
         """Those of first layers of one kind that share tables."""
         frame = self.frame(chunk)
         breaks, begin = self.labels.breakpoints(frame), _ON_A_PLANE.get(frame.spikes, points)
-        doubled = doublings(frame.b, self.c[chunk]) * (frame.spikes == 1)
-        steep = steepness(frame.b, self.c[chunk]) > STEEPEST
+        steepest = steepness(frame.b, self.c[chunk])
+        doubled = doublings(steepest) * (frame.spikes == 1)
+        steep = steepest > STEEPEST
         sharp = is_sharp(breaks, frame.gamma[:, 0]) + 2 * steep
         for members in alike(np.stack([doubled, sharp], axis=1)):
             first = begin << int(doubled[members[0]])

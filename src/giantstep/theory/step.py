@@ -163,9 +163,12 @@ def _moved(
         part + 0.0 * e for part in (slopes.s0, slopes.s1, slopes.n2)
     )  # on every node, [U or 1, K, n]
 
+    noisy, square = bool(extra.any()), e**2
+
     def squared(f: np.ndarray) -> np.ndarray:
         """E[e² f], the noise of the labels included, [U, K, rules]."""
-        return E(e**2 * f) + extra[:, None, None] * E(f)
+        found = E(square * f)
+        return found + extra[:, None, None] * E(f) if noisy else found
 
     scale = 1.0 + k * E(e * s1)
     c = layer.c[..., None] * (scale**2 + k**2 * share * squared(s1 * s1)) + k**2 * share * squared(n2)
