@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 from ..errors import ParameterError
 from ..typed import numbers
 from . import output as out
-from .options import LOSSES, Layer, Output, Picture, option
+from .options import LOSSES, Layer, Output, Picture, option, whole
 from .smooth import smooth
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ _NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
 class Run:
     """How to simulate."""
 
-    trials: Annotated[int, Parameter(help="independent repetitions", group=_RUN)] = 10
-    seed: Annotated[int, Parameter(help="the same seed gives the same draws", group=_RUN)] = 0
-    workers: Annotated[int, Parameter(help="processes side by side", group=_RUN)] = 1
+    trials: Annotated[int, whole("independent repetitions", group=_RUN)] = 10
+    seed: Annotated[int, whole("the same seed gives the same draws", group=_RUN)] = 0
+    workers: Annotated[int, whole("processes side by side", group=_RUN)] = 1
     device: Annotated[str, Parameter(help="cpu or cuda", group=_RUN)] = "cpu"
     dtype: Annotated[str, Parameter(help="float64 or float32", group=_RUN)] = "float64"
 
@@ -109,7 +109,7 @@ def simulate(
     *,
     alpha: _Alpha,
     lam: _Lam,
-    d: Annotated[int, Parameter(help="input dimension", group=_RUN)],
+    d: Annotated[int, whole("input dimension", group=_RUN)],
     loss: _Loss = "square",
     features: Annotated[
         str | None, option("network, or gaussian: Result 2's equivalent features", _RUN, "KIND")
@@ -145,7 +145,7 @@ def compare(
     *,
     alpha: _Alpha,
     lam: _Lam,
-    d: Annotated[int, Parameter(help="input dimension", group=_RUN)],
+    d: Annotated[int, whole("input dimension", group=_RUN)],
     loss: _Loss = "square",
     bulk: _Bulk = None,
     limit: Annotated[bool, Parameter(help="compare with d = inf", group=_READOUT, negative="")] = False,
@@ -271,8 +271,8 @@ def coefficients(
 
 def demo(
     *,
-    d: Annotated[int, Parameter(help="input dimension of the simulations")] = 400,
-    trials: Annotated[int, Parameter(help="independent repetitions")] = 10,
+    d: Annotated[int, whole("input dimension of the simulations")] = 400,
+    trials: Annotated[int, whole("independent repetitions")] = 10,
     out: Annotated[str, Parameter(help="folder for the picture; it is created", metavar="FOLDER")] = "demo",
 ) -> int:
     """Learning curves, theory against simulation, in about a minute."""

@@ -10,7 +10,7 @@ from ..axes import spoken
 from ..errors import NotCovered, ParameterError
 from ..typed import numbers
 from . import output as out
-from .options import LOSSES, Layer, Picture, option
+from .options import LOSSES, Layer, Picture, option, whole
 
 _QUESTION = Group("The question", sort_key=4)
 _Bulk = Annotated[
@@ -157,10 +157,8 @@ def spectrum(
     ] = "p",
     bulk: _Bulk = None,
     d: _D = None,
-    trials: Annotated[
-        int, Parameter(help="with --d: so many simulated spectra beside it", group=_QUESTION)
-    ] = 0,
-    seed: Annotated[int, Parameter(help="of the simulated spectra", group=_QUESTION)] = 0,
+    trials: Annotated[int, whole("with --d: so many simulated spectra beside it", group=_QUESTION)] = 0,
+    seed: Annotated[int, whole("of the simulated spectra", group=_QUESTION)] = 0,
     layer: Layer = _NO_LAYER,
     output: Picture = _NO_PICTURE,
 ) -> int:

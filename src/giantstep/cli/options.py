@@ -15,7 +15,10 @@ from ..errors import ParameterError
 from ..typed import letters, numbers, schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
+    from cyclopts import Token
 
     from ..model import Network, SpikedRF, Target
 
@@ -34,6 +37,22 @@ LOSSES = (
 def option(help: str, group: Group, metavar: str = "RANGE") -> Any:
     """A text option whose value may begin with a minus sign."""
     return Parameter(help=help, group=group, metavar=metavar, allow_leading_hyphen=True)
+
+
+def whole(help: str, **more: Any) -> Any:
+    """An option that is a whole number; others are refused, where cyclopts would round them without a word."""
+    return Parameter(help=help, converter=_whole, **more)
+
+
+def _whole(kind: Any, tokens: Sequence[Token]) -> int:
+    text = tokens[0].value
+    try:
+        number = float(text) if any(sign in text for sign in ".eE") else int(text)  # 300.0 and 1e3 are whole
+        if number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(f'"{text}" is not one whole number')
 
 
 @Parameter(name="*")
