@@ -77,7 +77,7 @@ def make_app() -> App:
     from cyclopts import App
 
     from .. import __version__
-    from . import commands, explore, figures, insight, sweep
+    from . import commands, explore, figures, insight, spectra, sweep
     from .help import PlainHelp
 
     app = App(
@@ -95,9 +95,9 @@ def make_app() -> App:
         insight.bounds,
         insight.learned,
         insight.staircase,
-        insight.spectrum,
+        spectra.spectrum,
         insight.tune,
-        commands.coefficients,
+        insight.coefficients,
     )
     for place, verb in enumerate((*verbs, commands.functions)):
         app.command(verb, sort_key=place, help_epilogue="")

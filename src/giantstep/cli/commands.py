@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 from ..errors import ParameterError
 from ..typed import numbers
 from . import output as out
-from .options import LOSSES, Layer, Output, Picture, option, whole
+from .options import BULKS, LOSSES, Layer, Output, Picture, option, whole
 from .smooth import smooth
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ _ERRORS = ("test_error_01", "test_error", "train_error")  # of labels ±1 the sh
 _Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
 _Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
 _Loss = Annotated[str, option(LOSSES, _READOUT, "NAME")]
-_Bulk = Annotated[
-    str | None,
-    option("theory of the first layer's rows: exact (default for a network) or isotropic", _READOUT, "NAME"),
-]
+_Bulk = Annotated[str | None, option(BULKS, _READOUT, "NAME")]
 _NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
 
 
@@ -236,36 +233,6 @@ def functions(
     dataset = hermite_table(chosen)
     shown = out.shown(dataset, output, list(map(str, dataset.data_vars)))
     out.deliver(dataset, output, aligned(points(dataset, shown)))
-    return 0
-
-
-def coefficients(
-    *,
-    kappa: Annotated[
-        str, option("projection of the input on the spike", Group("The question", sort_key=4))
-    ] = "-4:4:9",
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
-) -> int:
-    """Spiked features as conditional Gaussians: mu0, mu1, mu2 (Result 2).
-
-    Given the projection kappa of the input on the spike, features behave as
-    mu0 + mu1 w·x + mu2 ξ. A network is first mapped to its spiked features,
-    which takes its target into account.
-
-      giantstep coefficients --activation relu --r 0.5,2 --gamma 1 \\
-        --kappa -3:3:61 --plot mu.png
-      giantstep coefficients --activation tanh --target sin --eta 3 --alpha0 20
-    """
-    from ..insight.basis import coefficients as verb
-
-    out.check(output)
-    model = layer.model()
-    with out.working("computing"):
-        dataset = verb(model, numbers("kappa", kappa), layer.goal() if model.takes_steps else None)  # type: ignore[arg-type]
-    names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
-    out.deliver(dataset, output, out.table(dataset, names))
-    out.draw(dataset, output, names)
     return 0
 
 

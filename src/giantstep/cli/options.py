@@ -28,6 +28,7 @@ _COMMON = Group("Both", sort_key=3)
 _OUTPUT = Group("Output", sort_key=5)
 
 NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0", "steps"), ("r", "gamma", "c")
+BULKS = "theory of the first layer's rows: exact (default for a network) or isotropic"
 LOSSES = (
     "loss of the readout: square, huber:0.5 (huber is huber:1), absolute, pinball:0.9; for labels ±1 also logistic,"
     " hinge, squared_hinge, exponential"
