@@ -117,6 +117,7 @@ def _floor(posed: Posed) -> np.ndarray:
         along = problem.frame(chunk).turn @ label.t1  # [U, k, N]
         left = mean(features, label.t2 - label.t0**2 - (label.t1**2).sum(axis=1))
         gains = (features.weights[:, None] * along**2).sum(axis=-1)
+        gains[gains < _ABSENT**2 * mean(features, label.t2)[:, None]] = 0.0  # by symmetry
         return np.concatenate([np.maximum(left, 0.0)[:, None], gains], axis=1)
 
     return averaged(problem, compute, max(TOLERANCE, _COARSER[problem.labels.directions > 1]))[0]
