@@ -36,6 +36,8 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
         words += [f"{name} = {data[name]:g}" for name in _OF_LABELS if data.get(name)]
     if attrs.get("loss", "square") != "square":
         words.append(f"{attrs['loss']} loss")
+    if attrs.get("error") == "test_error_01":
+        words.append("fewest wrong signs")  # what was tuned for
     return words
 
 

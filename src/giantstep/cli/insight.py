@@ -174,6 +174,15 @@ def tune(
     ] = None,
     lam: Annotated[str | None, option("ridge penalty, where it is not optimised", _QUESTION)] = None,
     loss: Annotated[str, option(LOSSES, _QUESTION, "NAME")] = "square",
+    error: Annotated[
+        str | None,
+        option(
+            "what to minimise: test_error, or test_error_01, the share of wrong signs of labels ±1 (default with"
+            " losses that are for these alone)",
+            _QUESTION,
+            "NAME",
+        ),
+    ] = None,
     bulk: _Bulk = None,
     d: _D = None,
     layer: Layer = _NO_LAYER,
@@ -207,6 +216,7 @@ def tune(
             layer.goal(),
             over=wanted,
             loss=loss,
+            error=error,
             bulk=bulk,
             progress=progress,
             **values,

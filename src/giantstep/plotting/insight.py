@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _FAR = 3.0  # times the bulk's upper edge, beyond which an outlier is named rather than shown
 _SHOULDER, _CUT = 0.03, 3.0  # the picture ends at so many times the density at that share of the upper edge
 _TAIL = 1.1  # times where most of the bulk ends, up to which a tail is drawn
+_WORSE = 3.0  # times the least error, beyond which all shades are one: a map is looked at for its valley
 _BINS = 60
 _MOST = 0.95  # share of simulated eigenvalues that are surely of the bulk
 _PANELS = (("truth", "target"), ("learned", "learned function"))
@@ -172,10 +173,13 @@ def _landscape(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, 
             axes.set_ylabel(style.axis_label(error))
         else:
             y = error[over[1]].values
-            drawn = axes.pcolormesh(
-                x, y, np.log10(error.transpose(*over).values.T), cmap="cividis", shading="nearest"
-            )
-            axes.figure.colorbar(drawn, ax=axes, label="log10 of the test error")
+            shades = error.transpose(*over).values.T
+            least, worst = float(shades.min()), float(shades.max(where=np.isfinite(shades), initial=0.0))
+            most = min(worst, _WORSE * least)
+            seen = np.where(np.isfinite(shades), shades, 2.0 * worst)  # no answer, where rates explode
+            drawn = axes.pcolormesh(x, y, seen, cmap="cividis", shading="nearest", vmin=least, vmax=most)
+            bar = axes.figure.colorbar(drawn, ax=axes, extend="max" if most < shades.max() else "neither")
+            bar.set_label(style.axis_label(error))
             best = [float(dataset[f"best_{name}"]) for name in over]
             axes.plot(*([value] for value in best), "w*", mec="k", ms=12, ls="none", label="optimum")
             axes.set_ylabel(style.axis_label(error[over[1]]))
