@@ -231,3 +231,24 @@ def test_coefficients_name_the_norms_that_they_are_for():
     expected = gs.predict(net, gs.Target("tanh(2*x)+0.2*x**2", noise=0.5), alpha=1, lam=1).c.values
     assert f"c[-1] = {expected[0]:.6g}, c[0.5] = {expected[1]:.6g}" in heading
     assert len(table) == 1 + 9 + 1  # every tenth of 81 places, of which a picture has all
+
+
+SIGNS = "--activation erf --target sign --flips 0.1 --loss logistic --eta 2 --alpha0 1 --alpha 1,2 --lam 0.3"
+
+
+def test_comparisons_of_labels_fit_a_terminal_with_wrong_signs_first():
+    done = giantstep(f"compare {SIGNS} --d 40 --trials 3")
+    heading, *lines = done.stdout.splitlines()
+    assert heading.startswith("# erf network")
+    tables = [line.split() for line in lines if line.startswith("alpha ")]
+    assert tables == [["alpha", name, "simulated", "±", "z"] for name in ("test_error_01", "test_error")]
+    assert max(map(len, lines[: lines.index("")])) < 60
+
+
+def test_several_bulks_of_labels_are_compared_by_their_wrong_signs():
+    done = giantstep(f"compare {SIGNS} --d 40 --trials 3 --bulk isotropic,exact")
+    heading, name, *_ = done.stdout.splitlines()
+    assert heading.startswith(
+        "# erf network, sign target, flips = 0.1, logistic loss, isotropic and exact bulk; eta"
+    )
+    assert name == "test_error_01"

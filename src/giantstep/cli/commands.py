@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _READOUT = Group("The readout", sort_key=4)
 _RUN = Group("The simulation", sort_key=4.5)
-_ERRORS = ("test_error_01", "test_error", "train_error")  # of labels ±1 the share of wrong signs comes first
+_ON_NEW_INPUTS = ("test_error_01", "test_error")  # of labels ±1 the share of wrong signs comes first
+_ERRORS = (*_ON_NEW_INPUTS, "train_error")
 
 _Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
 _Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
@@ -189,14 +190,17 @@ def compare(
         for checked in theories.values():  # what cannot be predicted is refused before it is simulated
             checked()
         dataset = _simulated(layer, alpha, lam, d, loss, run)
-        compare_bulks(theories, dataset, output)
+        compare_bulks(theories, dataset, output, _ON_NEW_INPUTS)
         return out.status(dataset)
     exact = theory()
     dataset = _simulated(layer, alpha, lam, d, loss, run)
     compared = verb(exact, dataset)
-    names = out.shown(compared, output, [name for name in _errors(compared) if name.startswith("test")])
-    columns = side_by_side(compared, names)
-    words = [out.table(columns, list(map(str, columns))), "", summary(compared)]
+    names = out.shown(compared, output, _ON_NEW_INPUTS)
+    words = []
+    for name in names:  # one below the other: side by side they are wider than a terminal
+        columns = side_by_side(compared, name)
+        words += [out.table(columns, list(map(str, columns)), headed=not words), ""]
+    words.append(summary(compared))
     if not limit:
         words += filter(
             None, [of_the_limit(map(str, compared)), *(left_out(compared, name) for name in names)]

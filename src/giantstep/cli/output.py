@@ -104,8 +104,11 @@ def shown(dataset: xr.Dataset | NamedArrays, output: Output, default: Sequence[s
     return names
 
 
-def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int = 5) -> str:
-    """A line with what does not vary, then a row per point with the dimensions and the named quantities.
+def table(
+    dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int = 5, headed: bool = True
+) -> str:
+    """A line with what does not vary, where the table is to be `headed`, then a row per point with the dimensions and
+    the named quantities.
 
     What several steps have made of the first layer is shown as it is after the last one, unless some of it is named.
     """
@@ -134,7 +137,7 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int =
         left_out = len(lines) - _LONGEST
         half = _LONGEST // 2
         lines[half:-half] = [f"... {left_out} rows left out here; --format csv or --out FILE gives all ..."]
-    return "\n".join([above] * bool(above) + lines)
+    return "\n".join([above] * bool(above and headed) + lines)
 
 
 def heading(dataset: xr.Dataset | NamedArrays) -> str:
