@@ -265,7 +265,7 @@ def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:
         try:
             ours, theirs = (json.loads(data.attrs[owner])[key] for data in (theory, simulation))
         except (KeyError, ValueError):
-            continue  # a Python callable leaves no text to compare
+            continue
         if ours != theirs:
             warnings.warn(
                 f"the {key} of the theory is {ours}, that of the simulation {theirs}",

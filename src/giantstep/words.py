@@ -28,8 +28,9 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
         try:
             data: dict[str, Any] = json.loads(attrs[key])
         except (KeyError, ValueError):
-            continue  # coefficients have no target, a Python callable no text
-        words.append(f"{data[noun]} {_KINDS.get(data['kind'], 'target')}")
+            continue  # coefficients have no target
+        name = data[noun].removeprefix("<").removesuffix(">")  # of a user's own function
+        words.append(f"{name} {_KINDS.get(data['kind'], 'target')}")
         words += _of_neurons(data)
         if data["kind"] == "Network" and attrs.get("bulk") == "isotropic":
             words.append("isotropic bulk")  # which is not what a network's rows are

@@ -438,3 +438,13 @@ def test_a_map_of_errors_has_its_shades_where_the_best_ones_are():
     (mesh,) = gs.plot(best).collections
     assert mesh.get_clim() == pytest.approx((least, 3 * least))
     assert mesh.colorbar.extend == "max"  # type: ignore[union-attr]
+
+
+def test_titles_name_functions_of_ones_own_and_what_else_is_unusual():
+    own = gs.Function(lambda x: np.arctan(2 * x), derivative=lambda x: 2 / (1 + 4 * x**2), name="steep")
+    net = gs.Network(own, eta=1, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5)))
+    curve = gs.predict(net, gs.Target(np.arcsinh, noise=0.1), alpha=[1, 2], lam=0.1, d=200)
+    title = gs.plot(curve).get_title(loc="left")
+    assert "steep network, letters 0.5, 1.5, arcsinh target" in title.replace("\n", ", ")
+    with pytest.raises(gs.ParameterError, match="cannot be written as text"):
+        net.to_dict()
