@@ -34,7 +34,8 @@ def bounds(
     samples. lower: no readout does better, whatever samples and width.
     lower_beta: the same at this width. floor: the same whatever the activation.
     linear: the best linear predictor. On a target of several directions,
-    by_direction: what the linear part of each can save at most.
+    by_direction: what the linear part of each can save at most. With --over,
+    at_end: one of the best rates is at an end of the range that is searched.
 
       giantstep bounds --activation tanh --target sin --r 0:3:31 --gamma 1 \\
         --plot bounds.png
@@ -50,7 +51,9 @@ def bounds(
         dataset = verb(model, layer.goal(), over=over, bulk=bulk)
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
     out.deliver(dataset, output, out.table(dataset, names))
-    curves = [name for name in names if not name.startswith("eta_") and name != "by_direction"]
+    curves = [
+        name for name in names if not name.startswith("eta_") and name not in ("by_direction", "at_end")
+    ]
     if curves:
         dataset = dataset[curves].broadcast_like(dataset[curves[0]])
     out.draw(dataset, output, curves or names)

@@ -75,7 +75,8 @@ def bounds(
     over : {"eta"}, optional
         Optimise each bound over the learning rate of a Network, whose own `eta` is then ignored. `eta_upper`,
         `eta_lower`, `eta_lower_beta` are the best ones; a bound of zero means that the target can be learned
-        perfectly. Learning rates are searched over spikes r from 0.01 to 30.
+        perfectly. Learning rates are searched over spikes r from 0.01 to 30; `at_end` says that one of the best ones
+        is at an end of these, so that a bound is lower still, or flat, beyond.
     bulk : {"exact", "isotropic", "orthogonal"}, optional
         As in `predict`.
 
