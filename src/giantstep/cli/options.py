@@ -114,7 +114,10 @@ class Layer:
     ] = 0.0
     scale: Annotated[
         float | None,
-        Parameter(help="with --target logistic: labels ±1 of chance sigmoid(scale z)", group=_COMMON),
+        Parameter(
+            help="with --target logistic, or one of several directions: labels ±1 of chance sigmoid(scale z)",
+            group=_COMMON,
+        ),
     ] = None
     beta: Annotated[str, option("width, divided by d", _COMMON)] = "1"
     readout: Annotated[
