@@ -273,3 +273,14 @@ def test_notebooks_show_a_table_of_what_was_given_and_no_html_of_the_user_s():
 def test_letters_that_are_not_letters_are_refused_with_an_example(letters):
     with pytest.raises(ParameterError, match=r"Letters\(\(-1, 1\), \(0.5, 0.5\)\)"):
         Network("tanh", eta=1, alpha0=1, readout=letters)
+
+
+@pytest.mark.parametrize("function", ["sin", "tanh", "sign(x - 1)", lambda x: np.sign(x)])
+def test_chances_of_a_projection_are_not_those_of_another_function(function):
+    """Theory and simulation would each understand something else by it."""
+    with pytest.raises(
+        gs.ParameterError, match=r"scale = 2 is of the target 'logistic'.* use 'logistic', or flips"
+    ):
+        Target(function, scale=2)
+    assert Target.from_dict(Target("logistic", scale=2).to_dict()) == Target("logistic", scale=2)
+    assert Target("x1 + x1*x2", scale=2).binary

@@ -185,14 +185,11 @@ def of_the_limit(names: Iterable[str]) -> str:
     return f"{listed} {verb} compared with the limit d = inf: part of {whose} z is due to the finite d"
 
 
-def side_by_side(comparison: xr.Dataset, names: list[str]) -> xr.Dataset:
-    """Theory, simulation, standard error and z of the named statistics as variables of their own, for tables."""
-    columns: dict[str, xr.DataArray] = {}
-    for name in names:
-        of = f" {name}" if len(names) > 1 else ""
-        values = {part: comparison[name].sel(part=part, drop=True) for part in PARTS}
-        columns[name], columns[f"simulated{of}"] = values["theory"], values["simulation"]
-        columns[f"±{of}"], columns[f"z{of}"] = values["standard_error"], values["z"].round(2)
+def side_by_side(comparison: xr.Dataset, name: str) -> xr.Dataset:
+    """Theory, simulation, standard error and z of one statistic as variables of their own, for a table."""
+    values = {part: comparison[name].sel(part=part, drop=True) for part in PARTS}
+    columns = {name: values["theory"], "simulated": values["simulation"]}
+    columns |= {"±": values["standard_error"], "z": values["z"].round(2)}
     return comparison.drop_vars([*comparison.data_vars, "part"]).assign(columns)
 
 
@@ -274,7 +271,7 @@ def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:
         try:
             ours, theirs = (json.loads(data.attrs[owner])[key] for data in (theory, simulation))
         except (KeyError, ValueError):
-            continue  # a Python callable leaves no text to compare
+            continue
         if ours != theirs:
             warnings.warn(
                 f"the {key} of the theory is {ours}, that of the simulation {theirs}",

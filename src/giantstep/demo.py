@@ -54,7 +54,7 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
             f"\ntanh network, {name} target: eta = {_NETWORK.eta:g}, beta = 1, lam = {_LAM:g}, d = {d}, {_BULK} bulk"
         )
         print(f"the best linear predictor has test error {linear:.5f}\n")
-        columns = side_by_side(compared, ["test_error"])
+        columns = side_by_side(compared, "test_error")
         print(aligned(points(columns, list(map(str, columns)))))
         print(f"\n{summary(compared[_STATISTICS])}")
     print(f"\nThe theory's errors are corrected for this d; {of_the_limit(_STATISTICS)}.")

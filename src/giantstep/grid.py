@@ -53,6 +53,14 @@ class Grid:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
+    def check_single(self, why: str) -> None:
+        """Refuse lists, in a sentence that names one and goes on with `why`."""
+        if self.sizes:
+            dim, size = next(iter(self.sizes.items()))
+            raise ParameterError(
+                f"{dim} has {size} value{'s' if size > 1 else ''} in a list, and {why}; give a single number"
+            )
+
     def dims_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """The dimensions along which any of these parameters varies, in the grid's order."""
         varying = {dim for name in names if name in self._dims for dim in self._dims[name]}

@@ -69,7 +69,7 @@ class Letters:
             raise ParameterError(f"Letters.c = {self.c} are squared row norms and must be positive")
         if self.law is not None and self.law not in _LAWS:
             raise ParameterError(
-                f"Letters.law = {self.law!r} is unknown; use one of {sorted(_LAWS)}, or Letters alone"
+                f"Letters.law = {self.law!r} is unknown; use one of {', '.join(sorted(_LAWS))}, or Letters alone"
             )
         if self.law is not None and (self.biases is not None or self.c is not None):
             raise ParameterError(
@@ -101,7 +101,7 @@ class Letters:
         [0.3412, 0.3266]
         """
         if law not in _LAWS:
-            raise ParameterError(f"law = {law!r} is unknown; use one of {sorted(_LAWS)}")
+            raise ParameterError(f"law = {law!r} is unknown; use one of {', '.join(sorted(_LAWS))}")
         if self.biases is not None or self.law is not None:
             raise ParameterError("with_biases is for a finite vocabulary that has no biases yet")
         scale, nodes = number("scale", scale, low=0.0), int(number("nodes", nodes, low=1.0, high=100.0))
@@ -183,6 +183,6 @@ def as_letters(spec: str | Letters) -> Letters:
         values, weights = _LAWS[law].rule(int(nodes or _LAW_NODES))
         return Letters(tuple(values), tuple(weights / weights.sum()), law=law)
     raise ParameterError(
-        f"readout = {spec!r} is unknown; use one of {sorted([*_NAMED_LETTERS, *_LAWS])}, or letters and their shares,"
-        " such as Letters((-1, 1), (0.5, 0.5))"
+        f"readout = {spec!r} is unknown; use one of {', '.join(sorted([*_NAMED_LETTERS, *_LAWS]))}, or letters and"
+        " their shares, such as Letters((-1, 1), (0.5, 0.5))"
     )

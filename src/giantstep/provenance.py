@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
-from .errors import ParameterError
 
 if TYPE_CHECKING:
     from .model import Model, Target
@@ -20,7 +19,4 @@ def provenance(command: str, model: Model, target: Target | None = None, **more:
 
 def description(thing: Model | Target) -> str:
     """A model or target as JSON text; a user's own callable is named, since it cannot be kept."""
-    try:
-        return json.dumps(thing.to_dict())
-    except ParameterError:
-        return repr(thing)
+    return json.dumps(thing.to_read())

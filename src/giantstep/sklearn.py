@@ -245,7 +245,7 @@ class OneStepClassifier(ClassifierMixin, OneStep):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ParameterError(
-                f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two"
+                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier needs at least two"
             )
         outputs = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         labels = np.stack([np.where(codes == k, 1.0, -1.0) for k in outputs], axis=1)

@@ -28,14 +28,17 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
         try:
             data: dict[str, Any] = json.loads(attrs[key])
         except (KeyError, ValueError):
-            continue  # coefficients have no target, a Python callable no text
-        words.append(f"{data[noun]} {_KINDS.get(data['kind'], 'target')}")
+            continue  # coefficients have no target
+        name = data[noun].removeprefix("<").removesuffix(">")  # of a user's own function
+        words.append(f"{name} {_KINDS.get(data['kind'], 'target')}")
         words += _of_neurons(data)
         if data["kind"] == "Network" and attrs.get("bulk") == "isotropic":
             words.append("isotropic bulk")  # which is not what a network's rows are
         words += [f"{name} = {data[name]:g}" for name in _OF_LABELS if data.get(name)]
     if attrs.get("loss", "square") != "square":
         words.append(f"{attrs['loss']} loss")
+    if attrs.get("error") == "test_error_01":
+        words.append("fewest wrong signs")  # what was tuned for
     return words
 
 

@@ -114,3 +114,34 @@ def test_arrays_of_another_library_become_numpys():
         answer += 1.0  # it is ours to write to
     assert abs(function(0.5) - np.tanh(0.5)) < 1e-7  # of single precision
     assert np.ndim(function(0.5)) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x: 1 / (1 + np.exp(-2 * x)),  # of another slope
+        lambda x: -1 / (1 + np.exp(-x)),
+        lambda x: np.where(x < 0, 0.0, 1 / (1 + np.exp(-x))),  # on one side only
+        lambda x: 0.9 / (1 + np.exp(-x)),
+    ],
+)
+def test_a_derivative_that_is_not_the_functions_own_is_refused(wrong):
+    function = Function(lambda x: np.logaddexp(0, x), derivative=wrong, name="plus")
+    with pytest.raises(ParameterError, match=r"given for 'plus' is not its derivative: at x = .* slope"):
+        _ = function.derivative
+
+
+@pytest.mark.parametrize(
+    ("right", "slope"),
+    [
+        (lambda x: np.maximum(x, 0), lambda x: np.where(x > 0, 1.0, 0.0)),  # a kink that was not named
+        (lambda x: np.sqrt(np.abs(x)), lambda x: np.sign(x) / (2 * np.sqrt(np.abs(x)))),
+        (lambda x: np.sin(300 * x), lambda x: 300 * np.cos(300 * x)),
+        (lambda x: np.tanh(x.astype(np.float32)), lambda x: (1 - np.tanh(x) ** 2).astype(np.float32)),
+        (lambda x: 1e6 + 1e-3 * x, lambda x: 1e-3),
+        (lambda x: 2.0, lambda x: 0.0),
+        (np.exp, np.exp),
+    ],
+)
+def test_no_right_derivative_is_refused(right, slope):
+    assert Function(right, derivative=slope).derivative(0.5) == pytest.approx(float(slope(np.array(0.5))))

@@ -54,7 +54,9 @@ def test_odd_on_odd_has_an_even_objective():
 
 
 def test_a_bias_is_not_looked_for_on_a_grid_or_beyond_its_reach():
-    with pytest.raises(gs.ParameterError, match="takes one model"):
+    with pytest.raises(
+        gs.ParameterError, match=r"has 2 values in a list, and a bias is trained in one model"
+    ):
         gs.trained_bias(gs.SpikedRF("tanh", r=[1.0, 2.0], gamma=0.9), "relu", alpha=2.0, lam=0.1)
     with pytest.raises(gs.ParameterError, match=r"within ±0\.05.*widen reach"):
         gs.trained_bias(MODEL, "relu", alpha=2.0, lam=0.1, reach=0.05)

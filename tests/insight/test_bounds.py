@@ -209,3 +209,12 @@ def test_polished_minima_are_those_of_smooth_kinked_and_falling_functions():
     least, place = _polished(x[:1], scanned[:1], lambda at: function(np.concatenate([at] * 3))[:1])
     assert len(asked) == 3  # where the scan was best, a polynomial's points, and its minimum
     np.testing.assert_allclose(place[0], centre[:, 0], atol=1e-9)
+
+
+def test_a_best_rate_at_the_end_of_its_range_is_no_optimum_and_says_so():
+    found = gs.bounds(gs.Network("erf", eta=1, alpha0=np.inf), "erf", over="eta", bulk="isotropic")
+    inside = gs.bounds(gs.Network("sin", eta=1, alpha0=np.inf, beta=0.7), "sin", over="eta", bulk="isotropic")
+    flat = gs.bounds(gs.Network("gelu", eta=1, alpha0=1.5), "sin", over="eta")
+    half = gs.bounds(gs.Network("gelu", eta=0.5 * float(flat.eta_lower), alpha0=1.5), "sin")
+    assert float(half.lower) < float(flat.lower)
+    assert [bool(one.at_end) for one in (found, inside, flat)] == [False, False, True]

@@ -92,7 +92,9 @@ def test_what_has_no_meaning_on_several_directions_is_refused():
         gs.learned_function(net, "x1*x2 + x1", ([0.0], [0.0], [0.0]), alpha=1.0, lam=0.1)
     with pytest.raises(gs.ParameterError, match="drawn for one direction"):
         gs.bound_functions(net, "x1*x2 + x1", [0.0])
-    with pytest.raises(gs.ParameterError, match="takes one setting"):
+    with pytest.raises(
+        gs.ParameterError, match=r"eta has 2 values in a list, and a staircase is climbed in one setting"
+    ):
         gs.staircase(gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0), "x1*x2 + x1")
 
 
@@ -138,3 +140,9 @@ def test_a_spike_on_the_first_direction_has_the_errors_of_its_model():
     np.testing.assert_allclose(
         gs.predict(net.equivalent("x1 + x1*x2"), "x1 + x1*x2", **at).test_error, own, rtol=1e-7
     )
+
+
+def test_what_a_direction_without_a_linear_part_can_save_is_nothing_at_all():
+    found = gs.bounds(gs.Network("softplus", eta=1.5, alpha0=2, steps=2), "x1 + 0.5*(x2**2 - 1)")
+    assert found.by_direction.values[0] > 0.1
+    assert found.by_direction.values[1] == 0.0

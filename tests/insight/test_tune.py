@@ -360,3 +360,39 @@ def test_a_scan_of_several_steps_is_rough_and_quick_and_its_optimum_is_neither()
     scanned = found.landscape.isel(steps=0, eta=slice(0, 3)).transpose(*grid.dims)
     np.testing.assert_allclose(scanned, grid, rtol=0.1)
     assert found.best_error <= grid.min() * (1 + 1e-9)
+
+
+FLIPPED = gs.Target("sign(x + 0.3*x**3)", flips=0.1)
+
+
+@pytest.mark.parametrize(
+    ("loss", "error", "apart"), [("logistic", None, 1.2), ("square", "test_error_01", 1.1)]
+)
+def test_classifiers_are_tuned_for_the_fewest_wrong_signs(loss, error, apart):
+    net = gs.Network("erf", eta=2.0, alpha0=1.0)
+    best = tune(net, FLIPPED, alpha=2.0, loss=loss, error=error, d=500)
+    lams = np.geomspace(1e-2, 10.0, 61)
+    signs = gs.predict(net, FLIPPED, alpha=2.0, lam=lams, loss=loss, d=500)["test_error_01"]
+    assert best.best_error <= signs.min()
+    assert best.best_error == pytest.approx(float(signs.min()), rel=1e-4)
+    again = gs.predict(net, FLIPPED, alpha=2.0, lam=float(best.best_lam), loss=loss, d=500)["test_error_01"]
+    assert float(best.best_error) == pytest.approx(float(again), rel=1e-9)
+    assert best.slope < 1e-5
+    assert not best.at_end
+    assert "wrong signs" in best.landscape.attrs["long_name"]
+    squared = tune(net, FLIPPED, alpha=2.0, loss=loss, error="test_error", d=500)
+    assert squared.best_lam > apart * best.best_lam  # another question, another answer
+
+
+def test_an_optimum_of_the_limit_alone_is_warned_of_for_wrong_signs_too():
+    slow = gs.Network("erf", eta=0.05, alpha0=1.0)
+    with pytest.warns(gs.LimitWarning, match="optima are those of the limit"):
+        tune(slow, FLIPPED, alpha=0.5, error="test_error_01", scan={"lam": [1e5, 2e5, 4e5]})
+
+
+def test_only_errors_that_there_are_can_be_least():
+    net = gs.Network("erf", eta=2.0, alpha0=1.0)
+    with pytest.raises(gs.ParameterError, match=r"error = 'accuracy' is unknown; use"):
+        tune(net, FLIPPED, alpha=2.0, error="accuracy")
+    with pytest.raises(gs.ParameterError, match=r"for labels ±1, and this target has real labels"):
+        tune(net, "sin", alpha=2.0, error="test_error_01")

@@ -478,3 +478,25 @@ def test_a_landscape_of_three_parameters_is_refused_before_it_is_computed(tmp_pa
     assert done.returncode == 2
     assert "one or two optimised parameters" in done.stderr
     assert not done.stdout
+
+
+@pytest.mark.parametrize("words", ["--d 50.5", "--d 50 --trials 2.7", "--d 50 --seed 0.5", "--d inf"])
+def test_a_whole_number_is_not_made_of_any_other(words):
+    done = run(f"simulate {POINT} {words}")
+    assert done.returncode == 2
+    flag, text = words.split()[-2:]
+    assert f'{flag}: "{text}" is not one whole number' in done.stderr
+
+
+def test_whole_numbers_may_be_written_as_people_do():
+    heading, *_ = run(f"simulate {POINT} --d 5e1 --trials 2.0").stdout.splitlines()
+    assert "d = 50;" in heading
+
+
+def test_help_lists_whole_numbers_with_the_others():
+    for command, flag in (("demo", "--trials INT"), ("explore", "--port INT"), ("simulate", "--seed INT")):
+        assert f"\n  {flag} " in run(f"{command} --help").stdout
+
+
+def test_an_option_that_takes_one_number_says_so():
+    assert '--flips: "0.1,0.2" is not one number' in run(f"predict {POINT} --flips 0.1,0.2").stderr

@@ -125,7 +125,7 @@ def test_z_of_trials_drawn_around_the_theory_is_like_student_t():
 
 
 def test_side_by_side_names_its_columns():
-    columns = side_by_side(gs.compare(theory(), simulation()), ["test_error"])
+    columns = side_by_side(gs.compare(theory(), simulation()), "test_error")
     assert list(columns.data_vars) == ["test_error", "simulated", "±", "z"]
 
 

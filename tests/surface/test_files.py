@@ -250,3 +250,14 @@ def test_a_dataset_that_a_form_has_no_place_for_is_refused(tmp_path):
         with pytest.raises(ParameterError, match=f"cannot be kept as .{ending}"):
             gs.save(spiked().assign_attrs(odd=object()), tmp_path / f"a.{ending}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_dataset_is_refused_by_name(tmp_path):
+    curve = gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=[1, 2], lam=0.1)
+    for given, way in (
+        (3, "predict and simulate make one"),
+        (curve.test_error, "the Dataset that it is from"),
+    ):
+        with pytest.raises(gs.ParameterError, match=f"dataset is a {type(given).__name__}, .* {way}"):
+            gs.save(given, tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []

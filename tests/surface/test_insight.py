@@ -9,6 +9,8 @@ import json
 import numpy as np
 import pytest
 
+import giantstep as gs
+
 from .command import giantstep
 
 
@@ -173,3 +175,80 @@ def test_what_is_tuned_need_not_be_given():
     assert "--eta is missing" in refused.stderr
     spiked = giantstep("tune --r 1 --gamma 0.5 --alpha 2 --over eta,lam")
     assert "needs a Network" in spiked.stderr
+
+
+TWO_LETTERS = (
+    "--activation gelu --target tanh(2*x)+0.2*x**2 --noise 0.5 --eta 2 --alpha0 1.5 --readout -1:0.4,0.5:0.6"
+)
+
+
+def test_several_spectra_are_told_apart_setting_by_setting():
+    lines = giantstep("spectrum --eta 1 --alpha0 2 --alpha 2,4").stdout.splitlines()
+    assert lines[0] == "# tanh network, sin target, exact bulk; eta = 1, alpha0 = 2, beta = 1"
+    assert [line for line in lines if " = " in line][1:] == ["alpha = 2", "alpha = 4"]
+    edges = [line.split()[1:] for line in lines if line.startswith("edge")]
+    for alpha, found in zip((2, 4), edges, strict=True):
+        expected = gs.spectrum(gs.Network("tanh", 1, 2), "sin", alpha=alpha).edge.values.ravel()
+        assert [float(edge.rstrip(",")) for edge in found] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_support_that_reaches_zero_is_said_to():
+    lines = giantstep("spectrum --eta 1 --alpha0 2 --weights").stdout.splitlines()
+    assert next(line for line in lines if line.startswith("edge")).split()[1] == "0,"
+
+
+def test_simulated_moments_are_those_of_the_bulk_with_any_number_of_spikes():
+    done = giantstep(f"spectrum {TWO_LETTERS} --alpha 2 --d 150 --trials 4")
+    assert "without the 2 largest" in done.stdout
+    theory, simulated = (
+        float(line.split()[1]) for line in done.stdout.splitlines() if line.strip().startswith("moment1")
+    )
+    assert simulated == pytest.approx(theory, rel=0.1)  # a spike left in would add half as much again
+
+
+def test_a_thin_tail_is_told_from_where_eigenvalues_are(tmp_path):
+    done = giantstep(f"spectrum {TWO_LETTERS} --alpha 2 --beta 1.5 --plot s.png", cwd=tmp_path)
+    told = done.stdout.split("99.99% of the bulk is below ")[1].split(")")[0]
+    net = gs.Network("gelu", 2, 1.5, 1.5, readout=gs.Letters((-1, 0.5), (0.4, 0.6)))
+    target = gs.Target("tanh(2*x)+0.2*x**2", noise=0.5)
+    found = gs.spectrum(net, target, alpha=2)
+    beyond = found.eigenvalue > float(told)
+    share = float((found.weight * found.density).where(beyond, 0.0).sum())
+    assert 0.0 < share < 2e-4
+    assert float(told) < 0.6 * float(found.edge.max())
+    assert gs.plot(found).get_xlim()[1] < 1.3 * float(told)
+
+
+def test_the_first_layers_spectrum_has_no_samples():
+    done = giantstep("spectrum --weights --eta 1 --alpha0 2 --alpha 2 --kernel")
+    assert done.returncode == 2
+    assert "--alpha and --kernel" in done.stderr
+
+
+def test_coefficients_name_the_norms_that_they_are_for():
+    heading, *table = giantstep(f"coefficients {TWO_LETTERS}").stdout.splitlines()
+    net = gs.Network("gelu", 2, 1.5, readout=gs.Letters((-1, 0.5), (0.4, 0.6)))
+    expected = gs.predict(net, gs.Target("tanh(2*x)+0.2*x**2", noise=0.5), alpha=1, lam=1).c.values
+    assert f"c[-1] = {expected[0]:.6g}, c[0.5] = {expected[1]:.6g}" in heading
+    assert len(table) == 1 + 9 + 1  # every tenth of 81 places, of which a picture has all
+
+
+SIGNS = "--activation erf --target sign --flips 0.1 --loss logistic --eta 2 --alpha0 1 --alpha 1,2 --lam 0.3"
+
+
+def test_comparisons_of_labels_fit_a_terminal_with_wrong_signs_first():
+    done = giantstep(f"compare {SIGNS} --d 40 --trials 3")
+    heading, *lines = done.stdout.splitlines()
+    assert heading.startswith("# erf network")
+    tables = [line.split() for line in lines if line.startswith("alpha ")]
+    assert tables == [["alpha", name, "simulated", "±", "z"] for name in ("test_error_01", "test_error")]
+    assert max(map(len, lines[: lines.index("")])) < 60
+
+
+def test_several_bulks_of_labels_are_compared_by_their_wrong_signs():
+    done = giantstep(f"compare {SIGNS} --d 40 --trials 3 --bulk isotropic,exact")
+    heading, name, *_ = done.stdout.splitlines()
+    assert heading.startswith(
+        "# erf network, sign target, flips = 0.1, logistic loss, isotropic and exact bulk; eta"
+    )
+    assert name == "test_error_01"

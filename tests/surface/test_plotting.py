@@ -330,7 +330,7 @@ def test_a_map_of_two_parameters_has_its_values_and_its_optimum_where_they_belon
     drawn(axes)
     across, up = over.split()
     (mesh,) = axes.collections
-    np.testing.assert_array_equal(mesh.get_array(), np.log10(best.landscape.transpose(up, across)))
+    np.testing.assert_array_equal(mesh.get_array(), best.landscape.transpose(up, across))
     corner = mesh.get_coordinates()[-1, -1]
     assert (corner > [best[name].max() for name in (across, up)]).all()
     (star,) = axes.get_lines()
@@ -425,3 +425,26 @@ def test_a_title_says_how_labels_come_about():
     )
     assert "flips" not in clean
     assert "flips = 0.2" in flipped
+
+
+def test_a_map_of_errors_has_its_shades_where_the_best_ones_are():
+    net = gs.Network("tanh", eta=1, alpha0=1)
+    scan = {"eta": [0.5, 1, 2], "lam": [1e-7, 0.1, 1]}
+    best = gs.tune(
+        net, gs.Target("sin", noise=0.5), alpha=1, over=("eta", "lam"), scan=scan, bulk="isotropic"
+    )
+    least = float(best.landscape.min())
+    assert float(best.landscape.max()) > 10 * least
+    (mesh,) = gs.plot(best).collections
+    assert mesh.get_clim() == pytest.approx((least, 3 * least))
+    assert mesh.colorbar.extend == "max"  # type: ignore[union-attr]
+
+
+def test_titles_name_functions_of_ones_own_and_what_else_is_unusual():
+    own = gs.Function(lambda x: np.arctan(2 * x), derivative=lambda x: 2 / (1 + 4 * x**2), name="steep")
+    net = gs.Network(own, eta=1, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5)))
+    curve = gs.predict(net, gs.Target(np.arcsinh, noise=0.1), alpha=[1, 2], lam=0.1, d=200)
+    title = gs.plot(curve).get_title(loc="left")
+    assert "steep network, letters 0.5, 1.5, arcsinh target" in title.replace("\n", ", ")
+    with pytest.raises(gs.ParameterError, match="cannot be written as text"):
+        net.to_dict()

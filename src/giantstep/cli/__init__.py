@@ -32,8 +32,7 @@ Start here:
   giantstep predict --help
 """
 
-
-_NOT_WHOLE = re.compile(r"unable to convert (.+) into int\.?")
+_NOT_A_NUMBER = re.compile(r"unable to convert (.+) into float\.?")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -78,7 +77,7 @@ def make_app() -> App:
     from cyclopts import App
 
     from .. import __version__
-    from . import commands, explore, figures, insight, sweep
+    from . import commands, explore, figures, insight, spectra, sweep
     from .help import PlainHelp
 
     app = App(
@@ -96,9 +95,9 @@ def make_app() -> App:
         insight.bounds,
         insight.learned,
         insight.staircase,
-        insight.spectrum,
+        spectra.spectrum,
         insight.tune,
-        commands.coefficients,
+        insight.coefficients,
     )
     for place, verb in enumerate((*verbs, commands.functions)):
         app.command(verb, sort_key=place, help_epilogue="")
@@ -116,7 +115,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return app(arguments, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
-        words = " ".join(_NOT_WHOLE.sub(r"\1 is not one whole number", str(error)).split())
+        words = " ".join(_NOT_A_NUMBER.sub(r"\1 is not one number", str(error)).split())
         if isinstance(error, MissingArgumentError) and error.argument is not None:
             for name in error.command_chain or ():
                 app = app[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from . import output as out
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     Theory = Callable[..., xr.Dataset]  # with any parameters changed
 
 
-def compare_bulks(theories: Mapping[str, Theory], simulation: xr.Dataset, output: Picture) -> None:
-    """A table with each bulk's prediction and z beside the simulated mean, and a picture with all curves."""
+def compare_bulks(
+    theories: Mapping[str, Theory], simulation: xr.Dataset, output: Picture, errors: Sequence[str]
+) -> None:
+    """A table with each bulk's prediction and z beside the simulated mean, and a picture with all curves: of what is to
+    be shown, or of the first of the `errors` that there is."""
     import xarray as xr
 
     from ..comparison import compare, summary
@@ -23,7 +26,7 @@ def compare_bulks(theories: Mapping[str, Theory], simulation: xr.Dataset, output
 
     compared = {bulk: compare(theory(), simulation) for bulk, theory in theories.items()}
     first = next(iter(compared.values()))
-    name = out.shown(first, output, ["test_error"])[0]
+    name = out.shown(first, output, errors)[0]
     columns = {
         "simulation": first[name].sel(part="simulation", drop=True),
         "± se": first[name].sel(part="standard_error", drop=True),
@@ -36,7 +39,8 @@ def compare_bulks(theories: Mapping[str, Theory], simulation: xr.Dataset, output
     )
     table = xr.Dataset(columns)
     summaries = "\n\n".join(f"{bulk}:\n{summary(comparison)}" for bulk, comparison in compared.items())
-    out.deliver(both, output, f"{name}\n{aligned(points(table, list(columns)))}\n\n{summaries}")
+    above = out.heading(first.assign_attrs(bulk=" and ".join(compared)))
+    out.deliver(both, output, f"{above}\n{name}\n{aligned(points(table, list(columns)))}\n\n{summaries}")
     if output.plot:
         _draw(theories, simulation, compared, name, output)
 

@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 from ..errors import ParameterError
 from ..typed import numbers
 from . import output as out
-from .options import LOSSES, Layer, Output, Picture, option
+from .options import BULKS, LOSSES, Layer, Output, Picture, option, whole
 from .smooth import smooth
 
 if TYPE_CHECKING:
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 
 _READOUT = Group("The readout", sort_key=4)
 _RUN = Group("The simulation", sort_key=4.5)
-_ERRORS = ("test_error_01", "test_error", "train_error")  # of labels ±1 the share of wrong signs comes first
+_ON_NEW_INPUTS = ("test_error_01", "test_error")  # of labels ±1 the share of wrong signs comes first
+_ERRORS = (*_ON_NEW_INPUTS, "train_error")
 
 _Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
 _Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
 _Loss = Annotated[str, option(LOSSES, _READOUT, "NAME")]
-_Bulk = Annotated[
-    str | None,
-    option("theory of the first layer's rows: exact (default for a network) or isotropic", _READOUT, "NAME"),
-]
+_Bulk = Annotated[str | None, option(BULKS, _READOUT, "NAME")]
 _NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
 
 
@@ -36,9 +34,9 @@ _NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
 class Run:
     """How to simulate."""
 
-    trials: Annotated[int, Parameter(help="independent repetitions", group=_RUN)] = 10
-    seed: Annotated[int, Parameter(help="the same seed gives the same draws", group=_RUN)] = 0
-    workers: Annotated[int, Parameter(help="processes side by side", group=_RUN)] = 1
+    trials: Annotated[int, whole("independent repetitions", group=_RUN)] = 10
+    seed: Annotated[int, whole("the same seed gives the same draws", group=_RUN)] = 0
+    workers: Annotated[int, whole("processes side by side", group=_RUN)] = 1
     device: Annotated[str, Parameter(help="cpu or cuda", group=_RUN)] = "cpu"
     dtype: Annotated[str, Parameter(help="float64 or float32", group=_RUN)] = "float64"
 
@@ -109,7 +107,7 @@ def simulate(
     *,
     alpha: _Alpha,
     lam: _Lam,
-    d: Annotated[int, Parameter(help="input dimension", group=_RUN)],
+    d: Annotated[int, whole("input dimension", group=_RUN)],
     loss: _Loss = "square",
     features: Annotated[
         str | None, option("network, or gaussian: Result 2's equivalent features", _RUN, "KIND")
@@ -145,7 +143,7 @@ def compare(
     *,
     alpha: _Alpha,
     lam: _Lam,
-    d: Annotated[int, Parameter(help="input dimension", group=_RUN)],
+    d: Annotated[int, whole("input dimension", group=_RUN)],
     loss: _Loss = "square",
     bulk: _Bulk = None,
     limit: Annotated[bool, Parameter(help="compare with d = inf", group=_READOUT, negative="")] = False,
@@ -192,14 +190,17 @@ def compare(
         for checked in theories.values():  # what cannot be predicted is refused before it is simulated
             checked()
         dataset = _simulated(layer, alpha, lam, d, loss, run)
-        compare_bulks(theories, dataset, output)
+        compare_bulks(theories, dataset, output, _ON_NEW_INPUTS)
         return out.status(dataset)
     exact = theory()
     dataset = _simulated(layer, alpha, lam, d, loss, run)
     compared = verb(exact, dataset)
-    names = out.shown(compared, output, [name for name in _errors(compared) if name.startswith("test")])
-    columns = side_by_side(compared, names)
-    words = [out.table(columns, list(map(str, columns))), "", summary(compared)]
+    names = out.shown(compared, output, _ON_NEW_INPUTS)
+    words = []
+    for name in names:  # one below the other: side by side they are wider than a terminal
+        columns = side_by_side(compared, name)
+        words += [out.table(columns, list(map(str, columns)), headed=not words), ""]
+    words.append(summary(compared))
     if not limit:
         words += filter(
             None, [of_the_limit(map(str, compared)), *(left_out(compared, name) for name in names)]
@@ -239,40 +240,10 @@ def functions(
     return 0
 
 
-def coefficients(
-    *,
-    kappa: Annotated[
-        str, option("projection of the input on the spike", Group("The question", sort_key=4))
-    ] = "-4:4:9",
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
-) -> int:
-    """Spiked features as conditional Gaussians: mu0, mu1, mu2 (Result 2).
-
-    Given the projection kappa of the input on the spike, features behave as
-    mu0 + mu1 w·x + mu2 ξ. A network is first mapped to its spiked features,
-    which takes its target into account.
-
-      giantstep coefficients --activation relu --r 0.5,2 --gamma 1 \\
-        --kappa -3:3:61 --plot mu.png
-      giantstep coefficients --activation tanh --target sin --eta 3 --alpha0 20
-    """
-    from ..insight.basis import coefficients as verb
-
-    out.check(output)
-    model = layer.model()
-    with out.working("computing"):
-        dataset = verb(model, numbers("kappa", kappa), layer.goal() if model.takes_steps else None)  # type: ignore[arg-type]
-    names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
-    out.deliver(dataset, output, out.table(dataset, names))
-    out.draw(dataset, output, names)
-    return 0
-
-
 def demo(
     *,
-    d: Annotated[int, Parameter(help="input dimension of the simulations")] = 400,
-    trials: Annotated[int, Parameter(help="independent repetitions")] = 10,
+    d: Annotated[int, whole("input dimension of the simulations")] = 400,
+    trials: Annotated[int, whole("independent repetitions")] = 10,
     out: Annotated[str, Parameter(help="folder for the picture; it is created", metavar="FOLDER")] = "demo",
 ) -> int:
     """Learning curves, theory against simulation, in about a minute."""

@@ -6,13 +6,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from .options import whole
+
 
 def explore(
     *,
     host: Annotated[
         str, Parameter(help="address to listen on; 0.0.0.0 lets other machines in")
     ] = "127.0.0.1",
-    port: Annotated[int | None, Parameter(help="port, 0 for a free one (default 8642)")] = None,
+    port: Annotated[int | None, whole("port, 0 for a free one (default 8642)")] = None,
     browser: Annotated[bool, Parameter(help="open it in a browser", show_default=False)] = True,
 ) -> int:
     """An interactive page: learning curves, what is learned, spectra.

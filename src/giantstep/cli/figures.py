@@ -9,6 +9,7 @@ from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
 from . import output as out
+from .options import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ class How:
     ] = None
     device: Annotated[str, Parameter(help="cpu or cuda", group=_HOW)] = "cpu"
     workers: Annotated[
-        int | None, Parameter(help="processes side by side (default: all processors, at most 8)", group=_HOW)
+        int | None, whole("processes side by side (default: all processors, at most 8)", group=_HOW)
     ] = None
 
     @property

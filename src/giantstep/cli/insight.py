@@ -1,4 +1,4 @@
-"""Commands that answer why and what is best: bounds, learned, spectrum, tune."""
+"""Commands that answer why and what is best: bounds, learned, staircase, coefficients, tune."""
 
 from __future__ import annotations
 
@@ -7,21 +7,15 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..axes import spoken
-from ..errors import NotCovered, ParameterError
+from ..errors import ParameterError
 from ..typed import numbers
 from . import output as out
-from .options import LOSSES, Layer, Picture, option
+from .options import BULKS, LOSSES, Layer, Picture, option
 
 _QUESTION = Group("The question", sort_key=4)
-_Bulk = Annotated[
-    str | None,
-    option("theory of the first layer's rows: exact (default for a network) or isotropic", _QUESTION, "NAME"),
-]
+_Bulk = Annotated[str | None, option(BULKS, _QUESTION, "NAME")]
 _D = Annotated[str | None, option("input dimension, for finite-size effects", _QUESTION)]
-_OF_SPECTRA = ("edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier")
-_LISTED = 40  # values that a line of a summary may hold
-_EVERY = 10  # places of a learned function, of which a table shows one
-_SOME_ROWS = f"every {_EVERY}th place: --format csv or --out FILE gives all, --at chooses"
+_EVERY = 10  # places of a curve that nobody chose, of which a table shows one
 _NO_LAYER, _NO_PICTURE = Layer(), Picture()
 
 
@@ -40,7 +34,8 @@ def bounds(
     samples. lower: no readout does better, whatever samples and width.
     lower_beta: the same at this width. floor: the same whatever the activation.
     linear: the best linear predictor. On a target of several directions,
-    by_direction: what the linear part of each can save at most.
+    by_direction: what the linear part of each can save at most. With --over,
+    at_end: one of the best rates is at an end of the range that is searched.
 
       giantstep bounds --activation tanh --target sin --r 0:3:31 --gamma 1 \\
         --plot bounds.png
@@ -56,7 +51,9 @@ def bounds(
         dataset = verb(model, layer.goal(), over=over, bulk=bulk)
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
     out.deliver(dataset, output, out.table(dataset, names))
-    curves = [name for name in names if not name.startswith("eta_") and name != "by_direction"]
+    curves = [
+        name for name in names if not name.startswith("eta_") and name not in ("by_direction", "at_end")
+    ]
     if curves:
         dataset = dataset[curves].broadcast_like(dataset[curves[0]])
     out.draw(dataset, output, curves or names)
@@ -102,12 +99,42 @@ def learned(
     names = out.shown(dataset, output, ["truth", "learned"])
     if plane and output.show is None:
         table = _plane_summary(dataset)
-    elif at is None and not plane and any("x" in dataset[name].dims for name in names):
-        table = "\n".join([out.table(dataset.isel(x=slice(None, None, _EVERY)), names), _SOME_ROWS])
     else:
-        table = out.table(dataset, names)
+        table = _some_rows(dataset, names, "x" if at is None and not plane else None, "--at")
     out.deliver(dataset, output, table)
     out.draw(dataset, output, None)
+    return 0
+
+
+def coefficients(
+    *,
+    kappa: Annotated[
+        str | None, option("projections of the input on the spike (default -4:4:81)", _QUESTION)
+    ] = None,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """Spiked features as conditional Gaussians: mu0, mu1, mu2 (Result 2).
+
+    Given the projection kappa of the input on the spike, features behave as
+    mu0 + mu1 w·x + mu2 ξ. A network is first mapped to its spiked features,
+    which takes its target into account.
+
+      giantstep coefficients --activation relu --r 0.5,2 --gamma 1 \\
+        --kappa -3:3:61 --plot mu.png
+      giantstep coefficients --activation tanh --target sin --eta 3 --alpha0 20
+    """
+    from ..insight.basis import coefficients as verb
+
+    out.check(output)
+    model = layer.model()
+    with out.working("computing"):
+        dataset = verb(
+            model, numbers("kappa", kappa or "-4:4:81"), layer.goal() if model.takes_steps else None
+        )  # type: ignore[arg-type]
+    names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
+    out.deliver(dataset, output, _some_rows(dataset, names, "kappa" if kappa is None else None, "--kappa"))
+    out.draw(dataset, output, names)
     return 0
 
 
@@ -139,85 +166,6 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
     return 0
 
 
-def spectrum(
-    *,
-    alpha: Annotated[str, option("samples, divided by d", _QUESTION)] = "1",
-    weights: Annotated[
-        bool,
-        Parameter(help="squared singular values of the first layer instead", group=_QUESTION, negative=""),
-    ] = False,
-    kernel: Annotated[
-        bool,
-        Parameter(
-            help="of the conjugate kernel (n × n) instead of the covariance", group=_QUESTION, negative=""
-        ),
-    ] = False,
-    normalise: Annotated[
-        Literal["p", "n"], Parameter(help="divide by width or by samples", group=_QUESTION)
-    ] = "p",
-    bulk: _Bulk = None,
-    d: _D = None,
-    trials: Annotated[
-        int, Parameter(help="with --d: so many simulated spectra beside it", group=_QUESTION)
-    ] = 0,
-    seed: Annotated[int, Parameter(help="of the simulated spectra", group=_QUESTION)] = 0,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
-) -> int:
-    """Eigenvalues of the feature covariance: bulk, edges, spikes, outliers.
-
-    The table has the summary; csv, json and files also have the density.
-    --trials puts simulated eigenvalues beside it, as a histogram in the plot.
-
-      giantstep spectrum --activation sign --r 1 --gamma 1 --alpha 1 --d 400 \\
-        --trials 10 --plot s.png
-      giantstep spectrum --weights --eta 3 --alpha0 0.5 --target tanh --d 1000
-    """
-    out.check(output)
-    size = None if d is None else numbers("d", d)
-    if trials and (weights or kernel or normalise != "p" or not isinstance(size, float)):
-        raise ParameterError(
-            "--trials simulates the feature covariance, divided by p, at one --d; it does not go with --weights,"
-            " --kernel or --normalise n"
-        )
-    if weights:
-        from ..insight.weight_spectrum import weight_spectrum
-
-        with out.working("solving"):
-            dataset = weight_spectrum(layer.model(), layer.goal(), d=size, bulk=bulk)
-    else:
-        from ..insight.spectrum import spectrum as verb
-
-        options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": size}
-        options["alpha"] = numbers("alpha", alpha)
-        try:
-            with out.working("solving") as progress:
-                dataset = verb(layer.model(), layer.goal(), **options, progress=progress)
-        except NotCovered as error:
-            if not trials:
-                raise
-            out.note(f"no theory: {error}")
-            dataset = None
-    drawn, words = None, ""
-    if trials:
-        from ..simulation.eigenvalues import simulate_spectrum
-
-        model, target = layer.model(), layer.goal()
-        ratio = numbers("alpha", alpha)
-        if not isinstance(ratio, float) or not isinstance(size, float):
-            raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
-        with out.working("simulating"):
-            drawn = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
-        words = _simulated_summary(drawn["eigenvalue"])
-    if dataset is not None:
-        names = out.shown(dataset, output, _OF_SPECTRA)
-        words = "\n".join(filter(None, [_summary(dataset, names), words]))
-    answer: Any = drawn if dataset is None else dataset
-    out.deliver(answer, output, words)
-    out.draw(answer if drawn is None else drawn, output, None, theory=None if drawn is None else dataset)
-    return 0
-
-
 def tune(
     *,
     over: Annotated[
@@ -229,6 +177,15 @@ def tune(
     ] = None,
     lam: Annotated[str | None, option("ridge penalty, where it is not optimised", _QUESTION)] = None,
     loss: Annotated[str, option(LOSSES, _QUESTION, "NAME")] = "square",
+    error: Annotated[
+        str | None,
+        option(
+            "what to minimise: test_error, or test_error_01, the share of wrong signs of labels ±1 (default with"
+            " losses that are for these alone)",
+            _QUESTION,
+            "NAME",
+        ),
+    ] = None,
     bulk: _Bulk = None,
     d: _D = None,
     layer: Layer = _NO_LAYER,
@@ -262,6 +219,7 @@ def tune(
             layer.goal(),
             over=wanted,
             loss=loss,
+            error=error,
             bulk=bulk,
             progress=progress,
             **values,
@@ -272,6 +230,14 @@ def tune(
     out.deliver(dataset, output, out.table(dataset[names], names))
     out.draw(dataset, output, None)
     return out.status(dataset)
+
+
+def _some_rows(dataset: Any, names: list[str], along: str | None, flag: str) -> str:
+    """The table; with a row for some of the places only along a dimension whose places nobody chose."""
+    if along is None or not any(along in dataset[name].dims for name in names):
+        return out.table(dataset, names)
+    some = out.table(dataset.isel({along: slice(None, None, _EVERY)}), names)
+    return f"{some}\nevery {_EVERY}th place: --format csv or --out FILE gives all, {flag} chooses"
 
 
 def _plane_summary(dataset: Any) -> str:
@@ -286,33 +252,3 @@ def _plane_summary(dataset: Any) -> str:
     where = f"truth and learned are on {points} points: --plot FILE draws them, --format csv or --out FILE gives all"
     summary = dataset.drop_dims(plane).assign(ranges)
     return "\n".join([out.table(summary, ["test_error", *ranges]), where])
-
-
-def _simulated_summary(eigenvalues: Any) -> str:
-    """Means over trials, with standard errors, of the extremes and of the first two moments."""
-    trials = eigenvalues.sizes["trial"]
-    rows = {
-        "smallest": eigenvalues.isel(rank=0),
-        "second largest": eigenvalues.isel(rank=-2),
-        "largest": eigenvalues.isel(rank=-1),
-        "moment1": eigenvalues.isel(rank=slice(None, -1)).mean("rank"),
-        "moment2": (eigenvalues.isel(rank=slice(None, -1)) ** 2).mean("rank"),
-    }
-    lines = [f"simulated, {trials} trials (moments without the largest eigenvalue):"]
-    for name, values in rows.items():
-        error = f" ± {float(values.std('trial', ddof=1)) / trials**0.5:.2g}" if trials > 1 else ""
-        lines.append(f"  {name:14s} {float(values.mean()):.6g}{error}")
-    return "\n".join(lines)
-
-
-def _summary(dataset: Any, names: list[str]) -> str:
-    """Named quantities one below the other: they have different shapes."""
-    lines = []
-    for name in names:
-        if name not in dataset:
-            raise ParameterError(f"there is no {name!r} here")
-        values = dataset[name]
-        shape = " × ".join(f"{dim} {size}" for dim, size in values.sizes.items())
-        listed = ", ".join(f"{v:.6g}" for v in values.values.ravel().tolist()) or "none"
-        lines.append(f"{name:14s} " + (listed if values.size <= _LISTED else f"({shape}: see --format csv)"))
-    return "\n".join(lines)

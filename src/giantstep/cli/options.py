@@ -15,7 +15,10 @@ from ..errors import ParameterError
 from ..typed import letters, numbers, schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
+    from cyclopts import Token
 
     from ..model import Network, SpikedRF, Target
 
@@ -25,6 +28,7 @@ _COMMON = Group("Both", sort_key=3)
 _OUTPUT = Group("Output", sort_key=5)
 
 NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0", "steps"), ("r", "gamma", "c")
+BULKS = "theory of the first layer's rows: exact (default for a network) or isotropic"
 LOSSES = (
     "loss of the readout: square, huber:0.5 (huber is huber:1), absolute, pinball:0.9; for labels ±1 also logistic,"
     " hinge, squared_hinge, exponential"
@@ -34,6 +38,22 @@ LOSSES = (
 def option(help: str, group: Group, metavar: str = "RANGE") -> Any:
     """A text option whose value may begin with a minus sign."""
     return Parameter(help=help, group=group, metavar=metavar, allow_leading_hyphen=True)
+
+
+def whole(help: str, **more: Any) -> Any:
+    """An option that is a whole number; others are refused, where cyclopts would round them without a word."""
+    return Parameter(help=help, converter=_whole, **more)
+
+
+def _whole(kind: Any, tokens: Sequence[Token]) -> int:
+    text = tokens[0].value
+    try:
+        number = float(text) if any(sign in text for sign in ".eE") else int(text)  # 300.0 and 1e3 are whole
+        if number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(f'"{text}" is not one whole number')
 
 
 @Parameter(name="*")
@@ -94,7 +114,10 @@ class Layer:
     ] = 0.0
     scale: Annotated[
         float | None,
-        Parameter(help="with --target logistic: labels ±1 of chance sigmoid(scale z)", group=_COMMON),
+        Parameter(
+            help="with --target logistic, or one of several directions: labels ±1 of chance sigmoid(scale z)",
+            group=_COMMON,
+        ),
     ] = None
     beta: Annotated[str, option("width, divided by d", _COMMON)] = "1"
     readout: Annotated[

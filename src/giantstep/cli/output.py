@@ -104,8 +104,11 @@ def shown(dataset: xr.Dataset | NamedArrays, output: Output, default: Sequence[s
     return names
 
 
-def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int = 5) -> str:
-    """A line with what does not vary, then a row per point with the dimensions and the named quantities.
+def table(
+    dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int = 5, headed: bool = True
+) -> str:
+    """A line with what does not vary, where the table is to be `headed`, then a row per point with the dimensions and
+    the named quantities.
 
     What several steps have made of the first layer is shown as it is after the last one, unless some of it is named.
     """
@@ -114,14 +117,13 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int =
     from ..tables import aligned, points
 
     arrays = NamedArrays.of(dataset)
-    fixed = [name for name, one in arrays.coords.items() if not one.dims and one.values.dtype.kind in "fi"]
+    fixed = _constants(arrays)
     order = ("r", "gamma", "c")
     layer = [name for name in order if name in arrays.data_vars and name not in names]
     if not any("step" in arrays[name].dims for name in names):
         last = {name: after_last_step(arrays[name]) for name in layer}
         arrays = replace(arrays, data_vars={**arrays.data_vars, **last})
     numbers = [name for name in (*fixed, *layer) if not arrays[name].dims]
-    numbers = [name for name in numbers if not (name == "noise" and float(arrays[name].values) == 0.0)]
     along = [name for name in layer if name not in numbers and "part" not in arrays[name].dims]
     flat = points(arrays, [*along, *names])
     said = {name: float(arrays[name].values) for name in numbers}
@@ -129,14 +131,33 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int =
     for name in [name for name in columns if len(set(flat[name].tolist())) == 1]:
         said[name] = float(flat.pop(name)[0])  # the same in all rows
     ordered = sorted(said, key=lambda name: (*fixed, *order).index(name.split("[")[0]))
-    words = ", ".join(f"{name} = {said[name]:.6g}" for name in ordered)
-    heading = "; ".join(filter(None, [_subject(arrays), words]))
+    above = _heading(arrays, {name: said[name] for name in ordered})
     lines = aligned(flat, digits).split("\n")
     if sys.stdout.isatty() and len(lines) > _LONGEST:
         left_out = len(lines) - _LONGEST
         half = _LONGEST // 2
         lines[half:-half] = [f"... {left_out} rows left out here; --format csv or --out FILE gives all ..."]
-    return "\n".join([f"# {heading}"] * bool(heading) + lines)
+    return "\n".join([above] * bool(above and headed) + lines)
+
+
+def heading(dataset: xr.Dataset | NamedArrays) -> str:
+    """The line above an answer that is no table: its subject, and the numbers that do not vary."""
+    from ..arrays import NamedArrays
+
+    arrays = NamedArrays.of(dataset)
+    return _heading(arrays, {name: float(arrays[name].values) for name in _constants(arrays)})
+
+
+def _heading(arrays: NamedArrays, said: Mapping[str, float]) -> str:
+    words = ", ".join(f"{name} = {value:.6g}" for name, value in said.items())
+    text = "; ".join(filter(None, [_subject(arrays), words]))
+    return f"# {text}" if text else ""
+
+
+def _constants(arrays: NamedArrays) -> list[str]:
+    """The inputs that are one number, without a noise of 0."""
+    single = [name for name, one in arrays.coords.items() if not one.dims and one.values.dtype.kind in "fi"]
+    return [name for name in single if not (name == "noise" and float(arrays[name].values) == 0.0)]
 
 
 def working(words: str) -> AbstractContextManager[Callable[[float], None]]:

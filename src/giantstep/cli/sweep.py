@@ -12,6 +12,7 @@ from cyclopts import App, Group, Parameter
 
 from . import output as out
 from .help import PlainHelp
+from .options import whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,17 +44,15 @@ _AFFORDABLE = 30.0  # seconds that smooth lines may take
 class Where:
     """What computes."""
 
-    workers: Annotated[
-        int | None, Parameter(help="local processes (default: all processors)", group=_WHERE)
-    ] = None
+    workers: Annotated[int | None, whole("local processes (default: all processors)", group=_WHERE)] = None
     threads: Annotated[
-        int, Parameter(help="threads of each process; results depend on it in the last bits", group=_WHERE)
+        int, whole("threads of each process; results depend on it in the last bits", group=_WHERE)
     ] = 1
     scheduler: Annotated[
         str | None, Parameter(help="a Dask cluster to use, tcp://...", metavar="ADDRESS", group=_WHERE)
     ] = None
     local_cluster: Annotated[
-        int | None, Parameter(help="start a Dask cluster of N processes here", metavar="N", group=_WHERE)
+        int | None, whole("start a Dask cluster of N processes here", group=_WHERE, metavar="N")
     ] = None
     quiet: Annotated[bool, Parameter(help="no progress", negative="", group=_WHERE, show_default=False)] = (
         False

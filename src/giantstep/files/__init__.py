@@ -52,6 +52,15 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
     True
     """
     ending = _ending(path, _WRITERS, "saved")
+    if not hasattr(dataset, "data_vars"):
+        way = (
+            "keep the Dataset that it is from"
+            if hasattr(dataset, "dims")
+            else "predict and simulate make one"
+        )
+        raise ParameterError(
+            f"dataset is a {type(dataset).__name__}, and save keeps an xarray.Dataset; {way}"
+        )
     with replacing(path) as temporary:
         try:
             _WRITERS[ending](dataset, temporary)

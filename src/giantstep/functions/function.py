@@ -15,6 +15,7 @@ from .elementary import Parity
 from .lines import Lines, lines_of
 from .parity import observed_parity
 from .roughness import powers
+from .slope import check_slope
 
 
 class Function:
@@ -27,7 +28,7 @@ class Function:
     function : callable
         Takes an array and returns one of the same shape, element by element.
     derivative : callable or Function, optional
-        Needed where a `Network` takes a step with this activation.
+        Needed where a `Network` takes a step with this activation. It is compared with differences of the function.
     breakpoints : iterable of float, optional
         Where the function or one of its derivatives jumps. Integrals are split there, and lose accuracy at those that
         are not named.
@@ -148,15 +149,17 @@ class Function:
 
     @cached_property
     def derivative(self) -> Function:
-        """The derivative, itself a Function; ParameterError when there is none."""
+        """The derivative, itself a Function; ParameterError when there is none, or another function's."""
         if self._derivative is None:
             raise ParameterError(
                 f"the derivative of {self.name!r} is needed and not known; pass Function(f, derivative=...), or an"
                 " expression in x as text, whose derivative is found"
             )
-        if isinstance(self._derivative, Function):
-            return self._derivative
-        return Function(self._derivative, breakpoints=self.breakpoints, name=f"{self.name}'")
+        slope = self._derivative
+        if not isinstance(slope, Function):
+            slope = Function(slope, breakpoints=self.breakpoints, name=f"{self.name}'")
+        check_slope(self, slope, self.name)
+        return slope
 
     @cached_property
     def parity(self) -> Parity | None:

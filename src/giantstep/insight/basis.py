@@ -56,7 +56,8 @@ def coefficients(
     -------
     xarray.Dataset
         `mu0`, `mu1`, `mu2`, `dmu0` (∂μ0/∂c, which matters when row norms fluctuate) and `quadrature_error` (relative to
-        √E σ²) over `kappa`, the dimensions of the model's `r` and `c`, and `letter` if there are several.
+        √E σ²) over `kappa`, the dimensions of the model's `r` and `c`, and `letter` if there are several; `c` along
+        `letter`, where each has its own.
 
     Examples
     --------
@@ -71,8 +72,9 @@ def coefficients(
         raise ParameterError(
             f"model = {type(model).__name__}(...) has no coefficients along one spike; give a SpikedRF or a Network"
         )
-    grid = Grid({"r": model.r, "c": model.c, "kappa": parameter("kappa", kappa)})
     letters = model.readout
+    norms = {"c": model.c} if letters.c is None else {}  # else each letter has its own
+    grid = Grid({"r": model.r, **norms, "kappa": parameter("kappa", kappa)})
     values = np.asarray(letters.values)
     shape = (*grid.shape, len(values))
     c = np.broadcast_to(grid.over("c", grid.dims)[..., None] if letters.c is None else letters.c, shape)
@@ -89,8 +91,12 @@ def coefficients(
     answers = {"mu0": mu0, "mu1": mu1, "mu2": np.sqrt(mu2sq), "dmu0": dmu0, "quadrature_error": error}
     one = len(values) == 1
     dims, sizes = (grid.dims, grid.shape) if one else ((*grid.dims, "letter"), shape)
+    variables: dict[str, tuple[tuple[str, ...], Any]]
+    variables = {name: (dims, flat.reshape(sizes)) for name, flat in answers.items()}
+    if letters.c is not None:
+        variables["c"] = ((), letters.c[0]) if one else (("letter",), letters.c)
     return grid.dataset(
-        {name: (dims, flat.reshape(sizes)) for name, flat in answers.items()},
+        variables,
         provenance("coefficients", model),
         {} if one else {"letter": list(values)},
     )

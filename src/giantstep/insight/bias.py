@@ -69,8 +69,8 @@ def trained_bias(
     import xarray as xr
 
     target = as_target(target)
-    if Grid({"r": model.r, "gamma": model.gamma, "c": model.c, "beta": model.beta}).dims:
-        raise ParameterError("trained_bias takes one model: give numbers, not arrays")
+    numbers = Grid({"r": model.r, "gamma": model.gamma, "c": model.c, "beta": model.beta})
+    numbers.check_single("a bias is trained in one model")
     alpha = float(parameter("alpha", float(alpha), low=0.0, strict=True))
     lam = float(parameter("lam", float(lam), low=0.0))
 

@@ -75,7 +75,8 @@ def bounds(
     over : {"eta"}, optional
         Optimise each bound over the learning rate of a Network, whose own `eta` is then ignored. `eta_upper`,
         `eta_lower`, `eta_lower_beta` are the best ones; a bound of zero means that the target can be learned
-        perfectly. Learning rates are searched over spikes r from 0.01 to 30.
+        perfectly. Learning rates are searched over spikes r from 0.01 to 30; `at_end` says that one of the best ones
+        is at an end of these, so that a bound is lower still, or flat, beyond.
     bulk : {"exact", "isotropic", "orthogonal"}, optional
         As in `predict`.
 
@@ -117,6 +118,7 @@ def _floor(posed: Posed) -> np.ndarray:
         along = problem.frame(chunk).turn @ label.t1  # [U, k, N]
         left = mean(features, label.t2 - label.t0**2 - (label.t1**2).sum(axis=1))
         gains = (features.weights[:, None] * along**2).sum(axis=-1)
+        gains[gains < _ABSENT**2 * mean(features, label.t2)[:, None]] = 0.0  # by symmetry
         return np.concatenate([np.maximum(left, 0.0)[:, None], gains], axis=1)
 
     return averaged(problem, compute, max(TOLERANCE, _COARSER[problem.labels.directions > 1]))[0]

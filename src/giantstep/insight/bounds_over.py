@@ -29,6 +29,7 @@ _FORETOLD = 1e-9  # relative difference from what a polynomial foretells that is
 _NOTHING = (
     1e-14  # share of the largest scanned value that is none: what is learned perfectly has no relative error
 )
+_AT_END = 1e-6  # distance from an end of the scan, in ln η, that is none
 _GAIN = 1e-8  # relative, of a round that has brought something
 _CLOSER, _ROUNDS = 4.0, 16  # each nearer around the best point by this, so many at most
 
@@ -77,6 +78,8 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
     for i, bound in enumerate(names):
         variables[bound] = (grid.dims, best[i].reshape(grid.shape))
         variables[f"eta_{bound}"] = (grid.dims, np.exp(where[i]).reshape(grid.shape))
+    ends = np.abs(where[..., None] - log_eta[..., [0, -1]]).min(axis=(0, -1)) < _AT_END
+    variables["at_end"] = (grid.dims, np.reshape(ends, grid.shape))
     variables["linear"] = ((), np.asarray(linear_error(target)))
     return grid.dataset(variables, provenance("bounds", model, target, bulk=name) | {"over": over})
 

@@ -1,4 +1,4 @@
-"""The test error as a function of hyperparameters, with its derivatives."""
+"""An error as a function of hyperparameters, with its derivatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..theory.equations.means import TOLD, Setting
 from ..theory.equations.solution import Solution
 from ..theory.pose import Posed, model_grid, pose
 from ..theory.problem import Problem
-from ..theory.status import FAILED
+from ..theory.status import FAILED, REAL_SIZE
 from .newton import descend
 
 if TYPE_CHECKING:
@@ -80,15 +80,17 @@ class Objective:
         landscape: xr.DataArray,
         bulk: str | None,
         loss: Loss = square,
+        error: str = "test_error",
     ):
-        self._model, self._target, self._over, self._loss = model, target, over, loss
+        self._model, self._target, self._over, self._loss, self._name = model, target, over, loss, error
         names = [*dict.fromkeys([*model.numbers(), "steps"]), "noise", "alpha", "lam", "d", "budget"]
         derived = ("alpha0", "alpha") if "split" in over else ()
         self.fixed = [
             name for name in names if name in landscape.coords and name not in over and name not in derived
         ]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
-        self.still = _STANDS_STILL if loss.linear else _HARDLY_MOVES
+        self._squared = error == "test_error"  # which alone has derivatives and a value at a usual size
+        self.still = _STANDS_STILL if loss.linear and self._squared else _HARDLY_MOVES
         self._shaping = [name for name in over if name != "lam"]  # the first layer, and with it all else
         self._rules: Rectangle | None = None  # that derivatives are taken on
         self._start: Solution | None = None  # on them
@@ -122,7 +124,8 @@ class Objective:
             best, used = found, best.rules
             if found.rules.points <= used.points and found.rules.refinement <= used.refinement:
                 break  # else finer rules are called for here than where it was looked for
-        return best._replace(slope=self.error_and_slope(at, best.x)[1])
+        sized = best.sized if self._squared else self._at_usual_size(at, best)
+        return best._replace(slope=self.error_and_slope(at, best.x)[1], sized=sized)
 
     def error(self, at: dict[str, float], x: np.ndarray) -> float:
         """The error as `predict` has it; infinite where it fails."""
@@ -134,9 +137,15 @@ class Objective:
         rules, answers = engine.settled(posed.problem, usual_tolerance(posed))
         failed = bool(FAILED[answers["code"][0, 0]])
         error, sized = (
-            np.inf if failed else float(answers[name][0, 0]) for name in ("test_error", "sized_error")
+            np.inf if failed else float(answers[name][0, 0]) for name in (self._name, "sized_error")
         )
         return Optimum(x, error, sized, np.full(len(x), np.nan), rules)
+
+    def _at_usual_size(self, at: dict[str, float], best: Optimum) -> float:
+        """The error at a usual size; the same, where a size is given."""
+        if np.isfinite(at.get("d", np.inf)):
+            return best.error
+        return self.error(at | {"d": REAL_SIZE}, best.x)
 
     def _follow(self, rules: Rectangle) -> None:
         """Take derivatives on these rules."""
@@ -166,9 +175,12 @@ class Objective:
         return error, slope
 
     def _around(self, at: dict[str, float], x: np.ndarray, rules: Rectangle) -> Around | None:
-        """The point, and others around it along what shapes the first layer; None if they are not of one kind."""
+        """The point, and others around it along what shapes the first layer; None if they are not of one kind, or the
+        error has no derivatives."""
         import xarray as xr
 
+        if not self._squared:
+            return None
         chosen = dict(zip(self._over, map(float, x), strict=True))
         moves = [(name, steps) for name in self._shaping for steps in FOURTH_ORDER]
         values: dict[str, Any] = dict(chosen)
@@ -220,7 +232,7 @@ class Objective:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)
             found = predict(model, target, bulk=self.bulk, loss=self._loss, throw=False, **readout)
-        return np.nan_to_num(found["test_error"].values, nan=np.inf)
+        return np.nan_to_num(found[self._name].values, nan=np.inf)
 
     def _posed(self, at: dict[str, float], values: dict[str, Any]) -> Posed:
         model, target, readout = self._described(at, values)

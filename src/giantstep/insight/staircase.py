@@ -67,8 +67,7 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
     if not isinstance(net, Network):
         raise ParameterError("a staircase is climbed by the steps of a Network")
     grid = model_grid(net, target)
-    if grid.dims:
-        raise ParameterError("staircase() takes one setting: give numbers, not arrays")
+    grid.check_single("a staircase is climbed in one setting")
     training = pose(net, target, grid, "isotropic").origin.training
     assert training is not None
     path = training.path[1:]

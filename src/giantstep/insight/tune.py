@@ -18,8 +18,8 @@ from ..prediction import predict
 from ..provenance import provenance
 from ..quantities import describe
 from ..theory.status import NOTABLE, REAL_SIZE
-from .bounds_over import rate_of_unit_spike
 from .objective import Objective, Optimum, at_ends
+from .ranges import ranges
 from .scan import curvature, least, local_minima
 
 if TYPE_CHECKING:
@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from ..model import FunctionLike, Parameter
 
 _SOUGHT = ("lam", "eta", "split", "steps")
-_SCAN = {
-    "lam": np.geomspace(1e-5, 1e3, 25),
-    "split": np.linspace(0.04, 0.96, 12),
-    "steps": np.arange(1.0, 5.0),
-}
-_SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
-_COARSER = {
-    "eta": np.geomspace(0.1, 20.0, 9),
-    "split": np.linspace(0.04, 0.96, 7),
-}  # with rate and split at once, and where every point is dear: after several steps, and with losses other than square,
-_PENALTIES = np.geomspace(1e-3, 1e3, 13)  # which have these penalties
 _SCANNED = 1e-6  # tolerance of the scan,
 _ROUGHLY = (
     0.1  # and what coarsest rules may be off after several steps, where rates that are too large explode
@@ -55,6 +44,7 @@ def tune(
     budget: Parameter | None = None,
     lam: Parameter | None = None,
     loss: str | Loss = "square",
+    error: str | None = None,
     bulk: str | None = None,
     d: Parameter | None = None,
     scan: Mapping[str, Any] | None = None,
@@ -74,8 +64,9 @@ def tune(
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
     minima are then polished, within the scanned ranges, by a quasi-Newton method. It follows derivatives by implicit
-    differentiation of the fixed point, for every loss, size, number of letters and of steps; only sampled bulks, and
-    targets of several directions after several steps, have finite differences of the error instead, good to 1e-9.
+    differentiation of the fixed point, for every loss, size, number of letters and of steps; only sampled bulks, shares
+    of wrong signs, and targets of several directions after several steps, have finite differences of the error
+    instead, good to 1e-9.
     Ctrl-C after the scan returns what is polished by then and the best of the scan for the rest, with
     `attrs["interrupted"]` = 1 and a warning.
 
@@ -92,7 +83,10 @@ def tune(
     lam : number or grid, optional
         Ridge penalty, if it is not optimised.
     loss : str or Loss
-        Of the readout, as in `predict`. What is minimised is `test_error`, the squared one, whatever the loss.
+        Of the readout, as in `predict`.
+    error : {"test_error", "test_error_01"}, optional
+        What is minimised: the squared error, or for labels ±1 the share of wrong signs. The latter is the default with
+        losses of the margin, such as "logistic", whose outputs have no scale that a squared error could judge.
     bulk, d
         As in `predict`.
     over : str or sequence of str
@@ -122,19 +116,20 @@ def tune(
     target, over = as_target(target), (over,) if isinstance(over, str) else tuple(over)
     loss = as_loss(loss)
     _check(model, over, alpha, budget, lam)
-    axes = _axes(model, target, over, budget, loss, dict(scan or {}))
+    error = _minimised(error, target, loss)
+    axes = ranges(model, target, over, budget, loss, dict(scan or {}))
     every, over = (
         over,
         tuple(name for name in over if name != "steps"),
     )  # each number of steps is tuned by itself
     half = None if progress is None else lambda share: progress(0.5 * share)  # the rest is polishing
-    landscape = _landscape(model, target, axes, alpha, budget, lam, loss, bulk, d, half)
+    landscape = _landscape(model, target, axes, alpha, budget, lam, loss, error, bulk, d, half)
     if "steps" in every:
         model = replace(model, steps=axes["steps"])
-    objective = Objective(model, target, over, landscape, bulk, loss)
+    objective = Objective(model, target, over, landscape, bulk, loss, error)
     others = [dim for dim in landscape.dims if dim not in over]
-    error = landscape.transpose(*others, *over)
-    sizes = [error.sizes[dim] for dim in others]
+    scanned = landscape.transpose(*others, *over)
+    sizes = [scanned.sizes[dim] for dim in others]
     names = ["best_error", *(f"best_{name}" for name in over), "slope", "at_end"]
     columns = {name: np.empty(sizes) for name in names}
     sized = np.full(sizes, np.nan)  # the best error at a usual size, where it is that of the limit
@@ -146,7 +141,7 @@ def tune(
         return lambda share: None if progress is None else progress(0.5 + 0.5 * (done + share) / total)
 
     for done, index in enumerate(np.ndindex(*sizes)):
-        point = error.isel(dict(zip(others, index, strict=True)))
+        point = scanned.isel(dict(zip(others, index, strict=True)))
         at = {name: float(point[name]) for name in objective.fixed}
         best, where = least(point.values, grids)
         slope, at_end = np.nan, bool(at_ends(where, grids).any())
@@ -169,8 +164,8 @@ def tune(
             stacklevel=2,
         )
     _remark(columns["best_error"], sized)
-    error.attrs = describe("landscape")
-    found = error.to_dataset(name="landscape").assign(
+    scanned.attrs = describe("landscape" if error == "test_error" else error)
+    found = scanned.to_dataset(name="landscape").assign(
         {
             name: (others, values if name != "at_end" else values.astype(bool))
             for name, values in columns.items()
@@ -183,7 +178,7 @@ def tune(
         found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
     if "steps" in every:
         found = _best_number(found)
-    attrs = provenance("tune", model, target, loss=loss.name, bulk=objective.bulk) | (
+    attrs = provenance("tune", model, target, loss=loss.name, error=error, bulk=objective.bulk) | (
         {"interrupted": 1} if interrupted else {}
     )
     return found.assign_attrs(attrs, over=" ".join(every))
@@ -219,6 +214,20 @@ def _best_number(found: xr.Dataset) -> xr.Dataset:
     return chosen.assign(best_steps=steps, by_steps=error, at_end=at_end)
 
 
+def _minimised(error: str | None, target: Target, loss: Loss) -> str:
+    """The error to minimise: the one asked for, or that which says most with this loss."""
+    if error is None:
+        return "test_error_01" if loss.margin else "test_error"
+    if error not in ("test_error", "test_error_01"):
+        raise ParameterError(f"error = {error!r} is unknown; use 'test_error' or 'test_error_01'")
+    if error == "test_error_01" and not target.binary:
+        raise ParameterError(
+            "error = 'test_error_01' is for labels ±1, and this target has real labels; leave it out, or use a target"
+            " such as 'sign'"
+        )
+    return error
+
+
 def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any) -> None:
     check_model(model)
     unknown = [name for name in over if name not in _SOUGHT]
@@ -244,40 +253,6 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
         raise ParameterError("lam is not looked for: give the penalty, lam=, or add 'lam' to over")
 
 
-def _axes(
-    model: Any, target: Target, over: tuple[str, ...], budget: Any, loss: Loss, scan: dict[str, Any]
-) -> dict[str, np.ndarray]:
-    """Values to scan along each parameter, increasing."""
-    if stray := set(scan) - set(over):
-        raise ParameterError(f"scan = {sorted(stray)} are not optimised over; over = {over!r}")
-    axes = {}
-    dear = not loss.linear or model.most_steps > 1 or "steps" in over or {"eta", "split"} <= set(over)
-    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if dear else {})}
-    if not loss.linear:
-        usual["lam"] = _PENALTIES
-    for name in over:
-        given = scan.get(name)
-        if given is None and name == "eta":
-            given = _typical_rate(model, target, budget) * usual[name]
-        values = parameter(name, usual[name] if given is None else given, low=0.0, strict=True)
-        axes[name] = np.unique(np.atleast_1d(np.asarray(values, dtype=float)))
-        if len(axes[name]) < 3 and name != "steps":
-            raise ParameterError(f"scan of {name} has {len(axes[name])} values; give three or more")
-        if name == "split" and axes[name][-1] >= 1.0:
-            raise ParameterError("scan of split must lie strictly between 0 and 1")
-    return axes
-
-
-def _typical_rate(net: Network, target: Target, budget: Any) -> float:
-    """The learning rate of a spike of one, in the middle of the grid."""
-    alpha0 = np.asarray(net.alpha0 if budget is None else 0.3 * np.asarray(budget), dtype=float)
-    middle = {
-        name: np.atleast_1d(np.median(np.asarray(values, dtype=float)))
-        for name, values in (("alpha0", alpha0), ("beta", net.beta), ("noise", target.noise))
-    }
-    return float(rate_of_unit_spike(net, target, middle)[0])
-
-
 def _landscape(
     model: Network | SpikedRF,
     target: Target,
@@ -286,6 +261,7 @@ def _landscape(
     budget: Any,
     lam: Any,
     loss: Loss,
+    error: str,
     bulk: str | None,
     d: Any,
     progress: Callable[[float], None] | None,
@@ -320,10 +296,11 @@ def _landscape(
             tolerance=_SCANNED if model.most_steps < 2 and loss.linear else np.finfo(float).max,
             progress=progress,
         )
-    error = found["test_error"].where(found["quadrature_error"] <= _ROUGHLY, np.inf).fillna(np.inf)
+    scanned = found[error].where(found["quadrature_error"] <= _ROUGHLY, np.inf).fillna(np.inf)
     if total is not None:
-        error = error.assign_coords(split=axes["split"], budget=total if total.ndim == 0 else total.values)
-    return error.assign_attrs(found.attrs)
+        whole = total if total.ndim == 0 else total.values
+        scanned = scanned.assign_coords(split=axes["split"], budget=whole)
+    return scanned.assign_attrs(found.attrs)
 
 
 def _polished(

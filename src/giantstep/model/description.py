@@ -55,11 +55,18 @@ class Description:
         >>> gs.Step(eta=1, alpha0=2).to_dict()
         {'kind': 'Step', 'eta': 1.0, 'alpha0': 2.0, 'loss': 'square'}
         """
+        return self._plain(_spec)
+
+    def to_read(self) -> dict[str, Any]:
+        """The same for readers, from which nothing is made again: functions and losses of a user's own are named."""
+        return self._plain(_spec_or_name)
+
+    def _plain(self, text: Callable[[Function | Loss], str]) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": type(self).__name__}
         for f in fields(self):
             value = getattr(self, f.name)
             if f.name not in _LATER or _hashable(value) != f.default:
-                data[f.name] = _plain(value)
+                data[f.name] = _plain(value, text)
         return data
 
     def __repr__(self) -> str:
@@ -114,15 +121,28 @@ class Description:
         return kind(**{name: _restored(value) for name, value in values.items()})
 
 
-def _plain(value: Any) -> Any:
+def _spec(own: Function | Loss) -> str:
+    return own.spec
+
+
+def _spec_or_name(own: Function | Loss) -> str:
+    try:
+        return own.spec
+    except ParameterError:
+        return f"<{own.name}>"  # no name of the catalogue's begins like this
+
+
+def _plain(value: Any, text: Callable[[Function | Loss], str]) -> Any:
     if isinstance(value, Function | Loss):
-        return value.spec
-    if isinstance(value, Letters | Description):
+        return text(value)
+    if isinstance(value, Description):
+        return value._plain(text)
+    if isinstance(value, Letters):
         return value.to_dict()
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple):
-        return [one.to_dict() for one in value] if value and isinstance(value[0], Description) else value
+        return [_plain(one, text) for one in value] if value and isinstance(value[0], Description) else value
     if type(value).__name__ == "DataArray":
         return {"dims": list(value.dims), "data": np.asarray(value).tolist()}
     return value

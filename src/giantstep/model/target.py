@@ -39,7 +39,8 @@ class Target(Description):
         For labels ±1, the standard deviation of the noise that is added before the sign is taken (with several
         directions, to the function's value).
     scale : float, optional
-        Of "logistic": labels are +1 with probability sigmoid(`scale`·z); errors are measured against sign(z).
+        Of "logistic": labels are +1 with probability sigmoid(`scale`·z); errors are measured against sign(z). Of
+        several directions: z is the function's value.
     directions : int
         Of "committee", "parity" and "staircase": how many (2 by default). Expressions say it themselves, and a callable
         has as many as it has arguments; give the number for one with `*args` or defaults.
@@ -101,10 +102,21 @@ class Target(Description):
         set_(self, "latent_noise", number("latent_noise", self.latent_noise, low=0.0))
         if self.scale is not None:
             set_(self, "scale", number("scale", self.scale, low=0.0, strict=True))
+            self._check_logistic()
         if self.random_signs and np.any(np.asarray(self.noise) > 0):
             raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")
         if self.directions > 1 and self.flips > 0 and not self.latent_noise and self.scale is None:
             self.function.warn_of_curved_signs()  # type: ignore[attr-defined]
+
+    def _check_logistic(self) -> None:
+        """Refuse chances of a projection for a target that is another function of it than its sign."""
+        function = self.function
+        if self.directions == 1 and not (function.has_spec and function.spec == "sign"):  # type: ignore[union-attr]
+            raise ParameterError(
+                f"scale = {self.scale:g} is of the target 'logistic', whose labels are +1 with probability"
+                f" sigmoid(scale·z), or of several directions; the target here is {function.name!r}: use"  # type: ignore[union-attr]
+                " 'logistic', or flips or latent_noise for signs of another function"
+            )
 
     @property
     def binary(self) -> bool:

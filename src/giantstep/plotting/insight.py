@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ParameterError
+from ..insight.spectra.tail import end_of_most
 from . import style
 from .legend import legend
 from .shown import ShownAxes
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _FAR = 3.0  # times the bulk's upper edge, beyond which an outlier is named rather than shown
 _SHOULDER, _CUT = 0.03, 3.0  # the picture ends at so many times the density at that share of the upper edge
+_TAIL = 1.1  # times where most of the bulk ends, up to which a tail is drawn
+_WORSE = 3.0  # times the least error, beyond which all shades are one: a map is looked at for its valley
 _BINS = 60
 _MOST = 0.95  # share of simulated eigenvalues that are surely of the bulk
 _PANELS = (("truth", "target"), ("learned", "learned function"))
@@ -48,7 +51,7 @@ def _spectrum(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, i
         )
     with style.styled():
         axes = _axes(ax)
-        top = float(bulk["eigenvalue"].max()) if bulk is not None else np.inf
+        top = end_of_most(bulk) if bulk is not None else np.inf
         if simulated is not None:
             _histogram(axes, simulated, top)
         if bulk is not None:
@@ -63,7 +66,7 @@ def _spectrum(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, i
 def _histogram(axes: Axes, eigenvalues: np.ndarray, top: float) -> None:
     """Simulated eigenvalues [trial, rank] up to the bulk's upper edge; without a bulk, up to where few are left."""
     known = np.isfinite(top)
-    last = 1.1 * top if known else _FAR * float(np.quantile(eigenvalues, _MOST))
+    last = _TAIL * top if known else _FAR * float(np.quantile(eigenvalues, _MOST))
     inside = eigenvalues[eigenvalues < last]
     counts, edges = np.histogram(inside, bins=_BINS)
     trials = len(eigenvalues)
@@ -79,8 +82,10 @@ def _histogram(axes: Axes, eigenvalues: np.ndarray, top: float) -> None:
 def _density(axes: Axes, bulk: xr.Dataset) -> None:
     order = np.argsort(bulk["eigenvalue"].values)
     x, y = bulk["eigenvalue"].values[order], bulk["density"].values[order]
+    end, edge = end_of_most(bulk), x.max()
+    x, y = x[x <= _TAIL * end], y[x <= _TAIL * end]  # of a thin tail the beginning
     axes.fill_between(x, y, color="0.85", lw=0, zorder=0)
-    axes.plot(x, y, "k-", lw=1.2, label="bulk")
+    axes.plot(x, y, "k-", lw=1.2, label="bulk" if end >= edge else f"bulk; a thin tail ends at {edge:.4g}")
     marker = {"clip_on": False, "ls": "none"}
     found = np.ravel(bulk["outlier"].values) if "outlier" in bulk else np.empty(0)
     near, far = found[found <= _FAR * x.max()], found[found > _FAR * x.max()]
@@ -168,10 +173,13 @@ def _landscape(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, 
             axes.set_ylabel(style.axis_label(error))
         else:
             y = error[over[1]].values
-            drawn = axes.pcolormesh(
-                x, y, np.log10(error.transpose(*over).values.T), cmap="cividis", shading="nearest"
-            )
-            axes.figure.colorbar(drawn, ax=axes, label="log10 of the test error")
+            shades = error.transpose(*over).values.T
+            least, worst = float(shades.min()), float(shades.max(where=np.isfinite(shades), initial=0.0))
+            most = min(worst, _WORSE * least)
+            seen = np.where(np.isfinite(shades), shades, 2.0 * worst)  # no answer, where rates explode
+            drawn = axes.pcolormesh(x, y, seen, cmap="cividis", shading="nearest", vmin=least, vmax=most)
+            bar = axes.figure.colorbar(drawn, ax=axes, extend="max" if most < shades.max() else "neither")
+            bar.set_label(style.axis_label(error))
             best = [float(dataset[f"best_{name}"]) for name in over]
             axes.plot(*([value] for value in best), "w*", mec="k", ms=12, ls="none", label="optimum")
             axes.set_ylabel(style.axis_label(error[over[1]]))

@@ -23,7 +23,7 @@ from .trial import Task
 def check_choices(model: Model, features: str | None, loss: str | Loss, method: str) -> str:
     """The features to use; errors for names that do not exist and for choices that contradict the model."""
     if method not in METHODS:
-        raise ParameterError(f"method = {method!r} is unknown; use one of {METHODS}")
+        raise ParameterError(f"method = {method!r} is unknown; use one of {', '.join(METHODS)}")
     if method == "plain" and not as_loss(loss).linear:
         raise ParameterError("method = 'plain' is a check of the square loss; leave it out for other losses")
     if features not in (None, "network", "gaussian"):

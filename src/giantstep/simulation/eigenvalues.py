@@ -68,15 +68,12 @@ def simulate_spectrum(
     numbers = check.trial_numbers(trials)
     given = {"alpha": alpha, "lam": 1.0, "d": d, "seed": seed, "device": device, "dtype": dtype}
     plan, tasks = planned(model, "x" if target is None else target, **given)
-    if plan.split.dims:
-        raise ParameterError(
-            f"{plan.split.dims[0]} is a list, and spectra are simulated one by one; give a single number"
-        )
+    plan.split.grid.check_single("spectra are simulated one by one")
     (task,) = tasks
     backend = make_backend(task.backend, device, dtype)
     found = np.stack([_eigenvalues(task, Draws(seed, trial, backend), backend) for trial in numbers])
     attrs = provenance_of(task) | {"command": "simulate_spectrum"}
-    dataset = Grid(task.model.numbers() | {"alpha": alpha}).dataset(
+    dataset = Grid(task.model.numbers() | {"noise": task.target.noise, "alpha": alpha}).dataset(
         {"eigenvalue": (("trial", "rank"), found)}, attrs, {"trial": numbers}
     )
     dataset["eigenvalue"].attrs["long_name"] = "eigenvalue of the features' covariance"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import GiantstepWarning, NotCovered, ParameterError
+from ..errors import GiantstepWarning, NotCovered
 from ..letters import Letters
 from ..model import SpikedRF
 from .features import Features
@@ -100,10 +100,7 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
             grid.labelled(values) for values in (frame.b[:, 0, 0], frame.gamma[:, 0], layer.c[:, 0])
         )
         return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta), off
-    if grid.dims:
-        raise ParameterError(
-            "equivalent() of a network with letters takes one setting: give numbers, not arrays"
-        )
+    grid.check_single("networks with letters have their spiked features one by one")
     # biases change the slope that each letter's spike goes through: carry that in the letters' values
     group, sign = posed.merging.group, posed.merging.sign
     spikes, own = frame.b[0, group, 0] * sign, np.asarray(net.readout.values)

@@ -153,7 +153,7 @@ def rows_law(named: str | Rows | None, origin: Origin) -> Rows:
         return _sampled(named, rest)
     plain = {law.name: law for law in (Isotropic(), Exact(), Orthogonal())}
     if named not in plain:
-        raise ParameterError(f"bulk = {named!r} is unknown; use one of {list(NAMES)}, or leave it out")
+        raise ParameterError(f"bulk = {named!r} is unknown; use one of {', '.join(NAMES)}, or leave it out")
     return plain[named]
 
 

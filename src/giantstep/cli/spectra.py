@@ -1,0 +1,166 @@
+"""The command `giantstep spectrum`: eigenvalues of the features and of the first layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from ..errors import NotCovered, ParameterError
+from ..typed import numbers
+from . import output as out
+from .options import BULKS, Layer, Picture, option, whole
+
+_QUESTION = Group("The question", sort_key=4)
+_SHOWN = ("edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier")
+_LISTED = 40  # values that a line of a summary may hold, and settings that it may have
+_ZERO = 1e-12  # of the upper edge: as far down as a support is followed, or nearly
+_NO_LAYER, _NO_PICTURE = Layer(), Picture()
+
+
+def spectrum(
+    *,
+    alpha: Annotated[str | None, option("samples, divided by d (default 1)", _QUESTION)] = None,
+    weights: Annotated[
+        bool,
+        Parameter(help="squared singular values of the first layer instead", group=_QUESTION, negative=""),
+    ] = False,
+    kernel: Annotated[
+        bool,
+        Parameter(
+            help="of the conjugate kernel (n × n) instead of the covariance", group=_QUESTION, negative=""
+        ),
+    ] = False,
+    normalise: Annotated[
+        Literal["p", "n"], Parameter(help="divide by width or by samples", group=_QUESTION)
+    ] = "p",
+    bulk: Annotated[str | None, option(BULKS, _QUESTION, "NAME")] = None,
+    d: Annotated[str | None, option("input dimension, for finite-size effects", _QUESTION)] = None,
+    trials: Annotated[int, whole("with --d: so many simulated spectra beside it", group=_QUESTION)] = 0,
+    seed: Annotated[int, whole("of the simulated spectra", group=_QUESTION)] = 0,
+    layer: Layer = _NO_LAYER,
+    output: Picture = _NO_PICTURE,
+) -> int:
+    """Eigenvalues of the feature covariance: bulk, edges, spikes, outliers.
+
+    The table has the summary; csv, json and files also have the density.
+    --trials puts simulated eigenvalues beside it, as a histogram in the plot.
+
+      giantstep spectrum --activation sign --r 1 --gamma 1 --alpha 1 --d 400 \\
+        --trials 10 --plot s.png
+      giantstep spectrum --weights --eta 3 --alpha0 0.5 --target tanh --d 1000
+    """
+    out.check(output)
+    size = None if d is None else numbers("d", d)
+    if trials and (weights or kernel or normalise != "p" or not isinstance(size, float)):
+        raise ParameterError(
+            "--trials simulates the feature covariance, divided by p, at one --d; it does not go with --weights,"
+            " --kernel or --normalise n"
+        )
+    of_samples = {"--alpha": alpha is not None, "--kernel": kernel, "--normalise n": normalise != "p"}
+    if weights and any(of_samples.values()):
+        stray = " and ".join(flag for flag, given in of_samples.items() if given)
+        raise ParameterError(
+            f"{stray}: options of the features' spectrum; that of the first layer, --weights, has no samples. Leave"
+            " out one or the other"
+        )
+    ratio = numbers("alpha", alpha or "1")
+    if weights:
+        from ..insight.weight_spectrum import weight_spectrum
+
+        with out.working("solving"):
+            dataset = weight_spectrum(layer.model(), layer.goal(), d=size, bulk=bulk)
+    else:
+        from ..insight.spectrum import spectrum as verb
+
+        options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": size}
+        try:
+            with out.working("solving") as progress:
+                dataset = verb(layer.model(), layer.goal(), alpha=ratio, **options, progress=progress)
+        except NotCovered as error:
+            if not trials:
+                raise
+            out.note(f"no theory: {error}")
+            dataset = None
+    drawn, words = None, ""
+    if trials:
+        from ..simulation.eigenvalues import simulate_spectrum
+
+        model, target = layer.model(), layer.goal()
+        if not isinstance(ratio, float) or not isinstance(size, float):
+            raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
+        with out.working("simulating"):
+            drawn = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
+        spikes = 1 if dataset is None else int((dataset["spike_per_d"] > 0.0).sum())
+        words = _simulated_summary(drawn["eigenvalue"], spikes)
+    if dataset is not None:
+        names = out.shown(dataset, output, _SHOWN)
+        words = "\n".join(filter(None, ["\n".join(_summary(dataset, names)), words]))
+    answer: Any = drawn if dataset is None else dataset
+    out.deliver(answer, output, words)
+    out.draw(answer if drawn is None else drawn, output, None, theory=None if drawn is None else dataset)
+    return 0
+
+
+def _simulated_summary(eigenvalues: Any, spikes: int) -> str:
+    """Means over trials, with standard errors, of the extremes and of the bulk's first two moments.
+
+    The bulk is all but the `spikes` largest eigenvalues: one of order d, left in, would make most of the moments.
+    """
+    trials, bulk = eigenvalues.sizes["trial"], eigenvalues.isel(rank=slice(None, -spikes or None))
+    rows = {"smallest": eigenvalues.isel(rank=0)}
+    rows |= {_ordinal(place): eigenvalues.isel(rank=-place) for place in range(spikes + 1, 0, -1)}
+    rows |= {"moment1": bulk.mean("rank"), "moment2": (bulk**2).mean("rank")}
+    without = f"the {spikes} largest eigenvalues" if spikes > 1 else "the largest eigenvalue"
+    lines = [f"simulated, {trials} trials" + (f" (moments without {without}):" if spikes else ":")]
+    for name, values in rows.items():
+        error = f" ± {float(values.std('trial', ddof=1)) / trials**0.5:.2g}" if trials > 1 else ""
+        lines.append(f"  {name:14s} {float(values.mean()):.6g}{error}")
+    return "\n".join(lines)
+
+
+def _ordinal(place: int) -> str:
+    named = {1: "largest", 2: "second largest", 3: "third largest"}
+    return named.get(place, f"{place}th largest")
+
+
+def _summary(dataset: Any, names: list[str]) -> Iterator[str]:
+    """What does not vary, then setting by setting the named quantities, one below the other: they have different
+    shapes."""
+    from itertools import product
+
+    yield out.heading(dataset)
+    dims = dataset["mass_at_zero"].dims
+    settings = list(product(*(range(dataset.sizes[dim]) for dim in dims)))
+    for place in settings[:_LISTED]:
+        one = dataset.isel(dict(zip(dims, place, strict=True)))
+        if dims:
+            yield ""
+            yield ", ".join(f"{dim} = {float(one[dim]):.6g}" for dim in dims if dim in one.coords)
+        for name in names:
+            yield f"{name:14s} {_listed(one[name])}"
+            if name == "edge" and (tail := _tail(one)):
+                yield tail
+    if len(settings) > _LISTED:
+        yield f"\n... {len(settings) - _LISTED} settings left out here; --format csv or --out FILE gives all ..."
+
+
+def _listed(values: Any) -> str:
+    """The values of a quantity at one setting, without what fills the grid."""
+    import numpy as np
+
+    if values.size > _LISTED:
+        shape = " × ".join(f"{dim} {size}" for dim, size in values.sizes.items())
+        return f"({shape}: see --format csv)"
+    known = values.values.ravel()[np.isfinite(values.values.ravel())]
+    nothing = _ZERO * np.abs(known).max(initial=0.0)
+    return ", ".join(f"{0.0 if abs(value) < nothing else value:.6g}" for value in known.tolist()) or "none"
+
+
+def _tail(one: Any) -> str:
+    """Where the eigenvalues of real networks end, if that is far below the upper edge."""
+    from ..insight.spectra.tail import BEYOND, end_of_most
+
+    end, edge = end_of_most(one), float(one["edge"].max())
+    return f"{'':14s} (a thin tail: {1 - BEYOND:.2%} of the bulk is below {end:.4g})" if end < edge else ""

@@ -1,0 +1,42 @@
+"""Whether a derivative that was given is that of its function, observed in differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+
+_REACH, _PLACES = 4.0, 401  # where a standard Gaussian lives
+_NUDGE = 1e-4  # half the width of a difference: neither single precision nor oscillations blur it
+_OFF = 1e-2  # of the slope and of its usual size, beyond which a place counts as wrong
+_KINKS = 0.05  # share of the places that may be wrong: a difference across a kink nobody has named is
+
+
+def check_slope(function: Callable[[Any], Any], slope: Callable[[Any], Any], name: str) -> None:
+    """Refuse a derivative that is wrong at more than a few places: a step would follow another activation.
+
+    What fails on numpy's arrays, or is not finite, is left to those who need it there.
+    """
+    x = np.linspace(-_REACH, _REACH, _PLACES) + 0.003  # off the places where kinks usually are
+    try:
+        with np.errstate(all="ignore"):
+            seen = (np.asarray(function(x + _NUDGE)) - np.asarray(function(x - _NUDGE))) / (2.0 * _NUDGE)
+            given = np.asarray(slope(x)) + np.zeros_like(x)
+    except ParameterError:
+        return
+    known = np.isfinite(seen) & np.isfinite(given)
+    if not known.any():
+        return
+    x, seen, given = x[known], seen[known], given[known]
+    off = np.abs(given - seen)
+    wrong = off > _OFF * (np.abs(seen) + np.sqrt(np.mean(seen**2)))
+    if wrong.mean() > _KINKS:
+        at = np.where(wrong, off, 0.0).argmax()
+        raise ParameterError(
+            f"the derivative that was given for {name!r} is not its derivative: at x = {x[at]:.3g} it is"
+            f" {given[at]:.4g}, and {name!r} itself has the slope {seen[at]:.4g} there; correct it, or write the"
+            " function as an expression in x, whose derivative is found"
+        )
