@@ -123,7 +123,7 @@ def test_the_same_text_in_a_link_is_harmless(visit: Any) -> None:
     assert page.locator("img").count() == 0
 
 
-def test_classification_is_judged_by_its_signs(visit: Any) -> None:
+def test_classification_is_judged_by_its_signs(visit: Any, pictures: Path) -> None:
     page = visit("#target=sign&bulk=isotropic")
     settled(page, "curve", "learned")
     expect(page.locator("#summary dt").first).to_have_text("Wrong signs")
@@ -132,6 +132,14 @@ def test_classification_is_judged_by_its_signs(visit: Any) -> None:
     unfold(page)
     page.locator("#set-quantity").select_option("test_error")
     eventually(lambda: traces(page)["main"]["y"] != shares)
+    eventually(
+        lambda: any(
+            name.startswith(("best of the map: error", "optimum")) for name in traces(page, "optimum")
+        )
+    )
+    page.locator("#set-quantity").select_option("auto")
+    eventually(lambda: any(name.startswith("best of the map: wrong") for name in traces(page, "optimum")))
+    page.screenshot(path=pictures / "signs.png", full_page=True)
     page.locator("#set-quantity").select_option("train_error_01")
     page.locator("#set-target").fill("sin")
     expect(page.locator("#curve .facts")).to_contain_text("Labels are not ±1")

@@ -105,7 +105,7 @@ def test_coefficients_come_letter_by_letter(visitor: Visitor) -> None:
 def test_the_optimum_is_no_worse_than_the_map(visitor: Visitor) -> None:
     _, (*_, area, _) = visitor.ask("landscape", SETTINGS)  # on a busy machine progress is reported first
     _, (*_, best, _) = visitor.ask("optimum", SETTINGS)
-    assert best["best"]["error"] <= area["best"]["error"]
+    assert best["best"]["error"] <= area["best"]["test_error"]["error"]
     assert best["best"]["error"] <= np.nanmin(np.asarray(area["test_error"], float))
 
 
@@ -288,3 +288,16 @@ def test_the_number_of_steps_has_limits(visitor: Visitor) -> None:
     for steps in (0, 9, 1.5):
         status, (answer,) = visitor.ask("curve", {"steps": steps})
         assert (status, answer["field"]) == (400, "steps")
+
+
+def test_the_map_of_labels_has_wrong_signs_and_its_own_best_place(visitor: Visitor) -> None:
+    """The rate and penalty of the least squared error are not those of the fewest wrong signs."""
+    asked = SETTINGS | {"target": "sign", "noise": 0.0, "flips": 0.1, "loss": "logistic"}
+    _, (*_, area, _) = visitor.ask("landscape", asked)
+    for name in ("test_error", "test_error_01"):
+        assert area["best"][name]["error"] == np.nanmin(np.asarray(area[name], float))
+    places = [
+        (area["best"][name]["strength"], area["best"][name]["lam"])
+        for name in ("test_error", "test_error_01")
+    ]
+    assert places[0] != places[1]

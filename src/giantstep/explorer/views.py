@@ -44,6 +44,7 @@ _MAPPED = tuple(name for name in _LAYER if name not in ("eta", "r"))  # the map 
 _CURVE = ("along", "low", "high", "alpha", "lam")
 _THEORY = ("loss", "bulk", "finite", "d")
 ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
+_TESTED = ("test_error", "test_error_01")
 
 _LOG_RATIO = 30.0  # ranges that span more than this are spaced, and drawn, logarithmically
 _POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: those that are quick, any other
@@ -153,14 +154,15 @@ def spectrum(settings: Settings, report: Report) -> Answer:
     lambda settings: "late" if settings.bulk == "exact" else by_effort(settings),
 )
 def landscape(settings: Settings, coarse: bool, report: Report) -> Answer:
-    """The test error over learning rates (or spikes) and penalties, at the working point."""
+    """Test errors over learning rates (or spikes) and penalties, at the working point; wrong signs too for labels ±1."""
     name, strengths, lam = _map_axes(settings, coarse)
     arguments = {"alpha": settings.alpha, **_readout(settings, lam)}
     call = Call("predict", settings, arguments, {name: strengths}, shows=("test_error",))
     found, notes = _noted(call, throw=False, progress=report, **_effort(coarse))
-    errors = found["test_error"].transpose(name, "lam")
-    values = {"strength": strengths.value, "lam": lam.value, "test_error": errors}
-    return _answer(call, notes, **values) | {"name": name, "best": _lowest(errors, name)}
+    errors = {one: found[one].transpose(name, "lam") for one in _TESTED if one in found}
+    best = {one: _lowest(values, name) for one, values in errors.items()}
+    values = {"strength": strengths.value, "lam": lam.value, **errors}
+    return _answer(call, notes, **values) | {"name": name, "best": best}
 
 
 @view((*_MAPPED, "alpha", "bulk", "finite", "d"), lane=heavy)

@@ -107,26 +107,28 @@ export function basis({ mu }) {
 /** Whether the optimum is searched for beyond the points of the map; elsewhere that would take minutes. */
 export const polished = ({ loss, layer, steps }) => loss === "square" && layer === "step" && steps === 1;
 
-export function map({ map: answer, best }, settings) {
+export function map({ map: answer, best: polishedOne }, settings) {
   const { strength: x, lam: y, name } = answer, symbol = name === "eta" ? "η̃" : "r";
-  const errors = y.map((_, j) => x.map((_, i) => answer.test_error[i][j])); // rows of equal λ
+  const squared = settings.quantity === "test_error" || !answer.test_error_01, quantity = squared ? "test_error" : "test_error_01";
+  const best = squared ? polishedOne : null; // which is that of the squared error
+  const errors = y.map((_, j) => x.map((_, i) => answer[quantity][i][j])); // rows of equal λ
   const sorted = errors.flat().filter((v) => v > 0).toSorted((a, b) => a - b);
   const low = sorted[0], high = sorted[Math.floor(TAIL * (sorted.length - 1))]; // errors explode in corners: one shade
   const ticks = [0, 0.5, 1].map((t) => low * (high / low) ** t);
   const traces = [{
-    type: "heatmap", x, y, z: errors.map((row) => row.map((v) => (v > 0 ? Math.log(v) : null))), customdata: errors, meta: "main", name: "test_error",
+    type: "heatmap", x, y, z: errors.map((row) => row.map((v) => (v > 0 ? Math.log(v) : null))), customdata: errors, meta: "main", name: quantity,
     zmin: Math.log(low), zmax: Math.log(high), colorscale: SHADES.map((shade, i) => [i / (SHADES.length - 1), shade]), hoverongaps: false,
-    hovertemplate: `${symbol} = %{x:.3g}, λ = %{y:.3g}<br>test error %{customdata:.4g}<extra></extra>`,
+    hovertemplate: `${symbol} = %{x:.3g}, λ = %{y:.3g}<br>${NAMES[quantity]} %{customdata:.4g}<extra></extra>`,
     colorbar: { ...BAR, tickvals: ticks.map(Math.log), ticktext: ticks.map((v, i) => (i === 2 ? `≥ ${shown(v, 2)}` : shown(v, 2))) },
   }];
   const spot = (label, at, marker) => traces.push({ type: "scatter", mode: "markers", name: label, x: [at.strength], y: [at.lam], marker: { size: 13, line: { width: 1.6, color: "#fff" }, ...marker }, hovertemplate: label });
   const strength = settings[name];
   if (strength > 0 && settings.lam > 0) spot("you are here", { strength, lam: settings.lam }, { symbol: "cross", color: "#10161d" });
-  const found = best?.best ?? answer.best;
+  const found = best?.best ?? answer.best[quantity];
   if (found) {
-    const kind = best ? "optimum" : polished(settings) ? "best of the map so far" : "best of the map";
+    const kind = best ? "optimum" : squared && polished(settings) ? "best of the map so far" : "best of the map";
     const place = `${symbol} = ${shown(found.strength, 3)}, λ = ${shown(found.lam, 3)}`;
-    spot(`${kind}: error ${shownError(found.error)} at ${place}${best?.at_end ? " (at the map's edge)" : ""}`, found, { symbol: "star", color: "#f0a800", line: { width: 1.2, color: "#10161d" } });
+    spot(`${kind}: ${squared ? "error" : "wrong signs"} ${shownError(found.error)} at ${place}${best?.at_end ? " (at the map's edge)" : ""}`, found, { symbol: "star", color: "#f0a800", line: { width: 1.2, color: "#10161d" } });
   }
   const edges = (values) => [values[0] ** 1.5 / values[1] ** 0.5, values.at(-1) ** 1.5 / values.at(-2) ** 0.5]; // half a cell beyond
   return { traces, names: [name, "lam"], keep: `${name} lam`, x: { title: ALONG[name], log: true, range: edges(x) }, y: { title: ALONG.lam, log: true, range: edges(y) } };

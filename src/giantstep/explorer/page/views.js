@@ -47,14 +47,14 @@ export const CARDS = [
   {
     id: "optimum",
     title: "Strength of the step and penalty",
-    lead: "Test error at the chosen α: darker is better. Click to go there.",
+    lead: "Test error, or wrong signs, at the chosen α: darker is better. Click to go there.",
     main: ["map"],
     asks: (s) => ({
       map: ["landscape", {}],
       ...(polished(s) && { best: ["optimum", {}, { patient: true }] }),
     }),
     plot: map,
-    marks: ({ eta, r, lam }) => [eta, r, lam],
+    marks: ({ eta, r, lam, quantity }) => [eta, r, lam, quantity],
     codes: (a) => [["The map", a.map?.code], ["The optimum", a.best?.code]],
     pick: ({ x, y }, { layer }) => ({ [layer === "step" ? "eta" : "r"]: rounded(x), lam: rounded(y) }),
   },
