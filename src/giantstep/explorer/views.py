@@ -154,7 +154,7 @@ def spectrum(settings: Settings, report: Report) -> Answer:
     lambda settings: "late" if settings.bulk == "exact" else by_effort(settings),
 )
 def landscape(settings: Settings, coarse: bool, report: Report) -> Answer:
-    """Test errors over learning rates (or spikes) and penalties, at the working point; wrong signs too for labels ±1."""
+    """Test errors over learning rates (or spikes) and penalties, at the working point; wrong signs too of labels ±1."""
     name, strengths, lam = _map_axes(settings, coarse)
     arguments = {"alpha": settings.alpha, **_readout(settings, lam)}
     call = Call("predict", settings, arguments, {name: strengths}, shows=("test_error",))
