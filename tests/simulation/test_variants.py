@@ -115,6 +115,6 @@ def test_a_network_without_target_has_no_spectrum():
 
 
 def test_a_simulated_spectrum_is_of_single_numbers():
-    with pytest.raises(ParameterError, match="alpha is a list"):
+    with pytest.raises(ParameterError, match="alpha has 2 values in a list"):
         simulate_spectrum(NET, "sin", alpha=[1.0, 2.0], d=20)
     assert simulate_spectrum(NET, "sin", alpha=1, d=20, trials=1, dtype="float32").attrs["dtype"] == "float32"
