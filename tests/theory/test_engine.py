@@ -1,6 +1,7 @@
 """How predict behaves: blocks, grids, labels, failures and warnings."""
 
 import json
+import pickle
 import re
 import time
 import warnings
@@ -11,6 +12,7 @@ import xarray as xr
 
 import giantstep as gs
 from giantstep.theory import answers, engine, problem, square
+from giantstep.theory.pose import model_grid, pose
 
 NET = {"eta": 1.5, "alpha0": 0.8}
 SATURATING = gs.SpikedRF("tanh", r=8.0, gamma=0.9)  # ridgeless interpolation is out of reach here
@@ -362,6 +364,17 @@ def test_workers_share_the_blocks_and_change_no_bit(monkeypatch):
     assert alone.identical(shared)
     with pytest.raises(gs.ParameterError, match="workers = 0"):
         gs.predict(net, target, alpha=1.0, lam=1.0, workers=0)
+
+
+def test_a_block_travels_with_its_own_settings_alone():
+    """All settings of a large grid with every block took longer than the work that was shared."""
+    net, target = gs.Network("tanh", eta=1.0, alpha0=1.0), gs.Target("sin")
+    grid = model_grid(net, target, alpha=np.geomspace(0.2, 5.0, 400), lam=np.geomspace(0.01, 1.0, 200))
+    whole = pose(net, target, grid).problem
+    blocks = list(engine._blocks(whole))
+    sent = sum(len(pickle.dumps(engine._alone(whole, block))) for block in blocks)
+    assert len(blocks) > 5
+    assert sent < 2 * len(pickle.dumps(whole))
 
 
 @pytest.mark.parametrize(

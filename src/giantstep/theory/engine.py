@@ -123,8 +123,13 @@ def _solved(problem: Problem, blocks: list[_Block], tolerance: float, workers: i
     from ..workers import process_pool
 
     with process_pool(min(workers, len(blocks)), threads=1) as pool:
-        futures = [pool.submit(_solve_block, problem, block, tolerance) for block in blocks]
+        futures = [pool.submit(_solve_block, *_alone(problem, block), tolerance) for block in blocks]
         yield from (future.result() for future in futures)
+
+
+def _alone(problem: Problem, block: _Block) -> tuple[Problem, _Block]:
+    """A block with no more than its own settings: all of them, sent with every block, take longer than the work."""
+    return problem.some(block.settings), block._replace(settings=upto(len(block.settings)))
 
 
 def _solve_block(problem: Problem, block: _Block, tolerance: float) -> Answers:

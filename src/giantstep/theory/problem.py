@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -80,6 +80,13 @@ class Problem:
     def width(self) -> int:
         """Array elements in flight per grid point."""
         return PLAIN_WIDTH if self._along(self.alpha.shape[1]) else self.rows.width(self.origin)
+
+    def some(self, settings: np.ndarray) -> Problem:
+        """The same with some of the settings, which are solved as among all of them."""
+        names = ("alpha", "beta", "lam", "noise", "d")
+        part = replace(self, **{name: getattr(self, name)[:, settings] for name in names})
+        part.width = self.width
+        return part
 
     def _along(self, readouts: int) -> bool:
         """Whether the bulk is solved along a line, for all readouts together, rather than at each of them."""
