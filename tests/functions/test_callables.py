@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
+from giantstep import Network, predict
 from giantstep.errors import ParameterError
 from giantstep.functions import Function, as_function
 
@@ -145,3 +146,20 @@ def test_a_derivative_that_is_not_the_functions_own_is_refused(wrong):
 )
 def test_no_right_derivative_is_refused(right, slope):
     assert Function(right, derivative=slope).derivative(0.5) == pytest.approx(float(slope(np.array(0.5))))
+
+
+def test_a_slope_that_is_infinite_at_one_place_says_where():
+    """It was said to grow too fast, which it does not; with a finite value there it is what the expression is."""
+    power, slope = (lambda x: np.sign(x) * np.abs(x) ** 0.8), (lambda x: 0.8 * np.abs(x) ** -0.2)
+    asked = {"alpha": 1, "lam": 0.1}
+    with (
+        np.errstate(divide="ignore"),
+        pytest.raises(ParameterError, match="infinite at x = 0; give it any finite value"),
+    ):
+        predict(Network(Function(power, derivative=slope, breakpoints=[0]), eta=1, alpha0=1), "sin", **asked)
+    mended = Function(power, derivative=lambda x: slope(np.where(x == 0, 1.0, x)), breakpoints=[0])
+    found, wanted = (
+        predict(Network(activation, eta=1, alpha0=1), "sin", **asked).test_error
+        for activation in (mended, "sign(x)*abs(x)**0.8")
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)  # what predict promises

@@ -382,3 +382,10 @@ def test_newtons_method_begins_at_the_solution_if_all_inputs_have_the_same_featu
     still = gs.SpikedRF("relu", r=0.0, gamma=0.0, beta=0.8)
     gs.predict(still, "sin", alpha=[0.3, 0.7, 0.9, 4.0], lam=lam)
     assert max(gaps, default=0.0) < 1e-10
+
+
+@pytest.mark.parametrize("lam", [0.1, math.inf])
+def test_neurons_that_are_silent_leave_the_target_as_it_is(lam):
+    """Without any power the start of Newton's method is that of no samples, whatever the penalty."""
+    found = gs.predict(gs.SpikedRF("0", r=1, gamma=0.5), "sin", alpha=[0.5, 2.0], lam=lam)
+    np.testing.assert_allclose(found.test_error, (1.0 - math.exp(-2.0)) / 2.0, rtol=AGREEMENT)  # E sin²

@@ -115,11 +115,18 @@ def tail_reach(f: Function, scale: float, shift: float = 0.0) -> float:
             total = np.asarray(f(shift + scale * z)) ** 2 @ weights[0]
             if np.all(ends * density(reach) <= _TAIL * total) and np.isfinite(total):
                 return reach
+    x = shift + scale * line_rule(256, _LONGER_REACHES[0])[0]
     with np.errstate(all="ignore"):
-        near = np.asarray(f(shift + scale * line_rule(256, _LONGER_REACHES[0])[0]))
+        near = np.asarray(f(x))
     if np.isnan(near).any():
         raise ParameterError(
             f"{f.name} is nan at some x; use a function that is defined for every real number"
+        )
+    single = np.isinf(near[1:-1]) & np.isfinite(near[:-2]) & np.isfinite(near[2:])
+    if single.any():
+        raise ParameterError(
+            f"{f.name} is infinite at x = {x[1:-1][single][0]:g}; give it any finite value there, which no average"
+            " feels, and name the place in breakpoints"
         )
     raise ParameterError(
         f"{f.name} grows too fast: its variance under a Gaussian of standard deviation {scale:g} is infinite or"

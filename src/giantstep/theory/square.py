@@ -46,7 +46,7 @@ class Square:
         return _FINEST_CUT if cut else FINEST[spikes]
 
     def restart(self, solution: Solution) -> np.ndarray:
-        """What was not solved begins from above again: that is monotone."""
+        """What was not solved begins anew."""
         return np.where((solution.residual <= _SOLVED)[..., None], solution.state.V, np.nan)
 
     def solve(self, rules: Sequence[OnRule], start: np.ndarray | None, thorough: bool) -> list[Solution]:
@@ -140,7 +140,7 @@ def solve(
     start: np.ndarray | None = None,
     thorough: bool = True,
 ) -> Solution:
-    """All order parameters and both errors. `start` is a packed V to begin from (from above, where it is NaN)."""
+    """All order parameters and both errors. `start` is a packed V to begin from (anew, where it is NaN)."""
     averages = Averages(features, bulk.modes)
     side = Side(averages, label, bulk, setting, [wobble(bulk, setting)])
     return _fit(side, _responses(averages, bulk, setting, start), thorough)[0]
@@ -262,7 +262,7 @@ def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
     for _ in range(_ROUNDS):
         a: np.ndarray = (n * (linear * freed + second)).sum(axis=-1, keepdims=True)
         b = lam * unit + (ratio - 1.0) * a
-        root = np.sqrt(b * b + 4.0 * lam * a * unit)
+        root = np.sqrt(b * b + np.where(a > 0.0, 4.0 * lam * a * unit, 0.0))  # λ may be infinite
         v = np.where(b >= 0.0, 2.0 * unit / (root + b), (root - b) / (2.0 * lam * a))
         freed = 1.0 / (1.0 + linear * samples * v / (unit + a * v))
     V2 = n * v
