@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import queue
 import re
@@ -368,6 +369,7 @@ def test_a_script_without_a_guard_can_explore(tmp_path: Path) -> None:
         """
 import json, threading, urllib.request
 from giantstep.explorer import Explorer
+from giantstep.explorer.workers import _live
 print("began", flush=True)
 server = Explorer()
 threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -384,3 +386,17 @@ server.server_close()
     began, answered = done.stdout.splitlines()  # once, not again in each process
     assert began == "began"
     assert "'lower'" in answered
+
+
+def test_a_process_whose_answer_nobody_reads_ends_quietly() -> None:
+    """The explorer ends between two lines of an answer: the connection is reset, which is no failure of anybody's."""
+    context = multiprocessing.get_context("forkserver")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_live, args=("quick", theirs))
+    process.start()
+    theirs.close()
+    ours.send(("bounds", Settings(bulk="isotropic"), False))
+    assert ours.poll(60)  # an answer is there, and stays unread
+    ours.close()
+    process.join(60)
+    assert process.exitcode == 0

@@ -197,10 +197,8 @@ def _live(kind: str, pipe: Connection) -> None:
         end_with_parent()
     if kind != "quick":
         step_back(_POLITE)
-    while True:
-        try:
+    with suppress(EOFError, ConnectionError):  # nobody asks any more, or waits for what is unread
+        while True:
             view, settings, coarse = pipe.recv()
-        except EOFError:
-            return
-        for message in messages(view, settings, coarse, _Progress(pipe)):
-            pipe.send(message)
+            for message in messages(view, settings, coarse, _Progress(pipe)):
+                pipe.send(message)
