@@ -26,7 +26,7 @@ from giantstep.explorer import Explorer, explore, jobs, plotly
 from giantstep.explorer.browser import opened
 from giantstep.explorer.settings import Settings
 from giantstep.explorer.views import VIEWS, View
-from giantstep.explorer.workers import messages
+from giantstep.explorer.workers import _live, messages
 
 from .conftest import Visitor
 
@@ -369,7 +369,6 @@ def test_a_script_without_a_guard_can_explore(tmp_path: Path) -> None:
         """
 import json, threading, urllib.request
 from giantstep.explorer import Explorer
-from giantstep.explorer.workers import _live
 print("began", flush=True)
 server = Explorer()
 threading.Thread(target=server.serve_forever, daemon=True).start()
