@@ -108,7 +108,7 @@ class Problem:
     def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> tuple[Bulk, Bulk, Bulk]:
         """Bulks of some first layers of one kind, with so many readouts each, on three nested rules, finest first."""
         bulks = self.rows.bulks(self.origin, chunk, refinement)
-        return Along.nested(*bulks) if self._along(readouts) else bulks  # type: ignore[arg-type]
+        return tuple(Along.nested(*bulks)) if self._along(readouts) else bulks  # type: ignore[arg-type]
 
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""

@@ -9,6 +9,7 @@ T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from math import log
 
@@ -17,28 +18,80 @@ import numpy as np
 from ...chebyshev import polynomials, through
 from ..modes import Modes
 from .base import Bulk, Resolvent
+from .beside import Beside
 from .pencil import Exact
 
 WORTHWHILE = 24  # readouts on a first layer from which a line is less work than solving for each readout
 _LEAST, _MOST = 4e-6, 5e11  # the v between which there is a line
 _MARGIN = 0.2  # by which it reaches farther than it was asked for: a search goes on nearby
+_AT_ONCE = 1 << 12  # samples' weights up to which calls cost more than what they compute
 _EXACT = 36.6  # -ln of what series leave out: rounding
 
 
-class Along(Bulk):
-    """The exact bulk of U first layers of one group, between the least and the largest ln v that it was asked for."""
+class Line:
+    """The exact bulk of U first layers of one group on nodes from the least to the largest ln v that was asked for."""
 
-    def __init__(self, bulk: Exact, coarser: Along | None = None):
-        self.bulk, self.weights, self.modes, self.c = bulk, bulk.weights, bulk.modes, bulk.c
-        self._coarser = coarser
+    def __init__(self, bulk: Exact, coarser: Line | None = None):
+        self.bulk, self._coarser = bulk, coarser
         self.low, self.high = np.inf, -np.inf
+        self.overlap: np.ndarray | None = None  # (1/d) tr C², [U, 1, 1], as soon as there are nodes
+
+    def cover(self, low: float, high: float) -> None:
+        """Solve for the nodes of a line that reaches so far; on finer rules for those of the coarser one."""
+        if self.low <= low and high <= self.high:
+            return
+        coarser, c = self._coarser, self.bulk.c
+        if coarser is None:
+            self.low, self.high = min(low - _MARGIN, self.low), max(high + _MARGIN, self.high)
+        else:
+            coarser.cover(low, high)
+            self.low, self.high = coarser.low, coarser.high
+        nodes = int(np.ceil(_EXACT / np.arcsinh(2.0 * np.pi / (self.high - self.low))))
+        points, to_series = through(nodes)
+        v = np.zeros(nodes + 1)  # the last one, 0, is not of the line: it tells tr C²
+        v[:-1] = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
+        at = self.bulk.started((v / c)[..., None, None], None if coarser is None else coarser.answers)
+        self.answers = at.Y  # of the samples at the nodes, [U, nodes + 1, Q, Q] per level
+        self.overlap = at.slopes[0][:, -1, 0]
+
+        def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
+            values = np.concatenate([part[:, :-1].reshape(len(c), nodes, -1) for part in parts], axis=-1)
+            return to_series @ (values / size)
+
+        self.responses = series(_response_sizes(v[:-1]), at.T, *at.slopes)
+        self.forms = series(_form_sizes(v[:-1], self.bulk.modes), at.forms(), at.form_slopes)
+
+
+class Along(Bulk):
+    """The exact bulk of U first layers of one group, read off a line.
+
+    `places` are rows of the line, U at a time, each with the readouts for which these answer.
+    """
+
+    def __init__(self, bulk: Bulk, line: Line, places: Sequence[tuple[slice, slice]]):
+        self.bulk, self.weights, self.modes, self.c = bulk, bulk.weights, bulk.modes, bulk.c
+        self.line, self.places = line, places
 
     @staticmethod
-    def nested(fine: Exact, middle: Exact, coarse: Exact) -> tuple[Along, Along, Along]:
-        """Bulks on three nested rules, each of which starts from the next coarser one."""
-        last = Along(coarse)
-        second = Along(middle, last)
-        return Along(fine, second), second, last
+    def nested(*bulks: Exact) -> list[Along]:
+        """Bulks on nested rules, finest first: each starts from the next coarser one, or all are solved together."""
+        if sum(level.D.size for level in bulks[0].levels) <= _AT_ONCE:
+            line, U = Line(Exact.stacked(bulks)), len(bulks[0].c)
+            owns = [slice(i * U, (i + 1) * U) for i in range(len(bulks))]
+            return [Along(bulk, line, [(own, slice(None))]) for bulk, own in zip(bulks, owns, strict=True)]
+        found: list[Along] = []
+        for bulk in reversed(bulks):
+            line = Line(bulk, found[0].line if found else None)
+            found.insert(0, Along(bulk, line, [(slice(None), slice(None))]))
+        return found
+
+    def together(self, bulks: Sequence[Bulk], readouts: Sequence[int]) -> Along | None:
+        shared = [one for one in bulks if isinstance(one, Along) and one.line is self.line]
+        if len(shared) < len(bulks):
+            return None
+        apart = Beside([one.bulk for one in shared], readouts)
+        places = [(one.places[0][0], part) for one, part in zip(shared, apart.parts, strict=True)]
+        return Along(apart, self.line, places)
 
     def resolvent(self, Vt: np.ndarray) -> Resolvent:
         if np.iscomplexobj(Vt):
@@ -47,34 +100,12 @@ class Along(Bulk):
         least, most = float(v.min()), float(v.max())
         if not (least >= _LEAST and most <= _MOST):
             return self.bulk.resolvent(Vt)
-        self._cover(log(least), log(most))
-        return AlongResolvent(self, Vt, v, (2.0 * np.log(v) - self.low - self.high) / (self.high - self.low))
+        self.line.cover(log(least), log(most))
+        return AlongResolvent(self, Vt, v)
 
-    def norm_overlap(self) -> np.ndarray:
-        return self.bulk.norm_overlap()
-
-    def _cover(self, low: float, high: float) -> None:
-        """Solve for the nodes of a line that reaches so far; on finer rules for those of the coarser one."""
-        if self.low <= low and high <= self.high:
-            return
-        coarser = self._coarser
-        if coarser is None:
-            self.low, self.high = min(low - _MARGIN, self.low), max(high + _MARGIN, self.high)
-        else:
-            coarser._cover(low, high)
-            self.low, self.high = coarser.low, coarser.high
-        nodes = int(np.ceil(_EXACT / np.arcsinh(2.0 * np.pi / (self.high - self.low))))
-        points, to_series = through(nodes)
-        v = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
-        at = self.bulk.started((v / self.c)[..., None, None], None if coarser is None else coarser.answers)
-        self.answers = at.Y  # of the samples at the nodes, [U, nodes, Q, Q] per level
-
-        def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
-            values = np.concatenate([part.reshape(len(self.c), nodes, -1) for part in parts], axis=-1)
-            return to_series @ (values / size)
-
-        self.responses = series(_response_sizes(v), at.T, *at.slopes)
-        self.forms = series(_form_sizes(v, self.modes), at.forms(), at.form_slopes)
+    def norm_overlap(self) -> np.ndarray | None:
+        known = self.line.overlap
+        return self.bulk.norm_overlap() if known is None else known[self.places[0][0]]
 
 
 def _response_sizes(v: np.ndarray) -> np.ndarray:
@@ -97,14 +128,24 @@ def _form_sizes(v: np.ndarray, modes: Modes) -> np.ndarray:
 
 
 class AlongResolvent(Resolvent):
-    """The series summed at one Ṽ per grid point, where v = cṼ [U, A] is at `t` between -1 and 1 on the line."""
+    """The series summed at one Ṽ per grid point, where v = cṼ, [U, A]."""
 
-    def __init__(self, bulk: Along, Vt: np.ndarray, v: np.ndarray, t: np.ndarray):
+    def __init__(self, bulk: Along, Vt: np.ndarray, v: np.ndarray):
         self.Vt, self._bulk, self._v = Vt, bulk, v
-        self._basis = polynomials(t, bulk.responses.shape[1])
-        found = self._basis @ bulk.responses * _response_sizes(v)
+        line = bulk.line
+        t = (2.0 * np.log(v) - (line.low + line.high)) / (line.high - line.low)
+        self._basis = polynomials(t, line.responses.shape[1])
+        found = self._summed(line.responses, _response_sizes(v))
         self.T = found[..., :1, None]
         self._tangent, self._leak = found[..., 1, None, None, None], found[..., 2, None, None, None]
+
+    def _summed(self, series: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Series [rows of the line, nodes, X] at every point, in their sizes [U, A, X]."""
+        found = np.empty(sizes.shape)
+        for own, readouts in self._bulk.places:
+            np.matmul(self._basis[:, readouts], series[own], out=found[:, readouts])
+        found *= sizes
+        return found
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
         return self._tangent * dVt
@@ -116,7 +157,7 @@ class AlongResolvent(Resolvent):
     def _forms(self) -> np.ndarray:
         """Ĝ and its derivative, [U, A, 2, modes, modes]."""
         bulk, count = self._bulk, self._bulk.modes.count
-        found = self._basis @ bulk.forms * _form_sizes(self._v, bulk.modes)
+        found = self._summed(bulk.line.forms, _form_sizes(self._v, bulk.modes))
         return found.reshape(*found.shape[:2], 2, count, count)
 
     def forms(self) -> np.ndarray:

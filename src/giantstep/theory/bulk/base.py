@@ -12,7 +12,7 @@ norms fluctuate, δ_s): the few directions of neuron space that carry signal (`g
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -65,6 +65,11 @@ class Bulk(ABC):
 
         `base` is the bulk of the one real first layer, where the change is by infinitesimal imaginary amounts.
         """
+        return None
+
+    def together(self, bulks: Sequence[Bulk], readouts: Sequence[int]) -> Bulk | None:
+        """These bulks, itself the first, as one that answers for so many readouts with each; None where that is no less
+        work than to ask one after the other."""
         return None
 
     @cached_property

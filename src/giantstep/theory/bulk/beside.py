@@ -24,7 +24,8 @@ class Beside(Bulk):
         runs = [list(run) for _, run in groupby(bulks, key=id)]
         if len(runs) == 1:
             return bulks[0]
-        return Beside([run[0] for run in runs], [readouts * len(run) for run in runs])
+        each, counts = [run[0] for run in runs], [readouts * len(run) for run in runs]
+        return each[0].together(each, counts) or Beside(each, counts)
 
     def resolvent(self, Vt: np.ndarray) -> BesideResolvent:
         return BesideResolvent(self, Vt)

@@ -27,12 +27,11 @@ import numpy as np
 
 from ..symmetric import identity, packing, product
 from .base import Bulk, Resolvent
-from .forms import eliminated, slope
+from .forms import Columns, eliminated, slope
+from .level import Level
 
 if TYPE_CHECKING:
     from .answer import Answer
-    from .forms import Columns
-    from .level import Level
 
 _STEPS = 200
 _PLAIN = 4  # plain iterations before Newton's method on a cold start
@@ -62,6 +61,13 @@ class Exact(Bulk):
         self.size = int(ends[-1])  # rows of all samples; the last K are z
         self.top = slice(self.rows[-1].start, self.rows[-1].start + K)  # a_T
         self._last: list[np.ndarray] | None = None
+
+    @staticmethod
+    def stacked(bulks: Sequence[Exact]) -> Exact:
+        """Bulks of the same kind as one, [U of all of them]: other first layers, or the same on other rules."""
+        levels = [Level.stacked(own) for own in zip(*(bulk.levels for bulk in bulks), strict=True)]
+        c = np.concatenate([bulk.c for bulk in bulks])
+        return Exact(bulks[0].weights, c, levels, Columns.stacked([bulk.columns for bulk in bulks]))
 
     def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Exact:
         assert base is None or isinstance(base, Exact)
