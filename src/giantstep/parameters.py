@@ -9,6 +9,8 @@ import numpy as np
 
 from .errors import ParameterError
 
+_LARGEST = np.finfo(float).max
+
 
 def parameter(
     name: str,
@@ -23,6 +25,9 @@ def parameter(
 
     `strict` excludes `low` itself; `infinite` admits +inf.
     """
+    usual = type(value) in (float, int) and low <= value <= high and abs(value) <= _LARGEST
+    if usual and not (strict and value == low):
+        return float(value)  # without arrays, which take longer than what most numbers are given to
     values = floats(name, value)
     if type(value).__name__ == "DataArray":
         checked = value.astype(float)

@@ -195,8 +195,7 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
             f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign',"
             " flips=0.1, which makes labels the signs of any target, or a loss of the residual such as 'huber:1'"
         )
-    ridge = np.asarray(lam)
-    if not loss.linear and not np.all((ridge > 0) & np.isfinite(ridge)):
+    if not loss.linear and not np.all((np.asarray(lam) > 0) & np.isfinite(lam)):
         raise NotCovered(
             f"lam must be positive and finite with loss = {loss.name!r}: its limits 0 and inf are known for the"
             " square loss only; use a small or a large number"
@@ -276,7 +275,9 @@ def _of_the_layer(model: Model, posed: Posed, axes: Axes) -> dict[str, np.ndarra
     values = np.asarray(posed.merging.letters.values)
     longest = int(np.abs(values).argmax())
     found = [by_letter(layer, values) for layer in training.path[1:]]
-    r, gamma, c = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+    r, gamma, c = (
+        np.concatenate([part[:, None] for part in parts], axis=1) for parts in zip(*found, strict=True)
+    )
     c = c[:, :, group] if axes.several else c[:, :, group] @ np.asarray(letters.weights)
     r = r[:, :, group] if axes.of("r")[-1:] == (model.group,) else r[:, :, longest]
     gamma = gamma[:, :, group] if model.group in axes.of("gamma") else gamma[:, :, longest]

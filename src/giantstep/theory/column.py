@@ -64,7 +64,7 @@ class Column:
                 takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
                 self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, each, takes)]
             else:
-                apart = np.ptp(kappa) / (kappa.shape[-1] - 1)
+                apart = (kappa[..., -1:] - kappa[..., :1]).max() / (kappa.shape[-1] - 1)
                 step = (slope * apart).reshape(-1) if even else None
                 fine = _resolved(f, *rows, step, n, reach, each)
         if fine is not None:

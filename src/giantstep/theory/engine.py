@@ -111,7 +111,8 @@ def on_finest(rectangle: Rectangle) -> OnRule:
 def _blocks(problem: Problem) -> Iterator[_Block]:
     A = problem.alpha.shape[1]
     for chunk, points, width in problem.blocks(_COARSEST):
-        for settings in np.array_split(upto(A), max(1, -(-A * len(chunk) * width // BLOCK))):
+        count = max(1, -(-A * len(chunk) * width // BLOCK))
+        for settings in [upto(A)] if count == 1 else np.array_split(upto(A), count):
             yield _Block(chunk, settings, points)
 
 

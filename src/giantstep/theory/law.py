@@ -54,7 +54,8 @@ class Batch:
 
     def along(self, values: np.ndarray) -> np.ndarray:
         """E[x_j values], [U, ..., D, rules]."""
-        return np.stack([self.mean(values, 1 + j) for j in range(self.directions)], axis=-2)
+        found = [self.mean(values, 1 + j)[..., None, :] for j in range(self.directions)]
+        return np.concatenate(found, axis=-2)
 
     def on_nodes(self, averages: np.ndarray) -> np.ndarray:
         """Averages [..., rules] at the nodes of their rules, [..., n]."""

@@ -95,19 +95,17 @@ class FirstLayer:
     def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One direction: that of the longest spike, facing its way. Smooth in Σ and Γ, complex ones too."""
         power = np.diagonal(self.gram, axis1=-2, axis2=-1)
-        longest = np.real(power).argmax(axis=-1)[:, None]
-        own = np.take_along_axis(power, longest, axis=-1)  # [U, 1]
+        longest = np.arange(len(power)), np.real(power).argmax(axis=-1)
+        own = power[longest][:, None]  # [U, 1]
         there = np.real(own) > 0.0
-        length = np.sqrt(np.where(there, own, 1.0)) * np.take_along_axis(self.facing, longest, axis=-1)
+        length = np.sqrt(np.where(there, own, 1.0)) * self.facing[longest][:, None]
         unit = np.where(there, 1.0 / np.where(length == 0.0, 1.0, length), 0.0)
-        b = np.take_along_axis(self.gram, longest[:, :, None], axis=-1) * unit[:, :, None]
-        towards = np.take_along_axis(self.on_target, longest[:, :, None], axis=1)[:, 0]
-        theta = towards / np.where(
-            there, length, np.inf
-        )  # divided, not multiplied: exactly ±1 where it is aligned
-        dual = np.zeros((len(own), 1, power.shape[-1]), unit.dtype)
-        np.put_along_axis(dual, longest[:, None, :], unit[:, None, :], axis=-1)
-        return b, theta[:, :, None], dual
+        b = self.gram[longest] * unit  # Σ is symmetric
+        # divided, not multiplied: exactly ±1 where it is aligned
+        theta = self.on_target[longest] / np.where(there, length, np.inf)
+        dual = np.zeros(power.shape, unit.dtype)
+        dual[longest] = unit[:, 0]
+        return b[..., None], theta[:, :, None], dual[:, None]
 
     def _several(self, spikes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The leading eigenvectors of Σ."""

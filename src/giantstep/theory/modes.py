@@ -85,6 +85,6 @@ ONE = Modes()
 
 def mean_functions(features: Features, modes: Modes) -> np.ndarray:
     """The functions of κ that go with the means, [U, means·K, N]."""
-    along = [kappa[:, None, :] * features.mu1 for kappa in np.moveaxis(features.kappa, 1, 0)]
+    along = [features.kappa[:, [j]] * features.mu1 for j in range(features.kappa.shape[1])]
     own = [features.dmu0] * modes.norms + [features.mu1] * modes.biases
     return np.concatenate([features.mu0, *along, *own], axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -133,7 +134,7 @@ class Problem:
                 first //= 2
             cost = evaluations_per_model(self.activation, len(breaks), first) * len(self.weights)
             across = across_intervals(frame.b[members], self.c[chunk[members]], begin)
-            nodes = 2 * begin * int(np.prod(across))
+            nodes = 2 * begin * prod(across)
             width = max(self.width, nodes * (frame.spikes > 1))
             size = max(1, BLOCK // max(cost * max(1, nodes // (2 * begin)), width))
             for i in range(0, len(members), size):

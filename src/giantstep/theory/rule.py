@@ -7,6 +7,7 @@ cut where the target's jumps remain sharp. The others, if there are any, are lin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Rule:
 
     def others(self, stride: int) -> int:
         """How many nodes there are across the first direction for each one along it."""
-        return int(np.prod([len(z[nested(stride)]) for z, _ in self._across], dtype=int))
+        return prod(len(z[nested(stride)]) for z, _ in self._across)
 
     def axis(self, m: int, stride: int) -> np.ndarray:
         """Nodes along one direction, [U or 1, N_m]."""
@@ -85,7 +86,7 @@ class Rule:
             kappa = [np.repeat(x, len(z), axis=-1) for x in kappa]
             kappa.append(np.broadcast_to(np.tile(z, weights.shape[-1]), kappa[0].shape))
             weights = (weights[..., None] * w).reshape(len(weights), -1)
-        return np.stack(kappa, axis=1), weights
+        return np.concatenate([x[:, None] for x in kappa], axis=1), weights
 
 
 def across_intervals(b: np.ndarray, c: np.ndarray, points: int) -> list[int]:

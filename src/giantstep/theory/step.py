@@ -173,11 +173,14 @@ def _moved(
     scale = 1.0 + k * E(e * s1)
     c = layer.c[..., None] * (scale**2 + k**2 * share * squared(s1 * s1)) + k**2 * share * squared(n2)
     pulled = k[..., None] * batch.along(e * s0)  # [U, K, directions, rules]
-    pairs = np.stack([squared(s0 * s0[:, [t]]) for t in range(s0.shape[1])], axis=2)
-    noise = (k * share)[:, :, None] * pairs * k[:, None, :]
+    K = s0.shape[1]
+    pairs = squared((s0[:, :, None] * s0[:, None]).reshape(len(s0), K * K, -1))
+    noise = (k * share)[:, :, None] * pairs.reshape(len(pairs), K, K, -1) * k[:, None, :]
     facing = np.where(layer.facing == 0.0, np.sign(np.real(rates) * slopes.s0[..., 0]), layer.facing)
-    rules = (np.moveaxis(part, -1, 0) for part in (c, pulled, noise))
-    return [FirstLayer(own, *_spikes(layer, *moved), facing) for own, *moved in zip(*rules, strict=True)]
+    return [
+        FirstLayer(c[..., i], *_spikes(layer, pulled[..., i], noise[..., i]), facing)
+        for i in range(c.shape[-1])
+    ]
 
 
 def _spikes(layer: FirstLayer, pulled: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,15 +200,12 @@ def _spikes(layer: FirstLayer, pulled: np.ndarray, noise: np.ndarray) -> tuple[n
 
 def _distance(fine: FirstLayer, middle: FirstLayer, coarse: FirstLayer) -> np.ndarray:
     """Error [U] of the finest of three rules, relative to the scale of each quantity."""
-    error = np.zeros(len(fine.c))
+    changes: list[np.ndarray] = []
     for name in ("c", "gram", "on_target"):
-        values = [
-            np.asarray(getattr(layer, name)).reshape(len(error), -1) for layer in (fine, middle, coarse)
-        ]
+        values = [getattr(layer, name).reshape(len(fine.c), -1) for layer in (fine, middle, coarse)]
         size = np.abs(values[0]).max(axis=-1, keepdims=True) + 1e-3
-        last, previous = (np.abs(a - b) / size for a, b in pairwise(values))
-        error = np.maximum(error, extrapolated_error(last, previous).max(axis=-1))
-    return error
+        changes.append(np.array([np.abs(a - b) / size for a, b in pairwise(values)]))
+    return extrapolated_error(*np.concatenate(changes, axis=-1)).max(axis=-1)
 
 
 # what a batch looks like

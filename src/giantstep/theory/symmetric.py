@@ -58,11 +58,7 @@ class Packing:
     def matrix(self, packed: np.ndarray) -> np.ndarray:
         if self.groups == 1:
             return packed[..., :1, None]
-        full = np.empty((*packed.shape[:-1], self.groups, self.groups), packed.dtype)
-        entries = packed[..., : self.pairs]
-        full[..., self.rows, self.cols] = entries
-        full[..., self.cols, self.rows] = entries
-        return full
+        return packed.take(triangle(self.groups), axis=-1)
 
     def vector(self, packed: np.ndarray) -> np.ndarray:
         return packed[..., self.pairs :]

@@ -161,9 +161,11 @@ def _pulled_nowhere(layer: FirstLayer, step: Step) -> np.ndarray:
     The target as seen from there would be noise. A step on an enormous batch instead leaves a spike as random as any,
     if the activation has a slope at all, and errors stay the same to rounding.
     """
+    on_population = (np.real(step.rate) > 0.0) & (np.real(step.share) < _SMALLEST_SHARE)
+    if not on_population.any():
+        return on_population
     length = np.diagonal(np.real(layer.gram), axis1=-2, axis2=-1).max(axis=-1)
-    faint = length < _ROUNDING**2 * np.real(layer.c).max(axis=-1)
-    return faint & (np.real(step.rate) > 0.0) & (np.real(step.share) < _SMALLEST_SHARE)
+    return on_population & (length < _ROUNDING**2 * np.real(layer.c).max(axis=-1))
 
 
 def _alike(layer: FirstLayer, target: Target) -> np.ndarray:

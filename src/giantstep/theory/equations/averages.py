@@ -17,7 +17,7 @@ import numpy as np
 
 from ..features import Features
 from ..modes import Modes, mean_functions
-from ..symmetric import packing, upper_triangle
+from ..symmetric import packing, triangle, upper_triangle
 
 # |κ|² that a millionth of all inputs exceeds, by the number of directions: scipy.special.chdtri(directions, 1e-6)
 _RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4: 33.37684158171984}
@@ -167,8 +167,4 @@ def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 def symmetric(entries: np.ndarray, size: int) -> np.ndarray:
     """Full symmetric matrices from their upper triangles."""
-    full = np.empty((*entries.shape[:-1], size, size), entries.dtype)
-    rows, cols = upper_triangle(size)
-    full[..., rows, cols] = entries
-    full[..., cols, rows] = entries
-    return full
+    return entries.take(triangle(size), axis=-1)

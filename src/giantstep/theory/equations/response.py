@@ -49,7 +49,7 @@ def of_one_group(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, l
     pull = T * hat1
     V2 = 1.0 / (lam + hat[..., 1] + pull)
     stiffness = V2 * V2
-    moved = resolvent.first_order(np.broadcast_to(1.0, (*V.shape[:2], 1, 1, 1)))
+    moved = resolvent.first_order(np.ones((*V.shape[:2], 1, 1, 1)))
     tangent, leak = (part[..., 0, 0, 0] for part in moved)
 
     found = np.empty(V.shape, pull.dtype)
