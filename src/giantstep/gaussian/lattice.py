@@ -7,7 +7,6 @@ they and the shifts lie on one lattice, a few hundred different ones: each shift
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from ..functions import Function
 from .rules import density
@@ -47,12 +46,13 @@ def lattice_moments(
     J = int(np.ceil(reach / np.abs(dz).min()))
     places = np.arange(-nodes * J, shifts * (count - 1) + nodes * J + 1)
     # no farther than a rule over z would go: f may overflow there
-    ends = np.stack([start, start + (count - 1) * step])
-    low, high = ends.min(axis=0) - reach * scale, ends.max(axis=0) + reach * scale
-    values = f(np.clip(start[:, None] + fine[:, None] * places, low[:, None], high[:, None]))
+    last, far = start + (count - 1) * step, reach * scale
+    low, high = np.minimum(start, last) - far, np.maximum(start, last) + far
+    at = start[:, None] + fine[:, None] * places
+    values = np.ascontiguousarray(f(np.minimum(np.maximum(at, low[:, None]), high[:, None])))
     own, one = values.strides
-    seen = as_strided(
-        values, (len(values), count, 2 * J + 1), (own, shifts * one, nodes * one), writeable=False
+    seen = np.ndarray(
+        (len(values), count, 2 * J + 1), values.dtype, values, strides=(own, shifts * one, nodes * one)
     )
     z = dz[:, None] * np.arange(-J, J + 1)
     return projections(seen, z, np.abs(dz)[:, None] * density(z))

@@ -74,7 +74,10 @@ def projections(f: np.ndarray, z: np.ndarray, w: np.ndarray) -> Moments:
     As matrix products with test functions that carry half of the weight.
     """
     root = np.sqrt(w)
-    basis = np.stack([root, root * z, root * (z * z - 1.0)], axis=-2)
+    basis = np.empty((*root.shape[:-1], 3, root.shape[-1]))
+    basis[..., 0, :] = root
+    np.multiply(root, z, out=basis[..., 1, :])
+    np.multiply(root, z * z - 1.0, out=basis[..., 2, :])
     left = f * (root if root.ndim == 1 else root[:, None])
     found = left @ np.swapaxes(basis, -1, -2)
     left -= found[..., :2] @ basis[..., :2, :]

@@ -83,20 +83,26 @@ def _resolved(
     """Moments at arguments a [M, pieces, nodes], scales [M]; on an even line those of a row are a `step` [M] apart."""
     count = a.shape[-1]
     spacing = np.zeros((len(a), 2), int) if step is None else lattice(f, step, scale, count, n, reach)
-    found = np.empty((len(Moments._fields), *a.shape))
+    parts: list[tuple[np.ndarray, Moments]] = []
     for members in alike(spacing):
         shifts, nodes = map(int, spacing[members[0]])
         for rows in _parts(members, count * each):
             s = scale[rows]
             if step is None or (shifts, nodes) == DIRECT:
                 some = _parts(upto(count), len(rows) * a.shape[1] * each)
-                parts = [sample(f, a[rows][..., part], s[:, None, None], n, reach).moments() for part in some]
-                found[:, rows] = np.concatenate([np.stack(part) for part in parts], axis=-1)
+                sums = [sample(f, a[rows][..., part], s[:, None, None], n, reach).moments() for part in some]
+                own = Moments(*(np.concatenate(column, axis=-1) for column in zip(*sums, strict=True)))
             else:
-                own = a[rows, 0, 0], step[rows], s
-                found[:, rows, 0] = lattice_moments(f, *own, count, (shifts, nodes), reach)
-    mean, first, second, square, remainder = (found[i] for i in range(len(found)))
-    return Moments(mean, first, second, square, remainder)
+                sums = lattice_moments(f, a[rows, 0, 0], step[rows], s, count, (shifts, nodes), reach)
+                own = Moments(*(column[:, None] for column in sums))
+            parts.append((rows, own))
+    if len(parts) == 1:
+        return parts[0][1]
+    found = Moments(*(np.empty(a.shape) for _ in Moments._fields))
+    for rows, own in parts:
+        for column, values in zip(found, own, strict=True):
+            column[rows] = values
+    return found
 
 
 def _coarsened(
