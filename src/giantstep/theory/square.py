@@ -119,6 +119,7 @@ class Responses:
     V: np.ndarray  # packed, [U, rules·A, P]
     residual: np.ndarray  # relative, [U, rules·A]
     response: Response
+    hat: np.ndarray  # V̂, packed, [U, rules·A, P]
     gain: np.ndarray  # 1/(unit + V(κ)), [U, A, N]
     Jacobian: np.ndarray  # 1 - dF/dV, [U, rules·A, P, P]
 
@@ -151,13 +152,14 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
     averages, label, bulk, setting = side.averages, side.label, side.bulk, side.setting
     V, response, gain = responses.V, responses.response, responses.gain
     noise = side.readouts(setting.noise) ** 2
-    means = _means(side, response, gain)
+    driving = _along_signals(averages, label.t1)
+    means = _means(side, responses, driving)
     M = averages.expand(means.values.reshape(*V.shape[:2], -1), averages.means)
-    P2 = averages.expand(2.0 * means.psi, averages.mu1)  # [U, A, k, N]
-    t0, t1, t2 = (t[:, None] for t in (label.t0, label.t1, label.t2))
+    doubled = 2.0 * means.psi.reshape(*V.shape[:2], -1)
+    t0, t2 = label.t0[:, None], label.t2[:, None]
     base = M - 2.0 * t0
     base *= M
-    base -= (P2 * t1).sum(axis=2)
+    base -= averages.expand(doubled, driving)
     base += t2
     base += noise[..., None]
     for part, m, spread in zip(averages.parts, side.parts(means.values[:, :, 0]), side.spreads, strict=True):
@@ -178,8 +180,9 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
     train_error = averages.mean(left_over) * setting.unit**2
     test_error = averages.mean(R) - setting.noise**2
     if label.clean is not None:  # a test compares with clean labels
-        c0, c1, c2 = (clean[:, None] for clean in label.clean)
-        test_error += averages.mean(c2 - t2 - 2.0 * M * (c0 - t0) - (P2 * (c1 - t1)).sum(axis=2))
+        c0, c1, c2 = label.clean
+        more = averages.expand(doubled, _along_signals(averages, c1 - label.t1))
+        test_error += averages.mean(c2[:, None] - t2 - 2.0 * M * (c0[:, None] - t0) - more)
     solutions = [
         Solution(
             state=State(own_V, own_q, values, psi, bulk.modes),
@@ -223,14 +226,15 @@ def _responses(
     step = 0
     while True:
         gain = 1.0 / (unit + averages.expand(V * pack.counts, averages.phi))
-        response = respond(bulk, V, ratio * averages.hats(gain), setting.beta, setting.lam)
+        hat = ratio * averages.hats(gain)
+        response = respond(bulk, V, hat, setting.beta, setting.lam)
         gap = response.V - V
         residual = (np.abs(gap) / scale(V, pack)).max(axis=-1)
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
         if step == _NEWTON_STEPS or (step >= least and ((residual <= enough) | stalled).all()):
-            return Responses(averages, V, residual, response, gain, Jacobian)
+            return Responses(averages, V, residual, response, hat, gain, Jacobian)
         best = np.minimum(best, residual)
         V = _newton(V, response, Jacobian)
         step += 1
@@ -269,13 +273,16 @@ def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
     return pack.pack((bulk.c[:, None] * V2 * freed)[..., None] * identity(pack.groups), V2)
 
 
-def _means(side: Side, response: Response, gain: np.ndarray) -> Means:
+def _along_signals(averages: Averages, t1: np.ndarray) -> np.ndarray:
+    """μ1 E[y_m Y]: what labels with moments t1 [U, k, N] tell of each signal, [U, k·K, N]."""
+    return (t1[:, :, None] * averages.mu1[:, None]).reshape(len(averages.mu1), -1, t1.shape[-1])
+
+
+def _means(side: Side, responses: Responses, driving: np.ndarray) -> Means:
     """The means under the square loss's score (T - M)/(1 + V), which is linear in them."""
-    averages, label, bulk, setting = side.averages, side.label, side.bulk, side.setting
+    averages, bulk, setting, gain = side.averages, side.bulk, side.setting, responses.gain
     K, F = len(bulk.weights), averages.means.shape[1]
-    t0 = label.t0[:, None]
-    signals = [averages.mu1 * label.t1[:, [m]] for m in range(bulk.modes.signals)]
-    tested = [averages.mean_products, averages.means * t0, *signals]
+    tested = [averages.mean_products, averages.means * side.label.t0[:, None], driving]
     found = setting.ratio * averages.against(gain, averages.table(np.concatenate(tested, axis=1)))
     pairs, r, r_psi = (found[..., part] for part in _tests(F))
     pairs = symmetric(pairs, F)
@@ -283,9 +290,9 @@ def _means(side: Side, response: Response, gain: np.ndarray) -> Means:
     for rule, (part, ratio, spread) in enumerate(parts):
         if spread is not None:
             part[..., :K, :K] += spread * ratio[..., None] * averages.tilts(gain, rule)
-    hat1 = packing(K).matrix(setting.ratio * averages.hats(gain))
     size = setting.ratio[..., 0] * averages.size
-    return solve_means(bulk, setting, response, hat1, pairs, r, r_psi, size)
+    hat1 = packing(K).matrix(responses.hat)
+    return solve_means(bulk, setting, responses.response, hat1, pairs, r, r_psi, size)
 
 
 def _tests(F: int) -> tuple[slice, slice, slice]:

@@ -93,15 +93,14 @@ class Averages:
         return found.reshape(U, -1, table.shape[-1])
 
     def expand(self, x: np.ndarray, basis: np.ndarray) -> np.ndarray:
-        """Σ_p x_p basis_p(κ): [U, rules·A, ..., P] with [U, P, N] to [U, A, ..., N]."""
-        between = x.shape[2:-1]
-        if len(self.parts) == 1 and not between:
+        """Σ_p x_p basis_p(κ): [U, rules·A, P] with [U, P, N] to [U, A, N]."""
+        if len(self.parts) == 1:
             return x @ basis
         rows = x.reshape(len(x), len(self.parts), -1, x.shape[-1])
         found = np.empty((max(len(x), len(basis)), rows.shape[2], basis.shape[-1]), np.result_type(x, basis))
         for rule, part in enumerate(self.parts):
             np.matmul(rows[:, rule], basis[..., part], out=found[..., part])
-        return found.reshape(len(found), -1, *between, basis.shape[-1])
+        return found
 
     def mean(self, f: np.ndarray) -> np.ndarray:
         """E[f], [U, A]."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Setting:
     # what steps have added to the covariance of the groups' mean rows, times p, [U, K, K]; None if rows are as drawn
     common: np.ndarray | None = None
 
-    @property
+    @cached_property
     def ratio(self) -> np.ndarray:
         """Samples per neuron, [U, A, 1]."""
         return (self.alpha / self.beta)[..., None]
