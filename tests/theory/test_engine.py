@@ -50,6 +50,37 @@ def test_results_do_not_depend_on_the_size_of_blocks(bulk, monkeypatch):
     assert max(sizes) < 36  # it was cut indeed
 
 
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sin", noise=0.3)),
+        (gs.SpikedRF("relu", r=30.0, gamma=0.5), gs.Target("abs")),  # cut around the features' thin layer
+        (gs.SpikedRF("erf", r=1.0, gamma=0.999), gs.Target("sign")),  # and around the target's
+        (gs.Network("gelu", eta=2.0, alpha0=1.0), gs.Target("sign", flips=0.1)),
+    ],
+)
+def test_doubled_rules_hold_those_that_they_refine(model, target):
+    asked = pose(model, target, model_grid(model, target))
+    once, twice = (asked.problem.table(np.arange(1), points) for points in (24, 48))
+    for stride in (1, 2):
+        (features, label), (again, same) = once.at(stride), twice.at(2 * stride)
+        for a, b in zip((*features, *label[:3]), (*again, *same[:3]), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("target", [gs.Target("sin", noise=0.3), gs.Target("sign", flips=0.1)])
+def test_what_a_coarser_attempt_has_solved_is_not_solved_again(target, monkeypatch):
+    loss = "logistic" if target.flips else "huber:0.7"
+    asked = {"alpha": [0.05, 0.1, 3.0], "lam": 0.1, "loss": loss, "tolerance": 1e-9}
+    model = gs.SpikedRF("tanh", r=2.0, gamma=0.9)
+    found = gs.predict(model, target, **asked)
+    seen: list[bool] = []
+    known = engine._known
+    monkeypatch.setattr(engine, "_known", lambda *given: seen.append(known(*given) is not None))
+    _assert_same(found, gs.predict(model, target, **asked), 1e-8)
+    assert any(seen)
+
+
 def test_progress_is_reported_up_to_one():
     seen: list[float] = []
     model = gs.SpikedRF("tanh", r=[0.5, 1.0, 9.0], gamma=0.5)

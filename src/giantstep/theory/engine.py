@@ -33,7 +33,7 @@ from .equations.solution import Solution
 from .features import STEEPEST, steepness
 from .folding import folded
 from .labels import BinaryLaw
-from .nested import on_rules
+from .nested import Known, on_rules
 from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
@@ -152,6 +152,7 @@ class Rectangle:
     exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     layers: np.ndarray | None = None  # cuts of the rule in κ around thin layers
     bulks: tuple[Bulk, Bulk, Bulk] | None = None  # on their three rules, if they are known
+    known: Known | None = None  # what an attempt on a coarser rule has found of what this one asks for
 
     @staticmethod
     def of(problem: Problem, chunk: np.ndarray, block: np.ndarray, points: int) -> Rectangle:
@@ -179,11 +180,15 @@ class _Attempt:
 
     answers: Answers
     bulks: tuple[Bulk, Bulk, Bulk]  # on their three rules
-    solution: Solution  # on the finest rule
+    solutions: list[Solution]  # on the three rules in κ, finest first
     in_kappa: np.ndarray  # quadrature error that finer rules in κ mend, [U, A], that of the wrong signs apart
     in_bulk: np.ndarray  # and that of rules inside the bulk
     final: np.ndarray  # where nothing is gained by refining, [U, A]
     profile: Profile | None  # fields as functions of κ, for binary labels and one spike
+
+    @property
+    def solution(self) -> Solution:
+        return self.solutions[0]
 
     @property
     def error(self) -> np.ndarray:
@@ -228,6 +233,7 @@ def _refinements(
                     exhausted=None,
                     layers=cuts[u, a],
                     bulks=None,
+                    known=None,
                 ),
             )
     elif 2 * rectangle.points <= rectangle.finest:
@@ -239,6 +245,7 @@ def _refinements(
         in_bulk = in_bulk and rectangle.refinement < _DEEPEST
         if not (in_kappa or in_bulk):
             return
+        doubled = len(u) == len(chunk) and in_kappa and not (in_bulk or cut_off)
         finer = replace(
             rectangle,
             chunk=chunk[u],
@@ -249,8 +256,22 @@ def _refinements(
             farther=min(_FARTHEST, rectangle.farther * 4.0 / 3.0) if cut_off else rectangle.farther,
             start=None if start is None else start[np.ix_(u, a)],
             exhausted=~(attempt.solution.residual[np.ix_(u, a)] <= RESIDUAL_TOLERANCE),
+            known=_known(rectangle, attempt, a) if doubled else None,
         )
         yield u, a, finer
+
+
+def _known(rectangle: Rectangle, attempt: _Attempt, a: np.ndarray) -> Known | None:
+    """What an attempt has found of some settings that one with twice the κ intervals would find again.
+
+    Its finer two rules are the coarser two of that one, along a line of κ: across it, intervals need not double. The
+    square loss is solved on all of its rules at once.
+    """
+    if rectangle.solver.linear or rectangle.problem.frame(rectangle.chunk).spikes > 1:
+        return None
+    solutions = [solution.some(a) for solution in attempt.solutions[:2]]
+    solved = all((solution.residual <= RESIDUAL_TOLERANCE).all() for solution in solutions)
+    return Known(solutions, attempt.in_bulk[:, a]) if solved else None
 
 
 def _cuts(rectangle: Rectangle, attempt: _Attempt) -> np.ndarray | None:
@@ -284,15 +305,19 @@ def _attempt(rectangle: Rectangle, tolerance: float) -> _Attempt:
         )
         for both, stride in zip(tabulated, STRIDES, strict=True)
     ]
-    # the bulk's own rules are judged on the coarsest rule in κ
-    inside = [] if bulks[0] is bulks[1] else [replace(rules[-1], bulk=bulk) for bulk in bulks[1:]]
+    known = rectangle.known
+    # the bulk's own rules are judged on the coarsest rule in κ, once
+    judged = bulks[0] is bulks[1] or known is not None
+    inside = [] if judged else [replace(rules[-1], bulk=bulk) for bulk in bulks[1:]]
     profile = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solutions, sized = on_rules(solver, rules, inside, rectangle.start)
+        solutions, sized = on_rules(solver, rules, inside, rectangle.start, known)
         solutions, on_bulks = solutions[:3], solutions[2:]
         solution, typical = solutions[0], power(*tabulated[0])
         error = kappa_error(solutions, typical, solver.linear)
-        in_bulk = bulk_error(on_bulks, typical, solver.linear) if inside else np.zeros_like(error)
+        in_bulk = np.zeros_like(error) if known is None else known.in_bulk
+        if inside:
+            in_bulk = bulk_error(on_bulks, typical, solver.linear)
         inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
         if not solver.linear:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
@@ -325,7 +350,7 @@ def _attempt(rectangle: Rectangle, tolerance: float) -> _Attempt:
     )
     judge(answers, np.asarray(separable), setting.unit == 0.0, tolerance)
     mark(answers, typical)
-    return _Attempt(answers, bulks, solution, error, in_bulk, final, profile)
+    return _Attempt(answers, bulks, solutions, error, in_bulk, final, profile)
 
 
 def _signs(

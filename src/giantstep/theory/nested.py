@@ -7,6 +7,7 @@ little to do that calls cost more than what they compute, all rules are solved t
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,19 @@ _AT_ONCE = 1 << 14  # array elements up to which all rules are solved at once
 _NEVER = 1e-6  # share of samples, for labels that are separable
 
 
+class Known(NamedTuple):
+    """What is known before the finest of three rules in κ is solved."""
+
+    solutions: list[Solution]  # on the other two, the finer one first
+    in_bulk: np.ndarray  # what the rules inside the bulk leave, [U, A]
+
+
 def on_rules(
-    solver: Solver, rules: list[OnRule], inside: list[OnRule], start: np.ndarray | None
+    solver: Solver,
+    rules: list[OnRule],
+    inside: list[OnRule],
+    start: np.ndarray | None,
+    known: Known | None = None,
 ) -> tuple[list[Solution], np.ndarray]:
     """Solutions on nested rules in κ and `inside` the bulk, finest first; and the test error at a usual size on the
     coarsest."""
@@ -30,15 +42,17 @@ def on_rules(
         asked = rules if sized is coarsest else [*rules, sized]
         found = solver.solve([*asked, *inside], start, thorough=True)
         return [*found[: len(rules)], *found[len(asked) :]], found[len(asked) - 1].test_error
-    solutions = _one_by_one(solver, [*rules, *inside], start)
+    solutions = _one_by_one(solver, [*rules, *inside], start, [] if known is None else known.solutions)
     limit = solutions[len(rules) - 1]
     return solutions, limit.test_error if sized is coarsest else solver.sized(sized, limit)
 
 
-def _one_by_one(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
-    """From coarse to fine, each starting from the last."""
-    solutions: list[Solution] = []
-    for rule in reversed(rules):
+def _one_by_one(
+    solver: Solver, rules: list[OnRule], start: np.ndarray | None, known: list[Solution]
+) -> list[Solution]:
+    """From coarse to fine, each starting from the last; those on the coarsest rules may be known."""
+    solutions = list(known)
+    for rule in reversed(rules[: len(rules) - len(known)]):
         thorough = len(solutions) == len(rules) - 1
         if solutions and rule.problem.loss.margin:
             unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...gaussian import ndtr
+from ...gaussian import density, ndtr
 from ...losses import Clipped
 from .base import legendre
 
@@ -26,7 +26,6 @@ _NARROW_NODES = (
     (_NARROW, 8),
 )  # of that rule by width: 1e-10 of the density, nine of them out
 _AT_ONCE = 1 << 11
-_ASIDE = 4.0  # how far a window must lie on one side for differences of Φ there to be more exact than 1 less the rest
 _BEYOND = 40.0  # standard deviations at which a density is no more
 
 Coefficient = np.ndarray | float
@@ -42,11 +41,15 @@ class Piecewise(NamedTuple):
 
     def mean(self, moment: Callable[[int, int], np.ndarray], derivative: int = 0) -> np.ndarray | float:
         """Its average, or that of its pieces' derivatives, from the average of s^power on each piece."""
-        found: np.ndarray | float = 0.0
-        for piece, (c0, c1, c2) in enumerate(self.pieces):
-            for power, c in enumerate(((c0, c1, c2), (c1, 2.0 * c2), (2.0 * c2,))[derivative]):
-                if not isinstance(c, float) or c != 0.0:
-                    found = found + c * moment(piece, power)
+        terms = (
+            c * moment(piece, power)
+            for piece, (c0, c1, c2) in enumerate(self.pieces)
+            for power, c in enumerate(((c0, c1, c2), (c1, 2.0 * c2), (2.0 * c2,))[derivative])
+            if not isinstance(c, float) or c != 0.0
+        )
+        found: np.ndarray | float = next(terms, 0.0)
+        for term in terms:
+            found += term
         return found
 
     def steps(self, edges: tuple[np.ndarray, np.ndarray]) -> list[tuple[Coefficient, Coefficient]]:
@@ -62,12 +65,12 @@ class Piecewise(NamedTuple):
 
 def score_pieces(loss: Clipped, V: np.ndarray) -> tuple[Piecewise, Piecewise, Piecewise]:
     """f, f² and g as functions of s."""
-    low, high, rise = *bounds(loss), loss.a + V
+    low, high, slope = *bounds(loss), 1.0 / (loss.a + V)
     zero = (0.0, 0.0, 0.0)
     return (
-        Piecewise(((low, 0.0, 0.0), (0.0, 1.0 / rise, 0.0), (high, 0.0, 0.0))),
-        Piecewise(((low**2, 0.0, 0.0), (0.0, 0.0, 1.0 / rise**2), (high**2, 0.0, 0.0))),
-        Piecewise((zero, (1.0 / rise, 0.0, 0.0), zero), jumps=True),
+        Piecewise(((low, 0.0, 0.0), (0.0, slope, 0.0), (high, 0.0, 0.0))),
+        Piecewise(((low**2, 0.0, 0.0), (0.0, 0.0, slope * slope), (high**2, 0.0, 0.0))),
+        Piecewise((zero, (slope, 0.0, 0.0), zero), jumps=True),
     )
 
 
@@ -97,25 +100,31 @@ class Window:
         self.b, self.scale = b, scale
         self.L, self.H = low * rise, high * rise
         self.zl, self.zh = (self.L - b) / scale, (self.H - b) / scale
-        self.dl, self.dh = (np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) for z in (self.zl, self.zh))
-        self.below, self.above = ndtr(self.zl), ndtr(-self.zh)
+        self.dl, self.dh = density(self.zl), density(self.zh)
+        # Φ of what lies on the far side of each edge from the middle, negative below it: no difference of two cancels
+        self._tl, self._th = (np.copysign(ndtr(-np.abs(z)), z) for z in (self.zl, self.zh))
+
+    @cached_property
+    def below(self) -> np.ndarray:
+        """How likely s is to be below the window."""
+        return (self.zl >= 0.0) - self._tl
+
+    @cached_property
+    def above(self) -> np.ndarray:
+        """How likely s is to be above the window."""
+        return (self.zh < 0.0) + self._th
 
     @cached_property
     def inside(self) -> Moments:
         """E[1], E[s] and E[s²] over the window; by a direct rule where differences of Φ would cancel."""
         b, scale = self.b, self.scale
-        mass = 1.0 - self.below - self.above
-        for aside, near, far in (
-            (self.zl > _ASIDE, -self.zl, -self.zh),
-            (self.zh < -_ASIDE, self.zh, self.zl),
-        ):
-            if aside.any():
-                pick = np.nonzero(aside)
-                mass[pick] = ndtr(near[pick]) - ndtr(far[pick])
+        mass = self._tl - self._th
+        mass += (self.zl < 0.0) & (self.zh >= 0.0)
         first = b * mass - scale * (self.dh - self.dl)
         second = b * first + scale * (scale * mass - (self.H * self.dh - self.L * self.dl))
-        narrow = (self.zh - self.zl < _NARROW) & (np.maximum(self.zl, -self.zh) < _BEYOND)  # else all are 0
+        narrow = self.zh - self.zl < _NARROW
         if narrow.any():
+            narrow &= np.maximum(self.zl, -self.zh) < _BEYOND  # else all are 0
             picked = (a[narrow] for a in (self.zl, self.zh, b, np.broadcast_to(scale, b.shape)))
             mass[narrow], first[narrow], second[narrow] = _directly(*picked)
         return mass, first, second

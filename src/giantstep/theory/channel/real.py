@@ -18,12 +18,12 @@ from ...losses import Loss
 from .base import Channel, Scores, Training, panels, precision
 from .clipped import Window, score_pieces, training_pieces
 
-_FELT = 1e-15  # weight of a node (κ, y), times a label's square, that no average feels
+_FELT = 1e-12  # weight of a node (κ, y), times a label's square, that no average feels
 _ALIKE = 6  # digits of a weight that count here, so that nodes and their mirror images are treated alike
 _USUAL, _LINE = 6, 24  # points of the coarsest usual rule, and intervals along y on it
-_SLOWLY = 0.75  # finer rules have more of these by this power, unless a target needs more,
+_SLOWLY = 0.7  # finer rules have more of these by this power, unless a target needs more,
 _RESOLVED, _FINE = 1e-9, 4.0  # which it is on a rule with this many times the points,
-_SHARPEST = 192  # and this many at most where labels are sharp
+_SHARPEST = 208  # and this many at most where labels are sharp
 _PIECES = 0  # stands for a rule that is cut
 
 

@@ -44,33 +44,27 @@ class Secants:
     def correction(self, f: np.ndarray, scale: np.ndarray, damping: float) -> np.ndarray:
         """What to subtract from the plain step damping·f: (ΔX + damping·ΔF) γ, γ minimising |(f - ΔF γ)/scale|.
 
-        By Gram and Schmidt, newest first: an older pair counts for what newer ones do not explain.
+        By Gram and Schmidt, newest first: an older pair counts for what newer ones do not explain. What they all leave
+        of f is the last row, with the moves that have explained the rest of it beside it.
         """
-        left, found = f / scale, np.zeros_like(f)
-        known: list[tuple[np.ndarray, np.ndarray]] = []  # orthonormal changes, and the moves that make them
-        for move, change in zip(np.moveaxis(self.moves, 1, 0), np.moveaxis(self.changes, 1, 0), strict=True):
-            if not change.any():
-                break
-            step, change = move + damping * change, change / scale
-            size = _norm(change)
-            for other, its_step in known:
-                along = _dot(other, change)
-                change = change - along * other
-                step = step - along * its_step
-            new = _norm(change)
-            inverse = np.where(
-                new > np.maximum(_NEW * size, _FAINT), 1.0 / np.where(new > 0.0, new, 1.0), 0.0
-            )
-            known.append((change * inverse, step * inverse))
-            along = _dot(known[-1][0], left)
-            left -= along * known[-1][0]
-            found += along * known[-1][1]
-        return found
+        told = next((k for k in range(MEMORY) if not self.changes[:, k].any()), MEMORY)
+        if not told:
+            return np.zeros_like(f)
+        n, scale = f.shape[-1], scale.T
+        rows = np.empty((told + 1, 2, n, len(f)))  # points last: numpy is fast along them
+        changes, moves = self.changes[:, :told].transpose(1, 2, 0), self.moves[:, :told].transpose(1, 2, 0)
+        np.divide(changes, scale, out=rows[:told, 0])
+        np.add(moves, damping * changes, out=rows[:told, 1])
+        np.divide(f.T, scale, out=rows[told, 0])
+        rows[told, 1] = 0.0
+        least = np.maximum(_NEW**2 * _dots(rows[:told, 0], rows[:told, 0]), _FAINT**2)
+        for newest, own in enumerate(rows[:told]):
+            older = rows[newest + 1 :]
+            size = _dots(own[0], own[0])
+            inverse = np.where(size > least[newest], 1.0 / np.where(size > 0.0, size, 1.0), 0.0)
+            older -= (_dots(older[:, 0], own[0]) * inverse)[:, None, None] * own
+        return -rows[told, 1].T
 
 
-def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.einsum("bn,bn->b", a, b)[:, None]
-
-
-def _norm(a: np.ndarray) -> np.ndarray:
-    return np.sqrt(_dot(a, a))
+def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a * b).sum(axis=-2)
