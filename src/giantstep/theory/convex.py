@@ -169,6 +169,8 @@ def _search(
         found.away[found.before + found.evaluations > _LABOURED] = np.inf
     found.leave(lost)  # not worth Newton's effort: see below
     newton(search, found, _NEWTON_STEPS)
+    if near < np.inf:
+        found.residual = np.maximum(found.residual, _SOFT * problem.unbalanced(found.x))
     found.residual[lost] = np.inf
 
 

@@ -17,7 +17,7 @@ from .bulk import Bulk
 from .channel import Channel, Scores, Training
 from .equations.anderson import FixedPoint
 from .equations.averages import Averages, apply
-from .equations.means import Setting, signal_norms, solve_means, wobble
+from .equations.means import Setting, signal_norms, solve_means, stiffness, wobble
 from .equations.response import Response, respond, total_tangent
 from .equations.secants import Secants
 from .equations.state import Coordinates, State, fields
@@ -29,6 +29,9 @@ from .upto import upto
 _EFFORT = 4.8e6  # array elements of its averages after which a point is given up on a rule,
 _TRIES = 10  # but not before so many evaluations
 _NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is not known to tolerance
+_LEAST_SPREAD = 1e-4  # mean square of a field or residual at any κ that counts, over that at all of them
+_NO_MEAN = 1e-18  # E μ0² over E σ² under which there is no force on it to speak of
+_STEEPEST = 1e7  # slope of a score, over what is usual, beyond which a field is held on a jump by rounding
 ROUGH_TOLERANCE = 1e-9  # residual at which a search for what others start from ends
 
 
@@ -77,6 +80,27 @@ class Map:
         fit = self._scores[Scores._fields.index("F2")].reshape(*self.shape, -1)
         return self.averages.due_to_rare(error, self.setting.ratio * fit, self._tangent)
 
+    def unbalanced(self, x: np.ndarray) -> np.ndarray:
+        """What scores leave of the force on the all-ones directions, which must vanish, over its parts, [U·A].
+
+        Where scores jump and features are saturated, V(κ) may be far below a field's rounding errors. A field that lies
+        on the jump is held there by enormous slopes, whatever the force, and a step of the map does not show it.
+        """
+        if self.channel.loss.continuous:
+            return np.zeros(len(x))
+        self.step(x, np.ones(len(x), bool))
+        F1, F2, G, _ = (kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores)
+        averages, ratio, K = self.averages, self.setting.ratio, self.pack.groups
+        m = self.coordinates.state(x.reshape(*self.shape, -1)).m
+        held = stiffness(self.bulk, self.setting, self._response)
+        if self.wobble is not None:
+            held = held + self.wobble * ratio[..., None] * averages.tilts(G)
+        force = ratio * averages.on_means(F1)[..., :K] - apply(held, m)
+        power = np.maximum(averages.mean(averages.means[:, :K] ** 2), _NO_MEAN * averages.size)[:, None]
+        parts = ratio * np.sqrt(averages.mean(F2)[..., None] * power) + 1e-300
+        found = (np.abs(force) / parts).max(axis=-1).reshape(-1)
+        return np.where(np.isfinite(found), found, np.inf)
+
     def step(self, x: np.ndarray, active: np.ndarray) -> np.ndarray:
         """The map on vectors [U·A, n]; only `active` points are looked at anew."""
         x = x.reshape(*self.shape, -1)
@@ -96,11 +120,10 @@ class Map:
         """The bulk's answer to the averaged scores."""
         averages, setting, bulk, pack = self.averages, self.setting, self.bulk, self.pack
         ratio, K = setting.ratio, pack.groups
-        M, _, V, _ = fields
-        U, A = self.shape
+        M, (U, A) = fields[0], self.shape
         hat = ratio * averages.hats(scores.G)
-        response = respond(bulk, state.V, hat, setting.beta, setting.lam)
-        slope = np.maximum(scores.G, self.channel.loss.floor(V, self._spread(fields)))
+        self._response = response = respond(bulk, state.V, hat, setting.beta, setting.lam)
+        slope = self._slope(fields, scores.G)
         pairs = ratio[..., None] * averages.mean_pairs(slope)
         if self.wobble is not None:
             pairs[..., :K, :K] += self.wobble * ratio[..., None] * averages.tilts(scores.G)
@@ -119,11 +142,20 @@ class Map:
         norms = noise + signal_norms(bulk, response, tangent, means)
         return State(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
 
-    def _spread(self, fields: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Mean square of what a score is a function of: of residuals, or of fields around their mean, [U, A, N]."""
-        if self.channel.loss.margin:
-            return fields[-1]
-        return missed(self._moments, fields) + self.setting.noise[..., None] ** 2
+    def _slope(self, fields: tuple[np.ndarray, ...], G: np.ndarray) -> np.ndarray:
+        """How scores answer a change of the mean field, for the means' step: G, within bounds. [U, A, N].
+
+        The fixed point does not depend on them, but whether it is reached does. Where G vanishes, means would go
+        anywhere; a floor goes with the spread of what scores follow, but not down to that of inputs so rare that all
+        features are saturated: means would stay where they are for their sake. Nor does G count where it is so
+        steep that a field is held on a jump of the scores by rounding alone.
+        """
+        _, _, V, q = fields
+        margin = self.channel.loss.margin
+        spread = q if margin else missed(self._moments, fields) + self.setting.noise[..., None] ** 2
+        usual = self.averages.mean(spread)[..., None]
+        floor = self.channel.loss.floor(V, np.maximum(spread, _LEAST_SPREAD * usual))
+        return np.minimum(np.maximum(G, floor), _STEEPEST / np.sqrt(usual))
 
     def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
         """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""

@@ -86,7 +86,7 @@ def solve_means(
     U, A = setting.alpha.shape
     root = response.root
     G = response.resolvent.forms() * root[:, :, None, :, None, None] * root[:, :, None, None, None, :]
-    softness = _softness(pairs[..., :K, :K], _stiffness(bulk, setting, response), size)
+    softness = _softness(pairs[..., :K, :K], stiffness(bulk, setting, response), size)
     # eliminate m, then solve for the modes c = (ζ, χ)
     mean = modes.mean
     C, P = len(mean) * K, modes.signals * K
@@ -137,7 +137,7 @@ def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
     return None if overlap is None else 2.0 / setting.d[..., None, None] * overlap[:, None]
 
 
-def _stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
+def stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
     """What holds the all-ones directions at finite d, [U, A, K, K]: ((1_sᵀH⁻¹1_t)/d)⁻¹, which is 1/(βd V2) δ_st.
 
     H is λ + V̂2 plus the pull of the linear features, through the rows that groups have in common. A gradient step
