@@ -31,6 +31,8 @@ from .system import ending, inheriting
 
 _READY = "ready"
 _PATIENCE = 10.0  # seconds
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+"""What linear algebra reads when it is loaded: the first is for all libraries, and each heeds its own before it."""
 _START = f"""
 import signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that has started us: it ends us
@@ -38,8 +40,8 @@ from multiprocessing import connection
 pipe = getattr(connection, "PipeConnection", connection.Connection)(int(sys.argv[1]))  # the first is Windows'
 sys.path[:] = pipe.recv()
 try:
-    from {__name__} import limit_threads, serve
-    limit_threads(pipe.recv())
+    import numpy  # which all jobs need: where it fails, no worker starts
+    from {__name__} import serve
 except BaseException as error:
     pipe.send(f"{{type(error).__name__}}: {{error}}")
 else:
@@ -137,7 +139,7 @@ class Workers:
             worker = _Worker(self._threads)
             self._alive.add(worker)
         try:
-            worker.greet(self._threads)
+            worker.greet()
         except NoWorker:
             self._forgotten(worker)
             raise
@@ -159,7 +161,7 @@ class _Worker:
             self.process = subprocess.Popen(
                 [get_executable() or "", "-P", "-c", _START, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,  # which may be the user's script
-                env=os.environ | {"OMP_NUM_THREADS": str(threads)},
+                env=os.environ | dict.fromkeys(_THREADS, str(threads)),
                 **inheriting(theirs.fileno()),
             )
         except OSError as error:
@@ -168,11 +170,10 @@ class _Worker:
         finally:
             theirs.close()
 
-    def greet(self, threads: int) -> None:
+    def greet(self) -> None:
         """Wait until it is ready."""
         try:
             self._pipe.send(sys.path)
-            self._pipe.send(threads)
             told = self._pipe.recv()
         except (EOFError, OSError):
             told = f"the process ended while it started ({self._ending()})"
@@ -253,7 +254,7 @@ def _dumped(value: Any) -> bytes:
 
 
 def limit_threads(threads: int) -> None:
-    """In a worker: linear algebra and draws share the cores with the other workers."""
+    """In a process that others have started: linear algebra and draws share the cores with its siblings."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
     import scipy.linalg  # noqa: F401  (its own BLAS must be loaded before it can be capped)
     from threadpoolctl import threadpool_limits

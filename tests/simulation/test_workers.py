@@ -157,10 +157,10 @@ def test_a_worker_that_does_not_start_is_no_death(executable, said, monkeypatch)
 
 
 def test_a_worker_that_cannot_import_giantstep_says_so(monkeypatch, tmp_path):
-    (tmp_path / "scipy").mkdir()
-    (tmp_path / "scipy" / "__init__.py").write_text("raise ImportError('this is not scipy')")
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").write_text("raise ImportError('this is not numpy')")
     monkeypatch.syspath_prepend(tmp_path)  # ours is imported already, the worker's is not
-    with process_pool(1, 1) as pool, pytest.raises(NoWorker, match="this is not scipy"):
+    with process_pool(1, 1) as pool, pytest.raises(NoWorker, match="this is not numpy"):
         pool.submit(pid, 0).result(60)
 
 

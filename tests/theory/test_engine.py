@@ -397,10 +397,25 @@ def test_workers_share_the_blocks_and_change_no_bit(monkeypatch):
         gs.predict(net, target, alpha=1.0, lam=1.0, workers=0)
 
 
-def test_a_block_travels_with_its_own_settings_alone():
-    """All settings of a large grid with every block took longer than the work that was shared."""
-    net, target = gs.Network("tanh", eta=1.0, alpha0=1.0), gs.Target("sin")
-    grid = model_grid(net, target, alpha=np.geomspace(0.2, 5.0, 400), lam=np.geomspace(0.01, 1.0, 200))
+def test_a_block_is_solved_alone_as_among_all_others():
+    """Two letters span two directions after two steps and one after one step: blocks of different kinds."""
+    readout = gs.Letters((1.0, 2.0), (0.5, 0.5))
+    net, target = gs.Network("relu", eta=0.5, alpha0=2.0, steps=[2, 1], readout=readout), gs.Target("relu")
+    whole = pose(net, target, model_grid(net, target, alpha=[0.5, 1.0], lam=0.1), "isotropic").problem
+    blocks = list(engine._blocks(whole))
+    assert len(blocks) == 2
+    for block in blocks:
+        part, own = engine._alone(whole, block)
+        assert (part.spikes, part.width) == (whole.spikes, whole.width)
+        among, alone = (engine._solve_block(*one, 1e-8) for one in ((whole, block), (part, own)))
+        assert all(np.array_equal(among[name], alone[name]) for name in among)
+
+
+@pytest.mark.parametrize(("layers", "readouts"), [(1, 80_000), (8000, 1)])
+def test_a_block_travels_with_its_own_points_alone(layers, readouts):
+    """All points of a large grid with every block took longer than the work that was shared."""
+    net, target = gs.Network("tanh", eta=np.linspace(0.5, 1.0, layers), alpha0=1.0), gs.Target("sin")
+    grid = model_grid(net, target, alpha=np.geomspace(0.2, 5.0, readouts), lam=0.1)
     whole = pose(net, target, grid).problem
     blocks = list(engine._blocks(whole))
     sent = sum(len(pickle.dumps(engine._alone(whole, block))) for block in blocks)

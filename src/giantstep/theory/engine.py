@@ -8,6 +8,7 @@ on to a rule with twice the nodes, or to one cut around the thin layers that are
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -39,7 +40,7 @@ from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
 from .squares import learned_by_squares
 from .status import UNSOLVED
-from .upto import upto
+from .upto import run, upto
 
 _COARSEST = 48  # κ intervals per piece to begin with
 _DEEPEST = 5  # how often rules inside the bulk may be doubled
@@ -75,7 +76,7 @@ def solve(
             progress(1.0)
         return answers
     for block, found in zip(blocks, _solved(problem, blocks, tolerance, workers), strict=True):
-        place = np.ix_(block.chunk, block.settings)
+        place = run(block.chunk), run(block.settings)
         for name, values in found.items():
             if name not in answers:
                 answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
@@ -124,13 +125,16 @@ def _solved(problem: Problem, blocks: list[_Block], tolerance: float, workers: i
     from ..workers import process_pool
 
     with process_pool(min(workers, len(blocks)), threads=1) as pool:
-        futures = [pool.submit(_solve_block, *_alone(problem, block), tolerance) for block in blocks]
-        yield from (future.result() for future in futures)
+        futures = deque(pool.submit(_solve_block, *_alone(problem, block), tolerance) for block in blocks)
+        while futures:  # each is forgotten when its answers have been taken
+            yield futures.popleft().result()
 
 
 def _alone(problem: Problem, block: _Block) -> tuple[Problem, _Block]:
-    """A block with no more than its own settings: all of them, sent with every block, take longer than the work."""
-    return problem.some(block.settings), block._replace(settings=upto(len(block.settings)))
+    """A block with no more than its own points: all of them, sent with every block, take longer than the work."""
+    chunk, settings = block.chunk, block.settings
+    own = block._replace(chunk=upto(len(chunk)), settings=upto(len(settings)))
+    return problem.part(chunk, settings), own
 
 
 def _solve_block(problem: Problem, block: _Block, tolerance: float) -> Answers:

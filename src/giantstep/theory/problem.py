@@ -20,7 +20,7 @@ from .modes import Modes
 from .origin import Origin
 from .rows import PLAIN_WIDTH, Rows
 from .rule import across_intervals
-from .upto import upto
+from .upto import run, upto
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
 _ON_A_PLANE = {
@@ -82,11 +82,12 @@ class Problem:
         """Array elements in flight per grid point."""
         return PLAIN_WIDTH if self._along(self.alpha.shape[1]) else self.rows.width(self.origin)
 
-    def some(self, settings: np.ndarray) -> Problem:
-        """The same with some of the settings, which are solved as among all of them."""
-        names = ("alpha", "beta", "lam", "noise", "d")
-        part = replace(self, **{name: getattr(self, name)[:, settings] for name in names})
-        part.width = self.width
+    def part(self, chunk: np.ndarray, settings: np.ndarray) -> Problem:
+        """Some first layers with settings that follow one another, which are solved as among all of them."""
+        names, place = ("alpha", "beta", "lam", "noise", "d"), (run(chunk), run(settings))
+        own = {name: getattr(self, name)[place] for name in names}
+        part = replace(self, origin=self.origin.at(chunk), **own)
+        part.width, part.spikes = self.width, self.spikes
         return part
 
     def _along(self, readouts: int) -> bool:
@@ -101,7 +102,7 @@ class Problem:
         """What carries signal in some first layers of one kind."""
         return self.rows.modes(self.origin, self.frame(chunk))
 
-    @property
+    @cached_property
     def spikes(self) -> int:
         """The most directions that any first layer's spikes span."""
         return int(self.origin.layer.spikes.max())
