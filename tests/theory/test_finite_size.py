@@ -7,7 +7,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.theory.bulk import Isotropic
-from giantstep.theory.equations.means import Setting, _all_ones_energy, _stiffness, solve_means
+from giantstep.theory.equations.means import Setting, _all_ones_energy, solve_means, stiffness
 from giantstep.theory.equations.response import Response, respond, signal_energy_gradient, total_tangent
 from giantstep.theory.labels import kurtosis, labels_of
 from giantstep.theory.pose import model_grid, pose
@@ -48,9 +48,9 @@ def test_the_all_ones_direction_is_as_stiff_as_that_of_rows_whose_mean_was_dragg
         H = (LAM + hat2) * np.eye(p) + hat1 * W @ W.T
         softness.append(np.linalg.solve(H, np.ones(p)).sum())
     setting = _dragged(np.array([[drag]]))
-    stiffness = _stiffness(PLAIN, setting, _closed(PLAIN, np.array([hat1, hat2]))).item()
+    stiff = stiffness(PLAIN, setting, _closed(PLAIN, np.array([hat1, hat2]))).item()
     error = np.std(softness, ddof=1) / np.sqrt(len(softness))
-    assert abs(np.mean(softness) - 1.0 / stiffness) < 4.0 * error + 2.0 / D / stiffness
+    assert abs(np.mean(softness) - 1.0 / stiff) < 4.0 * error + 2.0 / D / stiff
 
 
 @pytest.mark.parametrize("drag", [0.0, 0.5, 1.4])
@@ -64,11 +64,11 @@ def test_the_norms_hold_what_the_all_ones_direction_costs(drag):
     means = solve_means(
         PLAIN, setting, response, hat1, pairs, np.array([[[0.7, 0.0]]]), np.zeros((1, 1, 1)), ONE
     )
-    force = means.values[0, 0, 0, 0] * _stiffness(PLAIN, setting, response).item()
+    force = means.values[0, 0, 0, 0] * stiffness(PLAIN, setting, response).item()
     share = signal_energy_gradient(response, total_tangent(response), means.u, means.stiff, means.loose)[0, 0]
 
     def energy(hat: np.ndarray) -> float:
-        return force**2 / _stiffness(PLAIN, setting, _closed(PLAIN, hat)).item()
+        return force**2 / stiffness(PLAIN, setting, _closed(PLAIN, hat)).item()
 
     for j, unit in enumerate(np.eye(2)):
         slope = (energy(hat + 1e-5 * unit) - energy(hat - 1e-5 * unit)) / 2e-5
@@ -97,7 +97,7 @@ def test_groups_whose_mean_rows_were_dragged_together_are_as_stiff_as_matrices_s
         W -= ones @ DRAG @ means
         H = np.diag(LAM + np.array([0.2, 0.1])[group]) + hat1[np.ix_(group, group)] * (W @ W.T)
         found.append(ones.T @ np.linalg.solve(H, ones))
-    expected = np.linalg.inv(_stiffness(GROUPS, _dragged(DRAG, GROUPS), _closed(GROUPS, HAT))[0, 0])
+    expected = np.linalg.inv(stiffness(GROUPS, _dragged(DRAG, GROUPS), _closed(GROUPS, HAT))[0, 0])
     error = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
     assert abs(expected[0, 1]) > 20 * error[0, 1]  # the groups are tied, which the test sees
     assert np.all(np.abs(np.mean(found, axis=0) - expected) < 4.0 * error + 3.0 / D * expected.max())
@@ -108,10 +108,10 @@ def test_dragged_mean_rows_enter_the_norms_as_minus_the_gradient_of_their_energy
     setting, u = _dragged(DRAG, GROUPS), np.array([0.7, -0.4])
 
     def energy(hat: np.ndarray) -> float:
-        return u @ np.linalg.solve(_stiffness(GROUPS, setting, _closed(GROUPS, hat))[0, 0], u)
+        return u @ np.linalg.solve(stiffness(GROUPS, setting, _closed(GROUPS, hat))[0, 0], u)
 
     at = _closed(GROUPS, HAT)
-    m = np.linalg.solve(_stiffness(GROUPS, setting, at)[0, 0], u)[None, None]
+    m = np.linalg.solve(stiffness(GROUPS, setting, at)[0, 0], u)[None, None]
     still = np.zeros((1, 1, 2, 2))
     energies = _all_ones_energy(GROUPS, setting, at, m)
     share = signal_energy_gradient(at, total_tangent(at), still, *energies)[0, 0]
