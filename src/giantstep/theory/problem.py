@@ -66,7 +66,7 @@ class Problem:
     def biases(self) -> np.ndarray:
         return self.origin.neurons.biases
 
-    @property
+    @cached_property
     def odd(self) -> bool:
         """Whether turning all inputs round turns features and labels round, which the loss does not mind."""
         functions = self.activation.parity == "odd" and self.labels.odd

@@ -27,13 +27,14 @@ from .features import Features, joined
 from .labels import Label, joined_labels
 from .rule import FINEST
 from .solver import OnRule
-from .symmetric import Packing, identity, packing, solve_small
+from .symmetric import Packing, identity, largest, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUNDS = 4  # towards where Newton's method begins
 _SOLVED = 1e-9  # relative residual of what is worth starting from
 _NEAR = 3e-2  # and of what is one step from where several rules may start together: they differ by as much
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
+_STALLED = 1e-10  # and one that does so if it does not fall any more
 _FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
 
 
@@ -183,6 +184,7 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
         c0, c1, c2 = label.clean
         more = averages.expand(doubled, _along_signals(averages, c1 - label.t1))
         test_error += averages.mean(c2[:, None] - t2 - 2.0 * M * (c0[:, None] - t0) - more)
+    nothing = np.zeros(side.readouts(test_error).shape)
     solutions = [
         Solution(
             state=State(own_V, own_q, values, psi, bulk.modes),
@@ -191,8 +193,8 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
             train_loss=0.5 * train,
             residual=residual,
             start=own_V,
-            tail=np.zeros_like(test),
-            rare=np.zeros_like(test),
+            tail=nothing,
+            rare=nothing,
             responses=responses if len(side.spreads) == 1 else None,
         )
         for own_V, own_q, values, psi, test, train, residual in zip(
@@ -229,15 +231,21 @@ def _responses(
         hat = ratio * averages.hats(gain)
         response = respond(bulk, V, hat, setting.beta, setting.lam)
         gap = response.V - V
-        residual = (np.abs(gap) / scale(V, pack)).max(axis=-1)
+        residual = largest(np.abs(gap) / scale(V, pack))
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
-        stalled = (residual >= best) & (residual < 1e-10)  # rounding errors reached
-        if step == _NEWTON_STEPS or (step >= least and ((residual <= enough) | stalled).all()):
+        if step == _NEWTON_STEPS or (step >= least and _solved(residual, best, enough)):
             return Responses(averages, V, residual, response, hat, gain, Jacobian)
         best = np.minimum(best, residual)
         V = _newton(V, response, Jacobian)
         step += 1
+
+
+def _solved(residual: np.ndarray, best: np.ndarray, enough: float) -> bool:
+    """Whether all residuals are small enough, or as small as rounding errors allow."""
+    if not residual.max() <= max(enough, _STALLED):
+        return False
+    return bool(((residual <= enough) | ((residual >= best) & (residual < _STALLED))).all())
 
 
 def _newton(V: np.ndarray, response: Response, Jacobian: np.ndarray) -> np.ndarray:
@@ -260,15 +268,17 @@ def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
     pack, n = packing(len(bulk.weights)), bulk.weights
     power = averages.typical[:, None, pack.diagonal]
     first, second = power[..., : pack.groups], power[..., pack.groups :]  # E μ1², E μ2², [U, 1, K]
-    lam, unit, ratio = (part[..., None] for part in (setting.lam, setting.unit, setting.alpha / setting.beta))
-    linear, samples = bulk.c[:, None] * first, ratio * setting.beta[..., None]
+    lam, unit, ratio = setting.lam[..., None], setting.unit[..., None], setting.ratio
+    linear = bulk.c[:, None] * first
+    held, more, pulled = lam * unit, ratio - 1.0, linear * setting.alpha[..., None]
     v, freed = ratio, np.ones(1)  # freed: w/cv
     for _ in range(_ROUNDS):
-        a: np.ndarray = (n * (linear * freed + second)).sum(axis=-1, keepdims=True)
-        b = lam * unit + (ratio - 1.0) * a
-        root = np.sqrt(b * b + np.where(a > 0.0, 4.0 * lam * a * unit, 0.0))  # λ may be infinite
-        v = np.where(b >= 0.0, 2.0 * unit / (root + b), (root - b) / (2.0 * lam * a))
-        freed = 1.0 / (1.0 + linear * samples * v / (unit + a * v))
+        a: np.ndarray = ((linear * freed + second) @ n)[..., None]
+        b = held + more * a
+        root = np.sqrt(b * b + np.where(a > 0.0, 4.0 * held * a, 0.0))  # λ may be infinite
+        root += np.abs(b)
+        v = np.where(b >= 0.0, 2.0 * unit / root, root / (2.0 * lam * a))
+        freed = 1.0 / (1.0 + pulled * v / (unit + a * v))
     V2 = n * v
     return pack.pack((bulk.c[:, None] * V2 * freed)[..., None] * identity(pack.groups), V2)
 
