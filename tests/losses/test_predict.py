@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,6 +11,7 @@ import xarray as xr
 import giantstep as gs
 from giantstep.losses import Clipped, Loss
 from giantstep.theory import convex
+from giantstep.theory.status import LIMIT_ALONE
 
 # the square loss in all but name, so that it takes the general path
 ALSO_SQUARE = Clipped("also square", 1.0, -np.inf, np.inf)
@@ -303,3 +306,18 @@ def test_a_force_on_the_means_that_scores_leave_is_no_solution(monkeypatch):
     monkeypatch.setattr("giantstep.theory.map._STEEPEST", np.inf)
     with pytest.raises(gs.ConvergenceError, match="not solved"):
         gs.predict(**SATURATED, **AT)
+
+
+@pytest.mark.parametrize(
+    ("activation", "alpha", "lam", "noise"), [("clip(x,-1,1)", 0.53, 4e-4, 0.0), ("sign", 0.55, 0.025, 0.1)]
+)
+def test_the_error_at_a_usual_size_is_the_one_of_that_size(activation, alpha, lam, noise):
+    """m is soft: a search that ended at residuals of 1e-4 had hardly moved it, and told of no effect of size, or of
+    an error of 24 at d = 1000 where it is 6. Tolerance: that of marks, three per cent."""
+    model, target = gs.SpikedRF(activation, r=3.0, gamma=0.999), gs.Target("sign", latent_noise=noise)
+    with pytest.warns(gs.LimitWarning, match="out of reach of real sizes") as told:
+        limit = gs.predict(model, target, alpha=alpha, lam=lam, loss="hinge")
+    assert int(limit.code) == LIMIT_ALONE
+    said = float(re.search(r"and ([0-9.]+) at d = 1000", str(told[0].message)).group(1))
+    sized = float(gs.predict(model, target, alpha=alpha, lam=lam, loss="hinge", d=1000).test_error)
+    assert abs(said / sized - 1.0) < 0.03

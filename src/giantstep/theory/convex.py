@@ -21,7 +21,9 @@ from .map import ROUGH_TOLERANCE, Map
 from .solver import OnRule
 
 _TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
-_SIZED_TOLERANCE = 1e-4  # residual for another size, whose effect is told from none at a few per cent
+_SIZED_TOLERANCE = (
+    1e-7  # residual for another size: means may be soft, and far from where they belong at 1e-4
+)
 _SOFT = 1e-3  # how fast residuals change at least, or else the distance counts, times this
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _LABOURED = 40  # evaluations after which the distance is looked at: the map may be close to the identity
@@ -73,7 +75,10 @@ class Convex:
         problem = _map(rule, rule.setting)
         found = problem.begun(limit.start)
         _search(problem, found, _SIZED_TOLERANCE)
-        return _error(problem, found.x)
+        if (lost := found.residual > _SIZED_TOLERANCE).any():
+            _begin_anew(problem, found, lost, _SIZED_TOLERANCE, _RESORTS[0])
+        solved = found.residual <= _SIZED_TOLERANCE
+        return np.where(solved.reshape(problem.shape), _error(problem, found.x), np.nan)
 
     def slopes(self, around: Around, here: Solution) -> np.ndarray:
         """(1 - ∂F/∂x) dx = ∂F for the fixed point x = F(x); F and the error, explicit, are differenced around it."""

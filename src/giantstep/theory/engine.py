@@ -326,7 +326,7 @@ def _attempt(rectangle: Rectangle, tolerance: float) -> _Attempt:
         if not solver.linear:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
         answers = answers_of(problem, chunk, solution, np.maximum(error + in_bulk, inherited))
-        answers["sized_error"] = solution.test_error + (sized - solutions[-1].test_error)
+        answers["sized_error"] = solution.test_error + sized
         answers["scatter"] = scatter(problem, chunk, setting.d)
         answers["squares"] = learned_by_squares(rules[-1], solutions[-1])
         if problem.labels.binary:

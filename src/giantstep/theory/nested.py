@@ -16,6 +16,7 @@ from .equations.solution import Solution
 from .solver import OnRule, Solver
 
 _AT_ONCE = 1 << 14  # array elements up to which all rules are solved at once
+_SETTLED = 1e-7  # residual of what another size can be compared with
 _NEVER = 1e-6  # share of samples, for labels that are separable
 
 
@@ -33,18 +34,24 @@ def on_rules(
     start: np.ndarray | None,
     known: Known | None = None,
 ) -> tuple[list[Solution], np.ndarray]:
-    """Solutions on nested rules in κ and `inside` the bulk, finest first; and the test error at a usual size on the
-    coarsest."""
+    """Solutions on nested rules in κ and `inside` the bulk, finest first; and by how much the test error differs at a
+    usual size, on the coarsest rule that has been solved. NaN where that is not known."""
     coarsest = rules[-1]
     sized = at_usual_size(coarsest)
     points, width = coarsest.setting.alpha.size, coarsest.problem.width
     if solver.linear and points * max(width, rules[0].features.weights.shape[-1]) <= _AT_ONCE:
         asked = rules if sized is coarsest else [*rules, sized]
         found = solver.solve([*asked, *inside], start, thorough=True)
-        return [*found[: len(rules)], *found[len(asked) :]], found[len(asked) - 1].test_error
+        at_size = found[len(asked) - 1].test_error - found[len(rules) - 1].test_error
+        return [*found[: len(rules)], *found[len(asked) :]], at_size
     solutions = _one_by_one(solver, [*rules, *inside], start, [] if known is None else known.solutions)
-    limit = solutions[len(rules) - 1]
-    return solutions, limit.test_error if sized is coarsest else solver.sized(sized, limit)
+    if sized is coarsest:
+        return solutions, np.zeros(coarsest.setting.alpha.shape)
+    # a rule that is too coarse to be solved would tell of that alone
+    solved = [(one.residual <= _SETTLED).all() for one in solutions[: len(rules)]]
+    last = max((place for place, one in enumerate(solved) if one), default=0)
+    limit = solutions[last]
+    return solutions, solver.sized(at_usual_size(rules[last]), limit) - limit.test_error
 
 
 def _one_by_one(
