@@ -11,6 +11,7 @@ import pytest
 import giantstep as gs
 from giantstep.theory import engine
 from giantstep.theory.precision import bulk_error
+from giantstep.theory.square import Square
 
 ONE = np.ones((1, 1))
 
@@ -36,14 +37,15 @@ def test_what_converges_twice_as_fast_with_every_rule_is_bounded_by_its_last_cha
 
 def test_the_effect_of_size_is_the_difference_of_two_answers_on_one_rule(monkeypatch):
     """An error of the coarsest rule, which the limit and a usual size share there, is no effect of size."""
-    on_rules = engine.on_rules
+    solve = Square.solve
 
-    def shifted(*given):
-        found, sized = on_rules(*given)
-        found[2].test_error = found[2].test_error + 0.5
-        return found, sized + 0.5
+    def shifted(self, rules, *given, **more):
+        found = solve(self, rules, *given, **more)
+        for rule, one in zip(rules, found, strict=True):
+            one.test_error = one.test_error + 0.5 * (rule.features is rules[2].features)
+        return found
 
-    monkeypatch.setattr(engine, "on_rules", shifted)
+    monkeypatch.setattr(Square, "solve", shifted)
     monkeypatch.setattr(engine, "kappa_error", lambda solutions, *_: np.zeros_like(solutions[0].test_error))
     with warnings.catch_warnings():
         warnings.simplefilter("error", gs.LimitWarning)
