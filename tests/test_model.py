@@ -46,6 +46,7 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: Network("tanh", np.array([1, "2"], dtype=object), 1), "has a text where"),
         (lambda: Network("tanh", [1, None], 1), "is not a number or a sequence of numbers"),  # type: ignore[arg-type]
         (lambda: Network("tanh", [1, 2j], 1), "is not a number or a sequence of numbers"),  # type: ignore[arg-type]
+        (lambda: Network("tanh", 10**400, 1), "is not a number or a sequence of numbers"),
         (
             lambda: Network("tanh", np.array(["2026-01-01"], "datetime64[D]"), 1),
             "is not a number or a sequence",

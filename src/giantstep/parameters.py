@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 
 from .errors import ParameterError
 
-_LARGEST = np.finfo(float).max
+_LARGEST = sys.float_info.max
 
 
 def parameter(
@@ -57,7 +58,7 @@ def floats(name: str, value: Any) -> np.ndarray:
         given = np.asarray(value)
         found = not_a_number(given)
         values = given.astype(float) if found in (None, "a text") else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = values = None
     if values is None:
         raise ParameterError(f"{name} = {value!r} is not a number or a sequence of numbers")
