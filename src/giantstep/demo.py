@@ -30,6 +30,7 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
     """Predict, simulate, compare; print the tables and draw `folder`/learning_curves.png."""
     from .comparison import compare, of_the_limit, side_by_side, summary
     from .plotting import save_figure
+    from .plotting.style import check_picture_path
     from .prediction import predict
     from .simulation import simulate
     from .tables import aligned, points
@@ -37,7 +38,9 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
 
     start = time.perf_counter()
     workers = workers or min(2, os.cpu_count() or 1)
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    path = Path(folder) / "learning_curves.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    check_picture_path(path)
     results: dict[str, tuple[xr.Dataset, xr.Dataset, float]] = {}
     for name in _TARGETS:
         target = Target(name)
@@ -59,7 +62,6 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
         print(f"\n{summary(compared[_STATISTICS])}")
     print(f"\nThe theory's errors are corrected for this d; {of_the_limit(_STATISTICS)}.")
     print("Stronger steps or more trials than here show differences beyond the standard errors at this d.")
-    path = Path(folder) / "learning_curves.png"
     save_figure(draw(results, trials), path)
     _note(f"\ndrew {path} in {time.perf_counter() - start:.0f} s")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
+from ..files import check_place
 from ..progress import Display
 from .piece import Machine, Piece, machine
 from .registry import NAMES, FigureModule, Size, find
@@ -59,6 +60,9 @@ def reproduce(
         raise ParameterError(f"size = {size!r} is unknown; use 'quick', 'full' or 'tiny'")
     folder = Path(out or f"reproduction-{size}")
     folder.mkdir(parents=True, exist_ok=True)
+    pages = ["index.html", "scores.csv"] if page else []
+    for name in [*pages, *(name for figure in figures for name in _files(figure, size))]:
+        check_place(folder / name)
     made = []
     with machine(device, workers) as on:
         for figure in figures:
@@ -69,6 +73,12 @@ def reproduce(
                 write_page(made, folder)
                 write_csv({done.name: done.scores for done in made}, folder / "scores.csv")
     return made
+
+
+def _files(figure: FigureModule, size: str) -> list[str]:
+    """What a figure writes: its pictures, and the data of each part."""
+    parts = [f"{part}.nc" for part in figure.parts(figure.SIZES[size])]
+    return [f"{figure.NAME}.{ending}" for ending in (*ENDINGS, *parts)]
 
 
 def make_figure(figure: FigureModule, size: Size, folder: Path, on: Machine) -> Made:

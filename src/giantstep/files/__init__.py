@@ -15,14 +15,14 @@ from ..errors import ParameterError
 from ..tables import write_csv
 from .netcdf import load_netcdf, save_netcdf
 from .parquet import pyarrow, save_parquet
-from .place import check_place, replacing
+from .place import check_place, check_plain, replacing
 from .problems import Unreadable
 from .text import load_json, save_json, write_json
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["check_dataset_path", "check_place", "load", "replacing", "save", "write_json"]
+__all__ = ["check_dataset_path", "check_place", "check_plain", "load", "replacing", "save", "write_json"]
 
 
 def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
@@ -96,8 +96,7 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
     ending = _ending(path, _READERS, "loaded")
     if not os.path.exists(path):
         raise ParameterError(f"path = {str(path)!r} does not exist; check its spelling")
-    if not os.path.isfile(path):
-        raise ParameterError(f"path = {str(path)!r} is not a plain file; check its spelling")
+    check_plain(path)
     try:
         return _READERS[ending](Path(path))
     except Unreadable as error:

@@ -12,6 +12,13 @@ from pathlib import Path
 
 from ..errors import ParameterError
 
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 _LEFT_BEHIND = 3600.0  # seconds without a word: far longer than a file takes to be written
 
 
@@ -27,10 +34,27 @@ def check_place(path: str | os.PathLike[str]) -> Path:
         raise ParameterError(
             f"path = {str(path)!r}: the folder {str(folder)!r} is not writable; choose another"
         )
-    if final.exists() and not (final.is_file() and os.access(final, os.W_OK)):
-        kind = "not writable" if final.is_file() else "not a plain file"
-        raise ParameterError(f"path = {str(path)!r} exists and is {kind}; choose another name")
+    check_plain(path)
+    if final.exists() and not os.access(final, os.W_OK):
+        raise ParameterError(f"path = {str(path)!r} exists and is not writable; choose another name")
     return final
+
+
+def check_plain(path: str | os.PathLike[str]) -> None:
+    """Refuse a pipe, a device, a socket or a folder: none is a file of ours, and to open one may take for ever."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ParameterError(
+            f"path = {str(path)!r} cannot be used: {error.strerror}; choose another name"
+        ) from None
+    if not stat.S_ISREG(mode):
+        kind = next((word for is_one, word in _KINDS if is_one(mode)), "something else")
+        raise ParameterError(
+            f"path = {str(path)!r} is not a plain file but {kind}, and is left as it is; choose another name"
+        )
 
 
 @contextmanager

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -11,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from .. import __version__
+from ..files import check_plain, replacing
 from . import rows
 from .encoding import Damaged
 from .job import RESULTS_VERSION
@@ -19,27 +18,26 @@ from .problems import StoreError
 APPLICATION_ID = 0x67537765  # "gSwe": says that a SQLite file is ours
 SCHEMA_VERSION = 2  # 1 had checksums of the answers alone
 _HEADER = b"SQLite format 3\0"
+_BESIDE = ("", ".lock", "-journal", "-wal", "-shm")  # a store, its lock, and what SQLite has beside it
 _NOT_DAMAGE = ("locked", "busy", "unable to open", "disk I/O", "full", "readonly")
 
 
 def create(path: Path) -> None:
     """A new store under a temporary name, which then takes its place: there is never half of one."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        temporary.touch(exist_ok=False)  # never a link that somebody has laid
-        with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
+        with (
+            replacing(path) as temporary,
+            closing(sqlite3.connect(temporary, isolation_level=None)) as connection,
+        ):
             connection.executescript(
                 f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
             )
             facts = {"version": __version__, "results_version": str(RESULTS_VERSION), "created": now()}
             rows.prepare(connection, facts)
-        os.replace(temporary, path)
-    except (OSError, sqlite3.Error) as error:
+    except sqlite3.Error as error:
         raise StoreError(
             f"{str(path)!r} cannot be made: {error}; choose another place with --store"
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def connected(path: Path, mode: str) -> sqlite3.Connection:
@@ -52,6 +50,8 @@ def check_header(path: Path) -> None:
     """Refuse what is not ours by its first bytes, without opening it."""
     if not path.parent.is_dir():
         raise StoreError(f"{str(path)!r}: the folder {str(path.parent)!r} does not exist; create it first")
+    for ending in _BESIDE:
+        check_plain(f"{path}{ending}")
     try:
         with path.open("rb") as file:
             header = file.read(100)
