@@ -91,6 +91,42 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: Letters((1, 2), (1.5, -0.5)), "positive fractions"),
         (lambda: Letters((1,), (1,), c=(0,)), "must be positive"),
         (lambda: Letters((np.nan,), (1,)), "Letters.values = nan"),
+        (lambda: Network("tanh", np.ma.masked_array([1, 2], [0, 1]), 1), "eta = .* has a masked entry"),
+        (lambda: Network("tanh", [1, np.ma.masked], 1), "has a masked entry"),
+        (lambda: Network("tanh", bytearray(b"12"), 1), "has bytes where a number is needed"),
+        (lambda: Network("tanh", b"12", 1), "has bytes where a number is needed"),
+        (lambda: Network("tanh", True, 1), "eta = True has a truth value where .* write 1 or 0"),
+        (lambda: Network("tanh", np.True_, 1), "has a truth value"),
+        (lambda: Network("tanh", [0.5, True], 1), "has a truth value"),
+        (lambda: Network("tanh", xr.DataArray([True], dims="eta"), 1), "has a truth value"),
+        (lambda: Network("tanh", 1, 1, steps=True), "steps = True has a truth value"),
+        (lambda: Letters((True,), (1,)), "Letters.values = .* has a truth value"),
+        (lambda: Network("tanh", 1, 1, reuse_batch="no"), "reuse_batch = 'no' .* must be True or False"),  # type: ignore[arg-type]
+        (lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha=1, lam=True), "lam = True has a truth value"),
+        (
+            lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha=1, lam=1, throw="no"),  # type: ignore[arg-type]
+            "throw = 'no' is not allowed: it must be True or False",
+        ),
+        (
+            lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha=1, lam=1, progress=True),  # type: ignore[arg-type]
+            "progress = True is not allowed: it must be a function",
+        ),
+        (
+            lambda: gs.tune(Network("tanh", 1, 1), "sin", over="lam", alpha=1, progress="yes"),  # type: ignore[arg-type]
+            "progress = 'yes' is not allowed: it must be a function",
+        ),
+        (
+            lambda: gs.spectrum(SpikedRF("tanh", 1, 1), alpha=1, kernel=1),  # type: ignore[arg-type]
+            "kernel = 1 is not allowed: it must be True or False",
+        ),
+        (
+            lambda: gs.trained_bias(SpikedRF("tanh", 1, 1), "sin", alpha=True, lam=1),
+            "alpha = True has a truth value",
+        ),
+        (
+            lambda: gs.plot(xr.Dataset(), interactive="no"),  # type: ignore[call-overload]
+            "interactive = 'no' is not allowed: it must be True or False",
+        ),
         (
             lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha=1, lam="small"),
             "lam = 'small' is not a number",
@@ -100,6 +136,12 @@ grids = st.lists(positive, min_size=1, max_size=4)
 def test_bad_values_are_refused_with_what_is_allowed(make, said):
     with pytest.raises(ParameterError, match=said):
         make()
+
+
+def test_numpys_truth_values_and_masks_that_hide_nothing_are_taken_as_they_are():
+    net = Network("tanh", np.ma.masked_array([1.0, 2.0], [False, False]), 1, reuse_batch=np.True_)  # type: ignore[arg-type]
+    assert net == Network("tanh", [1.0, 2.0], 1, reuse_batch=True)
+    assert json.loads(json.dumps(net.to_dict()))["reuse_batch"] is True
 
 
 @pytest.mark.parametrize(

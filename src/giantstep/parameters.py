@@ -11,6 +11,20 @@ import numpy as np
 from .errors import ParameterError
 
 _LARGEST = sys.float_info.max
+_KINDS = {  # by numpy's letter for them
+    "U": "a text",
+    "S": "bytes",
+    "b": "a truth value",
+    "m": "a date",
+    "M": "a date",
+    "c": "a complex number",
+}
+_MISREAD = {  # what could be meant for a number, and the way out
+    "a text": "leave out the quotes",
+    "bytes": "give numbers",
+    "a truth value": "write 1 or 0",
+    "a masked entry": "fill it, or leave it out",
+}
 
 
 def parameter(
@@ -55,28 +69,33 @@ def parameter(
 def floats(name: str, value: Any) -> np.ndarray:
     """Numbers as an array of floats."""
     try:
-        given = np.asarray(value)
-        found = not_a_number(given)
-        values = given.astype(float) if found in (None, "a text") else None
-    except (TypeError, ValueError, OverflowError):
+        found = not_a_number(value)
+        values = np.asarray(value).astype(float) if found in (None, "a text") else None
+    except (TypeError, ValueError, OverflowError, RecursionError):
         found = values = None
-    if values is None:
-        raise ParameterError(f"{name} = {value!r} is not a number or a sequence of numbers")
-    if found is not None:
-        raise ParameterError(f"{name} = {value!r} has {found} where a number is needed; leave out the quotes")
-    return values
+    if values is not None and found is None:
+        return values
+    said = f"{name} = {' '.join(repr(value).split())}"
+    if found in _MISREAD:
+        raise ParameterError(f"{said} has {found} where a number is needed; {_MISREAD[found]}")
+    raise ParameterError(f"{said} is not a number or a sequence of numbers")
 
 
-def not_a_number(given: np.ndarray) -> str | None:
-    """What an array has that numpy would take for a number all the same: "2" for 2, None for nan, a date for a day."""
-    objects = list(given.flat) if given.dtype.kind == "O" else []
-    if given.dtype.kind in "US" or any(isinstance(one, str | bytes) for one in objects):
-        return "a text"
-    if given.dtype.kind in "mM":
-        return "a date"
-    if given.dtype.kind == "c":
-        return "a complex number"
-    return "None" if any(one is None for one in objects) else None
+def not_a_number(value: Any) -> str | None:
+    """What a value has that numpy would take for a number all the same: "2" for 2, True for 1, None for nan, a date
+    for a day, a byte for its code, whatever is behind a mask."""
+    if type(value) in (float, int):
+        return None
+    if isinstance(value, list | tuple):
+        return next(filter(None, map(not_a_number, value)), None)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return "bytes"
+    if np.ma.is_masked(value):
+        return "a masked entry"
+    given = np.asarray(value)
+    if given.dtype.kind == "O" and (given.ndim or given is value):
+        return not_a_number(given.ravel().tolist())
+    return "None" if value is None else _KINDS.get(given.dtype.kind)
 
 
 def number(name: str, value: Any, **limits: Any) -> float:
@@ -112,3 +131,24 @@ def check_count(name: str, value: Any, low: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
         raise ParameterError(f"{name} = {value!r} is not allowed: it must be a whole number, at least {low}")
     return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """A choice that is True or False; no text and no number stands for either."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name} = {value!r} is not allowed: it must be True or False")
+    return bool(value)
+
+
+def flag_or_none(name: str, value: Any) -> bool | None:
+    """The same where None leaves the choice to us."""
+    return None if value is None else flag(name, value)
+
+
+def check_report(progress: Any) -> None:
+    """Refuse for `progress` what cannot be told how far the work is."""
+    if progress is not None and not callable(progress):
+        raise ParameterError(
+            f"progress = {progress!r} is not allowed: it must be a function, to be called with the share of the work"
+            " done, such as print"
+        )

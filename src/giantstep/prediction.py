@@ -11,7 +11,7 @@ from .axes import Axes
 from .errors import NotCovered
 from .losses import Loss, as_loss
 from .model import Model, Target, as_target, check_model
-from .parameters import check_count, number, parameter
+from .parameters import check_count, check_report, flag, number, parameter
 from .provenance import provenance
 from .remarks import check_converged, remark
 
@@ -166,7 +166,8 @@ def predicted(
     model, target, loss = model.resolved(), as_target(target), as_loss(loss)
     readout = readout_parameters(alpha, lam, d)
     _check_supported(target, loss, readout["lam"])
-    workers = check_count("workers", workers, 1)
+    workers, throw = check_count("workers", workers, 1), flag("throw", throw)
+    check_report(progress)
     grid = model_grid(model, target, **readout)
     posed = pose(model, target, grid, bulk, loss)
     tolerance = usual_tolerance(posed) if tolerance is None else number("tolerance", tolerance, low=0.0)

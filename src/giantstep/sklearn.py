@@ -94,9 +94,10 @@ _PARAMETERS = """
 
 
 def _check_real(y: Any) -> None:
-    """Refuse targets that are no numbers; complex and missing ones are scikit-learn's to refuse, in its own words."""
-    found = None if y is None else not_a_number(np.asarray(y))
-    if found not in (None, "a complex number"):
+    """Refuse targets that are no numbers; complex and missing ones are scikit-learn's to refuse, in its own words, and
+    truth values are 0 and 1 to it."""
+    found = None if y is None else not_a_number(y)
+    if found not in (None, "a complex number", "a truth value"):
         raise ParameterError(
             f"y has {found} where a regressor needs numbers; for classes there is OneStepClassifier"
         )

@@ -273,6 +273,11 @@ REFUSED = [
     (OneStepRegressor, {"loss": "hinge"}, "'hinge' is for classes"),
     (OneStepRegressor, {"activation": "sign"}, "'sign' jumps at x = 0.*continuous activation"),
     (OneStepRegressor, {"letters": "greek"}, "greek"),
+    (OneStepRegressor, {"whiten": "zz"}, "whiten = 'zz' is not allowed: it must be True or False"),
+    (OneStepRegressor, {"fit_intercept": "no"}, "fit_intercept = 'no'"),
+    (OneStepClassifier, {"warm_start": 1}, "warm_start = 1"),
+    (OneStepRegressor, {"split": True}, "split = True has a truth value"),
+    (OneStepRegressor, {"width": np.True_}, "has a truth value"),
     (OneStepRegressor, {"device": "cuda", "backend": "numpy"}, "runs on device 'cpu'"),
     (OneStepClassifier, {"width": 2}, "width = 2 neurons cannot serve 3 outputs"),
     (OneStepClassifier, {"lam": 0.0}, "lam = 0.0 must be positive"),
@@ -293,6 +298,17 @@ def test_a_regressor_wants_numbers_and_names_the_classifier(kind, values):
     y = np.array(values * 75, dtype=kind)
     with pytest.raises(ParameterError, match=r"y has (a text|None) where a regressor .* OneStepClassifier"):
         OneStepRegressor(eta=1).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [OneStepRegressor, OneStepClassifier])
+def test_what_is_behind_a_mask_is_not_learned(kind):
+    X, y = load_iris(return_X_y=True)
+    hidden = np.ma.masked_array(X, X > 7), np.ma.masked_array(y, X[:, 0] > 7)
+    for inputs, targets, name in ((hidden[0], y, "X"), (X, hidden[1], "y")):
+        with pytest.raises(ParameterError, match=f"^{name} has a masked entry"):
+            kind(eta=1).fit(inputs, targets)
+    with pytest.raises(ParameterError, match=r"^X has a masked entry"):
+        kind(eta=1, width=8, lam=0.1, whiten=np.False_).fit(X, y).predict(hidden[0])
 
 
 def test_a_classifier_refuses_real_targets_as_scikit_learn_does():

@@ -88,6 +88,8 @@ GOOD = {
         ({"model": '{ activation = "tanh", eta = 1, alpha0 = 1, gama = 2 }'}, "model.gama is unknown"),
         ({"model": '{ activation = "tanh" }'}, "neither eta and alpha0"),
         ({"model": '{ kind = "rnn", activation = "tanh", r = 1, gamma = 1 }'}, "model.kind = 'rnn'"),
+        ({"model": '{ activation = "tanh", eta = 1, alpha0 = 1, reuse_batch = 1 }'}, "reuse_batch = 1 is not allowed"),
+        ({"theory": '{ tolerance = true }'}, "theory.tolerance = True has a truth value"),
         ({"model": '{ activation = 3, eta = 1, alpha0 = 1 }'}, "model.activation = 3 is not a text"),
         ({"target": "3"}, "target = 3 is neither a function"),
         ({"theory": "3"}, "theory = 3 is not a table of options"),
@@ -103,6 +105,20 @@ def test_mistakes_in_a_file_are_named(tmp_path, changed, words):
         parsed(tmp_path, "\n".join(lines))
     assert words in str(refusal.value)
     assert "s.toml" in str(refusal.value)
+
+
+def test_a_file_may_say_that_steps_take_the_same_batch(tmp_path):
+    changed = {"model": '{ activation = "tanh", eta = 1, alpha0 = 1, steps = 2, reuse_batch = true }'}
+    sweep = parsed(tmp_path, "\n".join(f"{key} = {value}" for key, value in (GOOD | changed).items()))
+    assert sweep.model == gs.Network("tanh", 1, 1, steps=2, reuse_batch=True)
+
+
+@pytest.mark.parametrize("name", ["retry", "progress", "read"])
+def test_a_run_takes_true_or_false_where_it_asks_for_that(name, tmp_path):
+    sweep = gs.Sweep(gs.Network("tanh", 1, 1), "sin", alpha=1, lam=1, theory=np.True_)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=f"{name} = 'no' is not allowed: it must be True or False"):
+        gs.run_sweep(sweep, tmp_path / "s.sqlite", **{name: "no"})
+    assert not list(tmp_path.iterdir())
 
 
 def test_files_that_are_not_there_or_not_toml_are_refused(tmp_path):

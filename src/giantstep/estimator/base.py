@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..functions import Function, as_function
 from ..letters import Letters, as_letters
 from ..losses import Loss, as_loss, square
-from ..parameters import number, parameter
+from ..parameters import flag, number, parameter
 from ..simulation.backend import Backend, make_backend
 from . import shares
 from .inputs import row_blocks, standard_inputs
@@ -83,6 +83,8 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         strata: np.ndarray | None,
     ) -> None:
         """Steps towards `targets` [n, outputs] (mean 0, variance 1), then a fit of `labels` [n, outputs]."""
+        for name in ("whiten", "fit_intercept", "warm_start"):
+            flag(name, getattr(self, name))
         random, rate, lam = check_random_state(self.random_state), self._rate(), self._penalty(loss)
         key = self._fingerprint(X, labels, weights) if self.warm_start else None
         kept = getattr(self, "_warm", None)
@@ -170,6 +172,9 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _given(self, X: Any, *y: Any, **options: Any) -> Any:
         """Inputs as they come: dense or CSR, in double or single precision, not copied if possible."""
+        for name, given in zip(("X", "y"), (X, *y), strict=False):
+            if np.ma.is_masked(given):  # scikit-learn would take what is behind the mask
+                raise ParameterError(f"{name} has a masked entry; fill it, or leave its sample out")
         return validate_data(self, X, *y, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
 
     def _weighted(self, X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..grid import Grid
 from ..letters import Letters
 from ..model import SpikedRF, Target, as_target
-from ..parameters import parameter
+from ..parameters import number
 from ..prediction import predict
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def trained_bias(
     target = as_target(target)
     numbers = Grid({"r": model.r, "gamma": model.gamma, "c": model.c, "beta": model.beta})
     numbers.check_single("a bias is trained in one model")
-    alpha = float(parameter("alpha", float(alpha), low=0.0, strict=True))
-    lam = float(parameter("lam", float(lam), low=0.0))
+    alpha, lam = number("alpha", alpha, low=0.0, strict=True), number("lam", lam, low=0.0)
+    reach = number("reach", reach, low=0.0, strict=True)
 
     def at(bias: float) -> tuple[float, xr.Dataset]:
         letters = model.readout

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ConvergenceError, GiantstepWarning, NotCovered, ParameterError
 from ..grid import Grid
 from ..model import Model, Target, as_target
-from ..parameters import check_count, parameter
+from ..parameters import check_count, check_report, flag, parameter
 from ..provenance import provenance
 from ..theory.pose import Posed, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
@@ -106,7 +106,8 @@ def spectrum(
             "the spectrum of a Network needs the target that its step was taken on; give target="
         )
     check_one_spike(model)
-    points = check_count("points", points, 2)
+    points, kernel = check_count("points", points, 2), flag("kernel", kernel)
+    check_report(progress)
     target = as_target("x" if target is None else target)
     more = {"alpha": parameter("alpha", alpha, low=0.0, strict=True)}
     if d is not None:

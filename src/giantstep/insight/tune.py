@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import GiantstepWarning, LimitWarning, ParameterError
 from ..losses import Loss, as_loss
 from ..model import Network, SpikedRF, Target, as_target, check_model
-from ..parameters import parameter
+from ..parameters import check_report, parameter
 from ..prediction import predict
 from ..provenance import provenance
 from ..quantities import describe
@@ -115,6 +115,7 @@ def tune(
     """
     target, over = as_target(target), (over,) if isinstance(over, str) else tuple(over)
     loss = as_loss(loss)
+    check_report(progress)
     _check(model, over, alpha, budget, lam)
     error = _minimised(error, target, loss)
     axes = ranges(model, target, over, budget, loss, dict(scan or {}))

@@ -14,7 +14,7 @@ from ..functions import Function, as_function
 from ..groups import merge
 from ..letters import Letters, as_letters
 from ..losses import as_loss
-from ..parameters import number, parameter
+from ..parameters import flag, number, parameter
 from .base import Model
 from .description import Description
 from .target import as_target
@@ -178,6 +178,7 @@ class Network(Model):
         elif self.rows not in ("unit", "gaussian"):
             raise ParameterError(f"rows = {self.rows!r} is unknown; use 'unit', 'gaussian' or a variance")
         set_(self, "bias_scale", number("bias_scale", self.bias_scale, low=0.0))
+        set_(self, "reuse_batch", flag("reuse_batch", self.reuse_batch))
         if self.readout.c is not None:
             raise ParameterError(
                 "Letters.c belongs to a SpikedRF; a Network's row norms follow from its step"

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..axes import COUNTED
 from ..errors import ParameterError
+from ..parameters import flag
 from . import style
 from .drawing import FEW, Curve, Drawing, along, drawing_of, marks, parts, values_along
 from .legend import legend
@@ -96,6 +97,7 @@ def plot(
     1
     """
     _check_dataset(dataset)
+    interactive = flag("interactive", interactive)
     if interactive and ax is not None:
         raise ParameterError(
             "ax is matplotlib's, and an interactive picture is Plotly's; give one of the two"

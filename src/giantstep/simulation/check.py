@@ -12,7 +12,7 @@ from ..errors import NotCovered, ParameterError
 from ..grid import Grid
 from ..losses import Loss, as_loss
 from ..model import Model, Network, SpikedRF, Target
-from ..parameters import check_count
+from ..parameters import check_count, floats
 from ..parameters import parameter as checked_parameter
 from .backend import Backend
 from .layer import group_slices, width
@@ -86,7 +86,7 @@ def check_learned_at(x: Any, features: str, directions: int) -> tuple[tuple[floa
         raise ParameterError(
             "learned_at needs features = 'network': Gaussian features are not a function of x"
         )
-    points = np.asarray(x)
+    points = floats("learned_at", x)
     if points.ndim < 2:
         return tuple((value,) for value in np.atleast_1d(checked_parameter("learned_at", x)).tolist())
     if points.ndim > 2 or not 1 <= points.shape[1] <= directions:
@@ -131,7 +131,7 @@ def _any_infinite(value: Any) -> bool:
 
 def trial_numbers(trials: int | Sequence[int]) -> list[int]:
     """The trials to run: 0 to trials-1, or exactly the numbers given."""
-    if isinstance(trials, (int, np.integer)):
+    if isinstance(trials, bytes | bytearray) or not isinstance(trials, Iterable):
         return list(range(check_count("trials", trials, 1)))
     numbers = [check_count("trials", trial, 0) for trial in trials]
     if not numbers or len(set(numbers)) < len(numbers):

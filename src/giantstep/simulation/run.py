@@ -11,7 +11,7 @@ import numpy as np
 from ..axes import OF_THE_LAYER, Axes
 from ..losses import Loss, as_loss
 from ..model import Model, Target, as_target, check_model
-from ..parameters import check_count
+from ..parameters import check_count, flag_or_none
 from ..provenance import provenance
 from ..split import Split
 from . import check
@@ -152,6 +152,7 @@ def simulate(
     array([0.165, 0.136])
     """
     numbers, workers = check.trial_numbers(trials), check_count("workers", workers, 1)
+    progress = flag_or_none("progress", progress)
     plan, settings = planned(
         model,
         target,

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..losses import as_loss
 from ..model import Model, Target, as_target, check_model
-from ..parameters import check_count, parameter
+from ..parameters import check_count, number, parameter
 from ..simulation import check
 from ..words import table
 
@@ -32,7 +32,7 @@ class Theory:
         if self.d is not None:
             object.__setattr__(self, "d", plain(parameter("theory.d", self.d, low=1.0, infinite=True)))
         if self.tolerance is not None:
-            parameter("theory.tolerance", float(self.tolerance), low=0.0, strict=True)
+            number("theory.tolerance", self.tolerance, low=0.0, strict=True)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Sweep:
         set_(self, "target", as_target(self.target))
         set_(self, "alpha", parameter("alpha", self.alpha, low=0.0, strict=True))
         set_(self, "lam", parameter("lam", self.lam, low=0.0, infinite=True))
-        theory = {True: {}, False: None}[self.theory] if isinstance(self.theory, bool) else self.theory
+        theory = ({} if self.theory else None) if isinstance(self.theory, bool | np.bool_) else self.theory
         set_(self, "theory", _options(Theory, "theory", theory))
         set_(self, "simulation", _options(Simulation, "simulation", self.simulation))
         if not isinstance(self.loss, str):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
-from ..parameters import check_count
+from ..parameters import check_count, flag, flag_or_none
 from ..progress import Display
 from ..system import cores
 from ..workers import WorkerDied
@@ -105,7 +105,8 @@ def run_sweep(
     {'trial': 2, 'alpha0': 2, 'alpha': 2}
     """
     sweep = sweep if isinstance(sweep, Sweep) else read_toml(sweep)
-    threads, display = check_count("threads", threads, 1), Display(progress)
+    threads, display = check_count("threads", threads, 1), Display(flag_or_none("progress", progress))
+    retry, read = flag("retry", retry), flag("read", read)
     place = _place(executor, workers, scheduler, local_cluster, threads)
     wanted = parts(sweep)
     with nullcontext(store) if isinstance(store, Store) else Store.writing(store) as kept:

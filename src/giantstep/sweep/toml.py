@@ -136,7 +136,7 @@ def _values(where: str, table: dict[str, Any]) -> dict[str, Any]:
     for word in set(table) & set(_WORDS) - {"readout"}:
         if not isinstance(table[word], str):
             raise ParameterError(f"{where}.{word} = {table[word]!r} is not a text")
-    words = {*_WORDS, *({"rows"} if isinstance(table.get("rows"), str) else ())}
+    words = {*_WORDS, "reuse_batch", *({"rows"} if isinstance(table.get("rows"), str) else ())}
     return {key: value if key in words else _grid(f"{where}.{key}", value) for key, value in table.items()}
 
 
