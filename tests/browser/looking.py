@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 
 expect = pytest.importorskip("playwright.sync_api", reason="the extra 'browser' is not installed").expect
 expect.set_options(timeout=60_000)  # milliseconds: a busy machine is no reason to fail
 
 QUIET = 120_000  # milliseconds until all cards have answered, on a busy machine
+ALL_IN_SIGHT = (1440, 2000)  # a window in which the controls and every chart are seen at once
 CARDS = ("curve", "learned", "optimum", "coefficients", "spectrum")
+
+OTHER = {  # a value for each setting that is not its initial one; those of the given spike need that layer
+    "activation": "relu", "target": "tanh", "noise": "0.4", "flips": "0.1", "latent_noise": "0.2", "layer": "spiked",
+    "eta": "1.5", "alpha0": "4", "steps": "2", "rows": "gaussian", "bias_scale": "1", "r": "2", "gamma": "0.5",
+    "c": "2", "beta": "2", "readout": "ternary",
+    "bulk": "isotropic", "alpha": "1", "lam": "1", "loss": "huber:0.5", "along": "lam", "low": "0.3", "high": "3",
+    "quantity": "train_error", "d": "200", "finite": False, "trials": "3", "seed": "1",
+}  # fmt: skip
+_NEEDS = {"flips": "target=sign&", "latent_noise": "target=sign&"}
+_NEEDS |= dict.fromkeys(("r", "gamma", "c"), "layer=spiked&")
+
+
+def start(name: str) -> str:
+    """An address at which this setting matters; with the model that is quick, unless that knows nothing of it."""
+    bulk = "" if name in ("bulk", "rows", "bias_scale") else "bulk=isotropic"
+    return f"#{_NEEDS.get(name, '')}{bulk}"
 
 
 def settled(page: Any, *cards: str) -> None:
@@ -37,6 +57,17 @@ def unfold(page: Any) -> None:
     """Open what is folded away among the controls."""
     for fold in page.locator("details.more:not([open]) > summary").all()[::-1]:
         fold.click()
+
+
+def enter(page: Any, name: str, value: Any) -> None:
+    """Another value for a setting, by its box."""
+    field = page.locator(f"#set-{name}")
+    if value is False:
+        field.uncheck()
+    elif field.evaluate("(field) => field.tagName") == "SELECT":
+        field.select_option(value)
+    else:
+        field.fill(value)
 
 
 def drawn(page: Any, card: str = "curve") -> None:
@@ -73,3 +104,19 @@ class Delayed:
                 route.continue_()
             except Exception:  # the page has given it up
                 continue
+
+
+def slide(page: Any, name: str, shares: Iterable[float]) -> Iterator[float]:
+    """Drag a slider with the mouse to each of these shares of its width; the hand is lifted after the last."""
+    box = page.locator(f"#slide-{name}").bounding_box()
+    for count, share in enumerate(shares):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+        if count == 0:
+            page.mouse.down()
+        yield share
+    page.mouse.up()
+
+
+def pixels(place: Any) -> np.ndarray:
+    """What is seen there: rows of pixels, each red, green and blue from 0 to 1."""
+    return imread(BytesIO(place.screenshot()), format="png")[..., :3]

@@ -10,20 +10,11 @@ import pytest
 
 from giantstep.explorer.settings import controls
 
-from .looking import Delayed, drawn, eventually, expect, settled, traces, unfold
+from .looking import OTHER, Delayed, drawn, enter, eventually, expect, settled, start, traces, unfold
 
 pytestmark = pytest.mark.browser
 
-OTHER = {  # a value for each setting that is not its initial one; those of the given spike need that layer
-    "activation": "relu", "target": "tanh", "noise": "0.4", "flips": "0.1", "latent_noise": "0.2", "layer": "spiked",
-    "eta": "1.5", "alpha0": "4", "steps": "2", "rows": "gaussian", "bias_scale": "1", "r": "2", "gamma": "0.5",
-    "c": "2", "beta": "2", "readout": "ternary",
-    "bulk": "isotropic", "alpha": "1", "lam": "1", "loss": "huber:0.5", "along": "lam", "low": "0.3", "high": "3",
-    "quantity": "train_error", "d": "200", "finite": False, "trials": "3", "seed": "1",
-}  # fmt: skip
 NOT_DRAWN = ("trials", "seed")  # they change simulations alone
-NEEDS = {"flips": "target=sign&", "latent_noise": "target=sign&"}
-NEEDS |= dict.fromkeys(("r", "gamma", "c"), "layer=spiked&")
 
 
 def shown(page: Any) -> dict[str, Any]:
@@ -38,20 +29,11 @@ def test_every_setting_has_a_control_that_is_tried() -> None:
 
 @pytest.mark.parametrize("name", OTHER)
 def test_every_control_changes_the_address_and_the_curve(visit: Any, name: str) -> None:
-    start = NEEDS.get(name, "") + (
-        "" if name in ("bulk", "rows", "bias_scale") else "bulk=isotropic"
-    )  # which knows no row norms, and no small biases
-    page = visit(f"#{start}")
+    page = visit(start(name))
     settled(page, "curve")
     before = shown(page)
     unfold(page)
-    field, value = page.locator(f"#set-{name}"), OTHER[name]
-    if value is False:
-        field.uncheck()
-    elif field.evaluate("(field) => field.tagName") == "SELECT":
-        field.select_option(value)
-    else:
-        field.fill(value)
+    enter(page, name, OTHER[name])
     expect(page).to_have_url(re.compile(f"[#&]{name}="))
     settled(page, "curve")
     expect(page.locator("[aria-invalid]")).to_have_count(0)

@@ -49,8 +49,8 @@ export class Chart {
    */
   draw(plot, moving = false) {
     this.plot = plot;
-    const still = skeleton(plot, this.log), follows = still === this.still && (plot.y.range || (moving && this.holds(plot)));
-    if (follows) this.follow(plot);
+    const still = skeleton(plot, this.log);
+    if (moving && still && still === this.still && this.holds(plot)) this.follow(plot);
     else this.redraw(plot);
     this.still = still;
     this.box.setAttribute("aria-label", `${summary(this.title, plot)}${this.onPick ? " Arrow keys go from point to point; Enter takes the settings of one." : ""}`);
@@ -64,9 +64,7 @@ export class Chart {
 
   /** Move curves and points, which is all that has changed: a third of the work. */
   follow({ traces }) {
-    const which = traces.flatMap(({ z }, i) => (z ? [] : [i]));
-    const moved = { data: which.map((i) => ({ x: traces[i].x, y: traces[i].y })), traces: which };
-    Plotly.animate(this.box, moved, AT_ONCE).catch(() => {}); // overtaken by another
+    Plotly.animate(this.box, { data: traces.map(({ x, y }) => ({ x, y })) }, AT_ONCE).catch(() => {}); // overtaken by another
   }
 
   redraw(plot) {
@@ -126,9 +124,12 @@ export class Chart {
   }
 }
 
-/** All of a plot but the places of its curves and points: pictures with the same one differ in nothing else. */
+/**
+ * All of a plot but the places of its curves and points: pictures with the same one differ in nothing else. A map has
+ * none, and is always drawn anew: Plotly wipes out heat maps and contours when it moves what is beside them.
+ */
 const skeleton = (plot, log) =>
-  JSON.stringify([log, dark.matches, { ...plot, traces: plot.traces.map((trace) => (trace.z ? trace : { ...trace, x: 0, y: 0 })) }]);
+  plot.traces.some(({ z }) => z) ? undefined : JSON.stringify([log, dark.matches, { ...plot, traces: plot.traces.map((trace) => ({ ...trace, x: 0, y: 0 })) }]);
 
 /** Plotly's name of the axis of the i-th panel: x, x2, x3. */
 const nth = (axis, i) => `${axis}${i ? i + 1 : ""}`;
