@@ -10,6 +10,7 @@ const DEEPEST = 1e-7; // of the largest value, at the bottom of a logarithmic ax
 const GAP = 0.04; // of the width, between two panels
 const CLIPPED = 66; // characters of titles that have room side by side
 const AT_ONCE = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
+const BUTTONS = [["zoom2d", "pan2d", "resetScale2d"]]; // no others: some versions of Plotly offer to upload the chart
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 
 const COLOURS = ["ink", "soft", "card", "rule", "grid", "blue", "orange", "green", "red", "grey", "purple", "accent"];
@@ -80,7 +81,7 @@ export class Chart {
     };
     if (plot.panels) Object.assign(layout, sideBySide(plot, layout));
     const traces = plot.panels ? plot.traces.map((trace, i) => ({ ...trace, xaxis: nth("x", i) })) : plot.traces;
-    const config = { displaylogo: false, displayModeBar: finger.matches ? false : "hover", modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"], showTips: false, responsive: false };
+    const config = { displaylogo: false, displayModeBar: finger.matches ? false : "hover", modeBarButtons: BUTTONS, showTips: false, responsive: false };
     Plotly.react(this.box, traces, layout, config);
     if (first) this.box.on("plotly_click", ({ points }) => points[0] && this.onPick?.(points[0]));
   }
