@@ -14,14 +14,10 @@ from scipy.special import ndtr
 from giantstep.errors import ParameterError
 from giantstep.functions import Function, as_function, catalogue
 from giantstep.gaussian import (
-    DIRECT,
     Moments,
     both_below,
     expectation,
-    lattice,
-    lattice_moments,
     moments,
-    sample,
 )
 
 ACCURACY = 1e-10  # relative to the function's own Gaussian norm: what the theory's 1e-9 rests on
@@ -186,13 +182,13 @@ def _stair(at: float) -> tuple[Function, Moments]:
 
 
 @pytest.mark.parametrize("make", [_ramp, _stair])
-def test_the_error_estimate_stays_honest_when_a_kink_or_jump_was_not_declared(make):
-    """The bound max(last, previous/4) holds to leading order in the step: allow the next order 10 per cent."""
-    for at in np.random.default_rng(5).uniform(-2.5, 2.5, 200):
+def test_a_kink_or_jump_that_was_not_declared_is_found_and_integrated_to_rounding(make):
+    for at in np.random.default_rng(5).uniform(-2.5, 2.5, 50):
         f, true = make(at)
         found, estimate = moments(f)
-        assert distance(found, true) < 1.1 * estimate + ROUND_OFF
-        assert estimate > 1e-12  # and says that it did not reach its tolerance
+        assert distance(found, true) < 10 * ROUND_OFF
+        assert estimate < 10 * ROUND_OFF
+        assert np.abs(np.subtract(f.breakpoints, at)).min() < 1e-5
 
 
 def test_a_declared_kink_is_integrated_to_rounding():
@@ -204,9 +200,8 @@ def test_a_declared_kink_is_integrated_to_rounding():
 
 
 def test_what_oscillates_too_fast_to_be_resolved_says_so():
-    found, estimate = moments(as_function("sin(900*x)"), 0.3, 5.0)
-    assert abs(found.mean) < 10 * estimate + ROUND_OFF  # the true mean is zero to 10^-4000000
-    assert abs(found.square - 0.5) < 10 * estimate + ROUND_OFF
+    with pytest.raises(ParameterError, match=r"sin\(900\*x\) varies on a scale of 0.00\d near x = "):
+        moments(as_function("sin(900*x)"), 0.3, 5.0)
 
 
 @pytest.mark.parametrize("text", ["exp(x**2/3)", "exp(0.26*x**2)"])
@@ -289,7 +284,8 @@ def test_named_functions_are_not_rough(name):
 
 
 def test_expectations_of_arrays_split_at_breakpoints():
-    values = expectation(lambda z: np.stack([np.abs(z), np.sign(z - 1.0), z**4]), (0.0, 1.0))
+    broken = as_function("abs(x) + sign(x - 1)")
+    values = expectation(lambda z: np.stack([np.abs(z), np.sign(z - 1.0), z**4]), broken)
     exact = [math.sqrt(2 / math.pi), 2 * float(ndtr(-1.0)) - 1.0, 3.0]
     assert values == pytest.approx(exact, rel=1e-13)
 
@@ -306,30 +302,3 @@ def test_two_normal_variables_are_both_below_with_the_chance_that_integration_gi
         assert float(both_below(np.array(h), np.array(k), np.array(r))) == pytest.approx(
             float(expected), abs=2e-15
         )
-
-
-@pytest.mark.parametrize("name", ["tanh", "sin", "gelu"])
-def test_a_lattice_gives_the_averages_of_a_rule_at_every_shift(name: str) -> None:
-    """Steps up and down, shorter and longer than the nodes are apart; both rules are exact to rounding."""
-    f, reach, n, count = as_function(name), 9.0, 128, 96
-    step = np.array([-0.5, -0.17, 0.06, 0.2, 0.61])
-    scale, start = np.array([0.4, 1.3, 0.9, 1.0, 0.7]), -0.5 * count * step + 0.3
-    spacing = lattice(f, step, scale, count, n, reach)
-    assert (spacing[:, 0] > 1).any()
-    assert (spacing[:, 1] > 1).any()
-    assert (spacing > 0).all()
-    direct = sample(f, start[:, None] + step[:, None] * np.arange(count), scale[:, None], n, reach).moments()
-    for row, pair in enumerate(spacing.tolist()):
-        own = (start[[row]], step[[row]], scale[[row]])
-        found = lattice_moments(f, *own, count, tuple(pair), reach)
-        for part, expected in zip(found, direct, strict=True):
-            np.testing.assert_allclose(
-                part[0], expected[row], rtol=1e-12, atol=1e-13 * np.abs(expected).max()
-            )
-
-
-def test_a_lattice_is_left_alone_where_it_does_not_pay_or_the_line_is_cut() -> None:
-    flat, steep, one = np.zeros(1), np.full(1, 1e3), np.ones(1)
-    assert tuple(lattice(as_function("tanh"), flat, one, 96, 128, 9.0)[0]) == DIRECT
-    assert tuple(lattice(as_function("tanh"), steep, one, 96, 128, 9.0)[0]) == DIRECT
-    assert tuple(lattice(as_function("relu"), 0.2 * one, one, 96, 128, 9.0)[0]) == DIRECT

@@ -16,7 +16,7 @@ import numpy as np
 
 from .errors import ParameterError
 from .functions import Function
-from .gaussian import line_rule
+from .gaussian import REACH, line_rule
 
 _REACHES = (9.0, 12.0, 16.0, 21.0)
 _TAIL = 1e-13  # admissible g² φ at the ends, over E g²
@@ -29,6 +29,7 @@ _MOST = 24  # hyperplanes that are followed down to one variable
 _SMOOTH_POINTS = {1: 64, 2: 64, 3: 64, 4: 32}  # trapezoidal intervals along each of so many variables,
 _PANEL_POINTS = {1: 16, 2: 12, 3: 7, 4: 5}  # and Gauss nodes in each piece, on the finest of three rules
 _COARSER = (1.0, 0.75, 0.5)
+_MANY = {1: 16, 2: 8, 3: 2, 4: 1}  # times as many for functions that vary fast, at most
 
 
 class _Plane(NamedTuple):
@@ -86,14 +87,18 @@ class Cuts:
             place = place - slope * z
         return place
 
-    def points(self, coarser: int, finer: int) -> int:
+    def points(self, coarser: int, finer: int, fastest: float) -> int:
         """Intervals on a line, or nodes in each of its pieces where it is cut, of one of three nested rules.
 
-        `coarser` is 0, 1 or 2, for rules whose differences tell the error; `finer` counts refinements.
+        `coarser` is 0, 1 or 2, for rules whose differences tell the error; `finer` counts refinements. Functions that
+        vary fast, with a bandwidth of `fastest`, have more of them, as far as they are not too many.
         """
-        table, multiple = (_PANEL_POINTS, 1) if any(self._kinks) else (_SMOOTH_POINTS, 4)
-        size = table.get(self.variables, 1) * _COARSER[coarser] * 1.5**finer
-        return multiple * int(np.ceil(size / multiple))
+        if any(self._kinks):
+            usual, multiple, needed = _PANEL_POINTS.get(self.variables, 1), 1, fastest
+        else:
+            usual, multiple, needed = _SMOOTH_POINTS.get(self.variables, 1), 4, fastest * REACH / np.pi
+        usual = max(usual, min(needed, _MANY.get(self.variables, 1) * usual))
+        return multiple * int(np.ceil(usual * _COARSER[coarser] * 1.5**finer / multiple))
 
     def levels(self, offsets: np.ndarray, points: int, reach: float) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each variable its nodes and weights for hyperplanes n·z = offsets [..., H], given the earlier ones.

@@ -39,7 +39,6 @@ def test_what_is_curved_anywhere_is_not_straight(text):
 
 
 UNDECLARED = {
-    "a kink": lambda x: np.maximum(x - 3.0, 0.0),
     "an end far out": lambda x: np.minimum(1e5 - x, 0.0),
     "a narrow bump": lambda x: np.exp(-((100.0 * (x - 0.3)) ** 2)),
     "a bump where few look": lambda x: 3.0 * ((x > 12.0) & (x < 12.7)),
@@ -51,6 +50,13 @@ UNDECLARED = {
 @pytest.mark.parametrize("what", UNDECLARED)
 def test_what_is_not_declared_is_seen(what):
     assert Function(lambda x: np.maximum(x, 0.0) + UNDECLARED[what](x), breakpoints=[0.0]).lines is None
+
+
+def test_a_kink_that_is_not_declared_is_found_and_the_lines_beside_it_too():
+    lines = Function(lambda x: np.maximum(x, 0.0) + np.maximum(x - 3.0, 0.0), breakpoints=[0.0]).lines
+    assert lines is not None
+    np.testing.assert_allclose(lines.breakpoints, [0.0, 3.0], atol=1e-7)
+    np.testing.assert_allclose(lines.bends, [1.0, 1.0], rtol=1e-12)
 
 
 def test_a_table_of_values_is_asked_no_more_than_it_can_answer():

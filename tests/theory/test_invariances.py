@@ -70,3 +70,84 @@ def test_the_error_is_linear_in_the_power_of_the_noise(f, target, spike, alpha, 
     a, b, c = gs.predict(model, gs.Target(target, noise=noise), alpha=alpha, lam=lam).test_error.values
     assert b - a == pytest.approx(c - b, rel=1e-7)
     assert b > a
+
+
+networks = st.fixed_dictionaries(
+    {"eta": st.floats(0.1, 4.0), "alpha0": st.floats(0.2, 4.0), "beta": st.floats(0.3, 3.0)}
+)
+readouts = st.fixed_dictionaries({"alpha": st.floats(0.3, 3.0), "lam": st.floats(0.02, 1.0)})
+waves = st.tuples(st.floats(1.0, 30.0), st.floats(0.0, 6.0))
+
+
+def _network(activation: str, target: str, network: dict, readout: dict, letters=None) -> float:
+    more = {} if letters is None else {"readout": letters}
+    return float(gs.predict(gs.Network(activation, **network, **more), target, **readout).test_error)
+
+
+@settings_
+@given(activations, targets, networks, readouts)
+def test_a_step_of_no_length_leaves_random_features(f, target, network, readout):
+    still = _network(f, target, network | {"eta": 0.0}, readout)
+    drawn = _error(f, gs.Target(target), {"r": 0.0, "gamma": 0.0, "beta": network["beta"]}, **readout)
+    assert still == pytest.approx(drawn, rel=SAME, abs=1e-14)
+
+
+@settings_
+@given(activations, waves, networks, readouts)
+def test_the_same_target_in_other_words_has_the_same_error(f, wave, network, readout):
+    """sin(fx + p) and its addition theorem: other expressions, the same function."""
+    frequency, phase = wave
+    one = f"sin({frequency}*x + {phase})"
+    other = f"sin({frequency}*x)*({float(np.cos(phase))}) + cos({frequency}*x)*({float(np.sin(phase))})"
+    errors = [_network(f, text, network, readout) for text in (one, other)]
+    assert errors[0] == pytest.approx(errors[1], rel=SAME, abs=1e-14)
+
+
+@settings_
+@given(waves, networks, readouts)
+def test_a_mirrored_target_has_the_same_error(wave, network, readout):
+    """Inputs are as likely as their mirror images: an odd activation does not mind which way the target goes."""
+    plain = _network("tanh(x)", f"cos({wave[0]}*x + {wave[1]}) + x", network, readout)
+    mirrored = _network("tanh(x)", f"cos({wave[0]}*(-x) + {wave[1]}) - x", network, readout)
+    assert plain == pytest.approx(mirrored, rel=SAME, abs=1e-14)
+
+
+@settings_
+@given(activations, targets, networks, readouts, st.floats(0.1, 0.9))
+def test_a_letter_in_two_parts_or_in_another_order_is_the_same_letter(f, target, network, readout, share):
+    values, weights = (1.0, -0.5), (0.6, 0.4)
+    whole = gs.Letters(values, weights)
+    split = gs.Letters((-0.5, 1.0, 1.0), (0.4, 0.6 * share, 0.6 - 0.6 * share))
+    errors = [_network(f, target, network, readout, letters) for letters in (whole, split)]
+    assert errors[0] == pytest.approx(errors[1], rel=SAME, abs=1e-14)
+
+
+@settings_
+@given(st.tuples(st.floats(1.0, 5.0), st.floats(0.0, 1.0)), targets, networks, readouts, st.floats(0.1, 4.0))
+def test_a_point_among_others_is_the_point_alone(wave, target, network, readout, other):
+    """The audit's cos(6x): neighbours in a grid widened the rules of an activation that was not resolved."""
+    activation = f"sin({wave[0]}*x + {wave[1]})"
+    alone = _network(activation, target, network, readout)
+    both = gs.Network(activation, **(network | {"eta": [network["eta"], other]}))
+    among = float(gs.predict(both, target, **readout).test_error.isel(eta=0))
+    assert alone == pytest.approx(among, rel=SAME, abs=1e-14)
+
+
+@settings_
+@given(waves, networks, readouts)
+def test_a_bias_is_a_shifted_activation(wave, network, readout):
+    frequency, bias = min(wave[0], 8.0), 0.2 * wave[1]
+    letters = gs.Letters((1,), (1,), biases=(bias,))
+    biased = _network(f"sin({frequency}*x)/3", "tanh", network, readout, letters)
+    shifted = _network(f"sin({frequency}*(x + {bias}))/3", "tanh", network, readout)
+    assert biased == pytest.approx(shifted, rel=SAME, abs=1e-14)
+
+
+@settings_
+@given(activations, waves, networks, readouts)
+def test_answers_do_not_jump(f, wave, network, readout):
+    """Parameters that move by 1e-7 move errors by about as much, whatever rules were chosen for either."""
+    target = f"x + sin({wave[0]}*x + {wave[1]})"
+    moved = {name: value * (1 + 1e-7) for name, value in network.items()}
+    errors = [_network(f, target, each, readout) for each in (network, moved)]
+    assert errors[0] == pytest.approx(errors[1], rel=1e-4)

@@ -2,6 +2,7 @@
 
 from .catalogue import as_function, catalogue
 from .function import Function
+from .hyperplanes import as_planes
 from .joint import Joint, as_hyperplanes, target_function
 from .levels import crossings, turning_values
 
@@ -10,6 +11,7 @@ __all__ = [
     "Joint",
     "as_function",
     "as_hyperplanes",
+    "as_planes",
     "catalogue",
     "crossings",
     "target_function",

@@ -31,14 +31,14 @@ class Formula(Function):
         """`breakpoints` are those of the tree, where they are known already."""
         self.__dict__.update(_tree=tree, _program=Program(tree), _spec=spec, name=name)
         if breakpoints is not None:
-            self.__dict__["breakpoints"] = breakpoints
+            self.__dict__["_known_breakpoints"] = breakpoints
 
     def __call__(self, x: Any, *more: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
         return self._program(x, *more)
 
     @cached_property
-    def breakpoints(self) -> tuple[float, ...]:
+    def _known_breakpoints(self) -> tuple[float, ...]:  # type: ignore[override]
         """Where the function or its derivative jumps, for |x| <= 40, sorted."""
         return broken.breakpoints(self._tree)
 
@@ -49,7 +49,7 @@ class Formula(Function):
 
     @cached_property
     def _jumps(self) -> list[float]:
-        return broken.jumps(self._tree, self.breakpoints)
+        return broken.jumps(self._tree, self._known_breakpoints)
 
     @property
     def has_derivative(self) -> bool:

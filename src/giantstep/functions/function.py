@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import FrozenInstanceError
 from functools import cached_property
@@ -16,6 +17,7 @@ from .lines import Lines, lines_of
 from .parity import observed_parity
 from .roughness import powers
 from .slope import check_slope
+from .variation import LOCATED, Variation, kinks, narrow_parts, observe
 
 
 class Function:
@@ -30,8 +32,8 @@ class Function:
     derivative : callable or Function, optional
         Needed where a `Network` takes a step with this activation. It is compared with differences of the function.
     breakpoints : iterable of float, optional
-        Where the function or one of its derivatives jumps. Integrals are split there, and lose accuracy at those that
-        are not named.
+        Where the function or one of its derivatives jumps: integrals are split there. Others are looked for: what
+        happens within |x| ≤ 5 on a width of 0.02 or more is found.
     name : str, optional
         For messages and captions.
     parity : {"odd", "even"}, optional
@@ -129,8 +131,25 @@ class Function:
 
     @cached_property
     def breakpoints(self) -> tuple[float, ...]:
-        """Where the function or its derivative jumps, sorted."""
+        """Where integrals are split, sorted: jumps and kinks, named or found, and the ends of narrow parts."""
+        found = self._known_breakpoints
+        for more in (kinks, narrow_parts):
+            found = tuple(sorted({*found, *more(self._observe(found, LOCATED), found)}))
+        return found
+
+    @property
+    def _known_breakpoints(self) -> tuple[float, ...]:
         return self._breakpoints
+
+    def variation(self, far: float) -> Variation:
+        """How fast it varies for |x| ≤ far or somewhat farther."""
+        return self._observe(self.breakpoints, LOCATED * 2.0 ** max(0, math.ceil(math.log2(far / LOCATED))))
+
+    def _observe(self, breakpoints: tuple[float, ...], far: float) -> Variation:
+        seen = self.__dict__.setdefault("_seen", {})
+        if (breakpoints, far) not in seen:
+            seen[breakpoints, far] = observe(self, breakpoints, tuple(powers(self, breakpoints)), far)
+        return seen[breakpoints, far]
 
     @cached_property
     def powers(self) -> dict[float, tuple[float, float]]:

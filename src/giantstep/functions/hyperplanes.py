@@ -55,6 +55,12 @@ def steep_steps(root: Node, variables: int) -> tuple[Hyperplane, ...]:
     return distinct(found)
 
 
+def as_planes(planes: Iterable[Hyperplane], directions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Normals [H, k] and offsets [H]."""
+    normals, offsets = [normal for normal, _ in planes], [offset for _, offset in planes]
+    return np.array(normals).reshape(-1, directions), np.array(offsets, float)
+
+
 def distinct(planes: Iterable[Hyperplane]) -> tuple[Hyperplane, ...]:
     """Each once, in order, with the first component of its normal that is not 0 positive."""
     kept: dict[tuple[float, ...], Hyperplane] = {}

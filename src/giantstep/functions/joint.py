@@ -13,10 +13,11 @@ import numpy as np
 
 from ..errors import ExpressionError, GiantstepWarning, ParameterError
 from ..parameters import floats
+from .along_lines import Followed, follow_lines
 from .catalogue import as_function, shortened
 from .expression import compact, indices, parse
 from .function import Function
-from .hyperplanes import Hyperplane, distinct, hyperplanes, steep_steps
+from .hyperplanes import Hyperplane, as_planes, distinct, hyperplanes, steep_steps
 from .names import TARGETS, named_target
 from .program import Program
 from .tree import Node
@@ -54,6 +55,17 @@ class Joint(Function):
 
     def warn_of_curved_signs(self) -> None:
         """Say so if the sign is known to jump where integrals cannot be split."""
+
+    @cached_property
+    def followed(self) -> Followed:
+        """How fast it varies, and what rules of integration would miss of it."""
+        return follow_lines(self, self.directions, as_planes(self.splits, self.directions))
+
+    @cached_property
+    def followed_sign(self) -> Followed:
+        """The same for its sign."""
+        planes = as_planes(self.label_kinks(), self.directions)
+        return follow_lines(lambda *z: np.sign(self(*z)), self.directions, planes)
 
     @property
     def splits(self) -> tuple[Hyperplane, ...]:

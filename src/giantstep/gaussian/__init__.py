@@ -5,7 +5,7 @@ do them all, *nested* ones: the interior points of an n-point rule contain those
 rules, so one set of function values yields three answers, and their differences an honest error.
 
 - Functions without breakpoints: the trapezoidal rule on the line, which converges geometrically for analytic
-  functions under a Gaussian weight; at evenly spaced shifts, from values on one lattice.
+  functions under a Gaussian weight.
 - Functions that are straight between breakpoints: in closed form.
 - Functions with breakpoints (kinks, jumps): the line is cut there, and at two fixed points so that no piece
   is wide compared with the Gaussian; each piece has a Fejér rule (open: never evaluated on a breakpoint).
@@ -15,8 +15,17 @@ rules, so one set of function values yields three answers, and their differences
   their own.
 """
 
-from .averages import LOST, UNRESOLVED, expectation, moments, points_needed, resolution, round_up, tail_reach
-from .lattice import DIRECT, lattice, lattice_moments
+from .averages import (
+    UNRESOLVED,
+    along_gaussian,
+    expectation,
+    is_resolvable,
+    least_intervals,
+    moments,
+    resolution,
+    round_up,
+    tail_reach,
+)
 from .normal import both_below, ndtr
 from .rules import (
     REACH,
@@ -28,18 +37,18 @@ from .rules import (
     line_rule,
     nested,
     piecewise_rule,
+    quarterable,
 )
 from .samples import Moments, Samples, grade, sample
 from .straight import straight_moments
 
 __all__ = [
-    "DIRECT",
-    "LOST",
     "REACH",
     "STRIDES",
     "UNRESOLVED",
     "Moments",
     "Samples",
+    "along_gaussian",
     "both_below",
     "density",
     "even_pieces",
@@ -47,14 +56,14 @@ __all__ = [
     "extrapolated_error",
     "fejer_rule",
     "grade",
-    "lattice",
-    "lattice_moments",
+    "is_resolvable",
+    "least_intervals",
     "line_rule",
     "moments",
     "ndtr",
     "nested",
     "piecewise_rule",
-    "points_needed",
+    "quarterable",
     "resolution",
     "round_up",
     "sample",

@@ -11,16 +11,15 @@ import numpy as np
 from ..errors import ParameterError
 from ..functions import Function
 from .rules import REACH, STRIDES, density, extrapolated_error, line_rule, nested, piecewise_rule
-from .samples import Moments, sample
+from .samples import Moments, cuts, sample
 from .straight import straight_moments
 
 _LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
-UNRESOLVED = _LAST // 2  # what `points_needed` answers when no number of points was enough
-# Error, over √E f², of averages that are noise: values that have nothing to do with their neighbours' give √Σw² = 0.035
-# on the finest rule, an unseen jump 0.003. No number of points helps those, and none is worth its time.
-LOST = 0.02
+UNRESOLVED = _LAST // 2  # what `resolution` answers when no number of points was enough
+_BLURRED = 13.6  # bandwidth of the square of what a Gaussian of width 1 blurs: exp(-(k/2)²/2) is 1e-10 there
+_FELT = 1e-16  # share of E f² from which on a panel counts
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
 
 
@@ -36,7 +35,8 @@ def moments(
     if (closed := straight_moments(f, shift, scale)) is not None:
         return closed
     reach = max(tail_reach(f, float(s), float(m)) for m, s in _extremes(shift, scale))
-    n = _FIRST
+    widest, farthest = float(scale.max()), float(np.abs(shift).max())
+    n = _rounded(least_intervals(f, widest, reach, farthest, farthest))
     while True:
         samples = sample(f, shift, scale, n, reach)
         fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
@@ -46,20 +46,92 @@ def moments(
         n *= 2
 
 
-@lru_cache(maxsize=1024)
-def resolution(
-    f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13
-) -> tuple[int, float]:
-    """Points per piece that resolve f(shift + scale·z) for every |shift| ≤ span, or UNRESOLVED; and their error.
+def least_intervals(f: Function, scale: float, reach: float, span: float = 0.0, bias: float = 0.0) -> float:
+    """Intervals under which a rule for averages of f(shift + scale·z) may miss what f does between its nodes.
 
-    Few points where all is LOST: whoever asks has the error to refuse the answer by.
+    Of a line, or of each piece where it is cut. Shifts go up to `span`; they are a constant, up to `bias`, plus a
+    Gaussian variable that is followed up to `REACH`. A function that would take too many is refused.
+    """
+    intervals, place, length = _demand(f, scale, reach, span, bias)
+    if intervals > UNRESOLVED:
+        raise ParameterError(
+            f"{f.name} varies on a scale of {length:.1g} near x = {place:.3g}, too fast or too abruptly for the"
+            " integrals of the theory; use a smoother function, or simulate"
+        )
+    return intervals
+
+
+def is_resolvable(f: Function, scale: float, span: float = 0.0) -> bool:
+    """Whether averages of f(shift + scale·z) are not refused, for constant shifts up to `span`."""
+    return _demand(f, scale, tail_reach(f, scale, span), span, span)[0] <= UNRESOLVED
+
+
+@lru_cache(maxsize=4096)
+def _demand(f: Function, scale: float, reach: float, span: float, bias: float) -> tuple[float, float, float]:
+    """`least_intervals`, however many; where they are needed, and on which length f varies there."""
+    seen = f.variation(span + reach * scale)
+    spread = math.hypot((span - bias) / REACH, scale) + 1e-300
+    distance = np.maximum(np.maximum(seen.left, -seen.right), 0.0)  # of a panel from 0
+    power = seen.size**2 * np.exp(-0.5 * (np.maximum(distance - bias, 0.0) / spread) ** 2)
+    felt = power > _FELT * power.max()
+    broken = sorted(cuts(f, scale))
+    if broken:
+        ends = np.concatenate([[-np.inf], broken, [np.inf]])
+        piece = np.searchsorted(ends, seen.middle) - 1
+        width = np.minimum(np.diff(ends)[piece], 2.0 / 3.0 * reach * scale)
+        intervals = 0.5 * seen.bandwidth * width
+    else:
+        intervals = seen.bandwidth * reach * scale / np.pi
+    intervals = np.where(felt, intervals, 0.0)
+    too_many = intervals > UNRESOLVED
+    worst = int(np.where(too_many, power, intervals if not too_many.any() else 0.0).argmax())
+    return float(intervals.max()), float(seen.middle[worst]), float(seen.scale[worst])
+
+
+def along_gaussian(f: Function, slope: float, width: float, reach: float) -> float:
+    """`least_intervals` for averages over κ of E f(slope·κ + width·y): f cannot vary faster than y blurs it."""
+    blurred = _BLURRED * slope * reach / (np.pi * width) if width > 0.0 else np.inf
+    if blurred <= 2 * _FIRST:  # fewer than any rule has
+        return blurred
+    return min(blurred, least_intervals(f, slope, reach))
+
+
+def _rounded(intervals: float) -> int:
+    """The first of `_LADDER` that is enough."""
+    return next((n for n in _LADDER if n >= intervals), UNRESOLVED)
+
+
+def resolution(
+    f: Function, shift: np.ndarray, scale: np.ndarray, reach: float, tolerance: float
+) -> tuple[int, float]:
+    """Points per piece that resolve f(shift + scale·z) for such shifts and scales, or UNRESOLVED; and their error.
+
+    Shifts [..., N] go along a Gaussian variable, about as far to both sides of a constant. The error is infinite where
+    f is noise to every rule.
+    """
+    span, widest = float(np.abs(shift).max(initial=0.0)), float(np.max(scale))
+    low, high = (np.asarray(end(shift, axis=-1, initial=0.0)) for end in (np.min, np.max))
+    bias = 0.5 * float(np.abs(low + high).max(initial=0.0))
+    return _resolution(f, round_up(widest), reach, round_up(span), round_up(bias), tolerance)
+
+
+@lru_cache(maxsize=1024)
+def _resolution(
+    f: Function, scale: float, reach: float, span: float, bias: float, tolerance: float
+) -> tuple[int, float]:
+    """That for every |shift| ≤ span.
+
     The error counts over √E f² there or, where f has died out, over that around 0.
     """
     shift = np.linspace(-span, span, 41) if span > 0 else np.zeros(1)
     if span > len(shift) * scale:  # too far apart to meet what happens around 0
         shift = np.concatenate([shift, scale * np.linspace(-6.0, 6.0, 25)])
-    error = np.inf
+    error, least = np.inf, _demand(f, scale, reach, span, bias)[0]
+    if least > UNRESOLVED:
+        return UNRESOLVED, np.inf
     for n in _LADDER:
+        if n < least:
+            continue
         samples = sample(f, shift, np.full_like(shift, scale), n, reach)
         fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
         own = extrapolated_error(_distance(fine, middle), _distance(middle, coarse))
@@ -68,23 +140,22 @@ def resolution(
         error = float(np.max(own * size / np.maximum(np.maximum(size, around), 1e-300)))
         if np.all(own <= tolerance):
             return n, error
-    return _FIRST if error > LOST else UNRESOLVED, error
-
-
-def points_needed(f: Function, scale: float, reach: float, span: float, tolerance: float = 1e-13) -> int:
-    """The first of `resolution`, for those who do not look at the error: UNRESOLVED also where all is lost."""
-    n, error = resolution(f, scale, reach, span, tolerance)
-    return UNRESOLVED if error > LOST else n
+    return UNRESOLVED, error
 
 
 def expectation(
-    g: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...] = (), tolerance: float = 1e-13
+    g: Callable[[np.ndarray], np.ndarray],
+    of: Function,
+    shift: float = 0.0,
+    scale: float = 1.0,
+    tolerance: float = 1e-13,
 ) -> np.ndarray:
-    """E g(z) over z ~ N(0, 1) for an array-valued g (nodes last), refined until it stands still."""
-    n = 2 * _FIRST
+    """E g(z) over z ~ N(0, 1) for an array-valued g (nodes last) that is made of f(shift + scale·z)."""
     reach = next((reach for reach in _LONGER_REACHES if _negligible_beyond(g, reach)), _LONGER_REACHES[-1])
+    breakpoints = (np.asarray(of.breakpoints) - shift) / scale
+    n = max(2 * _FIRST, _rounded(least_intervals(of, scale, reach, abs(shift), abs(shift))))
     while True:
-        z, weights = piecewise_rule(np.asarray(breakpoints, float), n, reach)
+        z, weights = piecewise_rule(breakpoints, n, reach)
         values = np.asarray(g(z.reshape(-1))).reshape((-1, *z.shape))
         fine, middle, coarse = (
             (values[..., nested(s)] * w).sum(axis=(-1, -2)) for s, w in zip(STRIDES, weights, strict=True)

@@ -187,7 +187,7 @@ def target_curve(target: Target, x: list[xr.DataArray]) -> xr.DataArray:
     values = []
     for point in z.T:  # one at a time: rules may be large, and a picture has few points
         left = offsets - normals[:, : len(z)] @ point
-        v, w = cuts.nodes(left, cuts.points(0, 0), law.reach)
+        v, w = cuts.nodes(left, cuts.points(0, 0, law.fastest), law.reach)
         values.append(float(w @ law.clean.mean(*np.broadcast_arrays(*point[:, None], *v))))
     return places[0].copy(data=np.reshape(values, places[0].shape)).rename(None)
 

@@ -151,13 +151,12 @@ def _has_order(training: Trained, layer: FirstLayer, order: int) -> bool:
     sigma = neurons.activation
     for s, bias in enumerate(neurons.biases):
         scale = float(np.sqrt(layer.gram[0, s, s] + layer.c[0, s]))
-        breaks = tuple((np.asarray(sigma.breakpoints) - bias) / scale)
 
         def parts(z: np.ndarray, bias: float = bias, scale: float = scale) -> np.ndarray:
             value = np.asarray(sigma(bias + scale * z))
             return np.stack([hermeval(z, np.eye(order + 1)[order]) * value, value**2])
 
-        coefficient, square = expectation(parts, breaks, tolerance=1e-11)
+        coefficient, square = expectation(parts, sigma, bias, scale, tolerance=1e-11)
         if abs(coefficient) > _THERE * np.sqrt(square * math.factorial(order)):
             return True
     return False

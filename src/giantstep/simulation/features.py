@@ -13,7 +13,7 @@ from numpy.polynomial import chebyshev
 
 from .. import gaussian
 from ..chebyshev import through
-from ..functions import Function
+from ..functions import Function, Joint
 from ..model import SpikedRF, Target
 from .backend import Backend
 from .data import Block
@@ -46,8 +46,10 @@ class NetworkFeatures:
         return self.backend.apply(self.activation, fields)
 
     def exact_error(self, target: Target) -> ExactError | None:
-        clean = _clean_function(target)
-        if clean is None:
+        clean, rows = _clean_function(target), self.layer.rows
+        longest = math.sqrt(float(self.backend.xp.max(self.backend.xp.vecdot(rows, rows))))
+        shift = 0.0 if self.layer.biases is None else float(self.backend.xp.max(abs(self.layer.biases)))
+        if clean is None or not gaussian.is_resolvable(self.activation, gaussian.round_up(longest), shift):
             return None
         error = NetworkError(self.layer, self.activation, clean, self.backend)
         return lambda readouts, statistics: error(readouts)
@@ -87,10 +89,11 @@ class GaussianFeatures:
 
 
 def _clean_function(target: Target) -> Function | None:
-    """The noiseless target as one function; None for the sign of something whose zeros are not known."""
-    if not target.binary or Target(target.function).binary:  # real labels, or a function that is ±1 itself
-        return target.function
-    return None
+    """The noiseless target as one function; None for the sign of something, or if it varies too fast to be averaged."""
+    if target.binary and not Target(target.function).binary:  # not a function that is ±1 itself
+        return None
+    several = isinstance(target.function, Joint)
+    return target.function if several or gaussian.is_resolvable(target.function, 1.0) else None
 
 
 @dataclass(frozen=True)

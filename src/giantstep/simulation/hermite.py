@@ -188,7 +188,8 @@ def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, term
     """
     wide = float(np.abs(shifts).max())
     reach = max(_REACH, *(gaussian.tail_reach(function, float(scales.max()), m) for m in (-wide, wide)))
-    nodes = 256 if not function.breakpoints else 96
+    least = gaussian.least_intervals(function, float(scales.max()), reach, wide, wide)
+    nodes = max(256 if not function.breakpoints else 96, gaussian.quarterable(least))
     moments = np.empty((shifts.size, terms))
     step = max(1, _CACHED // (nodes * (1 + len(function.breakpoints))))
     for start in range(0, shifts.size, step):

@@ -59,6 +59,8 @@ class Group:
 
 def seen_by(groups: list[Group], activation: Function, target: Joint) -> Seen | None:
     """The target as seen by all neurons; None where samples are cheaper, or the target is not resolved."""
+    if target.followed.missed is not None:
+        return None
     views = [_View(group, activation, target) for group in groups]
     weights = np.concatenate([group.weights for group in groups])
     for finer in range(_REFINEMENTS):
@@ -147,7 +149,9 @@ class _View:
         while start < len(t):
             part = slice(start, start + size)
             here = self.offsets - t[part, None] * self.normals[:, 0]
-            levels = inner.levels(here, inner.points(coarser, finer), self.reach)
+            levels = inner.levels(
+                here, inner.points(coarser, finer, self.target.followed.fastest), self.reach
+            )
             each = math.prod(x.shape[-1] for x, _ in levels)
             if each * len(t) > _MOST_NODES:
                 return None

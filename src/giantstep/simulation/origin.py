@@ -27,6 +27,8 @@ from .layer import (
 )
 from .track import Track
 
+_EQUALLY_LIKELY = 1 << 18  # inputs that a mean is taken over where no rule resolves it
+
 
 @singledispatch
 def first_layer(model: Any, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
@@ -135,7 +137,13 @@ def _mean_output(model: Network, values: np.ndarray, biases: Any | None, backend
     """E f over inputs before the step, Σ_i letter_i E σ(z + b_i)/p: all rows have unit norm."""
     own = np.zeros(1) if biases is None else backend.numpy(biases)
     at, which = np.unique(own, return_inverse=True)
-    means = gaussian.moments(model.activation, at, np.ones(len(at)))[0].mean
+    if gaussian.is_resolvable(model.activation, 1.0, float(np.abs(at).max())):
+        means = gaussian.moments(model.activation, at, np.ones(len(at)))[0].mean
+    else:  # it varies too fast for rules: a mean over many inputs that are equally likely
+        from scipy.special import ndtri
+
+        z = ndtri((np.arange(_EQUALLY_LIKELY) + 0.5) / _EQUALLY_LIKELY)
+        means = np.array([np.mean(model.activation(z + b)) for b in at])
     return float(values @ np.broadcast_to(means[which], values.shape)) / len(values)
 
 

@@ -251,15 +251,19 @@ def _kappa_rule(
     square, and the line is cut at its kinks where it lies so much along v that they stay sharp.
     """
     neurons = slice(None) if target is None else slice(-1)
-    points = _quarterable(2 * _KAPPA_REACH / trapezoidal_step(along[neurons], across[neurons]))
+    points = gaussian.quarterable(2 * _KAPPA_REACH / trapezoidal_step(along[neurons], across[neurons]))
     if target is None:
         nodes, weights = gaussian.line_rule(points, _KAPPA_REACH)
         return nodes, weights[0]
+    least = gaussian.along_gaussian(target, abs(float(along[-1])), float(across[-1]), _KAPPA_REACH)
+    points = max(points, gaussian.quarterable(2 * least))
     cut = bool(target.breakpoints) and across[-1] < 0.3 * abs(along[-1])
     cuts = np.asarray(target.breakpoints) / (along[-1] or 1.0)
     while True:
         if cut:
-            nodes, weights = gaussian.piecewise_rule(cuts, max(32, _quarterable(points / 2)), _KAPPA_REACH)
+            nodes, weights = gaussian.piecewise_rule(
+                cuts, max(32, gaussian.quarterable(points / 2)), _KAPPA_REACH
+            )
         else:
             nodes, weights = gaussian.line_rule(points, _KAPPA_REACH)
         if _resolved(target, along[-1] * nodes, across[-1], weights) or points > 2000:
@@ -277,7 +281,3 @@ def _resolved(target: Function, shifts: np.ndarray, scale: float, weights: Seque
     )
     error = gaussian.extrapolated_error(abs(fine - half), abs(half - quarter))
     return bool(error <= 1e-3 * TOLERANCE * (averages.square * weights[0]).sum())
-
-
-def _quarterable(count: float) -> int:
-    return 4 * math.ceil(count / 4)  # three nested rules

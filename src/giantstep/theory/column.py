@@ -6,24 +6,19 @@ import numpy as np
 
 from ..functions import Function
 from ..gaussian import (
-    DIRECT,
-    LOST,
     STRIDES,
     UNRESOLVED,
     Moments,
-    lattice,
-    lattice_moments,
     nested,
     resolution,
-    round_up,
     sample,
     straight_moments,
 )
-from .layer import alike
 from .upto import upto
 
 INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
 
+_FEWEST = 32  # points for averages that are lost anyway
 _IN_CACHE = 1 << 17  # function values that pass after pass finds in the processor's cache
 
 
@@ -34,7 +29,8 @@ class Column:
     coarsened together with κ, so that their errors show in the differences between the rules.
     """
 
-    error = 0.0  # that does not show there, or that no rule in κ mends
+    error: np.ndarray | float = 0.0
+    """[U], that does not show there: 1 where f is noise to every rule."""
 
     def __init__(
         self,
@@ -48,6 +44,8 @@ class Column:
     ):
         """Slopes and scales [U, K], shifts [K]; κ [U or 1, pieces, nodes], on one `even` line or cut into pieces."""
         parity = f.parity if even and not shift.any() else None
+        ends = np.stack([kappa.min(axis=(1, 2)), kappa.max(axis=(1, 2))], axis=-1)
+        ends = slope[..., None] * ends[:, None] + shift[:, None]  # [U, K, 2]
         if parity:
             kappa = kappa[..., kappa.shape[-1] // 2 :]
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]  # [U, K, pieces, nodes]
@@ -55,18 +53,17 @@ class Column:
         closed = straight_moments(f, rows[0], rows[1][:, None, None])
         fine = None if closed is None else closed[0]
         if fine is None:
-            span, widest = round_up(float(np.abs(argument).max())), round_up(float(scale.max()))
-            n, error = resolution(f, widest, reach, span, INNER_TOLERANCE)
-            if error > LOST:
-                self.error = error
+            n, error = resolution(f, ends, scale, reach, INNER_TOLERANCE)
+            if error == np.inf:
+                alone = [resolution(f, *one, reach, INNER_TOLERANCE) for one in zip(ends, scale, strict=True)]
+                self.error = np.array([1.0 * (error == np.inf) for _, error in alone])
+                n = max((n for n, error in alone if error < np.inf), default=_FEWEST)
             each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
-            if n >= UNRESOLVED or error > LOST:
+            if n >= UNRESOLVED:
                 takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
                 self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, each, takes)]
             else:
-                apart = (kappa[..., -1:] - kappa[..., :1]).max() / (kappa.shape[-1] - 1)
-                step = (slope * apart).reshape(-1) if even else None
-                fine = _resolved(f, *rows, step, n, reach, each)
+                fine = _resolved(f, *rows, n, reach, each)
         if fine is not None:
             fine = _mirrored(fine, parity)
             self._found = [Moments(*(part[..., nested(stride)] for part in fine)) for stride in STRIDES]
@@ -77,31 +74,14 @@ class Column:
         return Moments(*(part.reshape(self._shape) for part in self._found[STRIDES.index(stride)]))
 
 
-def _resolved(
-    f: Function, a: np.ndarray, scale: np.ndarray, step: np.ndarray | None, n: int, reach: float, each: int
-) -> Moments:
-    """Moments at arguments a [M, pieces, nodes], scales [M]; on an even line those of a row are a `step` [M] apart."""
-    count = a.shape[-1]
-    spacing = np.zeros((len(a), 2), int) if step is None else lattice(f, step, scale, count, n, reach)
-    parts: list[tuple[np.ndarray, Moments]] = []
-    for members in alike(spacing):
-        shifts, nodes = map(int, spacing[members[0]])
-        for rows in _parts(members, count * each):
-            s = scale[rows]
-            if step is None or (shifts, nodes) == DIRECT:
-                some = _parts(upto(count), len(rows) * a.shape[1] * each)
-                sums = [sample(f, a[rows][..., part], s[:, None, None], n, reach).moments() for part in some]
-                own = Moments(*(np.concatenate(column, axis=-1) for column in zip(*sums, strict=True)))
-            else:
-                sums = lattice_moments(f, a[rows, 0, 0], step[rows], s, count, (shifts, nodes), reach)
-                own = Moments(*(column[:, None] for column in sums))
-            parts.append((rows, own))
-    if len(parts) == 1:
-        return parts[0][1]
+def _resolved(f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float, each: int) -> Moments:
+    """Moments at arguments a [M, pieces, nodes], scales [M]."""
     found = Moments(*(np.empty(a.shape) for _ in Moments._fields))
-    for rows, own in parts:
-        for column, values in zip(found, own, strict=True):
-            column[rows] = values
+    for rows in _parts(upto(len(a)), a[0].size * each):
+        for some in _parts(upto(a.shape[-1]), len(rows) * a.shape[1] * each):
+            sums = sample(f, a[rows][..., some], scale[rows][:, None, None], n, reach).moments()
+            for column, values in zip(found, sums, strict=True):
+                column[np.ix_(rows, upto(a.shape[1]), some)] = values
     return found
 
 

@@ -88,7 +88,7 @@ class Table:
         self._labels = labels.given(frame, rule, points, reach)
 
     @property
-    def error(self) -> float:
+    def error(self) -> np.ndarray | float:
         """Of averages over z that were not resolved, as far as the three rules do not show it."""
         return self._features.error
 
@@ -117,8 +117,7 @@ class _Sheet:
 
 def _by_tables(f: Function, argument: np.ndarray, c: np.ndarray, reach: float) -> tuple[Moments, float]:
     """Moments of f(argument + √c z) at very many arguments [U, K, N], with variances c [U, K]; and their error."""
-    widest, span = float(np.sqrt(c.max())), float(np.abs(argument).max())
-    nodes, error = resolution(f, round_up(widest), reach, round_up(span), INNER_TOLERANCE)
+    nodes, error = resolution(f, argument, np.sqrt(c), reach, INNER_TOLERANCE)
 
     def averages(shift: np.ndarray, c: np.ndarray) -> np.ndarray:
         pieces = max(1, shift.size * nodes // _BLOCK)

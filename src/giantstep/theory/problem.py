@@ -126,9 +126,12 @@ class Problem:
         frame = self.frame(chunk)
         breaks, begin = self.labels.breakpoints(frame), _ON_A_PLANE.get(frame.spikes, points)
         steepest = steepness(frame.b, self.c[chunk])
-        doubled = doublings(steepest) * (frame.spikes == 1)
         steep = steepest > STEEPEST
-        sharp = is_sharp(breaks, frame.gamma[:, 0]) + 2 * steep
+        sharp = is_sharp(breaks, frame.gamma[:, 0])
+        doubled = doublings(steepest) * (frame.spikes == 1)
+        least = self.labels.least_intervals(frame) / np.where(sharp, 1.0, 2.0)  # a line has two halves
+        doubled = np.maximum(doubled, np.ceil(np.log2(np.maximum(least / begin, 1.0))).astype(int))
+        sharp = sharp + 2 * steep
         for members in alike(np.stack([doubled, sharp], axis=1)):
             first = begin << int(doubled[members[0]])
             if steep[members[0]]:  # there are many pieces then

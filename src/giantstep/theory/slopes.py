@@ -15,7 +15,17 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..functions import Function
-from ..gaussian import REACH, STRIDES, extrapolated_error, resolution, round_up, sample, tail_reach
+from ..gaussian import (
+    REACH,
+    STRIDES,
+    extrapolated_error,
+    least_intervals,
+    quarterable,
+    resolution,
+    round_up,
+    sample,
+    tail_reach,
+)
 from .smoothed import tabulated
 
 _TOLERANCE = 1e-13
@@ -86,7 +96,9 @@ def _all_at_rest(activation: Function, biases: tuple[float, ...]) -> tuple[Slope
 
 @lru_cache(maxsize=256)
 def _at_rest(activation: Function, bias: float) -> tuple[tuple[float, ...], Errors]:
-    reach, n = _reach(activation, 1.0, abs(bias)), _FIRST
+    reach, shift = _reach(activation, 1.0, abs(bias)), abs(bias)
+    least = [least_intervals(f, 1.0, reach, shift, shift) for f in (activation, activation.derivative)]
+    n = max(_FIRST, quarterable(max(least)))
     while True:
         found = [_averages(activation, np.array([bias]), np.ones(1), n, reach, stride) for stride in STRIDES]
         fine, middle, coarse = (np.array(one)[:, 0] for one in found)
@@ -161,10 +173,10 @@ def shifted_error(activation: Function, shift: np.ndarray, c: np.ndarray) -> flo
 
 def _rule(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[int, float, float]:
     """Points per piece that resolve averages at all these shifts, how far out they go, and the error left."""
-    span, widest = round_up(float(np.abs(shift).max(initial=0.0))), round_up(float(np.sqrt(c.max())))
-    reach = _reach(activation, widest, 0.0)
+    scale = np.sqrt(c)
+    reach = _reach(activation, round_up(float(scale.max())), 0.0)
     found = [
-        resolution(f, widest, reach, span, _INNER_TOLERANCE) for f in (activation, activation.derivative)
+        resolution(f, shift, scale, reach, _INNER_TOLERANCE) for f in (activation, activation.derivative)
     ]
     return max(n for n, _ in found), reach, max(error for _, error in found)
 

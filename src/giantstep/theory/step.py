@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..functions import crossings
-from ..gaussian import STRIDES, extrapolated_error, tail_reach
+from ..gaussian import STRIDES, extrapolated_error, quarterable, tail_reach
 from .labels import GivenLabels, Labels, is_sharp, label_layers, labels_of, pairs
 from .law import Batch, joined, residuals, stacked
 from .layer import FirstLayer, Frame
@@ -272,6 +272,8 @@ def _after(
     if loss.bends and frame.spikes == 1 and not noise.any() and labels.turning_values.size:
         turns = _turns(neurons, layer, frame, loss, labels.turning_values, own)
         cuts += [turns] if turns.size else []
+    least = float(labels.least_intervals(frame).max()) * (2.0 if cuts else 1.0)
+    points = max(points, 2 * quarterable(least))
     rule = Rule(
         points // 2,
         max(own, labels.reach),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...functions import Function
-from ...gaussian import line_rule, resolution, tail_reach
+from ...gaussian import least_intervals, line_rule, resolution, round_up, tail_reach
 from ...losses import Loss
 from .base import Channel, Scores, Training, panels, precision
 from .clipped import Window, score_pieces, training_pieces
@@ -150,8 +150,10 @@ class RealChannel(ResidualChannel):
         self._reach = tail_reach(target, 1.0)
         self._rules: dict[int, Nodes] = {}
         usual, slowly = points / _USUAL, (points / _USUAL) ** _SLOWLY
-        needed, _ = resolution(target, 1.0, self._reach, 0.0, _RESOLVED)
-        self._fewest = min(_LINE * usual, max(_LINE, needed / _FINE**_SLOWLY) * slowly)
+        needed, _ = resolution(target, np.zeros(1), np.ones(1), self._reach, _RESOLVED)
+        span = float(np.abs(self._centre).max())
+        self._least = least_intervals(target, round_up(float(rho.max())), self._reach, round_up(span))
+        self._fewest = max(self._least, min(_LINE * usual, max(_LINE, needed / _FINE**_SLOWLY) * slowly))
         self._most = max(self._fewest, _SHARPEST * slowly if loss.line else _LINE * usual)
         self._precision = precision(points, rarity)
         if target.breakpoints:
@@ -192,7 +194,7 @@ class RealChannel(ResidualChannel):
             if self._target.breakpoints:
                 steep = np.where(rho < 1e-150, 1e-150, rho)
                 cuts = np.stack([(b - centre) / steep for b in self._target.breakpoints], axis=-1)
-                y, w = panels(cuts, self._points, self._reach)
+                y, w = panels(cuts, max(self._points, round(0.5 * self._least)), self._reach)
             else:
                 line, weights = line_rule(intervals, self._reach)
                 y, w = line[None, None], weights[0][None, None]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...cuts import Cuts, joint_reach
 from ...errors import ParameterError
-from ...functions import Joint
+from ...functions import Joint, as_planes
 from ...gaussian import REACH
 from .binary import latent_noises
 from .label import TAIL_TOLERANCE
@@ -61,8 +61,18 @@ class JointLaw:
         """Normals [H, k] and offsets [H] of hyperplanes where E[Y | z] kinks or jumps, and around its steep steps."""
         jumps = self.binary and 0.0 in self.noises
         kinks = self.function.label_kinks() if jumps else self.function.splits
-        normals = np.array([normal for normal, _ in kinks]).reshape(-1, self.directions)
-        return normals, np.array([offset for _, offset in kinks])
+        return as_planes(kinks, self.directions)
+
+    @cached_property
+    def fastest(self) -> float:
+        """Bandwidth of the function, or of its sign; an error if rules would miss something of it."""
+        fastest, missed = self.function.followed_sign if self.binary else self.function.followed
+        if missed is not None:
+            raise ParameterError(
+                f"target {self.function.name!r} {missed}: integrals over several variables would miss that; use a"
+                " smoother function, name its kinks, or simulate"
+            )
+        return fastest
 
     @cached_property
     def reach(self) -> float:
@@ -81,7 +91,7 @@ class JointLaw:
         """
         reach = reach or self.reach
         least = 1e-2 * np.exp(-0.5 * reach**2)  # nodes of one rule differ in weight by less than that
-        return self.cuts.nodes(self.planes[1], self.cuts.points(coarser, finer), reach, least)
+        return self.cuts.nodes(self.planes[1], self.cuts.points(coarser, finer, self.fastest), reach, least)
 
     def moments(self, coarser: int = 0, finer: int = 0) -> tuple[float, np.ndarray, float]:
         """E Y, E[zY] [k] and E Y²."""

@@ -10,13 +10,17 @@ import numpy as np
 from ...functions import Function, crossings, turning_values
 from ...gaussian import (
     STRIDES,
+    along_gaussian,
     density,
     even_pieces,
     expectation,
+    least_intervals,
     line_rule,
     nested,
     piecewise_rule,
+    quarterable,
     resolution,
+    round_up,
     tail_reach,
 )
 from ..column import INNER_TOLERANCE, Column
@@ -58,10 +62,13 @@ class OneDirection:
         """Whether labels change sign with z."""
         return self.function.parity == "odd"
 
-    @property
+    @cached_property
     def reach(self) -> float:
-        """How far out z must be followed."""
-        return tail_reach(self.function, 1.0)
+        """How far out z must be followed; an error if labels vary too fast."""
+        reach = tail_reach(self.function, 1.0)
+        if not self.binary:
+            least_intervals(self.function, 1.0, reach)
+        return reach
 
     def breakpoints(self, frame: Frame) -> tuple[float, ...]:
         """Where the label given z'_1 jumps or kinks."""
@@ -83,7 +90,7 @@ class OneDirection:
             return np.stack([square, square**2])
 
         with np.errstate(over="ignore", invalid="ignore"):
-            square, fourth = expectation(both, self.function.breakpoints, tolerance=TAIL_TOLERANCE)
+            square, fourth = expectation(both, self.function, tolerance=TAIL_TOLERANCE)
         return float(square), float(fourth) if np.isfinite(fourth) else np.inf
 
     @cached_property
@@ -92,7 +99,18 @@ class OneDirection:
 
         Signs are summed over, whatever the number of nodes.
         """
-        return self.binary or resolution(self.function, 1.0, self.reach, 0.0, INNER_TOLERANCE)[0] <= _SLOW
+        return self.binary or self._points(INNER_TOLERANCE) <= _SLOW
+
+    def _points(self, tolerance: float) -> int:
+        return resolution(self.function, np.zeros(1), np.ones(1), self.reach, tolerance)[0]
+
+    def least_intervals(self, frame: Frame) -> np.ndarray:
+        """Intervals along κ under which a rule may miss what labels do, [U]; in each piece, where it is cut."""
+        if self.binary:  # in closed form given κ, and cut where it is steep
+            return np.zeros(len(frame.gamma))
+        gamma, rho = (np.vectorize(round_up)(np.abs(part[:, 0])) for part in (frame.gamma, frame.rho))
+        both = zip(gamma.tolist(), rho.tolist(), strict=True)
+        return np.array([along_gaussian(self.function, slope, width, self.reach) for slope, width in both])
 
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show: none."""
@@ -181,6 +199,7 @@ def _real_labels(target: Function, noise: float, points: int, bends: tuple[float
 
 def _clean_labels(target: Function, points: int, levels: np.ndarray) -> list[Labelled]:
     reach = tail_reach(target, 1.0)
+    points = max(points, quarterable(2.0 * least_intervals(target, 1.0, reach)))
     cuts = np.concatenate([target.breakpoints, crossings(target, levels, reach).reshape(-1)])
     if cuts.size:
         # evenly spaced in a variable of their own, so that spectra can put poles near the real axis right
@@ -228,7 +247,12 @@ class Given:
         levels: np.ndarray | None,
     ):
         self._function, self._law, self._rule, self._levels = labels.function, labels.law, rule, levels
-        self._gamma, self._rho, self._noise, self._points = frame.gamma[:, 0], frame.rho[:, 0], noise, points
+        self._gamma, self._rho, self._noise = frame.gamma[:, 0], frame.rho[:, 0], noise
+        span = float(np.abs(self._gamma).max()) * labels.reach
+        least = least_intervals(
+            labels.function, round_up(float(self._rho.max())), labels.reach, round_up(span)
+        )
+        self._points = max(points, 2 * quarterable(least))
         self.reach = labels.reach
         z, w = line_rule(256, labels.reach)
         self._size = float(np.sqrt(np.asarray(labels.function(z)) ** 2 @ w[0])) or 1.0

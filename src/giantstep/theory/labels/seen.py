@@ -29,6 +29,10 @@ from .pieces import gauss, interpolated, spread, table_nodes
 _EDGES = np.array([-13.0, -9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0, 13.0]) / 9.0
 _TABLE_NODES = (20, 16, 12)  # in each of them, on three rules, finest first
 _MORE_NODES = 4  # for each refinement
+_PER_BANDWIDTH, _MANY = (
+    1.25,
+    4,
+)  # nodes that a bandwidth takes in a piece of width 2.5, at most so many times the usual
 _LINE_POINTS = (64, 48, 32)  # intervals along y
 _PIECE_POINTS = (32, 24, 16)  # and in each piece, where it is cut
 _MOST_REFINED = {2: 3, 3: 2, 4: 0}  # refinements that a number of directions allows
@@ -82,7 +86,11 @@ class View:
 
     def axes(self, coarser: int, finer: int) -> list[tuple[np.ndarray, int]]:
         """Edges along each u_m, and nodes between them."""
-        return [(self.edges(m), _TABLE_NODES[coarser] + _MORE_NODES * finer) for m in range(self.met)]
+        usual = _TABLE_NODES[coarser] + _MORE_NODES * finer
+        nodes = max(
+            usual, min(_MANY * usual, round(_PER_BANDWIDTH * self.law.fastest * usual / _TABLE_NODES[0]))
+        )
+        return [(self.edges(m), nodes) for m in range(self.met)]
 
     def table(self, name: str, compute: Compute, coarser: int, finer: int) -> np.ndarray:
         """Averages over the directions that meet no spike, on the nodes of a table: [n_1, ..., n_met, ...].
@@ -100,7 +108,9 @@ class View:
             while start < len(u):
                 here = u[start : start + size]
                 left = self._offsets - here @ self._normals[:, : self.met].T
-                v, w = self._inner.nodes(left, self._inner.points(coarser, finer), self.law.reach)
+                v, w = self._inner.nodes(
+                    left, self._inner.points(coarser, finer, self.law.fastest), self.law.reach
+                )
                 z = turned(self.law, self.turn, [*here.T[..., None], *np.moveaxis(v, 1, 0)])
                 parts.append(compute([np.broadcast_to(one, w.shape) for one in z], v, w))
                 start, size = start + size, max(1, _BLOCK // w.shape[-1])
@@ -134,7 +144,9 @@ class View:
         """Nodes y [N or 1, J] and weights, cut where centre + ρy meets a break."""
         breaks = self.breakpoints[m]
         if not breaks or rho < 1e-12:
-            y, weights = line_rule(_LINE_POINTS[coarser] * 2**finer, self.law.reach)
+            usual = _LINE_POINTS[coarser] * 2**finer
+            least = min(_MANY, self.law.fastest * rho * self.law.reach / (np.pi * _LINE_POINTS[0]))
+            y, weights = line_rule(4 * int(usual * max(1.0, least) / 4), self.law.reach)
             return y[None], weights[0][None]
         y, weights = piecewise_rule(
             (np.asarray(breaks) - centre[:, None]) / rho,

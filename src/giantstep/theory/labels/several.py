@@ -61,6 +61,10 @@ class SeveralDirections:
         """E Y² and E Y⁴ without noise; the latter may be infinite."""
         return (1.0, 1.0) if self.binary else (self.law.moments()[2], self.law.fourth)
 
+    def least_intervals(self, frame: Frame) -> np.ndarray:
+        """Intervals along κ under which a rule may miss what labels do, [U]."""
+        return np.zeros(len(frame.gamma))
+
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show."""
         return UNSEEN if spikes > 1 and not len(self.law.planes[0]) else 0.0

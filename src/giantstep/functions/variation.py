@@ -1,0 +1,177 @@
+"""How fast a function varies, and where: seen on nodes that no rule of integration uses.
+
+Rules of integration that agree with each other prove nothing if all of them miss what happens between their nodes. So a
+function is looked at first, on the Chebyshev nodes of panels that are halved until a series follows f and f² on each
+of them. The degree of the series over half the panel's width is its bandwidth: nodes of a trapezoidal rule must be no
+farther apart than 2π over it.
+
+Where no panel is narrow enough the function jumps, and kinks show as panels of 1e-7. Both become breakpoints, and so
+do the ends of a bump or step that is narrow compared with the rest: integrals are split there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..chebyshev import through
+
+WIDTH = 2.0  # of a panel to begin with,
+_NODES = 160  # and its nodes: neighbours are less than 0.02 apart
+_OFFSET = 0.6137  # where panels begin: people put kinks at round numbers, and a panel that ends there cannot see them
+_NEAR = 16.0  # as far out as panels have this width; beyond, it grows with the distance
+_TAIL = 10  # one in so many coefficients, at the end of a series, must be negligible
+_NEGLIGIBLE = 1e-10  # compared with the function
+_TINY = 1e-6  # the same on a panel that counts as a point
+_ROUNDING = 30.0  # how much larger rounding is in coefficients than in differences of neighbouring values
+_OVERHEAD = 8.0  # degree that a panel needs for 1e-10, however narrow it is
+_CROWD = 256  # panels that may need to be halved at a time
+POINT = 1e-4  # half width of a panel that counts as a point
+_PIECE = 96  # degree of a piece between located breakpoints
+_MOST = 64  # breakpoints that are located,
+LOCATED = 12.0  # no farther out than this
+GRADED = 160.0  # bandwidth times distance from a rough breakpoint: nodes that crowd towards it follow that
+
+
+class Variation(NamedTuple):
+    """Panels [P] from left to right."""
+
+    left: np.ndarray
+    right: np.ndarray
+    bandwidth: np.ndarray  # of f and f²; infinite where no panel was narrow enough
+    size: np.ndarray  # the largest |f| on it
+    owner: np.ndarray  # which line it lies on, if there are several
+
+    @property
+    def middle(self) -> np.ndarray:
+        return 0.5 * (self.left + self.right)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Lengths on which f varies, [P]; where it is not known, a distance of nodes that was too large."""
+        apart = np.pi / _NODES * (self.right - self.left)
+        with np.errstate(divide="ignore"):
+            return np.where(np.isinf(self.bandwidth), apart, 2.0 * np.pi / self.bandwidth)
+
+
+def observe(
+    f: Callable[[Any], Any], breakpoints: tuple[float, ...], rough: tuple[float, ...], far: float
+) -> Variation:
+    """Panels between breakpoints on which a series follows f, for |x| ≤ far.
+
+    What a `rough` breakpoint demands of panels around it does not count: nodes crowd towards it anyway.
+    """
+    edges = panel_edges(breakpoints, far)
+    left, right = edges[:-1], edges[1:]
+    known = np.asarray(breakpoints)
+    seen = follow(lambda x, owner: f(x), left, right, np.zeros(len(left), int), known)
+    for place in rough:
+        distance = np.maximum(seen.left - place, place - seen.right)
+        distance = np.maximum(distance, 0.5 * (seen.right - seen.left))
+        seen.bandwidth[seen.bandwidth * distance < GRADED] = 0.0
+    return seen
+
+
+def follow(
+    f: Callable[[np.ndarray, np.ndarray], Any],
+    left: np.ndarray,
+    right: np.ndarray,
+    owner: np.ndarray,
+    known: np.ndarray,
+    nodes: int = _NODES,
+    crowd: int = _CROWD,
+    narrowest: float = 4.0 * np.finfo(float).eps,
+) -> Variation:
+    """Panels of f(x, owner) that are halved until a series follows it on each, or until they are that narrow.
+
+    Next to `known` breakpoints, which are known to rounding at best, they are not narrower than a point.
+    """
+    t, to_series = through(nodes)
+    tail = nodes // _TAIL
+    typical, noise = None, 0.0
+    done: list[Variation] = []
+    while len(left):
+        half = 0.5 * (right - left)
+        x = (left + half)[:, None] + half[:, None] * t
+        values = _finite(f, x, owner[:, None])
+        largest = np.abs(values).max(axis=-1)
+        if typical is None:
+            density = np.exp(-0.5 * (left + half) ** 2)
+            typical = np.sqrt((half * density * (values**2).mean(axis=-1)).sum() / (owner.max() + 1)) + 1e-150
+        # a kink leaves less and less on narrower panels: there it is compared with what the function does on them
+        tiny = half < POINT
+        size = np.where(tiny, np.ptp(values, axis=-1) + 1e-9 * largest + 1e-150, np.maximum(largest, typical))
+        g = (values - tiny[:, None] * values[:, :1]) / size[:, None]
+        series = np.abs(np.stack([g, g * g]) @ to_series.T).max(axis=0)
+        if not noise and series[:, -tail:].max() >= _NEGLIGIBLE:
+            noise = _ROUNDING * _rounding(f, x, owner) + 1e-300
+        there = series >= np.maximum(np.where(tiny, _TINY, _NEGLIGIBLE), noise / size)[:, None]
+        degree = np.where(there.any(axis=-1), nodes - 1 - there[:, ::-1].argmax(axis=-1), 0)
+        unresolved = degree >= nodes - tail
+        at_break = np.isin(left, known) | np.isin(right, known)
+        narrow = half < np.where(at_break, POINT, narrowest * np.maximum(1.0, np.abs(x[:, 0])))
+        halve = unresolved & ~narrow
+        crowded = halve & (np.count_nonzero(halve) > crowd)
+        bandwidth = np.maximum(degree - _OVERHEAD, 0.0) / half + np.minimum(degree, _OVERHEAD)
+        bandwidth[crowded | (unresolved & narrow)] = np.inf
+        bandwidth[narrow & at_break] = 0.0
+        halve &= ~crowded
+        done.append(Variation(*(part[~halve] for part in (left, right, bandwidth, largest, owner))))
+        middle = (left + half)[halve]
+        left, right = np.concatenate([left[halve], middle]), np.concatenate([middle, right[halve]])
+        owner = np.tile(owner[halve], 2)
+    columns = [np.concatenate(column) for column in zip(*done, strict=True)]
+    order = np.lexsort([columns[0], columns[-1]])
+    return Variation(*(column[order] for column in columns))
+
+
+def kinks(seen: Variation, breakpoints: tuple[float, ...]) -> list[float]:
+    """Where a function jumps or kinks besides its known breakpoints; nowhere if it does so all the time."""
+    narrow = (seen.right - seen.left < 2.0 * POINT) & (seen.bandwidth > _PIECE / POINT)
+    return seen.middle[narrow].tolist() if np.count_nonzero(narrow) <= _MOST else []
+
+
+def narrow_parts(seen: Variation, breakpoints: tuple[float, ...]) -> list[float]:
+    """The ends of parts that are narrow compared with the rest, if splitting there makes for fewer nodes in all.
+
+    Parts are made of neighbouring panels as long as one series of degree `_PIECE` would follow all of them. There are
+    none where a function varies fast throughout.
+    """
+    cuts: list[float] = []
+    parts, start, fastest = 1, seen.left[0], 0.0
+    for left, right, bandwidth in zip(seen.left, seen.right, seen.bandwidth, strict=True):
+        full = left > start and 0.5 * max(fastest, bandwidth) * (right - start) > _PIECE
+        if full:
+            cuts.append(float(left))
+        if full or left in breakpoints:
+            parts, start, fastest = parts + 1, left, 0.0
+        fastest = max(fastest, bandwidth)
+    whole = seen.bandwidth.max() * LOCATED / np.pi
+    return cuts if len(cuts) <= _MOST and 2 * parts * _PIECE < whole else []
+
+
+def panel_edges(breakpoints: tuple[float, ...], far: float, moved: float = 0.0) -> np.ndarray:
+    """Where panels begin and end before they are halved."""
+    first = _OFFSET + moved
+    out = [first]
+    while out[-1] < far:
+        out.append(out[-1] + max(WIDTH, out[-1] - _NEAR))
+    right = np.asarray(out)
+    left = 2.0 * first - WIDTH - right
+    return np.unique(np.clip(np.concatenate([left, right, breakpoints, [-far, far]]), -far, far))
+
+
+def _finite(f: Callable[[np.ndarray, np.ndarray], Any], x: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Values of f; 0 where it has overflowed, or has none."""
+    with np.errstate(all="ignore"):
+        values = np.asarray(f(x, owner), float)
+    return np.where(np.abs(values) < 1e150, values, 0.0)
+
+
+def _rounding(f: Callable[[np.ndarray, np.ndarray], Any], x: np.ndarray, owner: np.ndarray) -> float:
+    """What third differences of neighbouring values show of it, whether f computes in double or in single precision."""
+    some = slice(None, None, max(1, len(x) // 16))
+    near = x[some, ::16, None] * (1.0 + 1e-7 * np.arange(4))
+    return float(np.quantile(np.abs(np.diff(_finite(f, near, owner[some, None, None]), 3, axis=-1)), 0.9))
