@@ -87,12 +87,11 @@ class ConvergenceError(GiantstepError, RuntimeError):
 
     Examples
     --------
-    >>> jump = gs.Function(lambda z: 1.0 * (z > 0.3), name="jump")  # breakpoints=[0.3] would be the cure
     >>> try:
-    ...     answer = gs.predict(gs.SpikedRF(jump, r=1, gamma=0.5), "sin", alpha=1, lam=0.1)
+    ...     answer = gs.predict(gs.SpikedRF("tanh", r=5, gamma=0.9), "sin", alpha=0.5, lam=0)
     ... except gs.ConvergenceError as error:
-    ...     print(error.partial.status.item().split(",")[0])
-    numerical integration did not reach the tolerance
+    ...     print(error.partial.status.item().split(":")[0])
+    ridgeless interpolation is decided here by rare inputs far out along the spike, where the activation saturates
     """
 
     page = "When a point does not converge"
