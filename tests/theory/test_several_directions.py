@@ -318,7 +318,7 @@ def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():
             exact += [ndtr(c / np.linalg.norm(n)), _mean_distance(n, c)]
         cuts, found = Cuts(normals), []
         for level in (0, 1):
-            z, w = cuts.nodes(offsets, cuts.points(level, level), 9.0)
+            z, w = cuts.nodes(offsets, cuts.points(level, level, 0.0), 9.0)
             found.append([w @ (normals @ z < offsets[:, None]).all(axis=0)])
             for n, c in zip(normals, offsets, strict=True):
                 found[-1] += [w @ (n @ z < c), w @ np.abs(n @ z - c)]

@@ -19,6 +19,7 @@ _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
 UNRESOLVED = _LAST // 2  # what `resolution` answers when no number of points was enough
 _BLURRED = 13.6  # bandwidth of the square of what a Gaussian of width 1 blurs: exp(-(k/2)²/2) is 1e-10 there
+_FARTHEST = 38.0  # standard deviations from which on a Gaussian is 0 in double precision
 _FELT = 1e-16  # share of E f² from which on a panel counts
 _LADDER = [n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)]  # steps of about √2
 
@@ -72,7 +73,8 @@ def _demand(f: Function, scale: float, reach: float, span: float, bias: float) -
     seen = f.variation(span + reach * scale)
     spread = math.hypot((span - bias) / REACH, scale) + 1e-300
     distance = np.maximum(np.maximum(seen.left, -seen.right), 0.0)  # of a panel from 0
-    power = seen.size**2 * np.exp(-0.5 * (np.maximum(distance - bias, 0.0) / spread) ** 2)
+    away = np.clip((distance - bias) / spread, 0.0, _FARTHEST)
+    power = seen.size**2 * np.exp(-0.5 * away**2)
     felt = power > _FELT * power.max()
     broken = sorted(cuts(f, scale))
     if broken:

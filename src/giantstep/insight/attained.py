@@ -49,8 +49,8 @@ def bound_functions(
 
     Examples
     --------
-    >>> gs.bound_functions(gs.Network("tanh", eta=1, alpha0=2), "sin", x=[0, 1, 2]).lower.values.round(3)
-    array([0.   , 0.684, 1.147])
+    >>> gs.bound_functions(gs.Network("tanh", eta=1, alpha0=2), "sin", x=[1, 2]).lower.values.round(3)
+    array([0.684, 1.147])
     """
     import xarray as xr
 
