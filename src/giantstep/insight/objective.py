@@ -1,9 +1,8 @@
-"""An error as a function of hyperparameters, with its derivatives."""
+"""An error as a function of hyperparameters, and its least value in a box."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,44 +10,23 @@ import numpy as np
 from ..errors import GiantstepWarning
 from ..losses import Loss, square
 from ..model import Network, SpikedRF, Target
-from ..prediction import predict, usual_tolerance
-from ..theory import engine
-from ..theory.around import FOURTH_ORDER, TINY, Around
-from ..theory.engine import Rectangle
-from ..theory.equations.means import TOLD, Setting
-from ..theory.equations.solution import Solution
-from ..theory.pose import Posed, model_grid, pose
-from ..theory.problem import Problem
-from ..theory.status import FAILED, REAL_SIZE
-from .newton import descend
+from ..prediction import predict
+from ..theory.status import REAL_SIZE
 
 if TYPE_CHECKING:
     import xarray as xr
 
-
 _STEP = 4e-3  # of differences, in the logarithm of a parameter
-_STANDS_STILL = 1e-9  # relative slope at which an optimum is one,
-_HARDLY_MOVES = 1e-7  # for losses whose solutions have fewer digits
-_AGAIN = 3  # how often an optimum may call for finer rules than those that led there
+_DIFFERENCE = {1: 2.0 / 3.0, -1: -2.0 / 3.0, 2: -1.0 / 12.0, -2: 1.0 / 12.0}
+"""Shares of values at so many steps in a derivative, times the step: of fourth order, good to 1e-9 of the error."""
+_FAILED = 10.0  # over the error at the start, what a search takes for the error of a point that fails
+_STANDS_STILL = 1e-8  # relative slope at which an optimum is one
 
 
 def at_ends(x: tuple[float, ...], axes: list[np.ndarray]) -> np.ndarray:
     """Which parameters are at an end of their range."""
     ends = np.array([[axis[0], axis[-1]] for axis in axes])
     return np.array(np.isclose(np.array(x)[:, None], ends, rtol=1e-6).any(axis=1), ndmin=1)
-
-
-def _key(at: dict[str, float], x: np.ndarray) -> tuple[Any, ...]:
-    return (tuple(at.items()), tuple(np.asarray(x).tolist()))
-
-
-def _one_kind(problem: Problem, chunk: np.ndarray) -> bool:
-    """Whether first layers were made in the same way and see the target turned alike, so that they share rules."""
-    kinds = problem.origin.kinds
-    if (kinds != kinds[0]).any():
-        return False
-    turned = problem.labels.alike(problem.frame(chunk))
-    return bool((turned == turned[0]).all())
 
 
 class Optimum(NamedTuple):
@@ -58,7 +36,6 @@ class Optimum(NamedTuple):
     error: float
     sized: float  # the error at a usual size, where it is that of the limit
     slope: np.ndarray  # d error/d ln x
-    rules: Rectangle  # on which it is known
 
     def stationarity(self, axes: list[np.ndarray]) -> tuple[float, bool]:
         """Largest |d ln error/d ln x| of the parameters inside their ranges, and whether one is at an end."""
@@ -67,10 +44,7 @@ class Optimum(NamedTuple):
 
 
 class Objective:
-    """error(at, x): `at` are the values of a grid point, x those of the parameters named in `over`.
-
-    Derivatives are with respect to ln x.
-    """
+    """error(at, x): `at` are the values of a grid point, x those of the parameters named in `over`."""
 
     def __init__(
         self,
@@ -89,139 +63,44 @@ class Objective:
             name for name in names if name in landscape.coords and name not in over and name not in derived
         ]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
-        self._squared = error == "test_error"  # which alone has derivatives and a value at a usual size
-        self.still = _STANDS_STILL if loss.linear and self._squared else _HARDLY_MOVES
-        self._shaping = [name for name in over if name != "lam"]  # the first layer, and with it all else
-        self._rules: Rectangle | None = None  # that derivatives are taken on
-        self._start: Solution | None = None  # on them
-        self._last: tuple[Any, tuple[float, np.ndarray]] | None = None  # what was asked for last
 
-    def minimise(
-        self,
-        at: dict[str, float],
-        start: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        curvature: np.ndarray | None = None,
-    ) -> Optimum:
-        """The least error in a box around `start`, in logarithms of the parameters; never above that at the start.
+    def minimise(self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray) -> Optimum:
+        """The least error in a box around `start`, in logarithms of the parameters; never above that at the start."""
+        from scipy.optimize import minimize
 
-        `curvature` are the second derivatives there, over the error, as far as they are known.
-        """
-        bounds = np.log(low), np.log(high)
+        first = self.error(at, start)
+        if not np.isfinite(first):
+            return Optimum(start, first, first, np.zeros(len(start)))
 
         def sloped(y: np.ndarray) -> tuple[float, np.ndarray]:
-            return self.error_and_slope(at, np.exp(y))
+            error, slope = self.error_and_slope(at, np.exp(y))
+            return min(error / first, _FAILED), slope / first
 
-        best = self._settled(at, start)
-        for _ in range(_AGAIN):
-            self._follow(best.rules)
-            guess = best.error * (np.eye(len(start)) if curvature is None else curvature)
-            y = descend(sloped, np.log(best.x), *bounds, guess, self.still)
-            found = self._settled(at, np.clip(np.exp(y), low, high))
-            if not found.error <= best.error:
-                break
-            best, used = found, best.rules
-            if found.rules.points <= used.points and found.rules.refinement <= used.refinement:
-                break  # else finer rules are called for here than where it was looked for
-        sized = best.sized if self._squared else self._at_usual_size(at, best)
-        return best._replace(slope=self.error_and_slope(at, best.x)[1], sized=sized)
+        options = {"ftol": 0.0, "gtol": _STANDS_STILL}
+        bounds = list(zip(np.log(low), np.log(high), strict=True))
+        found = minimize(sloped, np.log(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        if found.fun > 1.0:
+            return Optimum(
+                start, first, self._at_usual_size(at, start, first), self.error_and_slope(at, start)[1]
+            )
+        x, error = np.clip(np.exp(found.x), low, high), first * float(found.fun)
+        return Optimum(x, error, self._at_usual_size(at, x, error), first * found.jac)
 
     def error(self, at: dict[str, float], x: np.ndarray) -> float:
         """The error as `predict` has it; infinite where it fails."""
-        return self._settled(at, np.asarray(x)).error
-
-    def _settled(self, at: dict[str, float], x: np.ndarray) -> Optimum:
-        """A point as `predict` has it, with the rules on which that is known."""
-        posed = self._posed(at, dict(zip(self._over, map(float, x), strict=True)))
-        rules, answers = engine.settled(posed.problem, usual_tolerance(posed))
-        failed = bool(FAILED[answers["code"][0, 0]])
-        error, sized = (
-            np.inf if failed else float(answers[name][0, 0]) for name in (self._name, "sized_error")
-        )
-        return Optimum(x, error, sized, np.full(len(x), np.nan), rules)
-
-    def _at_usual_size(self, at: dict[str, float], best: Optimum) -> float:
-        """The error at a usual size; the same, where a size is given."""
-        if np.isfinite(at.get("d", np.inf)):
-            return best.error
-        return self.error(at | {"d": REAL_SIZE}, best.x)
-
-    def _follow(self, rules: Rectangle) -> None:
-        """Take derivatives on these rules."""
-        self._rules, self._start, self._last = rules, None, None
+        return float(self._errors(at, np.asarray(x, float)[None])[0])
 
     def error_and_slope(self, at: dict[str, float], x: np.ndarray) -> tuple[float, np.ndarray]:
         """The error and its derivatives with respect to ln x; infinite where it fails."""
-        if self._last is None or self._last[0] != _key(at, x):
-            self._last = _key(at, x), self._sloped(at, x)
-        return self._last[1]
-
-    def _sloped(self, at: dict[str, float], x: np.ndarray) -> tuple[float, np.ndarray]:
-        if self._rules is None:
-            self._follow(self._settled(at, x).rules)
-        assert self._rules is not None
-        solver, around = self._rules.solver, self._around(at, x, self._rules)
-        point = None if around is None else around.point
-        if around is None or point is None:
-            return self._by_differences(at, x)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            start = None if self._start is None else solver.restart(self._start)
-            (here,) = solver.solve([point], start, thorough=not solver.linear)
-            error, slope = float(here.test_error[0, 0]), solver.slopes(around, here)
-        if not (np.isfinite(error) and np.all(np.isfinite(slope))):
-            return np.inf, np.zeros(len(x))
-        self._start = here
-        return error, slope
-
-    def _around(self, at: dict[str, float], x: np.ndarray, rules: Rectangle) -> Around | None:
-        """The point, and others around it along what shapes the first layer; None if they are not of one kind, or the
-        error has no derivatives."""
-        import xarray as xr
-
-        if not self._squared:
-            return None
-        chosen = dict(zip(self._over, map(float, x), strict=True))
-        moves = [(name, steps) for name in self._shaping for steps in FOURTH_ORDER]
-        values: dict[str, Any] = dict(chosen)
-        for name in self._shaping:
-            steps = [0, *(steps if name == own else 0 for own, steps in moves)]
-            values[name] = xr.DataArray(chosen[name] * np.exp(_STEP * np.array(steps)), dims="point")
-        problem = self._posed(at, values).problem
-        chunk = np.arange(1 + len(moves))
-        if not _one_kind(problem, chunk):
-            return None
-        layers = None if rules.layers is None else rules.layers.repeat(len(chunk), axis=0)
-        rule = engine.on_finest(
-            replace(rules, problem=problem, chunk=chunk, block=np.zeros(1, int), layers=layers)
-        )
-        same = {name: getattr(rule.setting, name)[:1].repeat(len(chunk), axis=0) for name in TOLD}
-        rule = replace(rule, setting=Setting(**same, common=rule.setting.common))
-        weights = np.zeros((len(x), len(chunk)))
-        for place, (name, steps) in enumerate(moves, start=1):
-            weights[self._over.index(name), place] = FOURTH_ORDER[steps] / _STEP
-        return Around(rule, weights, self._departing(rule.setting, at, chosen))
-
-    def _departing(self, setting: Setting, at: dict[str, float], chosen: dict[str, float]) -> Setting:
-        """The readout's parameters with their derivatives along each direction as imaginary parts, [D, 1]."""
-        told = {name: getattr(setting, name)[:1].repeat(len(self._over), axis=0) for name in TOLD}
-        along = {
-            name: 1j * TINY * unit[:, None]
-            for name, unit in zip(self._over, np.eye(len(self._over)), strict=True)
-        }
-        if "lam" in chosen:
-            told["lam"] = told["lam"] + chosen["lam"] * along["lam"]
-        if "split" in chosen:
-            told["alpha"] = told["alpha"] - chosen["split"] * at["budget"] * along["split"]
-        return Setting(**told)
-
-    def _by_differences(self, at: dict[str, float], x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Of fourth order, where points around x have not enough in common; good to 1e-9 of the error or so."""
-        moves = [np.zeros(len(x)), *(steps * axis for axis in np.eye(len(x)) for steps in FOURTH_ORDER)]
+        moves = [np.zeros(len(x)), *(steps * axis for axis in np.eye(len(x)) for steps in _DIFFERENCE)]
         found = self._errors(at, x * np.exp(_STEP * np.array(moves)))
         if not np.all(np.isfinite(found)):
             return np.inf, np.zeros(len(x))
-        return float(found[0]), found[1:].reshape(len(x), -1) @ np.array(list(FOURTH_ORDER.values())) / _STEP
+        return float(found[0]), found[1:].reshape(len(x), -1) @ np.array(list(_DIFFERENCE.values())) / _STEP
+
+    def _at_usual_size(self, at: dict[str, float], x: np.ndarray, error: float) -> float:
+        """The error at a usual size; the same, where a size is given."""
+        return error if np.isfinite(at.get("d", np.inf)) else self.error(at | {"d": REAL_SIZE}, x)
 
     def _errors(self, at: dict[str, float], points: np.ndarray) -> np.ndarray:
         """Those of several points [P, n]; infinite where they fail."""
@@ -233,10 +112,6 @@ class Objective:
             warnings.simplefilter("ignore", GiantstepWarning)
             found = predict(model, target, bulk=self.bulk, loss=self._loss, throw=False, **readout)
         return np.nan_to_num(found[self._name].values, nan=np.inf)
-
-    def _posed(self, at: dict[str, float], values: dict[str, Any]) -> Posed:
-        model, target, readout = self._described(at, values)
-        return pose(model, target, model_grid(model, target, **readout), self.bulk, self._loss)
 
     def _described(
         self, at: dict[str, float], values: dict[str, Any]

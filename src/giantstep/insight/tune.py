@@ -20,7 +20,7 @@ from ..quantities import describe
 from ..theory.status import NOTABLE, REAL_SIZE
 from .objective import Objective, Optimum, at_ends
 from .ranges import ranges
-from .scan import curvature, least, local_minima
+from .scan import least, local_minima
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,10 +63,7 @@ def tune(
     ==============================================================  ==========================================
 
     A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
-    minima are then polished, within the scanned ranges, by a quasi-Newton method. It follows derivatives by implicit
-    differentiation of the fixed point, for every loss, size, number of letters and of steps; only sampled bulks, shares
-    of wrong signs, and targets of several directions after several steps, have finite differences of the error
-    instead, good to 1e-9.
+    minima are then polished, within the scanned ranges, by a quasi-Newton method on differences of the error.
     Ctrl-C after the scan returns what is polished by then and the best of the scan for the rest, with
     `attrs["interrupted"]` = 1 and a warning.
 
@@ -319,6 +316,6 @@ def _polished(
             np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
             for k in (0, -1, 1)
         )
-        found.append(objective.minimise(at, first, low, high, curvature(values, axes, start)))
+        found.append(objective.minimise(at, first, low, high))
         report(len(found) / len(starts))
     return min(found, key=lambda optimum: optimum.error)

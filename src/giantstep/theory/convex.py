@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from . import square
-from .around import FOURTH_ORDER, TINY, Around
 from .bulk import Bulk
 from .channel import Channel, Training
 from .equations.anderson import FixedPoint, Search, anderson, newton
-from .equations.means import TOLD, Setting
+from .equations.means import Setting
 from .equations.solution import Solution
 from .features import Features
 from .labels import Label
@@ -29,7 +28,6 @@ _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _LABOURED = 40  # evaluations after which the distance is looked at: the map may be close to the identity
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
-_STEP = 4e-3  # of differences of the map, in logarithms and on the scale of means
 
 
 class _Resort(NamedTuple):
@@ -80,43 +78,9 @@ class Convex:
         solved = found.residual <= _SIZED_TOLERANCE
         return np.where(solved.reshape(problem.shape), _error(problem, found.x), np.nan)
 
-    def slopes(self, around: Around, here: Solution) -> np.ndarray:
-        """(1 - ∂F/∂x) dx = ∂F for the fixed point x = F(x); F and the error, explicit, are differenced around it."""
-        rule, point, setting = around.rule, around.point, around.setting
-        assert point is not None
-        steps, shares = np.array(list(FOURTH_ORDER)), np.array(list(FOURTH_ORDER.values()))
-        every = _map(rule, rule.setting)
-        x = here.start[0, 0, : every.coordinates.size]
-        n, D, S = len(x), len(around.weights), len(steps)
-
-        def told(value: np.ndarray) -> np.ndarray:
-            """The same while an unknown moves, then something else along each direction."""
-            along = np.concatenate([np.zeros(S * n), np.kron(np.imag(value[:, 0]) / TINY, steps)])
-            return np.real(value[:1]) + _STEP * along
-
-        near = replace(point.setting, **{name: told(getattr(setting, name)) for name in TOLD})
-        size = every.coordinates.scale(x)
-        moved = np.tile(x, (S * (n + D), 1))
-        moved[: S * n] += _STEP * np.kron(np.diag(size), steps[:, None])
-
-        def slopes(values: np.ndarray) -> np.ndarray:
-            """Along each unknown, then along each direction."""
-            return np.tensordot(shares, values.reshape(n + D, S, -1), (0, 1)) / _STEP
-
-        F, error = (slopes(values) for values in _evaluated(_map(point, near), moved))
-        by_layer, error_by_layer = _evaluated(every, np.tile(x, (len(rule.chunk), 1)))
-        J, by_x = F[:n] / size[:, None], error[:n] / size[:, None]
-        pushed, direct = F[n:] + around.weights @ by_layer, error[n:] + around.weights @ error_by_layer
-        return (direct + np.linalg.solve(np.eye(n) - J.T, pushed.T).T @ by_x)[:, 0]
-
 
 def _map(rule: OnRule, setting: Setting) -> Map:
     return Map(rule.features, rule.label, rule.bulk, rule.channel, setting)
-
-
-def _evaluated(problem: Map, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The map and the test error at order parameters x, one per point: [U·A, n] and [U·A, 1]."""
-    return problem.step(x, np.ones(len(x), bool)), _error(problem, x).reshape(-1, 1)
 
 
 def _error(problem: Map, x: np.ndarray) -> np.ndarray:

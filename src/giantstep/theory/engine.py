@@ -87,28 +87,6 @@ def solve(
     return answers
 
 
-def settled(problem: Problem, tolerance: float) -> tuple[Rectangle, Answers]:
-    """The answers of `solve` for a problem of one point, and the rules that they were found on."""
-    ((chunk, settings, points),) = _blocks(problem)
-    rectangle = Rectangle.of(problem, chunk, settings, points)
-    while True:
-        attempt = _attempt(rectangle, tolerance)
-        finer = next(_refinements(rectangle, attempt, _unresolved(attempt, tolerance), tolerance), None)
-        if finer is None:
-            return rectangle, attempt.answers
-        rectangle = finer[2]
-
-
-def on_finest(rectangle: Rectangle) -> OnRule:
-    """All that a solver needs of a rectangle, on the finest of its rules."""
-    problem, chunk = rectangle.problem, rectangle.chunk
-    both = problem.table(chunk, rectangle.points, rectangle.farther, rectangle.layers).at(1)
-    setting = Limits(problem, chunk, rectangle.block, *both).setting
-    bulk = problem.bulks(chunk, rectangle.refinement)[0]
-    both = folded(*both) if rectangle.folds else both
-    return OnRule(problem, chunk, *both, bulk, setting, rectangle.points)
-
-
 def _blocks(problem: Problem) -> Iterator[_Block]:
     A = problem.alpha.shape[1]
     for chunk, points, width in problem.blocks(_COARSEST):

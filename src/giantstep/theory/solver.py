@@ -17,7 +17,6 @@ from .labels import Label
 
 if TYPE_CHECKING:
     from ..losses import Loss
-    from .around import Around
     from .problem import Problem
 
 
@@ -70,13 +69,6 @@ class Solver(Protocol):
     def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
         """The test error, roughly, on a rule that differs from another one in its sizes d alone, from the solution on
         that one by itself."""
-        ...
-
-    def slopes(self, around: Around, here: Solution) -> np.ndarray:
-        """Derivatives [D] of the test error along the directions of `around`, by implicit differentiation.
-
-        `here` is the solution at its point.
-        """
         ...
 
 

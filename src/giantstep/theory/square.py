@@ -16,7 +16,6 @@ from functools import cached_property
 
 import numpy as np
 
-from .around import TINY, Around
 from .bulk import Beside, Bulk
 from .equations.averages import Averages, apply, symmetric
 from .equations.means import Means, Setting, beside, signal_norms, solve_means, wobble
@@ -81,12 +80,6 @@ class Square:
         found: Responses = limit.responses
         side = Side(found.averages, rule.label, rule.bulk, rule.setting, [wobble(rule.bulk, rule.setting)])
         return _fit(side, found, thorough=False)[0].test_error
-
-    def slopes(self, around: Around, here: Solution) -> np.ndarray:
-        """Responses move by one step of Newton's method; means and norms, linear algebra, follow."""
-        features, label, bulk, setting = around.departing()
-        start = here.state.V.repeat(len(around.weights), axis=0) + 0j
-        return np.imag(solve(features, label, bulk, setting, start, thorough=False).test_error)[:, 0] / TINY
 
 
 @dataclass
@@ -215,8 +208,6 @@ def _responses(
     """The fixed point V = response(V̂(V)), by Newton: monotone from the first step on, because the map is concave.
 
     Down to a relative residual that is `enough`.
-
-    A complex start is a real solution whose equations have got infinitesimal imaginary parts: it moves at least once.
     """
     pack = packing(len(bulk.weights))
     eye = identity(pack.size)
@@ -224,7 +215,7 @@ def _responses(
     unit = setting.unit[:, : setting.unit.shape[1] // len(averages.parts), None]
     V = _nearby(averages, bulk, setting) if start is None or not np.isfinite(start).all() else start
     V = V if start is None else np.where(np.isfinite(start), start, V)
-    best, least = np.full(V.shape[:2], np.inf), int(np.iscomplexobj(V))
+    best = np.full(V.shape[:2], np.inf)
     step = 0
     while True:
         gain = 1.0 / (unit + averages.expand(V * pack.counts, averages.phi))
@@ -234,7 +225,7 @@ def _responses(
         residual = largest(np.abs(gap) / scale(V, pack))
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
-        if step == _NEWTON_STEPS or (step >= least and _solved(residual, best, enough)):
+        if step == _NEWTON_STEPS or _solved(residual, best, enough):
             return Responses(averages, V, residual, response, hat, gain, Jacobian)
         best = np.minimum(best, residual)
         V = _newton(V, response, Jacobian)

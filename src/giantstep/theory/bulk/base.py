@@ -12,9 +12,8 @@ norms fluctuate, δ_s): the few directions of neuron space that carry signal (`g
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -59,13 +58,6 @@ class Bulk(ABC):
 
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...
-
-    def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Bulk | None:
-        """The same with all that differs between first layers replaced by its `change`; None where that has no sense.
-
-        `base` is the bulk of the one real first layer, where the change is by infinitesimal imaginary amounts.
-        """
-        return None
 
     def together(self, bulks: Sequence[Bulk], readouts: Sequence[int]) -> Bulk | None:
         """These bulks, itself the first, as one that answers for so many readouts with each; None where that is no less

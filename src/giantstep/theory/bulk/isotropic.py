@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,9 +21,6 @@ class Isotropic(Bulk):
 
     def resolvent(self, Vt: np.ndarray) -> IsotropicResolvent:
         return IsotropicResolvent(self.c, Vt, self.modes.count)
-
-    def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Isotropic:
-        return replace(self, c=change(self.c))
 
     def norm_overlap(self) -> np.ndarray:
         return self.c[:, :, None] * self.c[:, None, :]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,9 +20,6 @@ class Orthogonal(Bulk):
     @property
     def c(self) -> np.ndarray:  # type: ignore[override]
         return np.ones((1, len(self.weights)))
-
-    def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Orthogonal:
-        return self
 
     def resolvent(self, Vt: np.ndarray) -> OrthogonalResolvent:
         return OrthogonalResolvent(Vt, self.modes)

@@ -18,7 +18,7 @@ D_t being a sample's weight in the pencil (`level`). Vectors of the pencil that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -39,10 +39,7 @@ _TOLERANCE = 1e-14
 
 
 class Exact(Bulk):
-    """U first layers of K groups after T ≥ 1 steps; `coarser` is the same on a coarser rule, to start from.
-
-    Where imaginary parts are infinitesimal and carry derivatives, `base` is the bulk of the one real first layer.
-    """
+    """U first layers of K groups after T ≥ 1 steps; `coarser` is the same on a coarser rule, to start from."""
 
     def __init__(
         self,
@@ -51,9 +48,8 @@ class Exact(Bulk):
         levels: Sequence[Level],
         columns: Columns,
         coarser: Exact | None = None,
-        base: Exact | None = None,
     ):
-        self.weights, self.c, self.coarser, self.base = weights, c, coarser, base
+        self.weights, self.c, self.coarser = weights, c, coarser
         self.levels, self.columns, self.modes = levels, columns, columns.modes
         K = len(weights)
         ends = np.cumsum([0, *(level.rank for level in levels)])
@@ -69,15 +65,8 @@ class Exact(Bulk):
         c = np.concatenate([bulk.c for bulk in bulks])
         return Exact(bulks[0].weights, c, levels, Columns.stacked([bulk.columns for bulk in bulks]))
 
-    def mapped(self, change: Callable[[Any], Any], base: Bulk | None = None) -> Exact:
-        assert base is None or isinstance(base, Exact)
-        levels, columns = [change(level) for level in self.levels], change(self.columns)
-        return Exact(self.weights, change(self.c), levels, columns, base=base)
-
     def resolvent(self, Vt: np.ndarray) -> ExactResolvent:
         """From the last one, if that was for as many points: one Ṽ follows another in a search."""
-        if self.base is not None:
-            return self._departed(Vt, self.base.resolvent(np.real(Vt[:1])))
         last = self._last
         if last is None or last[0].shape[:2] != Vt.shape[:2] or last[0].dtype != Vt.dtype:
             return self.afresh(Vt)
@@ -94,10 +83,6 @@ class Exact(Bulk):
     def opened(self, answers: list[np.ndarray]) -> Opened:
         """The same rows with the samples' answers E[Z_t] held where they are, [U, A, Q, Q] each."""
         return Opened(self, answers)
-
-    def _departed(self, Vt: np.ndarray, real: ExactResolvent) -> ExactResolvent:
-        """What follows from the real answers by one step of Newton's method, which is all that first order needs."""
-        return ExactResolvent(self, Vt, [y.repeat(len(Vt), axis=0) for y in real.Y], steps=1)
 
     def _kept(self, found: ExactResolvent) -> ExactResolvent:
         self._last = found.Y
@@ -129,7 +114,7 @@ class Exact(Bulk):
     def free(self) -> ExactResolvent:
         K = len(self.weights)
         Vt = np.zeros((len(self.c), 1, K, K))
-        return ExactResolvent(self, Vt, None) if self.base is None else self._departed(Vt, self.base.free)
+        return ExactResolvent(self, Vt, None)
 
     def norm_overlap(self) -> np.ndarray:
         K = len(self.weights)
@@ -187,17 +172,15 @@ def inverse(bulk: Exact, S0: np.ndarray, answers: list[np.ndarray]) -> np.ndarra
 class ExactResolvent(Resolvent):
     """The pencil's averaged inverse at one Ṽ per grid point."""
 
-    def __init__(self, bulk: Exact, Vt: np.ndarray, start: list[np.ndarray] | None, steps: int | None = None):
+    def __init__(self, bulk: Exact, Vt: np.ndarray, start: list[np.ndarray] | None):
         self.bulk, self.Vt = bulk, Vt
-        self.Y, self.X, self.Z = self._fixed_point(start, steps)
+        self.Y, self.X, self.Z = self._fixed_point(start)
         self.T = -self.X[..., bulk.size :, bulk.size :]
 
     # the fixed point
 
-    def _fixed_point(
-        self, start: list[np.ndarray] | None, steps: int | None
-    ) -> tuple[list[Any], np.ndarray, list[Answer]]:
-        """Until nothing is left to gain, or exactly so many `steps`."""
+    def _fixed_point(self, start: list[np.ndarray] | None) -> tuple[list[Any], np.ndarray, list[Answer]]:
+        """Until nothing is left to gain."""
         bulk, levels = self.bulk, self.bulk.levels
         S0 = bulk.constant(self.Vt)
         shape = self.Vt.shape[:2]
@@ -210,7 +193,7 @@ class ExactResolvent(Resolvent):
             gap = [z.mean - y for z, y in zip(Z, Y, strict=True)]
             residual = max(_relative(g, y) for g, y in zip(gap, Y, strict=True))
             solved = residual <= _TOLERANCE or (residual < 1e-11 and residual >= best)
-            if (step == _STEPS or solved) if steps is None else step == steps:
+            if step == _STEPS or solved:
                 return Y, X, Z
             stuck = 0 if residual < 0.5 * best else stuck + 1
             best = min(best, residual)

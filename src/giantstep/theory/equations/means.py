@@ -22,9 +22,6 @@ _NULL = 1e-13  # relative size under which a direction of the all-ones modes cou
 _ROUNDING = 8.0 * np.finfo(float).eps
 _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
 
-TOLD = ("alpha", "beta", "lam", "noise", "d", "unit")
-"""What a `Setting` has of each readout."""
-
 
 @dataclass
 class Setting:
@@ -185,9 +182,7 @@ def _softness(A00: np.ndarray, stiffness: np.ndarray, size: np.ndarray) -> np.nd
     present = diagonal > _NO_MEAN * size[..., None]
     balance = np.where(present, 1.0 / np.sqrt(np.where(present, diagonal, 1.0)), 0.0)
     matrix = matrix * balance[..., :, None] * balance[..., None, :]
-    values, vectors = np.linalg.eigh(np.real(matrix))
+    values, vectors = np.linalg.eigh(matrix)
     kept = np.where(values > _NULL, 1.0 / np.where(values > _NULL, values, 1.0), 0.0)
     inverse = (vectors * kept[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    if np.iscomplexobj(matrix):  # an infinitesimal imaginary part, which carries a derivative
-        inverse = inverse - inverse @ (1j * np.imag(matrix)) @ inverse
     return inverse * balance[..., :, None] * balance[..., None, :]
