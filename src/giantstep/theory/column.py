@@ -14,6 +14,7 @@ from ..gaussian import (
     sample,
     straight_moments,
 )
+from .smoothed import tabulated
 from .upto import upto
 
 INNER_TOLERANCE = 1e-11  # of the estimate, which is that of a rule with half the points or worse
@@ -63,7 +64,9 @@ class Column:
                 takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
                 self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, each, takes)]
             else:
-                fine = _resolved(f, *rows, n, reach, each)
+                flat = argument.reshape(*argument.shape[:2], -1)
+                fine = moments_at(f, flat, scale, n, reach)
+                fine = Moments(*(part.reshape(rows[0].shape) for part in fine))
         if fine is not None:
             fine = _mirrored(fine, parity)
             self._found = [Moments(*(part[..., nested(stride)] for part in fine)) for stride in STRIDES]
@@ -74,15 +77,15 @@ class Column:
         return Moments(*(part.reshape(self._shape) for part in self._found[STRIDES.index(stride)]))
 
 
-def _resolved(f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float, each: int) -> Moments:
-    """Moments at arguments a [M, pieces, nodes], scales [M]."""
-    found = Moments(*(np.empty(a.shape) for _ in Moments._fields))
-    for rows in _parts(upto(len(a)), a[0].size * each):
-        for some in _parts(upto(a.shape[-1]), len(rows) * a.shape[1] * each):
-            sums = sample(f, a[rows][..., some], scale[rows][:, None, None], n, reach).moments()
-            for column, values in zip(found, sums, strict=True):
-                column[np.ix_(rows, upto(a.shape[1]), some)] = values
-    return found
+def moments_at(f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float) -> Moments:
+    """Moments of f(a + scale·z) at arguments a [U, K, N] with scales [U, K], by rules of n intervals."""
+    each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
+
+    def averages(a: np.ndarray, c: np.ndarray) -> np.ndarray:
+        parts = [sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in _parts(upto(len(a)), each)]
+        return np.concatenate([np.stack(part) for part in parts], axis=-1)
+
+    return Moments(*tabulated(averages, a, scale**2))
 
 
 def _coarsened(

@@ -12,15 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..functions import Function
-from ..gaussian import Moments, resolution, round_up, sample, tail_reach
-from .column import INNER_TOLERANCE, Column
+from ..gaussian import Moments, resolution, round_up, tail_reach
+from .column import INNER_TOLERANCE, Column, moments_at
 from .labels import LAYER, Label, Labels, is_sharp, label_layers
 from .layer import Frame
 from .rule import Rule, across_intervals
-from .smoothed import tabulated
 
 STEEPEST = 32.0  # spike over √c up to which a smooth rule in κ resolves features, with enough intervals
-_BLOCK = 1 << 21  # function values in flight
 
 
 class Features(NamedTuple):
@@ -118,16 +116,7 @@ class _Sheet:
 def _by_tables(f: Function, argument: np.ndarray, c: np.ndarray, reach: float) -> tuple[Moments, float]:
     """Moments of f(argument + √c z) at very many arguments [U, K, N], with variances c [U, K]; and their error."""
     nodes, error = resolution(f, argument, np.sqrt(c), reach, INNER_TOLERANCE)
-
-    def averages(shift: np.ndarray, c: np.ndarray) -> np.ndarray:
-        pieces = max(1, shift.size * nodes // _BLOCK)
-        parts = [
-            sample(f, a, np.sqrt(v), nodes, reach).moments()
-            for a, v in zip(np.array_split(shift, pieces), np.array_split(c, pieces), strict=True)
-        ]
-        return np.concatenate([np.stack(part) for part in parts], axis=-1)
-
-    return Moments(*tabulated(averages, argument, c)), error
+    return moments_at(f, argument, np.sqrt(c), nodes, reach), error
 
 
 def features_at(
