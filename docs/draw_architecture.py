@@ -38,7 +38,7 @@ def main() -> None:
     box(axes, 5, 5.4, "Network or SpikedRF, Target, grids", "one description of one problem", 4.6, ACCENT)
     box(axes, 1.15, 2.8, "first layer", "drawn, stepped, or given", 1.9)
     box(axes, 3.75, 3.9, "features", "μ0, μ1, μ2 (κ): Result 2", 2.3)
-    box(axes, 3.75, 2.8, "bulk", "exact, isotropic, sampled, ...", 2.3)
+    box(axes, 3.75, 2.8, "bulk", "exact, isotropic, ...", 2.3)
     box(axes, 3.75, 1.7, "channel", "loss and labels", 2.3)
     box(axes, 6.3, 2.8, "solver", "Result 3: V, then m ζ ψ χ, q", 1.9)
     box(axes, 8.8, 3.9, "draw", "rows, inputs, noise", 2.1)

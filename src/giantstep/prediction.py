@@ -83,12 +83,11 @@ def predict(
         Of the readout.
     d : number or grid, optional
         Input dimension, for a finite-size correction; without it the answer is that of the limit d → ∞.
-    bulk : {"exact", "isotropic", "orthogonal", "sampled"}, optional
+    bulk : {"exact", "isotropic", "orthogonal"}, optional
         The law of the first layer's rows, apart from the spike. "exact" (the default for a Network): the trained
         network itself, whose rows carry the imprint of the steps' batches. "isotropic" (that of a SpikedRF): the
         paper's model of a network, spiked random features with the same spike, alignment and row norms. "orthogonal":
-        the special SpikedRF or TwoSpikes with W = Π⊥. "sampled" (or "sampled:D:SEED"): an independent check of "exact",
-        for which a first batch is drawn at dimension D (1000) and its covariance diagonalised.
+        the special SpikedRF or TwoSpikes with W = Π⊥.
     throw : bool
         Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
         put NaN into its answers.

@@ -177,17 +177,6 @@ def test_tune_refuses_what_it_cannot_mean(arguments, word):
         tune(model, "sin", **arguments)
 
 
-def test_what_cannot_be_differentiated_is_tuned_by_differences():
-    """Of sampled batches of several letters: every first layer has a basis of its own."""
-    net, y = CASES["letters"]
-    best = tune(net, y, alpha=1.3, bulk="sampled:20:1", scan={"lam": [0.02, 0.1, 0.5, 2.0]})
-    assert best["slope"] < 1e-8
-    around = gs.predict(
-        net, y, alpha=1.3, lam=float(best.best_lam) * np.geomspace(0.9, 1.1, 5), bulk="sampled:20:1"
-    )
-    assert best["best_error"] <= around["test_error"].min() * (1 + 1e-9)
-
-
 def test_a_robust_loss_is_tuned_on_its_own_error():
     net, y = CASES["smooth"]
     best = tune(net, y, alpha=1.3, loss="huber:0.5", scan={"lam": np.geomspace(0.01, 10, 5)})

@@ -201,16 +201,6 @@ _predicted(
     lam=0.1,
 )
 _predicted("ridgeless network", gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=[0.5, 2.0], lam=0.0)
-_predicted("sampled", gs.Network("relu", eta=2, alpha0=1), "tanh", alpha=1.5, lam=0.1, bulk="sampled:120:3")
-_predicted(
-    "sampled, letters",
-    gs.Network("tanh", eta=3, alpha0=0.5, readout=_TWO),
-    "tanh",
-    alpha=1.5,
-    lam=0.1,
-    bulk="sampled:120:3",
-    d=1000,
-)
 _predicted("network on signs", gs.Network("tanh", eta=4, alpha0=1), _SIGN, alpha=1.5, lam=0.3)
 # losses
 _SRF, _NET = gs.SpikedRF("tanh", r=1.0, gamma=0.8), gs.Network("tanh", eta=4, alpha0=1.0)

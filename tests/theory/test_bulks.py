@@ -15,10 +15,12 @@ from giantstep.theory.equations.response import (
 )
 from giantstep.theory.modes import Modes
 from giantstep.theory.pose import model_grid, pose
+from giantstep.theory.rows import Rows
 from giantstep.theory.symmetric import packing
 
 from . import rows
 from .reference import PLAIN, averages
+from .sampled import Sampled
 from .zoo import TRAINED, Trained, named
 
 # fourth-order differences with step 3e-4: truncation about 1e-14 times a fifth derivative, which may be 1e4 where Ṽ is
@@ -26,7 +28,7 @@ from .zoo import TRAINED, Trained, named
 STEP, DIFFERENCES = 3e-4, 1e-8
 
 
-def bulk_of(case: Trained, bulk: str = "exact") -> Bulk:
+def bulk_of(case: Trained, bulk: str | Rows = "exact") -> Bulk:
     model, target = case.model, case.label
     posed = pose(model, target, model_grid(model, target, alpha=1.0, lam=1.0), bulk)
     return posed.problem.bulks(np.arange(1))[0]
@@ -50,9 +52,9 @@ def _all_bulks():
         yield pytest.param(exact, id=f"exact, {case.name}")
         if isinstance(exact, Exact) and len(exact.weights) == 1:
             yield pytest.param(Along.nested(exact)[0], id=f"along a line, {case.name}")
-    yield pytest.param(bulk_of(TRAINED[5], "sampled:60:1"), id="sampled, letters")
-    yield pytest.param(bulk_of(TRAINED[3], "sampled:60:1"), id="sampled, not odd")
-    yield pytest.param(bulk_of(TRAINED[6], "sampled:60:1"), id="sampled, no common eigenvectors")
+    yield pytest.param(bulk_of(TRAINED[5], Sampled(60, 1)), id="sampled, letters")
+    yield pytest.param(bulk_of(TRAINED[3], Sampled(60, 1)), id="sampled, not odd")
+    yield pytest.param(bulk_of(TRAINED[6], Sampled(60, 1)), id="sampled, no common eigenvectors")
 
 
 BULKS = list(_all_bulks())
@@ -372,7 +374,7 @@ def test_the_exact_bulk_agrees_with_a_diagonalised_batch(case: Trained):
     """Two derivations of one limit: the analytic one, and eigenvalues of one drawn batch of 600 dimensions."""
     exact, sampled = (
         float(gs.predict(case.model, case.label, alpha=1.3, lam=0.1, bulk=bulk, d=600).test_error)
-        for bulk in ("exact", "sampled:600:3")
+        for bulk in ("exact", Sampled(600, 3))
     )
     assert sampled == pytest.approx(exact, rel=0.05)  # one draw: fluctuations of order d^-½ = 0.04
 
@@ -380,7 +382,7 @@ def test_the_exact_bulk_agrees_with_a_diagonalised_batch(case: Trained):
 @pytest.mark.parametrize("case", TRAINED, ids=named(TRAINED))
 def test_every_mode_of_a_diagonalised_batch_weighs_what_the_limit_says(case: Trained):
     """The forms' diagonal at d = 600, one draw: 4 d^-½ = 0.16 of it."""
-    exact, sampled = bulk_of(case), bulk_of(case, "sampled:600:3")
+    exact, sampled = bulk_of(case), bulk_of(case, Sampled(600, 3))
     Vt = _point(exact)[0]
     size = exact.modes.count * len(exact.weights)
     a, b = (np.diag(bulk.resolvent(Vt).forms().reshape(size, size)) for bulk in (exact, sampled))

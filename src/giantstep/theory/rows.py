@@ -3,7 +3,6 @@
 =================  =================================================================================================
 `Isotropic`        all directions alike: spiked random features, and the paper's model of a network
 `Exact`            the trained network itself, whose rows carry the imprint of its batches
-`Sampled(d, s)`    the same, with batches drawn at dimension d and diagonalised: an independent check
 `Orthogonal`       the special W = Π⊥
 =================  =================================================================================================
 """
@@ -11,7 +10,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,12 +20,11 @@ from .bulk import Bulk
 from .layer import Frame
 from .modes import Modes
 from .origin import Origin
-from .sampled import sampled_bulk
 from .slopes import check_moment
 from .training import POINTS
 
 PLAIN_WIDTH = 128  # array elements in flight per grid point, where a bulk takes none of its own
-NAMES = ("isotropic", "exact", "sampled", "orthogonal")
+NAMES = ("isotropic", "exact", "orthogonal")
 
 
 class Rows(ABC):
@@ -75,18 +72,16 @@ class Isotropic(Rows):
         return _thrice(bulks.Isotropic(layer.c, origin.neurons.weights, modes))
 
 
-class _Trained(Rows):
+class Exact(Rows):
     """Rows of networks that were trained, each with a norm of its own."""
+
+    name = "exact"
 
     def check(self, origin: Origin, model: Any) -> None:
         _check_trained(self.name, origin)
 
     def modes(self, origin: Origin, frame: Frame) -> Modes:
         return origin.neurons.modes(frame)
-
-
-class Exact(_Trained):
-    name = "exact"
 
     def width(self, origin: Origin) -> int:
         rank = len(origin.neurons.values) * (1 if origin.neurons.activation.parity == "odd" else 2)
@@ -105,23 +100,6 @@ class Exact(_Trained):
     def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
         assert origin.training is not None
         return origin.training.exact(chunk, refinement)
-
-
-@dataclass(frozen=True)
-class Sampled(_Trained):
-    d: int = 1000
-    seed: int = 0
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"sampled:{self.d}:{self.seed}"
-
-    def width(self, origin: Origin) -> int:
-        return self.d * len(origin.neurons.values) ** 2
-
-    def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
-        assert origin.training is not None
-        return _thrice(sampled_bulk(origin.training, chunk, self.d, self.seed))
 
 
 class Orthogonal(Rows):
@@ -148,26 +126,14 @@ def rows_law(named: str | Rows | None, origin: Origin) -> Rows:
         return named
     if named is None:
         return Isotropic() if origin.training is None else Exact()
-    kind, _, rest = named.partition(":")
-    if kind == "sampled":
-        return _sampled(named, rest)
+    if named.startswith("sampled"):
+        raise ParameterError(
+            f"bulk = {named!r} is no longer there; to check the exact bulk, train networks: simulate(...), then compare"
+        )
     plain = {law.name: law for law in (Isotropic(), Exact(), Orthogonal())}
     if named not in plain:
         raise ParameterError(f"bulk = {named!r} is unknown; use one of {', '.join(NAMES)}, or leave it out")
     return plain[named]
-
-
-def _sampled(named: str, rest: str) -> Sampled:
-    """'sampled', 'sampled:D' or 'sampled:D:SEED'."""
-    try:
-        law = Sampled(*(int(part) for part in rest.split(":"))) if rest else Sampled()
-    except (TypeError, ValueError):
-        raise ParameterError(
-            f"bulk = {named!r}: write 'sampled', 'sampled:1000' or 'sampled:1000:7' (d, seed)"
-        ) from None
-    if law.d < 10:
-        raise ParameterError(f"bulk = {named!r}: a sampled batch needs d of at least 10")
-    return law
 
 
 def _check_trained(name: str, origin: Origin) -> None:

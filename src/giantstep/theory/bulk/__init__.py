@@ -4,21 +4,17 @@ the samples, the labels or the loss."""
 from .along import WORTHWHILE, Along
 from .base import Bulk, Resolvent
 from .beside import Beside
-from .dense import Dense
 from .isotropic import Isotropic
 from .orthogonal import Orthogonal
 from .pencil import Exact
-from .spectral import Spectral
 
 __all__ = [
     "WORTHWHILE",
     "Along",
     "Beside",
     "Bulk",
-    "Dense",
     "Exact",
     "Isotropic",
     "Orthogonal",
     "Resolvent",
-    "Spectral",
 ]

@@ -10,8 +10,7 @@ from ..layer import Frame
 from .base import Channel, Scores, Training
 from .binary import BinaryChannel, SignChannel
 from .joint import JointBinaryChannel
-from .near import JointRealChannel
-from .real import RealChannel
+from .real import JointRealChannel, RealChannel
 
 __all__ = ["BinaryChannel", "Channel", "RealChannel", "Scores", "SignChannel", "Training", "make_channel"]
 
@@ -24,7 +23,7 @@ def make_channel(loss: Loss, labels: Labels, frame: Frame, kappa: np.ndarray, po
     if isinstance(labels, SeveralDirections):
         if labels.binary:
             return JointBinaryChannel(loss, labels.law, frame, kappa, nodes, rarity)
-        return JointRealChannel(loss, labels.law, frame, kappa, nodes, rarity)
+        return JointRealChannel(loss, labels.law, frame, kappa, nodes)
     if labels.law is not None:
         return BinaryChannel(loss, labels.law, frame.centre(kappa), frame.rho, nodes, rarity)
     return RealChannel(loss, labels.function, frame.centre(kappa), frame.rho, nodes, rarity)

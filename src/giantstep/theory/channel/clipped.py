@@ -1,15 +1,12 @@
-"""Averages of a clipped straight score over s ~ N(b, scale²): closed forms, and so is how they change with b.
+"""Averages of a clipped straight score over s ~ N(b, scale²), in closed form.
 
-Score, squared score, slope, loss and squared error are polynomials of degree 2 at most on three pieces of the line. The
-j-th derivative in b of such an average is that of the polynomials' own derivatives, and for each of two edges a jump
-times a derivative of the density there: a Hermite polynomial.
+Score, squared score, slope, loss and squared error are polynomials of degree 2 at most on three pieces of the line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,33 +31,22 @@ Moments = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Piecewise(NamedTuple):
-    """A function of s that is a polynomial below, inside and above the window; `jumps`: not continuous at its edges."""
+    """A function of s that is a polynomial below, inside and above the window."""
 
     pieces: tuple[Polynomial, Polynomial, Polynomial]
-    jumps: bool = False
 
-    def mean(self, moment: Callable[[int, int], np.ndarray], derivative: int = 0) -> np.ndarray | float:
-        """Its average, or that of its pieces' derivatives, from the average of s^power on each piece."""
+    def mean(self, moment: Callable[[int, int], np.ndarray]) -> np.ndarray | float:
+        """Its average, from the average of s^power on each piece."""
         terms = (
             c * moment(piece, power)
-            for piece, (c0, c1, c2) in enumerate(self.pieces)
-            for power, c in enumerate(((c0, c1, c2), (c1, 2.0 * c2), (2.0 * c2,))[derivative])
+            for piece, polynomial in enumerate(self.pieces)
+            for power, c in enumerate(polynomial)
             if not isinstance(c, float) or c != 0.0
         )
         found: np.ndarray | float = next(terms, 0.0)
         for term in terms:
             found += term
         return found
-
-    def steps(self, edges: tuple[np.ndarray, np.ndarray]) -> list[tuple[Coefficient, Coefficient]]:
-        """By how much it, its slope and its bend jump at both edges."""
-        found: list[list[Coefficient]] = [[], [], []]
-        for edge, (before, after) in zip(edges, pairwise(self.pieces), strict=True):
-            d0, d1, d2 = (b - a for a, b in zip(before, after, strict=True))
-            found[0].append(d0 + d1 * edge + d2 * edge**2 if self.jumps else 0.0)
-            found[1].append(d1 + 2.0 * d2 * edge)
-            found[2].append(2.0 * d2)
-        return [(low, high) for low, high in found]
 
 
 def score_pieces(loss: Clipped, V: np.ndarray) -> tuple[Piecewise, Piecewise, Piecewise]:
@@ -70,7 +56,7 @@ def score_pieces(loss: Clipped, V: np.ndarray) -> tuple[Piecewise, Piecewise, Pi
     return (
         Piecewise(((low, 0.0, 0.0), (0.0, slope, 0.0), (high, 0.0, 0.0))),
         Piecewise(((low**2, 0.0, 0.0), (0.0, 0.0, slope * slope), (high**2, 0.0, 0.0))),
-        Piecewise((zero, (slope, 0.0, 0.0), zero), jumps=True),
+        Piecewise((zero, (slope, 0.0, 0.0), zero)),
     )
 
 
@@ -151,23 +137,6 @@ class Window:
         if piece == 1:
             return self.inside[power]
         return self.outside[piece // 2][power] if power else (self.below, self.above)[piece // 2]
-
-    def edges(self, degree: int) -> tuple[np.ndarray, np.ndarray]:
-        """He_j(z) φ(z), j < degree, at both edges: the density's derivatives in b times scale^(j + 1)."""
-        return _derivatives(self.zl, self.dl, degree), _derivatives(self.zh, self.dh, degree)
-
-
-def _derivatives(z: np.ndarray, density: np.ndarray, degree: int) -> np.ndarray:
-    """He_j(z) times a density, j < degree, [degree, ...]."""
-    z = np.clip(z, -_BEYOND, _BEYOND)
-    found = np.empty((degree, *z.shape))
-    found[0] = density
-    if degree > 1:
-        np.multiply(z, density, out=found[1])
-    for j in range(1, degree - 1):
-        np.multiply(z, found[j], out=found[j + 1])
-        found[j + 1] -= j * found[j - 1]
-    return found
 
 
 def _directly(zl: np.ndarray, zh: np.ndarray, b: np.ndarray, scale: np.ndarray) -> np.ndarray:

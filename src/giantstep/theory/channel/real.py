@@ -15,7 +15,10 @@ import numpy as np
 from ...functions import Function
 from ...gaussian import least_intervals, line_rule, resolution, round_up, tail_reach
 from ...losses import Loss
-from .base import Channel, Scores, Training, panels, precision
+from ..labels.joint import JointLaw
+from ..labels.measure import felt
+from ..layer import Frame
+from .base import Channel, Scores, Training, fineness, panels, precision
 from .clipped import Window, score_pieces, training_pieces
 
 _FELT = 1e-12  # weight of a node (κ, y), times a label's square, that no average feels
@@ -25,6 +28,10 @@ _SLOWLY = 0.7  # finer rules have more of these by this power, unless a target n
 _RESOLVED, _FINE = 1e-9, 4.0  # which it is on a rule with this many times the points,
 _SHARPEST = 208  # and this many at most where labels are sharp
 _PIECES = 0  # stands for a rule that is cut
+# of several directions
+_REAL = 12  # nodes over y between kinks of labels on a usual rule,
+_FINER = {2: 2.0, 3: 1.0, 4: 1.0}  # and how much finer they are without than a lattice that κ averages too
+_GROWTH = 0.25  # power of points by which they are so on refined rules
 
 
 class _Local(NamedTuple):
@@ -121,6 +128,20 @@ class ResidualChannel(Channel):
         z, w = panels((bends - b[..., None]) / scale[..., None], self._points)
         s = b[..., None] + scale[..., None] * z
         return s, w, np.broadcast_to(V[..., None], s.shape)
+
+
+class JointRealChannel(ResidualChannel):
+    """Labels of several directions: all nodes (κ, y) that an average over both feels."""
+
+    def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
+        count, finer = fineness(_REAL, points, _GROWTH)
+        y, w, mean, _, counts = felt(law, frame, kappa, count, _FINER[law.directions] * finer)
+        super().__init__(loss, len(counts), points)
+        self._felt = Nodes(y, w, mean, counts)
+        self.width = self._felt.width * self._inner
+
+    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
+        return self._felt
 
 
 def spread(M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray) -> np.ndarray:

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .bulk import Bulk, Dense, Spectral
-from .imprint import Imprint, directions
-from .labels import BinaryLaw, labels_of
-from .law import Batch
-from .layer import FirstLayer
-from .slopes import Slopes, at_rest, shifted
-from .step import Sight
-from .training import Trained
+from giantstep.theory.bulk import Bulk
+from giantstep.theory.imprint import Imprint, directions
+from giantstep.theory.labels import BinaryLaw, labels_of
+from giantstep.theory.law import Batch
+from giantstep.theory.layer import FirstLayer
+from giantstep.theory.slopes import Slopes, at_rest, shifted
+from giantstep.theory.step import Sight
+from giantstep.theory.training import Trained
+
+from .dense import Dense
+from .spectral import Spectral
 
 if TYPE_CHECKING:
-    from ..model import Target
+    from giantstep.model import Target
 
 
 def sampled_bulk(trained: Trained, chunk: np.ndarray, d: int, seed: int) -> Bulk:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..modes import Modes
-from .base import Bulk, Resolvent
+from giantstep.theory.bulk import Bulk, Resolvent
+from giantstep.theory.modes import Modes
 
 
 @dataclass

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..modes import Modes
-from .base import Bulk, Resolvent
+from giantstep.theory.bulk import Bulk, Resolvent
+from giantstep.theory.modes import Modes
+
 from .spectral import with_own
 
 
