@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.bulk import Along, Beside, Bulk, Exact, Isotropic, Orthogonal
+from giantstep.theory.bulk import Along, Bulk, Exact, Isotropic, Orthogonal
 from giantstep.theory.bulk.level import _fewest
 from giantstep.theory.equations.response import (
     of_groups,
@@ -150,35 +150,6 @@ def test_a_bulk_along_a_line_is_the_bulk_itself(activation, steps):
     close = (along.forms() - here.forms())[:, :, :, 0, :, 0] / (scale[..., :, None] * scale[..., None, :])
     assert np.abs(close).max() < 1e-11
     assert type(Along.nested(exact)[0].resolvent(0.01 * Vt)) is type(here)
-
-
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_bulks_on_a_shared_line_are_those_on_lines_of_their_own(activation, monkeypatch):
-    """Three rules, with fewer samples on the coarser ones, and two first layers: solved together, and read off at once
-    for two, one and three readouts; as each by itself. Tolerance: rounding, as the fixed point is solved to 1e-14."""
-    model, target = gs.Network(activation, eta=[1.0, 3.0], alpha0=0.5), gs.Target("sin", noise=0.1)
-    posed = pose(model, target, model_grid(model, target, alpha=1.0, lam=1.0))
-    bulks = posed.problem.bulks(np.arange(2), -3)  # so coarse that the rules differ
-    readouts, unit = [2, 1, 3], np.ones((2, 6, 1, 1, 1))
-    Vt = np.random.default_rng(1).uniform(0.1, 9.0, (2, 6, 1, 1))
-    shared = Along.nested(*bulks)
-    together = shared[0].together(shared, readouts)
-    assert together is not None
-    at = together.resolvent(Vt)
-    monkeypatch.setattr("giantstep.theory.bulk.along._AT_ONCE", 0)
-    own = Along.nested(*bulks)
-    assert own[0].together(own, readouts) is None
-    apart = Beside(own, readouts).resolvent(Vt)
-    u = np.random.default_rng(2).standard_normal((2, 6, together.modes.count, 1))
-    for found, expected in (
-        (at.T, apart.T),
-        (at.tangent(unit), apart.tangent(unit)),
-        (at.forms(), apart.forms()),
-        (at.cotangent(u), apart.cotangent(u)),
-        *((one.norm_overlap(), bulk.norm_overlap()) for one, bulk in zip(shared, bulks, strict=True)),
-    ):
-        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
-    assert np.abs(own[0].resolvent(Vt).T - own[2].resolvent(Vt).T).max() > 1e-6  # else it could not fail
 
 
 def test_answers_do_not_depend_on_how_many_readouts_share_a_first_layer():

@@ -130,7 +130,7 @@ def test_an_absurd_interpolating_readout_is_refused_and_an_honest_one_on_strong_
 
 
 def test_unsolved_equations_are_told_from_poor_integration(monkeypatch):
-    monkeypatch.setattr(square, "_NEWTON_STEPS", 1)
+    monkeypatch.setattr(square, "_NEWTON_STEPS", 0)
     with pytest.raises(gs.ConvergenceError) as caught:
         gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.5), "sin", alpha=1.0, lam=1e-3)
     assert "not solved" in caught.value.partial.status.item()
@@ -460,21 +460,3 @@ def test_a_rule_is_halved_only_where_both_halves_are_alike(monkeypatch):
         (gs.SpikedRF("tanh", r=1.0, gamma=0.7), gs.Target("sin", noise=0.3), "pinball:0.8"),
     ):
         gs.predict(model, target, alpha=1.0, lam=0.5, loss=loss)
-
-
-@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_rules_solved_at_once_answer_as_one_by_one(
-    monkeypatch: pytest.MonkeyPatch, activation: str, bulk: str
-) -> None:
-    """Both solve the same equations to rounding; the errors that they state differ by as little."""
-    net = gs.Network(activation, eta=2.0, alpha0=1.0)
-    alpha = np.linspace(0.3, 2.5, 30)
-    both: list[xr.Dataset] = []
-    for most in (0, 1 << 30):
-        monkeypatch.setattr("giantstep.theory.nested._AT_ONCE", most)
-        both.append(gs.predict(net, gs.Target("sin", noise=0.2), alpha=alpha, lam=0.1, bulk=bulk))
-    for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2", "V1", "V2"):
-        np.testing.assert_allclose(both[0][name], both[1][name], rtol=1e-11, atol=1e-12, err_msg=name)
-    np.testing.assert_allclose(both[0].quadrature_error, both[1].quadrature_error, atol=1e-11)
-    assert (both[0].code == both[1].code).all()

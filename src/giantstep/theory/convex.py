@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -53,21 +52,9 @@ class Convex:
     def restart(self, solution: Solution) -> np.ndarray:
         return solution.start
 
-    def solve(self, rules: Sequence[OnRule], start: np.ndarray | None, thorough: bool) -> list[Solution]:
-        return [
-            solve(
-                rule.features,
-                rule.label,
-                rule.bulk,
-                rule.channel,
-                rule.setting,
-                thorough,
-                start,
-                rule.hopeless,
-                rule.exhausted,
-            )
-            for rule in rules
-        ]
+    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+        parts = rule.features, rule.label, rule.bulk, rule.channel, rule.setting
+        return solve(*parts, thorough, start, rule.hopeless, rule.exhausted)
 
     def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
         problem = _map(rule, rule.setting)

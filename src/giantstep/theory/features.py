@@ -6,7 +6,6 @@ the features through μ0, μ1, μ2², and the target through its moments given �
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,13 +29,6 @@ class Features(NamedTuple):
     mu1: np.ndarray
     mu2sq: np.ndarray
     dmu0: np.ndarray
-
-
-def joined(parts: Sequence[Features]) -> Features:
-    """The nodes of several rules end to end."""
-    if len(parts) == 1:
-        return parts[0]
-    return Features(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
 
 def coefficient_moments(moments: Moments, c: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,7 +1,6 @@
-"""The same points on nested rules: from coarse to fine, or all at once.
+"""The same points on nested rules, from coarse to fine.
 
-Each rule starts from the solution on the next coarser one, which costs less than the finest alone. Where there is so
-little to do that calls cost more than what they compute, all rules are solved together.
+Each rule starts from the solution on the next coarser one, which costs less than the finest alone.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from .answers import RESIDUAL_TOLERANCE, at_usual_size, wrong_by_ones
 from .equations.solution import Solution
 from .solver import OnRule, Solver
 
-_AT_ONCE = 1 << 14  # array elements up to which all rules are solved at once
 _SETTLED = 1e-7  # residual of what another size can be compared with
 _NEVER = 1e-6  # share of samples, for labels that are separable
 
@@ -38,12 +36,6 @@ def on_rules(
     usual size, on the coarsest rule that has been solved. NaN where that is not known."""
     coarsest = rules[-1]
     sized = at_usual_size(coarsest)
-    points, width = coarsest.setting.alpha.size, coarsest.problem.width
-    if solver.linear and points * max(width, rules[0].features.weights.shape[-1]) <= _AT_ONCE:
-        asked = rules if sized is coarsest else [*rules, sized]
-        found = solver.solve([*asked, *inside], start, thorough=True)
-        at_size = found[len(asked) - 1].test_error - found[len(rules) - 1].test_error
-        return [*found[: len(rules)], *found[len(asked) :]], at_size
     solutions = _one_by_one(solver, [*rules, *inside], start, [] if known is None else known.solutions)
     if sized is coarsest:
         return solutions, np.zeros(coarsest.setting.alpha.shape)
@@ -65,6 +57,6 @@ def _one_by_one(
             unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
             never = wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
             rule = replace(rule, hopeless=unsolved & never)
-        solutions[:0] = solver.solve([rule], start, thorough)
+        solutions.insert(0, solver.solve(rule, start, thorough))
         start = solutions[0].start
     return solutions

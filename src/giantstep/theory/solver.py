@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -59,11 +58,8 @@ class Solver(Protocol):
         """What to begin from on a finer rule."""
         ...
 
-    def solve(self, rules: Sequence[OnRule], start: np.ndarray | None, thorough: bool) -> list[Solution]:
-        """All order parameters and errors of the same points on some rules, each from the same start.
-
-        What only estimates the quadrature error need not be `thorough`; of several rules, only the first is.
-        """
+    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+        """All order parameters and errors; what only estimates the quadrature error need not be `thorough`."""
         ...
 
     def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:

@@ -10,20 +10,19 @@ A ridgeless readout that interpolates (λ → 0, α < β) has V = v/λ: the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from .bulk import Beside, Bulk
+from .bulk import Bulk
 from .equations.averages import Averages, apply, symmetric
-from .equations.means import Means, Setting, beside, signal_norms, solve_means, wobble
+from .equations.means import Means, Setting, signal_norms, solve_means, wobble
 from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
 from .equations.state import State, wobbling
-from .features import Features, joined
-from .labels import Label, joined_labels
+from .features import Features
+from .labels import Label
 from .rule import FINEST
 from .solver import OnRule
 from .symmetric import Packing, identity, largest, packing, solve_small
@@ -31,7 +30,6 @@ from .symmetric import Packing, identity, largest, packing, solve_small
 _NEWTON_STEPS = 60
 _ROUNDS = 4  # towards where Newton's method begins
 _SOLVED = 1e-9  # relative residual of what is worth starting from
-_NEAR = 3e-2  # and of what is one step from where several rules may start together: they differ by as much
 _ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
 _STALLED = 1e-10  # and one that does so if it does not fall any more
 _FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
@@ -49,60 +47,12 @@ class Square:
         """What was not solved begins anew."""
         return np.where((solution.residual <= _SOLVED)[..., None], solution.state.V, np.nan)
 
-    def solve(self, rules: Sequence[OnRule], start: np.ndarray | None, thorough: bool) -> list[Solution]:
-        """All of them at once: rules lie end to end, and their readouts side by side.
-
-        Several bulks take long to search for a solution: that is done on the last rule, the coarsest, alone.
-        """
-        last = rules[-1]
-        if last.bulk is not rules[0].bulk:
-            alone = Averages(last.features, last.bulk.modes)
-            start = _responses(alone, last.bulk, last.setting, start, _NEAR).next()
-        readouts = rules[0].setting.alpha.shape[1]
-        bulk = Beside.of([rule.bulk for rule in rules], readouts)
-        averages = Averages(
-            joined([rule.features for rule in rules]),
-            bulk.modes,
-            [rule.features.weights.shape[-1] for rule in rules],
-        )
-        side = Side(
-            averages,
-            joined_labels([rule.label for rule in rules]),
-            bulk,
-            beside([rule.setting for rule in rules]),
-            [wobble(rule.bulk, rule.setting) for rule in rules],
-        )
-        start = None if start is None else np.concatenate([start] * len(rules), axis=1)
-        return _fit(side, _responses(averages, bulk, side.setting, start), thorough)
+    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+        return solve(rule.features, rule.label, rule.bulk, rule.setting, start, thorough)
 
     def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
         """Responses are those of the limit: they do not depend on d."""
-        found: Responses = limit.responses
-        side = Side(found.averages, rule.label, rule.bulk, rule.setting, [wobble(rule.bulk, rule.setting)])
-        return _fit(side, found, thorough=False)[0].test_error
-
-
-@dataclass
-class Side:
-    """Points on one rule or several: averages and labels end to end along κ, readouts side by side [U, rules·A].
-
-    `spreads` are those of the inputs' variances, rule by rule, [U, A, K, K] each.
-    """
-
-    averages: Averages
-    label: Label
-    bulk: Bulk
-    setting: Setting
-    spreads: list[np.ndarray | None]
-
-    def readouts(self, values: np.ndarray) -> np.ndarray:
-        """Of values [U, rules·A] that all rules share, those of one, [U, A]."""
-        return values[:, : values.shape[1] // len(self.spreads)]
-
-    def parts(self, values: np.ndarray) -> list[np.ndarray]:
-        """Those of each rule, [U, A, ...] each."""
-        readouts = values.shape[1] // len(self.spreads)
-        return [values[:, i * readouts : (i + 1) * readouts] for i in range(len(self.spreads))]
+        return _fit(limit.responses, rule.label, rule.bulk, rule.setting, thorough=False).test_error
 
 
 @dataclass
@@ -110,21 +60,17 @@ class Responses:
     """The responses V = response(V̂(V)) of some points, and what all that depends on them is made of."""
 
     averages: Averages
-    V: np.ndarray  # packed, [U, rules·A, P]
-    residual: np.ndarray  # relative, [U, rules·A]
+    V: np.ndarray  # packed, [U, A, P]
+    residual: np.ndarray  # relative, [U, A]
     response: Response
-    hat: np.ndarray  # V̂, packed, [U, rules·A, P]
+    hat: np.ndarray  # V̂, packed, [U, A, P]
     gain: np.ndarray  # 1/(unit + V(κ)), [U, A, N]
-    Jacobian: np.ndarray  # 1 - dF/dV, [U, rules·A, P, P]
+    Jacobian: np.ndarray  # 1 - dF/dV, [U, A, P, P]
 
     @cached_property
     def tangent(self) -> np.ndarray:
-        """-∂V/∂V̂, [U, rules·A, P, P]."""
+        """-∂V/∂V̂, [U, A, P, P]."""
         return total_tangent(self.response)
-
-    def next(self) -> np.ndarray:
-        """V after one more step."""
-        return _newton(self.V, self.response, self.Jacobian)
 
 
 def solve(
@@ -136,18 +82,16 @@ def solve(
     thorough: bool = True,
 ) -> Solution:
     """All order parameters and both errors. `start` is a packed V to begin from (anew, where it is NaN)."""
-    averages = Averages(features, bulk.modes)
-    side = Side(averages, label, bulk, setting, [wobble(bulk, setting)])
-    return _fit(side, _responses(averages, bulk, setting, start), thorough)[0]
+    responses = _responses(Averages(features, bulk.modes), bulk, setting, start)
+    return _fit(responses, label, bulk, setting, thorough)
 
 
-def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
-    """Means, norms and errors on each rule, given the responses: linear algebra. Only the first may be `thorough`."""
-    averages, label, bulk, setting = side.averages, side.label, side.bulk, side.setting
-    V, response, gain = responses.V, responses.response, responses.gain
-    noise = side.readouts(setting.noise) ** 2
+def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thorough: bool) -> Solution:
+    """Means, norms and errors, given the responses: linear algebra."""
+    averages, V, response, gain = responses.averages, responses.V, responses.response, responses.gain
+    spread = wobble(bulk, setting)
     driving = _along_signals(averages, label.t1)
-    means = _means(side, responses, driving)
+    means = _means(responses, label, bulk, setting, spread, driving)
     M = averages.expand(means.values.reshape(*V.shape[:2], -1), averages.means)
     doubled = 2.0 * means.psi.reshape(*V.shape[:2], -1)
     t0, t2 = label.t0[:, None], label.t2[:, None]
@@ -155,10 +99,9 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
     base *= M
     base -= averages.expand(doubled, driving)
     base += t2
-    base += noise[..., None]
-    for part, m, spread in zip(averages.parts, side.parts(means.values[:, :, 0]), side.spreads, strict=True):
-        if spread is not None:
-            base[..., part] += wobbling(m, averages.dmu0[..., part], spread)
+    base += setting.noise[..., None] ** 2
+    if spread is not None:
+        base += wobbling(means.values[:, :, 0], averages.dmu0, spread)
 
     pack = packing(len(bulk.weights))
     signal = signal_norms(bulk, response, responses.tangent, means)
@@ -177,42 +120,26 @@ def _fit(side: Side, responses: Responses, thorough: bool) -> list[Solution]:
         c0, c1, c2 = label.clean
         more = averages.expand(doubled, _along_signals(averages, c1 - label.t1))
         test_error += averages.mean(c2[:, None] - t2 - 2.0 * M * (c0[:, None] - t0) - more)
-    nothing = np.zeros(side.readouts(test_error).shape)
-    solutions = [
-        Solution(
-            state=State(own_V, own_q, values, psi, bulk.modes),
-            test_error=test,
-            train_error=train,
-            train_loss=0.5 * train,
-            residual=residual,
-            start=own_V,
-            tail=nothing,
-            rare=nothing,
-            responses=responses if len(side.spreads) == 1 else None,
-        )
-        for own_V, own_q, values, psi, test, train, residual in zip(
-            *map(side.parts, (V, q, means.values, means.psi, test_error, train_error, responses.residual)),
-            strict=True,
-        )
-    ]
-    if thorough:
-        ratio = side.readouts(setting.ratio)
-        solutions[0].tail = averages.tail(left_over)
-        solutions[0].rare = averages.due_to_rare(R, ratio * left_over, responses.tangent)
-    return solutions
+    nothing = np.zeros(test_error.shape)
+    return Solution(
+        state=State(V, q, means.values, means.psi, bulk.modes),
+        test_error=test_error,
+        train_error=train_error,
+        train_loss=0.5 * train_error,
+        residual=responses.residual,
+        start=V,
+        tail=averages.tail(left_over) if thorough else nothing,
+        rare=averages.due_to_rare(R, setting.ratio * left_over, responses.tangent) if thorough else nothing,
+        responses=responses,
+    )
 
 
-def _responses(
-    averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None, enough: float = _ROUND_OFF
-) -> Responses:
-    """The fixed point V = response(V̂(V)), by Newton: monotone from the first step on, because the map is concave.
-
-    Down to a relative residual that is `enough`.
-    """
+def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
+    """The fixed point V = response(V̂(V)), by Newton: monotone from the first step on, because the map is concave."""
     pack = packing(len(bulk.weights))
     eye = identity(pack.size)
     ratio = setting.ratio
-    unit = setting.unit[:, : setting.unit.shape[1] // len(averages.parts), None]
+    unit = setting.unit[..., None]
     V = _nearby(averages, bulk, setting) if start is None or not np.isfinite(start).all() else start
     V = V if start is None else np.where(np.isfinite(start), start, V)
     best = np.full(V.shape[:2], np.inf)
@@ -225,18 +152,18 @@ def _responses(
         residual = largest(np.abs(gap) / scale(V, pack))
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
-        if step == _NEWTON_STEPS or _solved(residual, best, enough):
+        if step == _NEWTON_STEPS or _solved(residual, best):
             return Responses(averages, V, residual, response, hat, gain, Jacobian)
         best = np.minimum(best, residual)
         V = _newton(V, response, Jacobian)
         step += 1
 
 
-def _solved(residual: np.ndarray, best: np.ndarray, enough: float) -> bool:
+def _solved(residual: np.ndarray, best: np.ndarray) -> bool:
     """Whether all residuals are small enough, or as small as rounding errors allow."""
-    if not residual.max() <= max(enough, _STALLED):
+    if not residual.max() <= _STALLED:
         return False
-    return bool(((residual <= enough) | ((residual >= best) & (residual < _STALLED))).all())
+    return bool(((residual <= _ROUND_OFF) | ((residual >= best) & (residual < _STALLED))).all())
 
 
 def _newton(V: np.ndarray, response: Response, Jacobian: np.ndarray) -> np.ndarray:
@@ -279,18 +206,23 @@ def _along_signals(averages: Averages, t1: np.ndarray) -> np.ndarray:
     return (t1[:, :, None] * averages.mu1[:, None]).reshape(len(averages.mu1), -1, t1.shape[-1])
 
 
-def _means(side: Side, responses: Responses, driving: np.ndarray) -> Means:
+def _means(
+    responses: Responses,
+    label: Label,
+    bulk: Bulk,
+    setting: Setting,
+    spread: np.ndarray | None,
+    driving: np.ndarray,
+) -> Means:
     """The means under the square loss's score (T - M)/(1 + V), which is linear in them."""
-    averages, bulk, setting, gain = side.averages, side.bulk, side.setting, responses.gain
+    averages, gain = responses.averages, responses.gain
     K, F = len(bulk.weights), averages.means.shape[1]
-    tested = [averages.mean_products, averages.means * side.label.t0[:, None], driving]
+    tested = [averages.mean_products, averages.means * label.t0[:, None], driving]
     found = setting.ratio * averages.against(gain, averages.table(np.concatenate(tested, axis=1)))
     pairs, r, r_psi = (found[..., part] for part in _tests(F))
     pairs = symmetric(pairs, F)
-    parts = zip(side.parts(pairs), side.parts(setting.ratio), side.spreads, strict=True)
-    for rule, (part, ratio, spread) in enumerate(parts):
-        if spread is not None:
-            part[..., :K, :K] += spread * ratio[..., None] * averages.tilts(gain, rule)
+    if spread is not None:
+        pairs[..., :K, :K] += spread * setting.ratio[..., None] * averages.tilts(gain)
     size = setting.ratio[..., 0] * averages.size
     hat1 = packing(K).matrix(responses.hat)
     return solve_means(bulk, setting, responses.response, hat1, pairs, r, r_psi, size)

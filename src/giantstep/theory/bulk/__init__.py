@@ -3,7 +3,6 @@ the samples, the labels or the loss."""
 
 from .along import WORTHWHILE, Along
 from .base import Bulk, Resolvent
-from .beside import Beside
 from .isotropic import Isotropic
 from .orthogonal import Orthogonal
 from .pencil import Exact
@@ -11,7 +10,6 @@ from .pencil import Exact
 __all__ = [
     "WORTHWHILE",
     "Along",
-    "Beside",
     "Bulk",
     "Exact",
     "Isotropic",

@@ -9,7 +9,6 @@ T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from math import log
 
@@ -18,13 +17,11 @@ import numpy as np
 from ...chebyshev import polynomials, through
 from ..modes import Modes
 from .base import Bulk, Resolvent
-from .beside import Beside
 from .pencil import Exact
 
 WORTHWHILE = 24  # readouts on a first layer from which a line is less work than solving for each readout
 _LEAST, _MOST = 4e-6, 5e11  # the v between which there is a line
 _MARGIN = 0.2  # by which it reaches farther than it was asked for: a search goes on nearby
-_AT_ONCE = 1 << 12  # samples' weights up to which calls cost more than what they compute
 _EXACT = 36.6  # -ln of what series leave out: rounding
 
 
@@ -63,35 +60,19 @@ class Line:
 
 
 class Along(Bulk):
-    """The exact bulk of U first layers of one group, read off a line.
+    """The exact bulk of U first layers of one group, read off a line."""
 
-    `places` are rows of the line, U at a time, each with the readouts for which these answer.
-    """
-
-    def __init__(self, bulk: Bulk, line: Line, places: Sequence[tuple[slice, slice]]):
-        self.bulk, self.weights, self.modes, self.c = bulk, bulk.weights, bulk.modes, bulk.c
-        self.line, self.places = line, places
+    def __init__(self, line: Line):
+        bulk = line.bulk
+        self.bulk, self.weights, self.modes, self.c, self.line = bulk, bulk.weights, bulk.modes, bulk.c, line
 
     @staticmethod
     def nested(*bulks: Exact) -> list[Along]:
-        """Bulks on nested rules, finest first: each starts from the next coarser one, or all are solved together."""
-        if sum(level.D.size for level in bulks[0].levels) <= _AT_ONCE:
-            line, U = Line(Exact.stacked(bulks)), len(bulks[0].c)
-            owns = [slice(i * U, (i + 1) * U) for i in range(len(bulks))]
-            return [Along(bulk, line, [(own, slice(None))]) for bulk, own in zip(bulks, owns, strict=True)]
+        """Bulks on nested rules, finest first: each starts from the next coarser one."""
         found: list[Along] = []
         for bulk in reversed(bulks):
-            line = Line(bulk, found[0].line if found else None)
-            found.insert(0, Along(bulk, line, [(slice(None), slice(None))]))
+            found.insert(0, Along(Line(bulk, found[0].line if found else None)))
         return found
-
-    def together(self, bulks: Sequence[Bulk], readouts: Sequence[int]) -> Along | None:
-        shared = [one for one in bulks if isinstance(one, Along) and one.line is self.line]
-        if len(shared) < len(bulks):
-            return None
-        apart = Beside([one.bulk for one in shared], readouts)
-        places = [(one.places[0][0], part) for one, part in zip(shared, apart.parts, strict=True)]
-        return Along(apart, self.line, places)
 
     def resolvent(self, Vt: np.ndarray) -> Resolvent:
         if np.iscomplexobj(Vt):
@@ -105,7 +86,7 @@ class Along(Bulk):
 
     def norm_overlap(self) -> np.ndarray | None:
         known = self.line.overlap
-        return self.bulk.norm_overlap() if known is None else known[self.places[0][0]]
+        return self.bulk.norm_overlap() if known is None else known
 
 
 def _response_sizes(v: np.ndarray) -> np.ndarray:
@@ -140,12 +121,8 @@ class AlongResolvent(Resolvent):
         self._tangent, self._leak = found[..., 1, None, None, None], found[..., 2, None, None, None]
 
     def _summed(self, series: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Series [rows of the line, nodes, X] at every point, in their sizes [U, A, X]."""
-        found = np.empty(sizes.shape)
-        for own, readouts in self._bulk.places:
-            np.matmul(self._basis[:, readouts], series[own], out=found[:, readouts])
-        found *= sizes
-        return found
+        """Series [U, nodes, X] at every point, in their sizes [U, A, X]."""
+        return (self._basis @ series) * sizes
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
         return self._tangent * dVt

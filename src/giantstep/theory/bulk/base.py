@@ -12,7 +12,6 @@ norms fluctuate, δ_s): the few directions of neuron space that carry signal (`g
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -58,11 +57,6 @@ class Bulk(ABC):
 
     @abstractmethod
     def resolvent(self, Vt: np.ndarray) -> Resolvent: ...
-
-    def together(self, bulks: Sequence[Bulk], readouts: Sequence[int]) -> Bulk | None:
-        """These bulks, itself the first, as one that answers for so many readouts with each; None where that is no less
-        work than to ask one after the other."""
-        return None
 
     @cached_property
     def free(self) -> Resolvent:

@@ -6,8 +6,7 @@ batch is averaged with its vectors, the last one first; what is left is a form i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,17 +31,6 @@ class Columns:
     constant: np.ndarray  # G0, [U, m, m]: what no sample touches
     modes: Modes
     shown: int  # of the m, those that answer; the others (norms after earlier steps) are eliminated
-
-    @staticmethod
-    def stacked(columns: Sequence[Columns]) -> Columns:
-        """Columns of the same kind, [U of all of them]."""
-        functions = zip(*(own.functions for own in columns), strict=True)
-        return replace(
-            columns[0],
-            target=np.concatenate([own.target for own in columns]),
-            functions=tuple(map(np.concatenate, functions)),
-            constant=np.concatenate([own.constant for own in columns]),
-        )
 
 
 def eliminated(bulk: Exact, X: np.ndarray, moments: list[Moments]) -> np.ndarray:

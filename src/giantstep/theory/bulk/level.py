@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -52,20 +51,6 @@ class Level:
         x[:] = w[:, batch.pairs[k, m]] - (k == m)[:, None] * w[:, :1]
         one[:] = w[:, :1]
         return [Level(*_fewest(D[..., part], tests[..., part]), share, *maps) for part in batch.parts]
-
-    @staticmethod
-    def stacked(levels: Sequence[Level]) -> Level:
-        """Levels of the same kind, [U of all of them]: where one has fewer nodes than others, it gets empty ones."""
-        U, n = sum(len(level.D) for level in levels), max(level.D.shape[-1] for level in levels)
-        D, tests = np.zeros((U, *levels[0].D.shape[1:3], n)), np.zeros((U, levels[0].tests.shape[-1], n))
-        tests = np.swapaxes(tests, -1, -2)
-        first = 0
-        for level in levels:
-            own = slice(first, first + len(level.D))
-            D[own, ..., : level.D.shape[-1]], tests[own, : level.D.shape[-1]] = level.D, level.tests
-            first = own.stop
-        rest = ("share", "spike", "to_target", "to_spikes")
-        return Level(D, tests, *(np.concatenate([getattr(level, name) for level in levels]) for name in rest))
 
     @property
     def rank(self) -> int:

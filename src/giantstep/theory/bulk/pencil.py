@@ -58,13 +58,6 @@ class Exact(Bulk):
         self.top = slice(self.rows[-1].start, self.rows[-1].start + K)  # a_T
         self._last: list[np.ndarray] | None = None
 
-    @staticmethod
-    def stacked(bulks: Sequence[Exact]) -> Exact:
-        """Bulks of the same kind as one, [U of all of them]: other first layers, or the same on other rules."""
-        levels = [Level.stacked(own) for own in zip(*(bulk.levels for bulk in bulks), strict=True)]
-        c = np.concatenate([bulk.c for bulk in bulks])
-        return Exact(bulks[0].weights, c, levels, Columns.stacked([bulk.columns for bulk in bulks]))
-
     def resolvent(self, Vt: np.ndarray) -> ExactResolvent:
         """From the last one, if that was for as many points: one Ṽ follows another in a search."""
         last = self._last

@@ -2,16 +2,11 @@
 
 All arrays are [U, A, ...]: U first layers, each with A settings of the readout; N nodes in κ come last. A
 function of κ meets the features as one matrix product with a table made once per rule.
-
-Several rules may lie end to end on the nodes. What is a function of κ is [U, A, N] all the same, whichever rule a node
-belongs to; averages and coefficients are those of one rule after the other, [U, rules·A, ...].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -26,21 +21,17 @@ _RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4:
 class Averages:
     """The features' quadratic basis φ = (μ1μ1ᵀ, μ2²) and functions g of the mean modes, and averages over them."""
 
-    def __init__(self, features: Features, modes: Modes, sizes: Sequence[int] = ()):
-        """`sizes`: of the rules that lie end to end, the first of which is the finest; one rule, if there are none."""
+    def __init__(self, features: Features, modes: Modes):
         pack = packing(features.mu0.shape[1])
-        ends = accumulate(sizes or features.mu0.shape[-1:], initial=0)
-        self.parts = [slice(low, high) for low, high in pairwise(ends)]
-        finest = self.parts[0]
         self._weights = features.weights[:, None, :]
         quadratic = features.mu1[:, pack.rows] * features.mu1[:, pack.cols]
         self.phi = np.concatenate([quadratic, features.mu2sq], axis=1)  # [U, P, N]
         self.means = mean_functions(features, modes)  # [U, means·K, N]
         self.mu1, self.dmu0 = features.mu1, features.dmu0
         size = features.mu0**2 + features.mu1**2 + features.mu2sq
-        self.size = (self._weights * size)[..., finest].sum(axis=(1, 2))[:, None]  # [U, 1]
-        self._kappa = features.kappa[..., finest]
-        self.typical = (self._weights * self.phi)[..., finest].sum(axis=-1)  # E φ, [U, P]
+        self.size = (self._weights * size).sum(axis=(1, 2))[:, None]  # [U, 1]
+        self._kappa = features.kappa
+        self.typical = (self._weights * self.phi).sum(axis=-1)  # E φ, [U, P]
 
     def table(self, functions: np.ndarray) -> np.ndarray:
         """Weighted functions of κ [U, X, N] as the right factor of a matrix product, [U, N, X]."""
@@ -83,24 +74,12 @@ class Averages:
         return self.table(self.dmu0[:, pack.rows] * self.dmu0[:, pack.cols])
 
     def against(self, f: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """Averages of f [U, A, N] against the functions of a table [U, N, X]: [U, rules·A, X]."""
-        if len(self.parts) == 1:
-            return f @ table
-        U, A = max(len(f), len(table)), f.shape[1]
-        found = np.empty((U, len(self.parts), A, table.shape[-1]), np.result_type(f, table))
-        for rule, part in enumerate(self.parts):
-            np.matmul(f[..., part], table[:, part], out=found[:, rule])
-        return found.reshape(U, -1, table.shape[-1])
+        """Averages of f [U, A, N] against the functions of a table [U, N, X]: [U, A, X]."""
+        return f @ table
 
     def expand(self, x: np.ndarray, basis: np.ndarray) -> np.ndarray:
-        """Σ_p x_p basis_p(κ): [U, rules·A, P] with [U, P, N] to [U, A, N]."""
-        if len(self.parts) == 1:
-            return x @ basis
-        rows = x.reshape(len(x), len(self.parts), -1, x.shape[-1])
-        found = np.empty((max(len(x), len(basis)), rows.shape[2], basis.shape[-1]), np.result_type(x, basis))
-        for rule, part in enumerate(self.parts):
-            np.matmul(rows[:, rule], basis[..., part], out=found[..., part])
-        return found
+        """Σ_p x_p basis_p(κ): [U, A, P] with [U, P, N] to [U, A, N]."""
+        return x @ basis
 
     def mean(self, f: np.ndarray) -> np.ndarray:
         """E[f], [U, A]."""
@@ -126,12 +105,9 @@ class Averages:
         """E[g gᵀ f], [U, A, means·K, means·K]."""
         return symmetric(self.against(f, self._mean_pairs), self.means.shape[1])
 
-    def tilts(self, f: np.ndarray, rule: int = 0) -> np.ndarray:
-        """E[∂μ0/∂c ∂μ0/∂cᵀ f] on one of the rules, [U, A, K, K]."""
-        part = self.parts[rule]
-        return packing(self.dmu0.shape[1]).matrix(f[..., part] @ self._tilts[:, part])
-
-    # of the finest rule alone
+    def tilts(self, f: np.ndarray) -> np.ndarray:
+        """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
+        return packing(self.dmu0.shape[1]).matrix(f @ self._tilts)
 
     def due_to_rare(self, error: np.ndarray, fit: np.ndarray, spread: np.ndarray) -> np.ndarray:
         """Share [U, A] of E[error] that inputs make which are rarer than one in a million.
@@ -139,24 +115,21 @@ class Averages:
         A test input brings its own error (κ) [U, A, N]. A training input whose fit fluctuates by `fit` (κ), in units of
         α/β, moves the norms q by `spread` [U, A, P, P] times φ fit, and thereby every error.
         """
-        finest, A = self.parts[0], error.shape[1]
         distance = (self._kappa**2).sum(axis=1)
-        error, phi, weights = error[..., finest], self.phi[..., finest], self._weights[..., finest]
-        rare = weights * (distance > _RARE[self._kappa.shape[1]])[:, None]
+        rare = self._weights * (distance > _RARE[self._kappa.shape[1]])[:, None]
         own = (error * rare).sum(axis=-1)
-        moved = apply(spread[:, :A], (fit[..., finest] * rare) @ np.swapaxes(phi, -1, -2))
-        typical = (weights * phi).sum(axis=-1)[:, None] * packing(self.mu1.shape[1]).counts
-        total = (error @ self._mean[:, finest])[..., 0]
+        moved = apply(spread, (fit * rare) @ np.swapaxes(self.phi, -1, -2))
+        typical = self.typical[:, None] * packing(self.mu1.shape[1]).counts
+        total = self.mean(error)
         return (own + (moved * typical).sum(axis=-1)) / np.maximum(np.abs(total), 1e-300)
 
     def tail(self, f: np.ndarray) -> np.ndarray:
         """Size of f φ at both outermost nodes, for a typical φ of the features, over E[f φ]."""
-        finest = self.parts[0]
-        ends, f = [finest.start, finest.stop - 1], f[..., finest]
+        ends = [0, -1]
         far = (self._kappa[:, :, [0, -1]] ** 2).sum(axis=1)
         density = np.exp(-0.5 * far) * (far > 0.5 * far.max())  # half a rule begins in the middle
-        size = np.abs(f[..., [0, -1]]) * (density * self.phi[..., ends].sum(axis=1))[:, None]
-        return 2.0 * size.max(axis=-1) / (np.abs((f @ self._phi[:, finest]).sum(axis=-1)) + 1e-300)
+        size = np.abs(f[..., ends]) * (density * self.phi[..., ends].sum(axis=1))[:, None]
+        return 2.0 * size.max(axis=-1) / (np.abs(self.hats(f).sum(axis=-1)) + 1e-300)
 
 
 def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -7,8 +7,7 @@ step for any other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -40,15 +39,6 @@ class Setting:
     def ratio(self) -> np.ndarray:
         """Samples per neuron, [U, A, 1]."""
         return (self.alpha / self.beta)[..., None]
-
-
-def beside(settings: Sequence[Setting]) -> Setting:
-    """Settings of the same first layers side by side, [U, all of their A]."""
-    if len(settings) == 1:
-        return settings[0]
-    parts = ("alpha", "beta", "lam", "noise", "d", "unit")
-    joined = {name: np.concatenate([getattr(one, name) for one in settings], axis=1) for name in parts}
-    return replace(settings[0], **joined)
 
 
 @dataclass

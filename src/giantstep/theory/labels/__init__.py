@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from .batches import GivenSeveral, pairs
 from .binary import BinaryLaw, binary_law
 from .joint import JointLaw, joint_law
-from .label import LAYER, Label, is_sharp, joined_labels, kurtosis, label_layers
+from .label import LAYER, Label, is_sharp, kurtosis, label_layers
 from .one import Given, OneDirection
 from .several import SeveralDirections
 
@@ -26,7 +26,6 @@ __all__ = [
     "SeveralDirections",
     "binary_law",
     "is_sharp",
-    "joined_labels",
     "joint_law",
     "kurtosis",
     "label_layers",

@@ -25,20 +25,6 @@ class Label(NamedTuple):
     clean: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
-def joined_labels(parts: Sequence[Label]) -> Label:
-    """Those on the nodes of several rules, end to end."""
-    if len(parts) == 1:
-        return parts[0]
-    t0, t1, t2 = (
-        np.concatenate(column, axis=-1) for column in zip(*(part[:3] for part in parts), strict=True)
-    )
-    clean = [part.clean for part in parts if part.clean is not None]
-    if not clean:
-        return Label(t0, t1, t2)
-    c0, c1, c2 = (np.concatenate(column, axis=-1) for column in zip(*clean, strict=True))
-    return Label(t0, t1, t2, (c0, c1, c2))
-
-
 def kurtosis(square: float, fourth: float, noise: np.ndarray) -> np.ndarray:
     """E y⁴/(E y²)² of labels y = f + noise·ε, from E f² and E f⁴: for independent ε ~ N(0, 1) and Δ = noise²
 
