@@ -255,9 +255,9 @@ def _kappa_rule(
     if target is None:
         nodes, weights = gaussian.line_rule(points, _KAPPA_REACH)
         return nodes, weights[0]
-    least = gaussian.along_gaussian(target, abs(float(along[-1])), float(across[-1]), _KAPPA_REACH)
-    points = max(points, gaussian.quarterable(2 * least))
     cut = bool(target.breakpoints) and across[-1] < 0.3 * abs(along[-1])
+    least = gaussian.along_gaussian(target, abs(float(along[-1])), float(across[-1]), _KAPPA_REACH)
+    points = max(points, gaussian.quarterable((1 + cut) * least))  # half of them in each piece
     cuts = np.asarray(target.breakpoints) / (along[-1] or 1.0)
     while True:
         if cut:
