@@ -345,3 +345,8 @@ def test_spectra_refuse_what_they_cannot_mean():
     two = gs.Letters((-1, 1), (0.5, 0.5))
     with pytest.raises(gs.ParameterError, match="several directions"):
         spectrum(gs.Network("relu", eta=1.0, alpha0=1.0, steps=2, readout=two), "sin", alpha=1.0)
+
+
+def test_more_samples_than_sums_resolve_are_refused():
+    with pytest.raises(gs.ParameterError, match=r"alpha = 1e\+300 must be at most 1e\+15"):
+        gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=1e300)

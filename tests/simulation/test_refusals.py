@@ -44,6 +44,8 @@ REFUSED = [
     ("progress as a text", NET, {"progress": "yes"}, "progress = 'yes' .* must be True or False"),
     ("alpha as a truth value", NET, {"alpha": np.True_}, "alpha = .* has a truth value"),
     ("points behind a mask", NET, {"learned_at": np.ma.masked_array([[1.0]], [[True]])}, "a masked entry"),
+    ("samples for years", NET, {"alpha": 1e12}, "would draw .* samples"),
+    ("tests for years", NET, {"n_test": 10**12}, "would draw .* samples"),
     ("infinite lam", NET, {"lam": np.inf}, "lam = inf cannot be simulated"),
     ("negative lam", NET, {"lam": -1.0}, "lam = -1"),
     ("infinite alpha", NET, {"alpha": [1.0, np.inf]}, "alpha = inf cannot be simulated"),

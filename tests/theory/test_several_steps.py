@@ -367,3 +367,8 @@ def test_directions_that_several_spikes_span_have_their_signs_from_the_last_of_t
     along = frame.b @ frame.back  # as they are before they are turned to meet the target
     np.testing.assert_allclose(along @ along.swapaxes(-1, -2), gram, atol=1e-12)
     assert (along[:, 2] > 0.0).all()
+
+
+def test_more_steps_than_memory_allows_are_refused_with_the_number():
+    with pytest.raises(gs.ParameterError, match=r"steps = 41: the theory covers up to 40"):
+        gs.predict(gs.Network("tanh", eta=0.1, alpha0=1, steps=41), "sin", alpha=1, lam=0.1)

@@ -18,6 +18,7 @@ rules, so one set of function values yields three answers, and their differences
 from .averages import (
     UNRESOLVED,
     along_gaussian,
+    blurred_intervals,
     expectation,
     is_resolvable,
     least_intervals,
@@ -49,6 +50,7 @@ __all__ = [
     "Moments",
     "Samples",
     "along_gaussian",
+    "blurred_intervals",
     "both_below",
     "density",
     "even_pieces",

@@ -90,12 +90,21 @@ def _demand(f: Function, scale: float, reach: float, span: float, bias: float) -
     return float(intervals.max()), float(seen.middle[worst]), float(seen.scale[worst])
 
 
-def along_gaussian(f: Function, slope: float, width: float, reach: float) -> float:
-    """`least_intervals` for averages over κ of E f(slope·κ + width·y): f cannot vary faster than y blurs it."""
-    blurred = _BLURRED * slope * reach / (np.pi * width) if width > 0.0 else np.inf
-    if blurred <= 2 * _FIRST:  # fewer than any rule has
+def along_gaussian(f: Function, slope: float, width: float, cut: bool, reach: float) -> float:
+    """`least_intervals` for averages over κ of E f(slope·κ + width·y): f cannot vary faster than y blurs it.
+
+    `cut`: at f's breakpoints, if it has any.
+    """
+    blurred = float(blurred_intervals(slope, width, reach))
+    if blurred <= 2 * _FIRST or (f.breakpoints and not cut):  # the first are fewer than any rule has
         return blurred
     return min(blurred, least_intervals(f, slope, reach))
+
+
+def blurred_intervals(slope: np.ndarray | float, width: np.ndarray | float, reach: float) -> np.ndarray:
+    """Intervals that averages over κ of E f(slope·κ + width·y) take at most, however fast f may vary."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(slope) == 0.0, 0.0, _BLURRED * reach / np.pi * np.divide(slope, width))
 
 
 def _rounded(intervals: float) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..model import FunctionLike, Parameter
 
 POINTS = 200
+_MOST_SAMPLES = 1e15  # alpha that sums over samples still resolve
 _UNSOLVED = 1e-3  # share of the mass at unsolved points above which a density is not worth returning,
 _UNRESOLVED = 1e-3  # and relative error of its first two moments
 
@@ -110,6 +111,11 @@ def spectrum(
     check_report(progress)
     target = as_target("x" if target is None else target)
     more = {"alpha": parameter("alpha", alpha, low=0.0, strict=True)}
+    if np.max(np.asarray(more["alpha"])) > _MOST_SAMPLES:
+        raise ParameterError(
+            f"alpha = {np.max(np.asarray(more['alpha'])):g} must be at most {_MOST_SAMPLES:g}: beyond that, eigenvalues"
+            " grow with alpha, and nothing else changes"
+        )
     if d is not None:
         more["d"] = parameter("d", d, low=1.0, infinite=True)
     grid = model_grid(model, target, **more)

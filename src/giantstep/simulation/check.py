@@ -19,6 +19,8 @@ from .layer import group_slices, width
 from .readout import METHODS
 from .trial import Task
 
+_MOST_NUMBERS = 1e13  # random numbers that a trial may draw: a core draws 1e8 a second
+
 
 def check_choices(model: Model, features: str | None, loss: str | Loss, method: str) -> str:
     """The features to use; errors for names that do not exist and for choices that contradict the model."""
@@ -194,6 +196,19 @@ def _refits(task: Task) -> list[int]:
     if not isinstance(model, Network) or model.refit is None:
         return []
     return [round(float(alpha0) * task.d) for _, alpha0, _ in model.stages(model.numbers())[:-1]]
+
+
+def check_samples(task: Task) -> None:
+    """Refuse a trial that would draw inputs for days."""
+    model = task.model
+    stages = model.stages(model.numbers()) if isinstance(model, Network) else []
+    batches = [float(alpha0) * task.d for _, alpha0, _ in stages]
+    samples = max(n for n, _ in task.points) + sum(batches) + (task.n_test or 0)
+    if samples * task.d > _MOST_NUMBERS:
+        raise ParameterError(
+            f"a trial with d = {task.d} would draw {samples:.1e} samples, {samples * task.d:.1e} random numbers, which"
+            f" takes days; up to {_MOST_NUMBERS:.0e} are allowed: use a smaller alpha, alpha0 or n_test, or predict"
+        )
 
 
 def check_memory(tasks: Iterable[Task], backend: Backend, workers: int) -> None:

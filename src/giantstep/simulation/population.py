@@ -256,7 +256,7 @@ def _kappa_rule(
         nodes, weights = gaussian.line_rule(points, _KAPPA_REACH)
         return nodes, weights[0]
     cut = bool(target.breakpoints) and across[-1] < 0.3 * abs(along[-1])
-    least = gaussian.along_gaussian(target, abs(float(along[-1])), float(across[-1]), _KAPPA_REACH)
+    least = gaussian.along_gaussian(target, abs(float(along[-1])), float(across[-1]), cut, _KAPPA_REACH)
     points = max(points, gaussian.quarterable((1 + cut) * least))  # half of them in each piece
     cuts = np.asarray(target.breakpoints) / (along[-1] or 1.0)
     while True:

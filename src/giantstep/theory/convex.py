@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
-
 import numpy as np
 
 from . import square
@@ -29,16 +26,7 @@ _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own s
 _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 
 
-class _Resort(NamedTuple):
-    """Where a search begins anew, cold: at so many times λ, from which it follows the solution in stages."""
-
-    factor: float
-    stages: int
-    damping: float
-    lost: float = 0.0  # residual under which it is not called for
-
-
-_RESORTS = (_Resort(1.0, 0, 1.0, 1e-4), _Resort(1.0 / 64.0, 5, 0.6), _Resort(512.0, 5, 0.6))
+_LOST = 1e-4  # residual from which on a search begins anew, cold
 
 
 class Convex:
@@ -61,7 +49,7 @@ class Convex:
         found = problem.begun(limit.start)
         _search(problem, found, _SIZED_TOLERANCE)
         if (lost := found.residual > _SIZED_TOLERANCE).any():
-            _begin_anew(problem, found, lost, _SIZED_TOLERANCE, _RESORTS[0])
+            _begin_anew(problem, found, lost, _SIZED_TOLERANCE)
         solved = found.residual <= _SIZED_TOLERANCE
         return np.where(solved.reshape(problem.shape), _error(problem, found.x), np.nan)
 
@@ -102,24 +90,21 @@ def solve(
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
     found.leave(skipped)
     _search(problem, found, tolerance, near)
-    resort = np.full(len(found.x), thorough) if exhausted is None else thorough & ~exhausted.reshape(-1)
-    for one in _RESORTS:
-        todo = resort & (found.residual > max(tolerance, one.lost)) & problem.worthwhile()
-        if todo.any():
-            _begin_anew(problem, found, todo, tolerance, one)
+    again = np.full(len(found.x), thorough) if exhausted is None else thorough & ~exhausted.reshape(-1)
+    again &= (found.residual > _LOST) & problem.worthwhile()
+    if again.any():
+        _begin_anew(problem, found, again, tolerance)
     if thorough:  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
         found.residual = np.maximum(found.residual, _SOFT * found.away)
     found.residual[skipped] = np.inf
     return _fit(problem, found)
 
 
-def _search(
-    problem: Map, found: FixedPoint, tolerance: float, near: float = np.inf, damping: float = 1.0
-) -> None:
+def _search(problem: Map, found: FixedPoint, tolerance: float, near: float = np.inf) -> None:
     """Anderson's mixing, and Newton's method where it stalls."""
     limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
     search = Search(problem.step, problem.sizes, limit, tolerance, problem.worthwhile, near)
-    anderson(search, found, _ANDERSON_STEPS, damping)
+    anderson(search, found, _ANDERSON_STEPS)
     lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
     if near < np.inf:  # what a long search has forgotten it does not tell
         found.away[found.before + found.evaluations > _LABOURED] = np.inf
@@ -130,25 +115,13 @@ def _search(
     found.residual[lost] = np.inf
 
 
-def _begin_anew(problem: Map, found: FixedPoint, todo: np.ndarray, tolerance: float, resort: _Resort) -> None:
-    """Start cold, maybe at another λ, and follow the solution to λ itself: the last resorts, at points `todo`.
-
-    The square loss's solution, or what a coarser rule was left with, may be a worse start than none. From a small λ,
-    fields are spread and kinks of the loss matter little; from a large one, little is fitted.
-    """
-    setting, final = problem.setting, problem.setting.lam
-    path = problem.cold()
-    for stage in range(resort.stages, -1, -1):
-        easier = final * resort.factor ** (stage / max(resort.stages, 1))
-        problem.setting = replace(setting, lam=easier)
-        path.residual, path.away = np.full((2, len(path.x)), np.inf)
-        path.leave(~todo)
-        path.secants.forget(todo)
-        goal = (tolerance, _NEAR) if stage == 0 else (1e-4, np.inf)
-        _search(problem, path, *goal, resort.damping)
-    problem.setting = setting
-    found.evaluations += path.evaluations
-    found.improve(todo, path.x, path.residual, path.away)
+def _begin_anew(problem: Map, found: FixedPoint, todo: np.ndarray, tolerance: float) -> None:
+    """Start cold at points `todo`: the square loss's solution, or a coarser rule's, may be a worse start than none."""
+    cold = problem.cold()
+    cold.leave(~todo)
+    _search(problem, cold, tolerance, _NEAR)
+    found.evaluations += cold.evaluations
+    found.improve(todo, cold.x, cold.residual, cold.away)
 
 
 def _fit(problem: Map, found: FixedPoint) -> Solution:

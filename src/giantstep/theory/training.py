@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..model import Target
 
 MOST_DIRECTIONS = 4  # of spikes
+MOST_STEPS = 40  # the exact bulk of so many takes a gigabyte, of 60 three and a half
 POINTS = 256  # nodes over a batch before the first step,
 _SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
 _ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
@@ -126,6 +127,10 @@ class Trained:
 
 def trained(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> Trained:
     """All steps, one after the other, for U networks at once."""
+    if len(steps) > MOST_STEPS:
+        raise NotCovered(
+            f"steps = {len(steps)}: the theory covers up to {MOST_STEPS}, which take a gigabyte; simulate more of them"
+        )
     layer = neurons.drawn(len(steps[0].rate), target.directions)
     path, error = [layer], np.zeros(len(layer.c))
     taken: list[Step] = []

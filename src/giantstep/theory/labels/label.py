@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...gaussian import REACH
+
 _SHARP = 0.5  # width in κ below which a smoothed jump of the target is cut out rather than resolved
+_MANY = 2.0  # the same times the number of breakpoints, where there are many
 TAIL_TOLERANCE = 1e-4  # of E Y⁴, which only tells whether tails are heavy
 LAYER = 6.0  # half-width, in standard deviations, of what is cut out
 
@@ -37,10 +40,15 @@ def kurtosis(square: float, fourth: float, noise: np.ndarray) -> np.ndarray:
 
 
 def is_sharp(breakpoints: Sequence[float], gamma: np.ndarray) -> np.ndarray:
-    """Where the target's jumps or kinks, smoothed over y, remain too steep in κ for a smooth rule."""
-    if not len(breakpoints):
+    """Where the target's jumps or kinks, smoothed over y, remain too steep in κ for a smooth rule.
+
+    Where there are so many of them that a rule with cuts would have several times the nodes, one without does.
+    """
+    met = np.count_nonzero(np.abs(breakpoints) < REACH)
+    if not met:
         return np.zeros(np.shape(gamma), bool)
-    return np.sqrt(np.maximum(0.0, 1.0 - gamma**2)) < _SHARP * np.abs(gamma)
+    width = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
+    return width < np.minimum(_SHARP, _MANY / met) * np.abs(gamma)
 
 
 def label_layers(breakpoints: Sequence[float], gamma: np.ndarray) -> np.ndarray:
@@ -48,5 +56,6 @@ def label_layers(breakpoints: Sequence[float], gamma: np.ndarray) -> np.ndarray:
     layer = np.array([-LAYER, 0.0, LAYER])
     rho = np.sqrt(np.maximum(0.0, 1.0 - gamma**2))
     slope = np.where(gamma == 0.0, 1.0, gamma)[:, None, None]
-    cuts = (np.asarray(breakpoints)[:, None] + layer * rho[:, None, None]) / slope
+    met = [b for b in breakpoints if abs(b) < REACH]
+    cuts = (np.asarray(met)[:, None] + layer * rho[:, None, None]) / slope
     return cuts.reshape(len(gamma), -1)

@@ -11,6 +11,7 @@ from ...functions import Function, crossings, turning_values
 from ...gaussian import (
     STRIDES,
     along_gaussian,
+    blurred_intervals,
     density,
     even_pieces,
     expectation,
@@ -27,7 +28,7 @@ from ..column import INNER_TOLERANCE, Column
 from ..layer import Frame
 from ..rule import Rule
 from .binary import BinaryLaw
-from .label import TAIL_TOLERANCE, Label
+from .label import TAIL_TOLERANCE, Label, is_sharp
 from .noise import (
     FAINT,
     FAINT_NODES,
@@ -106,11 +107,12 @@ class OneDirection:
 
     def least_intervals(self, frame: Frame) -> np.ndarray:
         """Intervals along κ under which a rule may miss what labels do, [U]; in each piece, where it is cut."""
-        if self.binary:  # in closed form given κ, and cut where it is steep
-            return np.zeros(len(frame.gamma))
         gamma, rho = (np.vectorize(round_up)(np.abs(part[:, 0])) for part in (frame.gamma, frame.rho))
-        both = zip(gamma.tolist(), rho.tolist(), strict=True)
-        return np.array([along_gaussian(self.function, slope, width, self.reach) for slope, width in both])
+        cut = is_sharp(self.function.breakpoints, frame.gamma[:, 0])
+        if self.binary:  # in closed form given κ
+            return np.where(cut, 0.0, blurred_intervals(gamma, rho, self.reach))
+        every = zip(gamma.tolist(), rho.tolist(), cut.tolist(), strict=True)
+        return np.array([along_gaussian(self.function, *one, self.reach) for one in every])
 
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show: none."""
