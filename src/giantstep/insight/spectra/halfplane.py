@@ -56,7 +56,9 @@ _SPARSE = 8  # one in so many points is reached from far above, if none is known
 _ON_THE_WAY = 1e-3  # tolerance, over η/x, where one only passes through: Im V must come out right
 _STALLED = 1e-9  # residual at which rounding errors may keep Newton's method from improving
 _ROUNDED = 1e-11  # imaginary part, over the size, that rounding errors may take away
-_MOST_WORK = 4e8  # array elements that all steps may take, in 15 to 20 seconds; usual spectra take a twentieth
+_MOST_WORK = (
+    4e8  # array elements that all steps may take, in 15 to 20 seconds; usual spectra take a twentieth
+)
 _CALL = 40_000  # of these that a call takes at least
 _DIFFERENCE = 1e-7  # relative step of the numerical derivative, exact enough for Newton's method
 
