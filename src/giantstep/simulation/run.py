@@ -222,9 +222,9 @@ def planned(
     settings = [plan.task(u) for u in range(plan.split.counts[0])]
     for setting, alphas in zip(settings, plan.split.settings("alpha").tolist(), strict=True):
         check.check_sizes(setting.model, target, alphas, d)
+    check.check_memory(settings, library, workers)
     for task in settings:
         check.check_samples(task)
-    check.check_memory(settings, library, workers)
     return plan, settings
 
 
