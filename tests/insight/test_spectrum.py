@@ -1,7 +1,5 @@
 """Spectra: laws that are known, mass and moments, and eigenvalues of actual feature matrices."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -352,32 +350,3 @@ def test_spectra_refuse_what_they_cannot_mean():
 def test_more_samples_than_sums_resolve_are_refused():
     with pytest.raises(gs.ParameterError, match=r"alpha = 1e\+300 must be at most 1e\+15"):
         gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=1e300)
-
-
-MINUTES = [
-    (lambda: spectrum(gs.SpikedRF("tanh", r=100, gamma=1), alpha=1), "100 times as long .* up to 32 times"),
-    (lambda: spectrum(gs.SpikedRF("tanh", r=1, gamma=1, c=1e-10), alpha=1), "1e.05 times as long"),
-    (
-        lambda: spectrum(gs.Network("tanh", eta=1, alpha0=1, steps=20), "sin", alpha=1),
-        "takes more work than is allowed; try bulk='isotropic', fewer steps",
-    ),
-    (lambda: gs.weight_spectrum(gs.Network("tanh", eta=1, alpha0=1, steps=20), "sin"), "takes more work"),
-    (lambda: gs.weight_spectrum(gs.Network("tanh", eta=1, alpha0=1, beta=1e10), "sin"), "was not resolved"),
-]
-
-
-@pytest.mark.parametrize(("ask", "said"), MINUTES)
-def test_a_spectrum_that_would_take_minutes_or_fail_is_refused_at_once(ask, said):
-    began = time.process_time()
-    with pytest.raises(gs.GiantstepError, match=said):
-        ask()
-    assert time.process_time() - began < 5
-
-
-@pytest.mark.hostile
-@pytest.mark.parametrize("alpha0", [1e-6, 1e-12])
-def test_a_search_for_a_spectrum_ends(alpha0):
-    began = time.process_time()
-    with pytest.raises(gs.ConvergenceError):
-        spectrum(gs.Network("tanh", eta=1, alpha0=alpha0), "sin", alpha=1)
-    assert time.process_time() - began < 60

@@ -189,7 +189,7 @@ class _Followed:
         found = find_density(
             self.follower, rows.entries, self._scale, rows.mass_at_zero(), points, rows.smooth
         )
-        self._edge = float(found.intervals.max(initial=0.0))
+        self._edge = float(found.intervals.max())
         return found
 
     def _forms(self, strengths: np.ndarray, V: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

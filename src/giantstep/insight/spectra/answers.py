@@ -56,11 +56,6 @@ class Answers:
         self._floor = [_FLOOR * _natural(level) for level in bulk.levels]
 
     @property
-    def cost(self) -> int:
-        """Array elements that a step takes: the nodes over batches, and how the pencil moves with each answer."""
-        return self.units.size + sum(level.D.shape[-1] for level in self.bulk.levels)
-
-    @property
     def smooth(self) -> bool:
         """Whether averages near the real axis are right: over rules that can be corrected, or a few atoms."""
         atoms = [len(log_w) <= _ATOMS for log_w in self._log_weights]

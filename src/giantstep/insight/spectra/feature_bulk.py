@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import NotCovered
 from ...functions import as_function
 from ...theory.bulk import Bulk
 from ...theory.equations.averages import symmetric
-from ...theory.features import STEEPEST, Features, Table
+from ...theory.features import Features, Table
 from ...theory.labels import OneDirection
 from .halfplane import Image, differentiated
 from .poles import Crossings
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from ...theory.problem import Problem
 
 _POINTS = 128  # half the κ intervals, for features that vary on the scale of κ itself
-_IN_PRODUCTS = 8  # elements in a product of matrices take about as long as one elsewhere
 _RARE = 6.0  # |κ| beyond which inputs (2e-9 of them) do not count for the extent of the spectrum
 
 
@@ -44,10 +42,6 @@ class FeatureBulk(ResolventBulk):
         rows, cols = np.triu_indices(pack.size)
         self._pairs = (self._w * self.phi[rows] * self.phi[cols]).T.astype(complex)
         self._in_D = (self.phi * pack.counts[:, None]).astype(complex)
-
-    @property
-    def cost(self) -> int:
-        return self.phi.size + self._pairs.size // _IN_PRODUCTS + super().cost
 
     def D(self, V: np.ndarray) -> np.ndarray:
         """1 + V(κ), [A, N]."""
@@ -106,11 +100,6 @@ def feature_table(problem: Problem, u: int) -> Features:
     chunk = np.array([u])
     frame, c = problem.frame(chunk), problem.c[chunk]
     steepness = float((np.abs(frame.b[..., 0]) / np.sqrt(c)).max())
-    if steepness > STEEPEST:  # the rule would be cut, and no longer be even
-        raise NotCovered(
-            f"the spike is {steepness:.3g} times as long as the other part of a row, √c: spectra are resolved up to"
-            f" {STEEPEST:g} times; use a weaker spike, or simulate_spectrum"
-        )
     points = _POINTS * 2 ** int(np.ceil(np.log2(max(steepness / 1.5, 1.0))))
     unseen = replace(frame, gamma=0.0 * frame.gamma)  # no target that would call for cuts
     return Table(problem.activation, OneDirection(as_function("x")), unseen, c, problem.biases, points).at(1)[

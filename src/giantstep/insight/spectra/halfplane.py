@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ...errors import ConvergenceError
 from ...theory.symmetric import solve_small
 
 
@@ -32,11 +31,6 @@ class Equations(Protocol):
     powers: (
         np.ndarray
     )  # of z that entries of V go with, far out: -1 for resolvents, 0 for what has a limit there
-
-    @property
-    def cost(self) -> int:
-        """Array elements that a step takes at each z."""
-        ...
 
     def step(self, V: np.ndarray, z: np.ndarray) -> Image: ...
 
@@ -60,9 +54,6 @@ _SPARSE = 8  # one in so many points is reached from far above, if none is known
 _ON_THE_WAY = 1e-3  # tolerance, over η/x, where one only passes through: Im V must come out right
 _STALLED = 1e-9  # residual at which rounding errors may keep Newton's method from improving
 _ROUNDED = 1e-11  # imaginary part, over the size, that rounding errors may take away
-_MOST_WORK = 5e8  # array elements that all steps may take, in about 20 seconds; most spectra take a twentieth
-_CALL = 40_000  # of these that a call takes at least
-_USUAL = 10_000  # steps, each at one z, that a spectrum takes
 _DIFFERENCE = 1e-7  # relative step of the numerical derivative, exact enough for Newton's method
 
 
@@ -70,8 +61,7 @@ class Follower:
     """The fixed point of some equations at any x > 0; `scale` is a typical eigenvalue."""
 
     def __init__(self, equations: Equations, scale: float):
-        self._equations, self._work = equations, 0.0
-        self._spend(0.0 if _USUAL * equations.cost <= _MOST_WORK else np.inf)
+        self._equations = equations
         self._heights = scale * _SHRINK ** np.arange(-3.0, 17.0)
         z = -1j * self._heights
         far_out = equations.start * z[:, None] ** equations.powers
@@ -134,7 +124,7 @@ class Follower:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve at z from V: the solution and its relative residual."""
         V = V.copy()
-        image, slopes = (part.copy() for part in self._step(V, z))
+        image, slopes = (part.copy() for part in self._equations.step(V, z))
         residual = self._residual(V, image)
         active = np.arange(len(z))
         for _ in range(rounds):
@@ -144,14 +134,14 @@ class Follower:
             v, zz, f, before = V[active], z[active], image[active], residual[active]
             system = np.eye(v.shape[1]) - slopes[active]
             new = v + solve_small(system, f - v)
-            new_image, new_slopes = self._step(new, zz)
+            new_image, new_slopes = self._equations.step(new, zz)
             after = self._residual(new, new_image)
             fine = self._equations.inside(new) & (after < before)
             settled = ~fine & (before < _STALLED)
             lost = np.flatnonzero(~fine & ~settled)
             if len(lost):
                 new[lost] = self._instead(v[lost], f[lost], new[lost])
-                new_image[lost], new_slopes[lost] = self._step(new[lost], zz[lost])
+                new_image[lost], new_slopes[lost] = self._equations.step(new[lost], zz[lost])
                 after[lost] = self._residual(new[lost], new_image[lost])
             keep = ~settled
             moved = active[keep]
@@ -159,20 +149,6 @@ class Follower:
             residual[moved] = after[keep]
             active = moved
         return V, np.where(self._equations.inside(V), residual, np.inf)
-
-    def _step(self, V: np.ndarray, z: np.ndarray) -> Image:
-        """The map, as often as is allowed."""
-        self._spend(_CALL + len(z) * self._equations.cost)
-        return self._equations.step(V, z)
-
-    def _spend(self, work: float) -> None:
-        self._work += work
-        if self._work > _MOST_WORK:
-            raise ConvergenceError(
-                "the density of the bulk takes more work than is allowed; try bulk='isotropic', fewer steps or letters,"
-                " a larger alpha0, or simulate_spectrum",
-                None,
-            )
 
     def _instead(self, V: np.ndarray, image: np.ndarray, newton: np.ndarray) -> np.ndarray:
         """Where to go from V if not to where Newton's method does: to its mirror image, which near the axis is close to

@@ -48,11 +48,6 @@ class ResolventBulk(ABC):
         """First and second moment of the bulk, per neuron, the mass at zero included; in closed form."""
 
     @property
-    def cost(self) -> int:
-        """Array elements that a step takes at each z."""
-        return 0 if self.answers is None else self.answers.cost
-
-    @property
     def smooth(self) -> bool:
         """Whether tails of the bulk come out smooth."""
         return self.answers is None or self.answers.smooth
