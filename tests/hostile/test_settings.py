@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import time
 import warnings
 
@@ -129,6 +131,27 @@ def test_many_extreme_settings_converge_or_say_what_to_do(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GiantstepWarning)
         fare(seed)
+
+
+MANY_SIGNS = """
+import warnings
+import giantstep as gs
+warnings.simplefilter("ignore", gs.GiantstepWarning)
+model = gs.SpikedRF("sigmoid", r=18.235, gamma=0.919, c=0.641, beta=0.567)
+target = gs.Target("sin(3*x)", flips=0.308)
+found = gs.predict(model, target, loss="hinge", alpha=1.3666, lam=2.2836, throw=False)
+print(found.status.item())
+"""
+AN_HOUR_BEFORE = 60.0  # seconds of the clock; a core takes a fifth of it
+
+
+@pytest.mark.hostile
+def test_signs_that_change_all_the_time_along_a_steep_spike_end_soon():
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_SIGNS], capture_output=True, text=True, timeout=AN_HOUR_BEFORE
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("converged") or any(way in done.stdout for way in WAYS_OUT)
 
 
 THREE = [
