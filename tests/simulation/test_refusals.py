@@ -39,6 +39,12 @@ REFUSED = [
     ("no trials", NET, {"trials": 0}, "trials = 0"),
     ("empty list of trials", NET, {"trials": []}, "trials"),
     ("repeated trials", NET, {"trials": [1, 1]}, "different trial numbers"),
+    (
+        "more trials than memory",
+        NET,
+        {"trials": 10**12},
+        r"trials = 1000000000000 .* up to 1000000 at a time",
+    ),
     ("trials as bytes", NET, {"trials": bytearray(b"12")}, "trials = bytearray"),
     ("trials as a fraction", NET, {"trials": 2.0}, "trials = 2.0 is not allowed"),
     ("progress as a text", NET, {"progress": "yes"}, "progress = 'yes' .* must be True or False"),

@@ -19,6 +19,7 @@ from .layer import group_slices, width
 from .readout import METHODS
 from .trial import Task
 
+_MOST_TRIALS = 1_000_000  # a quarter of a gigabyte of tasks
 _MOST_NUMBERS = 1e13  # random numbers that a trial may draw: a core draws 1e8 a second
 
 
@@ -134,7 +135,12 @@ def _any_infinite(value: Any) -> bool:
 def trial_numbers(trials: int | Sequence[int]) -> list[int]:
     """The trials to run: 0 to trials-1, or exactly the numbers given."""
     if isinstance(trials, bytes | bytearray) or not isinstance(trials, Iterable):
-        return list(range(check_count("trials", trials, 1)))
+        if (count := check_count("trials", trials, 1)) > _MOST_TRIALS:
+            raise ParameterError(
+                f"trials = {count} are too many to be kept in order; run up to {_MOST_TRIALS} at a time, as"
+                " trials=range(first, last)"
+            )
+        return list(range(count))
     numbers = [check_count("trials", trial, 0) for trial in trials]
     if not numbers or len(set(numbers)) < len(numbers):
         raise ParameterError(f"trials = {trials!r} must be a count or a list of different trial numbers")
