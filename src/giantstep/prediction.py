@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from .arrays import NamedArrays
     from .model import FunctionLike, Parameter
-    from .theory.pose import Posed
-    from .theory.rows import Rows
+    from .theory.bulks import BulkLaw
+    from .theory.problem import Problem
 
 TOLERANCE = 1e-9
 _ROUNDING = 1e-13
@@ -37,7 +37,7 @@ def predict(
     alpha: Parameter,
     lam: Parameter,
     loss: str | Loss = "square",
-    bulk: str | Rows | None = None,
+    bulk: str | BulkLaw | None = None,
     d: Parameter | None = None,
     throw: bool = True,
     tolerance: float | None = None,
@@ -150,7 +150,7 @@ def predicted(
     alpha: Parameter,
     lam: Parameter,
     loss: str | Loss = "square",
-    bulk: str | Rows | None = None,
+    bulk: str | BulkLaw | None = None,
     d: Parameter | None = None,
     throw: bool = True,
     tolerance: float | None = None,
@@ -159,7 +159,7 @@ def predicted(
 ) -> NamedArrays:
     """The same before it becomes a Dataset, which takes the import of xarray."""
     from .theory import engine
-    from .theory.pose import model_grid, pose
+    from .theory.problem import model_grid, pose
 
     check_model(model)
     model, target, loss = model.resolved(), as_target(target), as_loss(loss)
@@ -168,23 +168,22 @@ def predicted(
     workers, throw = check_count("workers", workers, 1), flag("throw", throw)
     check_report(progress)
     grid = model_grid(model, target, **readout)
-    posed = pose(model, target, grid, bulk, loss)
-    tolerance = usual_tolerance(posed) if tolerance is None else number("tolerance", tolerance, low=0.0)
-    answers = engine.solve(posed.problem, tolerance, progress, workers)
+    problem = pose(model, target, grid, bulk, loss)
+    tolerance = usual_tolerance(problem) if tolerance is None else number("tolerance", tolerance, low=0.0)
+    answers = engine.solve(problem, tolerance, progress, workers)
     doubts = {name: answers.pop(name) for name in ("sized_error", "rare", "scatter", "squares")}
-    found = _labelled(model, target, posed, answers, loss)
-    remark(found, {name: values.reshape(posed.split.shape) for name, values in doubts.items()})
+    found = _labelled(model, target, problem, answers, loss)
+    remark(found, {name: values.reshape(problem.split.shape) for name, values in doubts.items()})
     check_converged(found, throw)
     return found
 
 
-def usual_tolerance(posed: Posed) -> float:
+def usual_tolerance(problem: Problem) -> float:
     """Down to which numerical integration is refined, unless told otherwise."""
-    problem = posed.problem
     if not problem.loss.linear:
         return CONVEX_TOLERANCE
     usual = {1: TOLERANCE, 2: PLANE_TOLERANCE}.get(problem.spikes, SPACE_TOLERANCE)
-    return max(usual, DIRECTIONS_TOLERANCE[problem.origin.layer.on_target.shape[-1]])
+    return max(usual, DIRECTIONS_TOLERANCE[problem.labels.directions])
 
 
 def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
@@ -212,19 +211,19 @@ def readout_parameters(alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
 
 
 def _labelled(
-    model: Model, target: Target, posed: Posed, answers: dict[str, np.ndarray], loss: Loss
+    model: Model, target: Target, problem: Problem, answers: dict[str, np.ndarray], loss: Loss
 ) -> NamedArrays:
     from .groups import expand, summed
     from .theory.status import FAILED, SENTENCES
 
-    split, axes = posed.split, Axes(model, target.directions)
+    split, axes = problem.split, Axes(model, target.directions)
     dims, sizes = split.dims, split.shape
-    answers = expand(answers, posed.merging, posed.problem.c)
+    answers = expand(answers, problem.merging, problem.c)
     if model.readout.law is not None:
         answers = summed(answers)
     code = answers.pop("code").reshape(sizes)
     failed = FAILED[code]
-    modes = posed.problem.modes(np.arange(1))
+    modes = problem.modes(np.arange(1))
     for name, present in (("chi", modes.norms), ("nu", modes.biases)):
         if not present:
             del answers[name]
@@ -241,12 +240,12 @@ def _labelled(
     variables["converged"] = (dims, ~failed)
     variables["status"] = (dims, np.array(SENTENCES, dtype=object)[code])
     variables["code"] = (dims, code.astype(int))
-    if posed.origin.training is not None:
-        for name, values in _of_the_layer(model, posed, axes).items():
+    if problem.first_layers.steps:
+        for name, values in _of_the_layer(model, problem, axes).items():
             inner = axes.of(name)
             shape = (*split.layer_shape, *_sizes(values.shape[1:], len(inner)))
             variables[name] = (split.layer_dims + inner, values.reshape(shape))
-    attrs = provenance("predict", model, target, loss=loss.name, bulk=posed.bulk)
+    attrs = provenance("predict", model, target, loss=loss.name, bulk=problem.law.name)
     return split.grid.answer(variables, attrs, axes.coords)
 
 
@@ -266,15 +265,14 @@ def _as_far_as(values: np.ndarray, taken: np.ndarray, steps: int) -> np.ndarray:
     return found
 
 
-def _of_the_layer(model: Model, posed: Posed, axes: Axes) -> dict[str, np.ndarray]:
+def _of_the_layer(model: Model, problem: Problem, axes: Axes) -> dict[str, np.ndarray]:
     """The equivalent c, r, γ of networks after each step, [U, step, letter, direction], each as far as it has these."""
     from .theory.equivalent import by_letter, network_errors
 
-    training, letters, group = posed.origin.training, model.readout, posed.merging.group
-    assert training is not None
-    values = np.asarray(posed.merging.letters.values)
+    layers, letters, group = problem.first_layers, model.readout, problem.merging.group
+    values = np.asarray(problem.merging.letters.values)
     longest = int(np.abs(values).argmax())
-    found = [by_letter(layer, values) for layer in training.path[1:]]
+    found = [by_letter(layer, values) for layer in layers.path[1:]]
     r, gamma, c = (
         np.concatenate([part[:, None] for part in parts], axis=1) for parts in zip(*found, strict=True)
     )
@@ -285,8 +283,8 @@ def _of_the_layer(model: Model, posed: Posed, axes: Axes) -> dict[str, np.ndarra
         gamma = np.where(np.abs(gamma) < _ROUNDING, 0.0, gamma)  # a direction that is not found
     answers = {"c": c, "r": r, "gamma": gamma}
     if model.most_steps > 1:
-        answers["network_error"] = network_errors(posed.problem)
+        answers["network_error"] = network_errors(problem)
         if "steps" in model.numbers():  # other points of the grid may take more steps than some
-            taken = posed.split.layers("steps")
+            taken = problem.split.layers("steps")
             answers = {name: _as_far_as(part, taken, model.most_steps) for name, part in answers.items()}
     return answers

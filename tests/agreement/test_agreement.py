@@ -182,7 +182,9 @@ def test_the_step_takes_away_what_the_rows_have_in_common(readout, monkeypatch):
     assert found.precision < 0.015
     for name, z in found.z.items():
         assert abs(np.ravel(z)[0]) < 3.5, name + report([found])  # seven values, t-distributed
-    monkeypatch.setattr("giantstep.theory.origin.taken_from_mean_rows", lambda trained, chunk: None)
+    monkeypatch.setattr(
+        "giantstep.theory.first_layers.FirstLayers.mean_row_covariance", lambda self, chunk: None
+    )
     without = judged(case, run)
     assert without.gap - found.gap > 0.03
     assert abs(without.z["test_error"][0]) > abs(found.z["test_error"][0]), report([found, without])

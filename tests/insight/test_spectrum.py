@@ -9,7 +9,7 @@ import giantstep as gs
 from giantstep.insight.spectra.feature_bulk import FeatureBulk, feature_table
 from giantstep.insight.spectra.halfplane import Follower, differentiated
 from giantstep.insight.spectrum import spectrum
-from giantstep.theory.pose import model_grid, pose
+from giantstep.theory.problem import model_grid, pose
 
 from .finite import distance_to_cdf, feature_eigenvalues, spiked_rows, trained_rows
 
@@ -241,7 +241,7 @@ def test_a_direction_that_labels_ignore_changes_no_spectrum(steps):
 
 
 def equations_of(net, target, alpha):
-    problem = pose(net, target, model_grid(net, target, alpha=alpha)).problem
+    problem = pose(net, target, model_grid(net, target, alpha=alpha))
     bulk = problem.bulks(np.array([0]))[0]
     return FeatureBulk(feature_table(problem, 0), bulk, alpha, float(problem.beta[0, 0]))
 

@@ -6,7 +6,7 @@ import pytest
 import giantstep as gs
 from giantstep.insight.spectra.resolvent import RowBulk
 from giantstep.insight.weight_spectrum import _Followed, _MarchenkoPastur, weight_spectrum
-from giantstep.theory.pose import model_grid, pose
+from giantstep.theory.problem import model_grid, pose
 
 from .finite import distance_to_cdf, spiked_rows, trained_rows
 
@@ -88,7 +88,7 @@ def test_a_trained_layer_has_the_bulk_of_its_batch():
 
 def rows_of(model, target="x"):
     target = gs.Target(target) if isinstance(target, str) else target
-    problem = pose(model, target, model_grid(model, target)).problem
+    problem = pose(model, target, model_grid(model, target))
     return RowBulk(problem.bulks(np.array([0]))[0], float(problem.beta[0, 0]))
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.pose import model_grid, pose
+from giantstep.theory.problem import model_grid, pose
 
-from .sampled import Sampled
+from .sampled import sampled
 
 AT = {"alpha": [0.7, 2.0], "lam": 0.03}
 MIX = "x + (x**2 - 1)/2"
@@ -102,7 +102,7 @@ def test_drawn_batches_give_the_errors_of_the_exact_bulk(activation, steps, read
     """Four batches of d = 200: four standard errors and 3/d, for effects of order 1/d on a spectrum."""
     net = _net(activation, 2.0, steps=steps, readout=readout)
     exact = gs.predict(net, MIX, **AT)
-    drawn = [gs.predict(net, MIX, bulk=Sampled(200, seed), **AT) for seed in range(4)]
+    drawn = [gs.predict(net, MIX, bulk=sampled(200, seed), **AT) for seed in range(4)]
     for name in ("test_error", "train_error"):
         values = np.array([one[name].values for one in drawn])
         allowed = 2.0 * values.std(axis=0, ddof=1) + 3.0 / 200 * values.mean(axis=0)
@@ -112,7 +112,7 @@ def test_drawn_batches_give_the_errors_of_the_exact_bulk(activation, steps, read
 def _covariances(net):
     """Forms at Ṽ = 0, [modes, modes], and which they are."""
     target = gs.Target("sin")
-    bulk = pose(net, target, model_grid(net, target)).problem.bulks(np.arange(1))[0]
+    bulk = pose(net, target, model_grid(net, target)).bulks(np.arange(1))[0]
     return bulk.resolvent(np.zeros((1, 1, 1, 1))).forms()[0, 0, :, 0, :, 0], bulk.modes
 
 

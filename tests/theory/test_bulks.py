@@ -4,23 +4,20 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.bulk import Along, Bulk, Exact, Isotropic, Orthogonal
-from giantstep.theory.bulk.level import _fewest
+from giantstep.theory.bulk import Bulk, InterpolatedBulk, Isotropic, Orthogonal, TrainedBulk
+from giantstep.theory.bulks import BulkLaw
 from giantstep.theory.equations.response import (
-    of_groups,
-    of_one_group,
     respond,
     signal_energy_gradient,
     total_tangent,
 )
 from giantstep.theory.modes import Modes
-from giantstep.theory.pose import model_grid, pose
-from giantstep.theory.rows import Rows
+from giantstep.theory.problem import model_grid, pose
 from giantstep.theory.symmetric import packing
 
 from . import rows
 from .reference import PLAIN, averages
-from .sampled import Sampled
+from .sampled import sampled
 from .zoo import TRAINED, Trained, named
 
 # fourth-order differences with step 3e-4: truncation about 1e-14 times a fifth derivative, which may be 1e4 where Ṽ is
@@ -28,10 +25,10 @@ from .zoo import TRAINED, Trained, named
 STEP, DIFFERENCES = 3e-4, 1e-8
 
 
-def bulk_of(case: Trained, bulk: str | Rows = "exact") -> Bulk:
+def bulk_of(case: Trained, bulk: str | BulkLaw = "exact") -> Bulk:
     model, target = case.model, case.label
     posed = pose(model, target, model_grid(model, target, alpha=1.0, lam=1.0), bulk)
-    return posed.problem.bulks(np.arange(1))[0]
+    return posed.bulks(np.arange(1))[0]
 
 
 def _all_bulks():
@@ -50,11 +47,11 @@ def _all_bulks():
     for case in TRAINED:
         exact = bulk_of(case)
         yield pytest.param(exact, id=f"exact, {case.name}")
-        if isinstance(exact, Exact) and len(exact.weights) == 1:
-            yield pytest.param(Along.nested(exact)[0], id=f"along a line, {case.name}")
-    yield pytest.param(bulk_of(TRAINED[5], Sampled(60, 1)), id="sampled, letters")
-    yield pytest.param(bulk_of(TRAINED[3], Sampled(60, 1)), id="sampled, not odd")
-    yield pytest.param(bulk_of(TRAINED[6], Sampled(60, 1)), id="sampled, no common eigenvectors")
+        if isinstance(exact, TrainedBulk) and len(exact.weights) == 1:
+            yield pytest.param(InterpolatedBulk.nested([exact])[0], id=f"along a line, {case.name}")
+    yield pytest.param(bulk_of(TRAINED[5], sampled(60, 1)), id="sampled, letters")
+    yield pytest.param(bulk_of(TRAINED[3], sampled(60, 1)), id="sampled, not odd")
+    yield pytest.param(bulk_of(TRAINED[6], sampled(60, 1)), id="sampled, no common eigenvectors")
 
 
 BULKS = list(_all_bulks())
@@ -132,10 +129,10 @@ def test_a_bulk_along_a_line_is_the_bulk_itself(activation, steps):
     """Over sixteen decades of Ṽ, for rows with a wide spectrum; beyond them the bulk is asked itself."""
     model, target = gs.Network(activation, eta=3.0, alpha0=0.3, steps=steps), gs.Target("sin", noise=0.1)
     posed = pose(model, target, model_grid(model, target, alpha=1.0, lam=1.0))
-    exact = posed.problem.bulks(np.arange(1))[0]
-    assert isinstance(exact, Exact)
+    exact = posed.bulks(np.arange(1))[0]
+    assert isinstance(exact, TrainedBulk)
     Vt = np.geomspace(1e-5, 1e11, 33)[None, :, None, None] / exact.c[0, 0]
-    along, here = Along.nested(exact)[0].resolvent(Vt), exact.afresh(Vt)
+    along, here = InterpolatedBulk.nested([exact])[0].resolvent(Vt), exact.resolvent(Vt)
     assert type(along) is not type(here)
     u = np.random.default_rng(0).standard_normal((1, Vt.shape[1], exact.modes.count, 1))
     unit = np.ones((*u.shape[:2], 1, 1, 1))
@@ -149,7 +146,7 @@ def test_a_bulk_along_a_line_is_the_bulk_itself(activation, steps):
     scale = np.sqrt(np.einsum("uamsms->uam", here.forms()))
     close = (along.forms() - here.forms())[:, :, :, 0, :, 0] / (scale[..., :, None] * scale[..., None, :])
     assert np.abs(close).max() < 1e-11
-    assert type(Along.nested(exact)[0].resolvent(0.01 * Vt)) is type(here)
+    assert type(InterpolatedBulk.nested([exact])[0].resolvent(0.01 * Vt)) is type(here)
 
 
 def test_answers_do_not_depend_on_how_many_readouts_share_a_first_layer():
@@ -182,21 +179,6 @@ def _conjugates(bulk: Bulk) -> np.ndarray:
     pack = packing(len(bulk.weights))
     Vt = _point(bulk, 7)[0] + 0.3 * np.eye(len(bulk.weights))
     return pack.pack(Vt, np.linspace(0.2, 0.5, len(bulk.weights))[None, None])
-
-
-@pytest.mark.parametrize("turned", [0.0, 0.3j])
-@pytest.mark.parametrize("bulk", [case for case in BULKS if len(case.values[0].weights) == 1])
-def test_the_response_of_one_group_is_that_of_any_number(bulk, turned):
-    """In numbers, and as matrices of one entry; spectra ask at complex λ. What differs is rounding."""
-    rng = np.random.default_rng(4)
-    V, hat = rng.uniform(0.2, 2.0, (2, 1, 5, 2)) * (1.0 + turned)
-    beta, lam = rng.uniform(0.5, 2.0, (1, 5)), rng.uniform(0.1, 1.0, (1, 5)) + turned
-    one, any_number = (make(bulk, V, hat, beta, lam) for make in (of_one_group, of_groups))
-    for name in ("V", "by_V", "by_hat", "root", "pull"):
-        found, wanted = getattr(one, name), getattr(any_number, name)
-        assert found.dtype == wanted.dtype
-        assert found.shape == wanted.shape
-        assert _close(found, wanted, 1e-12), name
 
 
 @pytest.mark.parametrize("bulk", BULKS)
@@ -343,33 +325,18 @@ DIAGONAL = [*TRAINED[:6], TRAINED[8]]  # whose covariances have common eigenvect
 @pytest.mark.parametrize("case", DIAGONAL, ids=named(DIAGONAL))
 def test_the_exact_bulk_agrees_with_a_diagonalised_batch(case: Trained):
     """Two derivations of one limit: the analytic one, and eigenvalues of one drawn batch of 600 dimensions."""
-    exact, sampled = (
+    exact, drawn = (
         float(gs.predict(case.model, case.label, alpha=1.3, lam=0.1, bulk=bulk, d=600).test_error)
-        for bulk in ("exact", Sampled(600, 3))
+        for bulk in ("exact", sampled(600, 3))
     )
-    assert sampled == pytest.approx(exact, rel=0.05)  # one draw: fluctuations of order d^-½ = 0.04
+    assert drawn == pytest.approx(exact, rel=0.05)  # one draw: fluctuations of order d^-½ = 0.04
 
 
 @pytest.mark.parametrize("case", TRAINED, ids=named(TRAINED))
 def test_every_mode_of_a_diagonalised_batch_weighs_what_the_limit_says(case: Trained):
     """The forms' diagonal at d = 600, one draw: 4 d^-½ = 0.16 of it."""
-    exact, sampled = bulk_of(case), bulk_of(case, Sampled(600, 3))
+    exact, drawn = bulk_of(case), bulk_of(case, sampled(600, 3))
     Vt = _point(exact)[0]
     size = exact.modes.count * len(exact.weights)
-    a, b = (np.diag(bulk.resolvent(Vt).forms().reshape(size, size)) for bulk in (exact, sampled))
+    a, b = (np.diag(bulk.resolvent(Vt).forms().reshape(size, size)) for bulk in (exact, drawn))
     assert b == pytest.approx(a, rel=0.16, abs=1e-12)  # a silent letter's norms do not vary
-
-
-@pytest.mark.parametrize("nodes", [6, 7])
-def test_a_node_and_its_mirror_image_are_one_for_every_average(nodes):
-    """Whatever of the samples' weight: a symmetric rule is folded, its middle node, if there is one, once."""
-    rng = np.random.default_rng(nodes)
-    weight, tests = rng.normal(size=(1, 1, 1, nodes)), rng.normal(size=(1, 3, nodes))
-    for D, count in ((weight + weight[..., ::-1], -(-nodes // 2)), (weight, nodes)):
-        half, folded = _fewest(D, tests)
-        assert half.shape[-1] == count
-        for power in range(4):
-            whole = (tests * D[:, 0] ** power).sum(axis=-1)
-            np.testing.assert_allclose(
-                (half[:, 0, 0, :, None] ** power * folded).sum(axis=1), whole, rtol=1e-12
-            )

@@ -12,7 +12,7 @@ import xarray as xr
 
 import giantstep as gs
 from giantstep.theory import answers, engine, problem, square
-from giantstep.theory.pose import model_grid, pose
+from giantstep.theory.problem import model_grid, pose
 
 NET = {"eta": 1.5, "alpha0": 0.8}
 SATURATING = gs.SpikedRF("tanh", r=8.0, gamma=0.9)  # ridgeless interpolation is out of reach here
@@ -61,24 +61,11 @@ def test_results_do_not_depend_on_the_size_of_blocks(bulk, monkeypatch):
 )
 def test_doubled_rules_hold_those_that_they_refine(model, target):
     asked = pose(model, target, model_grid(model, target))
-    once, twice = (asked.problem.table(np.arange(1), points) for points in (24, 48))
+    once, twice = (asked.table(np.arange(1), points) for points in (24, 48))
     for stride in (1, 2):
         (features, label), (again, same) = once.at(stride), twice.at(2 * stride)
         for a, b in zip((*features, *label[:3]), (*again, *same[:3]), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize("target", [gs.Target("sin", noise=0.3), gs.Target("sign", flips=0.1)])
-def test_what_a_coarser_attempt_has_solved_is_not_solved_again(target, monkeypatch):
-    loss = "logistic" if target.flips else "huber:0.7"
-    asked = {"alpha": [0.05, 0.1, 3.0], "lam": 0.1, "loss": loss, "tolerance": 1e-9}
-    model = gs.SpikedRF("tanh", r=2.0, gamma=0.9)
-    found = gs.predict(model, target, **asked)
-    seen: list[bool] = []
-    known = engine._known
-    monkeypatch.setattr(engine, "_known", lambda *given: seen.append(known(*given) is not None))
-    _assert_same(found, gs.predict(model, target, **asked), 1e-8)
-    assert any(seen)
 
 
 def test_progress_is_reported_up_to_one():
@@ -406,7 +393,7 @@ def test_a_block_is_solved_alone_as_among_all_others():
     """Two letters span two directions after two steps and one after one step: blocks of different kinds."""
     readout = gs.Letters((1.0, 2.0), (0.5, 0.5))
     net, target = gs.Network("relu", eta=0.5, alpha0=2.0, steps=[2, 1], readout=readout), gs.Target("relu")
-    whole = pose(net, target, model_grid(net, target, alpha=[0.5, 1.0], lam=0.1), "isotropic").problem
+    whole = pose(net, target, model_grid(net, target, alpha=[0.5, 1.0], lam=0.1), "isotropic")
     blocks = list(engine._blocks(whole))
     assert len(blocks) == 2
     for block in blocks:
@@ -421,7 +408,7 @@ def test_a_block_travels_with_its_own_points_alone(layers, readouts):
     """All points of a large grid with every block took longer than the work that was shared."""
     net, target = gs.Network("tanh", eta=np.linspace(0.5, 1.0, layers), alpha0=1.0), gs.Target("sin")
     grid = model_grid(net, target, alpha=np.geomspace(0.2, 5.0, readouts), lam=0.1)
-    whole = pose(net, target, grid).problem
+    whole = pose(net, target, grid)
     blocks = list(engine._blocks(whole))
     sent = sum(len(pickle.dumps(engine._alone(whole, block))) for block in blocks)
     assert len(blocks) > 5

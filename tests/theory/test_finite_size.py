@@ -10,7 +10,7 @@ from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.means import Setting, _all_ones_energy, solve_means, stiffness
 from giantstep.theory.equations.response import Response, respond, signal_energy_gradient, total_tangent
 from giantstep.theory.labels import kurtosis, labels_of
-from giantstep.theory.pose import model_grid, pose
+from giantstep.theory.problem import model_grid, pose
 from giantstep.theory.symmetric import packing
 
 ONE = np.ones((1, 1))
@@ -167,7 +167,7 @@ def test_the_scatter_between_batches_is_that_of_drawn_batches(function, n0):
     measured = mean.std() / mean.mean()
     tails = ((mean - mean.mean()) ** 4).mean() / mean.var() ** 2  # of the batches' own means
     posed = pose(net, target, model_grid(net, target), "isotropic")
-    expected = np.sqrt(posed.origin.scatter[0] / d)
+    expected = np.sqrt(posed.first_layers.scatter[0] / d)
     assert measured == pytest.approx(expected, rel=4 * np.sqrt((tails - 1) / (4 * batches)))
 
 

@@ -10,7 +10,7 @@ from giantstep.groups import Merging, merge
 from giantstep.theory import engine
 from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.response import respond
-from giantstep.theory.pose import model_grid, pose
+from giantstep.theory.problem import model_grid, pose
 from giantstep.theory.symmetric import packing
 
 from . import reference_groups
@@ -131,8 +131,8 @@ def _unmerged(model, target: gs.Target, bulk: str, monkeypatch, **options) -> di
         count = len(letters.values)
         return Merging(letters, np.arange(count), np.ones(count), np.ones(count))
 
-    monkeypatch.setattr("giantstep.theory.pose.merge", as_they_are)
-    found = engine.solve(pose(model, target, model_grid(model, target, **options), bulk).problem, 1e-9)
+    monkeypatch.setattr("giantstep.theory.problem.merge", as_they_are)
+    found = engine.solve(pose(model, target, model_grid(model, target, **options), bulk), 1e-9)
     one = {name: found[name][:, :, 0] for name in ("zeta", "psi")}  # of one spike, and of one direction
     return found | one
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.imprint import Imprint
+from giantstep.theory.first_layers import FirstLayers
 from giantstep.theory.layer import FirstLayer
-from giantstep.theory.origin import Origin
-from giantstep.theory.pose import model_grid, pose
+from giantstep.theory.problem import model_grid, pose
+from giantstep.theory.step_covariance import StepCovariance
 
 PRINTED = 6e-9  # values are printed with eight decimals
 MIX, HE3 = "(x**2 - 1)/2 + x", "x + (x**3 - 3*x)/6"
@@ -80,7 +80,7 @@ def test_one_letter_has_the_values_of_an_independent_derivation(case):
 
 
 def _bulk(net: gs.Network, target: gs.Target):
-    problem = pose(net, target, model_grid(net, target, **AT)).problem
+    problem = pose(net, target, model_grid(net, target, **AT))
     return problem, problem.bulks(np.arange(1))[0]
 
 
@@ -94,9 +94,9 @@ def test_the_chain_of_two_batches_has_the_forms_of_an_independent_derivation():
     rows = [0.87798353, -0.04273871, -0.91903284, 0.74321998, 0.02131384, 2.46313003]
     assert forms[np.triu_indices(3)] == pytest.approx(rows, abs=PRINTED)
     assert bulk.norm_overlap().item() == pytest.approx(2.1662731, abs=6e-8)
-    training = problem.origin.training
-    sight = training.seen(1, np.arange(1), 0)
-    last = Imprint(training.neurons, training.path[1], training.steps[1], sight, first=False)
+    training = problem.first_layers
+    sight = training.batch(1, np.arange(1), 0)
+    last = StepCovariance(training.neurons, training.path[1], training.steps[1], sight, first=False)
     assert [last.gain[0, 0, 0], last.direct[0, 0, 0]] == pytest.approx([1.04453315, 0.42669653], abs=PRINTED)
 
 
@@ -140,7 +140,7 @@ LETTERS = {
 
 @pytest.mark.parametrize("case", LETTERS.values(), ids=LETTERS)
 def test_letters_have_the_values_of_an_independent_derivation(case, monkeypatch):
-    monkeypatch.setattr(Origin, "common", lambda self, chunk: None)
+    monkeypatch.setattr(FirstLayers, "mean_row_covariance", lambda self, chunk: None)
     (activation, target, letters, shares, etas, alphas, beta, noise), *expected, c, r = case
     net = gs.Network(activation, steps=schedule(etas, alphas), beta=beta, readout=gs.Letters(letters, shares))
     y = gs.Target(target, noise=noise)
@@ -188,7 +188,7 @@ ROWS = {
 
 @pytest.mark.parametrize("case", ROWS.values(), ids=ROWS)
 def test_initial_rows_and_biases_have_the_values_of_an_independent_derivation(case, monkeypatch):
-    monkeypatch.setattr(Origin, "common", lambda self, chunk: None)
+    monkeypatch.setattr(FirstLayers, "mean_row_covariance", lambda self, chunk: None)
     (activation, target, letters, biases, rows, etas, alphas, alpha, beta, lam), limit, sized = case
     share = (1.0 / len(letters),) * len(letters)
     readout = gs.Letters(letters, share, biases=biases if any(biases) else None)
@@ -277,7 +277,7 @@ def test_groups_that_are_not_merged_give_what_merged_ones_do(monkeypatch):
         count = len(letters.values)
         return groups.Merging(letters, np.arange(count), np.ones(count), np.ones(count))
 
-    monkeypatch.setattr("giantstep.theory.pose.merge", apart)
+    monkeypatch.setattr("giantstep.theory.problem.merge", apart)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GiantstepWarning)
         found = gs.predict(net, "sin", d=500, **AT)

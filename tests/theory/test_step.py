@@ -9,13 +9,12 @@ from scipy.stats import norm
 import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import as_loss
-from giantstep.theory.common_rows import taken_from_mean_rows
-from giantstep.theory.imprint import Imprint
+from giantstep.theory.first_layers import train
 from giantstep.theory.labels import labels_of
 from giantstep.theory.law import Batch
 from giantstep.theory.slopes import Slopes, at_rest
 from giantstep.theory.step import Neurons, Sight, make_step, sights
-from giantstep.theory.training import trained
+from giantstep.theory.step_covariance import StepCovariance
 
 EXACT = 1e-12  # closed forms: rounding and quadratures that are exact to 1e-13
 
@@ -113,7 +112,7 @@ def test_what_an_early_step_did_not_resolve_is_not_forgotten():
     neurons, one = Neurons(as_function("tanh"), gs.Letters((1.0,), (1.0,))), np.ones(1)
     target = gs.Target(lambda x, y: np.abs(x + 0.3) + np.maximum(y, 0.2))
     steps = [make_step(eta * one, one, one, 0.0 * one, as_loss("square")) for eta in (1.0, 1e-12)]
-    first, both = (trained(neurons, target, tuple(steps[:count])).error.item() for count in (1, 2))
+    first, both = (train(neurons, target, tuple(steps[:count])).error.item() for count in (1, 2))
     assert both >= first > 1e-6
 
 
@@ -147,10 +146,11 @@ def test_the_step_drags_the_common_part_of_linear_rows_by_their_own_output(loss,
     """σ = 2x, letter 0.6: the output is linear in the mean row with slope 1.2, and so is the pull on each row."""
     neurons = Neurons(as_function("2*x"), gs.Letters((0.6,), (1.0,)))
     step = make_step(np.array([0.9, 0.0]), np.ones(2), np.full(2, 1.5), np.zeros(2), as_loss(loss))
-    found = trained(neurons, gs.Target("sign"), (step,))
-    taken = [1.0 - np.sqrt(1.0 + taken_from_mean_rows(found, np.array([u])).item()) for u in range(2)]
+    found = train(neurons, gs.Target("sign"), (step,))
+    taken = 1.0 - np.sqrt(1.0 + found.mean_row_covariance(np.array([0])).item())
     # differences with steps of 1e-4 of a smooth function of order one
-    assert taken == pytest.approx([0.6 * curvature * 1.2**2, 0.0], rel=1e-7)
+    assert taken == pytest.approx(0.6 * curvature * 1.2**2, rel=1e-7)
+    assert found.mean_row_covariance(np.array([1])) is None
 
 
 def test_the_linear_error_of_a_target_with_a_mean():
@@ -206,7 +206,7 @@ def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, flo
     neurons = Neurons(f, gs.Letters((1.0,), (1.0,)))
     seen = Slopes(*(part[None] for part in at_rest(f, np.zeros(1))[0]))
     step = make_step(np.array([k]), np.array([n0 / d]), np.ones(1), np.zeros(1), as_loss("square"))
-    rows = Imprint(neurons, neurons.drawn(1), step, Sight(batch, seen, np.ones(1)), first=True)
+    rows = StepCovariance(neurons, neurons.drawn(1), step, Sight(batch, seen, np.ones(1)), first=True)
     fa, fb = X.T @ rows.fa[0, 0] / n0, X.T @ rows.fb[0, 0] / n0
     pull = fa + fb + k * seen.s1.item() * X.T @ (e * (X @ fb)) / n0
     variance = rows.direct.item() + fb @ fb

@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..gaussian import STRIDES
 from ..model import Model
 from ..provenance import provenance
-from ..theory.pose import model_grid, pose
+from ..theory.problem import model_grid, pose
 from .bounds import checked_target, lowest, project
 from .learned import mean_given, places_of, target_curve
 
@@ -61,8 +61,8 @@ def bound_functions(
             " has their errors, learned_function() what networks learn"
         )
     grid = model_grid(model, target)
-    posed = pose(model, target, grid, bulk)
-    problem, split = posed.problem, posed.split
+    problem = pose(model, target, grid, bulk)
+    split = problem.split
     if problem.spikes > 1:
         raise ParameterError(
             "the functions that attain the bounds are drawn for one spike, and these spikes span several directions;"
@@ -95,7 +95,7 @@ def bound_functions(
     layer = {name: labelled(values) for name, values in spike.items()}
     biases = xr.DataArray(problem.biases, dims="group") if groups else float(problem.biases[0])
     (at,) = places_of(x, 1)
-    dataset = grid.dataset({}, provenance("bound_functions", model, target, bulk=posed.bulk))
+    dataset = grid.dataset({}, provenance("bound_functions", model, target, bulk=problem.law.name))
     return (
         dataset.assign_coords(x=at)
         .assign(

@@ -19,7 +19,7 @@ from ..theory.features import Features
 from ..theory.hermite import linear_error
 from ..theory.labels import Label
 from ..theory.modes import Modes, mean_functions
-from ..theory.pose import Posed, model_grid, pose
+from ..theory.problem import Problem, model_grid, pose
 from ..theory.tabulated import averaged
 
 if TYPE_CHECKING:
@@ -97,22 +97,21 @@ def bounds(
 
         return bounds_over(model, target, over, bulk)
     grid = model_grid(model, target)
-    posed = pose(model, target, grid, bulk)
-    found = evaluate(posed)
-    variables = {name: (grid.dims, _on_grid(values, posed, grid)) for name, values in found.items()}
-    floor, *along = np.moveaxis(_floor(posed), -1, 0)
-    variables["floor"] = (grid.dims, _on_grid(floor[:, None] + 0.0 * posed.problem.beta, posed, grid))
+    problem = pose(model, target, grid, bulk)
+    found = evaluate(problem)
+    variables = {name: (grid.dims, _on_grid(values, problem, grid)) for name, values in found.items()}
+    floor, *along = np.moveaxis(_floor(problem), -1, 0)
+    variables["floor"] = (grid.dims, _on_grid(floor[:, None] + 0.0 * problem.beta, problem, grid))
     if target.directions > 1:
-        parts = [_on_grid(one[:, None] + 0.0 * posed.problem.beta, posed, grid) for one in along]
+        parts = [_on_grid(one[:, None] + 0.0 * problem.beta, problem, grid) for one in along]
         variables["by_direction"] = ((*grid.dims, "direction"), np.stack(parts, axis=-1))
     variables["linear"] = ((), np.asarray(linear_error(target)))
     named = {"direction": list(range(1, target.directions + 1))} if target.directions > 1 else None
-    return grid.dataset(variables, provenance("bounds", model, target, bulk=posed.bulk), named)
+    return grid.dataset(variables, provenance("bounds", model, target, bulk=problem.law.name), named)
 
 
-def _floor(posed: Posed) -> np.ndarray:
+def _floor(problem: Problem) -> np.ndarray:
     """E[t2 - t0² - |t1|²], and E t1² along each of the user's directions: [U, 1 + k]."""
-    problem = posed.problem
 
     def compute(features: Features, label: Label, chunk: np.ndarray) -> np.ndarray:
         along = problem.frame(chunk).turn @ label.t1  # [U, k, N]
@@ -124,9 +123,8 @@ def _floor(posed: Posed) -> np.ndarray:
     return averaged(problem, compute, max(TOLERANCE, _COARSER[problem.labels.directions > 1]))[0]
 
 
-def evaluate(posed: Posed, tolerance: float = TOLERANCE) -> dict[str, np.ndarray]:
+def evaluate(problem: Problem, tolerance: float = TOLERANCE) -> dict[str, np.ndarray]:
     """The bounds of every first layer (and setting of β), arrays [U, A]."""
-    problem = posed.problem
     beta = problem.beta
     one = len(problem.weights) == 1 and problem.spikes == 1 and not problem.modes(np.arange(1)).norms
 
@@ -229,7 +227,7 @@ def checked_target(target: Target | FunctionLike) -> Target:
     return target
 
 
-def _on_grid(values: np.ndarray, posed: Posed, grid: Grid) -> np.ndarray:
+def _on_grid(values: np.ndarray, problem: Problem, grid: Grid) -> np.ndarray:
     """[U, A] to the grid's own order of dimensions."""
-    order = posed.split.dims
-    return values.reshape(posed.split.shape).transpose([order.index(dim) for dim in grid.dims])
+    order = problem.split.dims
+    return values.reshape(problem.split.shape).transpose([order.index(dim) for dim in grid.dims])

@@ -16,7 +16,7 @@ from ..model import Model, Network, Target
 from ..provenance import provenance
 from ..theory.equivalent import by_letter
 from ..theory.hermite import linear_error
-from ..theory.pose import pose
+from ..theory.problem import pose
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,14 +53,14 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
     }
     grid = Grid(others)
     flat = {name: grid.over(name, grid.dims).reshape(-1) for name in others}
-    name = pose(_with(model, 0.0 * flat["beta"], flat), _noisy(target, flat), _flat_grid(flat), bulk).bulk
+    name = pose(_with(model, 0.0 * flat["beta"], flat), _noisy(target, flat), _flat_grid(flat), bulk).law.name
 
     def all_bounds(eta: np.ndarray, tolerance: float) -> dict[str, np.ndarray]:
         """Every bound at learning rates [settings, n]."""
         repeated = {key: np.repeat(values, eta.shape[1]) for key, values in flat.items()}
         point = _with(model, eta.reshape(-1), repeated)
-        posed = pose(point, _noisy(target, repeated), _flat_grid(repeated | {"eta": eta.reshape(-1)}), name)
-        return {key: values.reshape(eta.shape) for key, values in evaluate(posed, tolerance).items()}
+        problem = pose(point, _noisy(target, repeated), _flat_grid(repeated | {"eta": eta.reshape(-1)}), name)
+        return {key: values.reshape(eta.shape) for key, values in evaluate(problem, tolerance).items()}
 
     unit = rate_of_unit_spike(model, target, flat)[:, None]
     scanned = all_bounds(unit * _SCAN, _ROUGH)
@@ -135,11 +135,11 @@ def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]
     """The η of r = 1 at α0, β and noise [U]; where the step makes no spike, β, so that c at least is of order one."""
     net = replace(net, steps=None)  # the first of several steps
     flat = {name: flat[name] for name in ("alpha0", "beta", "noise")}
-    posed = pose(
+    problem = pose(
         _with(net, flat["beta"], flat), _noisy(target, flat), _flat_grid(flat | {"eta": flat["beta"]})
     )
-    values = np.asarray(posed.merging.letters.values)
-    found = by_letter(posed.origin.layer, values).r[:, np.abs(values).argmax()]
+    values = np.asarray(problem.merging.letters.values)
+    found = by_letter(problem.first_layers.layer, values).r[:, np.abs(values).argmax()]
     per_rate = np.broadcast_to(np.abs(found), flat["beta"].shape)
     spiked = per_rate > 1e-12
     return flat["beta"] / np.where(spiked, per_rate, 1.0)

@@ -17,7 +17,7 @@ from ..parameters import parameter
 from ..prediction import predict
 from ..quantities import describe
 from ..theory.labels import joint_law
-from ..theory.pose import Posed, model_grid, pose
+from ..theory.problem import Problem, model_grid, pose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +78,8 @@ def learned_function(
     fitted = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
     at = places_of(x, target.directions)
     model = model.resolved()
-    posed = pose(model, target, model_grid(model, target), bulk)
-    learned = conditional_mean(posed, model, fitted, at)
+    problem = pose(model, target, model_grid(model, target), bulk)
+    learned = conditional_mean(problem, model, fitted, at)
     named = {str(one.name): one.assign_attrs(describe(str(one.name))) for one in at}
     answer = fitted.assign_coords(named)
     answer = answer.assign(learned=learned, truth=target_curve(target, at))
@@ -112,12 +112,14 @@ def places_of(x: Any, directions: int) -> list[xr.DataArray]:
     return found
 
 
-def conditional_mean(posed: Posed, model: Model, fitted: xr.Dataset, x: list[xr.DataArray]) -> xr.DataArray:
+def conditional_mean(
+    problem: Problem, model: Model, fitted: xr.Dataset, x: list[xr.DataArray]
+) -> xr.DataArray:
     """The learned function of fitted order parameters, as `predict` names and labels them."""
     import xarray as xr
 
-    split, merging, group = posed.split, posed.merging, model.group
-    problem, letters = posed.problem, model.readout
+    split, merging, group = problem.split, problem.merging, model.group
+    letters = model.readout
     several = not letters.single
     which, sign = (merging.group, merging.sign) if several else (np.arange(len(merging.letters.values)), 1.0)
     if letters.law is not None:

@@ -13,7 +13,7 @@ from ..grid import Grid
 from ..model import Model, Target, as_target
 from ..parameters import check_count, check_report, flag, parameter
 from ..provenance import provenance
-from ..theory.pose import Posed, model_grid, pose
+from ..theory.problem import Problem, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
 from .spectra.halfplane import Follower
 from .spectra.outliers import outliers, spikes, spikes_per_d
@@ -119,17 +119,17 @@ def spectrum(
     if d is not None:
         more["d"] = parameter("d", d, low=1.0, infinite=True)
     grid = model_grid(model, target, **more)
-    posed = pose(model, target, grid, spectral_bulk(model, target, bulk))
+    problem = pose(model, target, grid, spectral_bulk(model, target, bulk))
     found = []
-    U, A = posed.problem.alpha.shape
+    U, A = problem.alpha.shape
     for u in range(U):
         for a in range(A):
-            found.append(one_spectrum(posed, u, a, points))
+            found.append(one_spectrum(problem, u, a, points))
             if progress:
                 progress(len(found) / (U * A))
-    attrs = provenance("spectrum", model, target, bulk=posed.bulk)
+    attrs = provenance("spectrum", model, target, bulk=problem.law.name)
     attrs |= {"normalise": normalise, "matrix": "kernel" if kernel else "covariance"}
-    return _labelled(found, posed, grid, attrs, normalise, kernel)
+    return _labelled(found, problem, grid, attrs, normalise, kernel)
 
 
 def check_one_spike(model: Model) -> None:
@@ -179,9 +179,8 @@ def check_resolved(found: Density, equations: ResolventBulk) -> None:
     )
 
 
-def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum:
+def one_spectrum(problem: Problem, u: int, a: int, points: int = POINTS) -> Spectrum:
     """The spectrum of first layer u at setting a."""
-    problem = posed.problem
     features = feature_table(problem, u)
     rows = problem.bulks(np.array([u]))[0]
     d = float(problem.d[u, a])
@@ -203,14 +202,14 @@ def one_spectrum(posed: Posed, u: int, a: int, points: int = POINTS) -> Spectrum
 
 def _labelled(
     found: list[Spectrum],
-    posed: Posed,
+    problem: Problem,
     grid: Grid,
     attrs: dict[str, str],
     normalise: str,
     kernel: bool,
 ) -> xr.Dataset:
-    order, sizes = posed.split.dims, posed.split.shape
-    alpha, beta = (getattr(posed.problem, name).reshape(-1) for name in ("alpha", "beta"))
+    order, sizes = problem.split.dims, problem.split.shape
+    alpha, beta = (getattr(problem, name).reshape(-1) for name in ("alpha", "beta"))
     unit = np.ones(len(found)) if normalise == "p" else beta / alpha  # eigenvalues are multiplied by this
     count = np.ones(len(found)) if not kernel else beta / alpha  # neurons per eigenvalue
     zeros = 1.0 - count * (1.0 - np.array([one.mass_at_zero for one in found]))

@@ -13,10 +13,10 @@ from ..errors import ParameterError
 from ..gaussian import expectation
 from ..model import Network, as_target
 from ..provenance import provenance
+from ..theory.first_layers import FirstLayers
 from ..theory.labels import SeveralDirections, labels_of
 from ..theory.layer import FirstLayer
-from ..theory.pose import model_grid, pose
-from ..theory.training import Trained
+from ..theory.problem import model_grid, pose
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,13 +68,12 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
         raise ParameterError("a staircase is climbed by the steps of a Network")
     grid = model_grid(net, target)
     grid.check_single("a staircase is climbed in one setting")
-    training = pose(net, target, grid, "isotropic").origin.training
-    assert training is not None
-    path = training.path[1:]
+    layers = pose(net, target, grid, "isotropic").first_layers
+    path = layers.path[1:]
     overlap = np.stack([_overlaps(layer) for layer in path])  # [step, direction]
     seen = overlap > _FOUND
     found = np.where(seen.any(axis=0), seen.argmax(axis=0) + 1, 0)
-    reasons = [_reason(training, int(step), j, found) for j, step in enumerate(found)]
+    reasons = [_reason(layers, int(step), j, found) for j, step in enumerate(found)]
     variables = {
         "overlap": (("step", "direction"), overlap),
         "found": (("direction",), found),
@@ -97,25 +96,25 @@ def _overlaps(layer: FirstLayer) -> np.ndarray:
     return np.where(found < _ROUNDING, 0.0, found)
 
 
-def _reason(training: Trained, step: int, j: int, found: np.ndarray) -> str:
+def _reason(layers: FirstLayers, step: int, j: int, found: np.ndarray) -> str:
     """Why direction j is found at a step (0: never), in words."""
     name = spoken("direction", j + 1, alone=len(found) == 1)
-    activation = training.neurons.activation.name
-    if not training.taken.any():
+    activation = layers.neurons.activation.name
+    if not layers.taken.any():
         return "not found: the network takes no step"
     if step == 1:
         return f"found at step 1: the target has a linear part in {name}"
     if not found.any():
         return "not found: the target has no linear part, so the first spike is noise and shows later steps nothing"
-    taken = len(training.path) - 1
-    before = training.path[step - 1 if step else taken]
-    offered = _offered(training, before, j)
+    taken = len(layers.path) - 1
+    before = layers.path[step - 1 if step else taken]
+    offered = _offered(layers, before, j)
     if step:
-        used = [p for p in offered if _has_order(training, before, p + 1)]
+        used = [p for p in offered if _has_order(layers, before, p + 1)]
         return f"found at step {step} through degree {_listed(used)} in directions found before"
     if not offered:
         return f"not found: given the directions found before, nothing in the target is linear in {name}"
-    missing = [p for p in offered if not _has_order(training, before, p + 1)]
+    missing = [p for p in offered if not _has_order(layers, before, p + 1)]
     if missing == offered:
         orders = _listed([p + 1 for p in missing])
         return (
@@ -125,9 +124,9 @@ def _reason(training: Trained, step: int, j: int, found: np.ndarray) -> str:
     return f"not found yet: the next step finds it, through degree {_listed(sorted(set(offered) - set(missing)))}"
 
 
-def _offered(training: Trained, layer: FirstLayer, j: int) -> list[int]:
+def _offered(layers: FirstLayers, layer: FirstLayer, j: int) -> list[int]:
     """Degrees p for which E[(γ·∂)^p ∂_j g] = E[He_p(n·z) z_j g], n along γ, does not vanish for some spike."""
-    labels = labels_of(training.target)
+    labels = labels_of(layers.target)
     assert isinstance(labels, SeveralDirections)  # of one direction there is nothing to be found later
     z, w = labels.law.nodes(0, 0)
     y = labels.law.mean(*z)
@@ -145,9 +144,9 @@ def _offered(training: Trained, layer: FirstLayer, j: int) -> list[int]:
     return sorted(degrees)
 
 
-def _has_order(training: Trained, layer: FirstLayer, order: int) -> bool:
+def _has_order(layers: FirstLayers, layer: FirstLayer, order: int) -> bool:
     """Whether some group's activation has a Hermite coefficient of that order at variance r² + c."""
-    neurons = training.neurons
+    neurons = layers.neurons
     sigma = neurons.activation
     for s, bias in enumerate(neurons.biases):
         scale = float(np.sqrt(layer.gram[0, s, s] + layer.c[0, s]))

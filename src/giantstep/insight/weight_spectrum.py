@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..model import Network, SpikedRF, Target, as_target
 from ..parameters import check_count, parameter
 from ..provenance import provenance
-from ..theory.pose import model_grid, pose
+from ..theory.problem import model_grid, pose
 from .spectra.halfplane import Follower
 from .spectra.resolvent import RowBulk
 from .spectra.support import Density, find_density
@@ -91,9 +91,8 @@ def weight_spectrum(
     if bulk not in (None, "isotropic", "exact"):
         raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
     grid = model_grid(model, target, **more)
-    posed = pose(model, target, grid, spectral_bulk(model, target, bulk))
-    problem = posed.problem
-    power = float(problem.weights @ np.square(posed.merging.letters.values)) or np.nan
+    problem = pose(model, target, grid, spectral_bulk(model, target, bulk))
+    power = float(problem.weights @ np.square(problem.merging.letters.values)) or np.nan
     columns: dict[str, list] = {}
     for u, a in np.ndindex(*problem.beta.shape):
         frame = problem.frame(np.array([u]))
@@ -112,10 +111,10 @@ def weight_spectrum(
     if d is None:
         for name in ("outlier", "overlap_neurons", "overlap_spike", "overlap_target", "threshold"):
             del columns[name]
-    order, sizes = posed.split.dims, list(posed.split.shape)
+    order, sizes = problem.split.dims, list(problem.split.shape)
     return grid.dataset(
         {name: _stacked(name, values, order, sizes) for name, values in columns.items()},
-        provenance("weight_spectrum", model, target, bulk=posed.bulk),
+        provenance("weight_spectrum", model, target, bulk=problem.law.name),
         {"side": ["lower", "upper"]},
     )
 

@@ -71,7 +71,7 @@ def scatter(problem: Problem, chunk: np.ndarray, d: np.ndarray) -> np.ndarray:
     """By how much, relatively, the labels' mean square varies between batches of the steps, [U, A]."""
     if np.all(np.isinf(d)):
         return np.zeros(d.shape)
-    return np.sqrt(problem.origin.scatter[chunk][:, None] / d)
+    return np.sqrt(problem.first_layers.scatter[chunk][:, None] / d)
 
 
 def at_usual_size(rule: OnRule) -> OnRule:

@@ -26,7 +26,7 @@ from .answers import (
     wrong_by_ones,
     wrong_signs,
 )
-from .bulk import Bulk
+from .bulks import Bulks
 from .equations.crossings import Profile, bends, profile_of
 from .equations.limits import Limits
 from .equations.signs import WrongSigns, count_wrong_signs
@@ -34,7 +34,7 @@ from .equations.solution import Solution
 from .features import STEEPEST, steepness
 from .folding import folded
 from .labels import BinaryLaw
-from .nested import Known, on_rules
+from .nested import on_rules
 from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
 from .solver import OnRule, Solver, solver_of
@@ -128,19 +128,17 @@ class Rectangle:
     chunk: np.ndarray  # first layers
     block: np.ndarray  # settings
     points: int  # κ intervals per piece
-    refinement: int = 0  # how often the rules inside the bulk are doubled; -1: halved
+    refinement: int = 0  # how often the rules inside the bulk are doubled
     farther: float = 1.0  # stretch of the range of κ
     start: np.ndarray | None = None
     exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     layers: np.ndarray | None = None  # cuts of the rule in κ around thin layers
-    bulks: tuple[Bulk, Bulk, Bulk] | None = None  # on their three rules, if they are known
-    known: Known | None = None  # what an attempt on a coarser rule has found of what this one asks for
+    bulks: Bulks | None = None  # on their three rules, if they are known
 
     @staticmethod
     def of(problem: Problem, chunk: np.ndarray, block: np.ndarray, points: int) -> Rectangle:
         """One to begin with."""
-        begin = problem.rows.coarsest(problem.origin)
-        return Rectangle(problem, solver_of(problem.loss), chunk, block, points, begin)
+        return Rectangle(problem, solver_of(problem.loss), chunk, block, points)
 
     @property
     def folds(self) -> bool:
@@ -161,7 +159,7 @@ class _Attempt:
     """A rectangle's answers on its rule, with what tells how to do better."""
 
     answers: Answers
-    bulks: tuple[Bulk, Bulk, Bulk]  # on their three rules
+    bulks: Bulks  # on their three rules
     solutions: list[Solution]  # on the three rules in κ, finest first
     in_kappa: np.ndarray  # quadrature error that finer rules in κ mend, [U, A], that of the wrong signs apart
     in_bulk: np.ndarray  # and that of rules inside the bulk
@@ -215,7 +213,6 @@ def _refinements(
                     exhausted=None,
                     layers=cuts[u, a],
                     bulks=None,
-                    known=None,
                 ),
             )
     elif 2 * rectangle.points <= rectangle.finest:
@@ -227,7 +224,6 @@ def _refinements(
         in_bulk = in_bulk and rectangle.refinement < _DEEPEST
         if not (in_kappa or in_bulk):
             return
-        doubled = len(u) == len(chunk) and in_kappa and not (in_bulk or cut_off)
         finer = replace(
             rectangle,
             chunk=chunk[u],
@@ -238,22 +234,8 @@ def _refinements(
             farther=min(_FARTHEST, rectangle.farther * 4.0 / 3.0) if cut_off else rectangle.farther,
             start=None if start is None else start[np.ix_(u, a)],
             exhausted=~(attempt.solution.residual[np.ix_(u, a)] <= RESIDUAL_TOLERANCE),
-            known=_known(rectangle, attempt, a) if doubled else None,
         )
         yield u, a, finer
-
-
-def _known(rectangle: Rectangle, attempt: _Attempt, a: np.ndarray) -> Known | None:
-    """What an attempt has found of some settings that one with twice the κ intervals would find again.
-
-    Its finer two rules are the coarser two of that one, along a line of κ: across it, intervals need not double. The
-    square loss is solved on all of its rules at once.
-    """
-    if rectangle.solver.linear or rectangle.problem.frame(rectangle.chunk).spikes > 1:
-        return None
-    solutions = [solution.some(a) for solution in attempt.solutions[:2]]
-    solved = all((solution.residual <= RESIDUAL_TOLERANCE).all() for solution in solutions)
-    return Known(solutions, attempt.in_bulk[:, a]) if solved else None
 
 
 def _cuts(rectangle: Rectangle, attempt: _Attempt) -> np.ndarray | None:
@@ -287,20 +269,18 @@ def _attempt(rectangle: Rectangle, tolerance: float) -> _Attempt:
         )
         for both, stride in zip(tabulated, STRIDES, strict=True)
     ]
-    known = rectangle.known
     # the bulk's own rules are judged on the coarsest rule in κ, once
-    judged = bulks[0] is bulks[1] or known is not None
-    inside = [] if judged else [replace(rules[-1], bulk=bulk) for bulk in bulks[1:]]
+    inside = [] if bulks[0] is bulks[1] else [replace(rules[-1], bulk=bulk) for bulk in bulks[1:]]
     profile = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solutions, sized = on_rules(solver, rules, inside, rectangle.start, known)
+        solutions, sized = on_rules(solver, rules, inside, rectangle.start)
         solutions, on_bulks = solutions[:3], solutions[2:]
         solution, typical = solutions[0], power(*tabulated[0])
         error = kappa_error(solutions, typical, solver.linear)
-        in_bulk = np.zeros_like(error) if known is None else known.in_bulk
+        in_bulk = np.zeros_like(error)
         if inside:
             in_bulk = bulk_error(on_bulks, typical, solver.linear)
-        inherited = np.maximum(problem.rows.error(problem.origin)[chunk], table.error)[:, None]
+        inherited = np.maximum(problem.error[chunk], table.error)[:, None]
         if not solver.linear:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
         answers = answers_of(problem, chunk, solution, np.maximum(error + in_bulk, inherited))

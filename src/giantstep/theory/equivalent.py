@@ -11,17 +11,17 @@ import numpy as np
 from ..errors import GiantstepWarning, NotCovered
 from ..letters import Letters
 from ..model import SpikedRF
+from .bulks import ISOTROPIC
 from .features import Features
+from .first_layers import given_layers
 from .labels import Label
 from .layer import FirstLayer
-from .origin import Origin
-from .pose import model_grid, pose
 from .precision import ACCEPTED_ERROR
+from .problem import Problem, model_grid, pose
 from .tabulated import averaged
 
 if TYPE_CHECKING:
     from ..model import Network, Target
-    from .problem import Problem
 
 _ROUNDING = 1e-8  # component on a direction, over the others, that is none
 
@@ -47,16 +47,18 @@ def by_letter(layer: FirstLayer, values: np.ndarray) -> Spiked:
 
 def network_errors(problem: Problem, tolerance: float = 1e-10) -> np.ndarray:
     """Mean squared error of the networks themselves after each step, with the readout they began with: [U, T]."""
-    training = problem.origin.training
-    assert training is not None
-    neurons = training.neurons
+    layers = problem.first_layers
+    neurons = layers.neurons
 
     def compute(features: Features, label: Label, _: np.ndarray) -> np.ndarray:
         output = np.einsum("s,usn->un", neurons.weights * neurons.values, features.mu0)
         t0, _, t2 = label.clean or label[:3]
         return (features.weights * (t2 - 2.0 * output * t0 + output**2)).sum(axis=-1)[:, None]
 
-    after = [replace(problem, origin=Origin(neurons, layer)) for layer in training.path[1:]]
+    after = [
+        replace(problem, law=ISOTROPIC, first_layers=given_layers(neurons, layers.target, layer))
+        for layer in layers.path[1:]
+    ]
     return np.concatenate([averaged(one, compute, tolerance)[0] for one in after], axis=1)
 
 
@@ -78,9 +80,9 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
     """Features with the network's spike and row norms, and the largest share of a spike on further directions of the
     target than the first. They behave as the network's whatever that is; their γ is its alignment if it is 0."""
     grid = model_grid(net, target)
-    posed = pose(net, target, grid, "isotropic")
-    layer = posed.origin.layer
-    if (reached := float(posed.origin.error.max(initial=0.0))) > ACCEPTED_ERROR:
+    problem = pose(net, target, grid, "isotropic")
+    layer = problem.first_layers.layer
+    if (reached := float(problem.first_layers.error.max(initial=0.0))) > ACCEPTED_ERROR:
         warnings.warn(
             f"the integrals behind this spike and these row norms were not resolved: their relative error is about"
             f" {reached:.1e}; name the breakpoints of a function of your own, Function(f, derivative, breakpoints=...)",
@@ -102,7 +104,7 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
         return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta), off
     grid.check_single("networks with letters have their spiked features one by one")
     # biases change the slope that each letter's spike goes through: carry that in the letters' values
-    group, sign = posed.merging.group, posed.merging.sign
+    group, sign = problem.merging.group, problem.merging.sign
     spikes, own = frame.b[0, group, 0] * sign, np.asarray(net.readout.values)
     strength = np.abs(spikes / np.where(own == 0.0, np.inf, own))
     unit = float(strength.max()) or 1.0

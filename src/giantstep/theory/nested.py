@@ -6,7 +6,6 @@ Each rule starts from the solution on the next coarser one, which costs less tha
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,25 +17,14 @@ _SETTLED = 1e-7  # residual of what another size can be compared with
 _NEVER = 1e-6  # share of samples, for labels that are separable
 
 
-class Known(NamedTuple):
-    """What is known before the finest of three rules in κ is solved."""
-
-    solutions: list[Solution]  # on the other two, the finer one first
-    in_bulk: np.ndarray  # what the rules inside the bulk leave, [U, A]
-
-
 def on_rules(
-    solver: Solver,
-    rules: list[OnRule],
-    inside: list[OnRule],
-    start: np.ndarray | None,
-    known: Known | None = None,
+    solver: Solver, rules: list[OnRule], inside: list[OnRule], start: np.ndarray | None
 ) -> tuple[list[Solution], np.ndarray]:
     """Solutions on nested rules in κ and `inside` the bulk, finest first; and by how much the test error differs at a
     usual size, on the coarsest rule that has been solved. NaN where that is not known."""
     coarsest = rules[-1]
     sized = at_usual_size(coarsest)
-    solutions = _one_by_one(solver, [*rules, *inside], start, [] if known is None else known.solutions)
+    solutions = _one_by_one(solver, [*rules, *inside], start)
     if sized is coarsest:
         return solutions, np.zeros(coarsest.setting.alpha.shape)
     # a rule that is too coarse to be solved would tell of that alone
@@ -46,12 +34,10 @@ def on_rules(
     return solutions, solver.sized(at_usual_size(rules[last]), limit) - limit.test_error
 
 
-def _one_by_one(
-    solver: Solver, rules: list[OnRule], start: np.ndarray | None, known: list[Solution]
-) -> list[Solution]:
-    """From coarse to fine, each starting from the last; those on the coarsest rules may be known."""
-    solutions = list(known)
-    for rule in reversed(rules[: len(rules) - len(known)]):
+def _one_by_one(solver: Solver, rules: list[OnRule], start: np.ndarray | None) -> list[Solution]:
+    """From coarse to fine, each starting from the last."""
+    solutions: list[Solution] = []
+    for rule in reversed(rules):
         thorough = len(solutions) == len(rules) - 1
         if solutions and rule.problem.loss.margin:
             unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)

@@ -1,4 +1,5 @@
-"""What is to be solved, as arrays: U first layers of K groups, and A settings of the readout on each of them."""
+"""What is to be solved, as arrays: U first layers of K groups along the dimensions of a grid that shape them, and A
+settings of the readout on each, along the others."""
 
 from __future__ import annotations
 
@@ -6,21 +7,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..functions import Function
+from ..groups import Merging, merge
 from ..losses import Loss, square
-from .bulk import WORTHWHILE, Along, Bulk
+from ..split import Split
+from .bulk import WORTHWHILE, InterpolatedBulk
+from .bulks import EXACT, ISOTROPIC, BulkLaw, Bulks, choose_bulk
 from .features import STEEPEST, Table, doublings, evaluations_per_model, steepness
-from .labels import Labels, is_sharp
+from .first_layers import POINTS, FirstLayers, first_layers
+from .labels import Labels, is_sharp, labels_of
 from .layer import Frame, alike
 from .modes import Modes
-from .origin import Origin
-from .rows import PLAIN_WIDTH, Rows
 from .rule import across_intervals
 from .upto import run, upto
+
+if TYPE_CHECKING:
+    from ..grid import Grid
+    from ..model import Model, Target
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
 _ON_A_PLANE = {
@@ -28,6 +35,7 @@ _ON_A_PLANE = {
     3: 24,
     4: 16,
 }  # κ intervals in each half of a direction to begin with, where there are several
+_PLAIN_WIDTH = 128  # array elements in flight per grid point, where a bulk takes none of its own
 
 
 class Block(NamedTuple):
@@ -40,84 +48,97 @@ class Block(NamedTuple):
 
 @dataclass
 class Problem:
-    """What `predict` asks: first layers, the law of their rows, the labels, and readout settings [U, A]."""
+    """What a verb asks of the theory: first layers, the law of their rows, labels, and readout settings [U, A]."""
 
-    origin: Origin
-    rows: Rows
+    first_layers: FirstLayers
     labels: Labels
     alpha: np.ndarray  # [U, A]
     beta: np.ndarray
     lam: np.ndarray
     noise: np.ndarray
     d: np.ndarray
-    loss: Loss = square
-    directions: int = 1  # of spikes that answers have room for
+    loss: Loss
+    directions: int  # of spikes that answers have room for
+    merging: Merging  # how the user's letters sit in the groups,
+    split: Split  # and what the points are called
+    law: BulkLaw = ISOTROPIC
 
     @property
     def activation(self) -> Function:
-        return self.origin.neurons.activation
+        return self.first_layers.neurons.activation
 
     @property
     def weights(self) -> np.ndarray:
         """Fraction of neurons in each group, [K]."""
-        return self.origin.neurons.weights
+        return self.first_layers.neurons.weights
 
     @property
     def biases(self) -> np.ndarray:
-        return self.origin.neurons.biases
+        return self.first_layers.neurons.biases
 
     @cached_property
     def odd(self) -> bool:
         """Whether turning all inputs round turns features and labels round, which the loss does not mind."""
         functions = self.activation.parity == "odd" and self.labels.odd
-        biased = self.biases.any() or self.origin.neurons.bias_spread
+        biased = self.biases.any() or self.first_layers.neurons.bias_spread
         return functions and not biased and self.loss.even
 
     @property
     def c(self) -> np.ndarray:
-        return self.origin.layer.c
+        return self.first_layers.layer.c
+
+    @property
+    def error(self) -> np.ndarray:
+        """That of the integrals behind first layers and their rows, which no rule shows, [U]."""
+        return self.first_layers.row_error if self.law.trained else self.first_layers.error
 
     @cached_property
     def width(self) -> int:
         """Array elements in flight per grid point."""
-        return PLAIN_WIDTH if self._along(self.alpha.shape[1]) else self.rows.width(self.origin)
+        if not self.law.trained or self._interpolates(self.alpha.shape[1]):
+            return _PLAIN_WIDTH
+        return POINTS * (len(self.weights) * (1 if self.activation.parity == "odd" else 2)) ** 2
 
     def part(self, chunk: np.ndarray, settings: np.ndarray) -> Problem:
         """Some first layers with settings that follow one another, which are solved as among all of them."""
         names, place = ("alpha", "beta", "lam", "noise", "d"), (run(chunk), run(settings))
-        own = {name: getattr(self, name)[place] for name in names}
-        part = replace(self, origin=self.origin.at(chunk), **own)
+        values: dict[str, Any] = {name: getattr(self, name)[place] for name in names}
+        values["split"] = None  # to send the names of all points to a worker takes longer than its work
+        part = replace(self, first_layers=self.first_layers.at(chunk), **values)
         part.width, part.spikes = self.width, self.spikes
         return part
 
-    def _along(self, readouts: int) -> bool:
-        """Whether the bulk is solved along a line, for all readouts together, rather than at each of them."""
-        return self.rows.on_a_line(self.origin) and readouts >= WORTHWHILE
-
     def frame(self, chunk: np.ndarray) -> Frame:
         """Directions of some first layers of one kind."""
-        return self.origin.layer.at(chunk).frame()
+        return self.first_layers.layer.at(chunk).frame()
 
     def modes(self, chunk: np.ndarray) -> Modes:
-        """What carries signal in some first layers of one kind."""
-        return self.rows.modes(self.origin, self.frame(chunk))
+        """What carries signal in some first layers of one kind: in trained rows each norm and bias does, too."""
+        frame = self.frame(chunk)
+        if self.law.trained:
+            return self.first_layers.neurons.modes(frame)
+        return Modes(frame.spikes, frame.gamma.shape[1])
 
     @cached_property
     def spikes(self) -> int:
         """The most directions that any first layer's spikes span."""
-        return int(self.origin.layer.spikes.max())
+        return int(self.first_layers.layer.spikes.max())
 
-    def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> tuple[Bulk, Bulk, Bulk]:
+    def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> Bulks:
         """Bulks of some first layers of one kind, with so many readouts each, on three nested rules, finest first."""
-        bulks = self.rows.bulks(self.origin, chunk, refinement)
-        return tuple(Along.nested(*bulks)) if self._along(readouts) else bulks  # type: ignore[arg-type]
+        bulks = self.law.make(self, chunk, refinement)
+        return InterpolatedBulk.nested(bulks) if self._interpolates(readouts) else bulks
+
+    def _interpolates(self, readouts: int) -> bool:
+        """Whether the bulk is solved along a line, for all readouts together, rather than at each of them."""
+        return self.law is EXACT and len(self.weights) == 1 and readouts >= WORTHWHILE
 
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""
         if len(self.c) == 1:
             yield from self._blocks(upto(1), points)
             return
-        for kind in alike(self.origin.kinds):
+        for kind in alike(self.first_layers.kinds):
             for members in alike(self.labels.alike(self.frame(kind))):
                 yield from self._blocks(kind[members], points)
 
@@ -150,3 +171,31 @@ class Problem:
         """Features and label of some first layers, on rules of that many κ intervals."""
         own = (self.frame(chunk), self.c[chunk], self.biases)
         return Table(self.activation, self.labels, *own, points, farther, layers)
+
+
+def model_grid(model: Model, target: Target, **more: object) -> Grid:
+    """The grid of a model's own parameters, the target's noise, and `more`."""
+    return Split.grid_of(model, target, **more)
+
+
+def pose(
+    model: Model, target: Target, grid: Grid, bulk: str | BulkLaw | None = None, loss: Loss = square
+) -> Problem:
+    """The problem on a grid, with the named law of rows or the best one that the model has."""
+    merging = merge(model.readout, odd=model.activation.parity == "odd")
+    split = Split(grid, model.shaping)
+    values = {name: split.layers(name) for name in model.shaping}
+    problem = Problem(
+        first_layers=first_layers(model, target, merging, values),
+        labels=labels_of(target),
+        alpha=split.settings("alpha", 0.0),
+        beta=split.settings("beta", 0.0),
+        lam=split.settings("lam", 0.0),
+        noise=split.settings("noise", 0.0),
+        d=split.settings("d", np.inf),
+        loss=loss,
+        directions=model.spike_directions,
+        merging=merging,
+        split=split,
+    )
+    return replace(problem, law=choose_bulk(bulk, model, problem))

@@ -36,7 +36,7 @@ def learned_by_squares(rule: OnRule, solution: Solution) -> np.ndarray:
     """
     setting, problem = rule.setting, rule.problem
     slope, none = rule.features.dmu0, np.zeros(setting.alpha.shape)
-    if problem.origin.training is None or problem.loss.margin or not slope.any():
+    if not problem.first_layers.steps or problem.loss.margin or not slope.any():
         return none
     frame = problem.frame(rule.chunk)
     open_part = frame.rho[:, :, None] * frame.rho[:, None, :]

@@ -1,47 +1,26 @@
 """Rows of trained networks whose batches are drawn at finite d: the check of the exact bulk.
 
-`gs.predict(net, target, bulk=Sampled(d, seed), ...)`.
+`gs.predict(net, target, bulk=sampled(d, seed), ...)`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from giantstep.theory.bulk import Bulk
-from giantstep.theory.origin import Origin
-from giantstep.theory.rows import Exact
+from giantstep.theory.bulks import BulkLaw, Bulks
+from giantstep.theory.problem import Problem
 
 from .batches import sampled_bulk
 
-__all__ = ["Sampled"]
+__all__ = ["sampled"]
 
 
-@dataclass(frozen=True)
-class Sampled(Exact):
+def sampled(d: int, seed: int) -> BulkLaw:
     """The rows of a trained network, with batches drawn at dimension d and diagonalised."""
+    return BulkLaw(f"sampled:{d}:{seed}", partial(_make, d=d, seed=seed), trained=True)
 
-    d: int
-    seed: int
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"sampled:{self.d}:{self.seed}"
-
-    def width(self, origin: Origin) -> int:
-        return self.d * len(origin.neurons.values) ** 2
-
-    def coarsest(self, origin: Origin) -> int:
-        return 0
-
-    def on_a_line(self, origin: Origin) -> bool:
-        return False
-
-    def error(self, origin: Origin) -> np.ndarray:
-        return origin.error
-
-    def bulks(self, origin: Origin, chunk: np.ndarray, refinement: int) -> tuple[Bulk, Bulk, Bulk]:
-        assert origin.training is not None
-        bulk = sampled_bulk(origin.training, chunk, self.d, self.seed)
-        return bulk, bulk, bulk
+def _make(problem: Problem, chunk: np.ndarray, refinement: int, d: int, seed: int) -> Bulks:
+    return (sampled_bulk(problem.first_layers, chunk, d, seed),) * 3

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from giantstep.theory.bulk import Bulk
-from giantstep.theory.imprint import Imprint, directions
+from giantstep.theory.first_layers import FirstLayers
 from giantstep.theory.labels import BinaryLaw, labels_of
 from giantstep.theory.law import Batch
 from giantstep.theory.layer import FirstLayer
 from giantstep.theory.slopes import Slopes, at_rest, shifted
 from giantstep.theory.step import Sight
-from giantstep.theory.training import Trained
+from giantstep.theory.step_covariance import StepCovariance, directions
 
 from .dense import Dense
 from .spectral import Spectral
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from giantstep.model import Target
 
 
-def sampled_bulk(trained: Trained, chunk: np.ndarray, d: int, seed: int) -> Bulk:
+def sampled_bulk(trained: FirstLayers, chunk: np.ndarray, d: int, seed: int) -> Bulk:
     """Some networks' bulk; they share the random numbers of their batches."""
     drawn = [_drawn(trained, int(u), d, seed) for u in chunk]
     frame = trained.layer.at(chunk).frame()
@@ -75,7 +75,7 @@ class _Drawn(NamedTuple):
         return self.joint[:, self.d :, self.d :]
 
 
-def _drawn(trained: Trained, u: int, d: int, seed: int) -> _Drawn:
+def _drawn(trained: FirstLayers, u: int, d: int, seed: int) -> _Drawn:
     neurons, K = trained.neurons, len(trained.neurons.values)
     rng = np.random.default_rng([seed, d])
     theta = np.eye(d)[: trained.target.directions]  # along the first axes, without loss of generality
@@ -87,7 +87,7 @@ def _drawn(trained: Trained, u: int, d: int, seed: int) -> _Drawn:
     return state
 
 
-def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Generator) -> _Drawn:
+def _after(trained: FirstLayers, u: int, t: int, state: _Drawn, rng: np.random.Generator) -> _Drawn:
     """One step on a batch of its own, for all groups."""
     neurons, step, target = trained.neurons, trained.steps[t].at(np.array([u])), trained.target
     K, d = state.spikes.shape
@@ -107,7 +107,7 @@ def _after(trained: Trained, u: int, t: int, state: _Drawn, rng: np.random.Gener
     rows = np.concatenate([np.ones((1, n)), z.T, z.T[pairs[0]] * z.T[pairs[1]]])
     batch = Batch(e[None], rows[None] / n)
     before = FirstLayer(c, state.spikes @ state.spikes.T[None], np.zeros((1, K, z.shape[1])), np.ones((1, K)))
-    one = Imprint(
+    one = StepCovariance(
         neurons, before, step._replace(share=np.array([d / n])), Sight(batch, slopes, np.ones(1)), first
     )
     level, k = np.broadcast_to, one.k[0]

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...theory.bulk.level import Level
-from ...theory.bulk.pencil import Exact
+from ...theory.bulk.pencil import BatchBlock, TrainedBulk
 from .halfplane import differentiated, in_half_plane
 from .poles import Crossings, continues
 
@@ -23,15 +22,15 @@ _LIKELY = 1e-10  # weight of a sample that a batch may contain
 
 
 class Entries(NamedTuple):
-    """Which entries of a level's symmetric matrix are unknowns: those of rows that its samples act on."""
+    """Which entries of a block's symmetric matrix are unknowns: those of rows that its samples act on."""
 
     active: np.ndarray
     rows: np.ndarray
     cols: np.ndarray
 
     @staticmethod
-    def of(level: Level) -> Entries:
-        active = np.flatnonzero(np.any(level.D[0] != 0.0, axis=(1, 2)))
+    def of(block: BatchBlock) -> Entries:
+        active = np.flatnonzero(np.any(block.D[0] != 0.0, axis=(1, 2)))
         i, j = np.triu_indices(len(active))
         return Entries(active, active[i], active[j])
 
@@ -39,9 +38,9 @@ class Entries(NamedTuple):
 class Answers:
     """The answers of all steps, packed into vectors [A, m]."""
 
-    def __init__(self, bulk: Exact):
+    def __init__(self, bulk: TrainedBulk):
         self.bulk = bulk
-        self._entries = [Entries.of(level) for level in bulk.levels]
+        self._entries = [Entries.of(block) for block in bulk.blocks]
         self.size = sum(len(one.rows) for one in self._entries)
         self._ends = np.cumsum([len(one.rows) for one in self._entries])[:-1]
         R = bulk.size + len(bulk.weights)
@@ -51,9 +50,9 @@ class Answers:
         i = np.concatenate([low + one.rows for low, one in zip(offsets, self._entries, strict=True)])
         j = np.concatenate([low + one.cols for low, one in zip(offsets, self._entries, strict=True)])
         self.units[k, i, j] = self.units[k, j, i] = 1.0
-        self._log_weights = [np.log(np.maximum(level.mean[0], 1e-300)) for level in bulk.levels]
+        self._log_weights = [np.log(np.maximum(block.mean[0], 1e-300)) for block in bulk.blocks]
         self._smooth = [continues(log_w) for log_w in self._log_weights]
-        self._floor = [_FLOOR * _natural(level) for level in bulk.levels]
+        self._floor = [_FLOOR * _natural(block) for block in bulk.blocks]
 
     @property
     def smooth(self) -> bool:
@@ -63,7 +62,7 @@ class Answers:
 
     def start(self) -> np.ndarray:
         """Without any samples of the readout in sight: E[D]."""
-        return self.packed([level.at_rest for level in self.bulk.levels])[0].astype(complex)
+        return self.packed([block.at_rest for block in self.bulk.blocks])[0].astype(complex)
 
     def packed(self, matrices: list[np.ndarray]) -> np.ndarray:
         """[U = 1, A, Q, Q] each, as [A, m]."""
@@ -72,10 +71,10 @@ class Answers:
 
     def unpacked(self, y: np.ndarray) -> list[np.ndarray]:
         found = []
-        for part, at, level in zip(
-            np.split(y, self._ends, axis=-1), self._entries, self.bulk.levels, strict=True
+        for part, at, block in zip(
+            np.split(y, self._ends, axis=-1), self._entries, self.bulk.blocks, strict=True
         ):
-            full = np.zeros((1, len(y), level.rank, level.rank), y.dtype)
+            full = np.zeros((1, len(y), block.rank, block.rank), y.dtype)
             full[0][:, at.rows, at.cols] = full[0][:, at.cols, at.rows] = part
             found.append(full)
         return found
@@ -83,9 +82,9 @@ class Answers:
     def image(self, X: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """E[Z_t] at X [A, R, R], packed, and its derivative along changes of X [A, n, R, R]: [A, m] and [A, m, n]."""
         values, slopes = [], []
-        for t, (level, rows) in enumerate(zip(self.bulk.levels, self.bulk.rows, strict=True)):
+        for t, (block, rows) in enumerate(zip(self.bulk.blocks, self.bulk.rows, strict=True)):
             x = X[None, :, rows, rows]
-            Z = level.answer(x)
+            Z = block.samples(x)
             mean, by_x = Z.mean, -Z.pairs[0]
             if self._smooth[t]:
                 added, more = self._corrected(t, x)
@@ -99,13 +98,13 @@ class Answers:
     def _corrected(self, t: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What poles near the real axis add to E[Z_t] [1, A, Q, Q] and to its derivative on row-major vec [A, Q², Q²]:
         Z is a matrix of polynomials over det(1 + D_t X_tt/α_t)."""
-        level, (A, Q) = self.bulk.levels[t], x.shape[1:3]
-        poles = Crossings.of(level.determinant(x)[0], self._log_weights[t])
+        block, (A, Q) = self.bulk.blocks[t], x.shape[1:3]
+        poles = Crossings.of(block.determinant(x)[0], self._log_weights[t])
         m = len(poles.point)
         if not m:
             return np.zeros((1, A, Q, Q), complex), np.zeros((A, Q * Q, Q * Q), complex)
         near = replace(
-            level, D=np.moveaxis(level.D[0][:, :, poles.nodes], 2, 0), share=np.repeat(level.share, m)
+            block, D=np.moveaxis(block.D[0][:, :, poles.nodes], 2, 0), share=np.repeat(block.share, m)
         )
         i, j = np.triu_indices(Q)
 
@@ -113,7 +112,7 @@ class Answers:
             full = np.empty((m, 1, Q, Q), complex)
             full[:, 0, i, j] = full[:, 0, j, i] = entries
             det = near.determinant(full)[:, 0]
-            return poles.errors(det, near.answer(full).values().reshape(m, Q * Q, -1) * det[:, None])
+            return poles.errors(det, near.samples(full).values().reshape(m, Q * Q, -1) * det[:, None])
 
         found = differentiated(errors, x[0][poles.point][:, i, j])
         slopes = np.zeros((m, Q * Q, Q * Q), complex)
@@ -133,27 +132,27 @@ class Answers:
     def inside(self, y: np.ndarray, root: np.ndarray) -> np.ndarray:
         """Whether all Y_t lie in the half plane once scaled by τ^½ (root [A, K]) and its inverse, [A]."""
         K, found = root.shape[-1], np.ones(len(y), bool)
-        for full, at, level in zip(self.unpacked(y), self._entries, self.bulk.levels, strict=True):
-            scale = root if level.rank == K else np.concatenate([root, 1.0 / root], axis=-1)
+        for full, at, block in zip(self.unpacked(y), self._entries, self.bulk.blocks, strict=True):
+            scale = root if block.rank == K else np.concatenate([root, 1.0 / root], axis=-1)
             scaled = full[0] * scale[:, :, None] * scale[:, None, :]
             if len(at.active):
                 found &= in_half_plane(scaled[:, at.active[:, None], at.active])
         return found
 
 
-def _natural(level: Level) -> np.ndarray:
+def _natural(block: BatchBlock) -> np.ndarray:
     """The size of each row's answers [Q]: E[D_aa] of rows a, E[D_ab²] of rows b."""
-    mean = level.mean[0]
-    own = np.abs(np.diagonal(level.D[0], axis1=0, axis2=1)).T  # [Q, n]
-    return np.where(own.any(axis=1), own @ mean, (level.D[0] ** 2).sum(axis=1) @ mean)
+    mean = block.mean[0]
+    own = np.abs(np.diagonal(block.D[0], axis1=0, axis2=1)).T  # [Q, n]
+    return np.where(own.any(axis=1), own @ mean, (block.D[0] ** 2).sum(axis=1) @ mean)
 
 
-def largest_covariance(bulk: Exact) -> float:
+def largest_covariance(bulk: TrainedBulk) -> float:
     """A bound on the largest eigenvalue of the rows' covariances, up to what no batch contains."""
     K, found = len(bulk.weights), 1.0  # rows as they are drawn
-    for level in bulk.levels:
-        D = np.abs(level.D[0][..., level.mean[0] > _LIKELY])
-        spread = (1.0 + np.sqrt(float(level.share[0]))) ** 2
+    for block in bulk.blocks:
+        D = np.abs(block.D[0][..., block.mean[0] > _LIKELY])
+        spread = (1.0 + np.sqrt(float(block.share[0]))) ** 2
         noise = float(D[:K, :K].max(initial=0.0)) * spread
         turn = float(D[:K, K:].max(initial=0.0)) * spread
         found = (1.0 + turn) ** 2 * found + noise

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ...theory.bulk import Bulk, Exact
+from ...theory.bulk import Bulk, TrainedBulk
 from ...theory.equations.response import Response, respond
 from ...theory.symmetric import packing
 from .answers import Answers, largest_covariance
@@ -27,7 +27,7 @@ class ResolventBulk(ABC):
         self.bulk, self.beta = bulk, beta
         self.pack = packing(len(bulk.weights))
         self.entries = self.pack.pairs + np.arange(self.pack.groups)  # those of V2, whose sum is the trace
-        self.answers = Answers(bulk) if isinstance(bulk, Exact) else None
+        self.answers = Answers(bulk) if isinstance(bulk, TrainedBulk) else None
         P, more = self.pack.size, 0 if self.answers is None else self.answers.size
         self.powers = np.concatenate([-np.ones(P), np.zeros(more)])
         self.start = self._at_infinity()
@@ -61,8 +61,8 @@ class ResolventBulk(ABC):
         own, answers = self.parted(V)
         bulk = self.bulk
         if self.answers is not None:
-            assert isinstance(bulk, Exact)
-            bulk = bulk.opened(self.answers.unpacked(answers))
+            assert isinstance(bulk, TrainedBulk)
+            bulk = bulk.unclosed(self.answers.unpacked(answers))
         beta = np.full((1, len(z)), self.beta)
         return respond(bulk, own[None], hats[None], beta, z[None])
 
@@ -137,7 +137,7 @@ class ResolventBulk(ABC):
 
     def largest_covariance(self) -> float:
         """A bound on the rows' covariances."""
-        if isinstance(self.bulk, Exact):
+        if isinstance(self.bulk, TrainedBulk):
             return largest_covariance(self.bulk)
         return float(np.max(self.bulk.c))
 

@@ -1,18 +1,18 @@
 """Bulks: the random-matrix part of the theory. A bulk knows the covariances of the first layer's rows, never
 the samples, the labels or the loss."""
 
-from .along import WORTHWHILE, Along
 from .base import Bulk, Resolvent
+from .interpolated import WORTHWHILE, InterpolatedBulk
 from .isotropic import Isotropic
 from .orthogonal import Orthogonal
-from .pencil import Exact
+from .pencil import TrainedBulk
 
 __all__ = [
     "WORTHWHILE",
-    "Along",
     "Bulk",
-    "Exact",
+    "InterpolatedBulk",
     "Isotropic",
     "Orthogonal",
     "Resolvent",
+    "TrainedBulk",
 ]

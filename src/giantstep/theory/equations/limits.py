@@ -34,7 +34,7 @@ class Limits:
         )
         w = features.weights
         self._power = (w * label.t2).sum(axis=-1)[:, None] + noise**2
-        common = None if np.all(np.isinf(d)) else problem.origin.common(chunk)
+        common = None if np.all(np.isinf(d)) else problem.first_layers.mean_row_covariance(chunk)
         self.setting = Setting(alpha, beta, lam, noise, d, np.ones(alpha.shape), common)
         ridgeless = lam == 0.0
         self.diverging = self._interpolates = self._idle = ridgeless

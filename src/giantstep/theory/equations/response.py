@@ -37,36 +37,6 @@ class Response:
 
 def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
     """Evaluate the relation at packed V and V̂ [U, A, P], with β and λ [U, A]."""
-    return (of_one_group if len(bulk.weights) == 1 else of_groups)(bulk, V, hat, beta, lam)
-
-
-def of_one_group(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
-    """All matrices are numbers: with t = -dT̂/dṼ and l = d(T̂Ṽ)/dṼ, and λ + V̂2 + T̂V̂1 = 1/V2, a few of them."""
-    hat1, V2_in = hat[..., 0], V[..., 1]
-    tau = beta * V2_in
-    resolvent = bulk.resolvent((tau * hat1)[..., None, None])
-    T = resolvent.T[..., 0, 0]
-    pull = T * hat1
-    V2 = 1.0 / (lam + hat[..., 1] + pull)
-    stiffness = V2 * V2
-    moved = resolvent.first_order(np.ones((*V.shape[:2], 1, 1, 1)))
-    tangent, leak = (part[..., 0, 0, 0] for part in moved)
-
-    found = np.empty(V.shape, pull.dtype)
-    np.multiply(V2_in, T, out=found[..., 0])
-    found[..., 1] = V2
-    by_hat = np.zeros((*V.shape, 2), pull.dtype)
-    np.multiply(V2_in * tau, tangent, out=by_hat[..., 0, 0])
-    np.multiply(stiffness, leak, out=by_hat[..., 1, 0])
-    by_hat[..., 1, 1] = stiffness
-    by_V = np.zeros((*V.shape, 2), pull.dtype)
-    np.subtract(T, tangent * resolvent.Vt[..., 0, 0], out=by_V[..., 0, 1])
-    np.multiply(stiffness * hat1 / np.where(V2_in == 0.0, 1.0, V2_in), T - leak, out=by_V[..., 1, 1])
-    return Response(found, by_V, by_hat, resolvent, np.sqrt(tau)[..., None], pull[..., None])
-
-
-def of_groups(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
-    """For any number of groups."""
     pack = packing(len(bulk.weights))
     hat1, hat2, V2_in = pack.matrix(hat), pack.vector(hat), pack.vector(V)
     per_V2 = 1.0 / np.where(V2_in == 0.0, 1.0, V2_in)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,3 @@ class Solution:
     start: np.ndarray  # what the same solver may begin from on another rule
     responses: Any = None  # of the square loss on one rule, for the same readouts at another size
     evaluations: np.ndarray | None = None  # of the general solver's map
-
-    def some(self, a: np.ndarray) -> Solution:
-        """That of some settings, where it is the general solver's."""
-        parts: dict[str, Any] = {
-            name: value[:, a] for name, value in vars(self).items() if isinstance(value, np.ndarray)
-        }
-        return replace(self, state=self.state.some(a), **parts)

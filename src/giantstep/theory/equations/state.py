@@ -7,7 +7,6 @@ whatever ψ. The means m, ζ, ψ, χ, ν enter as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,14 +54,9 @@ class State:
 
     def reshaped(self, *shape: int) -> State:
         """The points [U, A] in another shape."""
-        return self._each(lambda part: part.reshape(*shape, *part.shape[2:]))
-
-    def some(self, a: np.ndarray) -> State:
-        """Those of some settings."""
-        return self._each(lambda part: part[:, a])
-
-    def _each(self, change: Callable[[np.ndarray], np.ndarray]) -> State:
-        V, q, means, psi = map(change, (self.V, self.q, self.means, self.psi))
+        V, q, means, psi = (
+            part.reshape(*shape, *part.shape[2:]) for part in (self.V, self.q, self.means, self.psi)
+        )
         return State(V, q, means, psi, self.modes)
 
 

@@ -1,26 +1,29 @@
-"""One batch in the pencil of the exact bulk: what its samples weigh, how they answer, and averages over them."""
+"""One batch in the pencil of the trained bulk: what its samples weigh, how they respond, and averages over them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..symmetric import triangle, upper_triangle
-from .answer import Answer, Moments, Quotient, QuotientAnswer, SolvedAnswer, systems
+from ...symmetric import triangle, upper_triangle
+from .samples import (
+    MatrixSampleResolvent,
+    Moments,
+    Quotient,
+    SampleResolvent,
+    ScalarSampleResolvent,
+    sample_systems,
+)
 
 if TYPE_CHECKING:
-    from ..law import Batch
-
-_SAME = 1e-14  # relative difference of two samples' weights that is rounding
-_NEGLIGIBLE = 1e-18  # share of every average under which a node is left out
+    from ...law import Batch
 
 
 @dataclass(frozen=True)
-class Level:
+class BatchBlock:
     """One batch, in the pencil: n nodes, rows Q (K or 2K) on which its samples act, F functions of a sample.
 
     Vectors Σ_μ f(μ) x_μ/n of the batch's functions f make up the spikes: S_s grows by Σ_f spike_sf v_f. Directions
@@ -37,20 +40,16 @@ class Level:
     @staticmethod
     def of(
         batch: Batch, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray
-    ) -> list[Level]:
-        """The level of a batch whose samples have weights D and functions f [U, F, n], on each of its rules and on as
-        few nodes as will do."""
-        w, f, count = batch.weights, functions, batch.directions
+    ) -> list[BatchBlock]:
+        """The block of a batch whose samples have weights D and functions f [U, F, n], on each of its rules."""
+        f, count = functions, batch.directions
+        w = np.broadcast_to(batch.weights, (len(f), *batch.weights.shape[1:]))
         (i, j), (k, m) = upper_triangle(f.shape[1]), upper_triangle(count)
-        ends = list(accumulate((len(i), f.shape[1] * count, len(k), 1)))
-        tests = np.empty((len(f), ends[-1], f.shape[-1]))
-        both, along, x, one = (tests[:, low:high] for low, high in pairwise((0, *ends)))
-        np.multiply(f[:, i], f[:, j], out=both)
-        both *= w[:, :1]
-        along[:] = (w[:, 1 : 1 + count, None] * f[:, None]).reshape(len(f), -1, f.shape[-1])
-        x[:] = w[:, batch.pairs[k, m]] - (k == m)[:, None] * w[:, :1]
-        one[:] = w[:, :1]
-        return [Level(*_fewest(D[..., part], tests[..., part]), share, *maps) for part in batch.parts]
+        both = f[:, i] * f[:, j] * w[:, :1]
+        along = (w[:, 1 : 1 + count, None] * f[:, None]).reshape(len(f), -1, f.shape[-1])
+        excess = w[:, batch.pairs[k, m]] - (k == m)[:, None] * w[:, :1]
+        tests = np.swapaxes(np.concatenate([both, along, excess, w[:, :1]], axis=1), -1, -2)
+        return [BatchBlock(D[..., part], tests[:, part], share, *maps) for part in batch.parts]
 
     @property
     def rank(self) -> int:
@@ -79,15 +78,19 @@ class Level:
         """Z as a quotient of functions of the sample, where that is known: for one group."""
         return Quotient.of(self)
 
-    def answer(self, X: np.ndarray) -> Answer:
-        """What every sample answers to X [U, A, Q, Q]: Z = (1 + DX/α)⁻¹ D."""
+    def samples(self, X: np.ndarray) -> SampleResolvent:
+        """Z = (1 + DX/α)⁻¹ D of every sample, at X [U, A, Q, Q]."""
         x = X * self.scale
-        return SolvedAnswer(self, x) if self.quotient is None else QuotientAnswer(self, self.quotient, x)
+        if self.quotient is None:
+            return MatrixSampleResolvent(self, x)
+        return ScalarSampleResolvent(self, self.quotient, x)
 
     def determinant(self, X: np.ndarray) -> np.ndarray:
         """det(1 + DX/α) of every sample, [U, A, n]: Z has its poles where it vanishes."""
         x = X * self.scale
-        return np.linalg.det(systems(self.D, x)) if self.quotient is None else self.quotient.determinant(x)
+        if self.quotient is not None:
+            return self.quotient.determinant(x)
+        return np.linalg.det(sample_systems(np.moveaxis(self.D, -1, 1)[:, None], x))
 
     def _parted(self, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Averages [..., tests] as [..., F, F], [..., directions, F] and [..., directions, directions]."""
@@ -111,23 +114,3 @@ class Level:
             along.reshape(U, A, count, Q, F * Q),
             x.reshape(U, A, count * Q, count * Q),
         )
-
-
-def _fewest(D: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """D [U, Q, Q, n] and tests [U, T, n] on fewer nodes, the latter turned: one for two mirror images, none that nobody
-    would miss.
-
-    Nodes are symmetric about their middle. For an odd target and activation so are the weights, and for an odd
-    activation before its first spike they are as soon as residuals are.
-    """
-    n = D.shape[-1]
-    if np.abs(D - D[..., ::-1]).max() <= _SAME * np.abs(D).max(initial=1e-300):
-        middle = n // 2
-        both = tests + tests[..., ::-1]
-        both[..., middle : middle + n % 2] *= 0.5
-        D, tests = D[..., middle:], both[..., middle:]
-    size = np.abs(tests)
-    felt = (size > _NEGLIGIBLE * size.sum(axis=-1, keepdims=True)).any(axis=(0, 1))
-    if not felt.all():
-        D, tests = D[..., felt], tests[..., felt]
-    return D, np.swapaxes(tests, -1, -2)

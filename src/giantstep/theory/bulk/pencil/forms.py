@@ -1,4 +1,4 @@
-"""Quadratic forms of the exact bulk in the vectors that its own batches have made: spikes, row norms, signals.
+"""Quadratic forms of the trained bulk in the vectors that its own batches have made: spikes, row norms, signals.
 
 A batch's vectors are not independent of its samples, so the pencil's averaged inverse alone does not give them. Each
 batch is averaged with its vectors, the last one first; what is left is a form in the directions that it knew already.
@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..symmetric import identity, solve_or_nan
-from .answer import Moments
+from ...symmetric import identity, solve_or_nan
+from .samples import Moments
 
 if TYPE_CHECKING:
-    from ..modes import Modes
-    from .level import Level
-    from .pencil import Exact
+    from ...modes import Modes
+    from .batch_block import BatchBlock
+    from .resolvent import TrainedBulk
 
 _TINY = 1e-20  # an imaginary step: its square is lost in rounding, so that derivatives are exact
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The modes as vectors of the pencil, m of them: along θ̂_j, and along each level's functions."""
+    """The modes as vectors of the pencil, m of them: along θ̂_j, and along each batch's functions."""
 
     target: np.ndarray  # [U, k, R, m]
-    functions: tuple[np.ndarray, ...]  # per level [U, F, R, m]
+    functions: tuple[np.ndarray, ...]  # per batch [U, F, R, m]
     constant: np.ndarray  # G0, [U, m, m]: what no sample touches
     modes: Modes
     shown: int  # of the m, those that answer; the others (norms after earlier steps) are eliminated
 
 
-def eliminated(bulk: Exact, X: np.ndarray, moments: list[Moments]) -> np.ndarray:
+def eliminate(bulk: TrainedBulk, X: np.ndarray, moments: list[Moments]) -> np.ndarray:
     """Ĝ = G0 - ΦᵀS⁻¹Φ on the modes that are shown, [U, A, modes, K, modes, K]."""
     columns, K = bulk.columns, len(bulk.weights)
     start = columns.target[:, None], [functions[:, None] for functions in columns.functions]
@@ -45,22 +45,21 @@ def eliminated(bulk: Exact, X: np.ndarray, moments: list[Moments]) -> np.ndarray
     return G.reshape(*G.shape[:2], -1, K, bulk.modes.count, K)
 
 
-def slope(
-    bulk: Exact, X: np.ndarray, moments: list[Moments], dX: np.ndarray, changes: list[Moments]
+def change_of_forms(
+    bulk: TrainedBulk, X: np.ndarray, moments: list[Moments], dX: np.ndarray, changes: list[Moments]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What `eliminated` is, and how it changes with X and the moments."""
-
+    """What `eliminate` gives, and how it changes with X and the moments."""
     step = 1j * _TINY
     there = [
         Moments(*(m + step * dm for m, dm in zip(own, change, strict=True)))
         for own, change in zip(moments, changes, strict=True)
     ]
-    moved = eliminated(bulk, X + step * dX, there)
+    moved = eliminate(bulk, X + step * dX, there)
     return np.real(moved), np.imag(moved) / _TINY
 
 
 def _form(
-    bulk: Exact, X: np.ndarray, moments: list[Moments], q: np.ndarray, C: list[np.ndarray]
+    bulk: TrainedBulk, X: np.ndarray, moments: list[Moments], q: np.ndarray, C: list[np.ndarray]
 ) -> np.ndarray:
     """Φᵀ𝒮⁻¹Φ with later batches averaged, for vectors Σ_j q_j ⊗ θ̂_j + Σ_τ Σ_f C_τf ⊗ v_f: [U, A, m, m].
 
@@ -70,12 +69,12 @@ def _form(
     if not C:
         return (np.swapaxes(q, -1, -2) @ (X[:, :, None] @ q)).sum(axis=2)
     t = len(C) - 1
-    level, rows = bulk.levels[t], bulk.rows[t]
+    block, rows = bulk.blocks[t], bulk.rows[t]
     both, along, excess = moments[t]
     U, A = X.shape[:2]
     F, R, m = C[t].shape[2:]
-    Q, count, share = level.rank, level.directions, level.scale
-    ff, xf = level.plain
+    Q, count, share = block.rank, block.directions, block.scale
+    ff, xf = block.plain
     c = np.broadcast_to(C[t], (U, A, F, R, m))
     Xc = X[:, :, None] @ c
     part = Xc[:, :, :, rows].reshape(U, A, F * Q, m)
@@ -88,14 +87,14 @@ def _form(
     kept[..., :m] = (xf[:, None] @ c.reshape(U, A, F, R * m)).reshape(U, A, count, R, m)
     kept[:, :, :, rows, :m] -= share[..., None] * (along @ part[:, :, None])
     kept[..., m:] = _unit_columns(count, R, rows)
-    below = _form(bulk, X, moments, *_lowered(bulk, level, kept, q, C[:-1]))
+    below = _form(bulk, X, moments, *_lowered(bulk, block, kept, q, C[:-1]))
     inner, across, known = below[..., :m, :m], below[..., :m, m:], below[..., m:, m:]
     right = excess @ np.swapaxes(across, -1, -2)
     return direct + inner - across @ solve_or_nan(identity(count * Q) + excess @ known, right)
 
 
 def _lowered(
-    bulk: Exact, level: Level, kept: np.ndarray, q: np.ndarray, C: list[np.ndarray]
+    bulk: TrainedBulk, block: BatchBlock, kept: np.ndarray, q: np.ndarray, C: list[np.ndarray]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Vectors Σ_i kept_i ⊗ x̂_i added to what `q` and `C` hold of them, written in θ̂ and earlier batches."""
     U, A, count, R, m = kept.shape
@@ -107,9 +106,9 @@ def _lowered(
         new[..., : old.shape[-1]] += old
         return new
 
-    earlier = bulk.levels[: len(C)]
-    spikes = [level.to_spikes @ one.spike for one in earlier]
-    return added(level.to_target, q), [added(part, old) for part, old in zip(spikes, C, strict=True)]
+    earlier = bulk.blocks[: len(C)]
+    spikes = [block.to_spikes @ one.spike for one in earlier]
+    return added(block.to_target, q), [added(part, old) for part, old in zip(spikes, C, strict=True)]
 
 
 def _unit_columns(count: int, R: int, rows: slice) -> np.ndarray:

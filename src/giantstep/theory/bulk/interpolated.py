@@ -9,6 +9,7 @@ T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from math import log
 
@@ -17,7 +18,7 @@ import numpy as np
 from ...chebyshev import polynomials, through
 from ..modes import Modes
 from .base import Bulk, Resolvent
-from .pencil import Exact
+from .pencil import TrainedBulk, TrainedResolvent
 
 WORTHWHILE = 24  # readouts on a first layer from which a line is less work than solving for each readout
 _LEAST, _MOST = 4e-6, 5e11  # the v between which there is a line
@@ -25,10 +26,10 @@ _MARGIN = 0.2  # by which it reaches farther than it was asked for: a search goe
 _EXACT = 36.6  # -ln of what series leave out: rounding
 
 
-class Line:
+class ChebyshevLine:
     """The exact bulk of U first layers of one group on nodes from the least to the largest ln v that was asked for."""
 
-    def __init__(self, bulk: Exact, coarser: Line | None = None):
+    def __init__(self, bulk: TrainedBulk, coarser: ChebyshevLine | None = None):
         self.bulk, self._coarser = bulk, coarser
         self.low, self.high = np.inf, -np.inf
         self.overlap: np.ndarray | None = None  # (1/d) tr C², [U, 1, 1], as soon as there are nodes
@@ -47,8 +48,8 @@ class Line:
         points, to_series = through(nodes)
         v = np.zeros(nodes + 1)  # the last one, 0, is not of the line: it tells tr C²
         v[:-1] = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
-        at = self.bulk.started((v / c)[..., None, None], None if coarser is None else coarser.answers)
-        self.answers = at.Y  # of the samples at the nodes, [U, nodes + 1, Q, Q] per level
+        at = TrainedResolvent(self.bulk, (v / c)[..., None, None], None if coarser is None else coarser.Y)
+        self.Y = at.Y  # E[Z] at the nodes, [U, nodes + 1, Q, Q] per batch
         self.overlap = at.slopes[0][:, -1, 0]
 
         def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
@@ -59,20 +60,23 @@ class Line:
         self.forms = series(_form_sizes(v[:-1], self.bulk.modes), at.forms(), at.form_slopes)
 
 
-class Along(Bulk):
+class InterpolatedBulk(Bulk):
     """The exact bulk of U first layers of one group, read off a line."""
 
-    def __init__(self, line: Line):
+    def __init__(self, line: ChebyshevLine):
         bulk = line.bulk
         self.bulk, self.weights, self.modes, self.c, self.line = bulk, bulk.weights, bulk.modes, bulk.c, line
 
     @staticmethod
-    def nested(*bulks: Exact) -> list[Along]:
+    def nested(bulks: Sequence[Bulk]) -> tuple[InterpolatedBulk, ...]:
         """Bulks on nested rules, finest first: each starts from the next coarser one."""
-        found: list[Along] = []
+        line: ChebyshevLine | None = None
+        nested: list[InterpolatedBulk] = []
         for bulk in reversed(bulks):
-            found.insert(0, Along(Line(bulk, found[0].line if found else None)))
-        return found
+            assert isinstance(bulk, TrainedBulk)
+            line = ChebyshevLine(bulk, line)
+            nested.insert(0, InterpolatedBulk(line))
+        return tuple(nested)
 
     def resolvent(self, Vt: np.ndarray) -> Resolvent:
         if np.iscomplexobj(Vt):
@@ -82,7 +86,7 @@ class Along(Bulk):
         if not (least >= _LEAST and most <= _MOST):
             return self.bulk.resolvent(Vt)
         self.line.cover(log(least), log(most))
-        return AlongResolvent(self, Vt, v)
+        return InterpolatedResolvent(self, Vt, v)
 
     def norm_overlap(self) -> np.ndarray | None:
         known = self.line.overlap
@@ -108,10 +112,10 @@ def _form_sizes(v: np.ndarray, modes: Modes) -> np.ndarray:
     return sizes.reshape(*v.shape, -1)
 
 
-class AlongResolvent(Resolvent):
+class InterpolatedResolvent(Resolvent):
     """The series summed at one Ṽ per grid point, where v = cṼ, [U, A]."""
 
-    def __init__(self, bulk: Along, Vt: np.ndarray, v: np.ndarray):
+    def __init__(self, bulk: InterpolatedBulk, Vt: np.ndarray, v: np.ndarray):
         self.Vt, self._bulk, self._v = Vt, bulk, v
         line = bulk.line
         t = (2.0 * np.log(v) - (line.low + line.high)) / (line.high - line.low)

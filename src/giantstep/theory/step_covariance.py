@@ -1,4 +1,4 @@
-"""What each batch has left in the rows: the levels of the exact bulk's pencil, and the columns between them."""
+"""What each batch has left in the rows: the blocks of the trained bulk's pencil, and the columns between them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .bulk.forms import Columns
-from .bulk.level import Level
+from .bulk.pencil import BatchBlock, Columns
 from .law import Batch
 from .layer import FirstLayer, Frame
 from .slopes import Slopes
@@ -15,7 +14,7 @@ from .step import Neurons, Sight, Step
 from .upto import upto
 
 
-class Imprint:
+class StepCovariance:
     """What one step does to rows of each letter, in terms of the samples of its batch.
 
     With m = m̄ + (k/α) e s1 a row becomes w' = Bw + k v_fg δ + n, and its squared norm fluctuates by
@@ -86,7 +85,7 @@ class Imprint:
         return pulls + K * self.kinds.index(kind)
 
     @cached_property
-    def levels(self) -> list[Level]:
+    def blocks(self) -> list[BatchBlock]:
         """What the batch is in the pencil, on each of the rules."""
         U, K = self.k.shape
         rank = K if self.simple else 2 * K
@@ -101,7 +100,7 @@ class Imprint:
             to_spikes = np.zeros((U, count, K))
         else:
             to_target, to_spikes = directions(self.frame)
-        return Level.of(self.batch, D, self.functions, self.share, self.spike, to_target, to_spikes)
+        return BatchBlock.of(self.batch, D, self.functions, self.share, self.spike, to_target, to_spikes)
 
     @cached_property
     def spike(self) -> np.ndarray:
@@ -128,28 +127,28 @@ def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     return to_target, to_spikes
 
 
-def columns_of(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> list[Columns]:
+def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> list[Columns]:
     """On each rule the modes: W_s d̂_j, W_s ê_m, norms after the last step and biases; then those that are eliminated.
 
     These are the norms after earlier steps, and the biases once more: they are the same in every step.
     """
-    U, K = imprints[0].k.shape
-    ends = np.cumsum([0, *(one.levels[0].rank for one in imprints)])
+    U, K = steps[0].k.shape
+    ends = np.cumsum([0, *(one.blocks[0].rank for one in steps)])
     z = int(ends[-1])
     R = z + K
     to_target, to_spikes = directions(frame)
     count, k = to_target.shape[1:]
-    T, s, modes = len(imprints), upto(K), neurons.modes(frame)
+    T, s, modes = len(steps), upto(K), neurons.modes(frame)
     shown = [("a", T - 1)] + [("bias", T)] * modes.biases
     hidden = [("a", t) for t in range(T - 1)] + [("bias", 0)] * modes.biases
     hidden += [("b", t) for t in range(T) if t > 0 or neurons.spread]
     m = (count + len(shown) + len(hidden)) * K
     target = np.zeros((U, k, R, count, K))
-    functions = [np.zeros((U, one.spike.shape[-1], R, m)) for one in imprints]
-    constant = np.zeros((U, m, m, len(imprints[0].batch.parts)))
+    functions = [np.zeros((U, one.spike.shape[-1], R, m)) for one in steps]
+    constant = np.zeros((U, m, m, len(steps[0].batch.parts)))
     target[:, :, z + s, :, s] = -np.swapaxes(to_target, -1, -2)
     target = np.concatenate([target.reshape(U, k, R, count * K), np.zeros((U, k, R, m - count * K))], axis=-1)
-    for one, inside in zip(imprints, functions, strict=True):
+    for one, inside in zip(steps, functions, strict=True):
         made = np.zeros((U, inside.shape[1], R, count, K))
         made[:, :, z + s, :, s] = -np.swapaxes(to_spikes @ one.spike, -1, -2)
         inside[..., : count * K] = made.reshape(U, -1, R, count * K)
@@ -158,7 +157,7 @@ def columns_of(neurons: Neurons, frame: Frame, imprints: list[Imprint]) -> list[
     if bias is not None:
         constant[:, bias, bias] = -1.0 / neurons.bias_spread
         constant[:, bias, same] = constant[:, same, bias] = 1.0
-    for t, (one, inside, low) in enumerate(zip(imprints, functions, ends, strict=False)):
+    for t, (one, inside, low) in enumerate(zip(steps, functions, ends, strict=False)):
         a, mode = int(low) + s, where["a", t]
         inside[:, one.place("fa") + s, a, mode] = 1.0
         constant[:, mode, mode] = one.direct

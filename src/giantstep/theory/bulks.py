@@ -1,0 +1,90 @@
+"""Which bulk a first layer has: three laws of its rows, by name.
+
+=============  ===================================================================================================
+isotropic      all directions alike: spiked random features, and the paper's model of a network
+exact          the trained network itself, whose batches have shaped its rows
+orthogonal     the special W = Π⊥
+=============  ===================================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from .bulk import Bulk, Isotropic, Orthogonal
+from .slopes import check_moment
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+Bulks = tuple[Bulk, ...]
+"""A bulk on three nested rules, finest first; three times the same if it has no rule inside."""
+
+
+@dataclass(frozen=True)
+class BulkLaw:
+    """A law of rows: `make` gives the bulks of some first layers of one kind, with rules inside that have 2^refinement
+    times their usual number of nodes. In `trained` rows norms and biases are those that steps have left."""
+
+    name: str
+    make: Callable[[Problem, np.ndarray, int], Bulks]
+    trained: bool = False
+
+
+def _isotropic(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
+    return (Isotropic(problem.c[chunk], problem.weights, problem.modes(chunk)),) * 3
+
+
+def _orthogonal(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
+    return (Orthogonal(problem.weights, problem.modes(chunk)),) * 3
+
+
+def _exact(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
+    return problem.first_layers.trained_bulks(chunk, refinement)
+
+
+ISOTROPIC, ORTHOGONAL = BulkLaw("isotropic", _isotropic), BulkLaw("orthogonal", _orthogonal)
+EXACT = BulkLaw("exact", _exact, trained=True)
+_NAMED = {law.name: law for law in (ISOTROPIC, EXACT, ORTHOGONAL)}
+
+
+def choose_bulk(named: str | BulkLaw | None, model: Any, problem: Problem) -> BulkLaw:
+    """The law that a text names; by default the best one that a first layer has. Refuses one that it cannot have."""
+    steps = problem.first_layers.steps
+    if isinstance(named, BulkLaw):
+        law = named
+    elif named is None:
+        law = EXACT if steps else ISOTROPIC
+    elif named.startswith("sampled"):
+        raise ParameterError(
+            f"bulk = {named!r} is no longer there; to check the exact bulk, train networks: simulate(...), then compare"
+        )
+    elif named not in _NAMED:
+        raise ParameterError(f"bulk = {named!r} is unknown; use one of {', '.join(_NAMED)}, or leave it out")
+    else:
+        law = _NAMED[named]
+    if law.trained and not steps:
+        raise ParameterError(
+            f"bulk = {law.name!r} is that of a trained Network; a SpikedRF or TwoSpikes has the isotropic one"
+        )
+    if law.trained and problem.first_layers.taken.any():
+        check_moment(
+            problem.activation,
+            4,
+            f"row norms after a step fluctuate too much for bulk = {law.name!r}",
+            "use bulk='isotropic', or an activation that is smoother there (a power above 3/4)",
+        )
+    if law is ORTHOGONAL and steps:
+        raise ParameterError(
+            "bulk = 'orthogonal' is a special SpikedRF or TwoSpikes, W = Π⊥; a Network's rows are not orthogonal"
+        )
+    if law is ORTHOGONAL and (np.any(np.asarray(model.beta) != 1.0) or np.any(problem.c != 1.0)):
+        raise ParameterError(
+            "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions: beta = 1 and c = 1"
+        )
+    return law

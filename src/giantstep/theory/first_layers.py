@@ -1,0 +1,275 @@
+"""First layers and how they come about: steps from drawn rows (`Network`), or spikes given (`SpikedRF`, `TwoSpikes`).
+
+`FirstLayers` keeps spikes and row norms after every step. The row covariances of the trained bulk are made of them on
+demand (`step_covariance`), on rules as fine as asked for: each step that was taken is one block of the pencil.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import NotCovered
+from ..groups import Merging
+from ..losses import as_loss
+from ..model import Network, SpikedRF, TwoSpikes
+from .bulk import TrainedBulk
+from .labels import kurtosis, labels_of
+from .law import unused_batch
+from .layer import FirstLayer, alike, given
+from .slopes import Slopes, at_rest
+from .step import Neurons, Sight, Step, make_step, sights, stepped
+from .step_covariance import StepCovariance, columns_of
+
+if TYPE_CHECKING:
+    from ..model import Target
+
+MOST_DIRECTIONS = 4  # of spikes
+MOST_STEPS = 40  # the exact bulk of so many takes a gigabyte, of 60 three and a half
+POINTS = 256  # nodes over a batch before the first step,
+_SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
+_ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
+_SMALLEST_SHARE = 1e-18  # 1/α0 of a batch that is as good as all inputs
+
+
+@dataclass(frozen=True)
+class FirstLayers:
+    """U first layers of K groups: `path[t]` after t steps, `error` [U] that of the integrals on the way. Spikes that
+    were given have no steps."""
+
+    neurons: Neurons
+    target: Target
+    path: tuple[FirstLayer, ...]
+    error: np.ndarray
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def layer(self) -> FirstLayer:
+        """The first layer in the end."""
+        return self.path[-1]
+
+    def at(self, chunk: np.ndarray) -> FirstLayers:
+        """Some of them."""
+        path = tuple(layer.at(chunk) for layer in self.path)
+        steps = tuple(step.at(chunk) for step in self.steps)
+        return FirstLayers(self.neurons, self.target, path, self.error[chunk], steps)
+
+    @cached_property
+    def taken(self) -> np.ndarray:
+        """Which steps changed anything, [U, T]."""
+        taken = np.array([step.rate > 0.0 for step in self.steps], bool)
+        return taken.reshape(len(self.steps), len(self.error)).T
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """First layers with equal rows have been made in the same way, and can be worked on together: [U, ...]."""
+        kinds = [_alike(layer, self.target) for layer in self.path]
+        return np.concatenate([self.taken, *kinds], axis=1)
+
+    @cached_property
+    def scatter(self) -> np.ndarray:
+        """d times the squared relative scatter of E y² between batches, that of the step with the most, [U].
+
+        The mean square of n0 = αd labels y has the relative variance (kurtosis - 1)/n0. Steps on other losses than the
+        square loss follow scores that do not grow with the label, and are left out.
+        """
+        labels = labels_of(self.target)
+        scatter = np.zeros(len(self.error))
+        for step, taken in zip(self.steps, self.taken.T, strict=True):
+            counts = taken & step.loss.linear  # chosen, not multiplied: a kurtosis may be infinite
+            excess = kurtosis(*labels.powers, step.noise[counts]) - 1.0
+            scatter[counts] = np.maximum(scatter[counts], step.share[counts] * excess)
+        return scatter
+
+    @cached_property
+    def row_error(self) -> np.ndarray:
+        """Error of all integrals, those that rows need among them, not only spikes and norms, [U]."""
+        errors = at_rest(self.neurons.activation, self.neurons.biases)[1]
+        return np.maximum(self.error, np.where(self.taken.any(axis=1), errors.all, 0.0))
+
+    def trained_bulks(self, chunk: np.ndarray, refinement: int) -> tuple[TrainedBulk, ...]:
+        """The bulks of some networks of one kind, on three nested rules over each batch, finest first.
+
+        Rules have 2^refinement times their usual number of nodes.
+        """
+        chosen = np.flatnonzero(self.taken[chunk[0]])
+        covariances = [
+            StepCovariance(
+                self.neurons,
+                self.path[t].at(chunk),
+                self.steps[t].at(chunk),
+                self.batch(int(t), chunk, refinement),
+                first=place == 0,
+            )
+            for place, t in enumerate(chosen if len(chosen) else [0])
+        ]
+        last = self.layer.at(chunk)
+        columns = columns_of(self.neurons, last.frame(), covariances)
+        blocks = zip(*(one.blocks for one in covariances), strict=True)
+        return tuple(
+            TrainedBulk(self.neurons.weights, last.c, *rule) for rule in zip(blocks, columns, strict=True)
+        )
+
+    def batch(self, t: int, chunk: np.ndarray, refinement: int) -> Sight:
+        """The batch of step t of some networks of one kind, on three nested rules, finest first."""
+        step, layer = self.steps[t].at(chunk), self.path[t].at(chunk)
+        spikes = int(layer.spikes.max()) if np.any(layer.gram) else 0
+        points = (POINTS, *_SPIKED_POINTS)[min(spikes, 2)] << refinement
+        if not np.any(step.rate):  # no step at all: any batch will do
+            slopes, _ = at_rest(self.neurons.activation, self.neurons.biases)
+            idle = Slopes(*(np.where(np.isfinite(part), part, 0.0)[None] for part in slopes))  # times no step
+            return Sight(unused_batch(points, self.target.directions), idle, np.ones(1))
+        return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
+
+    def mean_row_covariance(self, chunk: np.ndarray) -> np.ndarray | None:
+        """What steps have added to the covariance of the groups' mean rows, times p, [U, K, K]: an effect of order 1/d.
+
+        The network's output has the part Σ_t n_t ℓ_t s0_t w̄_t·x, linear in the mean rows w̄_t of the groups (n_t is a
+        group's share of the neurons). A step descends on the residual, so it moves all rows against it:
+        w̄_s → w̄_s - Σ_t D_st w̄_t with D_st = k_s E[ℓ'' s0_s s0_t] n_t ℓ_t, besides what happens to every row. Neurons
+        then share less noise along the all-ones directions than drawn ones would, or more after strong steps: the
+        covariance of the w̄, times p, is 1/n_s at first and L (1/n) Lᵀ after steps, L the product of all 1 - D. It is
+        the difference that counts; None if rows are as drawn. The fluctuations of this pull from sample to sample are
+        left out: with them the mean rows come out right, but errors at d = 150 to 200 do not, since other effects of
+        order 1/d are not known.
+        """
+        taken = np.flatnonzero(self.taken[chunk[0]])
+        if not len(taken):
+            return None
+        neurons, K = self.neurons, len(self.neurons.values)
+        L = np.broadcast_to(np.eye(K), (len(chunk), K, K))
+        for t in taken:
+            seen, step = self.batch(int(t), chunk, 0), self.steps[t].at(chunk)
+            s0 = seen.slopes.s0 + 0.0 * seen.batch.e[:, None]  # on every node
+            s0 = s0 * neurons.values[:, None]  # ℓ_s s0_s
+            D = seen.batch.mean(s0[:, :, None] * s0[:, None])[..., 0] * neurons.weights
+            L = L - (step.rate * seen.bend)[:, None, None] * D @ L
+        drawn = np.diag(1.0 / neurons.weights)
+        return L @ drawn @ np.swapaxes(L, -1, -2) - drawn
+
+
+@singledispatch
+def first_layers(model: Any, target: Target, merging: Merging, values: dict[str, np.ndarray]) -> FirstLayers:
+    """Those of a model whose parameters, with the target's noise, are arrays `values` [U]."""
+    raise TypeError(model)  # refused with a sentence where models are checked
+
+
+@first_layers.register(Network)
+def _(model: Network, target: Target, merging: Merging, values: dict[str, np.ndarray]) -> FirstLayers:
+    if model.reuse_batch and model.most_steps > 1:
+        raise NotCovered(
+            "reuse_batch = True: rows that have seen a batch before are correlated with it, which the theory does not"
+            " cover; simulate such a network, or give its steps fresh batches"
+        )
+    if model.refit is not None and model.most_steps > 1:
+        raise NotCovered(
+            "refit: a readout that is fitted between steps is correlated with the rows, neuron by neuron, which the"
+            " theory does not cover; simulate such a network, or leave its readout as it was drawn"
+        )
+    neurons = Neurons(
+        model.activation, merging.letters, spread=model.norm_variance, bias_spread=model.bias_scale**2
+    )
+    shared = (values["beta"], values["noise"])
+    steps = tuple(
+        make_step(eta, alpha0, *shared, as_loss(loss)) for eta, alpha0, loss in model.stages(values)
+    )
+    return train(neurons, target, steps)
+
+
+@first_layers.register(SpikedRF)
+def _(model: SpikedRF, target: Target, merging: Merging, values: dict[str, np.ndarray]) -> FirstLayers:
+    letters = merging.letters
+    c = values["c"][:, None] * np.ones(len(letters.values))
+    c = c if letters.c is None else np.broadcast_to(np.asarray(letters.c), c.shape)
+    b = values["r"][:, None] * np.asarray(letters.values)
+    theta = values["gamma"][:, None, None] * np.eye(
+        target.directions, 1
+    )  # along the target's first direction
+    return given_layers(Neurons(model.activation, letters), target, given(b[..., None], theta, c))
+
+
+@first_layers.register(TwoSpikes)
+def _(model: TwoSpikes, target: Target, merging: Merging, values: dict[str, np.ndarray]) -> FirstLayers:
+    U, K = len(values["c"]), len(model.weights)
+    b = np.broadcast_to(np.asarray(model.left) * np.asarray(model.strengths), (U, K, 2))
+    theta = np.asarray(model.alignments) * np.eye(target.directions, 1) + np.zeros((U, 1, 1))
+    c = values["c"][:, None] * np.ones(K)
+    return given_layers(Neurons(model.activation, merging.letters), target, given(b, theta, c))
+
+
+def given_layers(neurons: Neurons, target: Target, layer: FirstLayer) -> FirstLayers:
+    """First layers that no step has made."""
+    return FirstLayers(neurons, target, (layer,), np.zeros(len(layer.c)))
+
+
+def train(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> FirstLayers:
+    """All steps, one after the other, for U networks at once."""
+    if len(steps) > MOST_STEPS:
+        raise NotCovered(
+            f"steps = {len(steps)}: the theory covers up to {MOST_STEPS}, which take a gigabyte; simulate more of them"
+        )
+    layer = neurons.drawn(len(steps[0].rate), target.directions)
+    path, error = [layer], np.zeros(len(layer.c))
+    taken: list[Step] = []
+    for step in steps:
+        found, off = _moved(neurons, target, layer, step)
+        if (lost := _pulled_nowhere(found, step)).any():
+            step = step._replace(share=np.where(lost, _SMALLEST_SHARE, step.share))
+            found, off = _moved(neurons, target, layer, step)
+        layer, error = found, np.maximum(error, off)
+        path.append(layer)
+        taken.append(step)
+        _check_directions(layer)
+    return FirstLayers(neurons, target, tuple(path), error, tuple(taken))
+
+
+def _moved(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> tuple[FirstLayer, np.ndarray]:
+    """First layers after a step, those that take it, and the error of its integrals, [U]."""
+    found, error = layer, np.zeros(len(layer.c))
+    moves = np.flatnonzero(step.rate > 0.0)
+    for members in alike(_alike(layer, target)[moves]):
+        chunk = moves[members]
+        whole = len(chunk) == len(error)
+        new, error[chunk] = stepped(
+            neurons, target, layer if whole else layer.at(chunk), step if whole else step.at(chunk)
+        )
+        found = new if whole else found.replaced(chunk, new)
+    return found, error
+
+
+def _pulled_nowhere(layer: FirstLayer, step: Step) -> np.ndarray:
+    """Where a step on a population has left spikes that are rounding, [U]: the target shows it no direction.
+
+    The target as seen from there would be noise. A step on an enormous batch instead leaves a spike as random as any,
+    if the activation has a slope at all, and errors stay the same to rounding.
+    """
+    on_population = (step.rate > 0.0) & (step.share < _SMALLEST_SHARE)
+    if not on_population.any():
+        return on_population
+    length = np.diagonal(layer.gram, axis1=-2, axis2=-1).max(axis=-1)
+    return on_population & (length < _ROUNDING**2 * layer.c.max(axis=-1))
+
+
+def _alike(layer: FirstLayer, target: Target) -> np.ndarray:
+    """Equal rows [U, ...] mark first layers with as many spikes, which see the target turned alike."""
+    spiked = np.any(layer.gram != 0.0, axis=(-1, -2))
+    kinds = np.where(spiked, layer.spikes, 0)[:, None]
+    if target.directions == 1:
+        return kinds
+    turned = np.zeros((len(kinds), target.directions**2))
+    for members in alike(kinds):
+        turned[members] = labels_of(target).alike(layer.at(members).frame())
+    return np.concatenate([kinds, turned], axis=1)
+
+
+def _check_directions(layer: FirstLayer) -> None:
+    """Averages over κ go over as many dimensions as the spikes span."""
+    spikes = int(layer.spikes.max())
+    if spikes > MOST_DIRECTIONS:
+        raise NotCovered(
+            f"from the second step on each letter has a spike of its own, and here they span {spikes} directions: the"
+            f" theory covers up to {MOST_DIRECTIONS}; give fewer different letters (and biases), or simulate"
+        )
