@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.theory.slopes import at_rest
+from giantstep.theory.derivative_moments import at_rest
 
 from .zoo import Trained
 
@@ -42,7 +42,7 @@ def train(case: Trained, d: int, rng: np.random.Generator) -> Rows:
     k = case.eta / case.beta * letters
     W1 = W0 + k[:, None] * ((f.derivative(h) * residual[:, None]).T @ X) / n0
     spike = X.T @ residual / n0
-    h1 = at_rest(f, biases)[0].s0[:, 0]
+    h1 = at_rest(f, biases)[0].s0[0, :, 0]
     W = W1 - np.outer(k * h1[group], spike)
     v = spike / np.linalg.norm(spike)
     e = theta - (theta @ v) * v

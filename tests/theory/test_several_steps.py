@@ -95,8 +95,8 @@ def test_the_chain_of_two_batches_has_the_forms_of_an_independent_derivation():
     assert forms[np.triu_indices(3)] == pytest.approx(rows, abs=PRINTED)
     assert bulk.norm_overlap().item() == pytest.approx(2.1662731, abs=6e-8)
     training = problem.first_layers
-    sight = training.batch(1, np.arange(1), 0)
-    last = StepCovariance(training.neurons, training.path[1], training.steps[1], sight, first=False)
+    law = training.batch(1, np.arange(1), 0)[0]
+    last = StepCovariance(training.neurons, training.path[1], training.steps[1], law, first=False)
     assert [last.gain[0, 0, 0], last.direct[0, 0, 0]] == pytest.approx([1.04453315, 0.42669653], abs=PRINTED)
 
 

@@ -14,9 +14,9 @@ from ..grid import Grid
 from ..model import Network, SpikedRF, as_target
 from ..parameters import parameter
 from ..provenance import provenance
+from ..theory.derivative_moments import at_rest, has_moment
 from ..theory.equivalent import spiked_features
 from ..theory.features import coefficient_moments
-from ..theory.slopes import at_rest, has_moment
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -117,9 +117,9 @@ def hermite(function: Function) -> Hermite:
     found, _ = moments(function)
     spread = None
     if function.has_derivative:
-        slopes, _ = at_rest(function, np.zeros(1))
+        rest, _ = at_rest(function, np.zeros(1))
         finite = has_moment(function.derivative, 2)
-        spread = float(slopes.s1[0, 0] ** 2 + slopes.n2[0, 0]) if finite else np.inf
+        spread = (rest.s1**2 + rest.n2).item() if finite else np.inf
     return Hermite(float(found.mean), float(found.first), float(found.second), float(found.square), spread)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from .bulk import Bulk, Isotropic, Orthogonal
-from .slopes import check_moment
+from .derivative_moments import check_moment
 
 if TYPE_CHECKING:
     from .problem import Problem

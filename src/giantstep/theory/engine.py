@@ -43,7 +43,7 @@ from .status import UNSOLVED
 from .upto import run, upto
 
 _COARSEST = 48  # κ intervals per piece to begin with
-_DEEPEST = 5  # how often rules inside the bulk may be doubled
+_DEEPEST = 6  # how often rules inside the bulk may be doubled
 _FARTHEST = 2.0  # how much the range of κ may grow
 _HARDLY_EVER = 1e-2  # share of samples
 _LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
@@ -280,7 +280,7 @@ def _attempt(rectangle: Rectangle, tolerance: float) -> _Attempt:
         in_bulk = np.zeros_like(error)
         if inside:
             in_bulk = bulk_error(on_bulks, typical, solver.linear)
-        inherited = np.maximum(problem.error[chunk], table.error)[:, None]
+        inherited = np.maximum(problem.first_layers.error[chunk], table.error)[:, None]
         if not solver.linear:
             inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
         answers = answers_of(problem, chunk, solution, np.maximum(error + in_bulk, inherited))

@@ -16,12 +16,12 @@ from ..errors import NotCovered
 from ..groups import Merging
 from ..losses import as_loss
 from ..model import Network, SpikedRF, TwoSpikes
+from .batch import BatchLaw, batch_law, idle_batch
 from .bulk import TrainedBulk
 from .labels import kurtosis, labels_of
-from .law import unused_batch
 from .layer import FirstLayer, alike, given
-from .slopes import Slopes, at_rest
-from .step import Neurons, Sight, Step, make_step, sights, stepped
+from .neurons import Neurons
+from .step import Step, make_step, take_step
 from .step_covariance import StepCovariance, columns_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_DIRECTIONS = 4  # of spikes
 MOST_STEPS = 40  # the exact bulk of so many takes a gigabyte, of 60 three and a half
-POINTS = 256  # nodes over a batch before the first step,
+POINTS = 128  # nodes over a batch before the first step,
 _SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
 _ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
 _SMALLEST_SHARE = 1e-18  # 1/α0 of a batch that is as good as all inputs
@@ -84,45 +84,33 @@ class FirstLayers:
             scatter[counts] = np.maximum(scatter[counts], step.share[counts] * excess)
         return scatter
 
-    @cached_property
-    def row_error(self) -> np.ndarray:
-        """Error of all integrals, those that rows need among them, not only spikes and norms, [U]."""
-        errors = at_rest(self.neurons.activation, self.neurons.biases)[1]
-        return np.maximum(self.error, np.where(self.taken.any(axis=1), errors.all, 0.0))
-
     def trained_bulks(self, chunk: np.ndarray, refinement: int) -> tuple[TrainedBulk, ...]:
         """The bulks of some networks of one kind, on three nested rules over each batch, finest first.
 
         Rules have 2^refinement times their usual number of nodes.
         """
-        chosen = np.flatnonzero(self.taken[chunk[0]])
-        covariances = [
-            StepCovariance(
-                self.neurons,
-                self.path[t].at(chunk),
-                self.steps[t].at(chunk),
-                self.batch(int(t), chunk, refinement),
-                first=place == 0,
-            )
-            for place, t in enumerate(chosen if len(chosen) else [0])
-        ]
-        last = self.layer.at(chunk)
-        columns = columns_of(self.neurons, last.frame(), covariances)
-        blocks = zip(*(one.blocks for one in covariances), strict=True)
-        return tuple(
-            TrainedBulk(self.neurons.weights, last.c, *rule) for rule in zip(blocks, columns, strict=True)
-        )
+        taken = [int(t) for t in np.flatnonzero(self.taken[chunk[0]])] or [0]
+        last, bulks = self.layer.at(chunk), list[TrainedBulk]()
+        for laws in zip(*(self.batch(t, chunk, refinement) for t in taken), strict=True):
+            covariances = [
+                StepCovariance(
+                    self.neurons, self.path[t].at(chunk), self.steps[t].at(chunk), law, t == taken[0]
+                )
+                for t, law in zip(taken, laws, strict=True)
+            ]
+            columns = columns_of(self.neurons, last.frame(), covariances)
+            blocks = [one.block for one in covariances]
+            bulks.append(TrainedBulk(self.neurons.weights, last.c, blocks, columns))
+        return tuple(bulks)
 
-    def batch(self, t: int, chunk: np.ndarray, refinement: int) -> Sight:
+    def batch(self, t: int, chunk: np.ndarray, refinement: int) -> list[BatchLaw]:
         """The batch of step t of some networks of one kind, on three nested rules, finest first."""
         step, layer = self.steps[t].at(chunk), self.path[t].at(chunk)
         spikes = int(layer.spikes.max()) if np.any(layer.gram) else 0
         points = (POINTS, *_SPIKED_POINTS)[min(spikes, 2)] << refinement
         if not np.any(step.rate):  # no step at all: any batch will do
-            slopes, _ = at_rest(self.neurons.activation, self.neurons.biases)
-            idle = Slopes(*(np.where(np.isfinite(part), part, 0.0)[None] for part in slopes))  # times no step
-            return Sight(unused_batch(points, self.target.directions), idle, np.ones(1))
-        return sights(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
+            return idle_batch(self.neurons, self.target.directions, points)
+        return batch_law(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
 
     def mean_row_covariance(self, chunk: np.ndarray) -> np.ndarray | None:
         """What steps have added to the covariance of the groups' mean rows, times p, [U, K, K]: an effect of order 1/d.
@@ -142,11 +130,10 @@ class FirstLayers:
         neurons, K = self.neurons, len(self.neurons.values)
         L = np.broadcast_to(np.eye(K), (len(chunk), K, K))
         for t in taken:
-            seen, step = self.batch(int(t), chunk, 0), self.steps[t].at(chunk)
-            s0 = seen.slopes.s0 + 0.0 * seen.batch.e[:, None]  # on every node
-            s0 = s0 * neurons.values[:, None]  # ℓ_s s0_s
-            D = seen.batch.mean(s0[:, :, None] * s0[:, None])[..., 0] * neurons.weights
-            L = L - (step.rate * seen.bend)[:, None, None] * D @ L
+            law, step = self.batch(int(t), chunk, 0)[0], self.steps[t].at(chunk)
+            s0 = neurons.values[:, None] * law.moments.s0 + 0.0 * law.e[:, None]  # ℓ_s s0_s on every node
+            D = law.mean(s0[:, :, None] * s0[:, None]) * neurons.weights
+            L = L - (step.rate * law.mean_curvature)[:, None, None] * D @ L
         drawn = np.diag(1.0 / neurons.weights)
         return L @ drawn @ np.swapaxes(L, -1, -2) - drawn
 
@@ -232,11 +219,8 @@ def _moved(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> t
     moves = np.flatnonzero(step.rate > 0.0)
     for members in alike(_alike(layer, target)[moves]):
         chunk = moves[members]
-        whole = len(chunk) == len(error)
-        new, error[chunk] = stepped(
-            neurons, target, layer if whole else layer.at(chunk), step if whole else step.at(chunk)
-        )
-        found = new if whole else found.replaced(chunk, new)
+        new, error[chunk] = take_step(neurons, target, layer.at(chunk), step.at(chunk))
+        found = found.replaced(chunk, new)
     return found, error
 
 

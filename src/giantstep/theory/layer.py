@@ -127,6 +127,8 @@ class FirstLayer:
 
     def replaced(self, chunk: np.ndarray, new: FirstLayer) -> FirstLayer:
         """With others in place of some."""
+        if len(chunk) == len(self.c):
+            return new
         return FirstLayer(
             _replaced(self.c, chunk, new.c),
             _replaced(self.gram, chunk, new.gram),

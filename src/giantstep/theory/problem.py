@@ -87,11 +87,6 @@ class Problem:
     def c(self) -> np.ndarray:
         return self.first_layers.layer.c
 
-    @property
-    def error(self) -> np.ndarray:
-        """That of the integrals behind first layers and their rows, which no rule shows, [U]."""
-        return self.first_layers.row_error if self.law.trained else self.first_layers.error
-
     @cached_property
     def width(self) -> int:
         """Array elements in flight per grid point."""

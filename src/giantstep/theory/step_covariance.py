@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
+from .batch import BatchLaw
 from .bulk.pencil import BatchBlock, Columns
-from .law import Batch
 from .layer import FirstLayer, Frame
-from .slopes import Slopes
-from .step import Neurons, Sight, Step
+from .neurons import Neurons
+from .step import Step
 from .upto import upto
 
 
@@ -21,32 +21,30 @@ class StepCovariance:
     δ' = v_fb·w + Λδ + ε: the random part n has covariance (k²/α) A and correlates with ε along v_fa. A bias b of order
     d^-½ is one more entry of the row, on an input that is always 1: it adds k v_{e s1} b to w' and E[f_b] b to δ'.
 
-    Functions of a sample are [U, K, n], on the nodes of all rules over the batch, and averages [U, K, rules].
+    Functions of a sample are [U, K, n], on the nodes of one rule over the batch, and averages [U, K, 1].
     """
 
-    def __init__(self, neurons: Neurons, before: FirstLayer, step: Step, sight: Sight, first: bool):
-        batch, s = sight.batch, sight.slopes
-        assert isinstance(s, Slopes)  # the rows need all of them
-        e, E = batch.e[:, None], batch.mean
-        self.batch, self.first, self.neurons = batch, first, neurons
+    def __init__(self, neurons: Neurons, before: FirstLayer, step: Step, law: BatchLaw, first: bool):
+        def E(values: np.ndarray) -> np.ndarray:
+            return law.mean(values)[..., None]
+
+        s, e = law.moments, law.e[:, None]
+        self.law, self.first, self.neurons = law, first, neurons
         self.k, self.share = step.rate[:, None] * neurons.values, step.share
         k, a, c = self.k[..., None], step.share[:, None, None], before.c[..., None]
         self.simple = first and not np.any(s.s1)  # B = 1
-        mean_scale = 1.0 + k * E(e * s.s1)  # m̄
-        m = batch.on_nodes(mean_scale) + k * a * e * s.s1
-        excess = m**2 - batch.on_nodes(mean_scale**2)
+        m_bar = 1.0 + k * E(e * s.s1)
+        m = m_bar + k * a * e * s.s1
+        excess = m**2 - m_bar**2
         self.fg = e * s.b2 / (2.0 * c**2)
         self.fb = 2.0 * k * e * m * s.b2 / c + k**2 * a / c * e**2 * s.n21
         self.fs = e * s.s1
         self.fa = k * s.b2 * e * excess + 2.0 * k**2 * a * s.n21 * e**2 * m + k**3 * a**2 * s.n3 * e**3
-        # at rest all groups' spikes are made of one function, e, through slopes of their own
-        self._common = None if s.s0.shape[-1] > 1 else s.s0[..., 0]
-        self.spike_functions = e * s.s0 if self._common is None else e
         nu = k**2 * a * E((e * s.s1) ** 2)
         K3, K4 = k**3 * a**2 * E((e * s.s1) ** 3), k**4 * a**3 * E((e * s.s1) ** 4)
         square = E(e**2 * s.n2)
-        growth = mean_scale**2 + nu
-        fourth_trace = K4 + 4.0 * K3 * mean_scale + 2.0 * nu**2 + 6.0 * nu * mean_scale**2 + mean_scale**4
+        growth = m_bar**2 + nu
+        fourth_trace = K4 + 4.0 * K3 * m_bar + 2.0 * nu**2 + 6.0 * nu * m_bar**2 + m_bar**4
         c2 = s.n22 - c * s.n2
         self.gain = growth + k / c**2 * E(e * m * s.b3) + k**2 * a / (2.0 * c**2) * E(e**2 * c2)  # Λ
         self.lift = E(self.fb)  # E[f_b]
@@ -67,9 +65,9 @@ class StepCovariance:
         """[U, F, n]: those that make the spikes, then each of `kinds` for all groups."""
         both = self.fa + self.fb if self.simple else self.fa  # if B = 1, together
         own = {"fa": both, "fb": self.fb, "fg": self.fg, "fs": self.fs}
-        parts = [self.spike_functions, *(own[kind] for kind in self.kinds)]
-        shape = (len(self.k), self.batch.e.shape[-1])
-        return np.concatenate([np.broadcast_to(p, (shape[0], p.shape[1], shape[1])) for p in parts], axis=1)
+        parts = [self.law.e[:, None] * self.law.moments.s0, *(own[kind] for kind in self.kinds)]
+        shape = (*self.k.shape, self.law.e.shape[-1])
+        return np.concatenate([np.broadcast_to(part, shape) for part in parts], axis=1)
 
     @property
     def kinds(self) -> list[str]:
@@ -81,36 +79,32 @@ class StepCovariance:
 
     def place(self, kind: str) -> int:
         """Where the functions of a kind begin."""
-        K, pulls = self.k.shape[1], self.spike_functions.shape[1]
-        return pulls + K * self.kinds.index(kind)
+        return self.k.shape[1] * (1 + self.kinds.index(kind))
 
     @cached_property
-    def blocks(self) -> list[BatchBlock]:
-        """What the batch is in the pencil, on each of the rules."""
+    def block(self) -> BatchBlock:
+        """What the batch is in the pencil."""
         U, K = self.k.shape
         rank = K if self.simple else 2 * K
-        D = np.zeros((U, rank, rank, self.batch.e.shape[-1]))
+        D = np.zeros((U, rank, rank, self.law.e.shape[-1]))
         s = upto(K)
         D[:, s, s] = self._weight[0]
         if not self.simple:
             D[:, s, K + s] = D[:, K + s, s] = self._weight[1]
-        count = self.batch.directions
+        count = self.law.directions
         if self.frame is None:
             to_target = np.broadcast_to(np.eye(count), (U, count, count))
             to_spikes = np.zeros((U, count, K))
         else:
             to_target, to_spikes = directions(self.frame)
-        return BatchBlock.of(self.batch, D, self.functions, self.share, self.spike, to_target, to_spikes)
+        return BatchBlock.of(self.law, D, self.functions, self.share, self.spike, to_target, to_spikes)
 
     @cached_property
     def spike(self) -> np.ndarray:
         """What the functions add to the spikes, [U, K, F]."""
         U, K = self.k.shape
-        spike, s = np.zeros((U, K, self.functions.shape[1])), upto(K)
-        if self._common is None:
-            spike[:, s, s] = self.k
-        else:
-            spike[:, :, 0] = self.k * self._common
+        spike = np.zeros((U, K, self.functions.shape[1]))
+        spike[:, upto(K), upto(K)] = self.k
         return spike
 
 
@@ -127,13 +121,13 @@ def directions(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     return to_target, to_spikes
 
 
-def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> list[Columns]:
-    """On each rule the modes: W_s d̂_j, W_s ê_m, norms after the last step and biases; then those that are eliminated.
+def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> Columns:
+    """The modes: W_s d̂_j, W_s ê_m, norms after the last step and biases; then those that are eliminated.
 
     These are the norms after earlier steps, and the biases once more: they are the same in every step.
     """
     U, K = steps[0].k.shape
-    ends = np.cumsum([0, *(one.blocks[0].rank for one in steps)])
+    ends = np.cumsum([0, *(one.block.rank for one in steps)])
     z = int(ends[-1])
     R = z + K
     to_target, to_spikes = directions(frame)
@@ -145,7 +139,7 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> l
     m = (count + len(shown) + len(hidden)) * K
     target = np.zeros((U, k, R, count, K))
     functions = [np.zeros((U, one.spike.shape[-1], R, m)) for one in steps]
-    constant = np.zeros((U, m, m, len(steps[0].batch.parts)))
+    constant = np.zeros((U, m, m))
     target[:, :, z + s, :, s] = -np.swapaxes(to_target, -1, -2)
     target = np.concatenate([target.reshape(U, k, R, count * K), np.zeros((U, k, R, m - count * K))], axis=-1)
     for one, inside in zip(steps, functions, strict=True):
@@ -160,30 +154,29 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> l
     for t, (one, inside, low) in enumerate(zip(steps, functions, ends, strict=False)):
         a, mode = int(low) + s, where["a", t]
         inside[:, one.place("fa") + s, a, mode] = 1.0
-        constant[:, mode, mode] = one.direct
+        constant[:, mode, mode] = one.direct[..., 0]
         if one.simple:
-            constant[:, mode, mode] += _squared_norm(one.batch, one.share, one.fb)
+            constant[:, mode, mode] += _squared_norm(one.law, one.share, one.fb)
         else:
             inside[:, one.place("fb") + s, a + K, mode] = 1.0
         if bias is not None:
             # two levels meet with a minus sign when those between them are eliminated
             sign = (-1.0) ** (T - 1 - t)
-            constant[:, mode, bias] = constant[:, bias, mode] = sign * one.lift
+            constant[:, mode, bias] = constant[:, bias, mode] = sign * one.lift[..., 0]
             if not one.simple:
                 inside[:, one.place("fs") + s, a, bias] = sign * one.k
         if ("b", t) not in where:
             continue
         fed = where["b", t]
         inside[:, one.place("fg") + s, a, fed] = one.k
-        constant[:, mode, fed] = constant[:, fed, mode] = one.gain
+        constant[:, mode, fed] = constant[:, fed, mode] = one.gain[..., 0]
         if t > 0:
             constant[:, fed, where["a", t - 1]] = constant[:, where["a", t - 1], fed] = 1.0
         else:
             constant[:, fed, fed] = -1.0 / neurons.spread
-    rules = np.ascontiguousarray(np.moveaxis(constant, -1, 0))
-    return [Columns(target, tuple(functions), own, modes, (count + len(shown)) * K) for own in rules]
+    return Columns(target, tuple(functions), constant, modes, (count + len(shown)) * K)
 
 
-def _squared_norm(batch: Batch, share: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """|v_f|² for f [U, K, n], [U, K, rules]."""
-    return share[:, None, None] * batch.mean(f**2) + (batch.along(f) ** 2).sum(axis=-2)
+def _squared_norm(law: BatchLaw, share: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """|v_f|² for f [U, K, n], [U, K]."""
+    return share[:, None] * law.mean(f**2) + (law.along(f) ** 2).sum(axis=-1)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from giantstep.theory.batch import BatchLaw
 from giantstep.theory.bulk import Bulk
+from giantstep.theory.derivative_moments import at_rest, shifted
 from giantstep.theory.first_layers import FirstLayers
 from giantstep.theory.labels import BinaryLaw, labels_of
-from giantstep.theory.law import Batch
 from giantstep.theory.layer import FirstLayer
-from giantstep.theory.slopes import Slopes, at_rest, shifted
-from giantstep.theory.step import Sight
 from giantstep.theory.step_covariance import StepCovariance, directions
 
 from .dense import Dense
@@ -98,18 +97,16 @@ def _after(trained: FirstLayers, u: int, t: int, state: _Drawn, rng: np.random.G
     c = np.einsum("sii->s", state.C)[None] / d
     first = not state.spikes.any()
     if first:
-        slopes = Slopes(*(part[None] for part in at_rest(neurons.activation, neurons.biases)[0]))
+        slopes, _ = at_rest(neurons.activation, neurons.biases)
     else:
-        slopes = shifted(neurons.activation, (state.spikes @ X.T + neurons.biases[:, None])[None], c)
+        slopes, _ = shifted(neurons.activation, (state.spikes @ X.T + neurons.biases[:, None])[None], c)
     output = neurons.output(slopes)[0] + np.zeros(n)
     e = -np.asarray(step.loss.derivative(labels, output))
     pairs = np.triu_indices(z.shape[1])
     rows = np.concatenate([np.ones((1, n)), z.T, z.T[pairs[0]] * z.T[pairs[1]]])
-    batch = Batch(e[None], rows[None] / n)
+    law = BatchLaw(e[None], rows[None] / n, slopes, np.ones(1))
     before = FirstLayer(c, state.spikes @ state.spikes.T[None], np.zeros((1, K, z.shape[1])), np.ones((1, K)))
-    one = StepCovariance(
-        neurons, before, step._replace(share=np.array([d / n])), Sight(batch, slopes, np.ones(1)), first
-    )
+    one = StepCovariance(neurons, before, step._replace(share=np.array([d / n])), law, first)
     level, k = np.broadcast_to, one.k[0]
     s0, s1, n2 = (level(part[0], (K, n)) for part in (slopes.s0, slopes.s1, slopes.n2))
     vector = {name: level(getattr(one, name)[0], (K, n)) @ X / n for name in ("fa", "fb", "fg", "fs")}

@@ -19,7 +19,7 @@ from .samples import (
 )
 
 if TYPE_CHECKING:
-    from ...law import Batch
+    from ...batch import BatchLaw
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class BatchBlock:
 
     @staticmethod
     def of(
-        batch: Batch, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray
-    ) -> list[BatchBlock]:
-        """The block of a batch whose samples have weights D and functions f [U, F, n], on each of its rules."""
-        f, count = functions, batch.directions
-        w = np.broadcast_to(batch.weights, (len(f), *batch.weights.shape[1:]))
+        law: BatchLaw, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray
+    ) -> BatchBlock:
+        """The block of a batch whose samples have weights D and functions f [U, F, n]."""
+        f, count = functions, law.directions
+        w = np.broadcast_to(law.weights, (len(f), *law.weights.shape[1:]))
         (i, j), (k, m) = upper_triangle(f.shape[1]), upper_triangle(count)
         both = f[:, i] * f[:, j] * w[:, :1]
         along = (w[:, 1 : 1 + count, None] * f[:, None]).reshape(len(f), -1, f.shape[-1])
-        excess = w[:, batch.pairs[k, m]] - (k == m)[:, None] * w[:, :1]
+        excess = w[:, law.pairs[k, m]] - (k == m)[:, None] * w[:, :1]
         tests = np.swapaxes(np.concatenate([both, along, excess, w[:, :1]], axis=1), -1, -2)
-        return [BatchBlock(D[..., part], tests[:, part], share, *maps) for part in batch.parts]
+        return BatchBlock(D, tests, share, *maps)
 
     @property
     def rank(self) -> int:
@@ -90,7 +90,7 @@ class BatchBlock:
         x = X * self.scale
         if self.quotient is not None:
             return self.quotient.determinant(x)
-        return np.linalg.det(sample_systems(np.moveaxis(self.D, -1, 1)[:, None], x))
+        return np.linalg.det(sample_systems(np.moveaxis(self.D, -1, 1), x))
 
     def _parted(self, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Averages [..., tests] as [..., F, F], [..., directions, F] and [..., directions, directions]."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...symmetric import triangle, upper_triangle
+from ...symmetric import solve_columns, triangle, upper_triangle
 
 if TYPE_CHECKING:
     from .batch_block import BatchBlock
@@ -91,21 +91,21 @@ class MatrixSampleResolvent(SampleResolvent):
         step = max(1, _BLOCK // self.x.size)
         for low in range(0, self.block.D.shape[-1], step):
             part = slice(low, low + step)
-            D = np.moveaxis(self.block.D[..., part], -1, 1)[:, None]
-            yield part, np.linalg.solve(sample_systems(D, self.x), D)
+            D = np.moveaxis(self.block.D[..., part], -1, 1)
+            yield part, solve_columns(sample_systems(D, self.x), D[:, None])
 
     def _entries(self, Z: np.ndarray) -> np.ndarray:
-        """[U, A, samples, entries]."""
-        return Z[..., *upper_triangle(self.block.rank)]
+        """[U, A, entries, samples]."""
+        return np.moveaxis(Z, 2, -1)[:, :, *upper_triangle(self.block.rank)]
 
     @cached_property
     def _averages(self) -> tuple[np.ndarray, np.ndarray]:
         mean, pairs = 0.0, 0.0
         for part, Z in self._parts():
             values = self._entries(Z)
-            weighed = values * self.block.mean[:, None, part, None]
-            mean = mean + weighed.sum(axis=2)
-            pairs = pairs + np.swapaxes(weighed, -1, -2) @ values
+            weighed = values * self.block.mean[:, None, None, part]
+            mean = mean + weighed.sum(axis=-1)
+            pairs = pairs + weighed @ np.swapaxes(values, -1, -2)
         return np.asarray(mean), np.asarray(pairs)
 
     @property
@@ -118,10 +118,15 @@ class MatrixSampleResolvent(SampleResolvent):
 
     def _tested(self, dX: np.ndarray | None) -> np.ndarray:
         tested = 0.0
-        dx = None if dX is None else (dX * self.block.scale)[:, :, None]
         for part, Z in self._parts():
-            values = self._entries(Z if dx is None else -Z @ dx @ Z)
-            tested = tested + np.swapaxes(values, -1, -2) @ self.block.tests[:, None, part]
+            U, A, n, Q, _ = Z.shape
+            if dX is not None:
+                moved = Z.reshape(U, A, n * Q, Q) @ (-dX * self.block.scale)
+                Z = moved.reshape(Z.shape) @ Z
+            values = self._entries(Z).reshape(U, -1, n)
+            tested = tested + (values @ self.block.tests[:, part]).reshape(
+                U, A, -1, self.block.tests.shape[-1]
+            )
         return np.asarray(tested)
 
     def values(self) -> np.ndarray:
@@ -129,8 +134,10 @@ class MatrixSampleResolvent(SampleResolvent):
 
 
 def sample_systems(D: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """1 + Dx for samples D [U, 1, samples, Q, Q], [U, A, samples, Q, Q]."""
-    return np.eye(x.shape[-1]) + D @ x[:, :, None]
+    """1 + Dx for samples D [U, n, Q, Q], [U, A, n, Q, Q]: one product of two large matrices."""
+    (U, n, Q), A = D.shape[:3], x.shape[1]
+    products = D.reshape(U, n * Q, Q) @ np.swapaxes(x, 1, 2).reshape(U, Q, A * Q)
+    return np.eye(Q) + products.reshape(U, n, Q, A, Q).transpose(0, 3, 1, 2, 4)
 
 
 @dataclass(frozen=True)

@@ -36,20 +36,7 @@ _FAINT = 1e-3  # of a slope, under which what is left of it beyond a line has an
 _INTEGRABLE = 1e-6  # how far a power must be from -1, over which it is integrable, to be told from it
 
 
-class MeanSlopes(NamedTuple):
-    """The few that decide spikes and row norms; see `Slopes`."""
-
-    mean: np.ndarray
-    s0: np.ndarray
-    s1: np.ndarray
-    n2: np.ndarray
-
-    def at(self, nodes: np.ndarray) -> MeanSlopes:
-        """Some of the nodes, each as often as it is named."""
-        return MeanSlopes(*(part[..., nodes] for part in self))
-
-
-class Slopes(NamedTuple):
+class DerivativeMoments(NamedTuple):
     """Averages at given shifts a and variances c, all of one shape [..., K, N]."""
 
     mean: np.ndarray  # E σ
@@ -64,63 +51,43 @@ class Slopes(NamedTuple):
     n31: np.ndarray  # E N³ h
     n4: np.ndarray  # E N⁴
 
-    def at(self, nodes: np.ndarray) -> Slopes:
+    def at(self, nodes: np.ndarray) -> DerivativeMoments:
         """Some of the nodes, each as often as it is named."""
-        return Slopes(*(part[..., nodes] for part in self))
+        return DerivativeMoments(*(part[..., nodes] for part in self))
 
 
-class Errors(NamedTuple):
-    """Of averages, over their natural size."""
-
-    means: float  # of those in `MeanSlopes`
-    all: float
-
-
-def at_rest(activation: Function, biases: np.ndarray) -> tuple[Slopes, Errors]:
-    """Those of neurons without a spike, of unit rows, [K, 1], and the errors of their integrals."""
-    return _all_at_rest(activation, tuple(map(float, biases)))
+def at_rest(activation: Function, biases: np.ndarray) -> tuple[DerivativeMoments, float]:
+    """Those of neurons without a spike, of unit rows, [1, K, 1], and the error of their integrals, over their size."""
+    columns = [_at_rest(activation, float(bias)) for bias in biases]
+    moments = np.array([values for values, _ in columns]).T[:, None, :, None]
+    return DerivativeMoments(*moments), max(error for _, error in columns)
 
 
 @lru_cache(maxsize=256)
-def _all_at_rest(activation: Function, biases: tuple[float, ...]) -> tuple[Slopes, Errors]:
-    columns = [_at_rest(activation, bias) for bias in biases]
-    parts = [
-        np.array([[value] for value in part]) for part in zip(*(found for found, _ in columns), strict=True)
-    ]
-    for shared in parts:
-        shared.flags.writeable = False
-    return Slopes(*parts), Errors(
-        *(max(part) for part in zip(*(errors for _, errors in columns), strict=True))
-    )
-
-
-@lru_cache(maxsize=256)
-def _at_rest(activation: Function, bias: float) -> tuple[tuple[float, ...], Errors]:
+def _at_rest(activation: Function, bias: float) -> tuple[np.ndarray, float]:
     reach, shift = _reach(activation, 1.0, abs(bias)), abs(bias)
     least = [least_intervals(f, 1.0, reach, shift, shift) for f in (activation, activation.derivative)]
     n = max(_FIRST, quarterable(max(least)))
     while True:
-        found = [_averages(activation, np.array([bias]), np.ones(1), n, reach, stride) for stride in STRIDES]
-        fine, middle, coarse = (np.array(one)[:, 0] for one in found)
+        rules = [_averages(activation, np.array([bias]), np.ones(1), n, reach, stride) for stride in STRIDES]
+        fine, middle, coarse = (np.array(rule)[:, 0] for rule in rules)
         with np.errstate(invalid="ignore"):  # what is infinite has no error
-            last, previous = (
-                np.abs(a - b) / _sizes(Slopes(*fine)) for a, b in pairwise((fine, middle, coarse))
-            )
-        error = np.where(np.isfinite(fine), extrapolated_error(last, previous), 0.0)
-        errors = Errors(float(error[: len(MeanSlopes._fields)].max()), float(error.max()))
-        if errors.all <= _TOLERANCE or 2 * n > _LAST:
-            return tuple(map(float, _exact_zeros(activation, bias, fine))), errors
+            sizes = _sizes(DerivativeMoments(*fine))
+            last, previous = (np.abs(a - b) / sizes for a, b in pairwise((fine, middle, coarse)))
+        error = float(np.where(np.isfinite(fine), extrapolated_error(last, previous), 0.0).max())
+        if error <= _TOLERANCE or 2 * n > _LAST:
+            return _exact_zeros(activation, bias, fine), error
         n *= 2
 
 
-def _sizes(slopes: Slopes) -> np.ndarray:
+def _sizes(s: DerivativeMoments) -> np.ndarray:
     """What each of the averages is small or large against: a product of powers is as large as the powers themselves,
     which a parity may cancel."""
-    whole = np.sqrt(slopes.s0**2 + slopes.s1**2 + slopes.n2)
-    output = np.sqrt(slopes.mean**2 + whole**2)
-    rest = np.sqrt(slopes.n2) + _FAINT * whole  # √E N²
-    fourth = (slopes.n4 if np.isfinite(slopes.n4) else 0.0) ** 0.25 + rest
-    size = Slopes(
+    whole = np.sqrt(s.s0**2 + s.s1**2 + s.n2)
+    output = np.sqrt(s.mean**2 + whole**2)
+    rest = np.sqrt(s.n2) + _FAINT * whole  # √E N²
+    fourth = (s.n4 if np.isfinite(s.n4) else 0.0) ** 0.25 + rest
+    size = DerivativeMoments(
         output, whole, whole, whole**2, rest, rest, rest**2, rest**2, fourth**3, fourth**3, fourth**4,
     )  # fmt: skip
     return np.maximum(np.array(size), 1e-300)
@@ -129,35 +96,24 @@ def _sizes(slopes: Slopes) -> np.ndarray:
 def _exact_zeros(activation: Function, bias: float, values: np.ndarray) -> np.ndarray:
     """For an odd activation without a bias σ' is even: what is odd in h vanishes, not just to rounding."""
     if activation.parity == "odd" and bias == 0.0:
-        values[[Slopes._fields.index(name) for name in ("mean", "s1", "b3", "n21", "n31")]] = 0.0
+        values[[DerivativeMoments._fields.index(name) for name in ("mean", "s1", "b3", "n21", "n31")]] = 0.0
     return values
 
 
-def shifted_means(activation: Function, shift: np.ndarray, c: np.ndarray) -> MeanSlopes:
-    """The few at shifts [U, K, N], with variances c [U, K]."""
-    n, reach, _ = _rule(activation, shift, c)
-
-    def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        parts: list[np.ndarray] = []
-        for a, v in _pieces(at, variance, n):
-            scale = np.sqrt(v)
-            slope = sample(activation.derivative, a, scale, n, reach).moments()
-            value = sample(activation, a, scale, n, reach).moments()
-            parts.append(np.stack([value.mean, slope.mean, slope.first / scale, slope.remainder]))
-        return np.concatenate(parts, axis=-1)
-
-    return MeanSlopes(*tabulated(averages, shift, c))
-
-
-def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> Slopes:
-    """All of them at shifts [U, K, N], with variances c [U, K]."""
-    n, reach, _ = _rule(activation, shift, c)
+def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[DerivativeMoments, float]:
+    """Those at shifts [U, K, N], with variances c [U, K], and their error over the size of σ and σ'."""
+    scale = np.sqrt(c)
+    reach = _reach(activation, round_up(float(scale.max())), 0.0)
+    rules = [
+        resolution(f, shift, scale, reach, _INNER_TOLERANCE) for f in (activation, activation.derivative)
+    ]
+    n, error = max(n for n, _ in rules), max(error for _, error in rules)
 
     def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
         parts = [np.stack(_averages(activation, a, v, n, reach, 1)) for a, v in _pieces(at, variance, n)]
         return np.concatenate(parts, axis=-1)
 
-    return Slopes(*tabulated(averages, shift, c))
+    return DerivativeMoments(*tabulated(averages, shift, c)), error
 
 
 def _pieces(shift: np.ndarray, c: np.ndarray, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -166,24 +122,9 @@ def _pieces(shift: np.ndarray, c: np.ndarray, n: int) -> Iterator[tuple[np.ndarr
     return zip(np.array_split(shift, count), np.array_split(c, count), strict=True)
 
 
-def shifted_error(activation: Function, shift: np.ndarray, c: np.ndarray) -> float:
-    """That of the averages at these shifts, over the size of σ and σ'."""
-    return _rule(activation, shift, c)[2]
-
-
-def _rule(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[int, float, float]:
-    """Points per piece that resolve averages at all these shifts, how far out they go, and the error left."""
-    scale = np.sqrt(c)
-    reach = _reach(activation, round_up(float(scale.max())), 0.0)
-    found = [
-        resolution(f, shift, scale, reach, _INNER_TOLERANCE) for f in (activation, activation.derivative)
-    ]
-    return max(n for n, _ in found), reach, max(error for _, error in found)
-
-
 def _averages(
     activation: Function, shift: np.ndarray, c: np.ndarray, n: int, reach: float, stride: int
-) -> Slopes:
+) -> DerivativeMoments:
     """All of them by the rule with every `stride`-th of n points; shift and c [N]."""
     scale = np.sqrt(c)
     slope, z, w = sample(activation.derivative, shift, scale, n, reach, activation.breakpoints).nodes(stride)
@@ -202,7 +143,7 @@ def _averages(
         rest = [E(part) for part in parts]
     if not has_moment(activation.derivative, 4):  # then neither of the third order is of use
         rest[5:] = [np.full_like(s0, np.inf)] * 3
-    return Slopes(E(value), s0, s1, *rest)
+    return DerivativeMoments(E(value), s0, s1, *rest)
 
 
 def has_moment(f: Function, order: int) -> bool:
