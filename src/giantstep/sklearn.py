@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from .errors import ParameterError
 from .estimator import curve
-from .estimator.inputs import standard_inputs
+from .estimator.network import standardise
 from .losses import as_loss, square
-from .parameters import not_a_number
-
-if TYPE_CHECKING:
-    import xarray as xr
+from .parameters import check_count, not_a_number, parameter
 
 try:
-    from sklearn.base import ClassifierMixin, RegressorMixin
+    from sklearn.base import ClassifierMixin, RegressorMixin, clone
+    from sklearn.model_selection import KFold, learning_curve
     from sklearn.utils import check_random_state
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
@@ -31,68 +30,6 @@ except ImportError as error:
 __all__ = ["OneStepClassifier", "OneStepRegressor"]
 
 
-_PARAMETERS = """
-    Parameters
-    ----------
-    eta : float or "loo" or "auto"
-        Step size divided by d, as in the theory; 0 is plain random features. "loo" takes the best by leave-one-out
-        of 0 and of multiples of "auto", at which rows move as far as they are long. The spike's strength grows like
-        eta·d/width.
-    width : int or float
-        Neurons if a whole number, else the ratio beta of neurons to inputs.
-    steps : int
-        How many giant steps, each on a share of the samples of its own.
-    split : float
-        Share of the samples that the steps see, all together.
-    refit_on : {{"all", "rest"}}
-        "all" fits the readout on all samples; "rest" on those that no step has seen, as in the theory.
-    lam : float or "loo"
-        Penalty of the readout, against the sum of the losses; "loo" takes the best by leave-one-out, which is in
-        closed form for the square loss and to one Newton step for others.
-    loss : str or Loss
-        Of the readout, by name or as a `giantstep.Loss`; "auto" is {loss}.
-    activation : str or Function
-        A name or expression of giantstep, or a `giantstep.Function`.
-    letters : str or Letters
-        Initial readout weights, by name or as `giantstep.Letters`; its biases are the neurons'. "auto" is one
-        letter where the activation is odd, and both signs ("rademacher") where it is not.
-    whiten : bool
-        Whether to remove correlations between inputs too, as the theory's x ~ N(0, I) has none. Directions
-        with little variance are then as loud as the others: for samples many times the inputs.
-    fit_intercept : bool
-        Whether the readout has an intercept, which the penalty spares.
-    warm_start : bool
-        Whether another `fit` on the same samples, with no parameter changed but lam, keeps the features and
-        their moments: penalties then cost little. Samples stay in memory for that.
-    device, backend, dtype : str
-        As in `giantstep.simulate`: device="cuda" trains on a GPU, through torch.
-    random_state : int, RandomState or None
-        Of shares and initial weights.
-
-    Attributes
-    ----------
-    network_
-        The trained first layer: `rows`, `biases`, the step `eta`, and for each output the unit direction
-        `spike` in standardised inputs, its strength `r`, and `c`, the rows' mean squared norm without it (`etas`,
-        `spikes` and `strengths` have those of all steps).
-    lam_
-        The penalty; chosen, with lam="loo".
-    loo_
-        An xarray.Dataset with what rate and penalty were chosen by, means over samples that were left out:
-        `rate_error` by eta, of the thinned networks that were compared, each at its best lam; `error` by lam, of
-        the network itself. They are squares, of labels of variance 1 in regression; for losses other than square
-        the losses themselves, `rate_loss` and `loss`.
-    inputs_
-        The map that standardises inputs.
-    readout_, intercept_
-        Weights [outputs, width] and intercepts of f = a·φ/√p + b.
-    optimality_
-        Duality gap of each readout, relative to its objective; 0 for the square loss.
-    outlier_ratio_
-        Largest singular value of the rows over the edge of a random matrix's.
-"""
-
-
 def _check_real(y: Any) -> None:
     """Refuse targets that are no numbers; complex and missing ones are scikit-learn's to refuse, in its own words, and
     truth values are 0 and 1 to it."""
@@ -104,15 +41,12 @@ def _check_real(y: Any) -> None:
 
 
 class OneStepRegressor(RegressorMixin, OneStep):
-    __doc__ = (
-        """Regression by a two-layer network after one giant gradient step: features learned, then ridge.
+    """Regression by a two-layer network after one giant gradient step: features learned, then ridge.
 
     Inputs are standardised, and so are targets, so that eta and lam mean what they mean in the theory; predictions
     are in the units of y. With several targets neurons are dealt to them in equal shares, the step pulls each share
     towards its own target, and every readout sees all neurons. As a transformer it gives the learned features.
-"""
-        + _PARAMETERS.format(loss="square, ridge regression")
-        + """
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -122,31 +56,34 @@ class OneStepRegressor(RegressorMixin, OneStep):
     >>> bool(model.score(X[300:], y[300:]) > 0.4)
     True
     """
-    )
 
     _default_loss = square
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneStepRegressor:
         """Train on samples X [n, features] with real targets y [n] or [n, targets]."""
         _check_real(y)
-        X, y = self._given(X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
-        loss = self._loss()
+        X, y = self._validated(X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
+        loss, single = self._loss(), np.ndim(y) == 1
         if not loss.residual:
             raise ParameterError(
                 f"loss = {loss.name!r} is for classes; use a loss of the residual, such as 'huber:1'"
             )
-        X, y, weights = self._weighted(X, np.asarray(y, dtype=np.float64), sample_weight)
-        self.y_mean_ = np.average(y, axis=0, weights=weights)
-        spread = np.sqrt(np.average((y - self.y_mean_) ** 2, axis=0, weights=weights))
-        self.y_scale_ = np.where(spread > 0, spread, 1.0)
-        targets = ((y - self.y_mean_) / self.y_scale_).reshape(len(y), -1)
-        self._fit(X, targets, targets, weights, loss, None)
+        X, y, weights = self._merged(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1), sample_weight)
+        standard = standardise(y, weights)
+        self._fit(X, standard(y), weights, np.zeros(len(y)))
+        deviation = np.where(standard.axes > 0, 1 / np.where(standard.axes > 0, standard.axes, 1.0), 0.0)
+        both = standard.unit * standard.mean, standard.unit * deviation
+        self.y_mean_, self.y_scale_ = (each[0] if single else each for each in both)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets, [n] or [n, targets] as y was."""
         outputs = self._outputs(X)
-        return self.y_mean_ + self.y_scale_ * (outputs if np.ndim(self.y_mean_) else outputs[:, 0])
+        with np.errstate(over="ignore"):
+            y = self.y_mean_ + self.y_scale_ * (outputs if np.ndim(self.y_mean_) else outputs[:, 0])
+        if not np.isfinite(y).all():
+            raise ParameterError("y is so large that predictions overflow; fit y in larger units")
+        return y
 
     def learning_curve_theory(self, X: Any, y: Any, *, sizes: Any = 6, folds: int = 5) -> xr.Dataset:
         """How far these data are from the theory: its learning curve beside the cross-validated one.
@@ -174,36 +111,37 @@ class OneStepRegressor(RegressorMixin, OneStep):
             alignment that half of the samples give, `noise` and `target`, what was taken for σ*.
         """
         check_is_fitted(self)
-        if self._steps() > 1 or np.ndim(self.y_mean_):
-            raise ParameterError("the theory's learning curve is for one step and one target")
+        if self.steps > 1 or np.ndim(self.y_mean_):
+            raise ParameterError("steps and y: the theory's learning curve is for one step and one target")
         _check_real(y)
-        X, y = self._given(X, y, y_numeric=True, ensure_min_samples=4 * folds, reset=False)
-        y = (np.asarray(y, dtype=np.float64) - y.mean()) / (y.std() or 1.0)
-        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        folds = check_count("folds", folds, 2)
+        X, y = self._validated(X, y, y_numeric=True, ensure_min_samples=4 * folds, reset=False)
+        columns, ones = np.asarray(y, dtype=np.float64)[:, None], np.ones(len(y))
+        y, x = standardise(columns, ones)(columns)[:, 0], standardise(X, ones, self.whiten)(X)
+        most = len(y) - -(-len(y) // folds)
         if np.ndim(sizes) == 0:
-            sizes = np.geomspace(len(y) / 10, len(y) * (1 - 1 / folds), int(sizes))
-        sizes, etas = np.unique(np.round(sizes).astype(int)), np.unique([0.0, self.network_.eta])
-        inputs = standard_inputs(X, np.ones(len(y)), self.whiten)
-        like = curve.resembling(inputs(X), y, random)
+            sizes = np.geomspace(len(y) / 10, most, check_count("sizes", sizes, 1))
+        n = np.unique(np.round(parameter("sizes", sizes, low=2, high=most)).astype(int))
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        gamma, target = curve.resembling(x, y, np.random.default_rng(seed))
+        etas = np.unique([0.0, self.network_.eta])
+        network = {"activation": self.activation_, "eta": etas, "beta": len(self.network_.rows) / x.shape[1]}
         found = curve.theory_curve(
-            like, sizes, etas, d=inputs.directions, width=len(self.network_.rows), split=self._split(), lam=self.lam_,
-            activation=self.activation_, letters=self._letters(self.activation_),
-        )  # fmt: skip
-        plain = {"lam": self.lam_, "refit_on": "rest", "fit_intercept": False, "warm_start": False}
-        settings: dict[str, Any] = self.get_params(deep=False) | plain
-
-        def train_on(index: np.ndarray, eta: float) -> Any:
-            settings["eta"] = eta
-            model = OneStepRegressor(**settings).fit(X[index], y[index])
-            return lambda held: model.predict(X[held])
-
-        for name, values in zip(
-            ("measured", "measured_error"),
-            curve.measured_curve(train_on, y, sizes, etas, folds, random),
-            strict=True,
-        ):
-            found[name] = (("eta", "n"), values)
-        return found.assign_attrs(gamma=like.gamma, noise=like.noise, target=like.target.function.spec)
+            target, n, network | {"readout": self._letters()}, x.shape[1], float(self.split), self.lam_
+        )
+        plain: Any = clone(self).set_params(lam=self.lam_, refit_on="rest", fit_intercept=False)  # type: ignore[union-attr]
+        options: Any = {"scoring": "neg_mean_squared_error", "shuffle": True, "error_score": "raise"}
+        cv = KFold(folds, shuffle=True, random_state=seed)
+        curves = (
+            learning_curve(
+                plain.set_params(eta=eta), X, y, train_sizes=n, cv=cv, random_state=seed, **options
+            )
+            for eta in etas
+        )
+        errors = np.stack([-scores for _, _, scores, *_ in curves])
+        found["measured"] = ("eta", "n"), errors.mean(axis=2)
+        found["measured_error"] = ("eta", "n"), errors.std(axis=2, ddof=1) / np.sqrt(folds)
+        return found.assign_attrs(gamma=gamma, noise=target.noise, target=target.function.spec)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,15 +154,12 @@ def _is_logistic(estimator: OneStepClassifier) -> bool:
 
 
 class OneStepClassifier(ClassifierMixin, OneStep):
-    __doc__ = (
-        """Classification by a two-layer network after one giant gradient step, then logistic regression.
+    """Classification by a two-layer network after one giant gradient step, then logistic regression.
 
     Two classes are labels ±1 of one output. More classes have an output each, one against the rest: neurons are
     dealt to the outputs in equal shares, the step pulls each share towards its own class (its labels standardised),
     and every readout sees all neurons. As a transformer it gives the learned features.
-"""
-        + _PARAMETERS.format(loss="logistic")
-        + """
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -234,24 +169,24 @@ class OneStepClassifier(ClassifierMixin, OneStep):
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
     """
-    )
 
     _default_loss = as_loss("logistic")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneStepClassifier:
         """Train on samples X [n, features] of classes y [n]."""
-        X, y = self._given(X, y, ensure_min_samples=2)
+        X, y = self._validated(X, y, ensure_min_samples=2)
         check_classification_targets(y)
-        X, y, weights = self._weighted(X, y, sample_weight)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        classes, codes = np.unique(y, return_inverse=True)
+        X, codes, weights = self._merged(X, codes[:, None], sample_weight)
+        present, codes = np.unique(codes[:, 0], return_inverse=True)
+        self.classes_ = classes[present.astype(int)]
         if len(self.classes_) < 2:
             raise ParameterError(
                 f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier needs at least two"
             )
         outputs = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         labels = np.stack([np.where(codes == k, 1.0, -1.0) for k in outputs], axis=1)
-        mean = np.average(labels, axis=0, weights=weights)
-        self._fit(X, (labels - mean) / np.sqrt(1 - mean**2), labels, weights, self._loss(), codes)
+        self._fit(X, labels, weights, codes)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -1,8 +1,6 @@
-"""Samples of every kind: weighted, sparse, repeated, reordered, in blocks, with several targets; several steps."""
+"""Samples of every kind: sparse, reordered, with several targets; several steps."""
 
 from __future__ import annotations
-
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,12 +12,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
-from giantstep.estimator import features as features_module
-from giantstep.estimator import shares
-from giantstep.estimator.step import FirstLayer, Rate
+from giantstep.estimator.network import random_layer
 from giantstep.functions import as_function
 from giantstep.letters import Letters
-from giantstep.simulation.backend import NumpyBackend
 from giantstep.sklearn import OneStepClassifier, OneStepRegressor
 
 
@@ -27,37 +22,6 @@ def two_index(n: int, d: int = 12, seed: int = 0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     return X, np.tanh(X[:, 0]) * (1 + X[:, 1]) + 0.1 * rng.standard_normal(n)
-
-
-def test_shares_follow_samples_weights_and_classes():
-    rng = np.random.default_rng(0)
-    X = np.round(rng.standard_normal((900, 3)), 1)
-    classes = rng.integers(0, 3, 900)
-    key, weights = shares.keys(X, 5), rng.integers(1, 4, 900).astype(float)
-    share, place = shares.deal(key, weights, classes, 0.4, 2)
-    order = rng.permutation(900)
-    moved, _ = shares.deal(shares.keys(X[order], 5), weights[order], classes[order], 0.4, 2)
-    np.testing.assert_array_equal(moved, share[order])
-    repeated = np.repeat(np.arange(900), weights.astype(int))
-    again, _ = shares.deal(key[repeated], np.ones(len(repeated)), classes[repeated], 0.4, 2)
-    np.testing.assert_array_equal(again, share[repeated])
-    for k in range(3):
-        inside = classes == k
-        for step in (0, 1):  # shares of 0.2, to within half of the heaviest set of copies
-            assert weights[inside & (share == step)].sum() == pytest.approx(
-                0.2 * weights[inside].sum(), abs=10
-            )
-    assert not np.array_equal(share, shares.deal(shares.keys(X, 6), weights, classes, 0.4, 2)[0])
-    assert ((share == shares.FRESH) == (place >= 0.4)).all()
-
-
-def test_keys_are_those_of_the_numbers_and_differ_for_whole_numbers():
-    X, _ = load_digits(return_X_y=True)
-    key = shares.keys(X, 0)
-    assert len(np.unique(key)) == len(np.unique(X, axis=0))
-    np.testing.assert_array_equal(shares.keys(csr_array(X), 0), key)
-    np.testing.assert_array_equal(shares.keys(X.astype(np.float32), 0), key)
-    np.testing.assert_array_equal(shares.keys(np.where(X == 0, -0.0, X), 0), key)
 
 
 @pytest.mark.parametrize("kind", [OneStepRegressor, OneStepClassifier])
@@ -96,20 +60,22 @@ def test_several_targets_share_neurons_and_readouts_see_all():
 
 def test_each_step_is_the_gradient_at_the_rows_that_the_last_one_left():
     rng = np.random.default_rng(0)
-    backend, act, letters = NumpyBackend(), as_function("tanh"), Letters((1.0, -1.0), (0.5, 0.5))
-    batches = [(rng.standard_normal((50, 5)), rng.standard_normal((50, 1)), np.ones(50)) for _ in range(2)]
-    layer = FirstLayer(8, 5, 1, letters, act, tuple(lambda b=b: [b] for b in batches), 1, backend)
-    trained = layer.after(Rate(0.8, False))
-    rows = layer.after(Rate(0.0, False)).rows
+    batches = [(rng.standard_normal((50, 5)), rng.standard_normal((50, 1))) for _ in range(2)]
+    layer = random_layer(8, 5, 1, Letters((1.0, -1.0), (0.5, 0.5)), rng)
+    trained, moved, rows = layer, layer, layer.rows
     readout = np.repeat([1.0, -1.0], 4)[:, None] / 8
-    for inputs, targets, _ in batches:
-        values = np.tanh(inputs @ rows.T)
-        slopes = (targets - values @ readout) * (1.0 - values**2) * readout.T
-        rows = rows + 0.8 * 5 * slopes.T @ inputs / 50
+    for x, y in batches:
+        batch = x, y, np.ones(50), as_function("tanh")
+        trained, moved = (
+            trained.step(0.8, False, *trained.descent(*batch)),
+            moved.step(1.0, True, *moved.descent(*batch)),
+        )
+        values = np.tanh(x @ rows.T)
+        slopes = (y - values @ readout) * (1.0 - values**2) * readout.T
+        rows = rows + 0.8 * 5 * slopes.T @ x / 50
     np.testing.assert_allclose(trained.rows, rows, rtol=1e-12)
     assert trained.spikes.shape == (2, 1, 5)
     np.testing.assert_array_equal(trained.etas, [0.8, 0.8])
-    moved = layer.after(Rate(1.0, True))
     assert moved.etas[0] != moved.etas[1]
 
 
@@ -134,54 +100,6 @@ def test_features_go_through_pipelines_with_names():
     expected = np.tanh(model.inputs_(X.to_numpy()) @ model.network_.rows.T)
     np.testing.assert_allclose(frame.to_numpy(), expected, rtol=1e-12)
     assert make_pipeline(OneStepRegressor(random_state=0), Ridge(0.1)).fit(X, y).score(X, y) > 0.9
-
-
-@pytest.mark.parametrize("kind", [OneStepRegressor, OneStepClassifier])
-def test_a_warm_start_over_penalties_keeps_the_features(kind, monkeypatch):
-    X, y = load_iris(return_X_y=True)
-    warm = kind("auto", 40, lam=1.0, warm_start=True, random_state=0).fit(X, y)
-    network = warm.network_
-    steps = []
-    monkeypatch.setattr(FirstLayer, "after", lambda *given: steps.append(given))  # no further step is taken
-    for lam in (0.1, 0.01, "loo"):
-        warm.set_params(lam=lam).fit(X, y)
-        assert warm.network_ is network
-    monkeypatch.undo()
-    assert not steps
-    for lam in (0.1, "loo"):
-        cold = kind("auto", 40, lam=lam, random_state=0).fit(X, y)
-        warm.set_params(lam=lam).fit(X, y)
-        assert warm.lam_ == pytest.approx(cold.lam_)
-        # Newton's method stops at gaps of 1e-22 of the objective, or at rounding
-        np.testing.assert_allclose(warm.readout_, cold.readout_, rtol=1e-5, atol=1e-6)
-    assert warm.fit(X[:100], y[:100]).network_ is not network
-    warm.set_params(split=0.3).fit(X, y)
-    assert warm.network_.rows.shape == network.rows.shape
-    assert not np.array_equal(warm.network_.rows, network.rows)
-
-
-def test_memory_does_not_grow_with_samples(monkeypatch):
-    """Twice the samples: their keys, places and the like are a few numbers each; features would be 64."""
-    monkeypatch.setattr(features_module, "_KEPT_ELEMENTS", 0)
-    peaks = []
-    for n in (20_000, 40_000):
-        X, y = two_index(n, 4)
-        tracemalloc.start()
-        OneStepRegressor(width=64, random_state=0).fit(X, y)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert (peaks[1] - peaks[0]) / 20_000 < 8 * 32  # bytes per sample: 32 numbers, for 64 neurons
-
-
-@pytest.mark.parametrize("kind", [OneStepRegressor, OneStepClassifier])
-def test_features_computed_again_in_every_pass_give_the_same_readout(kind, monkeypatch):
-    X, y = load_iris(return_X_y=True)
-    expected = kind(width=30, random_state=0).fit(X, y).readout_
-    monkeypatch.setattr(features_module, "_KEPT_ELEMENTS", 0)
-    monkeypatch.setattr(NumpyBackend, "block_rows", 32)
-    np.testing.assert_allclose(
-        kind(width=30, random_state=0).fit(X, y).readout_, expected, rtol=1e-4, atol=1e-6
-    )
 
 
 def test_relu_without_intercept_learns_both_sides_of_its_spike():

@@ -2,39 +2,101 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController
 
 from ..errors import ParameterError
-from ..functions import Function, as_function
+from ..functions import as_function
 from ..letters import Letters, as_letters
-from ..losses import Loss, as_loss, square
-from ..parameters import flag, number, parameter
-from ..simulation.backend import Backend, make_backend
-from . import shares
-from .inputs import row_blocks, standard_inputs
-from .readout import Readouts
-from .step import FirstLayer, Rate, features
-from .tuning import Fitted, choose_penalty, train
+from ..losses import Clipped, Loss, as_loss, square
+from ..parameters import check_count, flag, number
+from ..system import free_memory
+from .network import FirstLayer, random_layer, standardise
+from .readout import LeftOut, Readout, decompose
 
-if TYPE_CHECKING:
-    import xarray as xr
+_MULTIPLES = (0.0, 2.0, 4.0)
+"""Steps that eta="loo" compares, over the one that moves rows by their own length."""
 
-_JUDGES = 8
-"""Samples per neuron over which leave-one-out errors are averaged, at most."""
+_EVERY, _ENOUGH, _EACH = 6, 40, 4
+"""A step is judged on every sixth neuron, but on 40, and on 4 for each output, at least; no step on twice as many."""
+
+_COPIES = 7
+"""Arrays of the size of inputs and features that are in memory at once."""
+
+_BLOCK = 4096
+"""Samples whose features are in memory at once in a prediction."""
+
+_THREADS, _WIDE = ThreadpoolController(), 1024
+"""Neurons from which on linear algebra uses as many threads as it likes."""
 
 
 class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What regressor and classifier share: standard inputs, shares of the samples, steps, the readout.
+    """
+    Parameters
+    ----------
+    eta : float or "loo" or "auto"
+        Step size divided by d, as in the theory; 0 is plain random features. "auto" moves rows by their own length.
+        "loo" compares no step with 2 and 4 times "auto" by leave-one-out. The spike's strength grows like
+        eta·d/width.
+    width : int or float
+        Neurons if a whole number, else the ratio beta of neurons to inputs.
+    steps : int
+        How many giant steps, each on samples of its own.
+    split : float
+        Share of the samples that the steps see, all together.
+    refit_on : {"all", "rest"}
+        "all" fits the readout on all samples; "rest" on those that no step has seen, as in the theory.
+    lam : float or "loo"
+        Penalty of the readout, against the sum of the losses; "loo" takes the best by leave-one-out, which is exact
+        for the square loss and to one Newton step for others.
+    loss : str or Loss
+        Of the readout, by name or as a `giantstep.Loss` without kinks. "auto" is the square loss (ridge regression) for
+        the regressor and the logistic loss for the classifier.
+    activation : str or Function
+        A name or expression of giantstep, or a `giantstep.Function`.
+    letters : str or Letters
+        Initial readout weights, by name or as `giantstep.Letters`; its biases are the neurons'. "auto" is one
+        letter where the activation is odd, and both signs ("rademacher") where it is not.
+    whiten : bool
+        Whether to remove correlations between inputs too, as the theory's x ~ N(0, I) has none. Directions
+        with little variance then count as much as the others: for samples many times the inputs.
+    fit_intercept : bool
+        Whether the readout has an intercept, which is not penalised.
+    random_state : int, RandomState or None
+        Decides which samples the steps see, and the initial weights.
 
-    Subclasses say what the outputs are.
+    Attributes
+    ----------
+    network_
+        The trained first layer: `rows`, `biases`, the step `eta`, and for each output the unit direction
+        `spike` in standardised inputs, its strength `r`, and `c`, the rows' mean squared norm without it (`etas`,
+        `spikes` and `strengths` have those of all steps).
+    lam_
+        The penalty; chosen, with lam="loo".
+    loo_
+        An xarray.Dataset with what eta and lam were chosen by, means over samples that were left out and that no step
+        has seen: `rate_error` by eta, squares at the best lam of ridge regression; `error` by lam, squares with the
+        chosen eta, or for losses other than square `loss`, the losses themselves. In regression y has variance 1 here.
+    inputs_
+        The map that standardises inputs.
+    readout_, intercept_
+        Weights [outputs, width] and intercepts of f = a·φ/√p + b.
+    outlier_ratio_
+        Largest singular value of the rows over the edge of a random matrix's.
     """
 
     _default_loss: Loss
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Parameters and attributes are described once, here, and shown before the examples of each estimator."""
+        super().__init_subclass__(**options)
+        cls.__doc__ = (cls.__doc__ or "").replace("    Examples\n", f"{OneStep.__doc__}\n    Examples\n")
 
     def __init__(
         self,
@@ -50,10 +112,6 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         letters: str | Letters = "auto",
         whiten: bool = False,
         fit_intercept: bool = True,
-        warm_start: bool = False,
-        device: str = "cpu",
-        backend: str | None = None,
-        dtype: str = "float64",
         random_state: Any = None,
     ):
         self.eta = eta
@@ -67,217 +125,180 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.letters = letters
         self.whiten = whiten
         self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.device = device
-        self.backend = backend
-        self.dtype = dtype
         self.random_state = random_state
 
-    def _fit(
-        self,
-        X: Any,
-        targets: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray,
-        loss: Loss,
-        strata: np.ndarray | None,
-    ) -> None:
-        """Steps towards `targets` [n, outputs] (mean 0, variance 1), then a fit of `labels` [n, outputs]."""
-        for name in ("whiten", "fit_intercept", "warm_start"):
-            flag(name, getattr(self, name))
-        random, rate, lam = check_random_state(self.random_state), self._rate(), self._penalty(loss)
-        key = self._fingerprint(X, labels, weights) if self.warm_start else None
-        kept = getattr(self, "_warm", None)
-        if key is not None and kept is not None and kept[0] == key:
-            _, readouts, fitted = kept
-            known = fitted.known
-            if known is None and (lam is None or loss == square):  # moments serve all penalties
-                known = choose_penalty(readouts, fitted.features, None)
-            linear, lam = readouts.fit(fitted.features, lam, known, fitted.linear)
-            fitted = fitted._replace(linear=linear, lam=lam, known=known)
-        else:
-            readouts, layer = self._posed(X, targets, labels, weights, loss, strata, random)
-            fitted = train(readouts, layer, rate, lam)
-        self._keep(readouts, fitted)
-        self._warm = None if key is None else (key, readouts, fitted)
+    def _fit(self, X: np.ndarray, labels: np.ndarray, weights: np.ndarray, strata: np.ndarray) -> None:
+        """On one thread where matrices are small: more of them take many times as long while others use the machine."""
+        with _THREADS.limit(limits=1 if self._neurons(X) < _WIDE else None, user_api="blas"):
+            self._train(X, labels, weights, strata)
 
-    def _posed(
-        self,
-        X: Any,
-        targets: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray,
-        loss: Loss,
-        strata: np.ndarray | None,
-        random: np.random.RandomState,
-    ) -> tuple[Readouts, FirstLayer]:
-        """The samples of each step and of the readout, and the first layer before its steps."""
-        backend, activation, steps = self._library(), as_function(self.activation), self._steps()
-        seed = int(random.randint(np.iinfo(np.int32).max))
-        key = shares.keys(X, seed)
-        share, place = shares.deal(key, weights, strata, self._split(), steps)
-        order = np.argsort(place, kind="stable")
-        fresh, seen = order[share[order] == shares.FRESH], order[share[order] != shares.FRESH]
-        inputs = standard_inputs(X, weights, self.whiten)
+    def _train(self, X: np.ndarray, labels: np.ndarray, weights: np.ndarray, strata: np.ndarray) -> None:
+        """Steps towards the labels [n, outputs], made standard, then the readout of the labels as they are."""
+        loss, steps = self._loss(), check_count("steps", self.steps, 1)
+        eta, lam = _number_or("eta", self.eta, "loo", "auto"), _number_or("lam", self.lam, "loo")
+        if lam == 0 and loss != square:
+            raise ParameterError(f"lam = 0 must be positive with loss = {loss.name!r}; try 1e-3")
+        whiten, intercept = flag("whiten", self.whiten), flag("fit_intercept", self.fit_intercept)
+        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        share = self._shares(strata, steps, random)
+        self.inputs_, self.activation_ = standardise(X, weights, whiten), as_function(self.activation)
+        x, targets = self.inputs_(X), standardise(labels, weights)(labels)
+        start = random_layer(self._neurons(x), x.shape[1], labels.shape[1], self._letters(), random)
+        part = slice(None) if self.refit_on == "all" else share == 0
+        fresh = weights[part] * (share[part] == 0)
 
-        def batch(step: int) -> Any:
-            for part, block in row_blocks(X, backend.block_rows, np.flatnonzero(share == step)):
-                yield tuple(backend.asarray(a) for a in (inputs(block), targets[part], weights[part]))
+        def descent(layer: FirstLayer, step: int) -> tuple[np.ndarray, np.ndarray]:
+            seen = share == step
+            return layer.descent(x[seen], targets[seen], weights[seen], self.activation_)
 
-        layer = FirstLayer(
-            width=self._neurons(inputs.directions),
-            directions=inputs.directions,
-            outputs=targets.shape[1],
-            letters=self._letters(activation),
-            activation=activation,
-            batches=tuple(lambda step=step: batch(step) for step in range(steps)),
-            seed=seed,
-            backend=backend,
-        )
-        readouts = Readouts(
-            X=X, inputs=inputs, labels=labels, weights=weights, copies=shares.copies(key),
-            fresh=fresh, seen=seen if self.refit_on == "all" else seen[:0],
-            activation=activation, loss=loss, intercept=self.fit_intercept, judges=_JUDGES * layer.width,
-            backend=backend,
-        )  # fmt: skip
-        return readouts, layer
+        first = descent(start, 1)
 
-    def _keep(self, readouts: Readouts, fitted: Fitted) -> None:
-        """What a fitted estimator remembers: nothing of the samples."""
-        self.inputs_, self.activation_ = readouts.inputs, readouts.activation
-        self.network_, self.lam_ = fitted.features.trained, fitted.lam
-        self.readout_, self.intercept_ = fitted.linear.weights, fitted.linear.intercept
-        self.optimality_ = fitted.linear.optimality
-        curve = {} if fitted.known is None else fitted.known.curve
-        self._loo = "error" if readouts.loss == square else "loss", fitted.rates, curve
-        self._n_features_out = len(self.network_.rows)
+        def after(eta: float, relative: bool) -> FirstLayer:
+            layer = start.step(eta, relative, *first)
+            for step in range(2, steps + 1):
+                layer = layer.step(eta, relative, *descent(layer, step))
+            return layer
+
+        def judged(layer: FirstLayer) -> tuple[Readout, LeftOut]:
+            judges = fresh if layer.etas.any() else weights[part]  # samples that a step has seen flatter it
+            phi = self._features(layer, X[part])
+            readout = decompose(phi, labels[part], weights[part], judges, intercept)
+            return readout, readout.left_out(loss, None if isinstance(lam, str) else lam)
+
+        sizes = {"loo": _MULTIPLES, "auto": (1.0,)}[eta] if isinstance(eta, str) else (eta,)
+        layers = [after(size, isinstance(eta, str)) for size in sizes]
+        every = max(min(_EVERY, len(start.rows) // max(_ENOUGH, _EACH * labels.shape[1])), 1)
+        thinned = [layer.thinned(every if layer.etas.any() else -(-every // 2)) for layer in layers]
+        losses = np.zeros((1, len(fresh)))
+        if len(layers) > 1:
+            losses = np.stack([judged(layer)[1].least for layer in thinned])
+        means = losses @ fresh / fresh.sum()
+        best = int(means.argmin())
+        noise = np.linalg.norm(fresh * (losses[0] - losses[best] - means[0] + means[best])) / fresh.sum()
+        self.network_ = layers[best if means[0] - means[best] > noise else 0]
+        readout, left = judged(self.network_)
+        scaled, self.intercept_ = readout.fit(loss, left.lam, left.theta)
+        self.lam_, self.readout_ = left.lam, scaled * np.sqrt(len(start.rows))
+        self._n_features_out = len(start.rows)
+        name = "error" if loss == square else "loss"
+        self.loo_ = xr.Dataset({name: ("lam", left.means)}, {"lam": left.lams}).sortby("lam")
+        if len(layers) > 1:
+            self.loo_[f"rate_{name}"] = xr.DataArray(
+                means, {"eta": [layer.eta for layer in layers]}, ("eta",)
+            )
 
     def transform(self, X: Any) -> np.ndarray:
         """The learned features σ(Wx + b) [n, width], to be used in a pipeline."""
         check_is_fitted(self)
-        X = self._given(X, reset=False)
-        backend = self._library()
-        blocks = features(self.network_, self.activation_, X, self.inputs_, backend)
-        return np.concatenate([backend.numpy(block) for block in blocks])
+        return self._features(self.network_, self._validated(X, reset=False))
 
     def _outputs(self, X: Any) -> np.ndarray:
         """The network's outputs [n, outputs]."""
         check_is_fitted(self)
-        X = self._given(X, reset=False)
-        backend = self._library()
-        readout = backend.asarray(self.readout_.T / self.readout_.shape[1] ** 0.5)
-        blocks = features(self.network_, self.activation_, X, self.inputs_, backend)
-        outputs = [backend.numpy(backend.matmul(block, readout)) for block in blocks]
+        X, weights = self._validated(X, reset=False), self.readout_.T / np.sqrt(self.readout_.shape[1])
+        blocks = (X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK))
+        outputs = [self._features(self.network_, block) @ weights for block in blocks]
         return np.concatenate(outputs) + self.intercept_
 
-    def _given(self, X: Any, *y: Any, **options: Any) -> Any:
-        """Inputs as they come: dense or CSR, in double or single precision, not copied if possible."""
-        for name, given in zip(("X", "y"), (X, *y), strict=False):
-            if np.ma.is_masked(given):  # scikit-learn would take what is behind the mask
-                raise ParameterError(f"{name} has a masked entry; fill it, or leave its sample out")
-        return validate_data(self, X, *y, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
+    def _features(self, layer: FirstLayer, X: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            phi = layer.features(self.inputs_(X), self.activation_)
+            if np.isfinite(np.linalg.norm(phi) + np.linalg.norm(layer.rows)):
+                return phi
+        raise ParameterError(
+            f"X, activation = {self.activation!r} and eta = {self.eta!r} make features that overflow; bring X nearer to"
+            " the training samples, or use a bounded activation or a smaller eta"
+        )
 
-    def _weighted(self, X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Samples with their weights; those of weight 0 are not there, and equal ones are one."""
+    def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
+        """X, or X and y, as scikit-learn checks them; X as a dense array of doubles."""
+        for name, values in zip(("X", "y"), (X, *y), strict=False):
+            if np.ma.is_masked(values):  # scikit-learn would take what is behind the mask
+                raise ParameterError(f"{name} has a masked entry; fill it, or leave its sample out")
+        with np.errstate(over="ignore", invalid="ignore"):  # sums of numbers near the largest
+            checked = validate_data(self, X, *y, accept_sparse="csr", dtype=np.float64, **options)
+        X, *rest = checked if y else (checked,)
+        (n, d), p = X.shape, self._neurons(X)
+        needed, free = 8 * _COPIES * (n + p) * (d + p), free_memory()
+        if y and free is not None and needed > free:
+            raise ParameterError(
+                f"width = {self.width} with X of {n} samples and {d} inputs needs about {needed / 2**30:.1f} GiB of"
+                f" memory, and {free / 2**30:.1f} GiB are free; use a smaller width or fewer samples"
+            )
+        X = X.toarray() if hasattr(X, "toarray") else X
+        return (X, *rest) if y else X
+
+    def _merged(
+        self, X: np.ndarray, y: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """X, y [n, columns] and weights in an order that depends on the samples alone, equal ones as one of their joint
+        weight, without those of weight 0."""
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         present = weights > 0
-        if present.sum() < 2:
-            raise ParameterError("sample_weight leaves fewer than two samples; at least two must be positive")
-        if not present.all():
-            X, y, weights = X[present], y[present], weights[present]
-        return shares.merged(X, y, weights)
+        if not 1e-100 < weights.sum() < 1e100:
+            raise ParameterError(f"sample_weight has the sum {weights.sum():g}; use weights that are about 1")
+        samples = np.column_stack([X, y])[present]
+        samples, member = np.unique(samples, axis=0, return_inverse=True)
+        if len(samples) < 2:
+            raise ParameterError(
+                "X and y with positive sample_weight have fewer than two different samples; give two"
+            )
+        columns = X.shape[1]
+        return samples[:, :columns], samples[:, columns:], np.bincount(member, weights[present])
 
-    def _split(self) -> float:
+    def _shares(self, strata: np.ndarray, steps: int, random: np.random.Generator) -> np.ndarray:
+        """The step, from 1, that sees each sample, 0 for none: equal shares of every stratum."""
         split = number("split", self.split, low=0.0, high=1.0)
         if not 0.0 < split < 1.0:
             raise ParameterError(f"split = {split:g} leaves no samples to one of step and readout; try 0.5")
         if self.refit_on not in ("rest", "all"):
             raise ParameterError(f"refit_on = {self.refit_on!r} is unknown; use 'rest' or 'all'")
-        return split
+        n = len(strata)
+        if n <= steps:
+            raise ParameterError(f"steps = {steps} need more than {n} samples; give at least {steps + 1}")
+        seen = np.diff(np.floor(split * np.arange(n + 1))) > 0
+        if seen.sum() < steps:
+            seen[-steps:] = True
+        share = np.empty(n, dtype=int)
+        share[np.lexsort((random.random(n), strata))] = np.where(seen, np.cumsum(seen) % steps + 1, 0)
+        return share
 
-    def _steps(self) -> int:
-        if not isinstance(self.steps, (int, np.integer)) or isinstance(self.steps, bool) or self.steps < 1:
-            raise ParameterError(
-                f"steps = {self.steps!r} is not a count of steps; use 1 or more (eta=0: none)"
-            )
-        return int(self.steps)
-
-    def _neurons(self, d: int) -> int:
+    def _neurons(self, X: Any) -> int:
         """A whole number counts neurons, any other number is the ratio beta of neurons to inputs."""
         if isinstance(self.width, (int, np.integer)) and not isinstance(self.width, bool):
             count = int(self.width)
         else:
-            count = round(float(parameter("width", self.width, low=0.0, strict=True)) * d)
+            count = round(number("width", self.width, low=0.0, strict=True) * X.shape[1])
         if count < 1:
             raise ParameterError(
-                f"width = {self.width!r} leaves no neurons with {d} inputs; give at least one"
+                f"width = {self.width!r} leaves no neurons with {X.shape[1]} inputs; give at least one"
             )
         return count
 
-    def _letters(self, activation: Function) -> Letters:
+    def _letters(self) -> Letters:
         """Where one sign of the spike is not the mirror image of the other, neurons need both.
 
         All ReLUs of one sign are flat on one side of the spike, where no readout of theirs can follow the target.
         """
         if isinstance(self.letters, str) and self.letters == "auto":
-            return as_letters("uniform" if activation.parity == "odd" else "rademacher")
+            return as_letters("uniform" if as_function(self.activation).parity == "odd" else "rademacher")
         return as_letters(self.letters)
 
-    def _rate(self) -> Rate | None:
-        if not isinstance(self.eta, str):
-            return Rate(number("eta", self.eta, low=0.0), relative=False)
-        if self.eta not in ("loo", "auto"):
-            raise ParameterError(f"eta = {self.eta!r} is not allowed: use a number, 'loo' or 'auto'")
-        return Rate(1.0, relative=True) if self.eta == "auto" else None
-
-    def _penalty(self, loss: Loss) -> float | None:
-        if isinstance(self.lam, str):
-            if self.lam != "loo":
-                raise ParameterError(f"lam = {self.lam!r} is not allowed: use a number or 'loo'")
-            return None
-        lam = number("lam", self.lam, low=0.0)
-        if loss != square and not lam > 0:
-            raise ParameterError(f"lam = {self.lam} must be positive with loss = {loss.name!r}; try 1e-3")
-        return lam
-
     def _loss(self) -> Loss:
-        return (
+        loss = (
             self._default_loss if isinstance(self.loss, str) and self.loss == "auto" else as_loss(self.loss)
         )
-
-    def _library(self) -> Backend:
-        return make_backend(self.backend, self.device, self.dtype)
-
-    def _fingerprint(self, X: Any, labels: np.ndarray, weights: np.ndarray) -> tuple[Any, ...]:
-        """Of samples and parameters, all but lam."""
-        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "lam"}
-        return (
-            hash(shares.keys(X, 0).tobytes()), hash(labels.tobytes()), hash(weights.tobytes()), repr(parameters)
-        )  # fmt: skip
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: without the samples that `warm_start` keeps."""
-        state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_warm"}
+        if isinstance(loss, Clipped) and not loss.continuous:
+            raise ParameterError(
+                f"loss = {loss.name!r} has a kink, which the estimators do not fit; use a smooth one, such as"
+                f" {'squared_hinge' if loss.margin else 'huber:0.1'!r}"
+            )
+        return loss
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    @property
-    def loo_(self) -> xr.Dataset:
-        """What left out samples lose: at each rate that was compared, and at each penalty of the network itself."""
-        import xarray as xr
-
-        check_is_fitted(self)
-        found = xr.Dataset()
-        name, rates, penalties = self._loo
-        for title, axis, values in ((f"rate_{name}", "eta", rates), (name, "lam", penalties)):
-            if values:
-                at = sorted(values)
-                found[title] = xr.DataArray([values[each] for each in at], {axis: at}, (axis,))
-        return found
 
     @property
     def outlier_ratio_(self) -> float:
@@ -288,3 +309,14 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         p, d = self.network_.rows.shape
         edge = float(np.sqrt(self.network_.c.mean())) * (1 + np.sqrt(p / d))
         return float(np.linalg.norm(self.network_.rows, 2)) / edge
+
+
+def _number_or(name: str, value: Any, *words: str) -> float | str:
+    """A number that is not negative, or one of these words."""
+    if not isinstance(value, str):
+        return number(name, value, low=0.0)
+    if value not in words:
+        raise ParameterError(
+            f"{name} = {value!r} is not allowed: use a number or {' or '.join(map(repr, words))}"
+        )
+    return value

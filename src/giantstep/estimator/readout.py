@@ -1,248 +1,214 @@
-"""The readout on given features, its penalty given or chosen by what samples say that were left out.
+"""The readout: ridge regression, or a smooth convex loss, with what it would say of each sample if that were left out.
 
-Leave-one-out errors are averaged over the samples that no step has seen. The others have shaped the features, whose
-fit to them flatters large steps; they train the readout all the same. Errors are those of the readout alone: features,
-and the units of inputs and targets, stay.
+Minimised is Σ w ℓ(y, φ·a/√p + b) + lam/2 |a|². With the centred features Ψ = √w (φ - m)/√p and ΨᵀΨ = V s Vᵀ, the fit of
+the square loss, and the same without one sample, follow for every penalty from t = Vᵀ(φ - m)/√p:
+
+    f = ȳ + Σ t c/(s + lam),  c = Σ w t (y - ȳ),   h = w (Σ t²/(s + lam) + 1/Σw),   f without it = (f - h y)/(1 - h).
+
+For other losses the fit is Newton's, and the sample is left out to one Newton step, with H the Hessian at the minimum:
+
+    f without it = f + h w ℓ'/(1 - h w ℓ''),  h = tᵀH⁻¹t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
 
 from ..errors import ConvergenceError
-from ..functions import Function
 from ..losses import Loss, square
-from ..simulation.backend import Backend
-from ..simulation.convex import known_smooth
-from . import convex, kinked
-from .features import Features
-from .inputs import Inputs
-from .ridge import Linear, Moments, moments
-from .step import Trained
 
-_FIRST_GUESS = 0.03
-"""Where the search for a loss's penalty begins, in units of the square loss's best one: other losses bend less."""
+_LAMS = 10 ** np.linspace(-9, 1, 41)
+"""Penalties of ridge regression that are compared, for each unit of the samples' weight."""
 
-_ROUGHLY = 1e-2  # relative suboptimality of readouts that are compared; the chosen one is fitted to the end
+_FREE = 1e-6
+"""Penalty of the intercept over that of the weights, for losses other than square: what makes them strictly convex."""
+
+_ROUGH, _TINY = 1e-3, 1e-9
+"""Relative gains below which a Newton step is the last: where penalties are compared, and in the end. The second is
+also the least 1 - h, the scale at which ℓ'' is asked for, and 1 over the largest loss of a left out sample."""
+
+_STEPS = 100  # of Newton's method, at most
 
 
-class Judged(NamedTuple):
-    """Features with a penalty, and what left out samples lose there."""
+class LeftOut(NamedTuple):
+    """Losses of samples that were left out, at several penalties."""
 
-    shape: tuple[int, int]  # of the features: samples, neurons
-    lam: float
-    losses: np.ndarray  # of each sample that judges, summed over outputs
-    weights: np.ndarray  # of these samples
-    copies: np.ndarray | None  # of these samples, see `shares.copies`
-    curve: dict[float, float]  # mean losses at the penalties that were compared; empty if one was given
-    posed: Any  # what fits follow from: `Moments` for the square loss, for others a problem per output
-    starts: Sequence[np.ndarray] | None = None  # other losses: the weights found, one array per output
+    lams: np.ndarray
+    losses: np.ndarray  # [n, lams], summed over outputs
+    judges: np.ndarray  # weights of the samples that count [n]
+    theta: np.ndarray | None = None  # where Newton's method was at the best penalty
 
     @property
-    def mean(self) -> float:
-        return float(self.weights @ self.losses / self.weights.sum())
+    def means(self) -> np.ndarray:
+        """Mean losses [lams]."""
+        return self.judges @ self.losses / self.judges.sum()
 
     @property
-    def best(self) -> float:
-        """The best penalty: where a parabola in log lam, through the least of the curve and its neighbours, is least.
+    def lam(self) -> float:
+        """The best penalty."""
+        return float(self.lams[self.means.argmin()])
 
-        For losses other than square the one at which the weights are known.
-        """
-        lams = sorted(self.curve)
-        at = lams.index(self.lam)
-        if self.starts is not None or not 0 < at < len(lams) - 1:
-            return self.lam
-        below, least, above = (self.curve[lam] for lam in lams[at - 1 : at + 2])
-        bend = below - 2 * least + above
-        return self.lam * (lams[at + 1] / self.lam) ** ((below - above) / (2 * bend) if bend > 0 else 0.0)
-
-    def clearly_below(self, other: Judged) -> bool:
-        """Whether its losses are smaller by more than the standard error of the difference, input by input.
-
-        Copies of an input are left out together and lose together.
-        """
-        gain, share = other.losses - self.losses, self.weights / self.weights.sum()
-        mean = float(share @ gain)
-        parts = share * (gain - mean)
-        if self.copies is not None:
-            parts = np.bincount(self.copies, parts)
-        return mean > float(np.sqrt(parts @ parts))
+    @property
+    def least(self) -> np.ndarray:
+        """Losses at the best penalty [n]."""
+        return self.losses[:, self.means.argmin()]
 
 
-@dataclass
-class Readouts:
-    """The samples of a readout, fresh ones first, in the order of their places."""
+@dataclass(frozen=True)
+class Readout:
+    """Features φ [n, p] of samples in the basis of their principal directions.
 
-    X: Any
-    inputs: Inputs
+    In it a fit is θ [k + 1, outputs], the intercept last.
+    """
+
+    t: np.ndarray  # [n, k]
+    s: np.ndarray  # [k]
+    basis: np.ndarray  # V/√p [p, k]
+    mean: np.ndarray  # m [p]; 0 without an intercept
     labels: np.ndarray  # [n, outputs]
     weights: np.ndarray  # [n]
-    copies: np.ndarray | None  # [n], see `shares.copies`
-    fresh: np.ndarray  # indices of samples that no step has seen
-    seen: np.ndarray  # indices of those that one has seen and that the readout is fitted on too
-    activation: Function
-    loss: Loss
+    judges: np.ndarray  # weights of the samples whose losses count when they are left out [n]
     intercept: bool
-    judges: int  # fresh samples over which errors are averaged, at most
-    backend: Backend
+
+    def left_out(self, loss: Loss, lam: float | None) -> LeftOut:
+        """Losses of left out samples at lam, or where it is None at all penalties that are compared."""
+        if loss == square:
+            return self._ridge_left_out(_LAMS * self.weights.sum() if lam is None else np.array([lam]))
+        if lam is None:
+            return self._search(loss, self.left_out(square, None).lam / 10)  # other losses mostly bend less
+        theta, losses = self._newton(loss, lam, None, _ROUGH)
+        return LeftOut(np.array([lam]), losses[:, None], self.judges, theta)
+
+    def fit(self, loss: Loss, lam: float, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Weights a/√p [outputs, p] and intercepts b [outputs] that minimise the loss at lam; θ begins at `start`."""
+        if loss == square:
+            theta = np.vstack([self._coefficients * self._shrink(np.array([lam])), self._label_mean])
+        else:
+            theta, _ = self._newton(loss, lam, start, _TINY)
+        weights = (self.basis @ theta[:-1]).T
+        return weights, self.intercept * theta[-1] - weights @ self.mean
+
+    def _ridge_left_out(self, lams: np.ndarray) -> LeftOut:
+        shrink, squares = self._shrink(lams), np.zeros((len(self.t), len(lams)))
+        h = self.weights[:, None] * (self.t**2 @ shrink + self.intercept / self.weights.sum())
+        for y, c, mean in zip(self.labels.T, self._coefficients.T, self._label_mean, strict=True):
+            f = mean + self.t @ (c[:, None] * shrink)
+            squares += ((y[:, None] - f) / np.maximum(1 - h, _TINY)) ** 2
+        return LeftOut(lams, squares, self.judges)
+
+    def _search(self, loss: Loss, lam: float) -> LeftOut:
+        """From lam on by decades, up or down, until left out samples lose more."""
+        limits, best, fits, means = _LAMS[[0, -1]] * self.weights.sum(), 0, {}, {}
+
+        def judge(decade: int) -> None:
+            means[decade] = np.inf
+            with suppress(ConvergenceError):  # so small a penalty that Newton's method fails
+                start = fits[best][0] if best in fits else None
+                fits[decade] = self._newton(loss, lam * 10.0**decade, start, _ROUGH)
+                means[decade] = self.judges @ fits[decade][1]
+
+        judge(0)
+        for direction in (1, -1):
+            while (decade := best + direction) not in means and limits[0] <= lam * 10.0**decade <= limits[1]:
+                judge(decade)
+                if means[decade] >= means[best] < np.inf:
+                    break
+                best = decade
+        if not fits:
+            raise ConvergenceError(f"the readout for loss = {loss.name!r} was not found at any lam", None)
+        losses = np.stack([losses for _, losses in fits.values()], axis=1)
+        return LeftOut(lam * 10.0 ** np.array(list(fits)), losses, self.judges, fits[best][0])
+
+    def _newton(
+        self, loss: Loss, lam: float, start: np.ndarray | None, tolerance: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """θ, and losses of left out samples [n], summed over outputs."""
+        t = np.column_stack([self.t, np.full(len(self.t), float(self.intercept))])
+        penalty = np.append(np.full(self.t.shape[1], lam), _FREE * lam)
+        theta = np.zeros((t.shape[1], self.labels.shape[1])) if start is None else start.copy()
+        losses = np.zeros(len(t))
+        for k, y in enumerate(self.labels.T):
+            problem = _Smooth(loss, t, y, self.weights, penalty)
+            theta[:, k], slope, curvature, factor = problem.minimise(theta[:, k], tolerance)
+            h = (solve_triangular(factor, t.T, lower=True) ** 2).sum(axis=0)
+            z = t @ theta[:, k] + h * slope / np.maximum(1 - h * curvature, _TINY)
+            with np.errstate(over="ignore"):
+                losses += np.minimum(loss.value(y, z), 1 / _TINY)
+        return theta, losses
 
     @property
-    def count(self) -> int:
-        return len(self.fresh) + len(self.seen)
+    def _label_mean(self) -> np.ndarray:
+        return self.intercept * (self.weights @ self.labels / self.weights.sum())
 
     @property
-    def total(self) -> float:
-        """Weight of all samples of the readout."""
-        return float(self.weights[self.fresh].sum() + self.weights[self.seen].sum())
+    def _coefficients(self) -> np.ndarray:
+        return self.t.T @ (self.weights[:, None] * (self.labels - self._label_mean))
 
-    @property
-    def lams(self) -> np.ndarray:
-        """Penalties that are compared: half decades, against the sum over all samples."""
-        exact = self.loss == square or known_smooth(self.loss)
-        lowest = (
-            (-9.0 if self.backend.itemsize == 8 else -6.0) if exact else -4.0
-        )  # what rounding leaves of a fit
-        return self.total * 10 ** np.arange(lowest, 1.01, 0.5)
+    def _shrink(self, lams: np.ndarray) -> np.ndarray:
+        """1/(s + lam) [k, lams]; 0 where s + lam is rounding, as in the smallest of all fits at lam = 0."""
+        total = self.s[:, None] + lams
+        rounding = max(self.t.shape) * np.finfo(float).eps * self.s.max(initial=0.0)
+        return np.where(total > rounding, 1 / np.where(total > 0, total, 1.0), 0.0)
 
-    def features(self, trained: Trained, most: int | None = None) -> Features:
-        """Of all samples of the readout, or of at most so many, fresh and seen ones in proportion."""
-        fresh, seen = self.fresh, self.seen
-        if most is not None and self.count > most:
-            fresh, seen = (part[: round(most / self.count * len(part))] for part in (fresh, seen))
-        index = np.concatenate([fresh, seen])
-        return Features(trained, self.activation, self.X, self.inputs, index, len(fresh), self.backend)
 
-    def judge(self, features: Features, lam: float | None, near: float | None = None) -> Judged:
-        """What left out samples lose at lam; where it is None, at the best one.
+def decompose(
+    phi: np.ndarray, labels: np.ndarray, weights: np.ndarray, judges: np.ndarray, intercept: bool
+) -> Readout:
+    """The features of all samples, ready for every penalty."""
+    n, p = phi.shape
+    mean = intercept * (weights @ phi / weights.sum())
+    psi = phi - mean
+    psi *= np.sqrt(weights / p)[:, None]
+    if n < p:
+        s, left = np.linalg.eigh(psi @ psi.T)
+        full = s > n * np.finfo(float).eps * s[-1]
+        s, basis = s[full], psi.T @ (left[:, full] / np.sqrt(s[full]))
+    else:
+        s, basis = np.linalg.eigh(psi.T @ psi)
+    t = (psi @ basis) / np.sqrt(weights)[:, None]
+    return Readout(t, np.maximum(s, 0.0), basis / np.sqrt(p), mean, labels, weights, judges, intercept)
 
-        The square loss compares all penalties by one decomposition; others walk, and begin `near` one if they are
-        told so, else at what the square loss says.
-        """
-        if lam:
-            return self._judging(features)(lam, None)
-        if self.loss != square and near is not None:
-            return self.walk(features, near)
-        part, labels, weights, copies = self._judges(features)
-        lams = self.lams if lam is None else np.array([lam])
-        found = self._moments(features)
-        left_out = found.spectrum().left_out(part, labels, weights, copies, lams * self._size(features))
-        squares = ((left_out - labels) ** 2).sum(axis=2)
-        errors = squares @ weights / weights.sum()
-        best = int(np.argmin(errors))
-        if self.loss == square:
-            curve = dict(zip(lams.tolist(), errors.tolist(), strict=True)) if lam is None else {}
-            return Judged(features.shape, float(lams[best]), squares[best], weights, copies, curve, found)
-        return self.walk(features, float(lams[max(best + round(2 * np.log10(_FIRST_GUESS)), 0)]))
 
-    def walk(self, features: Features, start: float, down: bool = False) -> Judged:
-        """By decades of lam towards smaller losses, until they rise.
+class _Smooth(NamedTuple):
+    """Σ w ℓ(y, θ·t) + ½ Σ penalty θ², for one output."""
 
-        Up is tried before down, or down before up; the second only where the first rises.
-        """
-        judging, step = self._judging(features), 10.0
+    loss: Loss
+    t: np.ndarray
+    y: np.ndarray
+    w: np.ndarray
+    penalty: np.ndarray
 
-        def look(lam: float, before: Judged | None) -> Judged | None:
+    @np.errstate(over="ignore")
+    def __call__(self, theta: np.ndarray) -> float:
+        return float(self.w @ self.loss.value(self.y, self.t @ theta) + self.penalty @ theta**2 / 2)
+
+    def minimise(self, theta: np.ndarray, tolerance: float) -> tuple[np.ndarray, ...]:
+        """θ at the minimum; and w ℓ', w ℓ'' and Cholesky's factor of the Hessian where the last step began."""
+        for _ in range(_STEPS):
+            z, value = self.t @ theta, self(theta)
+            slope = self.w * self.loss.derivative(self.y, z)
+            curvature = self.w * self.loss.score(self.y, z, np.full_like(z, _TINY)).g
+            rows = np.sqrt(curvature)[:, None] * self.t
             try:
-                return judging(lam, before)
-            except (
-                ConvergenceError,
-                np.linalg.LinAlgError,
-            ):  # so small a penalty that rounding is in the way
-                return None
-
-        while (here := look(start, None)) is None and start < self.lams[-1]:
-            start *= step
-        if here is None:
-            here = judging(start, None)
-        first, curve = here, {start: here.mean}
-        for direction in (1 / step, step) if down else (step, 1 / step):
-            lam = start * direction
-            while self.lams[0] <= lam <= self.lams[-1]:
-                found = look(lam, here)
-                if found is None:
-                    break
-                curve[lam] = found.mean
-                if found.mean >= here.mean:
-                    break
-                here, lam = found, lam * direction
-            if here is not first:  # one side falls: the other need not be tried
+                factor = np.linalg.cholesky(rows.T @ rows + np.diag(self.penalty))
+            except np.linalg.LinAlgError:
                 break
-        return here._replace(curve=curve)
-
-    def fit(
-        self, features: Features, lam: float | None, known: Judged | None, before: Linear | None = None
-    ) -> tuple[Linear, float]:
-        """The readout and its penalty, the one of `known`, a judgement of these features, where lam is None.
-
-        `before` is a readout at another penalty, to start from.
-        """
-        known = known or (self.judge(features, None) if lam is None else None)
-        chosen = known.best if known and lam is None else lam
-        assert chosen is not None
-        if self.loss == square:
-            return (known.posed if known else self._moments(features)).fit(chosen), chosen
-        problems = known.posed if known else self._problems(features)
-        p, free = features.shape[1], convex.FREE if known_smooth(self.loss) else kinked.FREE
-        starts: Sequence[np.ndarray | None] = (known and known.starts) or [None] * len(problems)
-        if before is not None:
-            constant = before.intercept[:, None] / free if self.intercept else np.empty((len(problems), 0))
-            starts = list(np.hstack([before.weights, constant]))
-        found = [problem.fit(chosen, start) for problem, start in zip(problems, starts, strict=True)]
-        readouts = np.stack([theta for theta, _ in found])
-        gaps = np.array([gap for _, gap in found])
-        return Linear(readouts[:, :p], free * readouts[:, p:].sum(axis=1), gaps), chosen
-
-    def _moments(self, features: Features) -> Moments:
-        index = features.index
-        return moments(features, self.labels[index], self.weights[index], self.intercept)
-
-    def _judges(self, features: Features) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
-        """Fresh samples, or the first of them, with labels, weights and copies."""
-        count = max(1, min(features.fresh, self.judges))
-        index = features.index[:count]
-        copies = None if self.copies is None else self.copies[index]
-        return features.first(count), self.labels[index], self.weights[index], copies
-
-    def _problems(self, features: Features) -> list[Any]:
-        solver = convex.Smooth if known_smooth(self.loss) else kinked.Kinked
-        index = features.index
-        return [
-            solver(features, y, self.weights[index], self.loss, self.intercept) for y in self.labels[index].T
-        ]
-
-    def _judging(self, features: Features) -> Callable[[float, Judged | None], Judged]:
-        """What left out samples lose, as a function of lam; where there was another one before, it helps.
-
-        Readouts of losses other than square are fitted roughly, and their leave-one-out losses are approximate.
-        """
-        part, labels, weights, copies = self._judges(features)
-        size = self._size(features)
-        if self.loss == square:
-            found = self._moments(features)
-
-            def closed(lam: float, before: Judged | None) -> Judged:
-                left_out = found.at(lam * size).left_out(part, labels, weights, copies)
-                return Judged(
-                    features.shape, lam, ((left_out - labels) ** 2).sum(axis=1), weights, copies, {}, found
-                )
-
-            return closed
-        problems = self._problems(features)
-
-        def searched(lam: float, before: Judged | None) -> Judged:
-            losses, starts = np.zeros(len(labels)), []
-            for k, (problem, y) in enumerate(zip(problems, labels.T, strict=True)):
-                start = before.starts[k] if before and before.starts else None
-                starts.append(problem.fit(lam * size, start, _ROUGHLY)[0])
-                losses += self.loss.value(y, problem.left_out(starts[-1], lam * size, part, copies))
-            return Judged(features.shape, lam, losses, weights, copies, {}, problems, starts)
-
-        return searched
-
-    def _size(self, features: Features) -> float:
-        """The share of all weight that these samples have: penalties weigh against a sum over them."""
-        return float(self.weights[features.index].sum()) / self.total
+            gradient = self.t.T @ slope + self.penalty * theta
+            step = -cho_solve((factor, True), gradient)
+            gain = -float(gradient @ step) / 2
+            if gain <= tolerance * value:
+                return theta + step, slope, curvature, factor
+            length = 1.0
+            while self(theta + length * step) > value - length * gain / 2 and length > _TINY:
+                length /= 2
+            theta = theta + length * step
+        lam = self.penalty[0]
+        raise ConvergenceError(
+            f"the readout for loss = {self.loss.name!r} was not found at lam = {lam:g}; use a larger lam",
+            None,
+        )
