@@ -1,8 +1,6 @@
-"""What solutions say: the answers of a rectangle, and a status for each of its points."""
+"""What solutions say: the answers of a task, and a status for each of its points."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
@@ -14,21 +12,15 @@ from .equations.solution import Solution
 from .equations.state import fields
 from .features import Features
 from .labels import Label
-from .precision import ACCEPTED_ERROR, NEARLY_ZERO
+from .precision import ACCEPTED_ERROR
 from .problem import Problem
-from .solver import OnRule
+from .solver import Discretisation
 from .status import (
     CONVERGED,
     FAILED,
     IMPRECISE,
-    LIMIT_ALONE,
-    NOTABLE,
     RARE_INPUTS,
-    RARELY_SEEN,
-    REAL_SIZE,
-    SCATTERED,
     SEPARABLE,
-    SQUARED,
     UNSOLVED,
 )
 from .symmetric import packing
@@ -67,27 +59,7 @@ def answers_of(problem: Problem, chunk: np.ndarray, solution: Solution, error: n
     }
 
 
-def scatter(problem: Problem, chunk: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """By how much, relatively, the labels' mean square varies between batches of the steps, [U, A]."""
-    if np.all(np.isinf(d)):
-        return np.zeros(d.shape)
-    return np.sqrt(problem.first_layers.scatter[chunk][:, None] / d)
-
-
-def at_usual_size(rule: OnRule) -> OnRule:
-    """The same at a usual size where d = ∞ was asked for; itself, where it was not.
-
-    What steps take from the rows in common is left out: it is a correction to the effect of size, and dear after
-    several steps.
-    """
-    limit = np.isinf(rule.setting.d)
-    if not limit.any():
-        return rule
-    size = np.where(limit, REAL_SIZE, rule.setting.d)
-    return replace(rule, setting=replace(rule.setting, d=size))
-
-
-def wrong_signs(rules: list[OnRule], solutions: list[Solution]) -> WrongSigns:
+def wrong_signs(rules: list[Discretisation], solutions: list[Solution]) -> WrongSigns:
     """Shares of wrong signs on the rules in κ themselves, where there are several spikes."""
     U, A = rules[0].setting.alpha.shape
     rows = np.repeat(upto(U), A)
@@ -115,17 +87,3 @@ def judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tol
     code[imprecise] = IMPRECISE
     code[((code == UNSOLVED) | (code == IMPRECISE)) & separable] = SEPARABLE
     code[FAILED[code] & interpolates] = RARE_INPUTS
-
-
-def mark(answers: Answers, typical: np.ndarray) -> None:
-    """Say of a solved point that its number is not what real networks give; `typical` is E σ*²."""
-    code, limit = answers["code"], answers["test_error"]
-    size = np.maximum(np.abs(answers["sized_error"]), NEARLY_ZERO * typical)
-    far = np.abs(limit - answers["sized_error"]) > NOTABLE * size
-    code[(code == CONVERGED) & far] = LIMIT_ALONE
-    code[((code == CONVERGED) | (code == LIMIT_ALONE)) & (answers["rare"] > NOTABLE)] = RARELY_SEEN
-    doubtful = (code == CONVERGED) | (code == LIMIT_ALONE)
-    code[doubtful & (answers["squares"] > NOTABLE)] = SQUARED
-    code[(code == CONVERGED) & (answers["scatter"] ** 2 > NOTABLE)] = (
-        SCATTERED  # means move by about a variance
-    )

@@ -13,7 +13,7 @@ from .equations.solution import Solution
 from .features import Features
 from .labels import Label
 from .map import ROUGH_TOLERANCE, Map
-from .solver import OnRule
+from .solver import Discretisation
 
 _TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
 _SIZED_TOLERANCE = (
@@ -40,11 +40,11 @@ class Convex:
     def restart(self, solution: Solution) -> np.ndarray:
         return solution.start
 
-    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+    def solve(self, rule: Discretisation, start: np.ndarray | None, thorough: bool) -> Solution:
         parts = rule.features, rule.label, rule.bulk, rule.channel, rule.setting
         return solve(*parts, thorough, start, rule.hopeless, rule.exhausted)
 
-    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+    def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
         problem = _map(rule, rule.setting)
         found = problem.begun(limit.start)
         _search(problem, found, _SIZED_TOLERANCE)
@@ -54,7 +54,7 @@ class Convex:
         return np.where(solved.reshape(problem.shape), _error(problem, found.x), np.nan)
 
 
-def _map(rule: OnRule, setting: Setting) -> Map:
+def _map(rule: Discretisation, setting: Setting) -> Map:
     return Map(rule.features, rule.label, rule.bulk, rule.channel, setting)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OnRule:
+class Discretisation:
     """Some first layers and settings of a problem on one rule in κ, as fine as `fineness`."""
 
     problem: Problem
@@ -58,11 +58,11 @@ class Solver(Protocol):
         """What to begin from on a finer rule."""
         ...
 
-    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+    def solve(self, rule: Discretisation, start: np.ndarray | None, thorough: bool) -> Solution:
         """All order parameters and errors; what only estimates the quadrature error need not be `thorough`."""
         ...
 
-    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+    def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
         """The test error, roughly, on a rule that differs from another one in its sizes d alone, from the solution on
         that one by itself."""
         ...

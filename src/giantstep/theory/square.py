@@ -24,7 +24,7 @@ from .equations.state import State, wobbling
 from .features import Features
 from .labels import Label
 from .rule import FINEST
-from .solver import OnRule
+from .solver import Discretisation
 from .symmetric import Packing, identity, largest, packing, solve_small
 
 _NEWTON_STEPS = 60
@@ -47,10 +47,10 @@ class Square:
         """What was not solved begins anew."""
         return np.where((solution.residual <= _SOLVED)[..., None], solution.state.V, np.nan)
 
-    def solve(self, rule: OnRule, start: np.ndarray | None, thorough: bool) -> Solution:
+    def solve(self, rule: Discretisation, start: np.ndarray | None, thorough: bool) -> Solution:
         return solve(rule.features, rule.label, rule.bulk, rule.setting, start, thorough)
 
-    def sized(self, rule: OnRule, limit: Solution) -> np.ndarray:
+    def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
         """Responses are those of the limit: they do not depend on d."""
         return _fit(limit.responses, rule.label, rule.bulk, rule.setting, thorough=False).test_error
 

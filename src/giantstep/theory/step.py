@@ -21,6 +21,7 @@ from .derivative_moments import check_moment
 from .labels import labels_of
 from .layer import FirstLayer
 from .neurons import Neurons
+from .refine import refine
 
 if TYPE_CHECKING:
     from ..losses import Loss
@@ -70,16 +71,17 @@ def take_step(
     exact_noise = step.loss.linear and not labels_of(target).binary
     noise = 0.0 * step.noise if exact_noise else step.noise
     extra = step.noise**2 if exact_noise else 0.0 * step.noise
-    after, error = layer, np.full(len(step.rate), np.inf)
-    left = np.arange(len(error))
-    while len(left):
-        rest = layer.at(left)
-        laws, off = batch_law(neurons, target, rest, noise[left], step.loss, points)
-        rules = [_after(neurons, rest, step.at(left), extra[left], law) for law in laws]
+    after = layer
+
+    def compute(left: np.ndarray, points: int) -> np.ndarray:
+        nonlocal after
+        before, move = layer.at(left), step.at(left)
+        laws, error = batch_law(neurons, target, before, noise[left], step.loss, points)
+        rules = [_after(neurons, before, move, extra[left], law) for law in laws]
         after = after.replaced(left, rules[0])
-        error[left] = np.maximum(_distance(*rules), off)
-        points *= 2
-        left = left[error[left] > tolerance] if points <= last else left[:0]
+        return np.maximum(_distance(*rules), error)
+
+    error = refine(compute, len(step.rate), points, last, tolerance)
     return after, error
 
 

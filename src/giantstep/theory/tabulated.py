@@ -10,6 +10,7 @@ from ..gaussian import STRIDES, extrapolated_error
 from .features import Features
 from .labels import Label
 from .problem import Problem
+from .refine import refine
 from .rule import FINEST
 
 Compute = Callable[[Features, Label, np.ndarray], np.ndarray]
@@ -27,14 +28,16 @@ def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.n
     values: np.ndarray | None = None
     error = np.empty(U)
     for chunk, points, _ in problem.blocks(_COARSEST):
+
+        def compute_some(left: np.ndarray, points: int, chunk: np.ndarray = chunk) -> np.ndarray:
+            nonlocal values
+            some, off = _on_three_rules(problem, compute, chunk[left], points)
+            values = np.empty((U, *some.shape[1:]), some.dtype) if values is None else values
+            values[chunk[left]] = some
+            return off
+
         finest = min(FINEST[problem.frame(chunk).spikes], problem.labels.finest)
-        while len(chunk):
-            found, off = _on_three_rules(problem, compute, chunk, points)
-            if values is None:
-                values = np.empty((U, *found.shape[1:]), found.dtype)
-            values[chunk], error[chunk] = found, off
-            points *= 2
-            chunk = chunk[off > tolerance] if points <= finest else chunk[:0]
+        error[chunk] = refine(compute_some, len(chunk), points, finest, tolerance)
     assert values is not None  # a problem has at least one first layer
     return values, error
 

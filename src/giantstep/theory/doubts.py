@@ -1,0 +1,112 @@
+"""Where a number is right and yet not what real networks give: sizes, rare inputs, heavy tails, squares.
+
+**Size.** At d = ∞ the answer is compared with that at a usual size, roughly and on the coarsest rule that was solved.
+
+**Rare inputs.** A share of the test error may be due to inputs which a million samples may not hold (`Averages`).
+
+**Heavy tails.** The labels' mean square may vary between the batches of the steps (`FirstLayers.scatter`).
+
+**Squares.** Neurons learn of a target's quadratic part by their own squares: an effect of size that no limit has.
+Given κ, a neuron's feature has the part ∂μ0/∂c·(w_i·ê)²(y² - 1) along a direction ê of the target that the spikes leave
+open. With rows of d components that is of order 1/d, and n = αd samples fit no more than a share of that order of the
+target's own part b (y² - 1). But a step on a target with such a part pulls every row along ê in proportion to its
+component there: the spread Ω = d⟨(w_i·ê)²⟩ of rows, which the bulk knows, multiplies with every step, and the share
+grows as Ω². To first order the readout's component along the centred squares is ν = (4αV2/d) Ω² b E[∂μ0/∂c/(1 + V)],
+and the test error is lower by 4b E[∂μ0/∂c] ν. It is used to tell where that matters, not to correct: where Ω² is of the
+order of d, what comes next matters too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .equations.averages import Averages
+from .equations.solution import Solution
+from .precision import NEARLY_ZERO, power
+from .solver import Discretisation, Solver
+from .status import CONVERGED, LIMIT_ALONE, NOTABLE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED
+from .symmetric import packing, upper_triangle
+
+if TYPE_CHECKING:
+    from .labels import Labels
+
+_SETTLED = 1e-7  # residual of what another size can be compared with
+_NOTHING = 1e-9  # a quadratic part that is rounding
+_POINTS = 64  # nodes over a direction of the target: the quadratic part is needed to a few per cent
+
+
+def add_doubts(
+    answers: dict[str, np.ndarray], solver: Solver, rules: list[Discretisation], solutions: list[Solution]
+) -> None:
+    """Add the test error at a usual size, the scatter and what squares learn to the answers of some points, and mark
+    those that are solved but in doubt."""
+    problem, chunk, d = rules[0].problem, rules[0].chunk, rules[0].setting.d
+    code, limit = answers["code"], answers["test_error"]
+    sized = answers["sized_error"] = solutions[0].test_error + _size_effect(solver, rules, solutions)
+    scatter = answers["scatter"] = np.sqrt(problem.first_layers.scatter[chunk][:, None] / d)
+    squares = answers["squares"] = _learned_by_squares(rules[-1], solutions[-1])
+    least = NEARLY_ZERO * power(rules[0].features, rules[0].label)
+    far = np.abs(limit - sized) > NOTABLE * np.maximum(np.abs(sized), least)
+    code[(code == CONVERGED) & far] = LIMIT_ALONE
+    for doubtful, marked in ((answers["rare"] > NOTABLE, RARELY_SEEN), (squares > NOTABLE, SQUARED)):
+        code[((code == CONVERGED) | (code == LIMIT_ALONE)) & doubtful] = marked
+    code[(code == CONVERGED) & (scatter**2 > NOTABLE)] = SCATTERED  # means move by about a variance
+
+
+def _size_effect(solver: Solver, rules: list[Discretisation], solutions: list[Solution]) -> np.ndarray:
+    """By how much the test error differs at a usual size, [U, A]; NaN where that is not known.
+
+    What steps take from the rows in common is left out: it is a correction to the effect of size, and dear after
+    several steps. A rule that is too coarse to be solved would tell of that alone.
+    """
+    limit = np.isinf(rules[0].setting.d)
+    if not limit.any():
+        return np.zeros(limit.shape)
+    solved = [place for place, one in enumerate(solutions) if (one.residual <= _SETTLED).all()]
+    rule, solution = rules[max(solved, default=0)], solutions[max(solved, default=0)]
+    setting = replace(rule.setting, d=np.where(limit, REAL_SIZE, rule.setting.d))
+    # a search may overflow on its way; a point without a finite residual counts as unsolved
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return solver.sized(replace(rule, setting=setting), solution) - solution.test_error
+
+
+def _learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
+    """The share of the test error that this takes away at the setting's d, or at a usual size, [U, A].
+
+    0 for margin losses, whose error it is not, and for spikes that were given, whose rows no step has pulled.
+    """
+    setting, problem = rule.setting, rule.problem
+    slope, none = rule.features.dmu0, np.zeros(setting.alpha.shape)
+    if not problem.first_layers.steps or problem.loss.margin or not slope.any():
+        return none
+    frame = problem.frame(rule.chunk)
+    open_part = frame.rho[:, :, None] * frame.rho[:, None, :]
+    b = open_part * (np.swapaxes(frame.turn, -1, -2) @ quadratic_part(problem.labels) @ frame.turn)
+    if not (np.abs(b) > _NOTHING).any():
+        return none
+    averages, pack = Averages(rule.features, rule.bulk.modes), packing(slope.shape[1])
+    V = averages.expand(solution.state.V * pack.counts, averages.phi)
+    gain = 1.0 / (setting.unit[..., None] + V)
+    table = averages.table(slope)
+    pull = averages.against(gain, table) * averages.against(np.ones_like(gain), table)  # [U, A, K]
+    bent = b[:, None] @ rule.bulk.spread_along_signals()  # [U, K, k, k]
+    both = np.einsum("ukmn,uknm->uk", bent, bent)
+    size = np.where(np.isinf(setting.d), REAL_SIZE, setting.d)
+    gained = 16.0 * setting.alpha / size * (pack.vector(solution.state.V) * pull * both[:, None]).sum(axis=-1)
+    return gained / np.maximum(np.abs(solution.test_error), 1e-300)
+
+
+@lru_cache(maxsize=256)
+def quadratic_part(labels: Labels) -> np.ndarray:
+    """b = E[Y(zzᵀ - 1)]/2, [k, k]."""
+    y, weights = labels.first_batch(0.0, _POINTS)[0]
+    moments = weights[0] @ y[0]  # of 1, z_m, z_m z_l
+    k = labels.directions
+    b = np.zeros((k, k))
+    rows, cols = upper_triangle(k)
+    b[rows, cols] = b[cols, rows] = moments[1 + k :]
+    return 0.5 * (b - moments[0] * np.eye(k))
