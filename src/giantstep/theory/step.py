@@ -21,7 +21,7 @@ import numpy as np
 
 from ..functions import crossings
 from ..gaussian import STRIDES, extrapolated_error, quarterable, tail_reach
-from .labels import GivenLabels, Labels, is_sharp, label_layers, labels_of, pairs
+from .labels import ConditionalLabels, Labels, is_sharp, label_layers, labels_of, pairs
 from .law import Batch, joined, residuals, stacked
 from .layer import FirstLayer, Frame
 from .modes import Modes
@@ -314,7 +314,12 @@ def _turns(
 
 
 def _sight(
-    neurons: Neurons, rule: Rule, labels: GivenLabels, loss: Loss, slopes: Slopes | MeanSlopes, stride: int
+    neurons: Neurons,
+    rule: Rule,
+    labels: ConditionalLabels,
+    loss: Loss,
+    slopes: Slopes | MeanSlopes,
+    stride: int,
 ) -> Sight:
     kappa, weights = rule.at(stride)
     y, own = labels.at(stride)

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...gaussian import density, ndtr
+from ...gaussian import density, legendre, ndtr
 from ...losses import Clipped
-from .base import legendre
 
 _UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
 _NARROW = 0.5  # width in standard deviations under which differences of Φ are replaced by a direct rule
