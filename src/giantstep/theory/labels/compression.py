@@ -77,9 +77,12 @@ def interpolated(table: np.ndarray, edges: np.ndarray, count: int, at: np.ndarra
     panel, t = _placed(at, edges)
     values = table.reshape(len(edges) - 1, count, -1)
     series = np.einsum("li,pif->lfp", _to_lagrange(count), values)  # Legendre coefficients on each panel
-    after, now = np.zeros((table.shape[-1], *at.shape)), series[-1][:, panel]
+    after, now = np.zeros((table.shape[-1], *at.shape)), series[-1].take(panel, axis=1)
     for l in range(count - 2, -1, -1):  # noqa: E741
-        after, now = now, series[l][:, panel] + (2 * l + 1) / (l + 1) * t * now - (l + 1) / (l + 2) * after
+        after *= -(l + 1) / (l + 2)
+        after += series[l].take(panel, axis=1)
+        after += (2 * l + 1) / (l + 1) * t * now
+        after, now = now, after
     return now
 
 
