@@ -16,7 +16,7 @@ import numpy as np
 
 from .errors import ParameterError
 from .functions import Function
-from .gaussian import REACH, line_rule
+from .gaussian import REACH, legendre, line_rule
 
 _REACHES = (9.0, 12.0, 16.0, 21.0)
 _TAIL = 1e-13  # admissible g² φ at the ends, over E g²
@@ -24,7 +24,8 @@ _PROBES = 4096
 _TINY = 1e-12
 _STEEP = 0.7  # width of a smooth step, in standard deviations, under which it is cut out,
 _RIMS = np.array([-6.0, -2.5, 0.0, 2.5, 6.0])  # here, in units of its width
-BASE = np.array([-9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0]) / 9.0  # pieces of the line, over its reach
+BASE = np.array([-9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0]) / 9.0  # pieces of the line, over its reach,
+THIRDS = np.array([-1.0, -1.0 / 3.0, 1.0 / 3.0, 1.0])  # and those that resolve the Gaussian itself
 _MOST = 24  # hyperplanes that are followed down to one variable
 _SMOOTH_POINTS = {1: 64, 2: 64, 3: 64, 4: 32}  # trapezoidal intervals along each of so many variables,
 _PANEL_POINTS = {1: 16, 2: 12, 3: 7, 4: 5}  # and Gauss nodes in each piece, on the finest of three rules
@@ -157,17 +158,12 @@ def _distinct(planes: list[_Plane]) -> list[_Plane]:
     return list(kept.values())
 
 
-@lru_cache(maxsize=64)
-def _legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.polynomial.legendre.leggauss(n)
-
-
 def panels(cuts: np.ndarray, n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gauss rule for E over N(0, 1) on the pieces between `edges` and `cuts` [..., c]: nodes and weights [..., all]."""
     fixed = np.broadcast_to(edges, (*cuts.shape[:-1], len(edges)))
     ends = np.sort(np.concatenate([fixed, np.clip(cuts, edges[0], edges[-1])], axis=-1), axis=-1)
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
-    x, w = _legendre(n)
+    x, w = legendre(n)
     z = 0.5 * (ends[..., 1:] + ends[..., :-1])[..., None] + half * x
     weights = half * (w / np.sqrt(2.0 * np.pi)) * np.exp(-0.5 * z * z)
     shape = (*cuts.shape[:-1], -1)

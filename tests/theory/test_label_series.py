@@ -11,7 +11,7 @@ from giantstep.gaussian import both_below
 from giantstep.losses import as_loss
 from giantstep.theory.channel.joint import JointBinaryChannel
 from giantstep.theory.labels import joint_law
-from giantstep.theory.labels.series import LabelSeries, hermite
+from giantstep.theory.labels.mehler import LabelSeries, hermite
 from giantstep.theory.layer import Frame, given
 from giantstep.theory.rule import Rule
 

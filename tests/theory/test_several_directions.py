@@ -15,8 +15,8 @@ from giantstep.cuts import Cuts
 from giantstep.errors import ParameterError
 from giantstep.gaussian import both_below
 from giantstep.theory.labels import joint_law, labels_of
-from giantstep.theory.labels.measure import _between, _lattice, felt
-from giantstep.theory.labels.seen import Seen
+from giantstep.theory.labels.conditional_nodes import _between, _lattice, significant
+from giantstep.theory.labels.table import TableOnRule
 from giantstep.theory.layer import given
 from giantstep.theory.rule import Rule
 
@@ -246,18 +246,18 @@ def test_two_spikes_see_labels_by_tables_as_they_do_node_by_node():
     rule = Rule(12, 9.0, across=(24,))
     for text, kinks in (("tanh(x1) + x1*x2", 0), ("sign(x1) + x2", 1)):
         law = joint_law(gs.Target(text))
-        seen = Seen(law, frame, rule, 0)
+        table = TableOnRule(law, frame, rule, 48)
         assert len(law.planes[0]) == kinks
-        assert seen.view.oblique == bool(kinks)
-        (direct,) = seen._directly(1, 1)
+        assert table.table.oblique == bool(kinks)
+        mean, *along, square = direct = table._directly(law, 1)
         if not kinks:
-            for a, b in zip(seen.moments(1)[0], direct, strict=True):
+            for a, b in zip(table.moments(law, 1), (mean, np.stack(along, axis=1), square), strict=True):
                 assert_allclose(a, b, atol=1e-7 * np.abs(b).max())
         # E[Y | κ] over κ is E Y; its square with the rest is E Y²
         weights = rule.at(1)[1]
         mean, _, square = law.moments()
         assert_allclose((weights * direct[0]).sum(), mean, atol=1e-9)
-        assert_allclose((weights * direct[2]).sum(), square, rtol=1e-8)
+        assert_allclose((weights * direct[-1]).sum(), square, rtol=1e-8)
 
 
 def test_logistic_labels_have_their_check_values():
@@ -294,8 +294,8 @@ def test_nodes_that_move_on_from_one_kappa_to_the_next_are_finer_together(k):
     theta[:, 0] = 0.6
     frame = given(np.ones((1, 1, 1)), theta, np.ones((1, 1))).frame()
     kappa, weights = Rule(48, 9.0).at(1)
-    nodes = felt(law, frame, kappa, 24)
-    number = np.repeat(np.arange(kappa.shape[-1]), nodes.counts)
+    nodes = significant(law, frame, kappa, 24)
+    number = nodes.which
     a, b, offset, sigma = 0.5, np.array([1.6, -1.2, 0.9])[:k], 0.3, 0.4
     step = ndtr((a * kappa[0, 0, number] + b @ nodes.y[0] - offset) / sigma)
     found = np.bincount(number, nodes.w[0] * step)

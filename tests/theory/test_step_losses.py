@@ -73,3 +73,24 @@ def test_crossings_are_all_found_and_jumps_count():
     assert np.isinf(found[1]).all()
     np.testing.assert_allclose(crossings(as_function("sign"), np.array([0.3]), 9.0), 0.0, atol=1e-15)
     assert crossings(sine, np.empty(0), 9.0).shape == (0, 0)
+
+
+def test_a_bent_loss_on_noisy_labels_of_two_directions_has_its_closed_form():
+    """Labels |x1 - x2| + 0.3 ε are even: the step leaves a spike of squared length (η E σ')² E e²/α0, e clipped."""
+    from scipy.integrate import quad
+    from scipy.stats import norm
+
+    noise, bound, eta, alpha0 = 0.3, 0.5, 0.8, 2.75
+
+    def square(mean: float) -> float:
+        """E e² of e = clip(mean + noise ε, ±bound)."""
+        a, b = (-bound - mean) / noise, (bound - mean) / noise
+        inside = norm.cdf(b) - norm.cdf(a)
+        middle = (mean**2 + noise**2) * inside - 2.0 * mean * noise * (norm.pdf(b) - norm.pdf(a))
+        return bound**2 * (1.0 - inside) + middle - noise**2 * (b * norm.pdf(b) - a * norm.pdf(a))
+
+    force = 2.0 * quad(lambda u: square(np.sqrt(2.0) * u) * norm.pdf(u), 0.0, 9.0, epsabs=1e-13)[0]
+    slope = quad(lambda z: norm.pdf(z) / np.cosh(z) ** 2, -9.0, 9.0, epsabs=1e-13)[0]
+    net = gs.Network("tanh", eta=eta, alpha0=alpha0, step_loss=f"huber:{bound}")
+    found = gs.predict(net, gs.Target("abs(x1 - x2)", noise=noise), alpha=1.0, lam=0.3, throw=False)
+    assert float(found.r) == pytest.approx(eta * slope * np.sqrt(force / alpha0), rel=1e-6)

@@ -55,6 +55,12 @@ def fejer_rule(n: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     return -np.cos(np.pi * np.arange(1, n) / n), tuple(weights(n // stride) for stride in STRIDES)
 
 
+@lru_cache(maxsize=64)
+def legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes and weights on [-1, 1]."""
+    return np.polynomial.legendre.leggauss(n)
+
+
 class Scaled(Sequence[np.ndarray]):
     """Weights for each stride, made when they are asked for: those of a reference rule, scaled node by node."""
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...cuts import THIRDS, panels
+from ...gaussian import REACH
 from ...losses import Loss
 
-REACH = 9.0
 _USUAL = 6  # points of the coarsest usual rule,
 _DIGITS, _MORE_DIGITS = 8.0, 2.5  # digits of trapezoidal rules on it, and more for each doubling,
 _MOST_DIGITS = 15.0  # at most,
@@ -123,24 +123,9 @@ def precision(points: int, rarity: np.ndarray | None) -> np.ndarray:
     return np.maximum(np.log(10.0) * digits - rare, np.log(10.0) * _FEWEST_DIGITS)
 
 
-@lru_cache(maxsize=64)
-def legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre nodes and weights on [-1, 1]."""
-    return np.polynomial.legendre.leggauss(n)
-
-
-def panels(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, np.ndarray]:
+def cut_rule(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, np.ndarray]:
     """Rule for E over N(0, 1), cut at `cuts` [..., k] and at ±reach/3: nodes and weights [..., (k + 3)·n]."""
-    fixed = np.broadcast_to(np.array([-reach, -reach / 3, reach / 3, reach]), (*cuts.shape[:-1], 4))
-    edges = np.concatenate([fixed, np.clip(cuts, -reach, reach)], axis=-1)
-    edges.sort(axis=-1)
-    half = 0.5 * np.diff(edges, axis=-1)[..., None]
-    middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
-    x, w = legendre(n)
-    z = middle + half * x
-    weights = half * (w / np.sqrt(2.0 * np.pi)) * np.exp(-0.5 * z * z)
-    shape = (*cuts.shape[:-1], -1)
-    return z.reshape(shape), weights.reshape(shape)
+    return panels(cuts, n, reach * THIRDS)
 
 
 def fineness(usual: int, points: int, growth: float = 0.5) -> tuple[int, float]:

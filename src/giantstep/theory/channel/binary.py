@@ -11,10 +11,10 @@ from abc import abstractmethod
 
 import numpy as np
 
-from ...gaussian import line_rule, ndtr
+from ...gaussian import REACH, line_rule, ndtr
 from ...losses import Loss
 from ..labels import BinaryLaw
-from .base import REACH, Channel, Scores, Training, panels, precision
+from .base import Channel, Scores, Training, cut_rule, precision
 
 _TINY = 1e-150
 _PIECE = (6, 8)  # points, and the nodes between bends of straight scores for these; as √points for others
@@ -152,7 +152,7 @@ class SignChannel(Channel):
         cuts = [self.loss.breaks(y, V) for y in (-1.0, 1.0)] if bends else []
         edges = np.concatenate([*cuts, *(cut[..., None] for cut in more)], axis=-1)
         edges = (edges - M[..., None]) / root[..., None]
-        z, w = panels(np.concatenate([edges, self._turns(rows, at, P, q)], axis=-1), self.points)
+        z, w = cut_rule(np.concatenate([edges, self._turns(rows, at, P, q)], axis=-1), self.points)
         return z, w, M[..., None] + root[..., None] * z
 
 

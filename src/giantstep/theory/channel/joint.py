@@ -6,15 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ...gaussian import density, ndtr
+from ...gaussian import REACH, density, ndtr
 from ...losses import Loss
+from ..labels.compression import compress_law, panel_nodes
+from ..labels.conditional_nodes import Nodes, significant
 from ..labels.joint import JointLaw
-from ..labels.measure import Felt, felt
-from ..labels.pieces import gathered, table_nodes
-from ..labels.series import LabelSeries, hermite
+from ..labels.mehler import LabelSeries, hermite
 from ..layer import Frame
 from ..upto import upto
-from .base import REACH, fineness
+from .base import fineness
 from .binary import SignChannel
 
 _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least and at most,
@@ -48,12 +48,9 @@ class JointBinaryChannel(SignChannel):
         self.width = self._pieced * _COUNT * _PIECES[0] // 4
 
     @cached_property
-    def _felt(self) -> Felt:
-        return felt(*self._nodes_of)
-
-    @cached_property
-    def _ends(self) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(self._felt.counts)])
+    def _pairs(self) -> Nodes:
+        """All (κ, y) that matter."""
+        return significant(*self._nodes_of)
 
     def _degrees(self, rows: np.ndarray, at: slice, share: np.ndarray) -> np.ndarray:
         """Degree at which the series may end, for each point, [B]: what is left of it is less than share^degree."""
@@ -75,7 +72,7 @@ class JointBinaryChannel(SignChannel):
         own = np.where(intervals < self._pieced, 1.0, degrees / 8.0)
         needed = np.maximum(terms, nodes * own)
         if not short.all():
-            by_nodes = np.maximum(nodes * _COUNT * _PIECES[0] // 4, self._felt.w.shape[-1] // self.nodes)
+            by_nodes = np.maximum(nodes * _COUNT * _PIECES[0] // 4, self._pairs.width)
             needed = np.where(short, needed, by_nodes)
         return needed.astype(int)
 
@@ -141,7 +138,7 @@ class JointBinaryChannel(SignChannel):
         clean: bool,
         degree: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        s, laws = self._carried(rows, at, n, share, clean)  # [I] and [B, N, 1 + k, I]
+        s, laws = self._on_line(rows, at, n, share, clean)  # [I] and [B, N, 1 + k, I]
         left = np.sqrt(1.0 - share**2)[..., None]
         # the density of λ around s_i over that of N(0, 1), which is in w
         kernel = (share[..., None] * z / left)[..., None] - (s / left)[..., None, :]
@@ -155,24 +152,21 @@ class JointBinaryChannel(SignChannel):
         bend = (share[..., None] * shifted - z * mean) / left**2  # by parts, for what ω owes to y
         return mean, np.stack(along, axis=1) + (share[:, None] * n)[..., None] * bend[:, None]
 
-    def _carried(
+    def _on_line(
         self, rows: np.ndarray, at: slice, n: np.ndarray, share: np.ndarray, clean: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Nodes s, and weights for averages with η and y_m η on them."""
-        here, counts = slice(self._ends[at.start], self._ends[at.stop]), self._felt.counts[at]
-        y, weights, mean, pure = (part[rows, ..., here] for part in self._felt[:-1])
-        B, k, N = n.shape
-        width = (
-            _WIDTH * float((np.sqrt(1.0 - share**2) / np.maximum(share, 1e-3)).min()) * _USUAL / self.points
-        )
+        nodes, (B, k, N) = self._pairs.at(rows, at), n.shape
+        blur = float((np.sqrt(1.0 - share**2) / np.maximum(share, 1e-3)).min())
+        width = _WIDTH * blur * _USUAL / self.points
         pieces = int(np.clip(np.ceil(2.0 * REACH / width), *_PIECES))
         edges = np.linspace(-REACH, REACH, pieces + 1)
-        s = (np.repeat(n, counts, axis=-1) * y).sum(axis=1)
-        own = weights * (pure if clean else mean)
-        laws = np.stack([own, *(own * y[:, m] for m in range(k))]).reshape(1 + k, -1)
-        which = (N * upto(B)[:, None] + np.repeat(upto(N), counts)).reshape(-1)
-        found = gathered(np.clip(s, -REACH, REACH).reshape(-1), laws, which, B * N, edges, _COUNT)
-        return table_nodes(edges, _COUNT), np.moveaxis(found.reshape(1 + k, B, N, -1), 0, 2)
+        s = (np.repeat(n, nodes.counts, axis=-1) * nodes.y).sum(axis=1)
+        own = nodes.w * (nodes.clean if clean else nodes.mean)
+        laws = np.stack([own, *(own * nodes.y[:, m] for m in range(k))])
+        which = N * upto(B)[:, None] + nodes.which
+        compressed = compress_law(s, laws, which, edges, _COUNT)
+        return panel_nodes(edges, _COUNT), np.moveaxis(compressed.reshape(1 + k, B, N, -1), 0, 2)
 
 
 def _below(x: np.ndarray, terms: np.ndarray) -> np.ndarray:

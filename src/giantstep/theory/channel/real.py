@@ -15,13 +15,13 @@ import numpy as np
 from ...functions import Function
 from ...gaussian import least_intervals, line_rule, resolution, round_up, tail_reach
 from ...losses import Loss
+from ..labels.conditional_nodes import Nodes, significant
 from ..labels.joint import JointLaw
-from ..labels.measure import felt
 from ..layer import Frame
-from .base import Channel, Scores, Training, fineness, panels, precision
+from .base import Channel, Scores, Training, cut_rule, fineness, precision
 from .clipped import Window, score_pieces, training_pieces
 
-_FELT = 1e-12  # weight of a node (κ, y), times a label's square, that no average feels
+_NEGLIGIBLE = 1e-12  # weight of a node (κ, y), times a label's square, that changes no average
 _ALIKE = 6  # digits of a weight that count here, so that nodes and their mirror images are treated alike
 _USUAL, _LINE = 6, 24  # points of the coarsest usual rule, and intervals along y on it
 _SLOWLY = 0.7  # finer rules have more of these by this power, unless a target needs more,
@@ -42,31 +42,6 @@ class _Local(NamedTuple):
     slope: np.ndarray | None = None
 
 
-class Nodes(NamedTuple):
-    """A target's values T [U, Q] at nodes y [U or 1, k, Q] with weights w [U or 1, Q], end to end, some at each κ."""
-
-    y: np.ndarray
-    w: np.ndarray
-    T: np.ndarray
-    counts: np.ndarray  # [N]
-
-    @property
-    def width(self) -> int:
-        """How many there are at a κ, on average."""
-        return -(-self.T.shape[-1] // len(self.counts))
-
-    def at(self, rows: np.ndarray, at: slice) -> Nodes:
-        """Those of points on first layers `rows` at some κ."""
-        before, here = (int(self.counts[part].sum()) for part in (slice(at.start), at))
-        mine = slice(before, before + here)
-        y, w, T = (a[..., mine] if len(a) == 1 else a[rows, ..., mine] for a in self[:3])
-        return Nodes(y, w, T, self.counts[at])
-
-    def mean(self, values: np.ndarray) -> np.ndarray:
-        """Weighted sums over the nodes at each κ, [B, N]."""
-        return np.add.reduceat(self.w * values, np.cumsum(self.counts) - self.counts, axis=-1)
-
-
 class ResidualChannel(Channel):
     """A loss of y - z on a target's values at `Nodes`, which may depend on the fields."""
 
@@ -81,14 +56,14 @@ class ResidualChannel(Channel):
     def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
         nodes, *normal = self._fields(rows, at, *fields)
         local, P = self._local_scores(*normal), fields[1]
-        F1, F2, G = (nodes.mean(a) for a in local if a is not None)
-        along = [nodes.mean(local.first * nodes.y[:, j]) for j in range(nodes.y.shape[1])]
+        F1, F2, G = (nodes.average(a) for a in local if a is not None)
+        along = [nodes.average(local.first * nodes.y[:, j]) for j in range(nodes.y.shape[1])]
         return Scores(F1, F2, G, np.stack(along, axis=1) + P * G[:, None])
 
     def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training:
         nodes, *normal = self._fields(rows, at, *fields)
         local = self._local_training(*normal)
-        return Training(nodes.mean(local.first), nodes.mean(local.second))
+        return Training(nodes.average(local.first), nodes.average(local.second))
 
     def _fields(
         self, rows: np.ndarray, at: slice, *fields: np.ndarray
@@ -98,7 +73,7 @@ class ResidualChannel(Channel):
         nodes = self._nodes(rows, at, *fields).at(rows, at)
         scale = np.sqrt(spread(*fields))
         M, scale, V = (np.repeat(a, nodes.counts, axis=-1) for a in (M, scale, V))
-        shift = nodes.T - M
+        shift = nodes.mean - M
         for j in range(P.shape[1]):
             shift -= np.repeat(P[:, j], nodes.counts, axis=-1) * nodes.y[:, j]
         return nodes, shift, scale, V
@@ -125,7 +100,7 @@ class ResidualChannel(Channel):
     def bent(self, b: np.ndarray, scale: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, ...]:
         """s, weights and V on a rule cut where the score bends, [B, N, J, nodes]."""
         bends = -self.loss.breaks(0.0, np.broadcast_to(V, b.shape))  # at y = 0: s = -ω
-        z, w = panels((bends - b[..., None]) / scale[..., None], self._points)
+        z, w = cut_rule((bends - b[..., None]) / scale[..., None], self._points)
         s = b[..., None] + scale[..., None] * z
         return s, w, np.broadcast_to(V[..., None], s.shape)
 
@@ -135,13 +110,12 @@ class JointRealChannel(ResidualChannel):
 
     def __init__(self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
         count, finer = fineness(_REAL, points, _GROWTH)
-        y, w, mean, _, counts = felt(law, frame, kappa, count, _FINER[law.directions] * finer)
-        super().__init__(loss, len(counts), points)
-        self._felt = Nodes(y, w, mean, counts)
-        self.width = self._felt.width * self._inner
+        super().__init__(loss, kappa.shape[-1], points)
+        self._pairs = significant(law, frame, kappa, count, _FINER[law.directions] * finer)
+        self.width = self._pairs.width * self._inner
 
     def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
-        return self._felt
+        return self._pairs
 
 
 def spread(M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray) -> np.ndarray:
@@ -215,7 +189,7 @@ class RealChannel(ResidualChannel):
             if self._target.breakpoints:
                 steep = np.where(rho < 1e-150, 1e-150, rho)
                 cuts = np.stack([(b - centre) / steep for b in self._target.breakpoints], axis=-1)
-                y, w = panels(cuts, max(self._points, round(0.5 * self._least)), self._reach)
+                y, w = cut_rule(cuts, max(self._points, round(0.5 * self._least)), self._reach)
             else:
                 line, weights = line_rule(intervals, self._reach)
                 y, w = line[None, None], weights[0][None, None]
@@ -223,9 +197,10 @@ class RealChannel(ResidualChannel):
             y, w = (np.broadcast_to(a, (len(a), *T.shape[1:])) for a in (y, w))
             with np.errstate(divide="ignore"):
                 weight = np.log((self._there[..., None] * w * (1.0 + T * T)).max(axis=0))
-            felt = np.asarray(weight.round(_ALIKE) > np.log(_FELT))
-            felt[:, T.shape[-1] // 2] |= ~felt.any(axis=-1)
-            self._rules[intervals] = Nodes(y[:, None, felt], w[:, felt], T[:, felt], felt.sum(axis=-1))
+            kept = np.asarray(weight.round(_ALIKE) > np.log(_NEGLIGIBLE))
+            kept[:, T.shape[-1] // 2] |= ~kept.any(axis=-1)
+            T = T[:, kept]
+            self._rules[intervals] = Nodes(y[:, None, kept], w[:, kept], T, T, kept.sum(axis=-1))
         return self._rules[intervals]
 
 

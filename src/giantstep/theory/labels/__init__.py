@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from .batches import GivenSeveral, pairs
+from . import multi_index, single_index
 from .binary import BinaryLaw, binary_law
 from .joint import JointLaw, joint_law
 from .label import LAYER, Label, is_sharp, kurtosis, label_layers
-from .one import Given, OneDirection
-from .several import SeveralDirections
+from .multi_index import SeveralDirections, pairs
+from .single_index import OneDirection
 
 if TYPE_CHECKING:
     from ...model import Target
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LAYER",
     "BinaryLaw",
-    "GivenLabels",
+    "ConditionalLabels",
     "JointLaw",
     "Label",
     "Labels",
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 Labels: TypeAlias = OneDirection | SeveralDirections
-GivenLabels: TypeAlias = Given | GivenSeveral
+ConditionalLabels: TypeAlias = single_index.ConditionalLabels | multi_index.ConditionalLabels
 
 
 @lru_cache(maxsize=256)

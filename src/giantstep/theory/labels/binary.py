@@ -84,11 +84,6 @@ class BinaryLaw:
         mean, slope = self.expectation(gamma[:, None] * kappa, rho_square)
         return mean, np.sqrt(rho_square) * slope, np.ones_like(mean)
 
-    def hermite(self) -> tuple[float, float, float]:
-        """E Y, E[zY] and E[(z² - 1)Y] over z ~ N(0, 1)."""
-        mean, first, second = self.expectation(np.zeros(1), np.ones(1), 2)
-        return float(mean[0]), float(first[0]), float(second[0])
-
     def function(self) -> Function:
         """The clean label as a function of z, with its jumps."""
         return _Steps.make(self.cuts, self.first)

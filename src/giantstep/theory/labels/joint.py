@@ -100,6 +100,11 @@ class JointLaw:
         return float(w @ y), z @ (w * y), float(w @ self.square(*z))
 
     @cached_property
+    def size(self) -> float | None:
+        """√E Y² of real labels; None for ±1."""
+        return None if self.binary else float(np.sqrt(self.moments()[2]))
+
+    @cached_property
     def fourth(self) -> float:
         """E Y⁴ of real labels, on finer rules until it stands still; infinite where it is, or is out of reach."""
         try:
@@ -125,6 +130,6 @@ def joint_law(target: Target) -> JointLaw | None:
     return JointLaw(target.function, True, target.flips, noises, shares)
 
 
-def turned(law: JointLaw, turn: np.ndarray, z: Any) -> list[np.ndarray]:
+def turned(turn: np.ndarray, z: Any) -> list[np.ndarray]:
     """z = turn·z' from projections z' on turned directions."""
     return [sum(part * one for part, one in zip(row, z, strict=True)) for row in turn]  # type: ignore[misc]

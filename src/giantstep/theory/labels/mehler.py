@@ -12,23 +12,19 @@ unless readouts know the target very well. Averages over directions that meet no
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from ...gaussian import density
 from ..layer import Frame
 from ..upto import upto
 from .joint import JointLaw
-from .seen import refinement, shared_width, view
+from .table import conditional_table, refinement
 
 _USUAL = 48  # κ intervals of a usual rule
 _DEGREES = (16, 24, 32, 48, 64)  # up to which coefficients are computed, one after the other
 _BLOCK = 1 << 12  # nodes whose polynomials are in flight
-
-_Average: TypeAlias = Callable[[np.ndarray, float], np.ndarray]
 
 
 def hermite(x: np.ndarray, degree: int) -> np.ndarray:
@@ -92,7 +88,7 @@ class LabelSeries:
     """
 
     def __init__(self, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
-        self._view = view(law, frame)
+        self._table = conditional_table(law, frame)
         self._centre, self._rho = frame.gamma[:, :1] * kappa[:, 0], frame.rho[:, 0]
         self._coarser = int(np.clip(np.ceil(np.log2(_USUAL / points)), 0, 2))
         self._finer = refinement(points, law.directions)
@@ -137,35 +133,17 @@ class LabelSeries:
         inner, a = orders(k - 1, degree).a, orders(k, degree).a
         tables = np.stack([self._inner(law, degree)[(slice(None), *inner.T)] for law in self._laws], axis=1)
         which = _places(k - 1, degree)[tuple(a[:, 1:].T)]
-        found = np.empty((count, len(self._rho), self._centre.shape[-1], len(a)))
         flat = tables.reshape(len(tables), -1)
-        for width in np.unique(shared_width(self._rho)):
-            average = self._narrow(flat, degree) if width == 0.0 else self._wide(flat, degree, float(width))
-            for u in np.flatnonzero(shared_width(self._rho) == width):
-                centre = self._centre[min(u, len(self._centre) - 1)]
-                both = average(centre, float(self._rho[u])).reshape(degree + 1, len(centre), count, -1)
-                for law in range(count):
-                    found[law, u] = both[:, :, law][a[:, 0], :, which].T
-        return list(found)
-
-    def _wide(self, table: np.ndarray, degree: int, width: float) -> _Average:
-        """Averages of h_a(y) and what is in a table, u = centre [N] + ρy, on nodes u for Gaussians of `width`."""
-        u, weights, values = self._view.resolved(table, self._coarser, self._finer, width)
-
-        def average(centre: np.ndarray, rho: float) -> np.ndarray:
-            y = (u - centre[:, None]) / rho
-            return (hermite(y, degree) * (weights / rho * density(y))) @ values
-
-        return average
-
-    def _narrow(self, table: np.ndarray, degree: int) -> _Average:
-        """The same where Gaussians are narrow against the table's pieces."""
-
-        def average(centre: np.ndarray, rho: float) -> np.ndarray:
-            functions = partial(hermite, degree=degree)
-            return self._view.onto(0, centre, rho, self._coarser, self._finer, functions) @ table
-
-        return average
+        coefficients = np.empty((count, len(self._rho), self._centre.shape[-1], len(a)))
+        for u, rho in enumerate(self._rho.tolist()):
+            centre = self._centre[min(u, len(self._centre) - 1)]
+            onto = self._table.onto(
+                0, centre, rho, self._coarser, self._finer, partial(hermite, degree=degree)
+            )
+            both = (onto @ flat).reshape(degree + 1, len(centre), count, -1)
+            for law in range(count):
+                coefficients[law, u] = both[:, :, law][a[:, 0], :, which].T
+        return list(coefficients)
 
     def _inner(self, law: JointLaw, degree: int) -> np.ndarray:
         """E[Y h_b(v) | u] on the nodes of a table, [n, degree + 1, ...]: averages over what meets no spike."""
@@ -177,4 +155,4 @@ class LabelSeries:
             return np.concatenate([_averages(values, at, degree) for values, at in both])
 
         name = f"series {degree}" if law == self._laws[0] else f"clean series {degree}"
-        return self._view.table(name, compute, self._coarser, self._finer)
+        return self._table.table(name, compute, self._coarser, self._finer)

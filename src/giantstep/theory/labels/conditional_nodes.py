@@ -20,9 +20,11 @@ from ..layer import Frame
 from ..upto import upto
 from .joint import JointLaw, turned
 
-_PIECES = np.array([-7.5, -3.0, 3.0, 7.5]) / 9.0  # of the line between kinks over its reach, for `felt` nodes
-_NOTHING = 1e-14  # weight of a node that no average feels
-_FELT = 1e-12  # the same for κ and y together,
+_PIECES = (
+    np.array([-7.5, -3.0, 3.0, 7.5]) / 9.0
+)  # of the line between kinks over its reach, for `significant` nodes
+_NEGLIGIBLE = 1e-14  # weight of a node that changes no average,
+_RARE_PAIR = 1e-12  # the same for κ and y together,
 _KEPT = 0.3  # and the share of the greatest weight at its κ from which on a node is kept anyway
 _STEP = {2: 0.32, 3: 0.45, 4: 0.6}  # between the lattice's nodes along y, by the number of directions
 _RARE, _STEEPLY = 5.5, 4  # radius around which it begins to be stretched, and how suddenly
@@ -30,75 +32,94 @@ UNSEEN = 1e-7
 """Relative error that averages on the lattice may have unseen where κ has several directions: the three rules in κ then
 hardly differ by what it misses. A step of 0.25 instead of 0.32 moved answers by 1e-8."""
 _PARALLEL = 1e-9  # length of a normal, along some direction, under which its hyperplane is parallel to it
-_BLOCK = 1 << 18  # nodes that are looked at together
+_BLOCK = 1 << 18  # nodes in memory at a time
 
 
-class Measure(NamedTuple):
-    """Nodes y [U, N, k, J] with weights w [U, N, J], and the law of labels there."""
-
-    y: np.ndarray
-    w: np.ndarray
-    mean: np.ndarray  # E[Y | z]
-    clean: np.ndarray  # that of clean labels
-
-
-class Felt(NamedTuple):
-    """Nodes y [U, k, Q] with weights w [U, Q], end to end, `counts` [N] at each κ; and the law of labels."""
+class Nodes(NamedTuple):
+    """Nodes y [U or 1, k, Q], weights w [U or 1, Q], end to end, `counts` [N] of them at each κ; and labels there."""
 
     y: np.ndarray
     w: np.ndarray
-    mean: np.ndarray  # E[Y | z]
+    mean: np.ndarray  # E[Y | z], [U, Q]
     clean: np.ndarray  # that of clean labels
     counts: np.ndarray
 
+    @property
+    def width(self) -> int:
+        """How many there are at a κ, on average."""
+        return -(-self.mean.shape[-1] // len(self.counts))
 
-def measure(
+    @property
+    def which(self) -> np.ndarray:
+        """The number of each node's κ, [Q]."""
+        return np.repeat(upto(len(self.counts)), self.counts)
+
+    def at(self, rows: np.ndarray, at: slice) -> Nodes:
+        """Those of points on first layers `rows` at some κ."""
+        before, here = (int(self.counts[part].sum()) for part in (slice(at.start), at))
+        own = slice(before, before + here)
+        y, w, mean, clean = (a[..., own] if len(a) == 1 else a[rows, ..., own] for a in self[:-1])
+        return Nodes(y, w, mean, clean, self.counts[at])
+
+    def average(self, values: np.ndarray) -> np.ndarray:
+        """Of values [U, Q] over the nodes at each κ, [U, N]."""
+        return np.add.reduceat(self.w * values, np.cumsum(self.counts) - self.counts, axis=-1)
+
+
+def conditional_nodes(
     law: JointLaw,
     frame: Frame,
     kappa: np.ndarray,
     points: int,
     finer: float = 1.0,
     first: int = 0,
-    base: np.ndarray = BASE,
-) -> Measure:
+    pieces: np.ndarray = BASE,
+    rare: float = 0.0,
+) -> Nodes:
     """At κ [U or 1, S, N], numbered from `first` on: `points` nodes between kinks, or steps `finer` times smaller.
 
-    Lines are cut at `base` times their reach as well.
+    Lines are cut at `pieces` times their reach as well. Nodes whose weight times exp(-κ²/2) is less than `rare` are
+    left out.
     """
     centre, normals, offsets = frame.centre(kappa), *law.planes
     step, number = _STEP[law.directions] / finer, first + upto(kappa.shape[-1])
     square = (kappa * kappa).sum(axis=1)
-    parts: list[tuple[np.ndarray, ...]] = []
+    layers: list[tuple[np.ndarray, ...]] = []
     for u, (turn, rho) in enumerate(zip(frame.turn, frame.rho, strict=True)):
         own = normals @ turn
         lattice = partial(
             _lattice, reach=law.reach, step=step, number=number, square=square[min(u, len(square) - 1)]
         )
-        y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points, lattice, base)
-        z = turned(law, turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
+        y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points, lattice, pieces)
+        z = turned(turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
         mean = law.mean(*z)
-        parts.append((y, w, mean, mean if law == law.clean else law.clean.mean(*z)))
-    most = max(part[1].shape[-1] for part in parts)
-    return Measure(
-        *(np.stack([_padded(part, most) for part in column]) for column in zip(*parts, strict=True))
-    )
+        layers.append((np.moveaxis(y, 1, 0), w, mean, mean if law == law.clean else law.clean.mean(*z)))
+    most = max(w.shape[-1] for _, w, *_ in layers)
+    if len(layers) > 1:  # layers with fewer nodes have some of no weight at the end
+        layers = [
+            tuple(np.pad(a, [*[(0, 0)] * (a.ndim - 1), (0, most - a.shape[-1])]) for a in one)
+            for one in layers
+        ]
+    y, w, mean, clean = (np.stack(column) for column in zip(*layers, strict=True))  # [U, (k,) N, J]
+    if not rare:
+        flat = (a.reshape(*a.shape[:-2], -1) for a in (y, w, mean, clean))
+        return Nodes(*flat, np.full(len(number), most))  # type: ignore[call-arg]
+    weight, there = w.max(axis=0), np.maximum(np.exp(-0.5 * square).max(axis=0), 1e-300)
+    keep = weight >= np.minimum(rare / there, _KEPT * weight.max(axis=-1))[:, None]
+    return Nodes(y[..., keep], w[..., keep], mean[..., keep], clean[..., keep], keep.sum(axis=-1))
 
 
-def felt(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0) -> Felt:
-    """The nodes (κ, y) that an average over both feels: a ball of them, a small part of all pairs."""
-    there = np.exp(-0.5 * np.sum(kappa * kappa, axis=1)).max(axis=0)  # [N]
-    parts: list[tuple[np.ndarray, ...]] = []
-    start, size = 0, 1
-    while start < len(there):
-        here = slice(start, start + size)
-        y, *rest = measure(law, frame, kappa[..., here], points, finer, start, _PIECES)
-        w = rest[0]
-        most = w.max(axis=0)
-        least = np.minimum(_FELT / np.maximum(there[here], 1e-300), _KEPT * most.max(axis=-1))
-        keep = most > least[:, None]
-        parts.append((np.moveaxis(y, 2, 1)[..., keep], *(one[:, keep] for one in rest), keep.sum(axis=-1)))
-        start, size = start + size, max(1, _BLOCK // w[:, 0].size)
-    return Felt(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
+def significant(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0) -> Nodes:
+    """The nodes (κ, y) that change an average over both: a ball of them, a small part of all pairs."""
+    cube = (2.0 * law.reach * finer / _STEP[law.directions]) ** law.directions  # nodes at a κ, about
+    size = max(1, int(_BLOCK / (cube * len(frame.rho))))
+    parts = [
+        conditional_nodes(
+            law, frame, kappa[..., start : start + size], points, finer, start, _PIECES, _RARE_PAIR
+        )
+        for start in range(0, kappa.shape[-1], size)
+    ]
+    return Nodes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
 
 def _lattice(
@@ -115,7 +136,7 @@ def _lattice(
     parts = _even_root(k) ** -np.arange(1.0, k + 1.0)
     moved = (number[:, None] * parts + 0.5) % 1.0 - 0.5
     least = step * np.maximum(np.abs(grid) - 0.5, 0.0)
-    near = step**k * np.prod(density(least * _stretch((least**2).sum(axis=0))[0]), axis=0) > _NOTHING
+    near = step**k * np.prod(density(least * _stretch((least**2).sum(axis=0))[0]), axis=0) > _NEGLIGIBLE
     t = step * (grid[:, near] + moved[..., None])
     own = (t * t).sum(axis=1)
     by, slope = _stretch(square[:, None] + own)
@@ -161,7 +182,7 @@ def _between(
         parts = (np.broadcast_to(a, (*a.shape[:2], *shape)) for a in (y[..., None], free[:, :, None]))
         y = np.concatenate(list(parts), axis=1).reshape(len(y), k, -1)
         w = (w[..., None] * shares[:, None]).reshape(len(y), -1)
-    some = w.max(axis=0) > _NOTHING
+    some = w.max(axis=0) > _NEGLIGIBLE
     y = y[..., some]
     return y if across == k else axes @ y, w[..., some]
 
@@ -172,8 +193,3 @@ def _axes(normals: np.ndarray) -> tuple[np.ndarray, int]:
     _, sizes, rows = np.linalg.svd(np.concatenate([normals, np.zeros((k, k))]))
     across = int((sizes > _PARALLEL).sum())
     return (np.eye(k) if across == k else rows.T), across
-
-
-def _padded(values: np.ndarray, size: int) -> np.ndarray:
-    short = size - values.shape[-1]
-    return values if not short else np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, short)])
