@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import giantstep as gs
-from giantstep.theory import answers, engine, problem, square
+from giantstep.theory import doubts, engine, problem, square
 from giantstep.theory.problem import model_grid, pose
 
 NET = {"eta": 1.5, "alpha0": 0.8}
@@ -37,13 +37,15 @@ def test_results_do_not_depend_on_the_size_of_blocks(bulk, monkeypatch):
 
     whole = predict()
     sizes = []
-    solve = engine._solve_rectangle
+    solve = engine._solve
     for module in (engine, problem):
         monkeypatch.setattr(module, "BLOCK", 1 << 8)
     monkeypatch.setattr(
         engine,
-        "_solve_rectangle",
-        lambda part, tolerance: sizes.append(len(part.chunk) * len(part.block)) or solve(part, tolerance),
+        "_solve",
+        lambda part, tolerance: (
+            sizes.append(len(part.layer_index) * len(part.readout_index)) or solve(part, tolerance)
+        ),
     )
     # refinement is decided block by block, so that two answers may differ within their tolerance
     _assert_same(predict(), whole, 1e-9)
@@ -121,7 +123,7 @@ def test_unsolved_equations_are_told_from_poor_integration(monkeypatch):
     with pytest.raises(gs.ConvergenceError) as caught:
         gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.5), "sin", alpha=1.0, lam=1e-3)
     assert "not solved" in caught.value.partial.status.item()
-    assert float(caught.value.partial.residual) > answers.RESIDUAL_TOLERANCE
+    assert float(caught.value.partial.residual) > engine.RESIDUAL_TOLERANCE
     two = gs.TwoSpikes(
         "tanh", left=((1, 1), (1, -1)), strengths=(1, 1), alignments=(0.7, 0.5), weights=(0.5, 0.5)
     )
@@ -298,10 +300,10 @@ def test_doubts_are_said_of_solved_points_alone_and_the_gravest_of_them():
     """Every code there is: batches that scatter, rare inputs, far from real sizes, squares that learn."""
     plain = {"test_error": 1.0, "sized_error": 1.0, "rare": 0.0, "scatter": 0.0, "squares": 0.0}
 
-    def marked(**doubts: float) -> list[int]:
-        found = {name: np.full((1, 10), value) for name, value in (plain | doubts).items()}
+    def marked(**other: float) -> list[int]:
+        found = {name: np.full((1, 10), value) for name, value in (plain | other).items()}
         found["code"] = np.arange(10, dtype=np.int8)[None]
-        answers.mark(found, np.ones((1, 1)))
+        doubts.mark(found, np.ones((1, 1)))
         return found["code"][0].tolist()
 
     assert marked() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -394,12 +396,12 @@ def test_a_block_is_solved_alone_as_among_all_others():
     readout = gs.Letters((1.0, 2.0), (0.5, 0.5))
     net, target = gs.Network("relu", eta=0.5, alpha0=2.0, steps=[2, 1], readout=readout), gs.Target("relu")
     whole = pose(net, target, model_grid(net, target, alpha=[0.5, 1.0], lam=0.1), "isotropic")
-    blocks = list(engine._blocks(whole))
-    assert len(blocks) == 2
-    for block in blocks:
-        part, own = engine._alone(whole, block)
+    tasks = list(engine._tasks(whole))
+    assert len(tasks) == 2
+    for task in tasks:
+        part = task.alone().problem
         assert (part.spikes, part.width) == (whole.spikes, whole.width)
-        among, alone = (engine._solve_block(*one, 1e-8) for one in ((whole, block), (part, own)))
+        among, alone = (engine._solve(one, 1e-8) for one in (task, task.alone()))
         assert all(np.array_equal(among[name], alone[name]) for name in among)
 
 
@@ -409,9 +411,9 @@ def test_a_block_travels_with_its_own_points_alone(layers, readouts):
     net, target = gs.Network("tanh", eta=np.linspace(0.5, 1.0, layers), alpha0=1.0), gs.Target("sin")
     grid = model_grid(net, target, alpha=np.geomspace(0.2, 5.0, readouts), lam=0.1)
     whole = pose(net, target, grid)
-    blocks = list(engine._blocks(whole))
-    sent = sum(len(pickle.dumps(engine._alone(whole, block))) for block in blocks)
-    assert len(blocks) > 5
+    tasks = list(engine._tasks(whole))
+    sent = sum(len(pickle.dumps(task.alone())) for task in tasks)
+    assert len(tasks) > 5
     assert sent < 2 * len(pickle.dumps(whole))
 
 

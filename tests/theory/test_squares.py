@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.engine import learned_by_squares
+from giantstep.theory.doubts import learned_by_squares, quadratic_part
 from giantstep.theory.labels import labels_of
-from giantstep.theory.squares import quadratic_part
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def estimated(monkeypatch, steps: int) -> tuple[float, float]:
         seen.append((learned_by_squares(rule, solution), rule.bulk.spread_along_signals()))
         return seen[-1][0]
 
-    monkeypatch.setattr("giantstep.theory.engine.learned_by_squares", noted)
+    monkeypatch.setattr("giantstep.theory.doubts.learned_by_squares", noted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.LimitWarning)
         gs.predict(

@@ -44,17 +44,23 @@ def add_doubts(
 ) -> None:
     """Add the test error at a usual size, the scatter and what squares learn to the answers of some points, and mark
     those that are solved but in doubt."""
-    problem, chunk, d = rules[0].problem, rules[0].chunk, rules[0].setting.d
-    code, limit = answers["code"], answers["test_error"]
-    sized = answers["sized_error"] = solutions[0].test_error + _size_effect(solver, rules, solutions)
-    scatter = answers["scatter"] = np.sqrt(problem.first_layers.scatter[chunk][:, None] / d)
-    squares = answers["squares"] = _learned_by_squares(rules[-1], solutions[-1])
-    least = NEARLY_ZERO * power(rules[0].features, rules[0].label)
-    far = np.abs(limit - sized) > NOTABLE * np.maximum(np.abs(sized), least)
+    rule = rules[0]
+    answers["sized_error"] = solutions[0].test_error + _size_effect(solver, rules, solutions)
+    answers["scatter"] = np.sqrt(rule.problem.first_layers.scatter[rule.chunk][:, None] / rule.setting.d)
+    answers["squares"] = learned_by_squares(rules[-1], solutions[-1])
+    mark(answers, power(rule.features, rule.label))
+
+
+def mark(answers: dict[str, np.ndarray], typical: np.ndarray) -> None:
+    """Say of a solved point that its number is not what real networks give; `typical` is E σ*²."""
+    code, limit, sized = answers["code"], answers["test_error"], answers["sized_error"]
+    with np.errstate(invalid="ignore"):  # what diverges has no size to compare with
+        far = np.abs(limit - sized) > NOTABLE * np.maximum(np.abs(sized), NEARLY_ZERO * typical)
     code[(code == CONVERGED) & far] = LIMIT_ALONE
-    for doubtful, marked in ((answers["rare"] > NOTABLE, RARELY_SEEN), (squares > NOTABLE, SQUARED)):
-        code[((code == CONVERGED) | (code == LIMIT_ALONE)) & doubtful] = marked
-    code[(code == CONVERGED) & (scatter**2 > NOTABLE)] = SCATTERED  # means move by about a variance
+    for name, doubt in (("rare", RARELY_SEEN), ("squares", SQUARED)):
+        code[((code == CONVERGED) | (code == LIMIT_ALONE)) & (answers[name] > NOTABLE)] = doubt
+    # means move by about a variance
+    code[(code == CONVERGED) & (answers["scatter"] ** 2 > NOTABLE)] = SCATTERED
 
 
 def _size_effect(solver: Solver, rules: list[Discretisation], solutions: list[Solution]) -> np.ndarray:
@@ -74,7 +80,7 @@ def _size_effect(solver: Solver, rules: list[Discretisation], solutions: list[So
         return solver.sized(replace(rule, setting=setting), solution) - solution.test_error
 
 
-def _learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
+def learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
     """The share of the test error that this takes away at the setting's d, or at a usual size, [U, A].
 
     0 for margin losses, whose error it is not, and for spikes that were given, whose rows no step has pulled.
