@@ -103,7 +103,7 @@ def _before(
     return laws, error
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _first_labels(
     labels: Labels, noise: float, points: int, bends: tuple[float, ...]
 ) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -27,6 +27,7 @@ from ..gaussian import (
     tail_reach,
 )
 from .smoothed import tabulated
+from .symmetric import TINY
 
 _TOLERANCE = 1e-13
 _FIRST, _LAST = 64, 8192  # points per piece
@@ -63,7 +64,7 @@ def at_rest(activation: Function, biases: np.ndarray) -> tuple[DerivativeMoments
     return DerivativeMoments(*moments), max(error for _, error in columns)
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def _at_rest(activation: Function, bias: float) -> tuple[np.ndarray, float]:
     reach, shift = _reach(activation, 1.0, abs(bias)), abs(bias)
     least = [least_intervals(f, 1.0, reach, shift, shift) for f in (activation, activation.derivative)]
@@ -90,7 +91,7 @@ def _sizes(s: DerivativeMoments) -> np.ndarray:
     size = DerivativeMoments(
         output, whole, whole, whole**2, rest, rest, rest**2, rest**2, fourth**3, fourth**3, fourth**4,
     )  # fmt: skip
-    return np.maximum(np.array(size), 1e-300)
+    return np.maximum(np.array(size), TINY)
 
 
 def _exact_zeros(activation: Function, bias: float, values: np.ndarray) -> np.ndarray:

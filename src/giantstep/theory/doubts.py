@@ -29,7 +29,7 @@ from .equations.solution import Solution
 from .precision import NEARLY_ZERO, power
 from .solver import Discretisation, Solver
 from .status import CONVERGED, LIMIT_ALONE, NOTABLE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED
-from .symmetric import packing, upper_triangle
+from .symmetric import TINY, packing, upper_triangle
 
 if TYPE_CHECKING:
     from .labels import Labels
@@ -103,10 +103,10 @@ def learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
     both = np.einsum("ukmn,uknm->uk", bent, bent)
     size = np.where(np.isinf(setting.d), REAL_SIZE, setting.d)
     gained = 16.0 * setting.alpha / size * (pack.vector(solution.state.V) * pull * both[:, None]).sum(axis=-1)
-    return gained / np.maximum(np.abs(solution.test_error), 1e-300)
+    return gained / np.maximum(np.abs(solution.test_error), TINY)
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def quadratic_part(labels: Labels) -> np.ndarray:
     """b = E[Y(zzᵀ - 1)]/2, [k, k]."""
     y, weights = labels.first_batch(0.0, _POINTS)[0]

@@ -18,6 +18,7 @@ from .labels import Label
 from .layer import FirstLayer
 from .precision import ACCEPTED_ERROR
 from .problem import Problem, model_grid, pose
+from .symmetric import TINY
 from .tabulated import averaged
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
             " spike that resembles this network; ask predict(..., bulk='isotropic') for that model itself"
         )
     size = np.linalg.norm(layer.on_target, axis=-1, keepdims=True)
-    off = float((np.abs(layer.on_target[..., 1:]) / np.maximum(size, 1e-300)).max(initial=0.0))
+    off = float((np.abs(layer.on_target[..., 1:]) / np.maximum(size, TINY)).max(initial=0.0))
     frame = layer.frame()
     if net.readout.uniform:
         r, gamma, c = (

@@ -16,6 +16,7 @@ from .column import INNER_TOLERANCE, Column, moments_at
 from .labels import LAYER, Label, Labels, is_sharp, label_layers
 from .layer import Frame
 from .rule import Rule, across_intervals
+from .symmetric import TINY
 
 STEEPEST = 32.0  # spike over √c up to which a smooth rule in κ resolves features, with enough intervals
 
@@ -135,7 +136,7 @@ def doublings(steep: np.ndarray) -> np.ndarray:
 
 def feature_layers(b: np.ndarray, c: np.ndarray, biases: np.ndarray, reach: float) -> np.ndarray:
     """Where bκ + bias is around 0, and ever wider rims, for steep spikes b [U, K]: [U, cuts]."""
-    width = np.sqrt(c) / np.maximum(np.abs(b), 1e-300)
+    width = np.sqrt(c) / np.maximum(np.abs(b), TINY)
     narrowest = float(width[width > 0.0].min(initial=reach))
     count = max(1, int(np.ceil(np.log(reach / narrowest) / np.log(4.0))))
     rims = LAYER * 4.0 ** np.arange(count)

@@ -23,7 +23,7 @@ from .equations.secants import Secants
 from .equations.state import Coordinates, State, fields
 from .features import Features
 from .labels import Label
-from .symmetric import identity, packing, solve_small
+from .symmetric import TINY, identity, packing, solve_small
 from .upto import upto
 
 _EFFORT = 4.8e6  # array elements of its averages after which a point is given up on a rule,
@@ -97,7 +97,7 @@ class Map:
             held = held + self.wobble * ratio[..., None] * averages.tilts(G)
         force = ratio * averages.on_means(F1)[..., :K] - apply(held, m)
         power = np.maximum(averages.mean(averages.means[:, :K] ** 2), _NO_MEAN * averages.size)[:, None]
-        parts = ratio * np.sqrt(averages.mean(F2)[..., None] * power) + 1e-300
+        parts = ratio * np.sqrt(averages.mean(F2)[..., None] * power) + TINY
         found = (np.abs(force) / parts).max(axis=-1).reshape(-1)
         return np.where(np.isfinite(found), found, np.inf)
 

@@ -15,7 +15,7 @@ from .equations.solution import Solution
 from .features import Features
 from .labels import Label
 from .square import scale
-from .symmetric import packing
+from .symmetric import TINY, packing
 
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
 NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
@@ -47,7 +47,7 @@ def bulk_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool)
     margin. Poles of their integrands move with the solution, so that convergence squares only roughly.
     """
     last, previous = (change.max(axis=-1) for change in _changes(solutions, typical, linear))
-    gain = np.minimum(1.0, last / np.maximum(previous, 1e-300))
+    gain = np.minimum(1.0, last / np.maximum(previous, TINY))
     return _known(_MARGIN * last * gain)
 
 
@@ -71,7 +71,7 @@ def _change(one: Solution, other: Solution, typical: np.ndarray, linear: bool) -
     parts: list[np.ndarray] = []
     for name, least in _MONITORED:
         value = getattr(one, name)
-        size = np.maximum(np.abs(value), least * typical) + 1e-300
+        size = np.maximum(np.abs(value), least * typical) + TINY
         parts.append((np.abs(value - getattr(other, name)) / size)[..., None])
     if linear:
         V = one.state.V

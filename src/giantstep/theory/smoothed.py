@@ -13,6 +13,7 @@ import numpy as np
 
 from ..chebyshev import polynomials, through
 from .layer import alike
+from .symmetric import TINY
 from .upto import upto
 
 _NODES = 16
@@ -46,7 +47,7 @@ def _octave(averages: Averages, a: np.ndarray, c: np.ndarray, octave: float) -> 
     variances = c if len(c) <= _NODES else least * (1.5 + 0.5 * _POINTS)
     if 2 * _NODES * panels * len(variances) >= a.size:
         return averages(a.reshape(-1), np.repeat(c, a.shape[1])).reshape(-1, *a.shape)
-    width = (high - low) / panels + 1e-300
+    width = (high - low) / panels + TINY
     nodes = (low + width * (upto(panels) + 0.5))[:, None] + 0.5 * width * _POINTS
     table = averages(np.tile(nodes.reshape(-1), len(variances)), np.repeat(variances, nodes.size))
     series = np.moveaxis(table.reshape(len(table), len(variances), panels, _NODES) @ _TO_SERIES.T, 0, 2)

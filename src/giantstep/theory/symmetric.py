@@ -13,14 +13,17 @@ from functools import lru_cache
 
 import numpy as np
 
-identity: Callable[[int], np.ndarray] = lru_cache(maxsize=64)(np.eye)
+TINY = float(np.finfo(float).tiny)
+"""Added to what may vanish before it divides."""
+
+identity: Callable[[int], np.ndarray] = lru_cache(np.eye)
 """The unit matrix of a size. (Not to be written to.)"""
 
-upper_triangle: Callable[[int], tuple[np.ndarray, np.ndarray]] = lru_cache(maxsize=64)(np.triu_indices)
+upper_triangle: Callable[[int], tuple[np.ndarray, np.ndarray]] = lru_cache(np.triu_indices)
 """Rows and columns of the entries on and above the diagonal."""
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def triangle(size: int) -> np.ndarray:
     """Where an entry of a symmetric matrix stands in its upper triangle, [size, size]."""
     place = np.empty((size, size), int)
@@ -64,7 +67,7 @@ class Packing:
         return packed[..., self.pairs :]
 
 
-@lru_cache(maxsize=32)
+@lru_cache
 def packing(groups: int) -> Packing:
     """The packing for that many groups."""
     return Packing(groups)

@@ -12,6 +12,7 @@ from .labels import Label
 from .problem import Problem
 from .refine import refine
 from .rule import FINEST
+from .symmetric import TINY
 
 Compute = Callable[[Features, Label, np.ndarray], np.ndarray]
 
@@ -49,7 +50,7 @@ def _on_three_rules(
     rules = [table.at(stride) for stride in STRIDES]
     fine, middle, coarse = (compute(*rule, chunk) for rule in rules)
     features, label = rules[0]
-    size = (features.weights * label.t2).sum(axis=-1) + 1e-300
+    size = (features.weights * label.t2).sum(axis=-1) + TINY
     last, previous = (
         np.abs(a - b).reshape(len(chunk), -1) / size[:, None] for a, b in ((fine, middle), (middle, coarse))
     )

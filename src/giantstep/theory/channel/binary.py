@@ -14,9 +14,10 @@ import numpy as np
 from ...gaussian import REACH, line_rule, ndtr
 from ...losses import Loss
 from ..labels import BinaryLaw
+from ..symmetric import TINY
 from .base import Channel, Scores, Training, cut_rule, precision
 
-_TINY = 1e-150
+_TINY = TINY**0.5
 _PIECE = (6, 8)  # points, and the nodes between bends of straight scores for these; as √points for others
 _INSIDE = 0.9  # how much of the strip in which a score is analytic is relied on
 _MULTIPLE = 4  # of which intervals there are, so that rules are met again

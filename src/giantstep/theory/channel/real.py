@@ -18,6 +18,7 @@ from ...losses import Loss
 from ..labels.conditional_nodes import Nodes, significant
 from ..labels.joint import JointLaw
 from ..layer import Frame
+from ..symmetric import TINY
 from .base import Channel, Scores, Training, cut_rule, fineness, precision
 from .clipped import Window, score_pieces, training_pieces
 
@@ -187,7 +188,7 @@ class RealChannel(ResidualChannel):
         if intervals not in self._rules:
             centre, rho = self._centre, self._rho
             if self._target.breakpoints:
-                steep = np.where(rho < 1e-150, 1e-150, rho)
+                steep = np.where(rho < TINY**0.5, TINY**0.5, rho)
                 cuts = np.stack([(b - centre) / steep for b in self._target.breakpoints], axis=-1)
                 y, w = cut_rule(cuts, max(self._points, round(0.5 * self._least)), self._reach)
             else:

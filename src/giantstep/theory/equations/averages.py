@@ -12,7 +12,7 @@ import numpy as np
 
 from ..features import Features
 from ..modes import Modes, mean_functions
-from ..symmetric import packing, triangle, upper_triangle
+from ..symmetric import TINY, packing, triangle, upper_triangle
 
 # |κ|² that a millionth of all inputs exceeds, by the number of directions: scipy.special.chdtri(directions, 1e-6)
 _RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4: 33.37684158171984}
@@ -121,7 +121,7 @@ class Averages:
         moved = apply(spread, (fit * rare) @ np.swapaxes(self.phi, -1, -2))
         typical = self.typical[:, None] * packing(self.mu1.shape[1]).counts
         total = self.mean(error)
-        return (own + (moved * typical).sum(axis=-1)) / np.maximum(np.abs(total), 1e-300)
+        return (own + (moved * typical).sum(axis=-1)) / np.maximum(np.abs(total), TINY)
 
     def tail(self, f: np.ndarray) -> np.ndarray:
         """Size of f φ at both outermost nodes, for a typical φ of the features, over E[f φ]."""
@@ -129,7 +129,7 @@ class Averages:
         far = (self._kappa[:, :, [0, -1]] ** 2).sum(axis=1)
         density = np.exp(-0.5 * far) * (far > 0.5 * far.max())  # half a rule begins in the middle
         size = np.abs(f[..., ends]) * (density * self.phi[..., ends].sum(axis=1))[:, None]
-        return 2.0 * size.max(axis=-1) / (np.abs(self.hats(f).sum(axis=-1)) + 1e-300)
+        return 2.0 * size.max(axis=-1) / (np.abs(self.hats(f).sum(axis=-1)) + TINY)
 
 
 def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:

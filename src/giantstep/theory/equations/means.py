@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ..bulk import Bulk
-from ..symmetric import identity, packing, solve_small
+from ..symmetric import TINY, identity, packing, solve_small
 from .averages import apply
 from .response import Response, coupling_gradient, mean_row_coupling, signal_energy_gradient
 
@@ -133,7 +133,7 @@ def stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
     V2 = packing(len(bulk.weights)).vector(response.V)
     per_size = _per_size(setting)[..., None]
     with np.errstate(divide="ignore"):
-        drawn = per_size[..., None] / np.where(V2 > 0, V2, 1e-300)[..., None] * identity(len(bulk.weights))
+        drawn = per_size[..., None] / np.where(V2 > 0, V2, TINY)[..., None] * identity(len(bulk.weights))
     if setting.common is None:
         return drawn
     return drawn + per_size[..., None] * setting.common[:, None] * mean_row_coupling(bulk, response)

@@ -78,7 +78,7 @@ def _by_conjugate(pack: Packing, root: np.ndarray) -> np.ndarray:
     return (root[..., :, None] * root[..., None, :])[:, :, None] * pack.units
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _shares(K: int) -> np.ndarray:
     """How √(τ_s τ_t) grows with each ln τ, [K, K, K]."""
     group = np.arange(K)

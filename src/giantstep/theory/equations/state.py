@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..modes import Modes
-from ..symmetric import Packing, product
+from ..symmetric import TINY, Packing, product
 from .averages import Averages
 
 _LEAST_V, _LEAST_Q = 1e-120, 1e-200  # floors of V(κ) and q(κ), where all features vanish
@@ -129,26 +129,26 @@ class Coordinates:
         free = np.abs(state.means).max(axis=-1, keepdims=True)  # m, χ, ν have no other scale than their own
         rest = sizes[..., 2 * size :].reshape(*x.shape[:2], -1, K)
         rest[:, :, : self._modes.means] = np.maximum(np.maximum(free, linear), least[..., None, None])
-        rest[:, :, self._modes.means :] = linear + 1e-300
+        rest[:, :, self._modes.means :] = linear + TINY
         sizes[..., 2 * size :] = rest.reshape(*x.shape[:2], -1)
         return sizes
 
     def _unseen(self, state: State) -> np.ndarray:
         """(q1 - Σ_m ψ_mψ_mᵀ, q2), floored where rounding errors would make it negative."""
         unseen = state.q - self._outer(state.psi)
-        return np.where(self.logarithms, np.maximum(unseen, _LEAST * np.abs(state.q) + 1e-300), unseen)
+        return np.where(self.logarithms, np.maximum(unseen, _LEAST * np.abs(state.q) + TINY), unseen)
 
     def _outer(self, psi: np.ndarray) -> np.ndarray:
         return self._pack.pack(np.swapaxes(psi, -1, -2) @ psi, np.zeros_like(psi[:, :, 0]))
 
     def _encode(self, packed: np.ndarray) -> np.ndarray:
         if self._pack.groups == 1:
-            return np.log(np.maximum(packed, 1e-300))
+            return np.log(np.maximum(packed, TINY))
         rows, cols, pairs = self._pack.rows, self._pack.cols, self._pack.pairs
-        root = np.sqrt(np.maximum(packed[..., : self._pack.pairs][..., rows == cols], 1e-300))
+        root = np.sqrt(np.maximum(packed[..., : self._pack.pairs][..., rows == cols], TINY))
         out = packed.copy()
         out[..., :pairs] /= root[..., rows] * root[..., cols]
-        out[..., self.logarithms] = np.log(np.maximum(packed[..., self.logarithms], 1e-300))
+        out[..., self.logarithms] = np.log(np.maximum(packed[..., self.logarithms], TINY))
         return out
 
     def _decode(self, x: np.ndarray) -> np.ndarray:

@@ -37,7 +37,7 @@ Labels: TypeAlias = OneDirection | SeveralDirections
 ConditionalLabels: TypeAlias = single_index.ConditionalLabels | multi_index.ConditionalLabels
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def labels_of(target: Target) -> Labels:
     """The law of a target's labels, but for the noise that is added to real ones."""
     joint = joint_law(target)

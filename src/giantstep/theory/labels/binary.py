@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import ParameterError
 from ...functions import Function
 from ...gaussian import both_below, ndtr
+from ..symmetric import TINY
 
 if TYPE_CHECKING:
     from ...model import Target
@@ -45,7 +46,7 @@ class BinaryLaw:
         shape = np.broadcast_shapes(np.shape(mean), np.shape(variance))
         found = np.zeros((1 + derivatives, *shape))
         for noise, weight in zip(self.noise, self.weights, strict=True):
-            inverse = 1.0 / np.sqrt(np.maximum(variance + noise**2, 1e-300))
+            inverse = 1.0 / np.sqrt(np.maximum(variance + noise**2, TINY))
             jump = -2.0 * self.first * weight * (1.0 - 2.0 * self.flips)
             for cut in self.cuts:
                 x = np.clip((mean - cut) * inverse, -40.0, 40.0)
@@ -71,7 +72,7 @@ class BinaryLaw:
         below = ndtr(h)
         total = trust * below  # E[Y; x < h]
         for noise, weight in zip(self.noise, self.weights, strict=True):
-            scale = np.sqrt(np.maximum(variance + noise**2, 1e-300))
+            scale = np.sqrt(np.maximum(variance + noise**2, TINY))
             jump = -2.0 * weight * trust
             for cut in self.cuts:
                 total = total + jump * both_below(h, (mean - cut) / scale, -covariance / scale)
@@ -99,7 +100,7 @@ class _Steps:
         return self.first * (1.0 - 2.0 * (np.searchsorted(self.cuts, z) % 2))
 
     @staticmethod
-    @lru_cache(maxsize=256)
+    @lru_cache
     def make(cuts: tuple[float, ...], first: float) -> Function:
         return Function(_Steps(cuts, first), breakpoints=cuts, name="label")
 
@@ -120,7 +121,7 @@ def latent_noises(target: Target) -> tuple[tuple[float, ...], tuple[float, ...]]
     return tuple(noise.tolist()), tuple(weights.tolist())
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def _sign_changes(f: Function) -> tuple[tuple[float, ...], float]:
     """Where f changes sign, and its sign on the far left. Changes closer than 1e-3 to each other are not seen."""
     grid = np.arange(-_SPAN, _SPAN + _STEP, _STEP) + 0.317 * _STEP  # no grid point on a round number
@@ -143,7 +144,7 @@ def _sign_changes(f: Function) -> tuple[tuple[float, ...], float]:
     return tuple(cuts.tolist()), float(signs[0])
 
 
-@lru_cache(maxsize=1)
+@lru_cache
 def _kolmogorov() -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for averages over Kolmogorov's distribution: trapezoidal in ln k, where it is smooth.
 

@@ -34,7 +34,7 @@ def panel_nodes(edges: np.ndarray, count: int) -> np.ndarray:
     return (middle[:, None] + half[:, None] * legendre(count)[0]).reshape(-1)
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _to_lagrange(count: int) -> np.ndarray:
     """From values of Legendre's polynomials to those of Lagrange's through the nodes, [count, count]."""
     return np.linalg.inv(np.polynomial.legendre.legvander(legendre(count)[0], count - 1))
@@ -130,7 +130,7 @@ class LabelNodes:
         return np.broadcast_to(self.values[used], (*weights.shape[:2], used.sum())), weights[..., used]
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def label_nodes(size: float | None, coarser: int, finer: int, levels: tuple[float, ...] = ()) -> LabelNodes:
     """Those nodes, with what is known of noise on them: a second batch with the same noise takes half the time."""
     return LabelNodes(size, coarser, finer, levels)

@@ -17,6 +17,7 @@ import numpy as np
 from ...cuts import BASE, Cuts
 from ...gaussian import density
 from ..layer import Frame
+from ..symmetric import TINY
 from ..upto import upto
 from .joint import JointLaw, turned
 
@@ -104,7 +105,7 @@ def conditional_nodes(
     if not rare:
         flat = (a.reshape(*a.shape[:-2], -1) for a in (y, w, mean, clean))
         return Nodes(*flat, np.full(len(number), most))  # type: ignore[call-arg]
-    weight, there = w.max(axis=0), np.maximum(np.exp(-0.5 * square).max(axis=0), 1e-300)
+    weight, there = w.max(axis=0), np.maximum(np.exp(-0.5 * square).max(axis=0), TINY)
     keep = weight >= np.minimum(rare / there, _KEPT * weight.max(axis=-1))[:, None]
     return Nodes(y[..., keep], w[..., keep], mean[..., keep], clean[..., keep], keep.sum(axis=-1))
 

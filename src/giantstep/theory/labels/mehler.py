@@ -49,7 +49,7 @@ class Orders(NamedTuple):
     scale: np.ndarray  # √(j!/a!), [F]
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def orders(k: int, degree: int) -> Orders:
     """Those of k variables."""
     from scipy.special import gammaln
@@ -64,7 +64,7 @@ def orders(k: int, degree: int) -> Orders:
     return Orders(a, np.searchsorted(total, upto(degree + 1)), scale)
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _places(k: int, degree: int) -> np.ndarray:
     """Where each a stands among `orders`, [degree + 1, ...]."""
     a = orders(k, degree).a

@@ -171,7 +171,7 @@ def _rows(v: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.stack([w, *first, *(first[i] * v[j] for i, j in pairs(len(v)))])
 
 
-@lru_cache(maxsize=32)
+@lru_cache
 def _first_law(law: JointLaw, coarser: int, finer: int, levels: tuple[float, ...]) -> np.ndarray:
     """Of labels before the first step, [1, rows, nodes]."""
     z, w = law.nodes(0, _ONCE[law.directions] + finer - 2 * coarser)  # fewer by a factor of 2.25 each time

@@ -31,6 +31,7 @@ from ...gaussian import (
 from ..column import INNER_TOLERANCE, Column
 from ..layer import Frame
 from ..rule import Rule
+from ..symmetric import TINY
 from ..upto import upto
 from .binary import BinaryLaw
 from .compression import label_nodes
@@ -213,7 +214,7 @@ class ConditionalLabels:
         return self._law.at(centre, self._rho, stride, self._rule.nested(self._levels, stride))
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _first_batch(
     labels: OneDirection, noise: float, points: int, levels: tuple[float, ...]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -288,7 +289,7 @@ class _LabelRule:
         if levels is not None and levels.size:
             cuts = np.concatenate([cuts, crossings(f, levels, reach).reshape(flat)], axis=-1)
         if cuts.shape[-1]:
-            cuts = (cuts - centre[..., None]) / np.maximum(rho, 1e-150)
+            cuts = (cuts - centre[..., None]) / np.maximum(rho, TINY**0.5)
             if self._even:
                 y, weights = even_pieces(-reach, reach, cuts, self._points)
                 weights = [w * density(y[..., nested(s)]) for s, w in zip(STRIDES, weights, strict=True)]

@@ -21,6 +21,7 @@ from ...gaussian import line_rule, piecewise_rule
 from ..layer import Frame
 from ..rule import Rule
 from ..smoothed import tabulated
+from ..symmetric import TINY
 from ..upto import upto
 from .compression import compress_law, interpolated, panel_nodes, separate
 from .conditional_nodes import Nodes, conditional_nodes
@@ -127,7 +128,7 @@ class ConditionalTable:
             fast = self.law.fastest * float(rho.max()) * self.law.reach / (np.pi * _LINE_POINTS[0])
             y, weights = line_rule(4 * int(points * np.clip(fast, 1.0, _MANY) / 4), self.law.reach)
             return y[None], weights[0][None]
-        cuts = (np.array(self.breakpoints[m]) - centre[:, None]) / np.maximum(rho, 1e-150)[:, None]
+        cuts = (np.array(self.breakpoints[m]) - centre[:, None]) / np.maximum(rho, TINY**0.5)[:, None]
         y, weights = piecewise_rule(cuts, min(points, 2 * _LINE_POINTS[coarser]) // 2, self.law.reach)
         return y.reshape(len(y), -1), weights[0].reshape(len(y), -1)
 
@@ -162,7 +163,7 @@ class ConditionalTable:
         return compress_law(u, w * functions(y), upto(len(u))[:, None], *self.axes(coarser, finer)[m])
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _table(law: JointLaw, turn: bytes, met: int) -> ConditionalTable:
     return ConditionalTable(law, np.frombuffer(turn).reshape(law.directions, -1), met)
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...symmetric import identity, packing, product
+from ...symmetric import TINY, identity, packing, product
 from ..base import Bulk, Resolvent
 from .batch_block import BatchBlock
 from .forms import Columns, change_of_forms, eliminate
@@ -257,7 +257,7 @@ class TrainedResolvent(Resolvent):
 
 
 def _relative(gap: np.ndarray, Y: np.ndarray) -> float:
-    size = np.abs(Y).max(axis=(-1, -2), initial=1e-300)
+    size = np.abs(Y).max(axis=(-1, -2), initial=TINY)
     return float((np.abs(gap).max(axis=(-1, -2)) / size).max())
 
 

@@ -75,7 +75,7 @@ class SampleResolvent(ABC):
         return self.block.moments(self._tested(dX)[:, :, triangle(self.block.rank)])
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _place_of_products(size: int) -> np.ndarray:
     """Where Z_ac Z_bd stands among the products Z_e Z_f, row by row, [(a b), (c d)]."""
     entry = triangle(size)
