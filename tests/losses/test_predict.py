@@ -302,8 +302,8 @@ def test_networks_with_saturated_features_agree():
 
 def test_a_force_on_the_means_that_scores_leave_is_no_solution(monkeypatch):
     """Without bounds on the slopes, m = 0 is a fixed point of the map here, and no solution: it counts as unsolved."""
-    monkeypatch.setattr("giantstep.theory.map._LEAST_SPREAD", 0.0)
-    monkeypatch.setattr("giantstep.theory.map._STEEPEST", np.inf)
+    monkeypatch.setattr("giantstep.theory.state_evolution._LEAST_SPREAD", 0.0)
+    monkeypatch.setattr("giantstep.theory.state_evolution._STEEPEST", np.inf)
     with pytest.raises(gs.ConvergenceError, match="not solved"):
         gs.predict(**SATURATED, **AT)
 

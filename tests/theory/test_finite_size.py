@@ -7,7 +7,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.theory.bulk import Isotropic
-from giantstep.theory.equations.means import Setting, _all_ones_energy, solve_means, stiffness
+from giantstep.theory.equations.means import Readout, _all_ones_energy, solve_means, stiffness
 from giantstep.theory.equations.response import Response, respond, signal_energy_gradient, total_tangent
 from giantstep.theory.labels import kurtosis, labels_of
 from giantstep.theory.problem import model_grid, pose
@@ -18,10 +18,10 @@ D, BETA, LAM = 200, 1.5, 0.3
 PLAIN = Isotropic(np.ones((1, 1)), np.ones(1))
 
 
-def _dragged(drag: np.ndarray, bulk: Isotropic = PLAIN) -> Setting:
+def _dragged(drag: np.ndarray, bulk: Isotropic = PLAIN) -> Readout:
     """A step that has taken `drag` [K, K] of the groups' mean rows, which had the covariance of drawn ones."""
     left, drawn = np.eye(len(drag)) - drag, np.diag(bulk.c[0] / bulk.weights)
-    return Setting(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE, (left @ drawn @ left.T - drawn)[None])
+    return Readout(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE, (left @ drawn @ left.T - drawn)[None])
 
 
 def _closed(bulk: Isotropic, hat: np.ndarray) -> Response:

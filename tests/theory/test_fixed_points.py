@@ -46,8 +46,7 @@ def test_what_one_map_has_taught_saves_steps_on_another_that_is_nearly_the_same(
     found = started(np.zeros_like(root))
     anderson(Search(step, sizes, LIMIT, TOLERANCE, always), found, 80)
     assert np.abs(found.x - root).max() <= 1e-8  # a residual of 1e-10 where the map contracts by 0.9
-    packed = found.secants.packed()
-    with_past = started(found.x, Secants.unpacked(packed, SIZE))
+    with_past = found.again()
     without = started(found.x)
     for other in (with_past, without):
         anderson(Search(close, sizes, LIMIT, TOLERANCE, always), other, 80)
@@ -107,7 +106,7 @@ def test_secants_solve_a_linear_map_at_once():
     for move in rng.standard_normal((size, 1, size)):
         secants.add(np.ones(1, bool), move, move @ matrix.T)
     f = (x - root) @ matrix.T
-    step = f - secants.correction(f, np.ones_like(f), 1.0)
+    step = f - secants.correction(f, np.ones_like(f))
     np.testing.assert_allclose(x + step, root[None], rtol=1e-9)
 
 

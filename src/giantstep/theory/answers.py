@@ -6,10 +6,10 @@ import numpy as np
 
 from .channel import Channel
 from .equations.averages import Averages
-from .equations.means import Setting, wobble
+from .equations.means import Readout, norm_covariance
+from .equations.order_parameters import fields
 from .equations.signs import WrongSigns, wrong_signs_on_rules
 from .equations.solution import Solution
-from .equations.state import fields
 from .features import Features
 from .labels import Label
 from .precision import ACCEPTED_ERROR
@@ -61,23 +61,23 @@ def answers_of(problem: Problem, chunk: np.ndarray, solution: Solution, error: n
 
 def wrong_signs(rules: list[Discretisation], solutions: list[Solution]) -> WrongSigns:
     """Shares of wrong signs on the rules in κ themselves, where there are several spikes."""
-    U, A = rules[0].setting.alpha.shape
+    U, A = rules[0].readout.alpha.shape
     rows = np.repeat(upto(U), A)
     points: list[tuple[np.ndarray, Channel, tuple[np.ndarray, ...]]] = []
     for rule, solution in zip(rules, solutions, strict=True):
         averages, pack = Averages(rule.features, rule.bulk.modes), packing(len(rule.bulk.weights))
-        found = fields(solution.state, averages, pack, wobble(rule.bulk, rule.setting))
+        found = fields(solution.state, averages, pack, norm_covariance(rule.bulk, rule.readout))
         flat = tuple(field.reshape(U * A, *field.shape[2:]) for field in found)
         weights = np.broadcast_to(rule.features.weights, (U, rule.features.weights.shape[-1]))[rows]
         points.append((weights, rule.channel, flat))
     return wrong_signs_on_rules(points, rows)
 
 
-def wrong_by_ones(solution: Solution, features: Features, label: Label, setting: Setting) -> np.ndarray:
+def wrong_by_ones(solution: Solution, features: Features, label: Label, readout: Readout) -> np.ndarray:
     """Share of labels that the sign of the all-ones field alone, Σ μ0 m, gets wrong at d = ∞; ∞ elsewhere."""
     field = solution.state.m @ features.mu0
     wrong = 0.5 * (1.0 - np.sign(field) * label.t0[:, None])
-    return np.where(np.isinf(setting.d), (wrong * features.weights[:, None]).sum(axis=-1), np.inf)
+    return np.where(np.isinf(readout.d), (wrong * features.weights[:, None]).sum(axis=-1), np.inf)
 
 
 def judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tolerance: float) -> None:

@@ -1,4 +1,4 @@
-"""Result 3 for any convex loss: the fixed point of a map (`giantstep.theory.map`), and its implicit derivatives."""
+"""Result 3 for any convex loss: the fixed point of `giantstep.theory.state_evolution`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 from . import square
 from .bulk import Bulk
 from .channel import Channel, Training
-from .equations.anderson import FixedPoint, Search, anderson, newton
-from .equations.means import Setting
+from .equations.anderson import ROUGH_TOLERANCE, FixedPoint, Search, anderson, newton
+from .equations.means import Readout
 from .equations.solution import Solution
 from .features import Features
 from .labels import Label
-from .map import ROUGH_TOLERANCE, Map
 from .solver import Discretisation
+from .state_evolution import StateEvolution
 
 _TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
 _SIZED_TOLERANCE = (
@@ -37,16 +37,16 @@ class Convex:
     def finest(self, spikes: int, cut: bool) -> int:
         return 64 if cut else {1: 512, 2: 64}.get(spikes, 24)
 
-    def restart(self, solution: Solution) -> np.ndarray:
-        return solution.start
+    def restart(self, solution: Solution, u: np.ndarray, a: np.ndarray) -> FixedPoint:
+        return solution.start.part((u[:, None] * solution.residual.shape[1] + a).reshape(-1))
 
-    def solve(self, rule: Discretisation, start: np.ndarray | None, thorough: bool) -> Solution:
-        parts = rule.features, rule.label, rule.bulk, rule.channel, rule.setting
+    def solve(self, rule: Discretisation, start: FixedPoint | None, thorough: bool) -> Solution:
+        parts = rule.features, rule.label, rule.bulk, rule.channel, rule.readout
         return solve(*parts, thorough, start, rule.hopeless, rule.exhausted)
 
     def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
-        problem = _map(rule, rule.setting)
-        found = problem.begun(limit.start)
+        problem = _map(rule, rule.readout)
+        found = limit.start.again()
         _search(problem, found, _SIZED_TOLERANCE)
         if (lost := found.residual > _SIZED_TOLERANCE).any():
             _begin_anew(problem, found, lost, _SIZED_TOLERANCE)
@@ -54,11 +54,11 @@ class Convex:
         return np.where(solved.reshape(problem.shape), _error(problem, found.x), np.nan)
 
 
-def _map(rule: Discretisation, setting: Setting) -> Map:
-    return Map(rule.features, rule.label, rule.bulk, rule.channel, setting)
+def _map(rule: Discretisation, readout: Readout) -> StateEvolution:
+    return StateEvolution(rule.features, rule.label, rule.bulk, rule.channel, readout)
 
 
-def _error(problem: Map, x: np.ndarray) -> np.ndarray:
+def _error(problem: StateEvolution, x: np.ndarray) -> np.ndarray:
     """The test error at order parameters x, [U, A]."""
     state = problem.coordinates.state(x.reshape(*problem.shape, -1))
     return problem.averages.mean(problem.missed(problem.fields(state)))
@@ -69,9 +69,9 @@ def solve(
     label: Label,
     bulk: Bulk,
     channel: Channel,
-    setting: Setting,
+    readout: Readout,
     thorough: bool = True,
-    start: np.ndarray | None = None,
+    start: FixedPoint | None = None,
     hopeless: np.ndarray | None = None,
     exhausted: np.ndarray | None = None,
 ) -> Solution:
@@ -81,10 +81,10 @@ def solve(
     is spent on `hopeless` points, which stay unsolved; no last resort on `exhausted` ones, for which it was in vain.
     """
     tolerance, near = (_TOLERANCE, _NEAR) if thorough else (ROUGH_TOLERANCE, np.inf)
-    problem = Map(features, label, bulk, channel, setting)
-    found = problem.cold() if start is None else problem.begun(start)
+    problem = StateEvolution(features, label, bulk, channel, readout)
+    found = problem.cold() if start is None else start.again()
     if start is None and channel.loss.continuous:  # and so more like the square loss than like nothing
-        alike = problem.coordinates.vector(square.solve(features, label, bulk, setting, thorough=False).state)
+        alike = problem.coordinates.vector(square.solve(features, label, bulk, readout, thorough=False).state)
         flat = alike.reshape(found.x.shape)
         found.x = np.where(np.isfinite(flat).all(axis=-1, keepdims=True), flat, found.x)
     skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
@@ -100,7 +100,7 @@ def solve(
     return _fit(problem, found)
 
 
-def _search(problem: Map, found: FixedPoint, tolerance: float, near: float = np.inf) -> None:
+def _search(problem: StateEvolution, found: FixedPoint, tolerance: float, near: float = np.inf) -> None:
     """Anderson's mixing, and Newton's method where it stalls."""
     limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
     search = Search(problem.step, problem.sizes, limit, tolerance, problem.worthwhile, near)
@@ -115,7 +115,7 @@ def _search(problem: Map, found: FixedPoint, tolerance: float, near: float = np.
     found.residual[lost] = np.inf
 
 
-def _begin_anew(problem: Map, found: FixedPoint, todo: np.ndarray, tolerance: float) -> None:
+def _begin_anew(problem: StateEvolution, found: FixedPoint, todo: np.ndarray, tolerance: float) -> None:
     """Start cold at points `todo`: the square loss's solution, or a coarser rule's, may be a worse start than none."""
     cold = problem.cold()
     cold.leave(~todo)
@@ -124,7 +124,7 @@ def _begin_anew(problem: Map, found: FixedPoint, todo: np.ndarray, tolerance: fl
     found.improve(todo, cold.x, cold.residual, cold.away)
 
 
-def _fit(problem: Map, found: FixedPoint) -> Solution:
+def _fit(problem: StateEvolution, found: FixedPoint) -> Solution:
     x = found.x.reshape(*problem.shape, -1)
     state = problem.coordinates.state(x)
     found_fields = problem.fields(state)
@@ -136,8 +136,7 @@ def _fit(problem: Map, found: FixedPoint) -> Solution:
         train_error=training.error,
         train_loss=training.loss,
         residual=found.residual.reshape(problem.shape),
-        evaluations=found.evaluations.reshape(problem.shape),
-        start=problem.ended(found),
+        start=found,
         tail=problem.averages.tail(R),
         rare=problem.due_to_rare(R),
     )

@@ -46,7 +46,7 @@ def add_doubts(
     those that are solved but in doubt."""
     rule = rules[0]
     answers["sized_error"] = solutions[0].test_error + _size_effect(solver, rules, solutions)
-    answers["scatter"] = np.sqrt(rule.problem.first_layers.scatter[rule.chunk][:, None] / rule.setting.d)
+    answers["scatter"] = np.sqrt(rule.problem.first_layers.scatter[rule.chunk][:, None] / rule.readout.d)
     answers["squares"] = learned_by_squares(rules[-1], solutions[-1])
     mark(answers, power(rule.features, rule.label))
 
@@ -69,24 +69,24 @@ def _size_effect(solver: Solver, rules: list[Discretisation], solutions: list[So
     What steps take from the rows in common is left out: it is a correction to the effect of size, and dear after
     several steps. A rule that is too coarse to be solved would tell of that alone.
     """
-    limit = np.isinf(rules[0].setting.d)
+    limit = np.isinf(rules[0].readout.d)
     if not limit.any():
         return np.zeros(limit.shape)
     solved = [place for place, one in enumerate(solutions) if (one.residual <= _SETTLED).all()]
     rule, solution = rules[max(solved, default=0)], solutions[max(solved, default=0)]
-    setting = replace(rule.setting, d=np.where(limit, REAL_SIZE, rule.setting.d))
+    readout = replace(rule.readout, d=np.where(limit, REAL_SIZE, rule.readout.d))
     # a search may overflow on its way; a point without a finite residual counts as unsolved
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return solver.sized(replace(rule, setting=setting), solution) - solution.test_error
+        return solver.sized(replace(rule, readout=readout), solution) - solution.test_error
 
 
 def learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
-    """The share of the test error that this takes away at the setting's d, or at a usual size, [U, A].
+    """The share of the test error that this takes away at the readout's d, or at a usual size, [U, A].
 
     0 for margin losses, whose error it is not, and for spikes that were given, whose rows no step has pulled.
     """
-    setting, problem = rule.setting, rule.problem
-    slope, none = rule.features.dmu0, np.zeros(setting.alpha.shape)
+    readout, problem = rule.readout, rule.problem
+    slope, none = rule.features.dmu0, np.zeros(readout.alpha.shape)
     if not problem.first_layers.steps or problem.loss.margin or not slope.any():
         return none
     frame = problem.frame(rule.chunk)
@@ -96,13 +96,13 @@ def learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
         return none
     averages, pack = Averages(rule.features, rule.bulk.modes), packing(slope.shape[1])
     V = averages.expand(solution.state.V * pack.counts, averages.phi)
-    gain = 1.0 / (setting.unit[..., None] + V)
+    gain = 1.0 / (readout.unit[..., None] + V)
     table = averages.table(slope)
     pull = averages.against(gain, table) * averages.against(np.ones_like(gain), table)  # [U, A, K]
     bent = b[:, None] @ rule.bulk.spread_along_signals()  # [U, K, k, k]
     both = np.einsum("ukmn,uknm->uk", bent, bent)
-    size = np.where(np.isinf(setting.d), REAL_SIZE, setting.d)
-    gained = 16.0 * setting.alpha / size * (pack.vector(solution.state.V) * pull * both[:, None]).sum(axis=-1)
+    size = np.where(np.isinf(readout.d), REAL_SIZE, readout.d)
+    gained = 16.0 * readout.alpha / size * (pack.vector(solution.state.V) * pull * both[:, None]).sum(axis=-1)
     return gained / np.maximum(np.abs(solution.test_error), TINY)
 
 

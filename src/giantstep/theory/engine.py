@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Task:
     points: int  # κ intervals per piece
     refinement: int = 0  # how often the rules inside the bulk are doubled
     reach_factor: float = 1.0  # stretch of the range of κ
-    start: np.ndarray | None = None
+    start: Any = None  # of the solver
     exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     kappa_cuts: np.ndarray | None = None  # of the rule in κ, around thin layers
     bulks: Bulks | None = None  # on their three rules, if they are known
@@ -154,17 +155,17 @@ def _refinements(
     if not unresolved.any():
         return
     solution, layers, readouts = attempt.solutions[0], task.layer_index, task.readout_index
-    start = task.solver.restart(solution)
-
-    def started(u: np.ndarray, a: np.ndarray) -> np.ndarray | None:
-        return None if start is None else start[np.ix_(u, a)]
-
     cuts = _cuts(task, attempt)
     if cuts is not None and cuts.size:
         for at in np.argwhere(unresolved):
             u, a = at[:1], at[1:]
             first = Task(task.problem, task.solver, layers[u], readouts[a], _LAYERS_POINTS)
-            finer = replace(first, reach_factor=task.reach_factor, start=started(u, a), kappa_cuts=cuts[u, a])
+            finer = replace(
+                first,
+                reach_factor=task.reach_factor,
+                start=task.solver.restart(solution, u, a),
+                kappa_cuts=cuts[u, a],
+            )
             yield u, a, finer
     elif 2 * task.points <= task.finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
@@ -187,7 +188,7 @@ def _refinements(
                     reach_factor=min(_FARTHEST, task.reach_factor * 4.0 / 3.0)
                     if cut_off
                     else task.reach_factor,
-                    start=started(u, a),
+                    start=task.solver.restart(solution, u, a),
                     exhausted=~(solution.residual[np.ix_(u, a)] <= RESIDUAL_TOLERANCE),
                 ),
             )
@@ -210,7 +211,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     table = problem.table(chunk, task.points, task.reach_factor, task.kappa_cuts)
     tabulated = [table.at(stride) for stride in STRIDES]
     limits = Limits(problem, chunk, task.readout_index, *tabulated[0])
-    readout = limits.setting
+    readout = limits.readout
     bulks = task.bulks or problem.bulks(chunk, task.refinement, len(task.readout_index))
     folds = problem.odd and task.kappa_cuts is None
     rules = [
@@ -257,13 +258,13 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     return _Attempt(answers, bulks, rules, solutions, in_kappa, in_bulk, final, profile)
 
 
-def _solve_rules(solver: Solver, rules: list[Discretisation], start: np.ndarray | None) -> list[Solution]:
+def _solve_rules(solver: Solver, rules: list[Discretisation], start: Any) -> list[Solution]:
     """Solutions on nested rules, finest first; solved from coarse to fine, each starting from the last."""
     solutions: list[Solution] = []
     for rule in reversed(rules):
         if solutions and rule.problem.loss.margin:
             unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
-            never = wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.setting) < _NEVER
+            never = wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.readout) < _NEVER
             rule = replace(rule, hopeless=unsolved & never)
         # a search may overflow on its way; a point without a finite residual counts as unsolved
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -280,6 +281,6 @@ def _signs(
     if not np.isfinite(solution.residual).any():  # no fields to look at
         return WrongSigns(*(np.full(solution.residual.size, value) for value in (np.nan, np.nan, 0.0))), None
     if solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
-        profile = profile_of(rule.problem, rule.chunk, solution, rule.bulk, rule.setting, kappa)
+        profile = profile_of(rule.problem, rule.chunk, solution, rule.bulk, rule.readout, kappa)
         return count_wrong_signs(profile, law, rule.problem.loss), profile
     return wrong_signs(rules, solutions), None

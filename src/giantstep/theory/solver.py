@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from .bulk import Bulk
 from .channel import Channel, make_channel
-from .equations.means import Setting
+from .equations.means import Readout
 from .equations.solution import Solution
 from .features import Features
 from .labels import Label
@@ -28,7 +28,7 @@ class Discretisation:
     features: Features
     label: Label
     bulk: Bulk
-    setting: Setting
+    readout: Readout
     fineness: int
     hopeless: np.ndarray | None = None  # points without a solution, [U, A], as a coarser rule has shown
     exhausted: np.ndarray | None = None  # points that a coarser rule has not solved by any means, [U, A]
@@ -54,11 +54,11 @@ class Solver(Protocol):
         """κ intervals per piece at which refinement gives up; `cut`: between the cuts of thin or steep layers."""
         ...
 
-    def restart(self, solution: Solution) -> np.ndarray | None:
-        """What to begin from on a finer rule."""
+    def restart(self, solution: Solution, u: np.ndarray, a: np.ndarray) -> Any:
+        """What some first layers and readouts begin from on a finer rule."""
         ...
 
-    def solve(self, rule: Discretisation, start: np.ndarray | None, thorough: bool) -> Solution:
+    def solve(self, rule: Discretisation, start: Any, thorough: bool) -> Solution:
         """All order parameters and errors; what only estimates the quadrature error need not be `thorough`."""
         ...
 

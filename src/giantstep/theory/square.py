@@ -17,10 +17,10 @@ import numpy as np
 
 from .bulk import Bulk
 from .equations.averages import Averages, apply, symmetric
-from .equations.means import Means, Setting, signal_norms, solve_means, wobble
+from .equations.means import Means, Readout, norm_covariance, signal_norms, solve_means
+from .equations.order_parameters import OrderParameters, norm_variance
 from .equations.response import Response, respond, total_tangent
 from .equations.solution import Solution
-from .equations.state import State, wobbling
 from .features import Features
 from .labels import Label
 from .rule import FINEST
@@ -43,16 +43,16 @@ class Square:
     def finest(self, spikes: int, cut: bool) -> int:
         return _FINEST_CUT if cut else FINEST[spikes]
 
-    def restart(self, solution: Solution) -> np.ndarray:
+    def restart(self, solution: Solution, u: np.ndarray, a: np.ndarray) -> np.ndarray:
         """What was not solved begins anew."""
-        return np.where((solution.residual <= _SOLVED)[..., None], solution.state.V, np.nan)
+        return np.where((solution.residual <= _SOLVED)[..., None], solution.state.V, np.nan)[np.ix_(u, a)]
 
     def solve(self, rule: Discretisation, start: np.ndarray | None, thorough: bool) -> Solution:
-        return solve(rule.features, rule.label, rule.bulk, rule.setting, start, thorough)
+        return solve(rule.features, rule.label, rule.bulk, rule.readout, start, thorough)
 
     def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
         """Responses are those of the limit: they do not depend on d."""
-        return _fit(limit.responses, rule.label, rule.bulk, rule.setting, thorough=False).test_error
+        return _fit(limit.responses, rule.label, rule.bulk, rule.readout, thorough=False).test_error
 
 
 @dataclass
@@ -77,21 +77,21 @@ def solve(
     features: Features,
     label: Label,
     bulk: Bulk,
-    setting: Setting,
+    readout: Readout,
     start: np.ndarray | None = None,
     thorough: bool = True,
 ) -> Solution:
     """All order parameters and both errors. `start` is a packed V to begin from (anew, where it is NaN)."""
-    responses = _responses(Averages(features, bulk.modes), bulk, setting, start)
-    return _fit(responses, label, bulk, setting, thorough)
+    responses = _responses(Averages(features, bulk.modes), bulk, readout, start)
+    return _fit(responses, label, bulk, readout, thorough)
 
 
-def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thorough: bool) -> Solution:
+def _fit(responses: Responses, label: Label, bulk: Bulk, readout: Readout, thorough: bool) -> Solution:
     """Means, norms and errors, given the responses: linear algebra."""
     averages, V, response, gain = responses.averages, responses.V, responses.response, responses.gain
-    spread = wobble(bulk, setting)
+    spread = norm_covariance(bulk, readout)
     driving = _along_signals(averages, label.t1)
-    means = _means(responses, label, bulk, setting, spread, driving)
+    means = _means(responses, label, bulk, readout, spread, driving)
     M = averages.expand(means.values.reshape(*V.shape[:2], -1), averages.means)
     doubled = 2.0 * means.psi.reshape(*V.shape[:2], -1)
     t0, t2 = label.t0[:, None], label.t2[:, None]
@@ -99,14 +99,14 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thoro
     base *= M
     base -= averages.expand(doubled, driving)
     base += t2
-    base += setting.noise[..., None] ** 2
+    base += readout.noise[..., None] ** 2
     if spread is not None:
-        base += wobbling(means.values[:, :, 0], averages.dmu0, spread)
+        base += norm_variance(means.values[:, :, 0], averages.dmu0, spread)
 
     pack = packing(len(bulk.weights))
     signal = signal_norms(bulk, response, responses.tangent, means)
     squared = gain * gain
-    source = setting.ratio * averages.hats(base * squared)
+    source = readout.ratio * averages.hats(base * squared)
     eye = identity(pack.size)
     right = apply(response.by_hat, source) + apply(eye - response.by_V, signal)
     q = solve_small(responses.Jacobian, right)
@@ -114,40 +114,40 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, setting: Setting, thoro
     R = base
     R += averages.expand(q * pack.counts, averages.phi)
     left_over = R * squared  # distance² to the label after the fit; zero where the readout interpolates
-    train_error = averages.mean(left_over) * setting.unit**2
-    test_error = averages.mean(R) - setting.noise**2
+    train_error = averages.mean(left_over) * readout.unit**2
+    test_error = averages.mean(R) - readout.noise**2
     if label.clean is not None:  # a test compares with clean labels
         c0, c1, c2 = label.clean
         more = averages.expand(doubled, _along_signals(averages, c1 - label.t1))
         test_error += averages.mean(c2[:, None] - t2 - 2.0 * M * (c0[:, None] - t0) - more)
     nothing = np.zeros(test_error.shape)
     return Solution(
-        state=State(V, q, means.values, means.psi, bulk.modes),
+        state=OrderParameters(V, q, means.values, means.psi, bulk.modes),
         test_error=test_error,
         train_error=train_error,
         train_loss=0.5 * train_error,
         residual=responses.residual,
         start=V,
         tail=averages.tail(left_over) if thorough else nothing,
-        rare=averages.due_to_rare(R, setting.ratio * left_over, responses.tangent) if thorough else nothing,
+        rare=averages.due_to_rare(R, readout.ratio * left_over, responses.tangent) if thorough else nothing,
         responses=responses,
     )
 
 
-def _responses(averages: Averages, bulk: Bulk, setting: Setting, start: np.ndarray | None) -> Responses:
+def _responses(averages: Averages, bulk: Bulk, readout: Readout, start: np.ndarray | None) -> Responses:
     """The fixed point V = response(V̂(V)), by Newton: monotone from the first step on, because the map is concave."""
     pack = packing(len(bulk.weights))
     eye = identity(pack.size)
-    ratio = setting.ratio
-    unit = setting.unit[..., None]
-    V = _nearby(averages, bulk, setting) if start is None or not np.isfinite(start).all() else start
+    ratio = readout.ratio
+    unit = readout.unit[..., None]
+    V = _nearby(averages, bulk, readout) if start is None or not np.isfinite(start).all() else start
     V = V if start is None else np.where(np.isfinite(start), start, V)
     best = np.full(V.shape[:2], np.inf)
     step = 0
     while True:
         gain = 1.0 / (unit + averages.expand(V * pack.counts, averages.phi))
         hat = ratio * averages.hats(gain)
-        response = respond(bulk, V, hat, setting.beta, setting.lam)
+        response = respond(bulk, V, hat, readout.beta, readout.lam)
         gap = response.V - V
         residual = largest(np.abs(gap) / scale(V, pack))
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
@@ -173,7 +173,7 @@ def _newton(V: np.ndarray, response: Response, Jacobian: np.ndarray) -> np.ndarr
     return np.where(positive, newton, response.V)
 
 
-def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
+def _nearby(averages: Averages, bulk: Bulk, readout: Readout) -> np.ndarray:
     """Where Newton's method begins: the responses V1 = nw, V2 = nv if all inputs had the same features, and C_s = c_s.
 
     v = (1/p) tr H⁻¹ is what neurons are free to do. Penalty and samples take the rest, and linear features take
@@ -186,9 +186,9 @@ def _nearby(averages: Averages, bulk: Bulk, setting: Setting) -> np.ndarray:
     pack, n = packing(len(bulk.weights)), bulk.weights
     power = averages.typical[:, None, pack.diagonal]
     first, second = power[..., : pack.groups], power[..., pack.groups :]  # E μ1², E μ2², [U, 1, K]
-    lam, unit, ratio = setting.lam[..., None], setting.unit[..., None], setting.ratio
+    lam, unit, ratio = readout.lam[..., None], readout.unit[..., None], readout.ratio
     linear = bulk.c[:, None] * first
-    held, more, pulled = lam * unit, ratio - 1.0, linear * setting.alpha[..., None]
+    held, more, pulled = lam * unit, ratio - 1.0, linear * readout.alpha[..., None]
     v, freed = ratio, np.ones(1)  # freed: w/cv
     for _ in range(_ROUNDS):
         a: np.ndarray = ((linear * freed + second) @ n)[..., None]
@@ -210,7 +210,7 @@ def _means(
     responses: Responses,
     label: Label,
     bulk: Bulk,
-    setting: Setting,
+    readout: Readout,
     spread: np.ndarray | None,
     driving: np.ndarray,
 ) -> Means:
@@ -218,14 +218,14 @@ def _means(
     averages, gain = responses.averages, responses.gain
     K, F = len(bulk.weights), averages.means.shape[1]
     tested = [averages.mean_products, averages.means * label.t0[:, None], driving]
-    found = setting.ratio * averages.against(gain, averages.table(np.concatenate(tested, axis=1)))
+    found = readout.ratio * averages.against(gain, averages.table(np.concatenate(tested, axis=1)))
     pairs, r, r_psi = (found[..., part] for part in _tests(F))
     pairs = symmetric(pairs, F)
     if spread is not None:
-        pairs[..., :K, :K] += spread * setting.ratio[..., None] * averages.tilts(gain)
-    size = setting.ratio[..., 0] * averages.size
+        pairs[..., :K, :K] += spread * readout.ratio[..., None] * averages.tilts(gain)
+    size = readout.ratio[..., 0] * averages.size
     hat1 = packing(K).matrix(responses.hat)
-    return solve_means(bulk, setting, responses.response, hat1, pairs, r, r_psi, size)
+    return solve_means(bulk, readout, responses.response, hat1, pairs, r, r_psi, size)
 
 
 def _tests(F: int) -> tuple[slice, slice, slice]:

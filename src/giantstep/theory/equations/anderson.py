@@ -15,6 +15,7 @@ import numpy as np
 from .averages import apply
 from .secants import Secants
 
+ROUGH_TOLERANCE = 1e-9  # residual at which a search for what others start from ends
 _WORSE = 5.0  # growth of the residual that discredits the past
 _EAGER, _NUDGE = 20.0, 0.05  # a mixed step may exceed the plain one by this factor, or be so small anyway
 _AWAY = 10.0  # distance to a fixed point, over the residual allowed, from which on more steps are taken,
@@ -39,6 +40,20 @@ class FixedPoint:
     def __post_init__(self) -> None:
         self.residual, self.away = np.full((2, len(self.x)), np.inf)
         self.evaluations, self.before = np.zeros((2, len(self.x)), int)
+
+    def again(self) -> FixedPoint:
+        """Where another map begins that this one is close to, with what steps have taught if they have led here."""
+        start = FixedPoint(self.x.copy(), self.secants.part(slice(None)))
+        start.secants.forget(~(self.residual <= ROUGH_TOLERANCE))
+        start.before = self.before + self.evaluations
+        return start
+
+    def part(self, points: np.ndarray) -> FixedPoint:
+        """Some of the points."""
+        part = FixedPoint(self.x[points], self.secants.part(points))
+        part.residual, part.away = self.residual[points], self.away[points]
+        part.evaluations, part.before = self.evaluations[points], self.before[points]
+        return part
 
     def leave(self, where: np.ndarray) -> None:
         """Points `where` are not to be worked on."""
@@ -80,7 +95,7 @@ def distance(change: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return (np.abs(change) / sizes).max(axis=-1)
 
 
-def anderson(search: Search, found: FixedPoint, steps: int, damping: float = 1.0) -> None:
+def anderson(search: Search, found: FixedPoint, steps: int) -> None:
     """Improve `found` by mixing the last few steps such that their combined residual is least.
 
     Those that `found` has from another map, which this one is close to, are mixed in from the first step on. Points are
@@ -102,7 +117,7 @@ def anderson(search: Search, found: FixedPoint, steps: int, damping: float = 1.0
         broken = np.isinf(residual)
         secants.forget(active & (broken | (residual > _WORSE * np.minimum(residual, found.residual))))
         size = 1.0 + np.abs(x)
-        move = damping * f - secants.correction(f, size, damping)
+        move = f - secants.correction(f, size)
         away = distance(move, sizes)
         found.improve(active, x, residual, away)
         after += active & (residual <= tolerance)

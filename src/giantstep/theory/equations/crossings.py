@@ -20,9 +20,9 @@ from ..problem import Problem
 from ..symmetric import packing
 from ..upto import upto
 from .averages import Averages
-from .means import Setting, wobble
+from .means import Readout, norm_covariance
+from .order_parameters import OrderParameters, fields
 from .solution import Solution
-from .state import State, fields
 
 _MOST = 4  # crossings of a mark that are looked after
 _LAYER = 5.0  # half-width of a layer in its own units
@@ -42,15 +42,15 @@ class Profile:
     biases: np.ndarray
     gamma: np.ndarray  # [B]
     rho: np.ndarray  # [B, 1]
-    state: State  # [B, 1, ...]
-    wobble: np.ndarray | None  # [B, 1, K, K]
+    state: OrderParameters  # [B, 1, ...]
+    norm_covariance: np.ndarray | None  # [B, 1, K, K]
     nodes: np.ndarray  # [B, N], κ dense enough to show where fields cross a mark
 
     def at(self, kappa: np.ndarray) -> tuple[np.ndarray, ...]:
         """M, P, V and q at κ [B, N]."""
         features = features_at(self.activation, self.b, self.c, self.biases, kappa.reshape(len(self.b), -1))
         averages = Averages(_point_by_point(features, *kappa.shape), self.state.modes)
-        found = fields(self.state, averages, packing(self.b.shape[1]), self.wobble)
+        found = fields(self.state, averages, packing(self.b.shape[1]), self.norm_covariance)
         return tuple(field[:, 0] for field in found)
 
     def layers(self, marks: Marks) -> np.ndarray:
@@ -98,12 +98,12 @@ class Profile:
 
 
 def profile_of(
-    problem: Problem, chunk: np.ndarray, solution: Solution, bulk: Bulk, setting: Setting, kappa: np.ndarray
+    problem: Problem, chunk: np.ndarray, solution: Solution, bulk: Bulk, readout: Readout, kappa: np.ndarray
 ) -> Profile:
     """The fields of all points of a rectangle, one after the other, at any κ; `kappa` [U or 1, N] is the rule's."""
-    U, A = setting.alpha.shape
+    U, A = readout.alpha.shape
     rows = np.repeat(upto(U), A)
-    spread = wobble(bulk, setting)
+    spread = norm_covariance(bulk, readout)
     spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
     frame = problem.frame(chunk)
     own = (frame.b[..., 0], problem.c[chunk], problem.biases, frame.gamma[rows, 0], frame.rho[rows])

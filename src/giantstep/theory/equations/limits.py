@@ -8,7 +8,7 @@ from ..features import Features
 from ..labels import Label
 from ..problem import Problem
 from ..status import DIVERGES, RARE_INPUTS
-from .means import Setting
+from .means import Readout
 
 _ABSURD = 1e9  # error of an interpolating readout, over E y², beyond which the limit counts as infinite
 _THRESHOLD = 1e-8  # distance from the interpolation threshold within which a point is on it
@@ -34,8 +34,8 @@ class Limits:
         )
         w = features.weights
         self._power = (w * label.t2).sum(axis=-1)[:, None] + noise**2
-        common = None if np.all(np.isinf(d)) else problem.first_layers.mean_row_covariance(chunk)
-        self.setting = Setting(alpha, beta, lam, noise, d, np.ones(alpha.shape), common)
+        mean_row_covariance = None if np.all(np.isinf(d)) else problem.first_layers.mean_row_covariance(chunk)
+        self.readout = Readout(alpha, beta, lam, noise, d, np.ones(alpha.shape), mean_row_covariance)
         ridgeless = lam == 0.0
         self.diverging = self._interpolates = self._idle = ridgeless
         if not ridgeless.any():
@@ -55,7 +55,7 @@ class Limits:
         self._spare = np.where(alike, c[:, :1] * (beta - 1.0), np.nan)  # c(β - 1)
         beta = np.where(alike, np.maximum(beta, 2.0), beta)  # V2 → ∞ slowly near β = 1
         unit = np.where(self._interpolates, 0.0, 1.0)
-        self.setting = Setting(alpha, beta, lam, noise, d, unit, common)
+        self.readout = Readout(alpha, beta, lam, noise, d, unit, mean_row_covariance)
 
     def apply(self, answers: dict[str, np.ndarray]) -> None:
         """Put infinities where the limit has them."""

@@ -23,7 +23,7 @@ _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
 
 
 @dataclass
-class Setting:
+class Readout:
     """The readout's parameters, each [U, A]; `unit` is 1, or 0 for a ridgeless readout that interpolates."""
 
     alpha: np.ndarray
@@ -33,7 +33,7 @@ class Setting:
     d: np.ndarray
     unit: np.ndarray
     # what steps have added to the covariance of the groups' mean rows, times p, [U, K, K]; None if rows are as drawn
-    common: np.ndarray | None = None
+    mean_row_covariance: np.ndarray | None = None
 
     @cached_property
     def ratio(self) -> np.ndarray:
@@ -54,7 +54,7 @@ class Means:
 
 def solve_means(
     bulk: Bulk,
-    setting: Setting,
+    readout: Readout,
     response: Response,
     hat1: np.ndarray,
     pairs: np.ndarray,
@@ -62,45 +62,50 @@ def solve_means(
     r_psi: np.ndarray,
     size: np.ndarray,
 ) -> Means:
-    """Means under a score that is linear in them, E[g F1] = r - pairs·means over the mean modes g.
+    """Means under a score that is linear in them, E[g F1] = r - A·means over the mean modes g, A = `pairs`.
 
     `r` [U, A, means·K] and `r_psi` [U, A, k·K] already carry α/β, as do `pairs` and `hat1` (V̂1, which the
-    resolvent contains). The all-ones directions m are infinitely soft at d = ∞ (the residual is orthogonal to
-    μ0) and have stiffness 1/(βd V2) at finite d. `size` [U, A] is the features' power, against which a
-    vanishing μ0 is recognised.
+    resolvent contains). With 0 for the all-ones directions and c for the others (ζ, χ, ν), the residual drives
+    the modes by u, and they follow it:
+
+        u_0 = r_0 - A_00 m - A_0c c                       S m = u_0
+        u_c = r_c - A_c0 m - (A_cc - V̂1) c                c = G_cc u_c + G_cψ u_ψ
+        u_ψ = r_ψ                                         ψ = G_ψc u_c + G_ψψ u_ψ
+
+    (V̂1 for ζ alone). The stiffness S is 1/(βd V2) at finite d; at d = ∞ it vanishes: the residual is orthogonal to μ0.
+    m is eliminated with P = (A_00 + S)⁻¹, m = P (r_0 - A_0c c), which leaves
+
+        (1 + G_cc R) c = G_cc (r_c - A_c0 P r_0) + G_cψ r_ψ,      R = A_cc - V̂1 - A_c0 P A_0c.
+
+    `size` [U, A] is the features' power, against which a vanishing μ0 is recognised.
     """
     K, modes = len(bulk.weights), bulk.modes
-    U, A = setting.alpha.shape
-    root = response.root
+    U, A = readout.alpha.shape
+    mean, root = modes.mean, response.root
+    C = len(mean) * K
     G = response.resolvent.forms() * root[:, :, None, :, None, None] * root[:, :, None, None, None, :]
-    softness = _softness(pairs[..., :K, :K], stiffness(bulk, setting, response), size)
-    # eliminate m, then solve for the modes c = (ζ, χ)
-    mean = modes.mean
-    C, P = len(mean) * K, modes.signals * K
-    seen = G[:, :, mean]
-    Gcc, Gcp = (
-        seen[:, :, :, :, mean].reshape(U, A, C, C),
-        seen[:, :, :, :, modes.signal].reshape(U, A, C, P),
-    )
-    A0c, Acc = pairs[..., :K, K:], pairs[..., K:, K:].copy()
-    for spike in range(modes.spikes):  # the resolvent already contains this part of ζ's own response
+    G_c = G[:, :, mean]
+    G_cc = G_c[:, :, :, :, mean].reshape(U, A, C, C)
+    G_cpsi = G_c[:, :, :, :, modes.signal].reshape(U, A, C, modes.signals * K)
+    A_0c, A_cc = pairs[..., :K, K:], pairs[..., K:, K:].copy()
+    A_c0 = np.swapaxes(A_0c, -1, -2)
+    for spike in range(modes.spikes):
         block = slice(spike * K, (spike + 1) * K)
-        Acc[..., block, block] -= hat1
-    Pr, PA = apply(softness, r[..., :K]), softness @ A0c
-    Ac0 = np.swapaxes(A0c, -1, -2)
-    reduced = Acc - Ac0 @ PA
-    driven = _less(r[..., K:], apply(Ac0, Pr))
-    left = identity(C) + Gcc @ reduced
-    c = solve_small(left, apply(Gcc, driven) + apply(Gcp, r_psi))
-    m = Pr - apply(PA, c)
+        A_cc[..., block, block] -= hat1
+    P = _softness(pairs[..., :K, :K], stiffness(bulk, readout, response), size)
+
+    P_r0, P_A0c = apply(P, r[..., :K]), P @ A_0c
+    R = A_cc - A_c0 @ P_A0c
+    r_c = _less(r[..., K:], apply(A_c0, P_r0))
+    c = solve_small(identity(C) + G_cc @ R, apply(G_cc, r_c) + apply(G_cpsi, r_psi))
+    m = P_r0 - apply(P_A0c, c)
 
     u = np.zeros((U, A, modes.count, K), c.dtype)
-    u_c = driven - apply(reduced, c)
-    u[:, :, mean] = u_c.reshape(U, A, len(mean), K)
+    u[:, :, mean] = (r_c - apply(R, c)).reshape(U, A, len(mean), K)
     u[:, :, modes.signal] = r_psi.reshape(U, A, modes.signals, K)
     psi = np.einsum("uasktl,uatl->uask", G[:, :, modes.signal], u)
     values = np.concatenate([m[:, :, None], c.reshape(U, A, len(mean), K)], axis=2)
-    return Means(values, psi, u, *_all_ones_energy(bulk, setting, response, m))
+    return Means(values, psi, u, *_all_ones_energy(bulk, readout, response, m))
 
 
 def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -116,47 +121,49 @@ def signal_norms(bulk: Bulk, response: Response, tangent: np.ndarray, means: Mea
     return energy - pack.pack(np.swapaxes(along, -1, -2) @ along, np.zeros_like(means.stiff))
 
 
-def wobble(bulk: Bulk, setting: Setting) -> np.ndarray | None:
+def norm_covariance(bulk: Bulk, readout: Readout) -> np.ndarray | None:
     """Covariance of the variances xᵀC_s x/d that the groups see, [U, A, K, K]: an effect of order 1/d."""
-    if np.all(np.isinf(setting.d)):
+    if np.all(np.isinf(readout.d)):
         return None
     overlap = bulk.norm_overlap()
-    return None if overlap is None else 2.0 / setting.d[..., None, None] * overlap[:, None]
+    return None if overlap is None else 2.0 / readout.d[..., None, None] * overlap[:, None]
 
 
-def stiffness(bulk: Bulk, setting: Setting, response: Response) -> np.ndarray:
+def stiffness(bulk: Bulk, readout: Readout, response: Response) -> np.ndarray:
     """What holds the all-ones directions at finite d, [U, A, K, K]: ((1_sᵀH⁻¹1_t)/d)⁻¹, which is 1/(βd V2) δ_st.
 
     H is λ + V̂2 plus the pull of the linear features, through the rows that groups have in common. A gradient step
     takes some of these away: the network's own initial output is linear in them, and the step descends on the residual.
     """
     V2 = packing(len(bulk.weights)).vector(response.V)
-    per_size = _per_size(setting)[..., None]
+    per_size = _per_size(readout)[..., None]
     with np.errstate(divide="ignore"):
         drawn = per_size[..., None] / np.where(V2 > 0, V2, TINY)[..., None] * identity(len(bulk.weights))
-    if setting.common is None:
+    if readout.mean_row_covariance is None:
         return drawn
-    return drawn + per_size[..., None] * setting.common[:, None] * mean_row_coupling(bulk, response)
+    return drawn + per_size[..., None] * readout.mean_row_covariance[:, None] * mean_row_coupling(
+        bulk, response
+    )
 
 
 def _all_ones_energy(
-    bulk: Bulk, setting: Setting, response: Response, m: np.ndarray
+    bulk: Bulk, readout: Readout, response: Response, m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of the energy that the all-ones directions store, at fixed drive: `stiff` and `loose` of `Means`."""
     pack = packing(len(bulk.weights))
     V2 = pack.vector(response.V)
-    per_size = _per_size(setting)[..., None]
+    per_size = _per_size(readout)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         stiff = np.where(V2 > 0, m**2 * per_size / V2, 0.0)
-    if setting.common is None:
+    if readout.mean_row_covariance is None:
         return stiff, np.zeros((*stiff.shape[:2], pack.size), stiff.dtype)
-    load = (per_size * m)[..., :, None] * m[..., None, :] * setting.common[:, None]
+    load = (per_size * m)[..., :, None] * m[..., None, :] * readout.mean_row_covariance[:, None]
     loose, by_log_tau = coupling_gradient(bulk, response, load)
     return stiff - by_log_tau, loose
 
 
-def _per_size(setting: Setting) -> np.ndarray:
-    return np.where(np.isinf(setting.d), 0.0, 1.0 / (setting.beta * setting.d))
+def _per_size(readout: Readout) -> np.ndarray:
+    return np.where(np.isinf(readout.d), 0.0, 1.0 / (readout.beta * readout.d))
 
 
 def _softness(A00: np.ndarray, stiffness: np.ndarray, size: np.ndarray) -> np.ndarray:

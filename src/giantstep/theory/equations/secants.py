@@ -18,18 +18,11 @@ class Secants:
     def __init__(self, points: int, size: int):
         self.moves, self.changes = np.zeros((2, points, MEMORY, size))
 
-    @classmethod
-    def unpacked(cls, packed: np.ndarray, size: int) -> Secants:
-        """From rows [B, 2·MEMORY·n] as `packed` makes them."""
-        secants = cls(0, size)
-        secants.moves, secants.changes = np.moveaxis(
-            packed.reshape(len(packed), 2, MEMORY, size), 1, 0
-        ).copy()
-        return secants
-
-    def packed(self) -> np.ndarray:
-        """All pairs of a point in one row, for another map of which this one is an approximation."""
-        return np.stack([self.moves, self.changes], axis=1).reshape(len(self.moves), -1)
+    def part(self, points: np.ndarray | slice) -> Secants:
+        """Those of some points."""
+        part = Secants(0, self.moves.shape[-1])
+        part.moves, part.changes = self.moves[points].copy(), self.changes[points].copy()
+        return part
 
     def add(self, where: np.ndarray, move: np.ndarray, change: np.ndarray) -> None:
         """The newest pair of points `where`, in place of their oldest."""
@@ -41,8 +34,8 @@ class Secants:
         """The past of points `where` is no guide."""
         self.moves[where] = self.changes[where] = 0.0
 
-    def correction(self, f: np.ndarray, scale: np.ndarray, damping: float) -> np.ndarray:
-        """What to subtract from the plain step damping·f: (ΔX + damping·ΔF) γ, γ minimising |(f - ΔF γ)/scale|.
+    def correction(self, f: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """What to subtract from the plain step f: (ΔX + ΔF) γ, γ minimising |(f - ΔF γ)/scale|.
 
         By Gram and Schmidt, newest first: an older pair counts for what newer ones do not explain. What they all leave
         of f is the last row, with the moves that have explained the rest of it beside it.
@@ -54,7 +47,7 @@ class Secants:
         rows = np.empty((told + 1, 2, n, len(f)))  # points last: numpy is fast along them
         changes, moves = self.changes[:, :told].transpose(1, 2, 0), self.moves[:, :told].transpose(1, 2, 0)
         np.divide(changes, scale, out=rows[:told, 0])
-        np.add(moves, damping * changes, out=rows[:told, 1])
+        np.add(moves, changes, out=rows[:told, 1])
         np.divide(f.T, scale, out=rows[told, 0])
         rows[told, 1] = 0.0
         least = np.maximum(_NEW**2 * _dots(rows[:told, 0], rows[:told, 0]), _FAINT**2)

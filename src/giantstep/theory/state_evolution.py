@@ -17,10 +17,10 @@ from .bulk import Bulk
 from .channel import Channel, Scores, Training
 from .equations.anderson import FixedPoint
 from .equations.averages import Averages, apply
-from .equations.means import Setting, signal_norms, solve_means, stiffness, wobble
+from .equations.means import Readout, norm_covariance, signal_norms, solve_means, stiffness
+from .equations.order_parameters import Coordinates, OrderParameters, fields
 from .equations.response import Response, respond, total_tangent
 from .equations.secants import Secants
-from .equations.state import Coordinates, State, fields
 from .features import Features
 from .labels import Label
 from .symmetric import TINY, identity, packing, solve_small
@@ -32,22 +32,21 @@ _NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is n
 _LEAST_SPREAD = 1e-4  # mean square of a field or residual at any κ that counts, over that at all of them
 _NO_MEAN = 1e-18  # E μ0² over E σ² under which there is no force on it to speak of
 _STEEPEST = 1e7  # slope of a score, over what is usual, beyond which a field is held on a jump by rounding
-ROUGH_TOLERANCE = 1e-9  # residual at which a search for what others start from ends
 
 
-class Map:
+class StateEvolution:
     """One rule in κ, U first layers, A settings of the readout on each."""
 
-    def __init__(self, features: Features, label: Label, bulk: Bulk, channel: Channel, setting: Setting):
-        self.bulk, self.channel, self.setting = bulk, channel, setting
+    def __init__(self, features: Features, label: Label, bulk: Bulk, channel: Channel, readout: Readout):
+        self.bulk, self.channel, self.readout = bulk, channel, readout
         self.averages = Averages(features, bulk.modes)
         self._moments, self._clean = label[:3], label.clean or label[:3]
-        power = self.averages.mean(label.t2[:, None]) + setting.noise**2
+        power = self.averages.mean(label.t2[:, None]) + readout.noise**2
         self._least = _NEGLIGIBLE * np.sqrt(power / self.averages.size) + 1e-12
         self.pack = packing(len(bulk.weights))
         self.coordinates = Coordinates(self.pack, bulk.modes)
-        self.wobble = wobble(bulk, setting)
-        U, A = setting.alpha.shape
+        self.norm_covariance = norm_covariance(bulk, readout)
+        U, A = readout.alpha.shape
         self.shape = (U, A)
         self.rows = np.repeat(upto(U), A)
         N, k = self.averages.phi.shape[-1], bulk.modes.signals
@@ -55,13 +54,13 @@ class Map:
         self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))
         self._effort = np.zeros(U * A)
 
-    def fields(self, state: State) -> tuple[np.ndarray, ...]:
+    def fields(self, state: OrderParameters) -> tuple[np.ndarray, ...]:
         """M, P, V and q on the κ nodes, [U, A, N]."""
-        return fields(state, self.averages, self.pack, self.wobble)
+        return fields(state, self.averages, self.pack, self.norm_covariance)
 
     def _channel_arguments(self, fields: tuple[np.ndarray, ...], at: np.ndarray) -> tuple[np.ndarray, ...]:
         flat = (field.reshape(len(self.rows), *field.shape[2:])[at] for field in fields)
-        return (self.rows[at], *flat, self.setting.noise.reshape(-1)[at])
+        return (self.rows[at], *flat, self.readout.noise.reshape(-1)[at])
 
     def training(self, fields: tuple[np.ndarray, ...]) -> Training:
         """What the fitted outputs are like, everywhere, [U·A, N]."""
@@ -78,7 +77,7 @@ class Map:
     def due_to_rare(self, error: np.ndarray) -> np.ndarray:
         """Share of the test error due to rare inputs, with the scores of the last step that was taken."""
         fit = self._scores[Scores._fields.index("F2")].reshape(*self.shape, -1)
-        return self.averages.due_to_rare(error, self.setting.ratio * fit, self._tangent)
+        return self.averages.due_to_rare(error, self.readout.ratio * fit, self._tangent)
 
     def unbalanced(self, x: np.ndarray) -> np.ndarray:
         """What scores leave of the force on the all-ones directions, which must vanish, over its parts, [U·A].
@@ -90,11 +89,11 @@ class Map:
             return np.zeros(len(x))
         self.step(x, np.ones(len(x), bool))
         F1, F2, G, _ = (kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores)
-        averages, ratio, K = self.averages, self.setting.ratio, self.pack.groups
+        averages, ratio, K = self.averages, self.readout.ratio, self.pack.groups
         m = self.coordinates.state(x.reshape(*self.shape, -1)).m
-        held = stiffness(self.bulk, self.setting, self._response)
-        if self.wobble is not None:
-            held = held + self.wobble * ratio[..., None] * averages.tilts(G)
+        held = stiffness(self.bulk, self.readout, self._response)
+        if self.norm_covariance is not None:
+            held = held + self.norm_covariance * ratio[..., None] * averages.tilts(G)
         force = ratio * averages.on_means(F1)[..., :K] - apply(held, m)
         power = np.maximum(averages.mean(averages.means[:, :K] ** 2), _NO_MEAN * averages.size)[:, None]
         parts = ratio * np.sqrt(averages.mean(F2)[..., None] * power) + TINY
@@ -116,20 +115,22 @@ class Map:
         new = self.coordinates.vector(self._answer(state, fields, scores))
         return np.where(active.reshape(self.shape)[..., None], new, x).reshape(active.size, -1)
 
-    def _answer(self, state: State, fields: tuple[np.ndarray, ...], scores: Scores) -> State:
+    def _answer(
+        self, state: OrderParameters, fields: tuple[np.ndarray, ...], scores: Scores
+    ) -> OrderParameters:
         """The bulk's answer to the averaged scores."""
-        averages, setting, bulk, pack = self.averages, self.setting, self.bulk, self.pack
-        ratio, K = setting.ratio, pack.groups
+        averages, readout, bulk, pack = self.averages, self.readout, self.bulk, self.pack
+        ratio, K = readout.ratio, pack.groups
         M, (U, A) = fields[0], self.shape
         hat = ratio * averages.hats(scores.G)
-        self._response = response = respond(bulk, state.V, hat, setting.beta, setting.lam)
+        self._response = response = respond(bulk, state.V, hat, readout.beta, readout.lam)
         slope = self._slope(fields, scores.G)
         pairs = ratio[..., None] * averages.mean_pairs(slope)
-        if self.wobble is not None:
-            pairs[..., :K, :K] += self.wobble * ratio[..., None] * averages.tilts(scores.G)
+        if self.norm_covariance is not None:
+            pairs[..., :K, :K] += self.norm_covariance * ratio[..., None] * averages.tilts(scores.G)
         means = solve_means(
             bulk,
-            setting,
+            readout,
             response,
             pack.matrix(hat),
             pairs,
@@ -140,7 +141,7 @@ class Map:
         self._tangent = tangent = total_tangent(response)
         noise = apply(tangent, ratio * averages.hats(scores.F2))
         norms = noise + signal_norms(bulk, response, tangent, means)
-        return State(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
+        return OrderParameters(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
 
     def _slope(self, fields: tuple[np.ndarray, ...], G: np.ndarray) -> np.ndarray:
         """How scores answer a change of the mean field, for the means' step: G, within bounds. [U, A, N].
@@ -152,7 +153,7 @@ class Map:
         """
         _, _, V, q = fields
         margin = self.channel.loss.margin
-        spread = q if margin else missed(self._moments, fields) + self.setting.noise[..., None] ** 2
+        spread = q if margin else missed(self._moments, fields) + self.readout.noise[..., None] ** 2
         usual = self.averages.mean(spread)[..., None]
         floor = self.channel.loss.floor(V, np.maximum(spread, _LEAST_SPREAD * usual))
         return np.minimum(np.maximum(G, floor), _STEEPEST / np.sqrt(usual))
@@ -169,26 +170,13 @@ class Map:
     def cold(self) -> FixedPoint:
         """Where to start from when nothing is known."""
         K, share = self.pack.groups, self.bulk.weights
-        V2 = share / (1.0 + self.setting.lam[..., None])
+        V2 = share / (1.0 + self.readout.lam[..., None])
         V1 = V2[..., :, None] * np.eye(K)
         q = 0.5 * self.pack.pack(np.broadcast_to(np.diag(share), V1.shape), np.broadcast_to(share, V2.shape))
         modes = self.bulk.modes
         means, psi = (np.zeros((*self.shape, count, K)) for count in (modes.means, modes.signals))
-        x = self.coordinates.vector(State(self.pack.pack(V1, V2), q, means, psi, modes))
+        x = self.coordinates.vector(OrderParameters(self.pack.pack(V1, V2), q, means, psi, modes))
         return FixedPoint(x.reshape(len(self.rows), -1), Secants(len(self.rows), x.shape[-1]))
-
-    def begun(self, start: np.ndarray) -> FixedPoint:
-        """Where to start from another solution, as `ended` gives it, [U, A, ...]."""
-        flat, size = start.reshape(len(self.rows), -1), self.coordinates.size
-        found = FixedPoint(flat[:, :size].copy(), Secants.unpacked(flat[:, size:-1], size))
-        found.before = flat[:, -1].astype(int)
-        return found
-
-    def ended(self, found: FixedPoint) -> np.ndarray:
-        """A solution for other rules to start from, with what steps towards it have taught if they have led there."""
-        found.secants.forget(~(found.residual <= ROUGH_TOLERANCE))
-        effort = (found.before + found.evaluations)[:, None]
-        return np.concatenate([found.x, found.secants.packed(), effort], axis=-1).reshape(*self.shape, -1)
 
     def worthwhile(self) -> np.ndarray:
         """Points that have not taken too much work yet, [U·A]."""

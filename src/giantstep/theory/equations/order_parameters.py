@@ -20,7 +20,7 @@ _LEAST = 1e-13  # of q1's diagonal that q1 - ψψᵀ may fall to: rounding error
 
 
 @dataclass
-class State:
+class OrderParameters:
     """Order parameters [U, A, ...]: packed V and q, the means of each of the `modes`, and ψ."""
 
     V: np.ndarray  # [U, A, P]
@@ -52,34 +52,34 @@ class State:
         """Zero for neurons without biases of order d^-½."""
         return self.means[:, :, self.modes.mean_bias].sum(axis=2)
 
-    def reshaped(self, *shape: int) -> State:
+    def reshaped(self, *shape: int) -> OrderParameters:
         """The points [U, A] in another shape."""
         V, q, means, psi = (
             part.reshape(*shape, *part.shape[2:]) for part in (self.V, self.q, self.means, self.psi)
         )
-        return State(V, q, means, psi, self.modes)
+        return OrderParameters(V, q, means, psi, self.modes)
 
 
 def fields(
-    state: State, averages: Averages, pack: Packing, wobble: np.ndarray | None
+    state: OrderParameters, averages: Averages, pack: Packing, norm_covariance: np.ndarray | None
 ) -> tuple[np.ndarray, ...]:
     """M, V and q [U, A, N] and P [U, A, k, N] on the κ nodes, in the order M, P, V, q.
 
-    `wobble` is the spread of the inputs' variances at finite d.
+    `norm_covariance` is the spread of the inputs' variances at finite d.
     """
     M = averages.expand(state.means.reshape(*state.means.shape[:2], -1), averages.means)
     P = state.psi @ averages.mu1[:, None]
     V = averages.expand(state.V * pack.counts, averages.phi)
     q = averages.expand(state.q * pack.counts, averages.phi)
-    if wobble is not None:
-        q = q + wobbling(state.m, averages.dmu0, wobble)
+    if norm_covariance is not None:
+        q = q + norm_variance(state.m, averages.dmu0, norm_covariance)
     return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, (P * P).sum(axis=2)), _LEAST_Q)
 
 
-def wobbling(m: np.ndarray, dmu0: np.ndarray, wobble: np.ndarray) -> np.ndarray:
+def norm_variance(m: np.ndarray, dmu0: np.ndarray, norm_covariance: np.ndarray) -> np.ndarray:
     """What inputs of fluctuating variance add to q through ∂μ0/∂c [U, K, N], for m [U, A, K]: [U, A, N]."""
     tilt = m[..., None] * dmu0[:, None]
-    return (product(wobble, tilt) * tilt).sum(axis=2)
+    return (product(norm_covariance, tilt) * tilt).sum(axis=2)
 
 
 class Coordinates:
@@ -94,17 +94,17 @@ class Coordinates:
             [self.logarithms, self.logarithms, np.zeros(self.size - 2 * pack.size, bool)]
         )
 
-    def vector(self, state: State) -> np.ndarray:
+    def vector(self, state: OrderParameters) -> np.ndarray:
         means, psi = (part.reshape(*part.shape[:2], -1) for part in (state.means, state.psi))
         unseen = self._unseen(state)
         return np.concatenate([self._encode(state.V), self._encode(unseen), means, psi], axis=-1)
 
-    def state(self, x: np.ndarray) -> State:
+    def state(self, x: np.ndarray) -> OrderParameters:
         size, K = self._pack.size, self._pack.groups
         V, unseen = self._decode(x[..., :size]), self._decode(x[..., size : 2 * size])
         rest = x[..., 2 * size :].reshape(*x.shape[:2], -1, K)
         means, psi = rest[:, :, : self._modes.means], rest[:, :, self._modes.means :]
-        return State(V, unseen + self._outer(psi), means, psi, self._modes)
+        return OrderParameters(V, unseen + self._outer(psi), means, psi, self._modes)
 
     def scale(self, x: np.ndarray) -> np.ndarray:
         """How far entries of one vector [n] may go for a change of order one."""
@@ -133,7 +133,7 @@ class Coordinates:
         sizes[..., 2 * size :] = rest.reshape(*x.shape[:2], -1)
         return sizes
 
-    def _unseen(self, state: State) -> np.ndarray:
+    def _unseen(self, state: OrderParameters) -> np.ndarray:
         """(q1 - Σ_m ψ_mψ_mᵀ, q2), floored where rounding errors would make it negative."""
         unseen = state.q - self._outer(state.psi)
         return np.where(self.logarithms, np.maximum(unseen, _LEAST * np.abs(state.q) + TINY), unseen)
