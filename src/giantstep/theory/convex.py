@@ -83,6 +83,7 @@ def solve(
     tolerance, near = (_TOLERANCE, _NEAR) if thorough else (ROUGH_TOLERANCE, np.inf)
     problem = StateEvolution(features, label, bulk, channel, readout)
     found = problem.cold() if start is None else start.again()
+    problem.effort = found.effort  # of coarser rules, too
     if start is None and channel.loss.continuous:  # and so more like the square loss than like nothing
         alike = problem.coordinates.vector(square.solve(features, label, bulk, readout, thorough=False).state)
         flat = alike.reshape(found.x.shape)

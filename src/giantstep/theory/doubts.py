@@ -73,7 +73,9 @@ def _size_effect(solver: Solver, rules: list[Discretisation], solutions: list[So
     if not limit.any():
         return np.zeros(limit.shape)
     solved = [place for place, one in enumerate(solutions) if (one.residual <= _SETTLED).all()]
-    rule, solution = rules[max(solved, default=0)], solutions[max(solved, default=0)]
+    if not solved:
+        return np.full(limit.shape, np.nan)
+    rule, solution = rules[solved[-1]], solutions[solved[-1]]
     readout = replace(rule.readout, d=np.where(limit, REAL_SIZE, rule.readout.d))
     # a search may overflow on its way; a point without a finite residual counts as unsolved
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -26,7 +26,7 @@ from .labels import Label
 from .symmetric import TINY, identity, packing, solve_small
 from .upto import upto
 
-_EFFORT = 4.8e6  # array elements of its averages after which a point is given up on a rule,
+_EFFORT = 8e6  # array elements of its averages after which a point that no rule has solved is given up,
 _TRIES = 10  # but not before so many evaluations
 _NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is not known to tolerance
 _LEAST_SPREAD = 1e-4  # mean square of a field or residual at any κ that counts, over that at all of them
@@ -52,7 +52,7 @@ class StateEvolution:
         N, k = self.averages.phi.shape[-1], bulk.modes.signals
         self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
         self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))
-        self._effort = np.zeros(U * A)
+        self.effort = np.zeros(U * A)  # array elements that each point took
 
     def fields(self, state: OrderParameters) -> tuple[np.ndarray, ...]:
         """M, P, V and q on the κ nodes, [U, A, N]."""
@@ -107,7 +107,7 @@ class StateEvolution:
         fields = self.fields(state)
         arguments = self._channel_arguments(fields, active)
         work = self.channel.work(*arguments)
-        self._effort[active] += np.minimum(work, _EFFORT / _TRIES)
+        self.effort[active] += np.minimum(work, _EFFORT / _TRIES)
         found = self.channel.scores(*arguments, work=work)
         for kept, new in zip(self._scores, found, strict=True):
             kept[active] = new
@@ -180,7 +180,7 @@ class StateEvolution:
 
     def worthwhile(self) -> np.ndarray:
         """Points that have not taken too much work yet, [U·A]."""
-        return self._effort < _EFFORT
+        return self.effort < _EFFORT
 
     def sizes(self, x: np.ndarray) -> np.ndarray:
         """What a change of each entry of x [U·A, n] is small or large against."""

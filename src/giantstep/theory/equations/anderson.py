@@ -36,16 +36,19 @@ class FixedPoint:
     away: np.ndarray = field(init=False)  # [B]
     evaluations: np.ndarray = field(init=False)  # [B]
     before: np.ndarray = field(init=False)  # [B], those of other maps that led to where it began
+    effort: np.ndarray = field(init=False)  # [B], array elements that were spent since it was last solved
 
     def __post_init__(self) -> None:
         self.residual, self.away = np.full((2, len(self.x)), np.inf)
         self.evaluations, self.before = np.zeros((2, len(self.x)), int)
+        self.effort = np.zeros(len(self.x))
 
     def again(self) -> FixedPoint:
         """Where another map begins that this one is close to, with what steps have taught if they have led here."""
         start = FixedPoint(self.x.copy(), self.secants.part(slice(None)))
-        start.secants.forget(~(self.residual <= ROUGH_TOLERANCE))
-        start.before = self.before + self.evaluations
+        solved = self.residual <= ROUGH_TOLERANCE
+        start.secants.forget(~solved)
+        start.before, start.effort = self.before + self.evaluations, np.where(solved, 0.0, self.effort)
         return start
 
     def part(self, points: np.ndarray) -> FixedPoint:
@@ -53,6 +56,7 @@ class FixedPoint:
         part = FixedPoint(self.x[points], self.secants.part(points))
         part.residual, part.away = self.residual[points], self.away[points]
         part.evaluations, part.before = self.evaluations[points], self.before[points]
+        part.effort = self.effort[points]
         return part
 
     def leave(self, where: np.ndarray) -> None:
