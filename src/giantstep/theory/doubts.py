@@ -97,10 +97,10 @@ def learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
     if not (np.abs(b) > _NOTHING).any():
         return none
     averages, pack = Averages(rule.features, rule.bulk.modes), packing(slope.shape[1])
-    V = averages.expand(solution.state.V * pack.counts, averages.phi)
+    V = (solution.state.V * pack.counts) @ averages.phi
     gain = 1.0 / (readout.unit[..., None] + V)
     table = averages.table(slope)
-    pull = averages.against(gain, table) * averages.against(np.ones_like(gain), table)  # [U, A, K]
+    pull = (gain @ table) * (np.ones_like(gain) @ table)  # [U, A, K]
     bent = b[:, None] @ rule.bulk.spread_along_signals()  # [U, K, k, k]
     both = np.einsum("ukmn,uknm->uk", bent, bent)
     size = np.where(np.isinf(readout.d), REAL_SIZE, readout.d)

@@ -92,12 +92,12 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, readout: Readout, thoro
     spread = norm_covariance(bulk, readout)
     driving = _along_signals(averages, label.t1)
     means = _means(responses, label, bulk, readout, spread, driving)
-    M = averages.expand(means.values.reshape(*V.shape[:2], -1), averages.means)
+    M = means.values.reshape(*V.shape[:2], -1) @ averages.means
     doubled = 2.0 * means.psi.reshape(*V.shape[:2], -1)
     t0, t2 = label.t0[:, None], label.t2[:, None]
     base = M - 2.0 * t0
     base *= M
-    base -= averages.expand(doubled, driving)
+    base -= doubled @ driving
     base += t2
     base += readout.noise[..., None] ** 2
     if spread is not None:
@@ -112,13 +112,13 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, readout: Readout, thoro
     q = solve_small(responses.Jacobian, right)
 
     R = base
-    R += averages.expand(q * pack.counts, averages.phi)
+    R += (q * pack.counts) @ averages.phi
     left_over = R * squared  # distance² to the label after the fit; zero where the readout interpolates
     train_error = averages.mean(left_over) * readout.unit**2
     test_error = averages.mean(R) - readout.noise**2
     if label.clean is not None:  # a test compares with clean labels
         c0, c1, c2 = label.clean
-        more = averages.expand(doubled, _along_signals(averages, c1 - label.t1))
+        more = doubled @ _along_signals(averages, c1 - label.t1)
         test_error += averages.mean(c2[:, None] - t2 - 2.0 * M * (c0[:, None] - t0) - more)
     nothing = np.zeros(test_error.shape)
     return Solution(
@@ -145,7 +145,7 @@ def _responses(averages: Averages, bulk: Bulk, readout: Readout, start: np.ndarr
     best = np.full(V.shape[:2], np.inf)
     step = 0
     while True:
-        gain = 1.0 / (unit + averages.expand(V * pack.counts, averages.phi))
+        gain = 1.0 / (unit + (V * pack.counts) @ averages.phi)
         hat = ratio * averages.hats(gain)
         response = respond(bulk, V, hat, readout.beta, readout.lam)
         gap = response.V - V
@@ -218,7 +218,7 @@ def _means(
     averages, gain = responses.averages, responses.gain
     K, F = len(bulk.weights), averages.means.shape[1]
     tested = [averages.mean_products, averages.means * label.t0[:, None], driving]
-    found = readout.ratio * averages.against(gain, averages.table(np.concatenate(tested, axis=1)))
+    found = readout.ratio * gain @ averages.table(np.concatenate(tested, axis=1))
     pairs, r, r_psi = (found[..., part] for part in _tests(F))
     pairs = symmetric(pairs, F)
     if spread is not None:
@@ -236,8 +236,6 @@ def _tests(F: int) -> tuple[slice, slice, slice]:
 
 def scale(V: np.ndarray, pack: Packing) -> np.ndarray:
     """What an entry of V is small or large against: its own diagonal entries."""
-    if pack.groups == 1:
-        return np.where(V > 0, V, 1.0)
     lead = np.sqrt(V[..., pack.diagonal[: pack.groups]])
     size = np.concatenate([lead[..., pack.rows] * lead[..., pack.cols], pack.vector(V)], axis=-1)
     return np.where(size > 0, size, 1.0)

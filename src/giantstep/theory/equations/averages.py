@@ -73,29 +73,21 @@ class Averages:
         pack = packing(self.dmu0.shape[1])
         return self.table(self.dmu0[:, pack.rows] * self.dmu0[:, pack.cols])
 
-    def against(self, f: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """Averages of f [U, A, N] against the functions of a table [U, N, X]: [U, A, X]."""
-        return f @ table
-
-    def expand(self, x: np.ndarray, basis: np.ndarray) -> np.ndarray:
-        """Σ_p x_p basis_p(κ): [U, A, P] with [U, P, N] to [U, A, N]."""
-        return x @ basis
-
     def mean(self, f: np.ndarray) -> np.ndarray:
         """E[f], [U, A]."""
-        return self.against(f, self._mean)[..., 0]
+        return (f @ self._mean)[..., 0]
 
     def hats(self, f: np.ndarray) -> np.ndarray:
         """E[φ f], [U, A, P]."""
-        return self.against(f, self._phi)
+        return f @ self._phi
 
     def squares(self, f: np.ndarray) -> np.ndarray:
         """E[φ φᵀ f], [U, A, P, P]."""
-        return symmetric(self.against(f, self._phi_pairs), self.phi.shape[1])
+        return symmetric(f @ self._phi_pairs, self.phi.shape[1])
 
     def on_means(self, f: np.ndarray) -> np.ndarray:
         """E[g f], [U, A, means·K]."""
-        return self.against(f, self._means)
+        return f @ self._means
 
     def on_mu1(self, f: np.ndarray) -> np.ndarray:
         """E[μ1 f_m] for several f [U, A, k, N] on one rule: [U, A, k, K]."""
@@ -103,7 +95,7 @@ class Averages:
 
     def mean_pairs(self, f: np.ndarray) -> np.ndarray:
         """E[g gᵀ f], [U, A, means·K, means·K]."""
-        return symmetric(self.against(f, self._mean_pairs), self.means.shape[1])
+        return symmetric(f @ self._mean_pairs, self.means.shape[1])
 
     def tilts(self, f: np.ndarray) -> np.ndarray:
         """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""

@@ -168,12 +168,10 @@ def _per_size(readout: Readout) -> np.ndarray:
 
 def _softness(A00: np.ndarray, stiffness: np.ndarray, size: np.ndarray) -> np.ndarray:
     """(A00 + stiffness)⁻¹, [U, A, K, K]: a pseudo-inverse where the stiffness vanishes (d = ∞)."""
-    K = A00.shape[-1]
-    if K == 1:
-        total = (A00 + stiffness)[..., 0, 0]
-        present = total > _NO_MEAN * size
-        return np.where(present, 1.0 / np.where(present, total, 1.0), 0.0)[..., None, None]
     matrix = A00 + stiffness
+    if matrix.shape[-1] == 1:  # in numbers: an eigenvalue routine for each point takes a tenth of a curve's time
+        present = matrix > _NO_MEAN * size[..., None, None]
+        return np.where(present, 1.0 / np.where(present, matrix, 1.0), 0.0)
     # balance first: a large stiffness on one group must not hide another's direction
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
     present = diagonal > _NO_MEAN * size[..., None]

@@ -67,10 +67,10 @@ def fields(
 
     `norm_covariance` is the spread of the inputs' variances at finite d.
     """
-    M = averages.expand(state.means.reshape(*state.means.shape[:2], -1), averages.means)
+    M = state.means.reshape(*state.means.shape[:2], -1) @ averages.means
     P = state.psi @ averages.mu1[:, None]
-    V = averages.expand(state.V * pack.counts, averages.phi)
-    q = averages.expand(state.q * pack.counts, averages.phi)
+    V = (state.V * pack.counts) @ averages.phi
+    q = (state.q * pack.counts) @ averages.phi
     if norm_covariance is not None:
         q = q + norm_variance(state.m, averages.dmu0, norm_covariance)
     return M, P, np.maximum(V, _LEAST_V), np.maximum(np.maximum(q, (P * P).sum(axis=2)), _LEAST_Q)
@@ -142,8 +142,6 @@ class Coordinates:
         return self._pack.pack(np.swapaxes(psi, -1, -2) @ psi, np.zeros_like(psi[:, :, 0]))
 
     def _encode(self, packed: np.ndarray) -> np.ndarray:
-        if self._pack.groups == 1:
-            return np.log(np.maximum(packed, TINY))
         rows, cols, pairs = self._pack.rows, self._pack.cols, self._pack.pairs
         root = np.sqrt(np.maximum(packed[..., : self._pack.pairs][..., rows == cols], TINY))
         out = packed.copy()
@@ -152,8 +150,6 @@ class Coordinates:
         return out
 
     def _decode(self, x: np.ndarray) -> np.ndarray:
-        if self._pack.groups == 1:
-            return np.exp(x)
         rows, cols, pairs = self._pack.rows, self._pack.cols, self._pack.pairs
         out = np.clip(x, -1.0, 1.0)
         out[..., self.logarithms] = np.exp(x[..., self.logarithms])
