@@ -44,9 +44,11 @@ def add_doubts(
 ) -> None:
     """Add the test error at a usual size, the scatter and what squares learn to the answers of some points, and mark
     those that are solved but in doubt."""
-    rule = rules[0]
+    rule, d = rules[0], rules[0].readout.d
     answers["sized_error"] = solutions[0].test_error + _size_effect(solver, rules, solutions)
-    answers["scatter"] = np.sqrt(rule.problem.first_layers.scatter[rule.chunk][:, None] / rule.readout.d)
+    answers["scatter"] = np.zeros(d.shape)
+    if np.isfinite(d).any():
+        answers["scatter"] = np.sqrt(rule.problem.first_layers.scatter[rule.chunk][:, None] / d)
     answers["squares"] = learned_by_squares(rules[-1], solutions[-1])
     mark(answers, power(rule.features, rule.label))
 
