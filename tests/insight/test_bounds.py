@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.attained import bound_functions
+from giantstep.insight.bound_functions import bound_functions
 from giantstep.insight.bounds import bounds
 from giantstep.insight.bounds_over import _polished, rate_of_unit_spike
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.insight.spectra.feature_bulk import FeatureBulk, feature_table
-from giantstep.insight.spectra.halfplane import Follower, differentiated
+from giantstep.insight.spectra.halfplane import HalfPlaneSolver, differentiated
 from giantstep.insight.spectrum import spectrum
 from giantstep.theory.problem import model_grid, pose
 
@@ -252,9 +252,9 @@ def equations_of(net, target, alpha):
 def test_the_equations_have_the_derivative_that_they_say(net):
     """Against differences, far from the axis, for letters of both signs and for two steps with batches of their own."""
     equations = equations_of(net, gs.Target("sin", noise=0.2), 1.5)
-    follower = Follower(equations, 1.0)
+    solver = HalfPlaneSolver(equations, 1.0)
     z = np.array([-0.7 - 0.9j])
-    V, residual = follower.settle(equations.start * z[:, None] ** equations.powers, z)
+    V, residual = solver.settle(equations.start * z[:, None] ** equations.powers, z)
     assert residual[0] < 1e-10
     V = V * (1.0 + 0.02 * np.random.default_rng(1).standard_normal(V.shape))
     found = equations.step(V, z).slopes
@@ -267,7 +267,7 @@ def test_the_equations_at_real_lambda_are_those_of_the_fit():
     net, target, alpha, lam = gs.Network("relu", eta=2, alpha0=1, readout=BOTH), "sin", 1.5, 0.3
     equations = equations_of(net, gs.Target(target), alpha)
     z = np.array([lam * (1.0 - 1e-9j)])
-    V, residual = Follower(equations, 1.0).settle(equations.start / z[:, None] ** -equations.powers, z)
+    V, residual = HalfPlaneSolver(equations, 1.0).settle(equations.start / z[:, None] ** -equations.powers, z)
     assert residual[0] < 1e-9
     fit = gs.predict(net, target, alpha=alpha, lam=lam, bulk="exact")
     np.testing.assert_allclose(V[0, equations.entries].real, fit["V2"].values, rtol=1e-7)

@@ -15,7 +15,7 @@ from ..parameters import check_count, check_report, flag, parameter
 from ..provenance import provenance
 from ..theory.problem import Problem, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
-from .spectra.halfplane import Follower
+from .spectra.halfplane import HalfPlaneSolver
 from .spectra.outliers import outliers, spikes, spikes_per_d
 from .spectra.resolvent import ResolventBulk
 from .spectra.support import Density, find_density
@@ -186,17 +186,17 @@ def one_spectrum(problem: Problem, u: int, a: int, points: int = POINTS) -> Spec
     d = float(problem.d[u, a])
     equations = FeatureBulk(features, rows, float(problem.alpha[u, a]), float(problem.beta[u, a]))
     top = 2.0 * equations.largest()
-    follower, entries = Follower(equations, top), equations.entries
+    solver, entries = HalfPlaneSolver(equations, top), equations.entries
     zeros = equations.mass_at_zero()
-    bulk = find_density(follower, entries, top, zeros, points, equations.smooth)
+    bulk = find_density(solver, entries, top, zeros, points, equations.smooth)
     check_resolved(bulk, equations)
     return Spectrum(
         bulk,
         zeros,
         equations.moments(),
         spikes_per_d(equations),
-        spikes(equations, follower, bulk.intervals, d) if np.isfinite(d) else np.full(len(entries), np.nan),
-        outliers(equations, follower, bulk.intervals, d),
+        spikes(equations, solver, bulk.intervals, d) if np.isfinite(d) else np.full(len(entries), np.nan),
+        outliers(equations, solver, bulk.intervals, d),
     )
 
 

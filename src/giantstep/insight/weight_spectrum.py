@@ -11,7 +11,7 @@ from ..model import Network, SpikedRF, Target, as_target
 from ..parameters import check_count, parameter
 from ..provenance import provenance
 from ..theory.problem import model_grid, pose
-from .spectra.halfplane import Follower
+from .spectra.halfplane import HalfPlaneSolver
 from .spectra.resolvent import RowBulk
 from .spectra.support import Density, find_density
 from .spectrum import check_one_spike, check_resolved, spectral_bulk
@@ -180,14 +180,12 @@ class _Followed:
 
     def __init__(self, rows: RowBulk):
         self.rows, self._scale = rows, 1.5 * rows.largest()
-        self.follower = Follower(rows, self._scale)
+        self.solver = HalfPlaneSolver(rows, self._scale)
         self._edge = np.nan
 
     def density(self, points: int) -> Density:
         rows = self.rows
-        found = find_density(
-            self.follower, rows.entries, self._scale, rows.mass_at_zero(), points, rows.smooth
-        )
+        found = find_density(self.solver, rows.entries, self._scale, rows.mass_at_zero(), points, rows.smooth)
         self._edge = float(found.intervals.max())
         return found
 
@@ -204,7 +202,7 @@ class _Followed:
     def _weakness(self, strengths: np.ndarray, x: np.ndarray) -> np.ndarray:
         """B(G - 1)/d, which falls with x above the rows' own eigenvalues: the bulk, and one outside it where G has a
         pole, as biases may make."""
-        V, _ = self.follower.near_axis(x)
+        V, _ = self.solver.near_axis(x)
         B, G = self._forms(strengths, V, -x)
         return (B * (G - 1.0)).real
 
@@ -229,9 +227,9 @@ class _Followed:
             low, high = x[last], x[min(last + 1, _SECTIONS - 1)]
         place = 0.5 * (low + high)
         at = np.array([place])
-        V, _ = self.follower.near_axis(at)
+        V, _ = self.solver.near_axis(at)
         z = -at * (1.0 + 1j * _ASIDE)
-        V, _ = self.follower.settle(V, z)
+        V, _ = self.solver.settle(V, z)
         B, G = self._forms(strengths, V, z)
         B, slope = d * B[0], _ASIDE * place  # -f' = Im f/η outside the bulk
         norm = (B.imag + B.real**2 * G[0].imag) / slope

@@ -57,7 +57,7 @@ _ROUNDED = 1e-11  # imaginary part, over the size, that rounding errors may take
 _DIFFERENCE = 1e-7  # relative step of the numerical derivative, exact enough for Newton's method
 
 
-class Follower:
+class HalfPlaneSolver:
     """The fixed point of some equations at any x > 0; `scale` is a typical eigenvalue."""
 
     def __init__(self, equations: Equations, scale: float):

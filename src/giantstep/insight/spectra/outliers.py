@@ -12,7 +12,7 @@ import numpy as np
 
 from ...theory.modes import mean_functions
 from .feature_bulk import FeatureBulk
-from .halfplane import Follower
+from .halfplane import HalfPlaneSolver
 
 _TRIED = 240  # points per gap on which the secular equation is evaluated
 _FARTHEST = 1e3  # times the upper edge
@@ -21,7 +21,7 @@ _ABSENT = 1e-20  # E μ0² over E σ² under which the features have no mean
 
 
 def outliers(
-    equations: FeatureBulk, follower: Follower, intervals: np.ndarray, d: float = np.inf
+    equations: FeatureBulk, solver: HalfPlaneSolver, intervals: np.ndarray, d: float = np.inf
 ) -> np.ndarray:
     """Every eigenvalue of order one outside the support, also inside its gaps, in increasing order."""
     if not len(intervals):
@@ -34,12 +34,12 @@ def outliers(
         x = low + (high - low) * 0.5 * (1.0 - np.cos(t))
         if last:
             x = low * (1.0 + np.geomspace(1e-6, _FARTHEST - 1.0, _TRIED))
-        values = _secular(equations, follower, x, d)
+        values = _secular(equations, solver, x, d)
         jumps = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-        found += [_root(equations, follower, x[j], x[j + 1], values[[j, j + 1]], d) for j in jumps]
+        found += [_root(equations, solver, x[j], x[j + 1], values[[j, j + 1]], d) for j in jumps]
     roots = np.array([root for root in found if root is not None])
     if np.isfinite(d) and len(roots):  # the spike solves the finite-d equation too, and is reported apart
-        large = spikes(equations, follower, intervals, d)
+        large = spikes(equations, solver, intervals, d)
         roots = roots[[not np.any(np.abs(large - root) < 1e-6 * root) for root in roots]]
     return np.sort(roots)
 
@@ -55,7 +55,7 @@ def spikes_per_d(equations: FeatureBulk) -> np.ndarray:
     return equations.alpha * np.where(values > _ABSENT * size, values, 0.0)
 
 
-def spikes(equations: FeatureBulk, follower: Follower, intervals: np.ndarray, d: float) -> np.ndarray:
+def spikes(equations: FeatureBulk, solver: HalfPlaneSolver, intervals: np.ndarray, d: float) -> np.ndarray:
     """Eigenvalues of order d with their corrections of order one; NaN for one that the bulk has swallowed.
 
     At a zero of det(1 + GA) in the all-ones modes, x is an eigenvalue of βd S A_eff S, S² = -x V2 → n, where
@@ -68,7 +68,7 @@ def spikes(equations: FeatureBulk, follower: Follower, intervals: np.ndarray, d:
             if not x > intervals[-1, 1]:
                 x = np.nan
                 break
-            V, _ = follower.near_axis(np.array([x]))
+            V, _ = solver.near_axis(np.array([x]))
             matrix = _effective(equations, V, x)
             S = np.sqrt(np.maximum(-x * equations.pack.vector(equations.parted(V)[0])[0].real, 0.0))
             new = float(np.linalg.eigvalsh(equations.beta * d * S[:, None] * matrix * S)[::-1][k])
@@ -96,9 +96,9 @@ def _without_own(A: np.ndarray, K: int, equations: FeatureBulk, V: np.ndarray) -
     return rest
 
 
-def _secular(equations: FeatureBulk, follower: Follower, x: np.ndarray, d: float) -> np.ndarray:
+def _secular(equations: FeatureBulk, solver: HalfPlaneSolver, x: np.ndarray, d: float) -> np.ndarray:
     """The secular determinant at x outside the support, the all-ones modes eliminated."""
-    V, _ = follower.near_axis(x)
+    V, _ = solver.near_axis(x)
     A, G = _forms(equations, V, -x)
     K = equations.pack.groups
     A00, A0c = A[:, :K, :K], A[:, :K, K:]
@@ -133,13 +133,13 @@ def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.nda
 
 
 def _root(
-    equations: FeatureBulk, follower: Follower, low: float, high: float, ends: np.ndarray, d: float
+    equations: FeatureBulk, solver: HalfPlaneSolver, low: float, high: float, ends: np.ndarray, d: float
 ) -> float | None:
     """The zero between two points of opposite sign; None if the determinant has a pole there instead."""
     size = np.abs(ends).max()
     for _ in range(_ROUNDS):
         x = np.linspace(low, high, _SECTIONS + 2)
-        inner = _secular(equations, follower, x[1:-1], d)
+        inner = _secular(equations, solver, x[1:-1], d)
         values = np.concatenate([ends[:1], inner, ends[1:]])
         j = int(np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))[0])
         low, high, ends = x[j], x[j + 1], values[[j, j + 1]]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ConvergenceError
-from .halfplane import NEAR, Follower
+from .halfplane import NEAR, HalfPlaneSolver
 
 _PER_DECADE = 50  # scanned points; more if the mass does not add up
 _DECADES = 14  # below the upper end
@@ -47,7 +47,7 @@ class Density(NamedTuple):
 
 
 def find_density(
-    follower: Follower,
+    solver: HalfPlaneSolver,
     entries: np.ndarray,
     top: float,
     mass_at_zero: float,
@@ -62,10 +62,10 @@ def find_density(
     """
     best, off = None, np.inf
     for refinement in (1, 3, 9) if smooth else (1,):
-        intervals = find_intervals(follower, entries, top, mass_at_zero, refinement * _PER_DECADE)
+        intervals = find_intervals(solver, entries, top, mass_at_zero, refinement * _PER_DECADE)
         _refuse_combs(len(intervals), intervals)
         doublings = _DOUBLINGS if smooth else 0
-        found = _resolved(follower, entries, intervals, mass_at_zero, points, doublings)
+        found = _resolved(solver, entries, intervals, mass_at_zero, points, doublings)
         found = found._replace(open_below=bool(len(intervals)) and intervals[0, 0] <= bottom_of(top))
         deficit = abs(1.0 - mass_at_zero - found.mass)
         if best is None or deficit < off:
@@ -88,7 +88,7 @@ def _refuse_combs(pieces: int, found: object) -> None:
 
 
 def _resolved(
-    follower: Follower,
+    solver: HalfPlaneSolver,
     entries: np.ndarray,
     intervals: np.ndarray,
     mass_at_zero: float,
@@ -99,12 +99,12 @@ def _resolved(
 
     The mean is asked too, because knees are at upper ends, where little mass makes much of it.
     """
-    found = sample_density(follower, entries, intervals, mass_at_zero, points)
-    intervals, pieces = _split_at_dips(follower, entries, found, mass_at_zero)
+    found = sample_density(solver, entries, intervals, mass_at_zero, points)
+    intervals, pieces = _split_at_dips(solver, entries, found, mass_at_zero)
     if len(pieces) > len(found.intervals):
-        found = sample_density(follower, entries, pieces, mass_at_zero, points)
+        found = sample_density(solver, entries, pieces, mass_at_zero, points)
     for doubling in range(1, doublings + 1):
-        finer = sample_density(follower, entries, pieces, mass_at_zero, points << doubling)
+        finer = sample_density(solver, entries, pieces, mass_at_zero, points << doubling)
         if max(abs(finer.mass - found.mass), abs(finer.mean / found.mean - 1.0)) < _RESOLVED:
             break
         found = finer
@@ -112,25 +112,25 @@ def _resolved(
 
 
 def find_intervals(
-    follower: Follower, entries: np.ndarray, top: float, mass_at_zero: float, per_decade: int
+    solver: HalfPlaneSolver, entries: np.ndarray, top: float, mass_at_zero: float, per_decade: int
 ) -> np.ndarray:
     """Edges [I, 2] of the support, by a scan in ln x and repeated subdivision of the cells where it begins or ends."""
     x = np.geomspace(bottom_of(top), top, _DECADES * per_decade)
-    inside = _is_inside(follower, entries, x, mass_at_zero)
+    inside = _is_inside(solver, entries, x, mass_at_zero)
     inside[-1] = False
     if not inside.any():
         return np.empty((0, 2))
     change = np.flatnonzero(np.diff(inside.astype(int)))
     low, high = np.log(x[change]), np.log(x[change + 1])
     starts = ~inside[change]
-    edges = _located(follower, entries, low, high, starts, mass_at_zero)
+    edges = _located(solver, entries, low, high, starts, mass_at_zero)
     if inside[0]:  # the support goes on below what was scanned
         edges = np.concatenate([[x[0]], edges])
     return edges.reshape(-1, 2)
 
 
 def _located(
-    follower: Follower,
+    solver: HalfPlaneSolver,
     entries: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
@@ -140,7 +140,7 @@ def _located(
     """Edges between ln x = `low` and `high`: beginnings of an interval where `starts`, else ends."""
     for _ in range(_ROUNDS):
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _SECTIONS + 2)[None, 1:-1]
-        found = _is_inside(follower, entries, np.exp(grid).reshape(-1), mass_at_zero).reshape(grid.shape)
+        found = _is_inside(solver, entries, np.exp(grid).reshape(-1), mass_at_zero).reshape(grid.shape)
         same = found == ~starts[:, None]  # still as at the lower end
         count = np.where(same.all(axis=1), _SECTIONS, same.argmin(axis=1))
         step = (high - low) / (_SECTIONS + 1)
@@ -149,7 +149,7 @@ def _located(
 
 
 def _split_at_dips(
-    follower: Follower, entries: np.ndarray, found: Density, mass_at_zero: float
+    solver: HalfPlaneSolver, entries: np.ndarray, found: Density, mass_at_zero: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """(intervals, pieces): intervals cut where a dip of the density turns out to be a gap, and pieces of them
     that end at the bottom of the other dips, where a density about to split is not smooth."""
@@ -164,13 +164,13 @@ def _split_at_dips(
         low, high = x[i - 1], x[i + 1]
         for _ in range(_DIP_ROUNDS):
             grid = np.linspace(low, high, _SECTIONS)
-            V, _ = follower.near_axis(grid)
+            V, _ = solver.near_axis(grid)
             lowest = int(np.clip(V[:, entries].sum(axis=1).imag.argmin(), 1, _SECTIONS - 2))
-            inside = _is_inside(follower, entries, grid, mass_at_zero)
+            inside = _is_inside(solver, entries, grid, mass_at_zero)
             if not inside.all():
                 out = np.flatnonzero(~inside)
                 ends = np.log([low, grid[out[-1]]]), np.log([grid[out[0]], high])
-                gaps += list(_located(follower, entries, *ends, np.array([False, True]), mass_at_zero))
+                gaps += list(_located(solver, entries, *ends, np.array([False, True]), mass_at_zero))
                 break
             low, high = grid[lowest - 1], grid[lowest + 1]
         else:
@@ -181,7 +181,7 @@ def _split_at_dips(
 
 
 def sample_density(
-    follower: Follower, entries: np.ndarray, intervals: np.ndarray, mass_at_zero: float, points: int
+    solver: HalfPlaneSolver, entries: np.ndarray, intervals: np.ndarray, mass_at_zero: float, points: int
 ) -> Density:
     """Nodes on every interval: x (or ln x, on long ones) = middle - half·cos t with t evenly spaced.
 
@@ -200,7 +200,7 @@ def sample_density(
         empty = np.empty(0)
         return Density(intervals, empty, empty, empty, 0.0, False)
     nodes = np.concatenate(x)
-    V, residual = follower.near_axis(nodes)
+    V, residual = solver.near_axis(nodes)
     density = density_of(V, entries, nodes, mass_at_zero)
     unsolved = float((np.concatenate(weights) * density)[~(residual < _SOLVED)].sum())
     return Density(intervals, nodes, density, np.concatenate(weights), unsolved, False)
@@ -217,10 +217,12 @@ def density_of(V: np.ndarray, entries: np.ndarray, x: np.ndarray, mass_at_zero: 
     return np.maximum((V[:, entries].sum(axis=1).imag - tail) / np.pi, 0.0)
 
 
-def _is_inside(follower: Follower, entries: np.ndarray, x: np.ndarray, mass_at_zero: float) -> np.ndarray:
+def _is_inside(
+    solver: HalfPlaneSolver, entries: np.ndarray, x: np.ndarray, mass_at_zero: float
+) -> np.ndarray:
     """Whether Im s stays when η shrinks: a density. Outside, it shrinks in proportion."""
-    V, _ = follower.near_axis(x)
-    closer, _ = follower.settle(V, -x * (1.0 + 0.25j * NEAR))
+    V, _ = solver.near_axis(x)
+    closer, _ = solver.settle(V, -x * (1.0 + 0.25j * NEAR))
     tail = mass_at_zero * NEAR / x
     far, near = (V[:, entries].sum(axis=1).imag - tail, closer[:, entries].sum(axis=1).imag - 0.25 * tail)
     return (near > _INSIDE * far) & (near * x > _NEGLIGIBLE)

@@ -35,7 +35,7 @@ class Entries(NamedTuple):
         return Entries(active, active[i], active[j])
 
 
-class Answers:
+class SampleUnknowns:
     """The answers of all steps, packed into vectors [A, m]."""
 
     def __init__(self, bulk: TrainedBulk):
