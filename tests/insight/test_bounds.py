@@ -190,7 +190,7 @@ def test_bounds_refuse_what_they_cannot_mean():
 
 
 def test_optimised_bounds_are_stationary_in_the_learning_rate():
-    """The minimum is known to 1e-4 in ln η, by the slope there over the second derivative, from steps of 1e-3 and 1e-2."""
+    """Known to 1e-4 in ln η, by the slope over the second derivative, from differences of 1e-3 and 1e-2."""
     net = gs.Network("tanh", eta=1.0, alpha0=[0.5, 2.0])
     best = bounds(net, "sin", over="eta")
     for name in ("upper", "lower"):

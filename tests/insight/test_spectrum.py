@@ -1,5 +1,7 @@
 """Spectra: laws that are known, mass and moments, and eigenvalues of actual feature matrices."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -350,3 +352,49 @@ def test_spectra_refuse_what_they_cannot_mean():
 def test_more_samples_than_sums_resolve_are_refused():
     with pytest.raises(gs.ParameterError, match=r"alpha = 1e\+300 must be at most 1e\+15"):
         gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=1e300)
+
+
+MANY_STEPS = gs.Network("tanh", eta=1, alpha0=1, steps=20)
+REFUSED = {
+    "long spike": (
+        lambda: spectrum(gs.SpikedRF("tanh", r=100, gamma=1), alpha=1),
+        "100 times as long .* up to 32",
+    ),
+    "short rows": (
+        lambda: spectrum(gs.SpikedRF("tanh", r=1, gamma=1, c=1e-10), alpha=1),
+        "1e.05 times as long",
+    ),
+    "many steps": (lambda: spectrum(MANY_STEPS, "sin", alpha=1), "would take minutes; use fewer steps"),
+    "many steps on signs": (
+        lambda: spectrum(MANY_STEPS, "sign", alpha=1),
+        "would take minutes; use fewer steps",
+    ),
+    "weights of many steps": (lambda: gs.weight_spectrum(MANY_STEPS, "sin"), "would take minutes"),
+    "very wide": (
+        lambda: gs.weight_spectrum(gs.Network("tanh", eta=1, alpha0=1, beta=1e10), "sin"),
+        "was not resolved at beta = 1e.10",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_spectrum_that_would_take_minutes_or_is_not_resolved_is_refused_in_a_sentence(case):
+    ask, sentence = REFUSED[case]
+    began = time.process_time()
+    with pytest.raises(gs.GiantstepError, match=sentence):
+        ask()
+    assert time.process_time() - began < 5
+
+
+def test_spectra_are_resolved_up_to_the_longest_spike_that_is_allowed():
+    """tanh saturates there, and half of its mass lies below 1e-14 of the top: moments, which do not feel that, agree."""
+    found = spectrum(gs.SpikedRF("tanh", r=30.0, gamma=1.0), alpha=2.0, points=50)
+    for power in (1, 2):
+        assert moment(found, power) == pytest.approx(float(found[f"moment{power}"]), rel=1e-6)
+
+
+def test_three_steps_on_signs_have_a_spectrum():
+    """Few labels make few nodes: the number of steps alone is not what is refused."""
+    found = spectrum(gs.Network("relu", eta=1.0, alpha0=1.0, steps=3), "sign", alpha=2.0, points=40)
+    assert float(found["mass"]) == pytest.approx(1.0, abs=1e-5)
+    assert moment(found, 2) == pytest.approx(float(found["moment2"]), rel=1e-4)

@@ -13,7 +13,7 @@ import numpy as np
 from ...theory.bulk import Bulk, TrainedBulk
 from ...theory.equations.response import Response, respond
 from ...theory.symmetric import packing
-from .halfplane import Image, in_half_plane
+from .halfplane import TINY, Image, in_half_plane
 from .sample_unknowns import SampleUnknowns, largest_covariance
 
 
@@ -40,6 +40,7 @@ class ResolventBulk(ABC):
     def largest(self) -> float:
         """A bound on the upper edge."""
 
+    @property
     @abstractmethod
     def mass_at_zero(self) -> float: ...
 
@@ -125,7 +126,7 @@ class ResolventBulk(ABC):
         parts = [V1, np.abs(pack.vector(own))]
         if self.samples is not None:
             parts.append(self.samples.sizes(answers))
-        return np.concatenate(parts, axis=1) + 1e-300
+        return np.concatenate(parts, axis=1) + TINY
 
     def _at_infinity(self) -> np.ndarray:
         """No samples in sight."""
@@ -160,6 +161,7 @@ class RowBulk(ResolventBulk):
     def largest(self) -> float:
         return self.largest_covariance() * (1.0 + np.sqrt(self.beta)) ** 2
 
+    @property
     def mass_at_zero(self) -> float:
         return max(0.0, 1.0 - 1.0 / self.beta)
 

@@ -12,13 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import NotCovered
 from ...theory.bulk.pencil import BatchBlock, TrainedBulk
-from .halfplane import differentiated, in_half_plane
+from .halfplane import TINY, differentiated, in_half_plane
 from .poles import Crossings, continues
 
 _FLOOR = 1e-3  # of a weight's natural size, under which an answer is measured against that
 _ATOMS = 8  # nodes of a law that is discrete itself, as that of labels ±1
 _LIKELY = 1e-10  # weight of a sample that a batch may contain
+_MOST_ELEMENTS = (
+    2e5  # that a step of Newton's method takes at each z: 10 to 20 s, for three steps on real labels
+)
 
 
 class Entries(NamedTuple):
@@ -44,13 +48,20 @@ class SampleUnknowns:
         self.size = sum(len(one.rows) for one in self._entries)
         self._ends = np.cumsum([len(one.rows) for one in self._entries])[:-1]
         R = bulk.size + len(bulk.weights)
+        nodes = sum(block.D.shape[-1] for block in bulk.blocks)
+        if self.size * (R * R + nodes) > _MOST_ELEMENTS:
+            raise NotCovered(
+                f"the exact spectrum after these steps has {self.size} unknowns of the batches' samples, averaged over"
+                f" {nodes} nodes, and would take minutes; use fewer steps or letters, bulk='isotropic', or"
+                " simulate_spectrum"
+            )
         self.units = np.zeros((self.size, R, R))
         k = np.arange(self.size)
         offsets = [rows.start for rows in bulk.rows]
         i = np.concatenate([low + one.rows for low, one in zip(offsets, self._entries, strict=True)])
         j = np.concatenate([low + one.cols for low, one in zip(offsets, self._entries, strict=True)])
         self.units[k, i, j] = self.units[k, j, i] = 1.0
-        self._log_weights = [np.log(np.maximum(block.mean[0], 1e-300)) for block in bulk.blocks]
+        self._log_weights = [np.log(np.maximum(block.mean[0], TINY)) for block in bulk.blocks]
         self._smooth = [continues(log_w) for log_w in self._log_weights]
         self._floor = [_FLOOR * _natural(block) for block in bulk.blocks]
 
@@ -98,7 +109,7 @@ class SampleUnknowns:
     def _corrected(self, t: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What poles near the real axis add to E[Z_t] [1, A, Q, Q] and to its derivative on row-major vec [A, Q², Q²]:
         Z is a matrix of polynomials over det(1 + D_t X_tt/α_t)."""
-        block, (A, Q) = self.bulk.blocks[t], x.shape[1:3]
+        block, (_, A, Q, _) = self.bulk.blocks[t], x.shape
         poles = Crossings.of(block.determinant(x)[0], self._log_weights[t])
         m = len(poles.point)
         if not m:
