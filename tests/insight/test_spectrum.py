@@ -387,7 +387,7 @@ def test_a_spectrum_that_would_take_minutes_or_is_not_resolved_is_refused_in_a_s
 
 
 def test_spectra_are_resolved_up_to_the_longest_spike_that_is_allowed():
-    """tanh saturates there, and half of its mass lies below 1e-14 of the top: moments, which do not feel that, agree."""
+    """tanh saturates there, and half of its mass lies below 1e-14 of the top: moments do not feel that."""
     found = spectrum(gs.SpikedRF("tanh", r=30.0, gamma=1.0), alpha=2.0, points=50)
     for power in (1, 2):
         assert moment(found, power) == pytest.approx(float(found[f"moment{power}"]), rel=1e-6)

@@ -101,7 +101,14 @@ def weight_spectrum(
         answers: dict[str, Any] = bulk_answers(law.density(points), rows) | {"spike_per_d": strength}
         if d is not None:
             least = law.threshold(strengths)
-            answers |= law.top(strengths, size) if strength * size > least else _swallowed(answers["edge"])
+            # below the threshold the largest eigenvalue is the edge, and its vectors do not overlap with the spike's
+            answers |= {
+                "outlier": float(np.max(answers["edge"])),
+                "overlap_neurons": 0.0,
+                "overlap_spike": 0.0,
+            }
+            if strength * size > least:
+                answers |= law.top(strengths, size)
             answers["overlap_target"] = float(frame.gamma[0, 0]) ** 2 * answers["overlap_spike"]
             answers["threshold"] = float(np.sqrt(least / (beta * size * power)))
         found.append(answers)
@@ -109,13 +116,8 @@ def weight_spectrum(
     return grid.dataset(on_grid(found, problem, {}), attrs, {"side": ["lower", "upper"]})
 
 
-def _swallowed(edges: np.ndarray) -> dict[str, Any]:
-    """A spike below the threshold: the largest eigenvalue is the edge, and knows nothing of it."""
-    return {"outlier": float(np.max(edges)), "overlap_neurons": 0.0, "overlap_spike": 0.0}
-
-
 class _MarchenkoPastur:
-    """Isotropic rows of one norm, in closed form."""
+    """Isotropic rows of one norm, in closed form: in a millisecond, where `_ResolventLaw` takes 0.3 s."""
 
     def __init__(self, rows: RowBulk):
         self.c, self.beta, self.weights = float(rows.bulk.c[0, 0]), rows.beta, rows.bulk.weights
@@ -165,7 +167,7 @@ class _ResolventLaw:
     def _forms(self, strengths: np.ndarray, V: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """B/d and G."""
         rows = self.rows
-        own, _ = rows.parted(V)
+        own, _ = rows.unpack(V)
         response = rows.respond(V, rows.conjugates(own).value, z)
         root = response.root[0]
         along = response.resolvent.forms()[0][:, 0, :, 0, :]

@@ -10,6 +10,7 @@ inside the half plane is the one fixed point.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -65,19 +66,13 @@ class HalfPlaneSolver:
         if not len(self._known[0]):
             self._remember(x[::_SPARSE], *self._from_above(x[::_SPARSE]))
         V, residual = np.empty((len(x), self._chain.shape[1]), complex), np.full(len(x), np.inf)
-        starts = (self._from_nearest, self._from_other_side) if len(self._known[0]) else ()
-        for solve in (*starts, self._from_above):
+        sides = [partial(self._from_neighbour, nearest=near) for near in (True, False)]
+        for solve in (*(sides if len(self._known[0]) else ()), self._from_above):
             lost = np.flatnonzero(~(residual <= _STALLED))
             if len(lost):
                 V[lost], residual[lost] = solve(x[lost])
         self._remember(x, V, residual)
         return V, residual
-
-    def _from_nearest(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._from_neighbour(x, nearest=True)
-
-    def _from_other_side(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._from_neighbour(x, nearest=False)
 
     def _from_neighbour(self, x: np.ndarray, nearest: bool) -> tuple[np.ndarray, np.ndarray]:
         """From what is known next to x, on the side where that is nearest or on the other, as if V went as far out."""

@@ -77,7 +77,7 @@ def spikes(equations: FeatureBulk, solver: HalfPlaneSolver, intervals: np.ndarra
                 found[k] = np.nan
                 break
             V, _ = solver.near_axis(np.array([x]))
-            S = np.sqrt(np.maximum(-x * equations.pack.vector(equations.parted(V)[0])[0].real, 0.0))
+            S = np.sqrt(np.maximum(-x * equations.pack.vector(equations.unpack(V)[0])[0].real, 0.0))
             matrix = equations.beta * d * S[:, None] * _effective(equations, V, x) * S
             found[k] = np.linalg.eigvalsh(matrix)[::-1][k]
             if abs(found[k] - x) <= _SETTLED * abs(found[k]):
@@ -97,7 +97,7 @@ def _effective(equations: FeatureBulk, V: np.ndarray, x: float) -> np.ndarray:
 def _without_own(A: np.ndarray, K: int, equations: FeatureBulk, V: np.ndarray) -> np.ndarray:
     """A of the modes other than 1_s, less the part of W_s v that the bulk's resolvent already contains."""
     rest = A[..., K:, K:].copy()
-    hat1 = np.real(equations.pack.matrix(equations.conjugates(equations.parted(V)[0]).value))
+    hat1 = np.real(equations.pack.matrix(equations.conjugates(equations.unpack(V)[0]).value))
     rest[..., :K, :K] -= hat1.reshape(rest[..., :K, :K].shape)
     return rest
 
@@ -109,7 +109,7 @@ def _secular(equations: FeatureBulk, solver: HalfPlaneSolver, x: np.ndarray, d: 
     K = equations.pack.groups
     A00, A0c = A[:, :K, :K], A[:, :K, K:]
     if np.isfinite(d):
-        V2 = np.real(equations.pack.vector(equations.parted(V)[0]))
+        V2 = np.real(equations.pack.vector(equations.unpack(V)[0]))
         A00 = A00 + np.eye(K) / (equations.beta * d * V2)[:, None, :]
     soft = np.linalg.pinv(A00, rcond=1e-12, hermitian=True)
     if not spikes_per_d(equations).any():
@@ -124,7 +124,7 @@ def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.nda
     K = equations.pack.groups
     f = mean_functions(features, bulk.modes)[0]
     pairs = (f[:, None] * f[None] * features.weights[0]).reshape(-1, f.shape[-1])
-    own, _ = equations.parted(V)
+    own, _ = equations.unpack(V)
     gain = (1.0 / equations.D(own)).real
     A = equations.alpha / equations.beta * (gain @ pairs.T).reshape(-1, len(f), len(f))
     response = equations.respond(V, equations.conjugates(own).value, z)
