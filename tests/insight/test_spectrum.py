@@ -364,12 +364,18 @@ REFUSED = {
         lambda: spectrum(gs.SpikedRF("tanh", r=1, gamma=1, c=1e-10), alpha=1),
         "1e.05 times as long",
     ),
-    "many steps": (lambda: spectrum(MANY_STEPS, "sin", alpha=1), "would take minutes; use fewer steps"),
+    "many steps": (
+        lambda: spectrum(MANY_STEPS, "sin", alpha=1),
+        "would take half a minute or more; use fewer steps",
+    ),
     "many steps on signs": (
         lambda: spectrum(MANY_STEPS, "sign", alpha=1),
-        "would take minutes; use fewer steps",
+        "would take half a minute or more; use fewer steps",
     ),
-    "weights of many steps": (lambda: gs.weight_spectrum(MANY_STEPS, "sin"), "would take minutes"),
+    "weights of many steps": (
+        lambda: gs.weight_spectrum(MANY_STEPS, "sin"),
+        "would take half a minute or more",
+    ),
     "very wide": (
         lambda: gs.weight_spectrum(gs.Network("tanh", eta=1, alpha0=1, beta=1e10), "sin"),
         "was not resolved at beta = 1e.10",
