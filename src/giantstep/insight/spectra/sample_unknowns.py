@@ -20,7 +20,8 @@ from .poles import Crossings, continues
 _FLOOR = 1e-3  # of a weight's natural size, under which an answer is measured against that
 _ATOMS = 8  # nodes of a law that is discrete itself, as that of labels ±1
 _LIKELY = 1e-10  # weight of a sample that a batch may contain
-_MOST_ELEMENTS = 2e5  # that a step of Newton's method takes at each z: three steps on real labels take 6 to 24 s, four 21 to 42 s
+# elements that a step of Newton's method takes at each z: three steps on real labels take 6 to 24 s, four 21 to 42 s
+_MOST_ELEMENTS = 2e5
 
 
 class Entries(NamedTuple):
@@ -50,8 +51,8 @@ class SampleUnknowns:
         if self.size * (R * R + nodes) > _MOST_ELEMENTS:
             raise NotCovered(
                 f"the exact spectrum after these steps has {self.size} unknowns of the batches' samples, averaged over"
-                f" {nodes} nodes, and would take half a minute or more; use fewer steps or letters, bulk='isotropic', or"
-                " simulate_spectrum"
+                f" {nodes} nodes, and would take half a minute or more; use fewer steps or letters, bulk='isotropic',"
+                " or simulate_spectrum"
             )
         self.units = np.zeros((self.size, R, R))
         k = np.arange(self.size)
