@@ -120,10 +120,6 @@ grids = st.lists(positive, min_size=1, max_size=4)
             "kernel = 1 is not allowed: it must be True or False",
         ),
         (
-            lambda: gs.trained_bias(SpikedRF("tanh", 1, 1), "sin", alpha=True, lam=1),
-            "alpha = True has a truth value",
-        ),
-        (
             lambda: gs.plot(xr.Dataset(), interactive="no"),  # type: ignore[call-overload]
             "interactive = 'no' is not allowed: it must be True or False",
         ),
@@ -298,7 +294,7 @@ def test_tab_completion_offers_what_users_give_and_ask():
         "step_loss",
         "steps",
     ]
-    assert sorted(offered) == sorted([*given, "equivalent", "isotropy_gap", "from_dict", "to_dict"])
+    assert sorted(offered) == sorted([*given, "equivalent", "from_dict", "to_dict"])
     assert "binary" in dir(Target("sin"))
     assert "random_signs" not in dir(Target("sin"))
 

@@ -19,15 +19,14 @@ _HOME = {
     "predict": "prediction",
     "simulate": "simulation",
     "simulate_spectrum": "simulation.eigenvalues",
-    "coefficients": "insight.basis",
+    "coefficients": "insight.coefficients",
     "linear_error": "theory.hermite",
     "bounds": "insight.bounds",
     "staircase": "insight.staircase",
-    "bound_functions": "insight.attained",
+    "bound_functions": "insight.bound_functions",
     "learned_function": "insight.learned",
     "spectrum": "insight.spectrum",
     "weight_spectrum": "insight.weight_spectrum",
-    "trained_bias": "insight.bias",
     "tune": "insight.tune",
     "compare": "comparison",
     "summary": "comparison",
@@ -58,10 +57,9 @@ if TYPE_CHECKING:
     from .files import load as load
     from .files import save as save
     from .functions import Function as Function
-    from .insight.attained import bound_functions as bound_functions
-    from .insight.basis import coefficients as coefficients
-    from .insight.bias import trained_bias as trained_bias
+    from .insight.bound_functions import bound_functions as bound_functions
     from .insight.bounds import bounds as bounds
+    from .insight.coefficients import coefficients as coefficients
     from .insight.learned import learned_function as learned_function
     from .insight.spectrum import spectrum as spectrum
     from .insight.staircase import staircase as staircase

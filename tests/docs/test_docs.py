@@ -136,6 +136,10 @@ NOT_COVERED = {
     ),
     "spectra of several spikes": lambda: gs.spectrum(TWO_LETTERS, "tanh", alpha=1),
     "exact spectra of several directions": lambda: gs.spectrum(TANH, "x1 + x1*x2", alpha=1, bulk="exact"),
+    "spectra of long spikes": lambda: gs.spectrum(gs.SpikedRF("tanh", r=100, gamma=1), alpha=1),
+    "spectra after many steps": lambda: gs.spectrum(
+        gs.Network("tanh", eta=1, alpha0=1, steps=9), "sin", alpha=1
+    ),
     "one spike in place of several": lambda: TWO_LETTERS.equivalent("tanh"),
     "infinitely many samples": lambda: gs.simulate(
         gs.Network("tanh", eta=1, alpha0=float("inf")), "sin", **READOUT, d=20, trials=1

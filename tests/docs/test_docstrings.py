@@ -14,7 +14,7 @@ import pytest
 import giantstep as gs
 
 METHODS = {
-    "Network": ("to_dict", "from_dict", "equivalent", "isotropy_gap"),
+    "Network": ("to_dict", "from_dict", "equivalent"),
     "TwoSpikes": ("reduced",),
 }
 NAMES = [name for name in gs.__all__ if name != "__version__"]

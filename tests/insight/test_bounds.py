@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.attained import bound_functions
+from giantstep.insight.bound_functions import bound_functions
 from giantstep.insight.bounds import bounds
-from giantstep.insight.bounds_over import _polished, rate_of_unit_spike
+from giantstep.insight.bounds_over import rate_of_unit_spike
 
 ROUNDING = 1e-8  # relative: predict's quadrature tolerance is 1e-9, the bounds' 1e-11
 LAMS = np.geomspace(1e-3, 1e3, 13)
@@ -189,26 +189,18 @@ def test_bounds_refuse_what_they_cannot_mean():
         bounds(gs.SpikedRF("tanh", r=1.0, gamma=1.0), gs.Target("sign", flips=0.1))
 
 
-def test_polished_minima_are_those_of_smooth_kinked_and_falling_functions():
-    """Smooth ones in one round, to what rounding leaves of a parabola; a kink by rounds that come nearer."""
-    x = np.broadcast_to(np.linspace(-3.0, 3.0, 71), (3, 2, 71))
-    centre = np.array([0.123, -1.7])[:, None]
-    asked = []
-
-    def function(at: np.ndarray) -> np.ndarray:
-        asked.append(at.shape[-1])
-        smooth, kinked, falling = at[0] - centre, at[1] - centre, at[2]
-        return np.stack([np.cosh(smooth) + 0.1 * smooth**3, 1.0 + np.abs(kinked), np.exp(-falling)])
-
-    scanned = function(x)
-    least, place = _polished(x, scanned, function)
-    np.testing.assert_allclose(least, [[1.0, 1.0], [1.0, 1.0], [np.exp(-3.0)] * 2], rtol=1e-9)
-    np.testing.assert_allclose(place[:2], np.broadcast_to(centre[:, 0], (2, 2)), atol=1e-7)
-    assert (place[2] == 3.0).all()
-    asked.clear()
-    least, place = _polished(x[:1], scanned[:1], lambda at: function(np.concatenate([at] * 3))[:1])
-    assert len(asked) == 3  # where the scan was best, a polynomial's points, and its minimum
-    np.testing.assert_allclose(place[0], centre[:, 0], atol=1e-9)
+def test_optimised_bounds_are_stationary_in_the_learning_rate():
+    """Known to 1e-4 in ln η, by the slope over the second derivative, from differences of 1e-3 and 1e-2."""
+    net = gs.Network("tanh", eta=1.0, alpha0=[0.5, 2.0])
+    best = bounds(net, "sin", over="eta")
+    for name in ("upper", "lower"):
+        for i in range(2):
+            rates = float(best[f"eta_{name}"][i]) * np.exp([-1e-2, -1e-3, 0.0, 1e-3, 1e-2])
+            around = bounds(gs.Network("tanh", eta=rates, alpha0=float(best.alpha0[i])), "sin")[name].values
+            assert around.argmin() == 2
+            assert around[2] == pytest.approx(float(best[name][i]), rel=1e-9)
+            slope, bend = (around[3] - around[1]) / 2e-3, (around[4] + around[0] - 2.0 * around[2]) / 1e-4
+            assert abs(slope / bend) < 1e-4
 
 
 def test_a_best_rate_at_the_end_of_its_range_is_no_optimum_and_says_so():

@@ -1,5 +1,7 @@
 """Spectra: laws that are known, mass and moments, and eigenvalues of actual feature matrices."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.insight.spectra.feature_bulk import FeatureBulk, feature_table
-from giantstep.insight.spectra.halfplane import Follower, differentiated
+from giantstep.insight.spectra.halfplane import HalfPlaneSolver, differentiated
 from giantstep.insight.spectrum import spectrum
 from giantstep.theory.problem import model_grid, pose
 
@@ -252,9 +254,9 @@ def equations_of(net, target, alpha):
 def test_the_equations_have_the_derivative_that_they_say(net):
     """Against differences, far from the axis, for letters of both signs and for two steps with batches of their own."""
     equations = equations_of(net, gs.Target("sin", noise=0.2), 1.5)
-    follower = Follower(equations, 1.0)
+    solver = HalfPlaneSolver(equations, 1.0)
     z = np.array([-0.7 - 0.9j])
-    V, residual = follower.settle(equations.start * z[:, None] ** equations.powers, z)
+    V, residual = solver.settle(equations.start * z[:, None] ** equations.powers, z)
     assert residual[0] < 1e-10
     V = V * (1.0 + 0.02 * np.random.default_rng(1).standard_normal(V.shape))
     found = equations.step(V, z).slopes
@@ -267,7 +269,7 @@ def test_the_equations_at_real_lambda_are_those_of_the_fit():
     net, target, alpha, lam = gs.Network("relu", eta=2, alpha0=1, readout=BOTH), "sin", 1.5, 0.3
     equations = equations_of(net, gs.Target(target), alpha)
     z = np.array([lam * (1.0 - 1e-9j)])
-    V, residual = Follower(equations, 1.0).settle(equations.start / z[:, None] ** -equations.powers, z)
+    V, residual = HalfPlaneSolver(equations, 1.0).settle(equations.start / z[:, None] ** -equations.powers, z)
     assert residual[0] < 1e-9
     fit = gs.predict(net, target, alpha=alpha, lam=lam, bulk="exact")
     np.testing.assert_allclose(V[0, equations.entries].real, fit["V2"].values, rtol=1e-7)
@@ -350,3 +352,55 @@ def test_spectra_refuse_what_they_cannot_mean():
 def test_more_samples_than_sums_resolve_are_refused():
     with pytest.raises(gs.ParameterError, match=r"alpha = 1e\+300 must be at most 1e\+15"):
         gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=1e300)
+
+
+MANY_STEPS = gs.Network("tanh", eta=1, alpha0=1, steps=20)
+REFUSED = {
+    "long spike": (
+        lambda: spectrum(gs.SpikedRF("tanh", r=100, gamma=1), alpha=1),
+        "100 times as long .* up to 32",
+    ),
+    "short rows": (
+        lambda: spectrum(gs.SpikedRF("tanh", r=1, gamma=1, c=1e-10), alpha=1),
+        "1e.05 times as long",
+    ),
+    "many steps": (
+        lambda: spectrum(MANY_STEPS, "sin", alpha=1),
+        "would take half a minute or more; use fewer steps",
+    ),
+    "many steps on signs": (
+        lambda: spectrum(MANY_STEPS, "sign", alpha=1),
+        "would take half a minute or more; use fewer steps",
+    ),
+    "weights of many steps": (
+        lambda: gs.weight_spectrum(MANY_STEPS, "sin"),
+        "would take half a minute or more",
+    ),
+    "very wide": (
+        lambda: gs.weight_spectrum(gs.Network("tanh", eta=1, alpha0=1, beta=1e10), "sin"),
+        "was not resolved at beta = 1e.10",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_spectrum_that_would_take_minutes_or_is_not_resolved_is_refused_in_a_sentence(case):
+    ask, sentence = REFUSED[case]
+    began = time.process_time()
+    with pytest.raises(gs.GiantstepError, match=sentence):
+        ask()
+    assert time.process_time() - began < 5
+
+
+def test_spectra_are_resolved_up_to_the_longest_spike_that_is_allowed():
+    """tanh saturates there, and half of its mass lies below 1e-14 of the top: moments do not feel that."""
+    found = spectrum(gs.SpikedRF("tanh", r=30.0, gamma=1.0), alpha=2.0, points=50)
+    for power in (1, 2):
+        assert moment(found, power) == pytest.approx(float(found[f"moment{power}"]), rel=1e-6)
+
+
+def test_three_steps_on_signs_have_a_spectrum():
+    """Few labels make few nodes: the number of steps alone is not what is refused."""
+    found = spectrum(gs.Network("relu", eta=1.0, alpha0=1.0, steps=3), "sign", alpha=2.0, points=40)
+    assert float(found["mass"]) == pytest.approx(1.0, abs=1e-5)
+    assert moment(found, 2) == pytest.approx(float(found["moment2"]), rel=1e-4)

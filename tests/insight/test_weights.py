@@ -5,7 +5,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.insight.spectra.resolvent import RowBulk
-from giantstep.insight.weight_spectrum import _Followed, _MarchenkoPastur, weight_spectrum
+from giantstep.insight.weight_spectrum import _MarchenkoPastur, _ResolventLaw, weight_spectrum
 from giantstep.theory.problem import model_grid, pose
 
 from .finite import distance_to_cdf, spiked_rows, trained_rows
@@ -124,7 +124,7 @@ def test_the_followed_law_is_marchenko_and_pasturs_where_that_holds():
         np.array([0.1]),
         400.0,
     )
-    known, followed = _MarchenkoPastur(rows), _Followed(rows)
+    known, followed = _MarchenkoPastur(rows), _ResolventLaw(rows)
     np.testing.assert_allclose(followed.density(50).intervals, known.density(50).intervals, rtol=1e-7)
     # just outside the edge, where the law has a square root: to the root of the distance
     assert followed.threshold(strengths) == pytest.approx(known.threshold(strengths), rel=5e-3)

@@ -229,7 +229,7 @@ def functions(
       giantstep functions relu "tanh(2*x) + 0.3*x**3" leaky_relu:0.1
     """
     from ..functions import as_function, catalogue
-    from ..insight.basis import hermite_table
+    from ..insight.coefficients import hermite_table
     from ..tables import aligned, points
 
     out.check(output)

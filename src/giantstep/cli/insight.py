@@ -124,7 +124,7 @@ def coefficients(
         --kappa -3:3:61 --plot mu.png
       giantstep coefficients --activation tanh --target sin --eta 3 --alpha0 20
     """
-    from ..insight.basis import coefficients as verb
+    from ..insight.coefficients import coefficients as verb
 
     out.check(output)
     model = layer.model()

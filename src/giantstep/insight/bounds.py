@@ -169,13 +169,13 @@ def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.n
     across = np.sqrt(sum(mean(features, mu1[:, 0] * t1) ** 2 for t1 in np.moveaxis(label.t1, 1, 0)))
     columns = (upper, h, S0, slope, across, mean(features, features.mu2sq[:, 0]))
     upper, h, S0, slope, across, noise = (column[:, None] for column in columns)
-    present = slope > 1e-28 * (noise + mean(features, mu0[:, 0] ** 2)[:, None])
+    present = slope > _ABSENT**2 * (noise + mean(features, mu0[:, 0] ** 2)[:, None])
     X = noise / np.where(present, slope, 1.0)
-    half = X + c - c * beta
-    root = np.sqrt(half**2 + 4.0 * c * beta * X)
-    other = np.where(half >= 0, 1.0, root - half)
-    stiffness = np.where(half >= 0, 0.5 * (half + root), 2.0 * c * beta * X / other)
-    along = h**2 / (stiffness * slope / (c * beta) + S0 + 1e-300)
+    # the positive root of S² - (X + c - cβ) S - cβX = 0, without cancellation
+    half = 0.5 * (X + c - c * beta)
+    root = np.sqrt(half**2 + c * beta * X)
+    stiffness = np.where(half >= 0, half + root, c * beta * X / np.where(half >= 0, 1.0, root - half))
+    along = h**2 / (stiffness * slope / (c * beta) + S0 + np.finfo(float).tiny)
     sideways = beta * c / (stiffness + c * beta) * across**2 / np.where(present, slope, 1.0)
     return np.where(present, upper - along - sideways, upper)
 
@@ -192,7 +192,7 @@ def project(features: Features, functions: np.ndarray, t: np.ndarray) -> Best:
     present = size > _ABSENT * _feature_size(features)[:, None]
     scale = np.where(present, 1.0 / np.where(present, size, 1.0), 0.0)
     left, values, right = np.linalg.svd(np.swapaxes(A * scale[..., None], -1, -2), full_matrices=False)
-    kept = values > _DEPENDENT * values[:, :1].clip(min=1e-300)
+    kept = values > _DEPENDENT * values[:, :1].clip(min=np.finfo(float).tiny)
     b = t * root
     along = (np.swapaxes(left, -1, -2) @ b[..., None])[..., 0] * kept
     residual = b - (left @ along[..., None])[..., 0]

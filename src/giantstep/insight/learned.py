@@ -11,13 +11,13 @@ import numpy as np
 
 from ..cuts import Cuts
 from ..errors import ParameterError
-from ..gaussian import moments
 from ..model import Model, as_target
 from ..parameters import parameter
 from ..prediction import predict
 from ..quantities import describe
 from ..theory.labels import joint_law
 from ..theory.problem import Problem, model_grid, pose
+from .coefficients import moments_in_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ..functions import Function
     from ..model import FunctionLike, Parameter, Target
-
-_BLOCK = 4096  # Gaussian averages done together: bounds the memory, whatever the grid
 
 
 def learned_function(
@@ -252,12 +250,7 @@ def _averages(activation: Function, shift: xr.DataArray, width: xr.DataArray) ->
     import xarray as xr
 
     shift, width = xr.broadcast(shift, width)
-    flat_shift, flat_width = shift.values.reshape(-1), width.values.reshape(-1)
-    parts = []
-    for start in range(0, len(flat_shift), _BLOCK):
-        s, w = flat_shift[start : start + _BLOCK], flat_width[start : start + _BLOCK]
-        found, _ = moments(activation, s, w)
-        parts.append((found.mean, found.first / w, found.second / w**2))
-    return [
-        shift.copy(data=np.concatenate(column).reshape(shift.shape)) for column in zip(*parts, strict=True)
-    ]
+    w = width.values.reshape(-1)
+    found, _ = moments_in_blocks(activation, shift.values.reshape(-1), w)
+    columns = (found.mean, found.first / w, found.second / w**2)
+    return [shift.copy(data=column.reshape(shift.shape)) for column in columns]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ConvergenceError, GiantstepWarning, NotCovered, ParameterError
-from ..grid import Grid
 from ..model import Model, Target, as_target
 from ..parameters import check_count, check_report, flag, parameter
 from ..provenance import provenance
 from ..theory.problem import Problem, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
-from .spectra.halfplane import Follower
+from .spectra.halfplane import HalfPlaneSolver
 from .spectra.outliers import outliers, spikes, spikes_per_d
 from .spectra.resolvent import ResolventBulk
 from .spectra.support import Density, find_density
@@ -27,19 +26,9 @@ if TYPE_CHECKING:
 
 POINTS = 200
 _MOST_SAMPLES = 1e15  # alpha that sums over samples still resolve
-_UNSOLVED = 1e-3  # share of the mass at unsolved points above which a density is not worth returning,
-_UNRESOLVED = 1e-3  # and relative error of its first two moments
-
-
-class Spectrum(NamedTuple):
-    """One spectrum in the 1/p normalisation of the covariance."""
-
-    bulk: Density
-    mass_at_zero: float
-    moments: tuple[float, float]
-    spikes_per_d: np.ndarray
-    spikes: np.ndarray
-    outliers: np.ndarray
+_UNRESOLVED = (
+    1e-3  # share of the mass at unsolved points, or relative error of two moments: a density to refuse
+)
 
 
 def spectrum(
@@ -120,16 +109,19 @@ def spectrum(
         more["d"] = parameter("d", d, low=1.0, infinite=True)
     grid = model_grid(model, target, **more)
     problem = pose(model, target, grid, spectral_bulk(model, target, bulk))
-    found = []
-    U, A = problem.alpha.shape
-    for u in range(U):
-        for a in range(A):
-            found.append(one_spectrum(problem, u, a, points))
-            if progress:
-                progress(len(found) / (U * A))
+    found: list[dict[str, Any]] = []
+    for u, a in np.ndindex(*problem.alpha.shape):
+        found.append(_one_spectrum(problem, u, a, points, normalise, kernel))
+        if progress:
+            progress(len(found) / problem.alpha.size)
+    variables = on_grid(
+        found, problem, {"outlier": ("outlier_",), "spike_per_d": ("mode",), "spike": ("mode",)}
+    )
+    if "d" not in grid:
+        del variables["spike"]
     attrs = provenance("spectrum", model, target, bulk=problem.law.name)
     attrs |= {"normalise": normalise, "matrix": "kernel" if kernel else "covariance"}
-    return _labelled(found, problem, grid, attrs, normalise, kernel)
+    return grid.dataset(variables, attrs, {"side": ["lower", "upper"]})
 
 
 def check_one_spike(model: Model) -> None:
@@ -162,87 +154,69 @@ def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
     return "isotropic" if bulk is None else bulk
 
 
-def check_resolved(found: Density, equations: ResolventBulk) -> None:
-    """Raise where a density does not add up: equations not solved, or moments not those known in closed form."""
-    off = [
-        abs(float(found.weights @ (found.density * found.x ** (k + 1))) / known - 1.0)
-        for k, known in enumerate(equations.moments())
-        if known > 0.0
-    ]
-    if found.unsolved < _UNSOLVED and all(one < _UNRESOLVED for one in off):
-        return
-    raise ConvergenceError(
-        f"the density of the bulk was not resolved at beta = {equations.beta:g}: it was not solved for"
-        f" {found.unsolved:.1%} of its mass, and its moments are off by {max(off, default=0.0):.1e}; try"
-        " bulk='isotropic', another alpha, or simulate_spectrum",
-        found,
-    )
+def bulk_answers(
+    bulk: Density, equations: ResolventBulk, unit: float = 1.0, count: float = 1.0
+) -> dict[str, Any]:
+    """What is known of a bulk, its eigenvalues times `unit` and their number per neuron divided by 1/`count`.
 
-
-def one_spectrum(problem: Problem, u: int, a: int, points: int = POINTS) -> Spectrum:
-    """The spectrum of first layer u at setting a."""
-    features = feature_table(problem, u)
-    rows = problem.bulks(np.array([u]))[0]
-    d = float(problem.d[u, a])
-    equations = FeatureBulk(features, rows, float(problem.alpha[u, a]), float(problem.beta[u, a]))
-    top = 2.0 * equations.largest()
-    follower, entries = Follower(equations, top), equations.entries
-    zeros = equations.mass_at_zero()
-    bulk = find_density(follower, entries, top, zeros, points, equations.smooth)
-    check_resolved(bulk, equations)
-    return Spectrum(
-        bulk,
-        zeros,
-        equations.moments(),
-        spikes_per_d(equations),
-        spikes(equations, follower, bulk.intervals, d) if np.isfinite(d) else np.full(len(entries), np.nan),
-        outliers(equations, follower, bulk.intervals, d),
-    )
-
-
-def _labelled(
-    found: list[Spectrum],
-    problem: Problem,
-    grid: Grid,
-    attrs: dict[str, str],
-    normalise: str,
-    kernel: bool,
-) -> xr.Dataset:
-    order, sizes = problem.split.dims, problem.split.shape
-    alpha, beta = (getattr(problem, name).reshape(-1) for name in ("alpha", "beta"))
-    unit = np.ones(len(found)) if normalise == "p" else beta / alpha  # eigenvalues are multiplied by this
-    count = np.ones(len(found)) if not kernel else beta / alpha  # neurons per eigenvalue
-    zeros = 1.0 - count * (1.0 - np.array([one.mass_at_zero for one in found]))
-    lengths = {
-        "point": max(len(one.bulk.x) for one in found),
-        "interval": max(len(one.bulk.intervals) for one in found),
-        "outlier_": max(len(one.outliers) for one in found),
-        "mode": len(found[0].spikes),
+    An error where the density does not add up: equations not solved, or moments not those known in closed form.
+    """
+    moments = np.array(equations.moments())
+    powers = np.array([1, 2])
+    found = (bulk.weights * bulk.density) @ bulk.x[:, None] ** powers
+    off = float(np.abs(found[moments > 0.0] / moments[moments > 0.0] - 1.0).max(initial=0.0))
+    if not (bulk.unsolved < _UNRESOLVED and off < _UNRESOLVED):
+        raise ConvergenceError(
+            f"the density of the bulk was not resolved at beta = {equations.beta:g}: it was not solved for"
+            f" {bulk.unsolved:.1%} of its mass, and its moments are off by {off:.1e}; try bulk='isotropic', another"
+            " alpha, or simulate_spectrum",
+            bulk,
+        )
+    zeros = 1.0 - count * (1.0 - equations.mass_at_zero)
+    moment1, moment2 = count * unit**powers * moments
+    return {
+        "eigenvalue": bulk.x * unit,
+        "density": bulk.density * count / unit,
+        "weight": bulk.weights * unit,
+        "edge": bulk.intervals * unit,
+        "mass_at_zero": zeros,
+        "mass": zeros + bulk.mass * count,
+        "moment1": moment1,
+        "moment2": moment2,
     }
 
-    def stacked(rows: list[np.ndarray], *dims: str) -> tuple[tuple[str, ...], np.ndarray]:
-        padded = np.full((len(rows), *(lengths.get(dim, 2) for dim in dims)), np.nan)
+
+def on_grid(
+    found: list[dict[str, Any]], problem: Problem, dims: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Answers of every first layer and setting as variables on the grid, padded with NaN where lengths differ."""
+    dims = (
+        dict.fromkeys(("eigenvalue", "density", "weight"), ("point",)) | {"edge": ("interval", "side")} | dims
+    )
+    variables = {}
+    for name in found[0]:
+        rows = [np.asarray(one[name]) for one in found]
+        shape = tuple(np.max([row.shape for row in rows], axis=0).astype(int))
+        padded = np.full((len(rows), *shape), np.nan)
         for i, row in enumerate(rows):
             padded[(i, *(slice(size) for size in row.shape))] = row
-        return (*order, *dims), padded.reshape(*sizes, *padded.shape[1:])
+        inner = dims.get(name, ())
+        variables[name] = (*problem.split.dims, *inner), padded.reshape((*problem.split.shape, *shape))
+    return variables
 
-    def per_point(values: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-        return order, np.asarray(values).reshape(sizes)
 
-    each = list(enumerate(found))
-    variables = {
-        "eigenvalue": stacked([one.bulk.x * unit[i] for i, one in each], "point"),
-        "density": stacked([one.bulk.density * count[i] / unit[i] for i, one in each], "point"),
-        "weight": stacked([one.bulk.weights * unit[i] for i, one in each], "point"),
-        "edge": stacked([one.bulk.intervals * unit[i] for i, one in each], "interval", "side"),
-        "outlier": stacked([one.outliers * unit[i] for i, one in each], "outlier_"),
-        "spike_per_d": stacked([one.spikes_per_d * unit[i] for i, one in each], "mode"),
-        "spike": stacked([one.spikes * unit[i] for i, one in each], "mode"),
-        "mass_at_zero": per_point(zeros),
-        "mass": per_point(zeros + np.array([one.bulk.mass * count[i] for i, one in each])),
-        "moment1": per_point(np.array([one.moments[0] * count[i] * unit[i] for i, one in each])),
-        "moment2": per_point(np.array([one.moments[1] * count[i] * unit[i] ** 2 for i, one in each])),
-    }
-    if "d" not in grid:
-        del variables["spike"]
-    return grid.dataset(variables, attrs, {"side": ["lower", "upper"]})
+def _one_spectrum(
+    problem: Problem, u: int, a: int, points: int, normalise: str, kernel: bool
+) -> dict[str, Any]:
+    """The spectrum of first layer u at setting a."""
+    alpha, beta, d = (float(values[u, a]) for values in (problem.alpha, problem.beta, problem.d))
+    equations = FeatureBulk(feature_table(problem, u), problem.bulks(np.array([u]))[0], alpha, beta)
+    top = 2.0 * equations.largest()
+    solver = HalfPlaneSolver(equations, top)
+    bulk = find_density(solver, top, points)
+    unit = 1.0 if normalise == "p" else beta / alpha
+    answers = bulk_answers(bulk, equations, unit, beta / alpha if kernel else 1.0)
+    per_d = spikes_per_d(equations)
+    large = spikes(equations, solver, bulk.intervals, d) if np.isfinite(d) else np.full(len(per_d), np.nan)
+    small = outliers(equations, solver, bulk.intervals, d, large)
+    return answers | {"outlier": small * unit, "spike_per_d": per_d * unit, "spike": large * unit}

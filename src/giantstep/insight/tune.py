@@ -20,7 +20,6 @@ from ..quantities import describe
 from ..theory.status import NOTABLE, REAL_SIZE
 from .objective import Objective, Optimum, at_ends
 from .ranges import ranges
-from .scan import least, local_minima
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -141,7 +140,11 @@ def tune(
     for done, index in enumerate(np.ndindex(*sizes)):
         point = scanned.isel(dict(zip(others, index, strict=True)))
         at = {name: float(point[name]) for name in objective.fixed}
-        best, where = least(point.values, grids)
+        lowest = np.unravel_index(np.argmin(point.values), point.shape)
+        best, where = (
+            float(point.values[lowest]),
+            tuple(float(grid[i]) for grid, i in zip(grids, lowest, strict=True)),
+        )
         slope, at_end = np.nan, bool(at_ends(where, grids).any())
         try:
             if not interrupted:
@@ -310,7 +313,7 @@ def _polished(
 ) -> Optimum:
     """The least error near the best local minima of a scan, the best point of which is one of them."""
     found: list[Optimum] = []
-    starts = local_minima(values)[:_STARTS]
+    starts = _local_minima(values)[:_STARTS]
     for start in starts:
         first, low, high = (
             np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
@@ -319,3 +322,11 @@ def _polished(
         found.append(objective.minimise(at, first, low, high))
         report(len(found) / len(starts))
     return min(found, key=lambda optimum: optimum.error)
+
+
+def _local_minima(values: np.ndarray) -> np.ndarray:
+    """Indices [n, axes] of points no higher than their neighbours along any axis or diagonal, best first."""
+    from scipy.ndimage import minimum_filter
+
+    lowest = np.isfinite(values) & (values <= minimum_filter(values, size=3, mode="nearest"))
+    return np.argwhere(lowest)[np.argsort(values[lowest], kind="stable")]

@@ -22,8 +22,6 @@ from .target import as_target
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import xarray as xr
-
     from .description import FunctionLike, Parameter
     from .spiked import SpikedRF
     from .target import Target
@@ -119,7 +117,7 @@ class Network(Model):
     """
 
     takes_steps = True
-    _questions = ("equivalent", "isotropy_gap")
+    _questions = ("equivalent",)
 
     activation: Function
     eta: Parameter | None = None
@@ -284,31 +282,6 @@ class Network(Model):
         from ..theory.equivalent import equivalent
 
         return equivalent(self, as_target(target))
-
-    def isotropy_gap(self, target: Target | FunctionLike, *, alpha: Parameter, lam: Parameter) -> xr.Dataset:
-        """By how much the paper's isotropic model of this network is off in test error, at these parameters.
-
-        Parameters
-        ----------
-        target : Target, str or callable
-            What is to be learned.
-        alpha, lam : number or grid
-            Samples for the readout divided by d, and ridge penalty.
-
-        Returns
-        -------
-        xarray.Dataset
-            `exact` and `isotropic` test errors, and `gap`, their difference over the exact one.
-
-        Examples
-        --------
-        >>> strong = gs.Network("tanh", eta=20, alpha0=0.1)
-        >>> float(strong.isotropy_gap("sin", alpha=1, lam=0.1).gap.round(2))
-        -0.1
-        """
-        from ..insight.gap import isotropy_gap
-
-        return isotropy_gap(self, target, alpha=alpha, lam=lam)
 
 
 def _is_number(value: Any) -> bool:

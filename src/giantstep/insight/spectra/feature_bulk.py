@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors import NotCovered
 from ...functions import as_function
 from ...theory.bulk import Bulk
 from ...theory.equations.averages import symmetric
-from ...theory.features import Features, Table
+from ...theory.features import STEEPEST, Features, Table, steepness
 from ...theory.labels import OneDirection
 from .halfplane import Image, differentiated
 from .poles import Crossings
@@ -24,7 +25,7 @@ from .resolvent import ResolventBulk
 if TYPE_CHECKING:
     from ...theory.problem import Problem
 
-_POINTS = 128  # half the κ intervals, for features that vary on the scale of κ itself
+_POINTS, _USUAL = 128, 1.5  # half the κ intervals that resolve features up to this spike over √c
 _RARE = 6.0  # |κ| beyond which inputs (2e-9 of them) do not count for the extent of the spectrum
 
 
@@ -87,6 +88,7 @@ class FeatureBulk(ResolventBulk):
         second = ratio * float(self._w @ total**2) + ratio**2 * float(n @ Et**2)
         return first, second + self.alpha**2 / self.beta * float(n @ (CC * cross**2) @ n)
 
+    @property
     def mass_at_zero(self) -> float:
         """1 - rank/p: of features that are all linear in the input there are only min(p, d) directions."""
         linear = self.features.mu2sq[0].sum(axis=0) @ self._w
@@ -99,8 +101,13 @@ def feature_table(problem: Problem, u: int) -> Features:
     """Coefficients of one first layer on an evenly spaced rule in κ that resolves them."""
     chunk = np.array([u])
     frame, c = problem.frame(chunk), problem.c[chunk]
-    steepness = float((np.abs(frame.b[..., 0]) / np.sqrt(c)).max())
-    points = _POINTS * 2 ** int(np.ceil(np.log2(max(steepness / 1.5, 1.0))))
+    steep = steepness(frame.b, c)[0]
+    if steep > STEEPEST:
+        raise NotCovered(
+            f"the spike is {steep:.3g} times as long as the other part of a row, √c: spectra are resolved up to"
+            f" {STEEPEST:g} times; use a weaker spike, or simulate_spectrum"
+        )
+    points = _POINTS * 2 ** int(np.ceil(np.log2(max(steep / _USUAL, 1.0))))
     unseen = replace(frame, gamma=0.0 * frame.gamma)  # no target that would call for cuts
     return Table(problem.activation, OneDirection(as_function("x")), unseen, c, problem.biases, points).at(1)[
         0

@@ -10,11 +10,15 @@ inside the half plane is the one fixed point.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...theory.symmetric import solve_small
+
+if TYPE_CHECKING:
+    from .resolvent import ResolventBulk
 
 
 class Image(NamedTuple):
@@ -24,93 +28,68 @@ class Image(NamedTuple):
     slopes: np.ndarray
 
 
-class Equations(Protocol):
-    """A system V = step(V, z) for V [A, P] at z [A]."""
-
-    start: np.ndarray  # V·z^-powers for |z| → ∞
-    powers: (
-        np.ndarray
-    )  # of z that entries of V go with, far out: -1 for resolvents, 0 for what has a limit there
-
-    def step(self, V: np.ndarray, z: np.ndarray) -> Image: ...
-
-    def inside(self, V: np.ndarray) -> np.ndarray:
-        """Whether V lies in the half plane, [A]."""
-        ...
-
-    def sizes(self, V: np.ndarray) -> np.ndarray:
-        """What residuals are measured against, [A, P]."""
-        ...
-
-
 NEAR = 1e-9  # η/x at which the real axis counts as reached
 _LEVELS = NEAR ** (np.arange(0, 12) / 12.0)  # η/x on the way there from |z| ~ x
-_LEAPS = _LEVELS[[0, 1, 3, 6]]  # enough of them for most
-_SHRINK = 0.1  # per step down the imaginary axis
+_HEIGHTS = 10.0 ** np.arange(3, -17, -1)  # |z| over the scale, down the imaginary axis
 _ROUNDS, _TOLERANCE = 60, 1e-12
-_FEW_ROUNDS = 12  # to settle from a good start,
-_FEWEST_ROUNDS = 7  # or from one that is not the only one
+_FEW_ROUNDS = 12  # to settle from a good start
 _SPARSE = 8  # one in so many points is reached from far above, if none is known yet
 _ON_THE_WAY = 1e-3  # tolerance, over η/x, where one only passes through: Im V must come out right
 _STALLED = 1e-9  # residual at which rounding errors may keep Newton's method from improving
 _ROUNDED = 1e-11  # imaginary part, over the size, that rounding errors may take away
 _DIFFERENCE = 1e-7  # relative step of the numerical derivative, exact enough for Newton's method
+TINY = float(np.finfo(float).tiny)
 
 
-class Follower:
+class HalfPlaneSolver:
     """The fixed point of some equations at any x > 0; `scale` is a typical eigenvalue."""
 
-    def __init__(self, equations: Equations, scale: float):
-        self._equations = equations
-        self._heights = scale * _SHRINK ** np.arange(-3.0, 17.0)
+    def __init__(self, equations: ResolventBulk, scale: float):
+        self.equations, self._heights = equations, scale * _HEIGHTS
         z = -1j * self._heights
-        far_out = equations.start * z[:, None] ** equations.powers
-        V, residual = self.settle(far_out, z, rounds=_FEW_ROUNDS)
-        for i in np.flatnonzero(~(residual <= _STALLED)):
-            if i == 0:  # far above anything; rounding errors may be all that there is
-                continue
-            at = slice(i, i + 1)
-            # from the next one above, which is solved
-            V[at], _ = self.settle(V[i - 1 : i] * _SHRINK**equations.powers, z[at])
+        V, residual = self.settle(equations.start * z[:, None] ** equations.powers, z, rounds=_FEW_ROUNDS)
+        # far above anything, at height 0, rounding errors may be all that there is
+        for i in 1 + np.flatnonzero(~(residual[1:] <= _STALLED)):
+            above = V[i - 1 : i] * (self._heights[i] / self._heights[i - 1]) ** equations.powers
+            V[i : i + 1], _ = self.settle(above, z[i : i + 1])
         self._chain = V
         self._known = np.empty(0), np.empty((0, V.shape[1]), complex)  # x in order, and V near the axis there
 
     def near_axis(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """V at z = -x(1 + i·NEAR), [A, P], and its relative residual [A]."""
-        if not len(self._known[0]):  # the others start from these
-            sparse = x[::_SPARSE]
-            self._remember(sparse, *self._descended(sparse, _LEAPS, _FEW_ROUNDS))
+        """V at z = -x(1 + i·NEAR), [A, P], and its relative residual [A].
+
+        From the nearest solution, then from that on the other side of x (the nearest is no help across an edge of the
+        support), and at last from far above.
+        """
+        if not len(x):
+            return np.empty((0, self._chain.shape[1]), complex), np.empty(0)
+        if not len(self._known[0]):
+            self._remember(x[::_SPARSE], *self._from_above(x[::_SPARSE]))
         V, residual = np.empty((len(x), self._chain.shape[1]), complex), np.full(len(x), np.inf)
-        ways: list[Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = [
-            lambda x: self._from_neighbour(x, nearest=True, rounds=_FEWEST_ROUNDS),
-            # the nearest is no help across an edge of the support
-            lambda x: self._from_neighbour(x, nearest=False, rounds=_FEWEST_ROUNDS),
-            lambda x: self._descended(x, _LEAPS, _FEW_ROUNDS),
-            lambda x: self._descended(x, _LEVELS, _ROUNDS),
-        ]
-        for way in ways if len(self._known[0]) else ways[2:]:
+        sides = [partial(self._from_neighbour, nearest=near) for near in (True, False)]
+        for solve in (*(sides if len(self._known[0]) else ()), self._from_above):
             lost = np.flatnonzero(~(residual <= _STALLED))
             if len(lost):
-                V[lost], residual[lost] = way(x[lost])
+                V[lost], residual[lost] = solve(x[lost])
         self._remember(x, V, residual)
         return V, residual
 
-    def _from_neighbour(self, x: np.ndarray, nearest: bool, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    def _from_neighbour(self, x: np.ndarray, nearest: bool) -> tuple[np.ndarray, np.ndarray]:
         """From what is known next to x, on the side where that is nearest or on the other, as if V went as far out."""
         known, V = self._known
         right = np.clip(np.searchsorted(known, x), 0, len(known) - 1)
         left = np.maximum(right - 1, 0)
         at = np.where((x * x > known[left] * known[right]) == nearest, right, left)
-        moved = V[at] * (x / known[at])[:, None] ** self._equations.powers
-        return self.settle(moved, -x * (1.0 + 1j * NEAR), rounds=rounds)
+        moved = V[at] * (x / known[at])[:, None] ** self.equations.powers
+        return self.settle(moved, -x * (1.0 + 1j * NEAR), rounds=_FEW_ROUNDS)
 
-    def _descended(self, x: np.ndarray, levels: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    def _from_above(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """From |z| ~ x down to the axis, level by level."""
         above = np.searchsorted(-np.log(self._heights), -np.log(x))
         V = self._chain[np.clip(above, 0, len(self._heights) - 1)]
-        for level in levels:
-            V, _ = self.settle(V, -x * (1.0 + 1j * level), max(_TOLERANCE, _ON_THE_WAY * level), rounds)
-        return self.settle(V, -x * (1.0 + 1j * NEAR), rounds=rounds)
+        for level in _LEVELS:
+            V, _ = self.settle(V, -x * (1.0 + 1j * level), max(_TOLERANCE, _ON_THE_WAY * level))
+        return self.settle(V, -x * (1.0 + 1j * NEAR))
 
     def _remember(self, x: np.ndarray, V: np.ndarray, residual: np.ndarray) -> None:
         """Keep what is solved, to start its neighbours from."""
@@ -124,7 +103,7 @@ class Follower:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve at z from V: the solution and its relative residual."""
         V = V.copy()
-        image, slopes = (part.copy() for part in self._equations.step(V, z))
+        image, slopes = (part.copy() for part in self.equations.step(V, z))
         residual = self._residual(V, image)
         active = np.arange(len(z))
         for _ in range(rounds):
@@ -134,38 +113,38 @@ class Follower:
             v, zz, f, before = V[active], z[active], image[active], residual[active]
             system = np.eye(v.shape[1]) - slopes[active]
             new = v + solve_small(system, f - v)
-            new_image, new_slopes = self._equations.step(new, zz)
+            new_image, new_slopes = self.equations.step(new, zz)
             after = self._residual(new, new_image)
-            fine = self._equations.inside(new) & (after < before)
+            fine = self.equations.inside(new) & (after < before)
             settled = ~fine & (before < _STALLED)
             lost = np.flatnonzero(~fine & ~settled)
             if len(lost):
                 new[lost] = self._instead(v[lost], f[lost], new[lost])
-                new_image[lost], new_slopes[lost] = self._equations.step(new[lost], zz[lost])
+                new_image[lost], new_slopes[lost] = self.equations.step(new[lost], zz[lost])
                 after[lost] = self._residual(new[lost], new_image[lost])
             keep = ~settled
             moved = active[keep]
             V[moved], image[moved], slopes[moved] = new[keep], new_image[keep], new_slopes[keep]
             residual[moved] = after[keep]
             active = moved
-        return V, np.where(self._equations.inside(V), residual, np.inf)
+        return V, np.where(self.equations.inside(V), residual, np.inf)
 
     def _instead(self, V: np.ndarray, image: np.ndarray, newton: np.ndarray) -> np.ndarray:
         """Where to go from V if not to where Newton's method does: to its mirror image, which near the axis is close to
         a solution if it is itself, or halfway there, as long as that is in the half plane; else to the average."""
         new = 0.5 * (V + image)
         for other in (0.5 * (V + newton), np.conj(newton)):
-            new = np.where(self._equations.inside(other)[:, None], other, new)
+            new = np.where(self.equations.inside(other)[:, None], other, new)
         return new
 
     def _residual(self, V: np.ndarray, image: np.ndarray) -> np.ndarray:
-        found = (np.abs(image - V) / self._equations.sizes(V)).max(axis=1)
+        found = (np.abs(image - V) / self.equations.sizes(V)).max(axis=1)
         return np.where(np.isfinite(found), found, np.inf)
 
 
 def in_half_plane(matrices: np.ndarray) -> np.ndarray:
     """Whether symmetric matrices [A, n, n] have a positive imaginary part, up to rounding errors of their own size."""
-    size = np.sqrt(np.abs(np.diagonal(matrices, axis1=-2, axis2=-1))) + 1e-300
+    size = np.sqrt(np.abs(np.diagonal(matrices, axis1=-2, axis2=-1))) + TINY
     imaginary = np.imag(matrices) / (size[:, :, None] * size[:, None, :])
     if matrices.shape[-1] == 1:
         return imaginary[:, 0, 0] > -_ROUNDED
@@ -175,7 +154,7 @@ def in_half_plane(matrices: np.ndarray) -> np.ndarray:
 
 def differentiated(f: Callable[[np.ndarray], np.ndarray], V: np.ndarray) -> Image:
     """f(V), [A, P], with its derivative by differences."""
-    value, delta = f(V), _DIFFERENCE * (np.abs(V) + 1e-300)
+    value, delta = f(V), _DIFFERENCE * (np.abs(V) + TINY)
     units = np.eye(V.shape[1]) * delta[:, None, :]  # [A, P, P]
     slopes = [(f(V + units[:, j]) - value) / delta[:, [j]] for j in range(V.shape[1])]
     return Image(value, np.stack(slopes, axis=-1))

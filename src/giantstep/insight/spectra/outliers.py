@@ -12,36 +12,44 @@ import numpy as np
 
 from ...theory.modes import mean_functions
 from .feature_bulk import FeatureBulk
-from .halfplane import Follower
+from .halfplane import HalfPlaneSolver
+from .support import locate
 
-_TRIED = 240  # points per gap on which the secular equation is evaluated
-_FARTHEST = 1e3  # times the upper edge
-_SECTIONS, _ROUNDS = 24, 7
+TRIED = 240  # points per gap on which the secular equation is evaluated
+FARTHEST = 1e3  # times the upper edge
+CLOSE = 1e-6  # relative distance from an edge at which outliers begin, and of eigenvalues that are the same
 _ABSENT = 1e-20  # E μ0² over E σ² under which the features have no mean
+_ZERO = (
+    1e-3  # of the determinant around a change of sign: smaller values there are a zero, larger ones a pole
+)
+_ROUNDS, _SETTLED = 60, 1e-10  # of the iteration for a spike, and its relative change at the end
 
 
 def outliers(
-    equations: FeatureBulk, follower: Follower, intervals: np.ndarray, d: float = np.inf
+    equations: FeatureBulk, solver: HalfPlaneSolver, intervals: np.ndarray, d: float, large: np.ndarray
 ) -> np.ndarray:
-    """Every eigenvalue of order one outside the support, also inside its gaps, in increasing order."""
+    """Every eigenvalue of order one outside the support, also inside its gaps, in increasing order.
+
+    The spikes, `large`, solve the equation at finite d too, and are reported apart.
+    """
     if not len(intervals):
         return np.empty(0)
-    edges = np.concatenate([[intervals[0, 0] * 1e-3], intervals.reshape(-1), [intervals[-1, 1] * _FARTHEST]])
-    found = []
-    for low, high in edges.reshape(-1, 2):
-        last = high == edges[-1]
-        t = np.linspace(0.0, np.pi, _TRIED + 2)[1:-1]
-        x = low + (high - low) * 0.5 * (1.0 - np.cos(t))
-        if last:
-            x = low * (1.0 + np.geomspace(1e-6, _FARTHEST - 1.0, _TRIED))
-        values = _secular(equations, follower, x, d)
-        jumps = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-        found += [_root(equations, follower, x[j], x[j + 1], values[[j, j + 1]], d) for j in jumps]
-    roots = np.array([root for root in found if root is not None])
-    if np.isfinite(d) and len(roots):  # the spike solves the finite-d equation too, and is reported apart
-        large = spikes(equations, follower, intervals, d)
-        roots = roots[[not np.any(np.abs(large - root) < 1e-6 * root) for root in roots]]
-    return np.sort(roots)
+    ends = [[intervals[0, 0] / FARTHEST], intervals.reshape(-1), [intervals[-1, 1] * FARTHEST]]
+    gaps, found = np.concatenate(ends).reshape(-1, 2), []
+    inner = 0.5 * (1.0 - np.cos(np.linspace(0.0, np.pi, TRIED + 2)[1:-1]))  # denser towards both ends
+    for low, high in gaps:
+        x = low + (high - low) * inner
+        if high == gaps[-1, 1]:
+            x = low * (1.0 + np.geomspace(CLOSE, FARTHEST - 1.0, TRIED))
+        values = _secular(equations, solver, x, d)
+        j = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
+        if not len(j):
+            continue
+        roots = locate(lambda x: _secular(equations, solver, x, d) > 0.0, x[j], x[j + 1], values[j] > 0.0)
+        size = np.maximum(np.abs(values[j]), np.abs(values[j + 1]))
+        found.append(roots[np.abs(_secular(equations, solver, roots, d)) < _ZERO * size])
+    roots = np.sort(np.concatenate([np.empty(0), *found]))
+    return roots[~np.isclose(roots[:, None], large, rtol=CLOSE, atol=0.0).any(axis=1)]
 
 
 def spikes_per_d(equations: FeatureBulk) -> np.ndarray:
@@ -55,28 +63,26 @@ def spikes_per_d(equations: FeatureBulk) -> np.ndarray:
     return equations.alpha * np.where(values > _ABSENT * size, values, 0.0)
 
 
-def spikes(equations: FeatureBulk, follower: Follower, intervals: np.ndarray, d: float) -> np.ndarray:
+def spikes(equations: FeatureBulk, solver: HalfPlaneSolver, intervals: np.ndarray, d: float) -> np.ndarray:
     """Eigenvalues of order d with their corrections of order one; NaN for one that the bulk has swallowed.
 
     At a zero of det(1 + GA) in the all-ones modes, x is an eigenvalue of βd S A_eff S, S² = -x V2 → n, where
     A_eff is what is left of A once the other modes have answered: a fixed point that hardly moves.
     """
-    found = []
-    for k, leading in enumerate(spikes_per_d(equations)):
-        x = leading * d
-        for _ in range(60):
+    found = d * spikes_per_d(equations)
+    for k in range(len(found)):
+        for _ in range(_ROUNDS):
+            x = found[k]
             if not x > intervals[-1, 1]:
-                x = np.nan
+                found[k] = np.nan
                 break
-            V, _ = follower.near_axis(np.array([x]))
-            matrix = _effective(equations, V, x)
-            S = np.sqrt(np.maximum(-x * equations.pack.vector(equations.parted(V)[0])[0].real, 0.0))
-            new = float(np.linalg.eigvalsh(equations.beta * d * S[:, None] * matrix * S)[::-1][k])
-            x, moved = new, abs(new - x)
-            if moved <= 1e-10 * abs(new):
+            V, _ = solver.near_axis(np.array([x]))
+            S = np.sqrt(np.maximum(-x * equations.pack.vector(equations.unpack(V)[0])[0].real, 0.0))
+            matrix = equations.beta * d * S[:, None] * _effective(equations, V, x) * S
+            found[k] = np.linalg.eigvalsh(matrix)[::-1][k]
+            if abs(found[k] - x) <= _SETTLED * abs(found[k]):
                 break
-        found.append(x)
-    return np.array(found)
+    return found
 
 
 def _effective(equations: FeatureBulk, V: np.ndarray, x: float) -> np.ndarray:
@@ -91,23 +97,20 @@ def _effective(equations: FeatureBulk, V: np.ndarray, x: float) -> np.ndarray:
 def _without_own(A: np.ndarray, K: int, equations: FeatureBulk, V: np.ndarray) -> np.ndarray:
     """A of the modes other than 1_s, less the part of W_s v that the bulk's resolvent already contains."""
     rest = A[..., K:, K:].copy()
-    hat1 = np.real(equations.pack.matrix(equations.conjugates(equations.parted(V)[0]).value))
+    hat1 = np.real(equations.pack.matrix(equations.conjugates(equations.unpack(V)[0]).value))
     rest[..., :K, :K] -= hat1.reshape(rest[..., :K, :K].shape)
     return rest
 
 
-def _secular(equations: FeatureBulk, follower: Follower, x: np.ndarray, d: float) -> np.ndarray:
+def _secular(equations: FeatureBulk, solver: HalfPlaneSolver, x: np.ndarray, d: float) -> np.ndarray:
     """The secular determinant at x outside the support, the all-ones modes eliminated."""
-    V, _ = follower.near_axis(x)
+    V, _ = solver.near_axis(x)
     A, G = _forms(equations, V, -x)
     K = equations.pack.groups
     A00, A0c = A[:, :K, :K], A[:, :K, K:]
     if np.isfinite(d):
-        A00 = (
-            A00
-            + np.eye(K)
-            / (equations.beta * d * np.real(equations.pack.vector(equations.parted(V)[0])))[:, None, :]
-        )
+        V2 = np.real(equations.pack.vector(equations.unpack(V)[0]))
+        A00 = A00 + np.eye(K) / (equations.beta * d * V2)[:, None, :]
     soft = np.linalg.pinv(A00, rcond=1e-12, hermitian=True)
     if not spikes_per_d(equations).any():
         soft = np.zeros_like(soft)
@@ -121,7 +124,7 @@ def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.nda
     K = equations.pack.groups
     f = mean_functions(features, bulk.modes)[0]
     pairs = (f[:, None] * f[None] * features.weights[0]).reshape(-1, f.shape[-1])
-    own, _ = equations.parted(V)
+    own, _ = equations.unpack(V)
     gain = (1.0 / equations.D(own)).real
     A = equations.alpha / equations.beta * (gain @ pairs.T).reshape(-1, len(f), len(f))
     response = equations.respond(V, equations.conjugates(own).value, z)
@@ -130,17 +133,3 @@ def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.nda
     mean = bulk.modes.mean
     G = forms[:, mean][:, :, :, mean].reshape(len(z), len(mean) * K, -1)
     return A, G.real
-
-
-def _root(
-    equations: FeatureBulk, follower: Follower, low: float, high: float, ends: np.ndarray, d: float
-) -> float | None:
-    """The zero between two points of opposite sign; None if the determinant has a pole there instead."""
-    size = np.abs(ends).max()
-    for _ in range(_ROUNDS):
-        x = np.linspace(low, high, _SECTIONS + 2)
-        inner = _secular(equations, follower, x[1:-1], d)
-        values = np.concatenate([ends[:1], inner, ends[1:]])
-        j = int(np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))[0])
-        low, high, ends = x[j], x[j + 1], values[[j, j + 1]]
-    return 0.5 * (low + high) if np.abs(ends).max() < 1e-3 * size else None

@@ -17,10 +17,8 @@ _STENCIL = np.arange(-3, 5)  # nodes around the cell in which Re D changes sign
 _CONTINUE = np.linalg.inv(np.vander(_STENCIL.astype(float), increasing=True)).T  # values to coefficients
 _DISTANT = 4.0  # poles farther from the axis than this many node distances contribute e^-25 at most
 _NEWTON_STEPS = 6
-_FELT, _ROUGH = (
-    -30.0,
-    0.1,
-)  # ln w of nodes that count, and a sixth difference of ln w that is none of a smooth function
+_NEGLIGIBLE = -30.0  # ln w of nodes that do not count
+_ROUGH = 0.1  # a sixth difference of ln w that is none of a smooth function
 
 
 class Crossings(NamedTuple):
@@ -37,7 +35,8 @@ class Crossings(NamedTuple):
         point, cell = np.nonzero(positive[:, 1:] != positive[:, :-1])
         here, after = D[point, cell], D[point, cell + 1]
         close = np.abs(np.imag(here)) < _DISTANT * np.abs(np.real(after - here))
-        inner = close & (cell >= 3) & (cell < D.shape[1] - 4) & (log_weights[cell] > _FELT)
+        fits = (cell >= -_STENCIL[0]) & (cell < D.shape[1] - _STENCIL[-1])
+        inner = close & fits & (log_weights[cell] > _NEGLIGIBLE)
         nodes = cell[inner, None] + _STENCIL
         return Crossings(point[inner], nodes, log_weights[nodes])
 
@@ -52,7 +51,7 @@ class Crossings(NamedTuple):
             value, slope = _polynomial(in_D, s)
             s = np.where(np.abs(s) < 2.0 * _DISTANT, s - value / slope, s)
         _, slope = _polynomial(in_D, s)
-        usable = (np.abs(np.imag(s)) < _DISTANT) & (np.real(s) > -1.5) & (np.real(s) < 2.5)
+        usable = (np.abs(np.imag(s)) < _DISTANT) & (np.abs(np.real(s) - 0.5) < 2.0)
         s = np.where(usable, s, 0.5j)
         side = np.where(np.imag(s) >= 0, 1.0, -1.0)
         q = np.exp(2j * np.pi * side * s)
@@ -73,11 +72,11 @@ def continues(log_weights: np.ndarray) -> bool:
     Those of an evenly spaced rule are, in whatever variable, and so are those of several that end softly, one after
     the other; those of labels ±1 are not. A first node that stands for itself alone among mirror images does not count.
     """
-    felt = np.flatnonzero(log_weights[1:] > _FELT)
-    runs = [log_weights[1:][run] for run in np.split(felt, np.flatnonzero(np.diff(felt) > 1) + 1)]
+    counted = np.flatnonzero(log_weights[1:] > _NEGLIGIBLE)
+    runs = [log_weights[1:][run] for run in np.split(counted, np.flatnonzero(np.diff(counted) > 1) + 1)]
     return all(
         len(run) > 4 * len(_STENCIL) and np.abs(np.diff(run, n=6)).max() < _ROUGH for run in runs
-    ) and bool(len(felt))
+    ) and bool(len(counted))
 
 
 def _polynomial(coefficients: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

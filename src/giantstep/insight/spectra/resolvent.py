@@ -13,12 +13,12 @@ import numpy as np
 from ...theory.bulk import Bulk, TrainedBulk
 from ...theory.equations.response import Response, respond
 from ...theory.symmetric import packing
-from .answers import Answers, largest_covariance
-from .halfplane import Image, in_half_plane
+from .halfplane import TINY, Image, in_half_plane
+from .sample_unknowns import SampleUnknowns, largest_covariance
 
 
 class ResolventBulk(ABC):
-    """One first layer with K groups at one β: the `Equations` of a `Follower`.
+    """One first layer with K groups at one β: the `Equations` of a `HalfPlaneSolver`.
 
     Unknowns are V, packed [P], and, where batches have shaped the rows, how their samples answer.
     """
@@ -27,8 +27,8 @@ class ResolventBulk(ABC):
         self.bulk, self.beta = bulk, beta
         self.pack = packing(len(bulk.weights))
         self.entries = self.pack.pairs + np.arange(self.pack.groups)  # those of V2, whose sum is the trace
-        self.answers = Answers(bulk) if isinstance(bulk, TrainedBulk) else None
-        P, more = self.pack.size, 0 if self.answers is None else self.answers.size
+        self.samples = SampleUnknowns(bulk) if isinstance(bulk, TrainedBulk) else None
+        P, more = self.pack.size, 0 if self.samples is None else self.samples.size
         self.powers = np.concatenate([-np.ones(P), np.zeros(more)])
         self.start = self._at_infinity()
 
@@ -40,6 +40,7 @@ class ResolventBulk(ABC):
     def largest(self) -> float:
         """A bound on the upper edge."""
 
+    @property
     @abstractmethod
     def mass_at_zero(self) -> float: ...
 
@@ -50,45 +51,45 @@ class ResolventBulk(ABC):
     @property
     def smooth(self) -> bool:
         """Whether tails of the bulk come out smooth."""
-        return self.answers is None or self.answers.smooth
+        return self.samples is None or self.samples.smooth
 
-    def parted(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Unknowns [A, ...] as the responses [A, P] and the samples' answers."""
+    def unpack(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Unknowns [A, ...] as the responses V [A, P] and the samples' answers Y."""
         return V[:, : self.pack.size], V[:, self.pack.size :]
 
     def respond(self, V: np.ndarray, hats: np.ndarray, z: np.ndarray) -> Response:
         """What the rows make of V̂ at z."""
-        own, answers = self.parted(V)
+        own, Y = self.unpack(V)
         bulk = self.bulk
-        if self.answers is not None:
+        if self.samples is not None:
             assert isinstance(bulk, TrainedBulk)
-            bulk = bulk.unclosed(self.answers.unpacked(answers))
+            bulk = bulk.unclosed(self.samples.unpacked(Y))
         beta = np.full((1, len(z)), self.beta)
         return respond(bulk, own[None], hats[None], beta, z[None])
 
     def step(self, V: np.ndarray, z: np.ndarray) -> Image:
         """The image of V under the equations at z: V̂ from V, then the rows' response to V̂."""
-        own, _ = self.parted(V)
+        own, _ = self.unpack(V)
         hats, slopes = self.conjugates(own)
         found = self.respond(V, hats, z)
         by_own = found.by_V[0] - found.by_hat[0] @ slopes
-        if self.answers is None or not self.answers.size:
+        if self.samples is None or not self.samples.size:
             return Image(found.V[0], by_own)
-        X, units = found.resolvent.X[0], self.answers.units  # type: ignore[attr-defined]
-        by_answers = -X[:, None] @ units @ X[:, None]  # dX for each unknown answer, [A, m, R, R]
-        by_Vt, by_V2 = self._moved(found, own)
+        X, units = found.resolvent.X[0], self.samples.units  # type: ignore[attr-defined]
+        by_Y = -X[:, None] @ units @ X[:, None]  # dX for each unknown answer, [A, m, R, R]
+        by_Vt, by_V2 = self._Vt_by_V(found, own)
         zz = slice(X.shape[-1] - self.pack.groups, None)
         pushed = X[:, None, :, zz] @ np.concatenate([by_Vt, by_V2], axis=1) @ X[:, None, zz, :]
-        values, along = self.answers.image(X, np.concatenate([by_answers, pushed], axis=1))
-        m, pairs = self.answers.size, self.pack.pairs
-        answers_by_own = along[:, :, m : m + pairs] @ slopes[:, :pairs]
-        answers_by_own[:, :, pairs:] += along[:, :, m + pairs :]
-        own_by_answers = self._fed(found, by_answers[:, :, zz, zz])
-        top = np.concatenate([by_own, own_by_answers], axis=2)
-        bottom = np.concatenate([answers_by_own, along[:, :, :m]], axis=2)
+        values, along = self.samples.image(X, np.concatenate([by_Y, pushed], axis=1))
+        m, pairs = self.samples.size, self.pack.pairs
+        Y_by_own = along[:, :, m : m + pairs] @ slopes[:, :pairs]
+        Y_by_own[:, :, pairs:] += along[:, :, m + pairs :]
+        own_by_Y = self._V_by_Y(found, by_Y[:, :, zz, zz])
+        top = np.concatenate([by_own, own_by_Y], axis=2)
+        bottom = np.concatenate([Y_by_own, along[:, :, :m]], axis=2)
         return Image(np.concatenate([found.V[0], values], axis=1), np.concatenate([top, bottom], axis=1))
 
-    def _moved(self, found: Response, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _Vt_by_V(self, found: Response, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How Ṽ moves with each entry of V̂1 and with each V2, [A, pairs, K, K] and [A, K, K, K]."""
         root, group = found.root[0], np.arange(self.pack.groups)
         by_hat = (root[:, :, None] * root[:, None, :])[:, None] * self.pack.units
@@ -98,7 +99,7 @@ class ResolventBulk(ABC):
         by_V2[:, group, :, group] += 0.5 * np.moveaxis(Vt, 0, 1)
         return by_hat, by_V2
 
-    def _fed(self, found: Response, dX: np.ndarray) -> np.ndarray:
+    def _V_by_Y(self, found: Response, dX: np.ndarray) -> np.ndarray:
         """How V moves with the samples' answers, [A, P, m], for changes of X_zz [A, m, K, K]: T̂ = -X_zz."""
         root, Vt, pack = found.root[0], found.resolvent.Vt[0], self.pack
         dV1 = -dX * (root[:, :, None] * root[:, None, :])[:, None] / self.beta
@@ -108,24 +109,24 @@ class ResolventBulk(ABC):
         return np.swapaxes(pack.pack(dV1, dV2), -1, -2)
 
     def inside(self, V: np.ndarray) -> np.ndarray:
-        own, answers = self.parted(V)
+        own, Y = self.unpack(V)
         V2 = self.pack.vector(own)
         found = in_half_plane(self.pack.matrix(own))
         for s in range(self.pack.groups):
             found &= in_half_plane(V2[:, s, None, None])
-        if self.answers is not None:
-            found &= self.answers.inside(answers, np.sqrt(self.beta * V2))
+        if self.samples is not None:
+            found &= self.samples.inside(Y, np.sqrt(self.beta * V2))
         return found
 
     def sizes(self, V: np.ndarray) -> np.ndarray:
-        own, answers = self.parted(V)
+        own, Y = self.unpack(V)
         pack = self.pack
         leading = np.abs(np.diagonal(pack.matrix(own), axis1=-2, axis2=-1))
         V1 = np.sqrt(leading[:, pack.rows] * leading[:, pack.cols])
         parts = [V1, np.abs(pack.vector(own))]
-        if self.answers is not None:
-            parts.append(self.answers.sizes(answers))
-        return np.concatenate(parts, axis=1) + 1e-300
+        if self.samples is not None:
+            parts.append(self.samples.sizes(Y))
+        return np.concatenate(parts, axis=1) + TINY
 
     def _at_infinity(self) -> np.ndarray:
         """No samples in sight."""
@@ -133,7 +134,7 @@ class ResolventBulk(ABC):
         V1 = np.zeros((pack.groups, pack.groups))
         np.fill_diagonal(V1, weights * self.bulk.c[0])
         own = pack.pack(V1, weights).astype(complex)
-        return own if self.answers is None else np.concatenate([own, self.answers.start()])
+        return own if self.samples is None else np.concatenate([own, self.samples.start()])
 
     def largest_covariance(self) -> float:
         """A bound on the rows' covariances."""
@@ -149,7 +150,7 @@ class RowBulk(ResolventBulk):
     def plain(self) -> bool:
         """Whether all rows are isotropic and of one norm."""
         c = self.bulk.c[0]
-        shaped = self.answers is not None and self.answers.size > 0
+        shaped = self.samples is not None and self.samples.size > 0
         return not shaped and bool(np.allclose(c, c[0], rtol=1e-12))
 
     def conjugates(self, V: np.ndarray) -> Image:
@@ -160,6 +161,7 @@ class RowBulk(ResolventBulk):
     def largest(self) -> float:
         return self.largest_covariance() * (1.0 + np.sqrt(self.beta)) ** 2
 
+    @property
     def mass_at_zero(self) -> float:
         return max(0.0, 1.0 - 1.0 / self.beta)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
-from ..gaussian import moments
+from ..gaussian import Moments, moments
 from ..grid import Grid
 from ..model import Network, SpikedRF, as_target
 from ..parameters import parameter
@@ -80,7 +80,8 @@ def coefficients(
     c = np.broadcast_to(grid.over("c", grid.dims)[..., None] if letters.c is None else letters.c, shape)
     spike = grid.over("r", grid.dims)[..., None] * values
     shift = spike * grid.over("kappa", grid.dims)[..., None] + (letters.biases or 0.0)
-    mu0, mu1, mu2sq, dmu0, error = _in_blocks(model.activation, shift.reshape(-1), c.reshape(-1))
+    averages, error = moments_in_blocks(model.activation, shift.reshape(-1), np.sqrt(c.reshape(-1)))
+    mu0, mu1, mu2sq, dmu0 = coefficient_moments(averages, c.reshape(-1))
     if error.max() > _WORRYING:
         warnings.warn(
             f"the coefficients of {model.activation.name} are known to {error.max():.0e} of its size only;"
@@ -140,10 +141,9 @@ def hermite_table(functions: Mapping[str, Function]) -> xr.Dataset:
     return xr.Dataset({name: ("function", values) for name, values in answers.items()}, coords)
 
 
-def _in_blocks(activation: Function, shift: np.ndarray, c: np.ndarray) -> list[np.ndarray]:
-    blocks = []
-    for start in range(0, len(shift), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        found, error = moments(activation, shift[part], np.sqrt(c[part]))
-        blocks.append((*coefficient_moments(found, c[part]), error))
-    return [np.concatenate(column) for column in zip(*blocks, strict=True)]
+def moments_in_blocks(f: Function, shift: np.ndarray, scale: np.ndarray) -> tuple[Moments, np.ndarray]:
+    """`gaussian.moments` at shift and scale [n], a block at a time."""
+    parts = [slice(start, start + _BLOCK) for start in range(0, len(shift), _BLOCK)]
+    found = [moments(f, shift[part], scale[part]) for part in parts]
+    columns = zip(*(block for block, _ in found), strict=True)
+    return Moments(*map(np.concatenate, columns)), np.concatenate([error for _, error in found])

@@ -10,7 +10,7 @@ from scipy.special import erf, ndtr
 import giantstep as gs
 from giantstep.errors import ParameterError
 from giantstep.functions import catalogue
-from giantstep.insight.basis import hermite
+from giantstep.insight.coefficients import hermite
 
 KAPPA = np.linspace(-4, 4, 33)
 ROUNDING = 1e-13  # of quantities of order √E σ²: hundreds of function values, each to 2e-16
