@@ -169,7 +169,9 @@ def _per_size(readout: Readout) -> np.ndarray:
 def _softness(A00: np.ndarray, stiffness: np.ndarray, size: np.ndarray) -> np.ndarray:
     """(A00 + stiffness)⁻¹, [U, A, K, K]: a pseudo-inverse where the stiffness vanishes (d = ∞)."""
     matrix = A00 + stiffness
-    if matrix.shape[-1] == 1:  # in numbers: an eigenvalue routine for each point takes a tenth of a curve's time
+    if (
+        matrix.shape[-1] == 1
+    ):  # in numbers: an eigenvalue routine for each point takes a tenth of a curve's time
         present = matrix > _NO_MEAN * size[..., None, None]
         return np.where(present, 1.0 / np.where(present, matrix, 1.0), 0.0)
     # balance first: a large stiffness on one group must not hide another's direction
