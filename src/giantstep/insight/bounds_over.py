@@ -82,8 +82,8 @@ def _minima(
     """Minima over the last axis, and where, for functions known at x [..., n] that are smooth around the least value.
 
     A polynomial through eleven Chebyshev points between the neighbours of the best scanned point has its minimum near
-    that of the function; a second one, on a narrower interval there, has it to rounding. All functions at once: a grid
-    of forty settings takes 2.2 times as long with `scipy.optimize.minimize_scalar` for each.
+    that of the function; a second one, on a narrower interval there, has it to rounding. All functions at once:
+    `scipy.optimize.minimize_scalar` takes them one by one.
     """
     best = values.argmin(axis=-1)[..., None]
     low, start, high = (
