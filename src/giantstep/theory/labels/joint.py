@@ -58,9 +58,11 @@ class JointLaw:
 
     @cached_property
     def planes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Normals [H, k] and offsets [H] of hyperplanes where E[Y | z] kinks or jumps, and around its steep steps."""
-        jumps = self.binary and 0.0 in self.noises
-        kinks = self.function.label_kinks() if jumps else self.function.splits
+        """Normals [H, k] and offsets [H] of hyperplanes where E[Y | z] kinks or jumps, and around its steep steps.
+
+        Labels ±1 have those of clean labels, with which a test compares, whatever noise blurs their own.
+        """
+        kinks = self.function.label_kinks() if self.binary else self.function.splits
         return as_planes(kinks, self.directions)
 
     @cached_property
