@@ -22,12 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from giantstep.model import SpikedRF, Target
+from giantstep.model.spiked import SpikedRF
+from giantstep.model.target import Target
+from giantstep.runtime.threads import allowed_threads
 from giantstep.simulation import draw
 from giantstep.simulation.backend import Backend, make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
-from giantstep.simulation.origin import first_layer
+from giantstep.simulation.first_layer import first_layer
 from giantstep.simulation.trial import Task, run_trial
 
 clock = time.perf_counter
@@ -214,12 +216,12 @@ def main() -> None:
         clock = time.process_time
     lams = np.logspace(-3, 1, options.lams).tolist()
     points = tuple((round(alpha * options.d), lam) for alpha in options.alphas for lam in lams)
-    task = Task(MODEL, TARGET, options.d, 0, 0, points, device=options.device)
+    task = Task(MODEL, TARGET, options.d, points=points, device=options.device)
     print(
         f"d = p = {options.d}, alphas {options.alphas}, {len(lams)} lams; {platform.machine()}, numpy {np.__version__}"
     )
     kind = "CPU time" if options.cpu_time else "elapsed time"
-    print(f"{kind}, {draw.draw_threads()} thread(s)")
+    print(f"{kind}, {allowed_threads()} thread(s)")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run_trial(task)
     peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024

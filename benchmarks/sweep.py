@@ -31,7 +31,9 @@ def timed(sweep: gs.Sweep, store: Path, workers: int) -> tuple[float, float, int
     gs.run_sweep(sweep, store, workers=workers, progress=False, read=False)
     wall = time.perf_counter() - began
     connection = sqlite3.connect(store)
-    inside, units = connection.execute("SELECT total(seconds), count(*) FROM batch").fetchone()
+    inside, units = connection.execute(
+        "SELECT total(json_extract(facts, '$.seconds')), count(*) FROM job"
+    ).fetchone()
     connection.close()
     return wall, inside, units
 

@@ -8,11 +8,11 @@ import pytest
 import xarray as xr
 
 from giantstep import Letters, Network, TwoSpikes, load, predict
-from giantstep.arrays import NamedArray, NamedArrays, as_dataset
+from giantstep.answers.arrays import NamedArray, NamedArrays, as_dataset
+from giantstep.answers.tables import write_csv
 from giantstep.errors import LimitWarning
 from giantstep.files import write_json
-from giantstep.prediction import predicted
-from giantstep.tables import write_csv
+from giantstep.theory.predict import predicted
 
 RUN = xr.DataArray([1.0, 2.0], dims="run", coords={"run": ["small", "large"]})
 LETTERS = Letters((-1, 0, 1), (0.25, 0.5, 0.25))

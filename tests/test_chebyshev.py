@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giantstep.chebyshev import polynomials, through
+from giantstep.functions.chebyshev import polynomials, through
 
 
 @given(count=st.integers(1, 200), t=st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=5))

@@ -13,12 +13,7 @@ from scipy.special import ndtr
 
 from giantstep.errors import ParameterError
 from giantstep.functions import Function, as_function, catalogue
-from giantstep.gaussian import (
-    Moments,
-    both_below,
-    expectation,
-    moments,
-)
+from giantstep.gaussian import Moments, both_below, expectation, moments
 
 ACCURACY = 1e-10  # relative to the function's own Gaussian norm: what the theory's 1e-9 rests on
 ROUND_OFF = 1e-13  # below this the error estimate need not follow the error

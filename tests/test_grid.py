@@ -6,8 +6,8 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
+from giantstep.answers.grid import Grid
 from giantstep.errors import ParameterError
-from giantstep.grid import Grid
 
 value = st.floats(-1e3, 1e3)
 names = st.sampled_from(["eta", "alpha0", "alpha", "lam", "beta"])

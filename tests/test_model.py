@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.errors import ParameterError
-from giantstep.letters import Letters, as_letters
-from giantstep.model import Network, SpikedRF, Step, Target, as_target
-from giantstep.parameters import parameter
+from giantstep.model.letters import Letters, as_letters
+from giantstep.model.network import Network, Step
+from giantstep.model.parameters import parameter
+from giantstep.model.spiked import SpikedRF
+from giantstep.model.target import Target, as_target
 
 positive = st.floats(0, 1e6, exclude_min=True)
 grids = st.lists(positive, min_size=1, max_size=4)
@@ -54,7 +56,10 @@ grids = st.lists(positive, min_size=1, max_size=4)
         (lambda: Step("1", 1), "eta = '1' has a text"),  # type: ignore[arg-type]
         (lambda: Letters(("1",), (1,)), "Letters.values = .* has a text"),  # type: ignore[arg-type]
         (lambda: Target("sin", noise="0.1"), "noise = '0.1' has a text"),  # type: ignore[arg-type]
-        (lambda: Target("committee", directions="3"), "directions = '3' must be a whole number"),  # type: ignore[arg-type]
+        (
+            lambda: Target("committee", directions="3"),
+            "directions = '3' is not allowed: it must be a whole number",
+        ),  # type: ignore[arg-type]
         (lambda: Target(np.hypot, kinks=[(("1", 0), 0)]), "must be pairs"),
         (lambda: gs.Function(abs, breakpoints=["0"]), "breakpoints = .* has a text"),  # type: ignore[list-item]
         (lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha="1", lam=1), "alpha = '1' has a text"),  # type: ignore[arg-type]

@@ -50,36 +50,8 @@ if played == "win32":
     subprocess.STARTUPINFO, subprocess.Popen = StartupInfo, Popen
     os.set_handle_inheritable = os.set_inheritable
 
-import giantstep.system
-giantstep.system.sys = SimpleNamespace(platform=played)
-"""
-
-LOCK = """
-import filelock, json
-if played == "win32":  # what filelock does there is its own affair; a file that is open cannot be removed
-    from pathlib import Path
-    held = set()
-
-    def lock_descriptor(descriptor, blocking):
-        place = os.fstat(descriptor).st_ino
-        if place in held:
-            return False
-        held.add(place)
-        return True
-
-    filelock.lock_descriptor = lock_descriptor
-    remove, close = Path.unlink, os.close
-
-    def unlink(path, missing_ok=False):
-        if path.name.endswith(".lock") and path.exists() and path.stat().st_ino in held:
-            raise PermissionError(13, "it is open")
-        remove(path, missing_ok=missing_ok)
-
-    def closing(descriptor):
-        held.discard(os.fstat(descriptor).st_ino)
-        close(descriptor)
-
-    Path.unlink, os.close = unlink, closing
+import giantstep.runtime.system
+giantstep.runtime.system.sys = SimpleNamespace(platform=played)
 """
 
 PARTS = {
@@ -106,7 +78,7 @@ net = gs.Network("tanh", eta=1, alpha0=1)
 one, two = (gs.simulate(net, lambda z: z**3, workers=count, **setting) for count in (1, 2))
 assert (abs(one.test_error - two.test_error) < 1e-10).all()
 gs.compare(gs.predict(net, "sin", alpha=1.0, lam=0.1), gs.simulate(net, "sin", **setting))
-from giantstep.workers import process_pool, WorkerDied
+from giantstep.runtime.workers import process_pool, WorkerDied
 with process_pool(1, 1) as pool:
     try:
         pool.submit(os._exit, 3).result(60)
@@ -115,21 +87,20 @@ with process_pool(1, 1) as pool:
     else:
         raise AssertionError
 """,
-    "sweeps": LOCK
-    + """
+    "sweeps": """
 from pathlib import Path
 import giantstep as gs
-from giantstep.sweep.lock import only_writer
-from giantstep.sweep.problems import StoreError
+from giantstep.sweep import Store
+from giantstep.sweep.errors import StoreError
 store = Path(folder) / "s.sqlite"
 sweep = gs.Sweep(gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", alpha=1.0, lam=0.1, theory=True)
 assert gs.run_sweep(sweep, store, workers=2).done
-with only_writer(store):
+with Store.writing(store):
     try:
-        with only_writer(store):
+        with Store.writing(store):
             raise AssertionError
     except StoreError as refusal:
-        assert f"(process {os.getpid()}, since" in str(refusal), refusal
+        assert "is being written by another process" in str(refusal), refusal
 assert [path.name for path in Path(folder).iterdir()] == ["s.sqlite"]
 """,
     "explorer": """

@@ -92,6 +92,28 @@ class OtherLosses(_Timed):
         gs.predict(net, "sign", alpha=LONGER, lam=0.1, loss="logistic")
 
 
+class SeveralDirections(_Timed):
+    """Losses other than the square loss, on targets of several directions."""
+
+    net = gs.Network("tanh", eta=2.0, alpha0=1.0)
+    alphas = np.linspace(0.5, 4.0, 10)
+
+    def _time(self, target: gs.Target, loss: str) -> None:
+        gs.predict(self.net, target, alpha=self.alphas, lam=0.1, loss=loss)
+
+    def time_huber_of_two(self) -> None:
+        self._time(gs.Target("x1 + x1*x2", noise=0.3), "huber:0.7")
+
+    def time_logistic_of_two(self) -> None:
+        self._time(gs.Target("sign(x1 + x1*x2)"), "logistic")
+
+    def time_hinge_of_two(self) -> None:
+        self._time(gs.Target("sign(x1 + x1*x2)"), "hinge")
+
+    def time_logistic_of_three(self) -> None:
+        self._time(gs.Target("sign(x1) + sign(x2)*sign(x3)/2", flips=0.05), "logistic")
+
+
 class Insight(_Timed):
     net = gs.Network("tanh", eta=2.0, alpha0=1.0)
 
@@ -148,7 +170,8 @@ def main() -> None:
     """Every row once more, the fastest of its calls, as lines of text."""
     from itertools import product
 
-    for group in (SquareLoss(), SeveralSteps(), OtherLosses(), Insight(), Command()):
+    groups = (SquareLoss(), SeveralSteps(), OtherLosses(), SeveralDirections(), Insight(), Command())
+    for group in groups:
         given = getattr(group, "params", [])
         axes = [] if not given else given if isinstance(given[0], list) else [given]
         for name in (name for name in dir(group) if name.startswith("time_")):

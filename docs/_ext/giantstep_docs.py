@@ -9,28 +9,29 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
-from giantstep.quantities import TABLE
-
-FIRST_ANSWER, FIRST_DIAGNOSTIC = "test_error", "residual"
+from giantstep.answers.quantities import QUANTITIES
+from giantstep.model.parameters import PARAMETERS
 
 
 class Symbols(Directive):
-    """A table of the quantities of `giantstep.quantities`; the argument is `inputs`, `answers` or `diagnostics`."""
+    """A table of `giantstep.model.parameters` (the argument is `inputs`) or of `giantstep.answers.quantities`
+    (`answers` or `diagnostics`)."""
 
     required_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {}
 
     def run(self) -> list[nodes.Node]:
-        names = list(TABLE)
-        answers, diagnostics = names.index(FIRST_ANSWER), names.index(FIRST_DIAGNOSTIC)
-        parts = {
-            "inputs": names[:answers],
-            "answers": names[answers:diagnostics],
-            "diagnostics": names[diagnostics:],
-        }
+        part = self.arguments[0]
         lines = ["| name | symbol | meaning |", "|---|---|---|"]
-        for name in parts[self.arguments[0]]:
-            symbol, words = TABLE[name]
+        if part == "inputs":
+            rows = [(name, row.symbol, row.help) for name, row in PARAMETERS.items()]
+        else:
+            rows = [
+                (name, row.symbol, f"{row.words} ({row.only})" if row.only else row.words)
+                for name, row in QUANTITIES.items()
+                if (row.kind == "diagnostic") == (part == "diagnostics")
+            ]
+        for name, symbol, words in rows:
             words = words.replace("|", r"\|")
             lines.append(f"| `{name}` | {f'${symbol}$' if symbol else ''} | {words} |")
         container = nodes.Element()

@@ -8,28 +8,31 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Network": "model",
-    "SpikedRF": "model",
-    "Letters": "letters",
-    "TwoSpikes": "model",
-    "Step": "model",
-    "Target": "model",
+    "Network": "model.network",
+    "SpikedRF": "model.spiked",
+    "Letters": "model.letters",
+    "TwoSpikes": "model.spiked",
+    "Step": "model.network",
+    "Target": "model.target",
     "Function": "functions",
     "Loss": "losses",
-    "predict": "prediction",
+    "predict": "theory.predict",
     "simulate": "simulation",
     "simulate_spectrum": "simulation.eigenvalues",
     "coefficients": "insight.coefficients",
-    "linear_error": "theory.hermite",
+    "linear_error": "theory.labels",
     "bounds": "insight.bounds",
     "staircase": "insight.staircase",
+    "bayes": "insight.reference.bayes",
+    "ridge": "insight.reference.ridge",
+    "explain": "insight.reference.explain",
     "bound_functions": "insight.bound_functions",
     "learned_function": "insight.learned",
     "spectrum": "insight.spectrum",
     "weight_spectrum": "insight.weight_spectrum",
     "tune": "insight.tune",
-    "compare": "comparison",
-    "summary": "comparison",
+    "compare": "answers.comparison",
+    "summary": "answers.comparison",
     "plot": "plotting",
     "Sweep": "sweep",
     "run_sweep": "sweep",
@@ -46,8 +49,8 @@ _HOME = {
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
-    from .comparison import compare as compare
-    from .comparison import summary as summary
+    from .answers.comparison import compare as compare
+    from .answers.comparison import summary as summary
     from .errors import ConvergenceError as ConvergenceError
     from .errors import ExpressionError as ExpressionError
     from .errors import GiantstepError as GiantstepError
@@ -61,24 +64,27 @@ if TYPE_CHECKING:
     from .insight.bounds import bounds as bounds
     from .insight.coefficients import coefficients as coefficients
     from .insight.learned import learned_function as learned_function
+    from .insight.reference.bayes import bayes as bayes
+    from .insight.reference.explain import explain as explain
+    from .insight.reference.ridge import ridge as ridge
     from .insight.spectrum import spectrum as spectrum
     from .insight.staircase import staircase as staircase
     from .insight.tune import tune as tune
     from .insight.weight_spectrum import weight_spectrum as weight_spectrum
-    from .letters import Letters as Letters
     from .losses import Loss as Loss
-    from .model import Network as Network
-    from .model import SpikedRF as SpikedRF
-    from .model import Step as Step
-    from .model import Target as Target
-    from .model import TwoSpikes as TwoSpikes
+    from .model.letters import Letters as Letters
+    from .model.network import Network as Network
+    from .model.network import Step as Step
+    from .model.spiked import SpikedRF as SpikedRF
+    from .model.spiked import TwoSpikes as TwoSpikes
+    from .model.target import Target as Target
     from .plotting import plot as plot
-    from .prediction import predict as predict
     from .simulation import simulate as simulate
     from .simulation.eigenvalues import simulate_spectrum as simulate_spectrum
     from .sweep import Sweep as Sweep
     from .sweep import run_sweep as run_sweep
-    from .theory.hermite import linear_error as linear_error
+    from .theory.labels import linear_error as linear_error
+    from .theory.predict import predict as predict
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 
@@ -29,13 +31,50 @@ class GiantstepError(Exception):
 class ParameterError(GiantstepError, ValueError):
     """An argument has a value that is not allowed, or not covered; the message says what is. It is a `ValueError`, too.
 
+    Attributes
+    ----------
+    name : str or None
+        The argument, where the error is about one.
+    value : object
+        What it was.
+    reason : str or None
+        The rest of the sentence after "name = value", so that a command line or a page can begin it in its own words.
+
     Examples
     --------
     >>> gs.Target("sin", noise=-1)
     Traceback (most recent call last):
         ...
     giantstep.errors.ParameterError: noise = -1 is not allowed: it must be at least 0
+
+    >>> try:
+    ...     gs.Target("sin", noise=-1)
+    ... except gs.ParameterError as error:
+    ...     print("--" + error.name, error.value, error.reason)
+    --noise -1.0 is not allowed: it must be at least 0
     """
+
+    def __init__(
+        self, sentence: str, name: str | None = None, value: object = None, reason: str | None = None
+    ):
+        super().__init__(sentence)
+        self.name, self.value, self.reason = name, value, reason
+
+
+def refused(name: str, value: object, reason: str) -> ParameterError:
+    """The error that an argument's value is refused: "name = value reason"."""
+    shown = f"{value:g}" if isinstance(value, float) else " ".join(repr(value).split())
+    return ParameterError(f"{name} = {shown} {reason}", name, value, reason)
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Errors about a part of an argument that no one has named yet, such as its expression, are about `name`."""
+    try:
+        yield
+    except ParameterError as error:
+        error.name = error.name or name
+        raise
 
 
 class NotCovered(ParameterError):
@@ -70,10 +109,11 @@ class ExpressionError(ParameterError):
     def __init__(self, reason: str, text: str, position: int = 0):
         shown, at = _excerpt(text, position)
         super().__init__(f"{reason}\n  {shown}\n  {' ' * at}^")
-        self.reason, self.text, self.position = reason, text, position
+        self.reason: str = reason
+        self.text, self.position = text, position
 
     def __reduce__(self) -> tuple[Any, ...]:  # so that it crosses from a worker process
-        return ExpressionError, (self.reason, self.text, self.position)
+        return ExpressionError, (self.reason, self.text, self.position), self.__dict__
 
 
 class ConvergenceError(GiantstepError, RuntimeError):

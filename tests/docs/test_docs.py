@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import giantstep as gs
-from giantstep.quantities import describe
+from giantstep.answers.quantities import describe
 from giantstep.theory.status import FAILED, SENTENCES
 
 ROOT = Path(__file__).parents[2]

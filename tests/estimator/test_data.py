@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from giantstep.estimator.network import random_layer
 from giantstep.functions import as_function
-from giantstep.letters import Letters
+from giantstep.model.letters import Letters
 from giantstep.sklearn import OneStepClassifier, OneStepRegressor
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from giantstep.errors import ParameterError
 from giantstep.functions import as_function
-from giantstep.letters import Letters
-from giantstep.model import Network
+from giantstep.model.letters import Letters
+from giantstep.model.network import Network
 from giantstep.simulation import simulate
 
 pytest.importorskip("sklearn")

@@ -1,9 +1,8 @@
 """The objective of a bias that is trained with the readout, as the tutorial on letters computes it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from attrs import evolve
 
 import giantstep as gs
 
@@ -29,7 +28,7 @@ def _fitted_objectives(alpha: float, lam: float, biases: np.ndarray, d: int, see
 
 def objective(bias: float, target: str, alpha: float, lam: float, d: float = np.inf) -> float:
     """The training objective per sample, (1/n) Σ loss + (λ/2n)|a|², with |a|² = p q2."""
-    model = replace(MODEL, readout=gs.Letters((1.0,), (1.0,), biases=(bias,)))
+    model = evolve(MODEL, readout=gs.Letters((1.0,), (1.0,), biases=(bias,)))
     found = gs.predict(model, target, alpha=alpha, lam=lam, d=d)
     return float(found.train_loss + lam * MODEL.beta / (2.0 * alpha) * found.q2)
 

@@ -1,9 +1,8 @@
 """Bounds bracket the error over every penalty, are attained, and find what can be learned perfectly."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -165,7 +164,7 @@ def test_learning_rates_are_searched_around_that_of_a_spike_of_one(readout):
     target = gs.Target("sin", noise=0.5)
     flat = {"alpha0": np.array([0.4]), "beta": np.array([1.7]), "noise": np.array([0.5])}
     rate = float(rate_of_unit_spike(net, target, flat)[0])
-    found = gs.predict(replace(net, eta=rate), target, alpha=1.0, lam=0.1, d=300)
+    found = gs.predict(evolve(net, eta=rate), target, alpha=1.0, lam=0.1, d=300)
     assert float(found.r) == pytest.approx(1.0, rel=1e-12)
 
 

@@ -14,7 +14,7 @@ import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import Loss, as_loss
 from giantstep.theory.channel import BinaryChannel, Channel, RealChannel
-from giantstep.theory.channel.clipped import Window
+from giantstep.theory.channel.real import Window
 from giantstep.theory.labels import binary_law
 
 SAMPLES = 400_000

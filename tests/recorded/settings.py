@@ -420,7 +420,6 @@ _simulated(
     alpha=1.5,
     lam=0.1,
     n_test=500,
-    method="plain",
 )
 _asked(
     "simulated eigenvalues",

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from giantstep.errors import ParameterError
-from giantstep.letters import Letters
-from giantstep.model import Network, SpikedRF, Target
+from giantstep.model.letters import Letters
+from giantstep.model.network import Network
+from giantstep.model.spiked import SpikedRF
+from giantstep.model.target import Target
 from giantstep.simulation import simulate
 from giantstep.simulation.backend import make_backend
+from giantstep.simulation.trial import Task, run_trial
+
+from .strict import StrictBackend
 
 LETTERS = Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3))
 CASES = {
@@ -38,10 +43,12 @@ SMALL = {"alpha": [0.4, 2.0], "d": 40, "trials": 1}
 def test_every_array_library_gives_the_same_results(case, backend, lams):
     if backend == "torch":
         pytest.importorskip("torch")
+    library = make_backend("torch") if backend == "torch" else StrictBackend()
     model, target, features = CASES[case]
-    arguments = SMALL | {"lam": lams, "features": features, "n_test": 500 if target.binary else None}
-    expected = simulate(model, target, **arguments)
-    result = simulate(model, target, backend=backend, **arguments)
+    points = tuple((n, float(lam)) for n in (16, 80) for lam in lams)
+    n_test = 500 if target.binary else None
+    task = Task(model, target, 40, points=points, features=features or "network", n_test=n_test)
+    expected, result = run_trial(task), run_trial(task, library)
     for name in expected:
         np.testing.assert_allclose(result[name], expected[name], rtol=1e-9, atol=1e-10, err_msg=str(name))
 

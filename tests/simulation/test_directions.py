@@ -13,7 +13,7 @@ from giantstep.simulation import simulate
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
-from giantstep.simulation.origin import first_layer
+from giantstep.simulation.first_layer import first_layer
 from giantstep.simulation.statistics import summary_statistics
 from giantstep.theory.layer import seen_from
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from giantstep.letters import Letters
-from giantstep.model import SpikedRF, as_target
+from giantstep.model.letters import Letters
+from giantstep.model.spiked import SpikedRF
+from giantstep.model.target import as_target
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Block
 from giantstep.simulation.draw import Draws, Purpose
 from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
-from giantstep.simulation.origin import first_layer
+from giantstep.simulation.first_layer import first_layer
 
 BACKEND = make_backend()
 MODEL = SpikedRF("relu", r=0.8, gamma=0.6, readout=Letters((1.0, -0.5), (0.5, 0.5), (0.1, -0.3), (1.0, 2.0)))

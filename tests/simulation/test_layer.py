@@ -8,13 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from giantstep.letters import Letters
-from giantstep.model import Network, SpikedRF, Target, TwoSpikes, as_target
+from giantstep.model.letters import Letters
+from giantstep.model.network import Network
+from giantstep.model.spiked import SpikedRF, TwoSpikes
+from giantstep.model.target import Target, as_target
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose, step_batch
-from giantstep.simulation.layer import group_slices, unit_rows
-from giantstep.simulation.origin import first_layer
+from giantstep.simulation.first_layer import first_layer
+from giantstep.simulation.gradient_step import group_slices, unit_rows
 
 BACKEND = make_backend()
 LETTERS = Letters((1.0, -0.5, 0.0), (0.3, 0.45, 0.25), biases=(0.2, 0.0, -0.4))

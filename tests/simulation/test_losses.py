@@ -7,16 +7,18 @@ import pytest
 from scipy.optimize import minimize
 
 from giantstep.errors import ConvergenceError
-from giantstep.letters import Letters
 from giantstep.losses import Clipped, Loss, as_loss
-from giantstep.model import Network, SpikedRF, Target
-from giantstep.simulation import check, convex, newton, simulate, trial
+from giantstep.model.letters import Letters
+from giantstep.model.network import Network
+from giantstep.model.spiked import SpikedRF
+from giantstep.model.target import Target
+from giantstep.simulation import check, convex, simulate, trial
 from giantstep.simulation.backend import NumpyBackend, make_backend
-from giantstep.simulation.convex import _AIM
-from giantstep.simulation.interior import InteriorPoint
-from giantstep.simulation.newton import Newton
+from giantstep.simulation.convex import _AIM, Newton
 from giantstep.simulation.readout import fitter, ridge
 from giantstep.simulation.schedule import TrialError
+
+from .strict import StrictBackend
 
 P = 30
 SMOOTH = ("logistic", "squared_hinge", "exponential", "huber:0.5")
@@ -53,7 +55,7 @@ def objective(loss: Loss, phi, labels, readout, lam: float) -> float:
 def test_smooth_losses_have_no_gradient_left_and_scipy_finds_nothing_lower(name, lam):
     loss = as_loss(name)
     phi, labels, rows = problem(loss)
-    for n, fit in fitter(loss, "auto")(rows, P, {n: [lam] for n in SIZES}, NumpyBackend()).items():
+    for n, fit in fitter(loss)(rows, P, {n: [lam] for n in SIZES}, NumpyBackend()).items():
         a, part, y = fit.readouts[:, 0], phi[:n], labels[:n]
         force = np.asarray(loss.derivative(y, part @ a))
         pull = part.T @ force
@@ -84,7 +86,7 @@ def test_kinked_losses_meet_the_dual_bound_that_scipy_finds(name, lam):
     loss = as_loss(name)
     assert isinstance(loss, Clipped)
     phi, labels, rows = problem(loss)
-    for n, fit in fitter(loss, "auto")(rows, P, {n: [lam] for n in SIZES}, NumpyBackend()).items():
+    for n, fit in fitter(loss)(rows, P, {n: [lam] for n in SIZES}, NumpyBackend()).items():
         part = phi[:n] * labels[:n, None] if loss.margin else phi[:n]
         goal = np.ones(n) if loss.margin else labels[:n]
         dual = minimize(
@@ -104,16 +106,15 @@ def test_kinked_losses_meet_the_dual_bound_that_scipy_finds(name, lam):
 
 @pytest.mark.parametrize("lam", [1.0, 1e-4])
 @pytest.mark.parametrize("name", [*SMOOTH, *KINKED])
-def test_the_certificate_bounds_the_true_suboptimality_of_unfinished_work(name, lam, monkeypatch):
+def test_the_certificate_bounds_the_true_suboptimality_of_unfinished_work(name, lam):
     loss = as_loss(name)
     phi, labels, _ = problem(loss)
-    best, _ = convex._minimise(loss, phi, labels, lam, np.zeros(P), NumpyBackend())
+    best, _ = Newton(phi, labels, lam, loss, NumpyBackend()).solve(np.zeros(P))
     least = objective(loss, phi, labels, best, lam)
     seen = []
     for steps in (0, 1, 2, 4, 8, 60):
-        monkeypatch.setattr(newton, "MOST_STEPS", steps)
-        monkeypatch.setattr("giantstep.simulation.interior.MOST_STEPS", steps)
-        readout, gap = convex._minimise(loss, phi, labels, lam, np.zeros(P), NumpyBackend())
+        solver = Newton(phi, labels, lam, loss, NumpyBackend())
+        readout, gap = solver.solve(np.zeros(P), most_steps=steps)
         value = objective(loss, phi, labels, readout, lam)
         assert value - least <= gap * value + 1e-13 * least
         assert lam / 2 * np.sum((readout - best) ** 2) <= gap * value + 1e-13 * least
@@ -125,11 +126,9 @@ def test_square_losses_by_newton_and_huber_with_a_huge_delta_are_ridge_regressio
     loss = as_loss("square")
     phi, labels, rows = problem(loss)
     exact = ridge(rows, P, {45: [0.1]}, NumpyBackend())[45]
-    readout, _ = Newton(phi[:45], labels[:45], 0.1, loss, NumpyBackend()).solve(
-        np.zeros(P), 1e-22, 1e-8, True
-    )
+    readout, _ = Newton(phi[:45], labels[:45], 0.1, loss, NumpyBackend()).solve(np.zeros(P))
     np.testing.assert_allclose(readout, exact.readouts[:, 0], atol=1e-12)
-    huber = fitter(as_loss("huber:1e6"), "auto")(rows, P, {45: [0.1]}, NumpyBackend())[45]
+    huber = fitter(as_loss("huber:1e6"))(rows, P, {45: [0.1]}, NumpyBackend())[45]
     np.testing.assert_allclose(huber.readouts, exact.readouts, atol=1e-12)
     np.testing.assert_allclose(huber.train_loss, exact.train_loss, rtol=1e-11)
 
@@ -151,8 +150,8 @@ OWN = {
 def test_a_loss_of_ones_own_gives_what_the_same_loss_of_the_catalogue_gives(name):
     _, _, rows = problem(as_loss(name))
     problems = {20: [0.3, 0.03], 70: [0.3]}
-    for n, fit in fitter(OWN[name], "auto")(rows, P, problems, NumpyBackend()).items():
-        expected = fitter(as_loss(name), "auto")(rows, P, problems, NumpyBackend())[n]
+    for n, fit in fitter(OWN[name])(rows, P, problems, NumpyBackend()).items():
+        expected = fitter(as_loss(name))(rows, P, problems, NumpyBackend())[n]
         assert (fit.optimality < convex.TOLERANCE["float64"]).all()
         # |a - a*|² ≤ 2 gap·objective/lam, whatever path led there
         distance = ((fit.readouts - expected.readouts) ** 2).sum(axis=0)
@@ -183,10 +182,11 @@ def test_a_point_is_the_same_alone_or_among_others(name):
 def test_every_array_library_finds_the_same_readouts(name, backend):
     if backend == "torch":
         pytest.importorskip("torch")
+    library = make_backend("torch") if backend == "torch" else StrictBackend()
     model = SpikedRF("relu", 0.9, 0.8, 1.1, 1.2, Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3)))
-    arguments = {"alpha": [0.4, 2.0], "lam": [0.05, 0.5], "d": 30, "trials": 1, "n_test": 300, "loss": name}
-    expected = simulate(model, target_for(name), **arguments)
-    result = simulate(model, target_for(name), backend=backend, **arguments)
+    points = tuple((n, lam) for n in (12, 60) for lam in (0.05, 0.5))
+    task = trial.Task(model, target_for(name), 30, points=points, n_test=300, loss=name)
+    expected, result = trial.run_trial(task), trial.run_trial(task, library)
     for quantity in set(expected) - {"optimality"}:
         np.testing.assert_allclose(
             result[quantity], expected[quantity], rtol=1e-8, atol=1e-9, err_msg=str(quantity)
@@ -211,21 +211,21 @@ def test_no_signs_are_wrong_where_labels_are_separable_and_the_penalty_is_small(
 
 
 def test_work_that_does_not_reach_its_tolerance_is_an_error_with_a_sentence(monkeypatch):
-    monkeypatch.setattr(newton, "MOST_STEPS", 1)
+    monkeypatch.setattr(Newton.solve, "__defaults__", (_AIM, 1))
     loss = as_loss("exponential")
     _, _, rows = problem(loss)
     with pytest.raises(ConvergenceError, match=r"'exponential' at lam = 0.001 and 45 samples .* larger lam"):
-        fitter(loss, "auto")(rows, P, {45: [1e-3]}, NumpyBackend())
+        fitter(loss)(rows, P, {45: [1e-3]}, NumpyBackend())
     with pytest.raises(TrialError, match=r"trial 0 of seed 0 .*relative duality gap"):
         simulate(NET, SIGNS, alpha=1.0, lam=1e-3, d=30, trials=1, loss="exponential")
 
 
-def test_more_kinks_than_features_can_meet_do_not_break_the_interior_point_method():
-    """Labels that repeat: samples at the kink outnumber the neurons, and the polish has to give way."""
+def test_more_kinks_than_features_can_meet_do_not_break_the_fit():
+    """Labels that repeat: samples at the kink outnumber the neurons."""
     rng = np.random.default_rng(0)
     features = np.repeat(rng.standard_normal((10, 4)), 8, axis=0) / 2
     labels = np.repeat(rng.standard_normal(10), 8)
-    _, gap = InteriorPoint(features, labels, 0.1, as_loss("absolute"), NumpyBackend()).solve(1e-15)
+    _, gap = Newton(features, labels, 0.1, as_loss("absolute"), NumpyBackend()).solve(np.zeros(4))
     assert gap < convex.TOLERANCE["float64"]
 
 
@@ -237,16 +237,16 @@ def test_newton_may_be_asked_for_more_than_rounding_allows(name):
     phi = np.column_stack([phi, np.full(len(phi), 1e3)])
     for lam in (1e-3, 100.0):
         solver = Newton(phi, labels, lam, loss, NumpyBackend())
-        readout, gap = solver.solve(np.zeros(P + 1), 0.0, 0.0, True)
+        readout, gap = solver.solve(np.zeros(P + 1), 0.0)
         assert gap < 1e-12
-        again, _ = solver.solve(readout, 0.0, 0.0, True)
+        again, _ = solver.solve(readout, 0.0)
         np.testing.assert_allclose(phi @ again, phi @ readout, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["huber:1", "absolute"])
 def test_labels_that_are_all_zero_have_a_readout_of_zero(name):
     features = np.random.default_rng(0).standard_normal((10, 4))
-    readout, gap = convex._minimise(as_loss(name), features, np.zeros(10), 0.1, np.zeros(4), NumpyBackend())
+    readout, gap = Newton(features, np.zeros(10), 0.1, as_loss(name), NumpyBackend()).solve(np.zeros(4))
     assert not readout.any()
     assert gap == 0
 
@@ -257,7 +257,7 @@ def test_the_memory_estimate_is_an_upper_bound(name, ratios):
     import tracemalloc
 
     points = tuple((round(ratio * 300), 0.1) for ratio in ratios)
-    task = trial.Task(NET, target_for(name), 300, 0, 0, points, 100, loss=name)
+    task = trial.Task(NET, target_for(name), 300, points=points, n_test=100, loss=name)
     trial.run_trial(task)  # caches and imports
     tracemalloc.start()
     try:

@@ -7,8 +7,8 @@ import pytest
 import scipy.linalg  # noqa: F401  (loads its BLAS)
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from giantstep.runtime.threads import limited_threads
 from giantstep.simulation.backend import NumpyBackend
-from giantstep.simulation.pools import numpy_unthreaded
 
 
 def threads() -> dict[str, int]:
@@ -24,7 +24,7 @@ def threads() -> dict[str, int]:
 def test_numpy_keeps_still_until_the_last_of_overlapping_trials_is_over():
     with threadpool_limits(2):
         assert threads() == {"numpy": 2, "scipy": 2}
-        first, second = numpy_unthreaded(), numpy_unthreaded()
+        first, second = limited_threads(2000), limited_threads(2000)
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)
@@ -36,7 +36,7 @@ def test_numpy_keeps_still_until_the_last_of_overlapping_trials_is_over():
 @pytest.mark.skipif(len(threads()) < 2, reason="numpy and scipy share one BLAS here")
 def test_the_setting_comes_back_after_an_error():
     with threadpool_limits(2):
-        with pytest.raises(ZeroDivisionError), NumpyBackend().at_work():
+        with pytest.raises(ZeroDivisionError), limited_threads(2000):
             raise ZeroDivisionError
         assert threads()["numpy"] == 2
 

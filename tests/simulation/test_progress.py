@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from giantstep import progress
 from giantstep.cli import main, output
-from giantstep.model import SpikedRF
-from giantstep.progress import Display, Share
+from giantstep.model.spiked import SpikedRF
+from giantstep.runtime import progress
+from giantstep.runtime.progress import Display, Share
 from giantstep.simulation import simulate
 
 

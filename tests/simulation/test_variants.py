@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.comparison import compare
+from giantstep.answers.comparison import compare
 from giantstep.errors import ParameterError
-from giantstep.letters import Letters
-from giantstep.model import Network, SpikedRF, Target, as_target
-from giantstep.prediction import predict
+from giantstep.model.letters import Letters
+from giantstep.model.network import Network
+from giantstep.model.spiked import SpikedRF
+from giantstep.model.target import Target, as_target
 from giantstep.simulation import simulate
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
 from giantstep.simulation.eigenvalues import simulate_spectrum
-from giantstep.simulation.origin import first_layer
+from giantstep.simulation.first_layer import first_layer
+from giantstep.theory.predict import predict
 
 RELU = SpikedRF("relu", r=1.0, gamma=1.0, readout="rademacher")
 NET = Network("tanh", eta=1.5, alpha0=2.0)

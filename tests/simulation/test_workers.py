@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from giantstep import Network
+from giantstep.runtime.workers import NoWorker, WorkerDied, process_pool
 from giantstep.simulation import simulate
 from giantstep.simulation.schedule import TrialError
-from giantstep.workers import NoWorker, WorkerDied, process_pool
 
 DOCS = Path(__file__).parents[2] / "docs"
 SETTING = {"alpha": 1.0, "lam": 0.1, "d": 20, "trials": 2}
@@ -37,7 +37,7 @@ mine, net = gs.Function(lambda x: cube(x) / 6), gs.Network("tanh", eta=1, alpha0
 found = gs.simulate(net, mine, alpha=1, lam=0.1, d=20, trials=3, workers={workers})
 print(found.test_error.values.tolist())
 sweep = gs.Sweep(net, "sin", alpha=1, lam=0.1, simulation={{"d": 20, "trials": 3}})
-found = gs.run_sweep(sweep, "s.sqlite", {how}={workers})
+found = gs.run_sweep(sweep, "s.sqlite", workers={workers})
 print(found.simulation.test_error.values.tolist())
 """
 
@@ -62,7 +62,7 @@ def script(text: str, folder: Path, given: str = "file") -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> str:
     """What the script prints when it does everything itself."""
-    text = SCRIPT.format(workers=1, how="workers")
+    text = SCRIPT.format(workers=1)
     with (
         contextlib.chdir(tmp_path_factory.mktemp("alone")),
         contextlib.redirect_stdout(io.StringIO()) as printed,
@@ -73,15 +73,7 @@ def alone(tmp_path_factory) -> str:
 
 @pytest.mark.parametrize("given", ["file", "pipe", "argument"])
 def test_a_script_without_a_main_guard_simulates_and_sweeps_with_workers(given, alone, tmp_path):
-    together, complaint = script(SCRIPT.format(workers=2, how="workers"), tmp_path, given)
-    assert together == alone
-    assert together.count("begun") == 1
-    assert complaint == ""
-
-
-def test_a_script_without_a_main_guard_sweeps_on_a_cluster(alone, tmp_path):
-    pytest.importorskip("distributed")
-    together, complaint = script(SCRIPT.format(workers=1, how="local_cluster"), tmp_path)
+    together, complaint = script(SCRIPT.format(workers=2), tmp_path, given)
     assert together == alone
     assert together.count("begun") == 1
     assert complaint == ""
@@ -212,7 +204,7 @@ def test_nothing_is_left_when_the_block_is_left_early():
 
 BUSY = """
 import time
-from giantstep.workers import process_pool
+from giantstep.runtime.workers import process_pool
 with process_pool(2, 1) as pool:
     print(pool.submit(abs, -1).result(), flush=True)
     [future.result() for future in [pool.submit(time.sleep, 600) for _ in range(2)]]

@@ -3,11 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
 import giantstep as gs
-from giantstep.comparison import PARTS, side_by_side
+from giantstep.answers.comparison import PARTS, side_by_side
 from giantstep.errors import GiantstepWarning, ParameterError
 
 ALPHA, TRIALS = np.array([0.5, 1.0, 2.0]), 4
@@ -162,3 +163,66 @@ def test_small_errors_are_tested_like_large_ones():
     z = small.test_error.sel(part="z")
     assert np.isfinite(z)
     assert np.isfinite(usual.test_error.sel(part="z"))
+
+
+MINE = 1.0 / ALPHA + 0.1 * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        MINE,
+        MINE.tolist(),
+        {"test_error": MINE},
+        pd.DataFrame({"alpha": np.tile(ALPHA, TRIALS), "test_error": MINE.ravel(), "note": "mine"}),
+        xr.Dataset({"test_error": (("trial", "alpha"), MINE)}, {"alpha": ALPHA}),
+    ],
+    ids=["array", "lists", "dictionary", "table", "dataset"],
+)
+@pytest.mark.parametrize("size", [{}, {"d": 100.0}], ids=["limit", "d = 100"])
+def test_numbers_of_ones_own_are_compared_like_those_of_simulate(mine, size):
+    ours = gs.compare(theory(**size), simulation())
+    compared = gs.compare(theory(**size), mine, d=100)
+    np.testing.assert_allclose(compared.test_error, ours.test_error, rtol=1e-14)
+    assert compared.attrs["d"] == 100
+
+
+def test_trials_at_one_point_are_a_list_of_numbers():
+    at = theory().isel(alpha=0)
+    assert float(gs.compare(at, MINE[:, 0]).test_error.sel(part="z")) == pytest.approx(0.0)
+    assert float(
+        gs.compare(theory([0.5]), MINE[:, 0]).test_error.sel(part="difference").item()
+    ) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("mine", "said"),
+    [
+        (0.3, "single number 0.3 for test_error, and scatter needs at least 2 trials"),
+        (MINE[:, :2], r"shape \[4, 2\] for test_error, and the theory needs \['trials', 3\]"),
+        ({"loss": MINE}, "no quantity 'loss'; it has test_error"),
+        ("many", "no array of numbers; give what simulate returns"),
+        (None, "no array of numbers|single number"),
+        (
+            pd.DataFrame({"test_error": MINE[:, 0]}),
+            "several values of alpha, and simulation has no such column",
+        ),
+        (pd.DataFrame({"alpha": ALPHA}), "none is a quantity of the theory"),
+        (
+            pd.DataFrame({"alpha": [1.0, 1.0], "trial": [0, 0], "test_error": [0.1, 0.2]}),
+            "1 rows that repeat a trial",
+        ),
+        (MINE[:1], "at least 2"),
+    ],
+)
+def test_numbers_of_ones_own_that_do_not_fit_are_refused(mine, said):
+    with pytest.raises(ParameterError, match=said):
+        gs.compare(theory(), mine)
+
+
+def test_a_summary_says_which_theory_it_is_and_is_a_table_in_notebooks():
+    limit = gs.summary(gs.compare(theory(), simulation()))
+    assert "the networks have d = 100: predict(..., d=100) corrects for it" in limit
+    assert "limit" not in gs.summary(gs.compare(theory(d=100.0), simulation()))
+    assert "<td>test_error</td>" in limit._repr_html_()
+    assert repr(limit) == str(limit)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from giantstep.demo import main
+from giantstep.figures.demo import main
 
 
 def test_the_demo_prints_z_scores_and_draws_its_picture(tmp_path, capsys):

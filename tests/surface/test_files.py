@@ -173,7 +173,7 @@ def test_a_link_that_somebody_has_laid_is_not_written_through(tmp_path, monkeypa
     """Whatever the name of the temporary file: if it is there already, it is not opened."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    monkeypatch.setattr("giantstep.files.place.secrets.token_hex", lambda size: "known")
+    monkeypatch.setattr("giantstep.files.atomic.secrets.token_hex", lambda size: "known")
     (tmp_path / ".a.giantstep-known.json").symlink_to(victim)
     with pytest.raises(ParameterError, match="File exists"):
         gs.save(spiked(), tmp_path / "a.json")

@@ -11,10 +11,10 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 import giantstep as gs
+from giantstep.answers.quantities import describe
 from giantstep.errors import ParameterError
 from giantstep.plotting import save_figure
 from giantstep.plotting.style import look
-from giantstep.quantities import describe
 
 
 def made(sizes: dict[str, int], trials: int = 0, name: str = "test_error") -> xr.Dataset:
@@ -448,3 +448,8 @@ def test_titles_name_functions_of_ones_own_and_what_else_is_unusual():
     assert "steep network, letters 0.5, 1.5, arcsinh target" in title.replace("\n", ", ")
     with pytest.raises(gs.ParameterError, match="cannot be written as text"):
         net.to_dict()
+
+
+def test_interactive_pictures_are_the_explorers():
+    with pytest.raises(ParameterError, match="giantstep explore"):
+        gs.plot(made({"alpha": 3}), interactive=True)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from giantstep.errors import ParameterError
-from giantstep.typed import numbers
+from giantstep.model.typed import numbers
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,15 @@ def test_the_session_on_the_command_line_is_genuine():
     assert done.stdout == expected
 
 
-def test_the_lines_of_python_run(tmp_path, monkeypatch):
+def test_the_lines_of_python_run_and_print_what_is_shown(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (program,) = [text for language, text in BLOCKS if language == "python"]
     names: dict = {}
     exec(program, names)
-    assert names["curves"].test_error.sizes == {"alpha0": 3, "alpha": 4}
-    assert (tmp_path / "curves.png").exists()
+    assert names["theory"].test_error.sizes == {"alpha": 3}
+    assert (tmp_path / "curve.png").exists()
+    (shown,) = [text for _, text in BLOCKS if text.startswith("statistic")]
+    assert capsys.readouterr().out == shown
 
 
 def test_every_option_and_file_that_it_names_exists():

@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 
 import giantstep as gs
-from giantstep.axes import after_last_step
+from giantstep.answers.dims import after_last_step
+from giantstep.answers.tables import aligned, columns, display_width, points
 from giantstep.cli.output import table
-from giantstep.tables import aligned, columns, display_width, points
 
 from .command import giantstep
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from giantstep.sweep import Sweep, results
-from giantstep.sweep.parts import parts
+from giantstep.sweep.results import parts
 from giantstep.sweep.store import Store
 
 TOML = """
@@ -63,11 +63,11 @@ def finish(*words: object) -> tuple[int, str, str]:
 
 def batches(store: Path) -> int:
     """Jobs that are in a store which somebody may be writing."""
-    if not store.exists():
+    if not store.exists() or not store.stat().st_size:
         return 0
     connection = sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
     try:
-        return connection.execute("SELECT count(*) FROM batch").fetchone()[0]
+        return connection.execute("SELECT count(*) FROM job").fetchone()[0]
     finally:
         connection.close()
 

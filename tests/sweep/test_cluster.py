@@ -11,10 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
-from giantstep.cli import main
 from giantstep.errors import ParameterError
 from giantstep.sweep import run_sweep
 from giantstep.sweep.toml import read
@@ -89,19 +87,6 @@ def test_a_cluster_that_loses_workers_gives_the_bits_of_a_local_run(tmp_path, sp
     assert_nothing_twice(sweep, store)
 
 
-def test_a_cluster_for_trying_out_is_started_and_ended(tmp_path, capfd, monkeypatch):
-    toml = write_toml(tmp_path, d=20, trials=2)
-    under_it = []  # what a worker's process has started, killed while that process lives and would complain
-    monkeypatch.setattr(psutil.Process, "kill", lambda process: under_it.append(process))
-    before = psutil.Process().children()
-    with pytest.raises(SystemExit, match="0"):
-        main(["sweep", "run", str(toml), "--local-cluster", "1", "--quiet"])
-    out, err = capfd.readouterr()
-    assert "simulation: 4 of 4" in out
-    assert (err, under_it) == ("", [])
-    assert psutil.Process().children() == before
-
-
 def test_an_address_where_nobody_answers_is_an_error_of_one_sentence(tmp_path):
     toml = write_toml(tmp_path)
     with socket.socket() as unused:  # bound, not listening: nobody answers there
@@ -109,7 +94,5 @@ def test_an_address_where_nobody_answers_is_an_error_of_one_sentence(tmp_path):
         code, _, err = finish("run", toml, "--scheduler", f"tcp://127.0.0.1:{unused.getsockname()[1]}")
     assert (code, err.count("\n")) == (2, 1)
     assert "does not answer" in err
-    with pytest.raises(ParameterError, match="is no address; write it like"):
+    with pytest.raises(ParameterError, match=r"is no address .* write it like"):
         run_sweep(toml, tmp_path / "s.sqlite", scheduler="nonsense://nowhere")
-    with pytest.raises(ParameterError, match="give one of them"):
-        run_sweep(toml, tmp_path / "s.sqlite", scheduler="tcp://127.0.0.1:1", local_cluster=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,17 @@ import pytest
 import giantstep as gs
 from giantstep.cli import main
 from giantstep.errors import ParameterError
-from giantstep.progress import Display, duration
+from giantstep.runtime.progress import Display, duration
 from giantstep.sweep import results
-from giantstep.sweep.description import canonical
 from giantstep.sweep.toml import read
 
 from .helpers import write_toml
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep.toml"
+
+
+def canonical(data: object) -> str:
+    return json.dumps(data, sort_keys=True)
 
 
 def parsed(tmp_path: Path, text: str) -> gs.Sweep:
@@ -84,6 +88,8 @@ GOOD = {
         ({"alpha": "true"}, "alpha = True is not a number"),
         ({"alpha": "[]"}, "alpha is an empty range"),
         ({"lam": "-1"}, "lam = -1 is not allowed"),
+        ({"alpha": "1" + 400 * "0"}, "alpha is a whole number of hundreds of digits"),
+        ({"theory": '{ tolerance = "abc" }'}, "theory.tolerance"),
         ({"model": '{ activation = "tanh", eta = 1 }'}, "alpha0 is missing: give eta and alpha0"),
         ({"model": '{ activation = "tanh", eta = 1, alpha0 = 1, gama = 2 }'}, "model.gama is unknown"),
         ({"model": '{ activation = "tanh" }'}, "neither eta and alpha0"),

@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
 import psutil
 import pytest
 
-from giantstep.grid import Grid
-from giantstep.progress import Display
-from giantstep.sweep.executors import DIED, local
-from giantstep.sweep.job import Job
-from giantstep.sweep.parts.base import Part
-from giantstep.sweep.points import Family
-from giantstep.sweep.problems import StoreError
-from giantstep.sweep.run import _Workload, run_sweep
+from giantstep.runtime.workers import process_pool
+from giantstep.sweep.errors import StoreError, Unfinished
+from giantstep.sweep.results import status
+from giantstep.sweep.run import run_sweep
 from giantstep.sweep.store import Store
 from giantstep.sweep.toml import read
 
@@ -113,48 +110,85 @@ def test_a_second_driver_is_refused_and_the_first_goes_on(tmp_path):
     assert_nothing_twice(read(toml), store)
 
 
-@dataclass(frozen=True)
-class _Work:
-    """Kills its own process, or answers."""
+class Deadly:
+    """A pool in which the jobs of trial 2 kill the process that does them."""
 
-    number: int
+    def __init__(self, pool) -> None:
+        self.pool = pool
 
-    def compute(self):
-        if self.number == 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return {"value": np.array([float(self.number)])}, {}
-
-
-class _Numbers(Part):
-    """Six jobs, one of them deadly."""
-
-    unit = "numbers"
-    shape = (6, 1)
-
-    def __init__(self):
-        self.family, self.grid = Family("numbers", ("number",), {}), Grid({})
-
-    def _keys(self):
-        return np.arange(6.0)[:, None]
-
-    def jobs(self, missing):
-        return (Job(self.family.id, self.keys[i : i + 1], _Work(i)) for i in np.flatnonzero(missing))
-
-    def count(self, missing):
-        return int(missing.sum())
-
-    units = count
-
-    def dataset(self, answers, attrs):
-        raise NotImplementedError  # not asked for here
+    def submit(self, function, work, threads):
+        if work.task.trial == 2:
+            return self.pool.submit(os.abort)
+        return self.pool.submit(function, work, threads)
 
 
 def test_a_job_that_kills_its_worker_is_recorded_and_the_others_are_done(tmp_path):
-    part = _Numbers()
-    with Store.writing(tmp_path / "s.sqlite") as store, local(2, 1) as executor:
-        load = _Workload(part, np.ones(6, dtype=bool), store, executor, Display(False))
-        load.do()
-        assert (load.done, load.failures) == (5, [DIED])
-        assert sorted(store.points(part.family)[:, 0]) == [0, 1, 3, 4, 5]
-        (failure,) = store.failures(part.family)
-        assert (failure.message, failure.keys.item()) == (DIED, 2.0)
+    sweep, store = replace(read(write_toml(tmp_path, trials=6)), theory=None), tmp_path / "s.sqlite"
+    with (
+        process_pool(2, 1) as pool,
+        pytest.warns(Unfinished, match="2 jobs failed, the first with: its worker"),
+    ):
+        found = run_sweep(sweep, store, executor=Deadly(pool))
+    assert found.done == 10
+    assert list(
+        found.simulation.trial[found.simulation.test_error.isnull().any(["eta", "alpha", "lam"])]
+    ) == [2]
+    assert status(sweep, store)[0].messages == (found.status[0].messages[0],) * 2
+    assert run_sweep(sweep, store, workers=1, retry=True).simulation.attrs["missing"] == 0
+
+
+MAKING = """
+import sys
+from pathlib import Path
+from giantstep.sweep import Store
+print("ready", flush=True)
+for number in range(100000):
+    with Store.writing(Path(sys.argv[1]) / f"{number}.sqlite"):
+        pass
+"""
+
+
+def test_a_kill_while_a_store_is_made_leaves_nothing_that_stays(tmp_path):
+    """Whatever a killed process has left beside a store is gone once the store is opened again."""
+    moment = random.Random(3)
+    for kill in range(8):
+        folder = tmp_path / str(kill)
+        folder.mkdir()
+        process = subprocess.Popen([sys.executable, "-c", MAKING, str(folder)], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        time.sleep(moment.uniform(0.0, 0.3))
+        process.kill()
+        process.communicate()
+        left = {path.name.partition(".")[0] for path in folder.iterdir()}
+        assert len({path for path in folder.iterdir() if path.suffix != ".sqlite"}) <= 4
+        last = max(left, key=int, default="0")
+        with Store.writing(folder / f"{last}.sqlite"):
+            pass
+        assert {path.suffix for path in folder.iterdir()} == {".sqlite"}
+        assert all(path.stat().st_size for path in folder.iterdir())
+
+
+MADE_BY_HALVES = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the end
+connection.execute("BEGIN IMMEDIATE")
+connection.execute(f"PRAGMA application_id = {0x67537765}")
+connection.execute("PRAGMA user_version = 3")
+for number in range(50):
+    connection.execute(f"CREATE TABLE t{number} (x)")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_store_of_which_half_is_written_is_made_anew(tmp_path):
+    path = tmp_path / "s.sqlite"
+    assert subprocess.run([sys.executable, "-c", MADE_BY_HALVES, str(path)]).returncode == -signal.SIGKILL
+    assert (tmp_path / "s.sqlite-journal").exists()
+    with Store.writing(tmp_path / "whole.sqlite"):
+        pass
+    path.write_bytes((tmp_path / "whole.sqlite").read_bytes()[:4096])  # a commit writes the first page first
+    with Store.writing(path):
+        pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["s.sqlite", "whole.sqlite"]
+    assert path.stat().st_size == (tmp_path / "whole.sqlite").stat().st_size

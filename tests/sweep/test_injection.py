@@ -12,10 +12,11 @@ import pytest
 import giantstep as gs
 from giantstep.cli import main
 from giantstep.errors import ParameterError
-from giantstep.sweep import Store, parts, results, run_sweep
-from giantstep.sweep.job import Outcome, Work, perform
-from giantstep.sweep.problems import StoreError, SweepError
-from giantstep.workers import WorkerDied, process_pool
+from giantstep.runtime.workers import WorkerDied, process_pool
+from giantstep.sweep import Store, results, run_sweep
+from giantstep.sweep.errors import StoreError, SweepError
+from giantstep.sweep.job import Outcome
+from giantstep.sweep.part import Part
 
 from .helpers import assert_nothing_twice, assert_same_results, write_toml
 
@@ -35,17 +36,11 @@ class Counting:
     def __init__(self) -> None:
         self.jobs = 0
 
-    def width(self) -> int:
-        return 1
-
-    def submit(self, work: Work) -> Future[Outcome]:
+    def submit(self, function, *arguments) -> Future[Outcome]:
         self.jobs += 1
         future: Future[Outcome] = Future()
-        future.set_result(perform(work, 1))
+        future.set_result(function(*arguments))
         return future
-
-    def outcome(self, future: Future[Outcome]) -> Outcome:
-        return future.result()
 
 
 @pytest.fixture(scope="module")
@@ -67,26 +62,13 @@ def test_an_executor_of_one_s_own_does_the_jobs(tmp_path, whole):
 class Losing(Counting):
     """Two workers that die over the first two jobs, the second of them a while after the first."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.lost: list[Future[Outcome]] = []
-
-    def width(self) -> int:
-        return 2
-
-    def submit(self, work: Work) -> Future[Outcome]:
-        future = super().submit(work)
-        if self.jobs == 2:
-            done, future = future, Future()
-            Timer(0.2, future.set_result, [done.result()]).start()
-        if self.jobs <= 2:
-            self.lost.append(future)
+    def submit(self, function, *arguments) -> Future[Outcome]:
+        if self.jobs >= 2:
+            return super().submit(function, *arguments)
+        self.jobs += 1
+        future: Future[Outcome] = Future()
+        Timer(0.1 * self.jobs, future.set_exception, [WorkerDied("a test")]).start()
         return future
-
-    def outcome(self, future: Future[Outcome]) -> Outcome:
-        if future in self.lost:
-            raise WorkerDied("a test")
-        return super().outcome(future)
 
 
 def test_jobs_that_are_lost_one_after_the_other_are_all_done_again(tmp_path, whole):
@@ -98,8 +80,10 @@ def test_jobs_that_are_lost_one_after_the_other_are_all_done_again(tmp_path, who
 
 def test_answers_of_another_version_s_workers_are_not_kept(tmp_path):
     class Older(Counting):
-        def outcome(self, future: Future[Outcome]) -> Outcome:
-            return replace(super().outcome(future), results_version=-1)
+        def submit(self, function, *arguments) -> Future[Outcome]:
+            future: Future[Outcome] = Future()
+            future.set_result(replace(function(*arguments), results_version=-1))
+            return future
 
     store = tmp_path / "s.sqlite"
     with pytest.raises(SweepError, match="install the same version there"):
@@ -141,7 +125,7 @@ def test_a_dask_client_is_an_executor(tmp_path, whole):
     ("given", "words"),
     [
         ({"executor": 4}, "executor = 4 has no method submit"),
-        ({"executor": Counting(), "workers": 2}, "leave out workers, scheduler and local_cluster"),
+        ({"executor": Counting(), "workers": 2}, "leave out workers and scheduler"),
     ],
 )
 def test_what_cannot_run_jobs_is_refused(tmp_path, given, words):
@@ -170,10 +154,8 @@ def test_answers_can_be_left_in_the_store(tmp_path):
 
 
 def test_a_run_builds_its_parts_once(tmp_path, monkeypatch):
-    built, genuine = [], parts.Part.__init__
-    monkeypatch.setattr(
-        parts.Part, "__init__", lambda part, sweep: (built.append(part), genuine(part, sweep))[1]
-    )
+    built, genuine = [], Part.__init__
+    monkeypatch.setattr(Part, "__init__", lambda part, sweep: (built.append(part), genuine(part, sweep))[1])
     run_sweep(SWEEP, tmp_path / "s.sqlite", workers=1)
     assert len(built) == 2
     built.clear()

@@ -11,11 +11,10 @@ import xarray as xr
 import giantstep as gs
 from giantstep.errors import GiantstepWarning, ParameterError
 from giantstep.sweep import results
-from giantstep.sweep.export import complete_trials
-from giantstep.sweep.parts import simulation as simulation_module
-from giantstep.sweep.parts import theory as theory_module
+from giantstep.sweep import simulation as simulation_module
+from giantstep.sweep import theory as theory_module
 from giantstep.sweep.points import positions, rounded
-from giantstep.sweep.status import status
+from giantstep.sweep.results import complete_trials, status
 
 from .helpers import assert_nothing_twice, batches
 
@@ -118,7 +117,7 @@ def test_asking_again_computes_nothing_and_asking_for_more_only_what_is_new(tmp_
 
 @pytest.mark.filterwarnings("ignore:the limit d = inf")
 def test_a_theory_grid_grows_by_its_new_points_alone(tmp_path, monkeypatch):
-    from giantstep import prediction
+    from giantstep.theory import predict as prediction
 
     sizes, genuine = [], prediction.predict
 

@@ -6,11 +6,7 @@ import pytest
 import giantstep as gs
 from giantstep.theory.bulk import Bulk, InterpolatedBulk, Isotropic, Orthogonal, TrainedBulk
 from giantstep.theory.bulks import BulkLaw
-from giantstep.theory.equations.response import (
-    respond,
-    signal_energy_gradient,
-    total_tangent,
-)
+from giantstep.theory.equations.response import respond, signal_energy_gradient, total_tangent
 from giantstep.theory.modes import Modes
 from giantstep.theory.problem import model_grid, pose
 from giantstep.theory.symmetric import packing

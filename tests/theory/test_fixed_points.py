@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.theory.equations.anderson import FixedPoint, Search, anderson, newton
-from giantstep.theory.equations.secants import Secants
+from giantstep.theory.equations.anderson import FixedPoint, Search, Secants, anderson, newton
 
 POINTS, SIZE = 5, 7
 TOLERANCE = 1e-10

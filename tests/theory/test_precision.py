@@ -18,14 +18,12 @@ def solutions(*errors: float) -> list:
     return [SimpleNamespace(test_error=value, train_loss=value) for value in values]
 
 
-@pytest.mark.parametrize("ratio", [0.01, 0.3, 0.6, 0.85])
-def test_the_rules_inside_the_bulk_bound_what_converges_by_a_constant_factor(ratio):
-    error = 1e-3 * ratio ** np.array([2, 1, 0])
-    found = bulk_error(solutions(*error), ONE, linear=False).item()
-    assert error[0] < found < 20 * error[0]
+@pytest.mark.parametrize("ratio", [1e-4, 0.01, 0.3, 0.6])
+def test_the_rules_inside_the_bulk_bound_what_falls_by_a_third_or_more_with_twice_the_nodes(ratio):
+    fine, half = 1e-3 * ratio, 1e-3
+    found = bulk_error(solutions(fine, half), ONE, linear=False).item()
+    assert fine < found < 2.01 * half
 
 
-def test_what_converges_twice_as_fast_with_every_rule_is_bounded_by_its_last_change_but_one():
-    found = bulk_error(solutions(1e-8, 1e-4, 1e-2), ONE, linear=False).item()
-    assert 1e-8 < found < 2e-5  # 10·1e-4·1e-2
-    assert bulk_error(solutions(np.nan, 1e-4, 1e-2), ONE, linear=False).item() == np.inf
+def test_without_a_solution_on_one_of_the_rules_the_error_is_infinite():
+    assert bulk_error(solutions(np.nan, 1e-4), ONE, linear=False).item() == np.inf

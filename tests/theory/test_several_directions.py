@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 from scipy.special import ndtr
 
 import giantstep as gs
-from giantstep.cuts import Cuts
 from giantstep.errors import ParameterError
 from giantstep.gaussian import both_below
-from giantstep.theory.labels import joint_law, labels_of
+from giantstep.gaussian.cuts import Cuts
+from giantstep.theory.labels import labels_of
 from giantstep.theory.labels.conditional_nodes import _between, _lattice, significant
 from giantstep.theory.labels.table import TableOnRule
 from giantstep.theory.layer import given
@@ -192,7 +192,7 @@ def test_labels_given_kappa_have_their_closed_form():
     frame = given(np.ones((1, 1, 1)), np.array([[[gamma], [0.0]]]), np.ones((1, 1))).frame()
     rule = Rule(48, 9.0)
     rule.first = np.full_like(rule.first, kappa)
-    label = labels.given(frame, rule, 48, 9.0).at(1)
+    label = labels.conditional_moments(frame, rule, 48, 9.0)(1)
     t0 = 2.0 * ndtr(gamma * kappa / np.sqrt(1.0 - gamma**2)) - 1.0
     assert_allclose(t0, 0.459347856, atol=1e-9)
     assert_allclose(label.t0[0], t0, atol=1e-10)
@@ -210,7 +210,7 @@ def test_labels_given_kappa_have_their_closed_form_for_all_first_layers_at_once(
     m, s = gamma[:, None] * rule.line(1)[0], rho[:, None]
     inside, density = ndtr(m / s), np.exp(-0.5 * (m / s) ** 2) / np.sqrt(2.0 * np.pi)
     ramp, squared = m * inside + s * density, (m**2 + s**2) * inside + m * s * density
-    label = labels_of(gs.Target("max(x1, 0)*(1 + x2)")).given(frame, rule, 48, 9.0).at(1)
+    label = labels_of(gs.Target("max(x1, 0)*(1 + x2)")).conditional_moments(frame, rule, 48, 9.0)(1)
     # rounding: sums of a hundred terms as large as z1 = 9, or its square; y is told from z1 by a difference, over ρ
     rounding = 100.0 * np.finfo(float).eps
     for found, expected, size in (
@@ -230,7 +230,8 @@ def test_flips_shrink_what_labels_say_and_leave_clean_ones_alone(spikes):
     rule = Rule(12, 9.0, across=(24,)[: spikes - 1])
     text = "sign(x1*(1 + x2))"
     flipped, plain = (
-        labels_of(gs.Target(text, flips=flips)).given(frame, rule, 12, 9.0).at(1) for flips in (0.1, 0.0)
+        labels_of(gs.Target(text, flips=flips)).conditional_moments(frame, rule, 12, 9.0)(1)
+        for flips in (0.1, 0.0)
     )
     assert plain.clean is None
     for noisy, clean, share in zip(flipped[:3], flipped.clean, (0.8, 0.8, 1.0), strict=True):
@@ -245,11 +246,11 @@ def test_two_spikes_see_labels_by_tables_as_they_do_node_by_node():
     frame = given(np.ones((1, 2, 2)), theta, np.ones((1, 2))).frame()
     rule = Rule(12, 9.0, across=(24,))
     for text, kinks in (("tanh(x1) + x1*x2", 0), ("sign(x1) + x2", 1)):
-        law = joint_law(gs.Target(text))
+        law = labels_of(gs.Target(text))
         table = TableOnRule(law, frame, rule, 48)
         assert len(law.planes[0]) == kinks
-        assert table.table.oblique == bool(kinks)
-        mean, *along, square = direct = table._directly(law, 1)
+        assert table._table.oblique == bool(kinks)
+        mean, *along, square = direct = table._moments_at_nodes(law, 1)
         if not kinks:
             for a, b in zip(table.moments(law, 1), (mean, np.stack(along, axis=1), square), strict=True):
                 assert_allclose(a, b, atol=1e-7 * np.abs(b).max())
@@ -289,7 +290,7 @@ def test_with_two_spikes_a_clipped_score_that_never_clips_is_the_square_loss_too
 @pytest.mark.parametrize("k", [2, 3])
 def test_nodes_that_move_on_from_one_kappa_to_the_next_are_finer_together(k):
     """A step of width σ across κ and y: at each κ alone the grid in y misses it, on average over κ it does not."""
-    law = joint_law(gs.Target(" + ".join(f"sin(x{j})" for j in range(1, k + 1))))
+    law = labels_of(gs.Target(" + ".join(f"sin(x{j})" for j in range(1, k + 1))))
     theta = np.zeros((1, k, 1))
     theta[:, 0] = 0.6
     frame = given(np.ones((1, 1, 1)), theta, np.ones((1, 1))).frame()
@@ -397,7 +398,7 @@ def test_steep_steps_are_found_where_their_argument_is_affine():
 
 def test_nodes_are_a_lattice_along_what_no_kink_crosses():
     """max(x1, x2) + x3 kinks on one plane: averages of a function that kinks there, and far fewer nodes."""
-    law = labels_of(gs.Target("max(x1, x2) + x3")).law
+    law = labels_of(gs.Target("max(x1, x2) + x3"))
     normals, offsets = np.array([[0.6, -0.8, 0.0]]), np.linspace(-0.5, 0.5, 20)[:, None]
     lattice = partial(_lattice, reach=law.reach, step=0.45, number=np.arange(20), square=np.zeros(20))
     y, w = _between(law, normals, offsets, 9, lattice)

@@ -268,7 +268,7 @@ def test_a_letter_split_in_two_is_one_letter():
 
 def test_groups_that_are_not_merged_give_what_merged_ones_do(monkeypatch):
     """Equal letters as separate groups: singular responses, and spikes that coincide."""
-    from giantstep import groups
+    from giantstep.model import groups
 
     net = gs.Network("gelu", eta=1.5, alpha0=1, steps=2, readout=gs.Letters((1, 1), (0.3, 0.7)))
     merged = gs.predict(net, "sin", d=500, **AT)

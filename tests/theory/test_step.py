@@ -13,7 +13,7 @@ from giantstep.theory.batch import BatchLaw, batch_law
 from giantstep.theory.derivative_moments import at_rest
 from giantstep.theory.first_layers import train
 from giantstep.theory.labels import labels_of
-from giantstep.theory.neurons import Neurons
+from giantstep.theory.layer import Neurons
 from giantstep.theory.step import make_step
 from giantstep.theory.step_covariance import StepCovariance
 

@@ -21,8 +21,8 @@ def compare_bulks(
     be shown, or of the first of the `errors` that there is."""
     import xarray as xr
 
-    from ..comparison import compare, summary
-    from ..tables import aligned, points
+    from ..answers.comparison import compare, summary
+    from ..answers.tables import aligned, points
 
     compared = {bulk: compare(theory(), simulation) for bulk, theory in theories.items()}
     first = next(iter(compared.values()))

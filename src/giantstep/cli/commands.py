@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from ..typed import numbers
+from ..model.typed import numbers
 from . import output as out
 from .options import BULKS, LOSSES, Layer, Output, Picture, option, whole
 from .smooth import smooth
@@ -77,7 +77,7 @@ def predict(
       giantstep predict --activation relu --r 1 --gamma 0:1:11 --alpha 2 \\
         --lam 0.001:10:30:log --out grid.nc
     """
-    from ..prediction import predicted
+    from ..theory.predict import predicted
     from ..theory.status import DIVERGES
 
     out.check(output)
@@ -164,9 +164,9 @@ def compare(
       giantstep compare --eta 3 --alpha0 0.5 --target tanh --alpha 0.5:3:6 \\
         --lam 0.1 --d 400 --bulk isotropic,exact --plot bulks.png
     """
-    from ..comparison import compare as verb
-    from ..comparison import left_out, of_the_limit, side_by_side, summary
-    from ..prediction import predict as theory_of
+    from ..answers.comparison import compare as verb
+    from ..answers.comparison import left_out, of_the_limit, side_by_side, summary
+    from ..theory.predict import predict as theory_of
 
     out.check(output)
     if run.trials == 1:
@@ -228,9 +228,9 @@ def functions(
       giantstep functions
       giantstep functions relu "tanh(2*x) + 0.3*x**3" leaky_relu:0.1
     """
+    from ..answers.tables import aligned, points
     from ..functions import as_function, catalogue
     from ..insight.coefficients import hermite_table
-    from ..tables import aligned, points
 
     out.check(output)
     chosen = {name: as_function(name) for name in names} if names else catalogue()
@@ -247,7 +247,7 @@ def demo(
     out: Annotated[str, Parameter(help="folder for the picture; it is created", metavar="FOLDER")] = "demo",
 ) -> int:
     """Learning curves, theory against simulation, in about a minute."""
-    from ..demo import main
+    from ..figures.demo import main
 
     main(d=d, trials=trials, folder=out)
     return 0

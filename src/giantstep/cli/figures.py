@@ -58,9 +58,9 @@ def figure(
     *,
     how: How = _DEFAULT,
 ) -> int:
-    """Draw one figure, of the paper or beyond it: theory, simulation, picture.
+    """Draw one of the paper's figures: theory, simulation, picture.
 
-    Without a name, list the figures: 1 to 8 are the paper's.
+    Without a name, list the figures.
 
       giantstep figure
       giantstep figure width
@@ -76,7 +76,7 @@ def figure(
 
 
 def reproduce(*, how: How = _DEFAULT) -> int:
-    """Draw all figures, the paper's and ours, and a page that shows them.
+    """Draw all of the paper's figures and a page that shows them.
 
     The folder gets a PDF and a PNG of each figure, its data (.nc) and
     index.html, with captions, calls and z-scores. You may stop it and run it
@@ -95,7 +95,7 @@ def _make(names: Sequence[str], how: How, page: bool) -> int:
     from pathlib import Path
 
     from ..figures import reproduce as verb
-    from ..parameters import check_count
+    from ..model.parameters import check_count
 
     folder = Path(how.out or f"reproduction-{how.size}")
     workers = check_count("workers", how.workers or min(os.cpu_count() or 1, 8), 1)

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from ..axes import spoken
+from ..answers.dims import place_name
 from ..errors import ParameterError
-from ..typed import numbers
+from ..model.typed import numbers
 from . import output as out
 from .options import BULKS, LOSSES, Layer, Picture, option
 
@@ -147,7 +147,7 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
         --eta 1 --alpha0 2 --steps 3 --plot staircase.png
     """
     from ..insight.staircase import staircase as verb
-    from ..model import Network
+    from ..model.network import Network
 
     out.check(output)
     model = layer.model()
@@ -157,7 +157,7 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
         dataset = verb(model, layer.goal())
     places, whys = dataset["direction"].values.tolist(), dataset["reason"].values
     reasons = [
-        f"{spoken('direction', place, alone=len(places) == 1)}: {why}"
+        f"{place_name('direction', place, alone=len(places) == 1)}: {why}"
         for place, why in zip(places, whys, strict=True)
     ]
     names = out.shown(dataset, output, ["overlap"])

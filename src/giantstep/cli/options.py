@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from ..typed import letters, numbers, schedule
+from ..model.typed import letters, numbers, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     from cyclopts import Token
 
-    from ..model import Network, SpikedRF, Target
+    from ..model.network import Network
+    from ..model.spiked import SpikedRF
+    from ..model.target import Target
 
 _NETWORK = Group("A network: gradient steps", sort_key=1)
 _FEATURES = Group("Or spiked random features, given directly", sort_key=2)
@@ -139,7 +141,8 @@ class Layer:
 
     def model(self, **changed: Any) -> Network | SpikedRF:
         """The model that was described; `changed` replaces some of its numbers."""
-        from ..model import Network, SpikedRF
+        from ..model.network import Network
+        from ..model.spiked import SpikedRF
 
         values = self.values | changed
         common = {"activation": self.activation, "beta": values["beta"], "readout": letters(self.readout)}
@@ -194,7 +197,7 @@ class Layer:
 
     def goal(self, **changed: Any) -> Target:
         """The target that was described."""
-        from ..model import Target
+        from ..model.target import Target
 
         labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
         return Target(self.target, noise=(self.values | changed)["noise"], **labels)

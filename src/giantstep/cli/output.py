@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
-from ..progress import Share
+from ..runtime.progress import Share
 from .options import Output, Picture
 from .streams import abandon_output
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..arrays import NamedArrays
+    from ..answers.arrays import NamedArrays
 
 _LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
 
@@ -50,14 +50,14 @@ def deliver(dataset: xr.Dataset | NamedArrays, output: Output, table: str) -> No
     """The answer on standard output in the form that was asked for, and in a file if one was named."""
     said = ""
     if output.out:
-        from ..arrays import as_dataset
+        from ..answers.arrays import as_dataset
         from ..files import save
 
         said = deed("wrote", output.out)
         save(as_dataset(dataset), output.out)
     try:
         if output.format == "csv":
-            from ..tables import write_csv
+            from ..answers.tables import write_csv
 
             write_csv(dataset, sys.stdout)
         elif output.format == "json":
@@ -84,7 +84,7 @@ def draw(
     """The picture, if one was asked for."""
     if not output.plot:
         return
-    from ..arrays import as_dataset
+    from ..answers.arrays import as_dataset
     from ..plotting import plot, save_figure
 
     axes = plot(as_dataset(dataset), output.x, names, theory=theory)
@@ -112,9 +112,9 @@ def table(
 
     What several steps have made of the first layer is shown as it is after the last one, unless some of it is named.
     """
-    from ..arrays import NamedArrays
-    from ..axes import after_last_step
-    from ..tables import aligned, points
+    from ..answers.arrays import NamedArrays
+    from ..answers.dims import after_last_step
+    from ..answers.tables import aligned, points
 
     arrays = NamedArrays.of(dataset)
     fixed = _constants(arrays)
@@ -142,7 +142,7 @@ def table(
 
 def heading(dataset: xr.Dataset | NamedArrays) -> str:
     """The line above an answer that is no table: its subject, and the numbers that do not vary."""
-    from ..arrays import NamedArrays
+    from ..answers.arrays import NamedArrays
 
     arrays = NamedArrays.of(dataset)
     return _heading(arrays, {name: float(arrays[name].values) for name in _constants(arrays)})
@@ -181,7 +181,7 @@ def note(text: str) -> None:
 
 
 def _subject(arrays: NamedArrays) -> str:
-    from ..words import subject
+    from ..model.words import subject
 
     words = subject(arrays.attrs)
     if "bulk" in arrays.attrs and (bulk := f"{arrays.attrs['bulk']} bulk") not in words:

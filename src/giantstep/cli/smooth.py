@@ -32,7 +32,7 @@ def smooth(theory: Callable[..., xr.Dataset], found: xr.Dataset, name: str, x: s
     import numpy as np
     import xarray as xr
 
-    from ..axes import COUNTED
+    from ..answers.dims import COUNTED
     from ..plotting.drawing import abscissa
     from ..plotting.style import spans_decades
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..errors import NotCovered, ParameterError
-from ..typed import numbers
+from ..model.typed import numbers
 from . import output as out
 from .options import BULKS, Layer, Picture, option, whole
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..sweep import Sweep
-    from ..sweep.export import Results
-    from ..sweep.status import Status
+    from ..sweep.results import Progress, Results
 
 _SWEEP, _WHERE = Group("The sweep", sort_key=1), Group("Where it runs", sort_key=2)
 _HELP = "Thousands of settings, kept in one file: stop, resume and extend at will."
@@ -50,9 +49,6 @@ class Where:
     ] = 1
     scheduler: Annotated[
         str | None, Parameter(help="a Dask cluster to use, tcp://...", metavar="ADDRESS", group=_WHERE)
-    ] = None
-    local_cluster: Annotated[
-        int | None, whole("start a Dask cluster of N processes here", group=_WHERE, metavar="N")
     ] = None
     quiet: Annotated[bool, Parameter(help="no progress", negative="", group=_WHERE, show_default=False)] = (
         False
@@ -110,7 +106,7 @@ def retry(file: _File, /, *, store: _Store = None, where: Where = _HERE) -> int:
 
 def status(file: _File, /, *, store: _Store = None) -> int:
     """How much of a sweep is there; also while it runs."""
-    from ..sweep.status import status as of
+    from ..sweep.results import status as of
 
     return _report(of(*_found(file, store)))
 
@@ -131,7 +127,7 @@ def export(
       giantstep sweep export curves.toml curves.csv --part comparison
     """
     from ..files import check_dataset_path, save
-    from ..sweep.export import with_size
+    from ..sweep.results import with_size
 
     check_dataset_path(to)
     dataset = with_size(_chosen(_results(file, store), part))
@@ -164,7 +160,7 @@ def plot(
     from ..plotting.drawing import quantities
     from ..plotting.style import check_picture_path
     from ..sweep import results
-    from ..sweep.export import complete_trials
+    from ..sweep.results import complete_trials
 
     check_picture_path(to)
     sweep, path = _found(file, store)
@@ -183,8 +179,8 @@ def plot(
 
 def _line(sweep: Sweep, found: Results, show: str, x: str | None) -> xr.Dataset | None:
     """The theory to draw behind points: between the sweep's own, too, if what those took says that it is affordable."""
-    from ..progress import duration
-    from ..sweep.parts.theory import predicted
+    from ..runtime.progress import duration
+    from ..sweep.theory import predict_part
     from .smooth import smooth
 
     theory = found.theory
@@ -199,7 +195,7 @@ def _line(sweep: Sweep, found: Results, show: str, x: str | None) -> xr.Dataset 
 
     def more(**values: np.ndarray) -> xr.Dataset:
         with out.working("predicting") as progress:
-            return predicted(sweep, values, size, progress=progress)
+            return predict_part(sweep, values, size, progress=progress)
 
     return smooth(more, theory, show, x)
 
@@ -208,7 +204,7 @@ def _run(file: str, store: str | None, where: Where, again: bool) -> int:
     import warnings
 
     from ..sweep import run_sweep
-    from ..sweep.problems import Unfinished
+    from ..sweep.errors import Unfinished
 
     sweep, path = _found(file, store)
     with warnings.catch_warnings():
@@ -219,7 +215,6 @@ def _run(file: str, store: str | None, where: Where, again: bool) -> int:
             workers=where.workers,
             threads=where.threads,
             scheduler=where.scheduler,
-            local_cluster=where.local_cluster,
             retry=again,
             progress=not where.quiet,
             read=False,
@@ -237,7 +232,7 @@ def _words(file: str, store: str | None) -> Iterable[str]:
     return [quote(file), *([] if store is None else ["--store", quote(store)])]
 
 
-def _report(parts: Iterable[Status]) -> int:
+def _report(parts: Iterable[Progress]) -> int:
     """Say how far the sweep is; 2 if something failed."""
     failures: list[str] = []
     for part in parts:
@@ -273,12 +268,12 @@ def _results(file: str, store: str | None) -> Results:
 
 def _chosen(found: Results, part: str | None) -> xr.Dataset:
     from ..errors import ParameterError
-    from ..sweep.export import compared
+    from ..sweep.results import compare_parts
 
     named = {"simulation": found.simulation, "theory": found.theory}
     there = {name: dataset for name, dataset in named.items() if dataset is not None}
     if part == "comparison" and len(there) == len(named):
-        return compared(found)
+        return compare_parts(there["theory"], there["simulation"])
     if part is not None and part not in there:
         raise ParameterError(f"--part {part}: this sweep has only {', '.join(there)} (so far)")
     if part is None and len(there) > 1:

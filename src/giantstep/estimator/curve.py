@@ -17,8 +17,9 @@ import xarray as xr
 from numpy.polynomial import hermite_e
 from scipy.special import factorial
 
-from ..model import Network, Target
-from ..prediction import predict
+from ..model.network import Network
+from ..model.target import Target
+from ..theory.predict import predict
 
 _HALVINGS = 20
 _DEGREES = 5

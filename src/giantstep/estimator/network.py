@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..functions import Function
-from ..letters import Letters
-from ..simulation.layer import group_slices, letters_of_neurons, spread
+from ..model.letters import Letters
+from ..simulation.gradient_step import group_slices, letters_of_neurons, spread
 
 
 class Standard(NamedTuple):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from attrs import evolve
 
 import giantstep as gs
 
 from ..errors import GiantstepError
 from ..losses import as_loss
-from ..typed import letters
+from ..model.typed import letters
 from .settings import Settings
 
 
@@ -38,7 +39,7 @@ def _loss(settings: Settings) -> Any:
 _ATTEMPTS: dict[str, Callable[[Settings], Any]] = {
     "activation": lambda s: gs.Network(s.activation, eta=1.0, alpha0=1.0).equivalent("sin"),
     "target": lambda s: gs.bounds(gs.Network("tanh", eta=1.0, alpha0=1.0), gs.Target(s.target)),
-    "noise": lambda s: replace(_labels(s, "sign"), noise=s.noise),
+    "noise": lambda s: evolve(_labels(s, "sign"), noise=s.noise),
     "readout": lambda s: letters(s.readout),
     "loss": _loss,
 }

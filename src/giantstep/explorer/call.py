@@ -11,8 +11,8 @@ import numpy as np
 
 import giantstep as gs
 
-from ..parameters import written
-from ..typed import letters
+from ..model.parameters import written
+from ..model.typed import letters
 
 if TYPE_CHECKING:
     from .settings import Settings

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import ParameterError
-from ..parameters import parameter
+from ..model.parameters import parameter
 
 _LONGEST_TEXT = 300  # of an expression or a list of letters
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import GiantstepError
-from ..system import cores
+from ..runtime.system import cores
 from .control import FieldError
 from .settings import Settings
 from .views import VIEWS

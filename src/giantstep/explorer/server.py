@@ -25,7 +25,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..errors import ParameterError
-from ..system import ports_can_be_taken_over
+from ..runtime.system import ports_can_be_taken_over
 from . import plotly
 from .browser import opened
 from .jobs import Gone, Jobs, Refused

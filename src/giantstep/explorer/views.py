@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..axes import after_last_step
+from ..answers.dims import after_last_step
 from ..errors import GiantstepWarning, ParameterError
-from ..model import Target
+from ..model.target import Target
 from .call import Call, Spaced
 from .view import VIEWS, Answer, Report, View, by_effort, drafting, heavy, quick, slow, view
 

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import ExpressionError, GiantstepError
-from ..system import deaf_children, preloading_context, step_back
+from ..runtime.system import deaf_children, preloading_context, step_back
 from .blame import blamed
 from .settings import Settings
 from .views import VIEWS
@@ -187,12 +187,12 @@ class _Progress:
 
 def _live(kind: str, pipe: Connection) -> None:
     """The life of a process."""
-    from ..simulation.draw import draw_threads
+    from ..runtime.threads import allowed_threads
     from ..simulation.schedule import cap_threads, end_with_parent
     from . import preload as preload  # there already where processes are forked
 
     if kind == "simulation":
-        cap_threads(draw_threads())
+        cap_threads(allowed_threads())
     else:  # one thread, as `preload` has arranged
         end_with_parent()
     if kind != "quick":

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import SpikedRF
+from ..model.spiked import SpikedRF
 from ..plotting.style import new_figure, styled
 from . import look
-from .piece import Piece
+from .cached_call import CachedCall
 from .registry import Size
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ ACTIVATIONS = ("tanh", "sin")
 _R = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 
-def parts(size: Size) -> dict[str, Piece]:
+def parts(size: Size) -> dict[str, CachedCall]:
     """The coefficients of Result 2."""
     kappa = np.linspace(-4.0, 4.0, 2 * (size.curve // 2) + 1)
     return {
-        name: Piece("coefficients", SpikedRF(name, r=list(_R), gamma=1.0), (kappa,)) for name in ACTIVATIONS
+        name: CachedCall("coefficients", SpikedRF(name, r=list(_R), gamma=1.0), (kappa,))
+        for name in ACTIVATIONS
     }
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..comparison import compare
-from ..model import SpikedRF
+from ..answers.comparison import compare
+from ..model.spiked import SpikedRF
 from . import look
-from .piece import Piece
+from .cached_call import CachedCall
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -35,18 +35,20 @@ _ALPHA = np.array([1.0, 4.0, 16.0])
 _LAM = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 
 
-def parts(size: Size) -> dict[str, Piece]:
+def parts(size: Size) -> dict[str, CachedCall]:
     """Bounds, their functions, and errors against the penalty."""
     x = np.linspace(-4.0, 4.0, 2 * size.curve + 1)
     fine = np.geomspace(0.005, 100.0, size.curve)
     theory = {"alpha": _ALPHA, "bulk": "isotropic"}
     run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test}
     return {
-        "bounds": Piece("bounds", MODEL, ("sin",)),
-        "functions": Piece("bound_functions", MODEL, ("sin", x)),
-        "theory": Piece("predict", MODEL, ("sin",), {**theory, "lam": np.union1d(fine, _LAM), "d": size.d}),
-        "limit": Piece("predict", MODEL, ("sin",), {**theory, "lam": fine}),
-        "simulation": Piece("simulate", MODEL, ("sin",), {"alpha": _ALPHA, "lam": _LAM, **run}),
+        "bounds": CachedCall("bounds", MODEL, ("sin",)),
+        "functions": CachedCall("bound_functions", MODEL, ("sin", x)),
+        "theory": CachedCall(
+            "predict", MODEL, ("sin",), {**theory, "lam": np.union1d(fine, _LAM), "d": size.d}
+        ),
+        "limit": CachedCall("predict", MODEL, ("sin",), {**theory, "lam": fine}),
+        "simulation": CachedCall("simulate", MODEL, ("sin",), {"alpha": _ALPHA, "lam": _LAM, **run}),
     }
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..comparison import compare
-from .piece import Piece
+from ..answers.comparison import compare
+from .cached_call import CachedCall
 from .registry import Size
 
 if TYPE_CHECKING:
@@ -30,19 +30,19 @@ def curve_parts(
     seed: int,
     bulks: Sequence[str],
     **simulation: Any,
-) -> dict[str, Piece]:
+) -> dict[str, CachedCall]:
     """Theory of each bulk with the finite-size correction, the limit of the first, and simulations `at` points."""
     points = np.asarray(at, dtype=float)
     model, ratios = problem(np.union1d(fine, points))
     found = {
-        f"{panel}-{bulk}": Piece("predict", model, (target,), {**ratios, "bulk": bulk, "d": size.d})
+        f"{panel}-{bulk}": CachedCall("predict", model, (target,), {**ratios, "bulk": bulk, "d": size.d})
         for bulk in bulks
     }
     model, ratios = problem(fine)
-    found[f"{panel}-limit"] = Piece("predict", model, (target,), {**ratios, "bulk": bulks[0]})
+    found[f"{panel}-limit"] = CachedCall("predict", model, (target,), {**ratios, "bulk": bulks[0]})
     model, ratios = problem(points)
     run = {"d": size.d, "trials": size.trials, "seed": seed, "n_test": size.n_test}
-    found[f"{panel}-simulation"] = Piece("simulate", model, (target,), {**ratios, **run, **simulation})
+    found[f"{panel}-simulation"] = CachedCall("simulate", model, (target,), {**ratios, **run, **simulation})
     return found
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..comparison import compare
+from ..answers.comparison import compare
 from ..plotting.style import styled
-from .piece import Piece
+from .cached_call import CachedCall
 from .registry import Size
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def spectrum_parts(model: Any, alpha: float, size: Size, seed: int) -> dict[str, Piece]:
+def spectrum_parts(model: Any, alpha: float, size: Size, seed: int) -> dict[str, CachedCall]:
     """The theory (bulk, spike and outliers at this d), and eigenvalues of simulated features."""
     return {
-        "theory": Piece("spectrum", model, (), {"alpha": alpha, "d": size.d, "points": size.curve}),
-        "simulation": Piece(
+        "theory": CachedCall("spectrum", model, (), {"alpha": alpha, "d": size.d, "points": size.curve}),
+        "simulation": CachedCall(
             "simulate_spectrum", model, (), {"alpha": alpha, "d": size.d, "trials": size.trials, "seed": seed}
         ),
     }

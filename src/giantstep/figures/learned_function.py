@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..comparison import compare
-from ..model import Network
+from ..answers.comparison import compare
+from ..model.network import Network
 from . import look
-from .piece import Piece
+from .cached_call import CachedCall
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ _RATIOS: dict[str, Any] = {"alpha": 2.0, "lam": 0.01}
 _AT = np.linspace(-3.0, 3.0, 12)  # even: at 0 the function of an odd network is 0, and tests nothing
 
 
-def parts(size: Size) -> dict[str, Piece]:
+def parts(size: Size) -> dict[str, CachedCall]:
     """Learned functions by theory at this d and at d = ∞, and those of trained networks."""
     x = np.union1d(_AT, np.linspace(-3.0, 3.0, size.curve))
     theory = {**_RATIOS, "bulk": "exact"}
     run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "learned_at": _AT, "n_test": size.n_test}
     return {
-        "theory": Piece("learned_function", _NET, ("tanh", x), {**theory, "d": size.d}),
-        "limit": Piece("learned_function", _NET, ("tanh", x), theory),
-        "simulation": Piece("simulate", _NET, ("tanh",), {**_RATIOS, **run}),
+        "theory": CachedCall("learned_function", _NET, ("tanh", x), {**theory, "d": size.d}),
+        "limit": CachedCall("learned_function", _NET, ("tanh", x), theory),
+        "simulation": CachedCall("simulate", _NET, ("tanh",), {**_RATIOS, **run}),
     }
 
 

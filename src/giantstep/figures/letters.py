@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import SpikedRF
+from ..model.spiked import SpikedRF
 from . import look
+from .cached_call import CachedCall
 from .curves import curve_comparisons, curve_parts
-from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ LETTERS = ("uniform", "rademacher")
 _AT = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 
 
-def parts(size: Size) -> dict[str, Piece]:
+def parts(size: Size) -> dict[str, CachedCall]:
     """Both initial readouts."""
     fine = np.linspace(0.2, 3.2, size.curve)
-    found: dict[str, Piece] = {}
+    found: dict[str, CachedCall] = {}
     for readout in LETTERS:
         model = SpikedRF("relu", r=1.0, gamma=1.0, readout=readout)
         problem = lambda alpha, model=model: (model, {"alpha": alpha, "lam": 0.1})  # noqa: E731

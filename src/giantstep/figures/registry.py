@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from .piece import Piece
+    from .cached_call import CachedCall
 
     Data = Mapping[str, xr.Dataset]
-    Parts = Mapping[str, Piece | Callable[[Data], Piece]]
+    Parts = Mapping[str, CachedCall | Callable[[Data], CachedCall]]
 
 NAMES = (
     "learned-function",
@@ -27,6 +27,10 @@ NAMES = (
     "letters",
     "basis",
     "spectrum",
+)
+"""The paper's figures, in the order of their numbers, 1 to 8."""
+
+GALLERY = (
     "strong-steps",
     "budget",
     "outlier",
@@ -36,7 +40,7 @@ NAMES = (
     "staircase",
     "between-steps",
 )
-"""In the order of their numbers, 1 to 16; from the ninth on they are not in the paper."""
+"""Pictures beyond the paper, once figures 9 to 16: scripts in docs/gallery draw them."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,12 @@ def find(name: str) -> FigureModule:
     """The figure of that name, or of that number."""
     if name.isdecimal() and 1 <= int(name) <= len(NAMES):
         name = NAMES[int(name) - 1]
+    if name in GALLERY or (name.isdecimal() and int(name) in range(len(NAMES) + 1, len(NAMES + GALLERY) + 1)):
+        script = (NAMES + GALLERY)[int(name) - 1] if name.isdecimal() else name
+        raise ParameterError(
+            f"figure {name!r} is not the paper's: docs/gallery/{script.replace('-', '_')}.py of the documentation"
+            " draws it, and the page Gallery shows it"
+        )
     if name not in NAMES:
         raise ParameterError(
             f"figure {name!r} is unknown; there are {', '.join(NAMES)}, or their numbers 1 to {len(NAMES)}"

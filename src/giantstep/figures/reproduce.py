@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
 from ..files import check_place
-from ..progress import Display
-from .piece import Machine, Piece, machine
+from ..runtime.progress import Display
+from .cached_call import CachedCall, Machine, machine
 from .registry import NAMES, FigureModule, Size, find
 from .scores import Score, scores, write_csv
 
@@ -118,11 +118,11 @@ def obtain(
     ahead = {
         name: on.executor.submit(part.obtain, path(name))
         for name, part in parts.items()
-        if on.executor is not None and isinstance(part, Piece) and not part.simulated
+        if on.executor is not None and isinstance(part, CachedCall) and not part.simulated
     }
     data: dict[str, xr.Dataset] = {}
     for name, said in parts.items():
-        part = said if isinstance(said, Piece) else said(data)
+        part = said if isinstance(said, CachedCall) else said(data)
         data[name] = ahead[name].result() if name in ahead else part.obtain(path(name), on)
         if calls is not None:
             calls[name] = part.words()

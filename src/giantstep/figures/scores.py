@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..comparison import of_the_limit
+from ..answers.comparison import of_the_limit
 from ..files import replacing
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def scores(comparisons: Mapping[str, xr.Dataset]) -> list[Score]:
 
 def table(lines: Sequence[Score]) -> str:
     """The lines as text, and what is to be said of them."""
-    from ..tables import aligned
+    from ..answers.tables import aligned
 
     rows = [line.cells() for line in lines]
     cells = aligned({name: np.array([row[name] for row in rows], dtype=object) for name in rows[0]})

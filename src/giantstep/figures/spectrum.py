@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import SpikedRF
+from ..model.spiked import SpikedRF
 from . import look
+from .cached_call import CachedCall
 from .eigenvalues import distance, draw_bulk, single, spectrum_parts
-from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SIZES = {"tiny": Size(60, 4, 40), "quick": Size(400, 20, 120), "full": Size(2000
 MODEL = SpikedRF("sign", r=1.0, gamma=1.0, c=1.0, beta=1.0)
 
 
-def parts(size: Size) -> dict[str, Piece]:
+def parts(size: Size) -> dict[str, CachedCall]:
     """Theory and eigenvalues."""
     return spectrum_parts(MODEL, 1.0, size, number(NAME))
 

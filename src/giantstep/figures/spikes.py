@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import SpikedRF
+from ..model.spiked import SpikedRF
 from ..plotting.style import new_figure, styled
 from . import look
+from .cached_call import CachedCall
 from .curves import curve_comparisons, curve_parts
-from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ _AT = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 _VARIED = {"r": ("spike strength", "r", _R), "gamma": ("alignment", r"\gamma", _GAMMA)}
 
 
-def parts(size: Size) -> dict[str, Piece]:
+def parts(size: Size) -> dict[str, CachedCall]:
     """Strengths and alignments, for both pairs of student and target."""
     fine = np.linspace(0.2, 3.2, size.curve)
-    found: dict[str, Piece] = {}
+    found: dict[str, CachedCall] = {}
     for student, target in PAIRS.items():
         by_r = SpikedRF(student, r=list(_R), gamma=1.0)
         by_gamma = SpikedRF(student, r=1.0, gamma=list(_GAMMA))

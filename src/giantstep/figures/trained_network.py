@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import Network
-from ..theory.hermite import linear_error
+from ..model.network import Network
+from ..theory.labels import linear_error
 from . import look
+from .cached_call import CachedCall
 from .curves import curve_comparisons, curve_parts
-from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ _ALPHA0 = (0.0, 1.0, 3.0, 10.0, 100.0)
 _AT = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 
 
-def parts(size: Size) -> dict[str, Piece]:
+def parts(size: Size) -> dict[str, CachedCall]:
     """Both targets: two theories, the limit, and trained networks."""
     net, fine = Network("tanh", eta=1.0, alpha0=list(_ALPHA0)), np.geomspace(0.2, 9.0, size.curve)
-    found: dict[str, Piece] = {}
+    found: dict[str, CachedCall] = {}
     for target, lam in PANELS.items():
         problem = lambda alpha, lam=lam: (net, {"alpha": alpha, "lam": lam})  # noqa: E731
         found |= curve_parts(target, problem, target, _AT, fine, size, number(NAME), BULKS)

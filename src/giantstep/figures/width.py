@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import Network
+from ..model.network import Network
 from . import look
+from .cached_call import CachedCall
 from .curves import curve_comparisons, curve_parts
-from .piece import Piece
 from .registry import Size, number
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ BULKS = ("exact", "isotropic")
 _AT = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
 
 
-def parts(size: Size) -> dict[str, Piece]:
+def parts(size: Size) -> dict[str, CachedCall]:
     """Two theories, the limit, and trained networks."""
 
     def problem(beta: np.ndarray) -> tuple[Network, dict[str, float]]:

@@ -11,13 +11,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..answers.tables import write_csv
 from ..errors import ParameterError
-from ..tables import write_csv
+from .atomic import check_place, check_plain, replacing
+from .errors import Unreadable
+from .json import load_json, save_json, write_json
 from .netcdf import load_netcdf, save_netcdf
 from .parquet import pyarrow, save_parquet
-from .place import check_place, check_plain, replacing
-from .problems import Unreadable
-from .text import load_json, save_json, write_json
 
 if TYPE_CHECKING:
     import xarray as xr

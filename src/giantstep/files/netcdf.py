@@ -13,8 +13,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .errors import CHANGED, NOT_OURS, Unreadable, check_size
 from .plain import plain
-from .problems import CHANGED, NOT_OURS, Unreadable, check_size
 
 if TYPE_CHECKING:
     import xarray as xr

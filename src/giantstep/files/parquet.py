@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..answers.tables import columns
 from ..errors import ParameterError
-from ..tables import columns
 
 if TYPE_CHECKING:
     import xarray as xr

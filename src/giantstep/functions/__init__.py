@@ -3,8 +3,8 @@
 from .catalogue import as_function, catalogue
 from .function import Function
 from .hyperplanes import as_planes
-from .joint import Joint, as_hyperplanes, target_function
 from .levels import crossings, turning_values
+from .several_variables import Joint, as_hyperplanes, target_function
 
 __all__ = [
     "Function",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..parameters import floats
+from ..model.parameters import floats
 from .elementary import Parity
 from .lines import Lines, lines_of
 from .parity import observed_parity

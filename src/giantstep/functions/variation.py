@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..chebyshev import through
+from .chebyshev import through
 
 WIDTH = 2.0  # of a panel to begin with,
 _NODES = 160  # and its nodes: neighbours are less than 0.02 apart

@@ -14,7 +14,7 @@ from .rules import REACH, STRIDES, density, extrapolated_error, line_rule, neste
 from .samples import Moments, cuts, sample
 from .straight import straight_moments
 
-_LONGER_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
+_REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 _TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 _FIRST, _LAST = 32, 8192  # points per piece: where refinement starts, and where it gives up
 UNRESOLVED = _LAST // 2  # what `resolution` answers when no number of points was enough
@@ -35,16 +35,23 @@ def moments(
     shift, scale = np.broadcast_arrays(np.asarray(shift, float), np.asarray(scale, float))
     if (closed := straight_moments(f, shift, scale)) is not None:
         return closed
-    reach = max(tail_reach(f, float(s), float(m)) for m, s in _extremes(shift, scale))
     widest, farthest = float(scale.max()), float(np.abs(shift).max())
+    reach = max(tail_reach(f, widest, side * farthest) for side in (-1.0, 1.0))
     n = _rounded(least_intervals(f, widest, reach, farthest, farthest))
     while True:
-        samples = sample(f, shift, scale, n, reach)
-        fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
-        error = extrapolated_error(_distance(fine, middle), _distance(middle, coarse))
+        fine, error = _moments(f, shift, scale, n, reach)
         if np.all(error <= tolerance) or 2 * n > _LAST:
             return fine, error
         n *= 2
+
+
+def _moments(
+    f: Function, shift: np.ndarray, scale: np.ndarray, n: int, reach: float
+) -> tuple[Moments, np.ndarray]:
+    """Moments on the finest of three nested rules, and their error over √E f² from the differences of all three."""
+    samples = sample(f, shift, scale, n, reach)
+    fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
+    return fine, extrapolated_error(_distance(fine, middle), _distance(middle, coarse))
 
 
 def least_intervals(f: Function, scale: float, reach: float, span: float = 0.0, bias: float = 0.0) -> float:
@@ -143,13 +150,11 @@ def _resolution(
     for n in _LADDER:
         if n < least:
             continue
-        samples = sample(f, shift, np.full_like(shift, scale), n, reach)
-        fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
-        own = extrapolated_error(_distance(fine, middle), _distance(middle, coarse))
+        fine, errors = _moments(f, shift, np.full_like(shift, scale), n, reach)
         size = np.sqrt(fine.square)
         around = size[np.abs(shift).argmin()]
-        error = float(np.max(own * size / np.maximum(np.maximum(size, around), 1e-300)))
-        if np.all(own <= tolerance):
+        error = float(np.max(errors * size / np.maximum(np.maximum(size, around), 1e-300)))
+        if np.all(errors <= tolerance):
             return n, error
     return UNRESOLVED, error
 
@@ -162,7 +167,7 @@ def expectation(
     tolerance: float = 1e-13,
 ) -> np.ndarray:
     """E g(z) over z ~ N(0, 1) for an array-valued g (nodes last) that is made of f(shift + scale·z)."""
-    reach = next((reach for reach in _LONGER_REACHES if _negligible_beyond(g, reach)), _LONGER_REACHES[-1])
+    reach = next((reach for reach in _REACHES if _negligible_beyond(g, reach)), _REACHES[-1])
     breakpoints = (np.asarray(of.breakpoints) - shift) / scale
     n = max(2 * _FIRST, _rounded(least_intervals(of, scale, reach, abs(shift), abs(shift))))
     while True:
@@ -179,27 +184,26 @@ def expectation(
 
 
 def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> bool:
-    """Whether g φ has died out at ±reach, compared with its size inside."""
+    """Whether g φ has died out at ±reach, compared with its size inside, which is finite and not 0."""
     z, weights = line_rule(256, reach)
     with np.errstate(over="ignore", invalid="ignore"):
         inside = np.abs(np.asarray(g(z))) @ weights[0]
-        ends = np.abs(np.asarray(g(np.array([-reach, reach]))))
-        return bool(np.all(ends.max(axis=-1) * density(reach) <= _TAIL * inside + 1e-300))
+        ends = np.abs(np.asarray(g(np.array([-reach, reach])))).max(axis=-1)
+        small = (ends * density(reach) <= _TAIL * inside) & (inside > 0.0)
+        return bool(np.all(small & np.isfinite(inside)))
 
 
 @lru_cache(maxsize=1024)
 def tail_reach(f: Function, scale: float, shift: float = 0.0) -> float:
     """How far out the Gaussian must be followed until f² φ is negligible; an error if it never is."""
-    for reach in _LONGER_REACHES:
-        with np.errstate(over="ignore", invalid="ignore"):
-            ends = np.asarray(f(np.array([shift - scale * reach, shift + scale * reach]))) ** 2
-            z, weights = line_rule(256, reach)
-            total = np.asarray(f(shift + scale * z)) ** 2 @ weights[0]
-            if np.all(ends * density(reach) <= _TAIL * total) and np.isfinite(total):
-                return reach
-    x = shift + scale * line_rule(256, _LONGER_REACHES[0])[0]
+    for reach in _REACHES:
+        if _negligible_beyond(lambda z: np.asarray(f(shift + scale * z)) ** 2, reach):
+            return reach
+    x = shift + scale * line_rule(256, _REACHES[0])[0]
     with np.errstate(all="ignore"):
         near = np.asarray(f(x))
+    if not near.any():
+        return REACH
     if np.isnan(near).any():
         raise ParameterError(
             f"{f.name} is nan at some x; use a function that is defined for every real number"
@@ -221,13 +225,6 @@ def _distance(a: Moments, b: Moments) -> np.ndarray:
     linear = np.maximum(np.abs(a.mean - b.mean), np.abs(a.first - b.first))
     linear = np.maximum(linear, np.abs(a.second - b.second)) / size
     return np.maximum(linear, np.abs(a.square - b.square) / size**2)
-
-
-def _extremes(shift: np.ndarray, scale: np.ndarray) -> list[tuple[float, float]]:
-    if shift.size == 0:
-        return []
-    wide = float(np.abs(shift).max())
-    return [(-wide, float(scale.max())), (wide, float(scale.max()))]
 
 
 def round_up(value: float) -> float:

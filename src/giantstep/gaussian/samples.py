@@ -55,7 +55,7 @@ class Samples(NamedTuple):
         """The moments by the rule that uses every `stride`-th point (1, 2 or 4), for some `rows` or all."""
         f, z, w = self.nodes(stride, rows)
         if z.ndim == 1:
-            return projections(f, z, w)
+            return _projections(f, z, w)
         weighed = f * w
         mean, first = weighed.sum(axis=-1), np.vecdot(weighed, z)
         weighed *= z
@@ -68,19 +68,16 @@ class Samples(NamedTuple):
         return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
 
 
-def projections(f: np.ndarray, z: np.ndarray, w: np.ndarray) -> Moments:
-    """The moments of values f at nodes z with weights w [n], or of f [M, i, n] at nodes [M, n], the same for all i.
+def _projections(f: np.ndarray, z: np.ndarray, w: np.ndarray) -> Moments:
+    """The moments of values f [..., n] at nodes z with weights w [n], as matrix products.
 
-    As matrix products with test functions that carry half of the weight.
+    Test functions carry half of the weight.
     """
     root = np.sqrt(w)
-    basis = np.empty((*root.shape[:-1], 3, root.shape[-1]))
-    basis[..., 0, :] = root
-    np.multiply(root, z, out=basis[..., 1, :])
-    np.multiply(root, z * z - 1.0, out=basis[..., 2, :])
-    left = f * (root if root.ndim == 1 else root[:, None])
-    found = left @ np.swapaxes(basis, -1, -2)
-    left -= found[..., :2] @ basis[..., :2, :]
+    basis = root * np.stack([np.ones_like(z), z, z * z - 1.0])
+    left = f * root
+    found = left @ basis.T
+    left -= found[..., :2] @ basis[:2]
     mean, first, second = (found[..., i] for i in range(3))
     remainder = np.vecdot(left, left)
     return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..gaussian import STRIDES
-from ..model import Model
-from ..provenance import provenance
+from ..model.base import Model
 from ..theory.problem import model_grid, pose
 from .bounds import checked_target, lowest, project
 from .learned import mean_given, places_of, target_curve
@@ -17,7 +17,8 @@ from .learned import mean_given, places_of, target_curve
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..model import FunctionLike, Parameter, Target
+    from ..model.description import FunctionLike, Parameter
+    from ..model.target import Target
 
 _POINTS = 512  # κ intervals from which the coefficients of the best functions are computed
 

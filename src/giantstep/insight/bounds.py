@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..answers.grid import Grid
+from ..answers.provenance import provenance
 from ..errors import ParameterError
-from ..grid import Grid
-from ..model import Model, Target, as_target
-from ..provenance import provenance
+from ..model.base import Model
+from ..model.target import Target, as_target
 from ..theory.features import Features
-from ..theory.hermite import linear_error
-from ..theory.labels import Label
+from ..theory.labels import Label, linear_error
 from ..theory.modes import Modes, mean_functions
 from ..theory.problem import Problem, model_grid, pose
 from ..theory.tabulated import averaged
@@ -25,7 +25,7 @@ from ..theory.tabulated import averaged
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..model import FunctionLike
+    from ..model.description import FunctionLike
 
 TOLERANCE = 1e-11
 _COARSER = (0.0, 1e-9)  # tolerance where labels depend on one direction, or on several

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve
 from numpy.polynomial import chebyshev
 
-from ..chebyshev import through
+from ..answers.grid import Grid
+from ..answers.provenance import provenance
 from ..errors import ParameterError
-from ..grid import Grid
-from ..model import Model, Network, Target
-from ..provenance import provenance
+from ..functions.chebyshev import through
+from ..model.base import Model
+from ..model.network import Network
+from ..model.target import Target
 from ..theory.equivalent import by_letter
-from ..theory.hermite import linear_error
+from ..theory.labels import linear_error
 from ..theory.problem import Problem, pose
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ def _lowest(series: np.ndarray) -> float:
 
 def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
     """The η of r = 1 at α0, β and noise [U]; where the step makes no spike, β, so that c at least is of order one."""
-    first_step = replace(net, steps=None)
+    first_step = evolve(net, steps=None)
     problem = _posed(
         first_step, target, {name: flat[name] for name in ("alpha0", "beta", "noise")}, flat["beta"]
     )
@@ -127,5 +129,5 @@ def _posed(
     import xarray as xr
 
     zipped = {name: xr.DataArray(values, dims="setting") for name, values in ({"eta": eta} | flat).items()}
-    model = replace(net, **{name: zipped[name] for name in net.numbers()})
-    return pose(model, replace(target, noise=zipped["noise"]), Grid(zipped), bulk)
+    model = evolve(net, **{name: zipped[name] for name in net.numbers()})
+    return pose(model, evolve(target, noise=zipped["noise"]), Grid(zipped), bulk)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..answers.grid import Grid
+from ..answers.provenance import provenance
 from ..errors import GiantstepWarning, ParameterError
 from ..gaussian import Moments, moments
-from ..grid import Grid
-from ..model import Network, SpikedRF, as_target
-from ..parameters import parameter
-from ..provenance import provenance
+from ..model.network import Network
+from ..model.parameters import parameter
+from ..model.spiked import SpikedRF
+from ..model.target import as_target
 from ..theory.derivative_moments import at_rest, has_moment
 from ..theory.equivalent import spiked_features
 from ..theory.features import coefficient_moments
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..functions import Function
-    from ..model import FunctionLike, Parameter, Target
+    from ..model.description import FunctionLike, Parameter
+    from ..model.target import Target
 
 _BLOCK = 2048  # averages done together: bounds the memory, whatever the grid
 _WORRYING = 1e-8  # error, relative to √E σ², that a user should hear about

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cuts import Cuts
+from ..answers.quantities import describe
 from ..errors import ParameterError
-from ..model import Model, as_target
-from ..parameters import parameter
-from ..prediction import predict
-from ..quantities import describe
-from ..theory.labels import joint_law
+from ..gaussian.cuts import Cuts
+from ..model.base import Model
+from ..model.parameters import parameter
+from ..model.target import as_target
+from ..theory.labels import SeveralDirections, labels_of
+from ..theory.predict import predict
 from ..theory.problem import Problem, model_grid, pose
 from .coefficients import moments_in_blocks
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..functions import Function
-    from ..model import FunctionLike, Parameter, Target
+    from ..model.description import FunctionLike, Parameter
+    from ..model.target import Target
 
 
 def learned_function(
@@ -178,8 +180,8 @@ def target_curve(target: Target, x: list[xr.DataArray]) -> xr.DataArray:
     import xarray as xr
 
     places = xr.broadcast(*x)
-    law = joint_law(target)
-    if law is None:
+    law = labels_of(target)
+    if not isinstance(law, SeveralDirections):
         return places[0].copy(data=np.asarray(target.function(np.asarray(places[0].values, dtype=float))))
     z = np.stack([np.asarray(one.values, dtype=float).reshape(-1) for one in places])  # [given, points]
     normals, offsets = law.clean.planes

@@ -9,8 +9,10 @@ import numpy as np
 
 from ..errors import GiantstepWarning
 from ..losses import Loss, square
-from ..model import Network, SpikedRF, Target
-from ..prediction import predict
+from ..model.network import Network
+from ..model.spiked import SpikedRF
+from ..model.target import Target
+from ..theory.predict import predict
 from ..theory.status import REAL_SIZE
 
 if TYPE_CHECKING:

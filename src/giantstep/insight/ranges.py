@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..parameters import parameter
+from ..model.parameters import parameter
 from .bounds_over import rate_of_unit_spike
 
 if TYPE_CHECKING:
     from ..losses import Loss
-    from ..model import Network, Target
+    from ..model.network import Network
+    from ..model.target import Target
 
 _SCAN = {
     "lam": np.geomspace(1e-5, 1e3, 25),

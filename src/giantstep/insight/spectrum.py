@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..answers.provenance import provenance
 from ..errors import ConvergenceError, GiantstepWarning, NotCovered, ParameterError
-from ..model import Model, Target, as_target
-from ..parameters import check_count, check_report, flag, parameter
-from ..provenance import provenance
+from ..model.base import Model
+from ..model.parameters import check_count, check_report, flag, parameter
+from ..model.target import Target, as_target
 from ..theory.problem import Problem, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
 from .spectra.halfplane import HalfPlaneSolver
@@ -22,7 +23,7 @@ from .spectra.support import Density, find_density
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..model import FunctionLike, Parameter
+    from ..model.description import FunctionLike, Parameter
 
 POINTS = 200
 _MOST_SAMPLES = 1e15  # alpha that sums over samples still resolve

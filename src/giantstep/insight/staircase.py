@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.polynomial.hermite_e import hermeval
 
-from ..axes import spoken
+from ..answers.dims import place_name
+from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..gaussian import expectation
-from ..model import Network, as_target
-from ..provenance import provenance
+from ..model.network import Network
+from ..model.target import as_target
 from ..theory.first_layers import FirstLayers
 from ..theory.labels import SeveralDirections, labels_of
 from ..theory.layer import FirstLayer
@@ -21,7 +22,8 @@ from ..theory.problem import model_grid, pose
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..model import FunctionLike, Target
+    from ..model.description import FunctionLike
+    from ..model.target import Target
 
 _FOUND = 1e-7  # overlap, over the spike's length, from which on a direction counts as found
 _THERE = 1e-6  # size of a Hermite coefficient, over that of its function, from which on it counts
@@ -98,7 +100,7 @@ def _overlaps(layer: FirstLayer) -> np.ndarray:
 
 def _reason(layers: FirstLayers, step: int, j: int, found: np.ndarray) -> str:
     """Why direction j is found at a step (0: never), in words."""
-    name = spoken("direction", j + 1, alone=len(found) == 1)
+    name = place_name("direction", j + 1, alone=len(found) == 1)
     activation = layers.neurons.activation.name
     if not layers.taken.any():
         return "not found: the network takes no step"
@@ -128,8 +130,8 @@ def _offered(layers: FirstLayers, layer: FirstLayer, j: int) -> list[int]:
     """Degrees p for which E[(γ·∂)^p ∂_j g] = E[He_p(n·z) z_j g], n along γ, does not vanish for some spike."""
     labels = labels_of(layers.target)
     assert isinstance(labels, SeveralDirections)  # of one direction there is nothing to be found later
-    z, w = labels.law.nodes(0, 0)
-    y = labels.law.mean(*z)
+    z, w = labels.nodes(0, 0)
+    y = labels.mean(*z)
     size = np.sqrt(w @ y**2)
     degrees = set()
     for spike in layer.on_target[0]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
+from ..answers.provenance import provenance
+from ..answers.quantities import describe
 from ..errors import GiantstepWarning, LimitWarning, ParameterError
 from ..losses import Loss, as_loss
-from ..model import Network, SpikedRF, Target, as_target, check_model
-from ..parameters import check_report, parameter
-from ..prediction import predict
-from ..provenance import provenance
-from ..quantities import describe
+from ..model.base import check_model
+from ..model.network import Network
+from ..model.parameters import check_report, parameter
+from ..model.spiked import SpikedRF
+from ..model.target import Target, as_target
+from ..theory.predict import predict
 from ..theory.status import NOTABLE, REAL_SIZE
 from .objective import Objective, Optimum, at_ends
 from .ranges import ranges
@@ -24,7 +27,7 @@ from .ranges import ranges
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..model import FunctionLike, Parameter
+    from ..model.description import FunctionLike, Parameter
 
 _SOUGHT = ("lam", "eta", "split", "steps")
 _SCANNED = 1e-6  # tolerance of the scan,
@@ -122,7 +125,7 @@ def tune(
     half = None if progress is None else lambda share: progress(0.5 * share)  # the rest is polishing
     landscape = _landscape(model, target, axes, alpha, budget, lam, loss, error, bulk, d, half)
     if "steps" in every:
-        model = replace(model, steps=axes["steps"])
+        model = evolve(model, steps=axes["steps"])
     objective = Objective(model, target, over, landscape, bulk, loss, error)
     others = [dim for dim in landscape.dims if dim not in over]
     scanned = landscape.transpose(*others, *over)
@@ -271,18 +274,18 @@ def _landscape(
     import xarray as xr
 
     if "eta" in axes:
-        model = replace(model, eta=axes["eta"])
+        model = evolve(model, eta=axes["eta"])
     batches: Any = 1.0 if model.numbers().get("steps") is None else model.numbers()["steps"]
     if "steps" in axes:
         batches = xr.DataArray(axes["steps"], dims="steps", coords={"steps": axes["steps"]})
-        model = replace(model, steps=axes["steps"])
+        model = evolve(model, steps=axes["steps"])
     total = None
     if "split" in axes:
         total = parameter("budget", budget, low=0.0, strict=True)
         if type(total).__name__ != "DataArray":
             total = xr.DataArray(total, dims=("budget",)[: np.ndim(total)], coords={"budget": total})
         share = xr.DataArray(axes["split"], dims="split", coords={"split": axes["split"]})
-        model, alpha = replace(model, alpha0=total * share / np.maximum(batches, 1.0)), total * (1.0 - share)
+        model, alpha = evolve(model, alpha0=total * share / np.maximum(batches, 1.0)), total * (1.0 - share)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GiantstepWarning)  # failed points are simply not optimal
         found = predict(

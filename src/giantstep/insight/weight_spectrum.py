@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..answers.provenance import provenance
 from ..errors import ParameterError
-from ..model import Network, SpikedRF, Target, as_target
-from ..parameters import check_count, parameter
-from ..provenance import provenance
+from ..model.network import Network
+from ..model.parameters import check_count, parameter
+from ..model.spiked import SpikedRF
+from ..model.target import Target, as_target
 from ..theory.problem import model_grid, pose
 from .spectra.halfplane import HalfPlaneSolver
 from .spectra.outliers import CLOSE, FARTHEST, TRIED
@@ -20,7 +22,7 @@ from .spectrum import POINTS, bulk_answers, check_one_spike, on_grid, spectral_b
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..model import FunctionLike, Parameter
+    from ..model.description import FunctionLike, Parameter
 
 _FAR = {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0}
 _ASIDE = 1e-5  # η/x at which derivatives are read off imaginary parts, right to its square

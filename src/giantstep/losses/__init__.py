@@ -10,6 +10,7 @@ Scores hold for V from 1e-9 to 1e8: nothing is divided by V that was not multipl
 
 from __future__ import annotations
 
+from .base import Loss, Score
 from .named import (
     NAMES,
     Clipped,
@@ -25,7 +26,6 @@ from .named import (
     square,
     squared_hinge,
 )
-from .own import Loss, Score
 
 __all__ = [
     "NAMES",

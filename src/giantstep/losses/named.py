@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from .own import Loss, Score, stacked
+from .base import Loss, Score, stacked
 
 _EXP_LIMIT = 700.0  # exp() of more overflows
 _LAST_STEP = 1e-4  # of a root search whose next one would be less than half its cube
@@ -118,30 +118,16 @@ class Logistic(_Named):
         # are up to twice as long, which they must not be far off
         right = np.maximum(_below(u, V), 0.0)
         x = np.where(u + 0.5 * V > 0.0, right, np.minimum(u + V, 0.0))
-        change, bend, weight = (np.empty_like(x) for _ in range(3))
-        h, curvature = _sigmoid_and_slope(x)
         for _ in range(100):
-            np.multiply(V, h, out=change)
-            change += u
-            change -= x
-            np.multiply(V, curvature, out=weight)
-            np.add(weight, 1.0, out=bend)
-            change /= bend
-            weight /= bend
-            np.subtract(0.5, h, out=bend)  # half of how fast curvatures fall
-            weight *= bend
-            weight *= change
-            np.minimum(weight, 0.5, out=weight)
-            np.subtract(1.0, weight, out=weight)
-            change /= weight
-            x += change
-            if max(change.max(initial=0.0), -change.min(initial=0.0)) < _LAST_STEP:
-                break
             h, curvature = _sigmoid_and_slope(x)
-        # both at x, where the last step has led to
-        bend *= change
-        h -= curvature * change * (1.0 - bend)
-        curvature *= 1.0 - 2.0 * bend + (0.5 - 3.0 * curvature) * change * change
+            slope = 1.0 + V * curvature
+            newton = (u + V * h - x) / slope
+            bend = V * curvature * (0.5 - h) / slope  # half of how fast the slope falls
+            change = newton / (1.0 - np.minimum(bend * newton, 0.5))
+            x += change
+            if np.abs(change).max(initial=0.0) < _LAST_STEP:
+                break
+        h, curvature = _sigmoid_and_slope(x)
         return Score(y * h, curvature / (1.0 + V * curvature))
 
     def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import evolve
 
 from ..errors import ParameterError
 from .description import Description
 
 if TYPE_CHECKING:
     from ..functions import Function
-    from ..letters import Letters
+    from .letters import Letters
 
 
 class Model(Description):
@@ -53,7 +54,7 @@ class Model(Description):
 
     def moved(self, **numbers: Any) -> Any:
         """The same model with other numbers or grids of them, checked as any."""
-        return replace(self, **numbers)  # type: ignore[type-var]
+        return evolve(self, **numbers)  # type: ignore[type-var]
 
     def resolved(self) -> Model:
         """The simplest description of the same first layer."""
@@ -63,4 +64,6 @@ class Model(Description):
 def check_model(model: Any) -> None:
     """Refuse what is no model."""
     if not isinstance(model, Model):
-        raise ParameterError(f"model = {model!r} is neither a Network nor a SpikedRF (nor a TwoSpikes)")
+        raise ParameterError(
+            f"model = {model!r} is neither a Network nor a SpikedRF (nor a TwoSpikes)", "model"
+        )

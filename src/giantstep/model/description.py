@@ -1,4 +1,5 @@
-"""What models, steps and targets share: a dictionary form, equality by value, how they are shown.
+"""What models, steps and targets share: how they are made from the table of parameters, a dictionary form, equality by
+value, how they are shown.
 
 Every numeric parameter takes a number, a 1-D sequence (which opens a grid dimension of that name), or an
 `xarray.DataArray` (whose dimensions are its own, so that two of them can be zipped).
@@ -7,17 +8,18 @@ Every numeric parameter takes a number, a 1-D sequence (which opens a grid dimen
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
+import attrs
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, named
 from ..functions import Function
-from ..letters import Letters
 from ..losses import Loss
-from ..words import spoken, table
+from .letters import Letters
+from .parameters import PARAMETERS, checked
+from .words import as_call, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,20 +29,56 @@ if TYPE_CHECKING:
     Parameter: TypeAlias = float | Sequence[float] | np.ndarray | xr.DataArray
     FunctionLike: TypeAlias = str | Callable[[Any], Any] | Function
 
+Class = TypeVar("Class", bound=type)
+DEFAULT: Any = object()  # the default that the table of parameters has
 _kinds: dict[str, type[Description]] = {}  # by name, as dictionaries say it
-# parameters that are written down only where they are used
-_LATER = ("steps", "rows", "bias_scale", "reuse_batch", "refit", "directions", "kinks")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(attrs.field,))
+def description(cls: Class) -> Class:
+    """Make a class with fields a frozen description.
+
+    A field that is a row in the table of parameters is checked against that row, unless it has a converter of its own;
+    `DEFAULT` stands for the row's default.
+    """
+    make = attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=_from_table)
+    return make(cls)
+
+
+def _from_table(cls: type, fields: list[Any]) -> list[Any]:
+    return [one.evolve(default=_default(one), converter=_converter(one)) for one in fields]
+
+
+def _default(field: Any) -> Any:
+    return PARAMETERS[field.name].default if field.default is DEFAULT else field.default
+
+
+def _converter(field: Any) -> Callable[[Any], Any]:
+    """What makes a field's value of what a user gives; errors name the field."""
+    name, convert, default = field.name, field.converter, _default(field)
+
+    def converted(value: Any) -> Any:
+        if value is None and default is None:
+            return None
+        with named(name):
+            return convert(value) if convert else checked(name, value)
+
+    converted.__annotations__["value"] = field.type  # as the signature shows it
+    return converted if convert or name in PARAMETERS else None  # type: ignore[return-value]
 
 
 class Description:
     """What models and targets share: a dictionary form for provenance, links and sweeps, and equality by value."""
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]  # every kind is a dataclass
     # methods and properties for users, beside what they have given
     _questions: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         _kinds[cls.__name__] = cls
+
+    @classmethod
+    def _fields(cls) -> Any:
+        return attrs.fields(cls)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """This description as plain, JSON-ready data. A function of your own has no such form: an error.
@@ -55,29 +93,31 @@ class Description:
         >>> gs.Step(eta=1, alpha0=2).to_dict()
         {'kind': 'Step', 'eta': 1.0, 'alpha0': 2.0, 'loss': 'square'}
         """
-        return self._plain(_spec)
+        return self._plain(lambda part: part.spec)
 
     def to_read(self) -> dict[str, Any]:
         """The same for readers, from which nothing is made again: functions and losses of a user's own are named."""
         return self._plain(_spec_or_name)
 
     def _plain(self, text: Callable[[Function | Loss], str]) -> dict[str, Any]:
+        """The kind and the fields; those that joined later only where they are used, so that older forms stay."""
         data: dict[str, Any] = {"kind": type(self).__name__}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name not in _LATER or _hashable(value) != f.default:
-                data[f.name] = _plain(value, text)
+        for field in self._fields():
+            value = getattr(self, field.name)
+            late = field.name in PARAMETERS and PARAMETERS[field.name].late
+            if not late or _hashable(value) != field.default:
+                data[field.name] = _plain(value, text)
         return data
 
     def __repr__(self) -> str:
-        return spoken(self)
+        return as_call(self)
 
     def _repr_html_(self) -> str:
         return table(self)
 
     def __dir__(self) -> list[str]:
         """What tab completion offers: what a user gives and asks, not what other modules ask."""
-        offered = {"to_dict", "from_dict", *self._questions, *(f.name for f in fields(self))}
+        offered = {"to_dict", "from_dict", *self._questions, *(field.name for field in self._fields())}
         return [name for name in super().__dir__() if name in offered or name.startswith("__")]
 
     def __eq__(self, other: object) -> bool:
@@ -90,7 +130,7 @@ class Description:
 
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
-        return tuple(_hashable(getattr(self, f.name)) for f in fields(self))
+        return tuple(_hashable(getattr(self, field.name)) for field in self._fields())
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -107,29 +147,22 @@ class Description:
         Step(1, alpha0=2)
         """
         kind = _kinds.get(data.get("kind", cls.__name__))
-        if kind is None or not is_dataclass(kind) or not issubclass(kind, cls):
-            raise ParameterError(f"kind = {data.get('kind')!r} is not a {cls.__name__}")
-        known = {f.name for f in fields(kind)}
+        if kind is None or not attrs.has(kind) or not issubclass(kind, cls):
+            raise ParameterError(f"kind = {data.get('kind')!r} is not a {cls.__name__}", "kind")
+        known = {field.name for field in kind._fields()}
         unknown = set(data) - known - {"kind"}
         if unknown:
             raise ParameterError(
                 f"{kind.__name__} has no parameter {sorted(unknown)}; it has {sorted(known)}"
             )
-        values = {name: value for name, value in data.items() if name != "kind"}
-        if isinstance(values.get("readout"), dict):
-            values["readout"] = Letters.from_dict(values["readout"])
-        return kind(**{name: _restored(value) for name, value in values.items()})
+        return kind(**{name: _restored(value) for name, value in data.items() if name != "kind"})
 
 
-def _spec(own: Function | Loss) -> str:
-    return own.spec
-
-
-def _spec_or_name(own: Function | Loss) -> str:
+def _spec_or_name(part: Function | Loss) -> str:
     try:
-        return own.spec
+        return part.spec
     except ParameterError:
-        return f"<{own.name}>"  # no name of the catalogue's begins like this
+        return f"<{part.name}>"  # no name of the catalogue's begins like this
 
 
 def _plain(value: Any, text: Callable[[Function | Loss], str]) -> Any:
@@ -149,11 +182,14 @@ def _plain(value: Any, text: Callable[[Function | Loss], str]) -> Any:
 
 
 def _restored(value: Any) -> Any:
-    if isinstance(value, dict) and set(value) == {"dims", "data"}:
+    """What `_plain` wrote of letters and DataArrays."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"dims", "data"}:
         import xarray as xr
 
         return xr.DataArray(value["data"], dims=value["dims"])
-    return value
+    return Letters.from_dict(value)
 
 
 def _hashable(value: Any) -> Any:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve, field
 
-from ..errors import ParameterError
+from ..errors import ParameterError, refused
 from ..functions import Function, as_function
-from ..groups import merge
-from ..letters import Letters, as_letters
 from ..losses import as_loss
-from ..parameters import flag, number, parameter
 from .base import Model
-from .description import Description
+from .description import DEFAULT, Description, description
+from .groups import merge
+from .letters import Letters, as_letters
+from .parameters import checked, number
 from .target import as_target
 
 if TYPE_CHECKING:
@@ -27,7 +27,44 @@ if TYPE_CHECKING:
     from .target import Target
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+def _known_loss(loss: str) -> str:
+    as_loss(loss)  # refuses what it does not know
+    return loss
+
+
+def _as_steps(steps: Parameter | Sequence[Step]) -> Any:
+    """Numbers of steps, or a schedule of `Step`s, which may be dictionaries."""
+    if isinstance(steps, tuple | list) and any(not _is_number(step) for step in steps):
+        return tuple(map(_as_step, steps))
+    counts = checked("steps", steps)
+    if np.any(np.asarray(counts) != np.rint(counts)):
+        raise refused("steps", counts, "must be whole numbers")
+    return counts
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _as_step(step: Any) -> Step:
+    if isinstance(step, Step):
+        return step
+    if isinstance(step, dict):
+        return Step.from_dict({"kind": "Step"} | step)
+    raise ParameterError(
+        f"steps has {step!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]", "steps"
+    )
+
+
+def _as_rows(rows: str | float) -> str | float:
+    if not isinstance(rows, str):
+        return number("rows", rows, low=0.0)
+    if rows not in ("unit", "gaussian"):
+        raise refused("rows", rows, "is unknown; use 'unit', 'gaussian' or a variance")
+    return rows
+
+
+@description
 class Step(Description):
     """One giant step of a `Network`, where the steps of a schedule differ.
 
@@ -49,20 +86,10 @@ class Step(Description):
 
     eta: Parameter
     alpha0: Parameter
-    loss: str = "square"
-
-    if TYPE_CHECKING:
-
-        def __init__(self, eta: Parameter, alpha0: Parameter, loss: str = "square") -> None: ...
-
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "eta", parameter("eta", self.eta, low=0.0))
-        set_(self, "alpha0", parameter("alpha0", self.alpha0, low=0.0, infinite=True))
-        as_loss(self.loss)  # refuses what it does not know
+    loss: str = field(default="square", converter=_known_loss)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@description
 class Network(Model):
     """A two-layer network f(x) = a·σ(Wx)/√p whose first layer W takes one giant gradient step, or several.
 
@@ -119,67 +146,32 @@ class Network(Model):
     takes_steps = True
     _questions = ("equivalent",)
 
-    activation: Function
+    activation: Function = field(converter=as_function)
     eta: Parameter | None = None
     alpha0: Parameter | None = None
-    beta: Parameter = 1.0
-    readout: Letters = "uniform"  # type: ignore[assignment]
-    step_loss: str = "square"
-    steps: Parameter | tuple[Step, ...] | None = None
-    rows: str | float = "unit"
-    bias_scale: float = 0.0
-    reuse_batch: bool = False
+    beta: Parameter = DEFAULT
+    readout: Letters = field(default="uniform", converter=as_letters)  # type: ignore[assignment]
+    step_loss: str = field(default="square", converter=_known_loss)
+    steps: Parameter | Sequence[Step] | None = field(default=None, converter=_as_steps)
+    rows: str | float = field(default="unit", converter=_as_rows)
+    bias_scale: float = DEFAULT
+    reuse_batch: bool = DEFAULT
     refit: Parameter | None = None
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            activation: FunctionLike,
-            eta: Parameter | None = None,
-            alpha0: Parameter | None = None,
-            beta: Parameter = 1.0,
-            readout: str | Letters = "uniform",
-            step_loss: str = "square",
-            steps: Parameter | Sequence[Step] | None = None,
-            rows: str | float = "unit",
-            bias_scale: float = 0.0,
-            reuse_batch: bool = False,
-            refit: Parameter | None = None,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "activation", as_function(self.activation))
-        if isinstance(self.steps, (tuple, list)) and any(not _is_number(step) for step in self.steps):
-            set_(self, "steps", tuple(_as_step(step) for step in self.steps))
-            if self.eta is not None or self.alpha0 is not None:
-                raise ParameterError(
-                    "steps is a schedule: each Step has its own eta and alpha0, so leave those out"
-                )
-        else:
-            for name in ("eta", "alpha0"):
-                if getattr(self, name) is None:
-                    raise ParameterError(
-                        f"{name} is missing: give eta and alpha0, or a schedule, steps=[Step(eta, alpha0), ...]"
-                    )
-            set_(self, "eta", parameter("eta", self.eta, low=0.0))
-            set_(self, "alpha0", parameter("alpha0", self.alpha0, low=0.0, infinite=True))
-            if self.steps is not None:
-                set_(self, "steps", _whole("steps", parameter("steps", self.steps, low=0.0)))
-        set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
-        if self.refit is not None:
-            set_(self, "refit", parameter("refit", self.refit, low=0.0))
-        set_(self, "readout", as_letters(self.readout))
-        if not isinstance(self.rows, str):
-            set_(self, "rows", number("rows", self.rows, low=0.0))
-        elif self.rows not in ("unit", "gaussian"):
-            raise ParameterError(f"rows = {self.rows!r} is unknown; use 'unit', 'gaussian' or a variance")
-        set_(self, "bias_scale", number("bias_scale", self.bias_scale, low=0.0))
-        set_(self, "reuse_batch", flag("reuse_batch", self.reuse_batch))
+    def __attrs_post_init__(self) -> None:
+        missing = [name for name in ("eta", "alpha0") if getattr(self, name) is None]
+        if self.schedule is not None and len(missing) < 2:
+            raise ParameterError(
+                "steps is a schedule: each Step has its own eta and alpha0, so leave those out", "steps"
+            )
+        if self.schedule is None and missing:
+            raise ParameterError(
+                f"{missing[0]} is missing: give eta and alpha0, or a schedule, steps=[Step(eta, alpha0), ...]",
+                missing[0],
+            )
         if self.readout.c is not None:
             raise ParameterError(
-                "Letters.c belongs to a SpikedRF; a Network's row norms follow from its step"
+                "Letters.c belongs to a SpikedRF; a Network's row norms follow from its step", "readout"
             )
 
     @property
@@ -226,7 +218,7 @@ class Network(Model):
             return super().at(**numbers)
         moved = super().at(**{name: value for name, value in numbers.items() if name in ("beta", "refit")})
         steps = [
-            replace(
+            evolve(
                 step, eta=numbers.get(f"eta_{t}", step.eta), alpha0=numbers.get(f"alpha0_{t}", step.alpha0)
             )
             for t, step in enumerate(self.schedule, start=1)
@@ -241,7 +233,7 @@ class Network(Model):
             Step(numbers.pop(f"eta_{t}", step.eta), numbers.pop(f"alpha0_{t}", step.alpha0), step.loss)
             for t, step in enumerate(self.schedule, start=1)
         ]
-        return replace(self, **numbers, steps=tuple(steps))
+        return evolve(self, **numbers, steps=tuple(steps))
 
     def stages(self, values: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray, str]]:
         """(eta, alpha0, loss) of each step for `values` by the names of `numbers`; eta = 0 where none is taken."""
@@ -282,22 +274,3 @@ class Network(Model):
         from ..theory.equivalent import equivalent
 
         return equivalent(self, as_target(target))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def _as_step(given: Any) -> Step:
-    """The `Step` that an instance or its dictionary stands for."""
-    if isinstance(given, Step):
-        return given
-    if isinstance(given, dict):
-        return Step.from_dict({"kind": "Step"} | given)
-    raise ParameterError(f"steps has {given!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]")
-
-
-def _whole(name: str, values: Any) -> Any:
-    if np.any(np.asarray(values) != np.rint(np.asarray(values))):
-        raise ParameterError(f"{name} = {values!r} must be whole numbers")
-    return values

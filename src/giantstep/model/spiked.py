@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import field
 
-from ..errors import ParameterError
+from ..errors import ParameterError, refused
 from ..functions import Function, as_function
-from ..letters import Letters, as_letters
-from ..parameters import number, number_tuple, parameter
 from .base import Model
+from .description import DEFAULT, description
+from .letters import Letters, as_letters
+from .parameters import number, number_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .description import FunctionLike, Parameter
+    from .description import Parameter
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@description
 class SpikedRF(Model):
     """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a trainable readout: what a step leaves behind.
 
@@ -50,33 +52,12 @@ class SpikedRF(Model):
     array([0.2376, 0.0725, 0.0714])
     """
 
-    activation: Function
+    activation: Function = field(converter=as_function)
     r: Parameter
     gamma: Parameter
-    c: Parameter = 1.0
-    beta: Parameter = 1.0
-    readout: Letters = "uniform"  # type: ignore[assignment]
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            activation: FunctionLike,
-            r: Parameter,
-            gamma: Parameter,
-            c: Parameter = 1.0,
-            beta: Parameter = 1.0,
-            readout: str | Letters = "uniform",
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "activation", as_function(self.activation))
-        set_(self, "r", parameter("r", self.r))
-        set_(self, "gamma", parameter("gamma", self.gamma, low=-1.0, high=1.0))
-        set_(self, "c", parameter("c", self.c, low=0.0, strict=True))
-        set_(self, "beta", parameter("beta", self.beta, low=0.0, strict=True))
-        set_(self, "readout", as_letters(self.readout))
+    c: Parameter = DEFAULT
+    beta: Parameter = DEFAULT
+    readout: Letters = field(default="uniform", converter=as_letters)  # type: ignore[assignment]
 
     def numbers(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("r", "gamma", "c", "beta")}
@@ -86,7 +67,11 @@ class SpikedRF(Model):
         return ("r", "gamma", "c")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _as_pairs(pairs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+    return tuple(number_tuple("TwoSpikes.left", pair) for pair in pairs)
+
+
+@description
 class TwoSpikes(Model):
     """Spiked random features with two spikes, F = W + (r1 u1 v1ᵀ + r2 u2 v2ᵀ)/√d, v1 and v2 orthogonal.
 
@@ -121,45 +106,27 @@ class TwoSpikes(Model):
     _questions = ("reduced",)
     spike_directions = 2  # type: ignore[assignment]
 
-    activation: Function
-    strengths: tuple[float, float]
-    alignments: tuple[float, float]
-    left: tuple[tuple[float, float], ...]
-    weights: tuple[float, ...]
-    c: float = 1.0
-    beta: float = 1.0
+    activation: Function = field(converter=as_function)
+    strengths: tuple[float, ...] = field(converter=partial(number_tuple, "TwoSpikes.strengths"))
+    alignments: tuple[float, ...] = field(converter=partial(number_tuple, "TwoSpikes.alignments"))
+    left: tuple[tuple[float, ...], ...] = field(converter=_as_pairs)
+    weights: tuple[float, ...] = field(converter=partial(number_tuple, "TwoSpikes.weights"))
+    c: float = DEFAULT
+    beta: float = DEFAULT
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            activation: FunctionLike,
-            strengths: Sequence[float],
-            alignments: Sequence[float],
-            left: Sequence[Sequence[float]],
-            weights: Sequence[float],
-            c: float = 1.0,
-            beta: float = 1.0,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "activation", as_function(self.activation))
-        for name in ("strengths", "alignments"):
-            set_(self, name, number_tuple(f"TwoSpikes.{name}", getattr(self, name)))
-        set_(self, "left", tuple(number_tuple("TwoSpikes.left", pair) for pair in self.left))
-        letters = Letters(tuple(range(len(self.left))), self.weights)  # checks the weights
-        set_(self, "weights", letters.weights)
-        set_(self, "c", number("c", self.c, low=0.0, strict=True))
-        set_(self, "beta", number("beta", self.beta, low=0.0, strict=True))
+    def __attrs_post_init__(self) -> None:
+        _ = self.readout  # refuses weights that do not fit
+        for name in ("c", "beta"):
+            number(name, getattr(self, name))
         if {len(pair) for pair in (self.strengths, self.alignments, *self.left)} != {2}:
             raise ParameterError(
-                "TwoSpikes has two spikes: give two strengths, two alignments, and pairs in left"
+                "TwoSpikes has two spikes: give two strengths, two alignments, and pairs in left", "left"
             )
         if math.hypot(*self.alignments) > 1.0:
-            raise ParameterError(
-                f"alignments = {self.alignments} are those of two orthogonal directions with the target: their"
-                " squares must sum to at most 1"
+            raise refused(
+                "alignments",
+                self.alignments,
+                "are those of two orthogonal directions with the target: their squares must sum to at most 1",
             )
 
     @property

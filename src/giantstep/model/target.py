@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import field
 
-from ..errors import ParameterError
+from ..errors import ParameterError, named
 from ..functions import Function, as_hyperplanes, target_function
-from ..parameters import number, parameter
-from .description import Description
+from .description import DEFAULT, Description, description
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +18,12 @@ if TYPE_CHECKING:
     from .description import FunctionLike, Parameter
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _as_given(function: FunctionLike) -> Function:
+    """The function for type checkers; it is made with the directions and the kinks, once all fields are known."""
+    return function  # type: ignore[return-value]
+
+
+@description
 class Target(Description):
     """What is to be learned: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
 
@@ -68,53 +72,36 @@ class Target(Description):
 
     _questions = ("binary",)
 
-    function: Function
-    noise: Parameter = 0.0
-    flips: float = 0.0
-    latent_noise: float = 0.0
+    function: Function = field(converter=_as_given)
+    noise: Parameter = DEFAULT
+    flips: float = DEFAULT
+    latent_noise: float = DEFAULT
     scale: float | None = None
     directions: int = 1
-    kinks: tuple[Any, ...] = ()
+    kinks: Sequence[tuple[Sequence[float], float]] = field(default=(), converter=as_hyperplanes)
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            function: FunctionLike,
-            noise: Parameter = 0.0,
-            flips: float = 0.0,
-            latent_noise: float = 0.0,
-            scale: float | None = None,
-            directions: int = 1,
-            kinks: Sequence[tuple[Sequence[float], float]] = (),
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        if self.function == "logistic":
-            set_(self, "scale", 1.0 if self.scale is None else self.scale)
-            set_(self, "function", "sign")
-        set_(self, "kinks", as_hyperplanes(self.kinks))
-        set_(self, "function", target_function(self.function, self.directions, self.kinks))
-        set_(self, "directions", self.function.directions)
-        set_(self, "noise", parameter("noise", self.noise, low=0.0))
-        set_(self, "flips", number("flips", self.flips, low=0.0, high=0.5))
-        set_(self, "latent_noise", number("latent_noise", self.latent_noise, low=0.0))
+    def __attrs_post_init__(self) -> None:
+        logistic = self.function == "logistic"
+        with named("function"):
+            function = target_function("sign" if logistic else self.function, self.directions, self.kinks)
+        scale = 1.0 if logistic and self.scale is None else self.scale
+        self.__dict__.update(function=function, directions=function.directions, scale=scale)
         if self.scale is not None:
-            set_(self, "scale", number("scale", self.scale, low=0.0, strict=True))
             self._check_logistic()
         if self.random_signs and np.any(np.asarray(self.noise) > 0):
-            raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise")
+            raise ParameterError(
+                "noise is added to real labels; for ±1 labels use flips or latent_noise", "noise"
+            )
         if self.directions > 1 and self.flips > 0 and not self.latent_noise and self.scale is None:
-            self.function.warn_of_curved_signs()  # type: ignore[attr-defined]
+            function.warn_of_curved_signs()  # type: ignore[attr-defined]
 
     def _check_logistic(self) -> None:
         """Refuse chances of a projection for a target that is another function of it than its sign."""
         function = self.function
-        if self.directions == 1 and not (function.has_spec and function.spec == "sign"):  # type: ignore[union-attr]
+        if self.directions == 1 and not (function.has_spec and function.spec == "sign"):
             raise ParameterError(
                 f"scale = {self.scale:g} is of the target 'logistic', whose labels are +1 with probability"
-                f" sigmoid(scale·z), or of several directions; the target here is {function.name!r}: use"  # type: ignore[union-attr]
+                f" sigmoid(scale·z), or of several directions; the target here is {function.name!r}: use"
                 " 'logistic', or flips or latent_noise for signs of another function"
             )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    Picture = Callable[[xr.Dataset, xr.Dataset | None, Axes | None, bool], Any]
+    Picture = Callable[[xr.Dataset, xr.Dataset | None, Axes | None], Any]
 
 _FAR = 3.0  # times the bulk's upper edge, beyond which an outlier is named rather than shown
 _SHOULDER, _CUT = 0.03, 3.0  # the picture ends at so many times the density at that share of the upper edge
@@ -39,10 +39,9 @@ def picture_of(dataset: xr.Dataset) -> Picture | None:
     return None
 
 
-def _spectrum(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, interactive: bool) -> Axes:
+def _spectrum(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> Axes:
     """The bulk's density, and markers at outliers (the spike of order d is beyond any axis); simulated eigenvalues as a
     histogram, with the density of `theory` beside it where that is given."""
-    _only_matplotlib(interactive)
     simulated = dataset["eigenvalue"].values if "rank" in dataset.dims else None
     bulk = theory if theory is not None else dataset if simulated is None else None
     if bulk is not None and bulk["density"].ndim != 1:
@@ -109,7 +108,7 @@ def _spikes(bulk: xr.Dataset) -> list[str]:
     return [f"spike at {place:.4g}{'' if known else ' d'}" for place in places if place > 0.0]
 
 
-def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, interactive: bool) -> Any:
+def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> Any:
     """Target and learned function side by side on the plane of two directions, in the same shades."""
     if set(dataset["learned"].dims) != {"x1", "x2"}:
         raise ParameterError(
@@ -122,10 +121,6 @@ def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, inte
             " leave it out"
         )
     reach = max(float(np.abs(dataset[name]).max()) for name, _ in _PANELS)
-    if interactive:
-        from .interactive import plane
-
-        return plane(dataset, _PANELS, reach)
     with style.styled():
         figure = style.new_figure(6.4, 3.6)
         both = figure.subplots(1, 2, sharex=True, sharey=True, subplot_kw={"axes_class": ShownAxes})
@@ -152,9 +147,8 @@ def check_landscape(over: Sequence[str], dims: Iterable[str]) -> None:
         raise ParameterError(f"a picture of a landscape shows one or two optimised parameters: {fewer}")
 
 
-def _landscape(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, interactive: bool) -> Axes:
+def _landscape(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> Axes:
     """The scanned error with its optimum: a curve along one parameter, a map over two."""
-    _only_matplotlib(interactive)
     over = dataset.attrs["over"].split()
     error = dataset["landscape"]
     check_landscape(over, map(str, error.dims))
@@ -195,8 +189,3 @@ def _landscape(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None, 
 
 def _axes(ax: Axes | None) -> Axes:
     return style.new_figure().add_subplot(axes_class=ShownAxes) if ax is None else ax
-
-
-def _only_matplotlib(interactive: bool) -> None:
-    if interactive:
-        raise ParameterError("interactive pictures are of curves and planes; leave interactive out")

@@ -3,46 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..axes import COUNTED
+from ..answers.dims import COUNTED
 from ..errors import ParameterError
-from ..parameters import flag
+from ..model.parameters import flag
 from . import style
 from .drawing import FEW, Curve, Drawing, along, drawing_of, marks, parts, values_along
 from .legend import legend
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
     import xarray as xr
     from matplotlib.axes import Axes
 
 _BOUNDS = {"upper", "lower", "lower_beta", "floor", "linear"}
-
-
-@overload
-def plot(
-    dataset: xr.Dataset,
-    x: str | None = ...,
-    y: str | Sequence[str] | None = ...,
-    *,
-    theory: xr.Dataset | None = ...,
-    ax: Axes | None = ...,
-    interactive: Literal[False] = ...,
-) -> Axes: ...
-
-
-@overload
-def plot(
-    dataset: xr.Dataset,
-    x: str | None = ...,
-    y: str | Sequence[str] | None = ...,
-    *,
-    theory: xr.Dataset | None = ...,
-    interactive: Literal[True],
-) -> go.Figure: ...
 
 
 def plot(
@@ -53,7 +29,7 @@ def plot(
     theory: xr.Dataset | None = None,
     ax: Axes | None = None,
     interactive: bool = False,
-) -> Any:
+) -> Axes:
     """Draw `y` against the dimension `x`, one curve for each combination of the other dimensions.
 
     ===================  ==================================================================================
@@ -81,13 +57,12 @@ def plot(
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
     interactive : bool
-        Draw with Plotly (which the extra `explore` installs) instead of matplotlib.
+        Refused: `giantstep explore` has interactive pictures.
 
     Returns
     -------
-    matplotlib.axes.Axes or plotly.graph_objects.Figure
-        A notebook shows it. `axes.figure.savefig(...)` writes the first (its figure belongs to no window), and
-        `figure.write_html(...)` the second.
+    matplotlib.axes.Axes
+        A notebook shows it. `axes.figure.savefig(...)` writes it; its figure belongs to no window.
 
     Examples
     --------
@@ -97,21 +72,16 @@ def plot(
     1
     """
     _check_dataset(dataset)
-    interactive = flag("interactive", interactive)
-    if interactive and ax is not None:
+    if flag("interactive", interactive):
         raise ParameterError(
-            "ax is matplotlib's, and an interactive picture is Plotly's; give one of the two"
+            "interactive = True is not available: `giantstep explore` has interactive pictures; leave interactive out"
         )
     if x is None and y is None:
         from .insight import picture_of
 
         if (picture := picture_of(dataset)) is not None:
-            return picture(dataset, theory, ax, interactive)
+            return picture(dataset, theory, ax)
     drawing = drawing_of(dataset, x, y, theory)
-    if interactive:
-        from .interactive import figure
-
-        return figure(drawing)
     with style.styled():
         axes, below = _axes(ax, drawing.compared)
         count = len(drawing.curves)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..axes import COUNTED, spoken
+from ..answers.dims import COUNTED, place_name
 from ..errors import ParameterError
 from ..files import check_place, replacing
-from ..words import subject
+from ..model.words import subject
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -138,7 +138,7 @@ def setting(values: xr.DataArray, number: float) -> str:
         return f"${tex} = {shown}$"
     name = str(values.name)
     counted = name in COUNTED
-    return spoken(name, number, alone=values.shape == (1,)) if counted else f"{name} = {number:g}"
+    return place_name(name, number, alone=values.shape == (1,)) if counted else f"{name} = {number:g}"
 
 
 def title(dataset: xr.Dataset) -> str:

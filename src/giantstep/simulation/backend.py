@@ -1,22 +1,19 @@
-"""Array libraries behind one face: the array API, plus the few linear-algebra routines that it lacks.
+"""Array libraries behind one interface: the array API (`xp`), plus the linear algebra that it lacks or leaves slow.
 
-`Backend` itself is written in the array API alone and runs on any library that follows the standard. Its
-subclasses, here for numpy and in `backend_torch` for torch, replace what the standard leaves slow or leaves out:
-symmetric updates in place, Cholesky solves, a tridiagonal reduction, random numbers drawn on the device.
+These are symmetric updates in place, Cholesky solves, a tridiagonal reduction, random numbers drawn on the device. One
+subclass of `Backend` is here, for numpy; the other, for torch, is in `backend_torch`.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
-from ..system import free_memory
-from .pools import numpy_unthreaded
+from ..runtime.system import free_memory
 
 DTYPES = ("float64", "float32")
 _CACHE_ELEMENTS = 1 << 16  # elementwise functions work on pieces that stay in a core's cache
@@ -28,7 +25,11 @@ Answer = TypeVar("Answer")
 
 
 class Backend:
-    """Linear algebra of a trial in the array API. Of symmetric matrices the lower triangle alone counts."""
+    """Linear algebra of a trial. Of symmetric matrices the lower triangle alone counts.
+
+    What every array library does alike is here; a subclass adds `asarray`, `numpy`, `indices`, `zeros`, `add_product`,
+    `add_gram`, `symmetric_product`, `_by_cholesky`, and what it does better.
+    """
 
     block_rows = 1024  # samples whose features are in memory at once; a multiple of draw.CHUNK_ROWS
     panel_columns = 128  # columns of a p×p matrix worked on at once: what stays in cache
@@ -41,28 +42,19 @@ class Backend:
         self.eps = float(xp.finfo(self.dtype).eps)
         self.itemsize = np.dtype(dtype).itemsize
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """To be entered for the length of a trial."""
-        return nullcontext()
-
-    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer] | None:
-        """Begin some work of the host's in another thread, if this one is to wait for a device: what gives its answer,
-        or raises what it raised. None where the host has all the work itself."""
-        return None
-
     def asarray(self, values: np.ndarray) -> Any:
-        return self.xp.asarray(values, dtype=self.dtype)
+        raise NotImplementedError
 
     def numpy(self, array: Any) -> np.ndarray:
         """A float64 numpy copy, for the small arrays that statistics are made of."""
-        return np.asarray(array, dtype=np.float64)
+        raise NotImplementedError
 
     def indices(self, values: np.ndarray) -> Any:
         """Positions along an axis, for `take`."""
-        return self.xp.asarray(values)
+        raise NotImplementedError
 
     def zeros(self, *shape: int) -> Any:
-        return self.asarray(np.zeros(shape))
+        raise NotImplementedError
 
     def apply(self, function: Callable[[Any], Any], values: Any) -> Any:
         """An elementwise function of a large array, which it may overwrite."""
@@ -72,20 +64,21 @@ class Backend:
         return a @ b
 
     def add_product(self, total: Any, a: Any, b: Any) -> Any:
-        """total + a·b, in the memory of `total` where the library can."""
-        total += a @ b
-        return total
+        """total + a·b, in the memory of `total`."""
+        raise NotImplementedError
 
     def add_gram(self, total: Any, rows: Any) -> Any:
-        """total + rowsᵀ·rows, in the memory of `total` where the library can."""
-        return self.add_product(total, rows.T, rows)
-
-    def diagonal(self, matrix: Any) -> Any:
-        return self.xp.linalg.diagonal(matrix)
+        """total + rowsᵀ·rows, in the memory of `total`."""
+        raise NotImplementedError
 
     def symmetric_product(self, matrix: Any, columns: Any) -> Any:
         """matrix·columns for a symmetric matrix."""
-        return matrix @ columns
+        raise NotImplementedError
+
+    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer] | None:
+        """Begin some work of the host's in another thread, if this one is to wait for a device: what gives its answer,
+        or raises what it raised. None where the host has all the work itself."""
+        return None
 
     def solve_shifted(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
         """(matrix + lam)⁻¹·right for every lam, as columns; the minimum-norm solution where lam = 0.
@@ -101,17 +94,9 @@ class Backend:
             return self._by_reduction(matrix, right, lams)
         return self.xp.stack([self._by_cholesky(matrix, right, lam) for lam in lams], axis=1)
 
-    def factor_shifted(self, matrix: Any, lam: float) -> Any:
-        """The lower triangular L with LLᵀ = matrix + lam for lam > 0; the next call may write over its memory."""
-        return self.xp.linalg.cholesky(matrix + lam * self.asarray(np.eye(matrix.shape[0])))
-
-    def solve_lower(self, factor: Any, columns: Any) -> Any:
-        """L⁻¹·columns, which may be overwritten."""
-        return self.xp.linalg.solve(factor, columns)  # the standard has no triangular solve
-
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
-        shifted = matrix + lam * self.asarray(np.eye(matrix.shape[0]))
-        return self.xp.linalg.solve(shifted, right)
+        """(matrix + lam)⁻¹·right for lam > 0."""
+        raise NotImplementedError
 
     def _by_reduction(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
         return self._by_eigenvalues(matrix, right, lams)
@@ -142,7 +127,7 @@ class NumpyBackend(Backend):
     """BLAS and LAPACK through scipy: half the work on symmetric matrices, no copies of large ones.
 
     Its Gram matrices hold the lower triangle only and are stored by columns, as LAPACK wants them. Large
-    products go through scipy too, not through `@`: see `pools`.
+    products go through scipy too, not through `@`: see `runtime.threads`.
     """
 
     many_lams = 8
@@ -153,14 +138,17 @@ class NumpyBackend(Backend):
         super().__init__(np, "numpy", dtype)
         self._work = np.empty((0, 0), dtype=self.dtype)
 
-    def at_work(self) -> AbstractContextManager[None]:
-        return numpy_unthreaded()
-
     def zeros(self, *shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=self.dtype, order="F")
 
     def asarray(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(values, dtype=self.dtype)
+
+    def numpy(self, array: np.ndarray) -> np.ndarray:
+        return np.asarray(array, dtype=np.float64)
+
+    def indices(self, values: np.ndarray) -> np.ndarray:
+        return values
 
     def apply(self, function: Callable[[Any], Any], values: np.ndarray) -> np.ndarray:
         step = max(1, _CACHE_ELEMENTS // values.shape[1])
@@ -220,20 +208,12 @@ class NumpyBackend(Backend):
         np.einsum("ii->i", self._work)[:] += lam  # a view of the diagonal
         return self._work
 
-    def solve_lower(self, factor: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        (solve,) = self._lapack("trtrs")
-        return solve(factor, columns, lower=1, overwrite_b=1)[0]
-
     def _by_cholesky(self, matrix: np.ndarray, right: np.ndarray, lam: float) -> np.ndarray:
-        (solve,) = self._lapack("potrs")
-        return solve(self.factor_shifted(matrix, lam), right, lower=1)[0]
-
-    def factor_shifted(self, matrix: np.ndarray, lam: float) -> np.ndarray:
-        (factorise,) = self._lapack("potrf")
+        factorise, solve = self._lapack("potrf", "potrs")
         factor, info = factorise(self._copy(matrix, lam), lower=1, clean=0, overwrite_a=True)
         if info:
             raise np.linalg.LinAlgError(f"Gram matrix + {lam:g} is {INDEFINITE} {info}")
-        return factor
+        return solve(factor, right, lower=1)[0]
 
     def _by_reduction(self, matrix: np.ndarray, right: np.ndarray, lams: Sequence[float]) -> np.ndarray:
         """matrix = Q·T·Qᵀ with T tridiagonal: every further lam then costs a few operations per row."""
@@ -288,12 +268,8 @@ def make_backend(name: str | None = None, device: str = "cpu", dtype: str = "flo
         from .backend_torch import torch_backend
 
         return torch_backend(dtype, device)
-    if name not in ("numpy", "array-api-strict"):
-        raise ParameterError(f"backend = {name!r} is unknown; use 'numpy', 'torch' or 'array-api-strict'")
+    if name != "numpy":
+        raise ParameterError(f"backend = {name!r} is unknown; use 'numpy' or 'torch'")
     if device != "cpu":
-        raise ParameterError(f"backend = {name!r} runs on device 'cpu', not on {device!r}; leave backend out")
-    if name == "numpy":
-        return NumpyBackend(dtype)
-    import array_api_strict
-
-    return Backend(array_api_strict, name, dtype)
+        raise ParameterError(f"backend = 'numpy' runs on device 'cpu', not on {device!r}; leave backend out")
+    return NumpyBackend(dtype)

@@ -1,17 +1,15 @@
-"""torch behind the face of `backend.Backend`: the way to a GPU."""
+"""The backend of torch, on the CPU or a GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError
 from .backend import INDEFINITE, Answer, Backend
-from .pools import numpy_unthreaded
 
 _PANELS = 8  # of a lower triangle, whose products then are 9/16 of those of the whole,
 # each of so many rows or a multiple: Gram matrices in float64 are a third faster for it on an H200
@@ -34,9 +32,6 @@ class TorchBackend(Backend):
         self.draws_natively = device != "cpu"
         if device != "cpu":
             self.block_rows, self.panel_columns = 8192, 2048
-
-    def at_work(self) -> AbstractContextManager[None]:
-        return numpy_unthreaded()
 
     def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer] | None:
         if self.device == "cpu":
@@ -71,20 +66,13 @@ class TorchBackend(Backend):
     def symmetric_product(self, matrix: Any, columns: Any) -> Any:
         return matrix.tril() @ columns + matrix.tril(-1).T @ columns
 
-    def solve_lower(self, factor: Any, columns: Any) -> Any:
-        return self.torch.linalg.solve_triangular(factor, columns, upper=False)
-
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
-        columns = right if right.ndim == 2 else right[:, None]
-        return self.torch.cholesky_solve(columns, self.factor_shifted(matrix, lam)).reshape(right.shape)
-
-    def factor_shifted(self, matrix: Any, lam: float) -> Any:
         shifted = matrix.clone()
         shifted.diagonal().add_(lam)
         factor, info = self.torch.linalg.cholesky_ex(shifted)
         if int(info):
             raise np.linalg.LinAlgError(f"Gram matrix + {lam:g} is {INDEFINITE} {int(info)}")
-        return factor
+        return self.torch.cholesky_solve(right[:, None], factor)[:, 0]
 
     def draw(self, words: list[tuple[int, ...]], shape: tuple[int, int], normal: bool) -> Any:
         generator = self.torch.Generator(self.device)

@@ -8,27 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from ..answers.grid import Grid
 from ..errors import NotCovered, ParameterError
-from ..grid import Grid
 from ..losses import Loss, as_loss
-from ..model import Model, Network, SpikedRF, Target
-from ..parameters import check_count, floats
-from ..parameters import parameter as checked_parameter
+from ..model.base import Model
+from ..model.network import Network
+from ..model.parameters import check_count, floats
+from ..model.parameters import parameter as checked_parameter
+from ..model.spiked import SpikedRF
+from ..model.target import Target
 from .backend import Backend
-from .layer import group_slices, width
-from .readout import METHODS
+from .gradient_step import group_slices, width
 from .trial import Task
 
 _MOST_TRIALS = 1_000_000  # a quarter of a gigabyte of tasks
 _MOST_NUMBERS = 1e13  # random numbers that a trial may draw: a core draws 1e8 a second
 
 
-def check_choices(model: Model, features: str | None, loss: str | Loss, method: str) -> str:
+def check_choices(model: Model, features: str | None) -> str:
     """The features to use; errors for names that do not exist and for choices that contradict the model."""
-    if method not in METHODS:
-        raise ParameterError(f"method = {method!r} is unknown; use one of {', '.join(METHODS)}")
-    if method == "plain" and not as_loss(loss).linear:
-        raise ParameterError("method = 'plain' is a check of the square loss; leave it out for other losses")
     if features not in (None, "network", "gaussian"):
         raise ParameterError(f"features = {features!r} is unknown; use 'network' or 'gaussian'")
     if features == "gaussian" and not isinstance(model, SpikedRF):
@@ -191,8 +189,6 @@ def needed_bytes(task: Task, backend: Backend) -> int:
         n = max(n for n, _ in task.points)
         matrices = 4 * n * p + 3 * max(p, min(n, 2 * p)) ** 2
     blocks = backend.block_rows * (2 * d + 3 * p) + 4 * len(task.points) * (p + d + backend.block_rows)
-    if task.method == "plain":
-        matrices += 4 * (max(n for n, _ in task.points) + p) * p
     return backend.itemsize * (max(rows, p * d + matrices) + blocks)
 
 

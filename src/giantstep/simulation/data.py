@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from ..model import Target
+from ..model.target import Target
 from .backend import Backend
 from .draw import Draws, Kind
 

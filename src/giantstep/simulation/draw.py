@@ -9,7 +9,6 @@ between settings far less noisy than the settings themselves.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..system import cores
+from ..runtime.threads import allowed_threads
 from .backend import Backend
 
 CHUNK_ROWS = 256
@@ -95,7 +94,7 @@ def _draw_numpy(words: list[tuple[int, ...]], rows: int, width: int, normal: boo
         else:
             generator.random(out=part)
 
-    threads = min(len(words), draw_threads())
+    threads = min(len(words), allowed_threads())
     if threads < 2 or block.size < 1 << 16:
         for index in range(len(words)):
             fill(index)
@@ -111,9 +110,3 @@ def _philox(seed: int, trial: int, batch: int, kind: int, chunk: int) -> np.rand
     return np.random.Generator(
         np.random.Philox(counter=counter, key=np.array([seed, trial], dtype=np.uint64))
     )
-
-
-def draw_threads() -> int:
-    """As many threads as the linear algebra may use: OMP_NUM_THREADS if set, else the process's cores."""
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return min(int(limit), cores()) if limit.isdigit() and int(limit) > 0 else cores()

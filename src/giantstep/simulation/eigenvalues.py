@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..answers.grid import Grid
 from ..errors import ParameterError
-from ..grid import Grid
-from ..model import Network, SpikedRF, Target
+from ..model.network import Network
+from ..model.spiked import SpikedRF
+from ..model.target import Target
 from . import check
 from .backend import Backend, make_backend
 from .data import Data
 from .draw import Draws, Purpose
 from .features import NetworkFeatures
-from .origin import first_layer
+from .first_layer import first_layer
 from .run import planned, provenance_of
 from .trial import Task
 

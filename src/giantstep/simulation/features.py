@@ -12,14 +12,15 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from .. import gaussian
-from ..chebyshev import through
-from ..functions import Function, Joint
-from ..model import SpikedRF, Target
+from ..functions import Function
+from ..functions.chebyshev import through
+from ..model.spiked import SpikedRF
+from ..model.target import Target
 from .backend import Backend
 from .data import Block
 from .draw import Draws, Kind
-from .layer import Weights, preactivations
-from .population import Coefficients, NetworkError, exact_gaussian_test_error
+from .exact_error import Coefficients, NetworkError, exact_gaussian_test_error
+from .gradient_step import Weights, preactivations
 
 ExactError = Callable[[Any, dict[str, np.ndarray]], np.ndarray | None]
 """From readouts [p, columns] and their statistics to test errors [columns]; None where samples are cheaper."""
@@ -80,7 +81,7 @@ class GaussianFeatures:
         return features
 
     def exact_error(self, target: Target) -> ExactError | None:
-        clean = _clean_function(target) if target.directions == 1 else None
+        clean = _clean_function(target)
         if clean is None:
             return None
         return lambda readouts, statistics: exact_gaussian_test_error(
@@ -89,11 +90,14 @@ class GaussianFeatures:
 
 
 def _clean_function(target: Target) -> Function | None:
-    """The noiseless target as one function; None for the sign of something, or if it varies too fast to be averaged."""
-    if target.binary and not Target(target.function).binary:  # not a function that is ±1 itself
+    """The noiseless target as a function of one projection.
+
+    None for targets of several directions, for the sign of something, and if it varies too fast to be averaged.
+    """
+    sign = target.binary and not Target(target.function).binary  # not a function that is ±1 itself
+    if target.directions > 1 or sign or not gaussian.is_resolvable(target.function, 1.0):
         return None
-    several = isinstance(target.function, Joint)
-    return target.function if several or gaussian.is_resolvable(target.function, 1.0) else None
+    return target.function
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import gaussian
-from ..chebyshev import polynomials, through
 from ..functions import Function
+from ..functions.chebyshev import polynomials, through
 from .backend import Backend
 
 _REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
@@ -54,13 +54,6 @@ class HermiteMoments(NamedTuple):
             return total
 
         return interpolated
-
-    def rows(self) -> np.ndarray:
-        """S_k of every neuron, [terms, rows, kappa]."""
-        if self.phi is None or self.scale is None:
-            return self.sites
-        weights = self.phi[:, :, None] * self.scale[:, None, :]
-        return weights.reshape(len(weights), -1) @ self.sites
 
 
 def hermite_moments(

@@ -16,8 +16,6 @@ import numpy as np
 from ..losses import Loss
 from .backend import Backend
 
-METHODS = ("auto", "plain")
-
 Rows = Callable[[int], Iterator[tuple[Any, Any]]]
 """n -> the first n training samples in blocks: features [rows, p] and labels [rows]."""
 
@@ -37,10 +35,10 @@ class Fitter(Protocol):
     def __call__(self, rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]: ...
 
 
-def fitter(loss: Loss, method: str) -> Fitter:
+def fitter(loss: Loss) -> Fitter:
     """What fits readouts for this loss."""
     if loss.linear:
-        return ridge_plain if method == "plain" else ridge
+        return ridge
     from .convex import convex
 
     return partial(convex, loss)
@@ -57,7 +55,10 @@ def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int,
     fits: dict[int, Fit] = {}
     power: list[Any] = []  # of the labels, part by part
     gram, correlation = backend.zeros(p, p) if many else None, backend.zeros(p)
-    kept, kept_labels = _empty_rows(few, p, backend), backend.zeros(few)
+    kept, kept_labels = (
+        backend.zeros(p, few).T,
+        backend.zeros(few),
+    )  # row-major where the library lets us choose
     start = 0
     for features, labels in rows(max(problems)):
         features /= p**0.5
@@ -79,7 +80,9 @@ def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int,
                 if right in problems:
                     fits[right] = _primal(gram, correlation, power, right, problems[right], backend)
         start = stop
-    return fits | _dual(kept, kept_labels, {n: lams for n, lams in problems.items() if n < p}, backend)
+    if few:
+        fits |= _dual(kept, kept_labels, {n: lams for n, lams in problems.items() if n < p}, backend)
+    return fits
 
 
 def _primal(
@@ -99,8 +102,6 @@ def _primal(
 def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> dict[int, Fit]:
     """n < p: a = Φᵀk with (ΦΦᵀ + lam) k = y, whose residuals are lam·k."""
     fits = {}
-    if not problems:
-        return fits
     kernel = backend.add_gram(backend.zeros(features.shape[0], features.shape[0]), features.T)
     for n, lams in problems.items():
         part, targets = kernel[:n, :n], labels[:n]
@@ -113,27 +114,5 @@ def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> d
     return fits
 
 
-def ridge_plain(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]:
-    """The same minimisers, each from its own data matrix by least squares (SVD): slow and simple, a check."""
-    fits = {}
-    for n, lams in problems.items():
-        blocks = [(backend.numpy(features), backend.numpy(labels)) for features, labels in rows(n)]
-        features = np.concatenate([block[0] for block in blocks]) / np.sqrt(p)
-        labels = np.concatenate([block[1] for block in blocks])
-        columns = []
-        for lam in lams:
-            penalty = np.sqrt(lam) * np.eye(p) if lam else np.empty((0, p))
-            stacked, right = np.vstack([features, penalty]), np.append(labels, np.zeros(len(penalty)))
-            columns.append(np.linalg.lstsq(stacked, right, rcond=None)[0])
-        readouts = np.stack(columns, axis=1)
-        error = ((labels[:, None] - features @ readouts) ** 2).mean(axis=0)
-        fits[n] = _square_fit(backend.asarray(readouts), error)
-    return fits
-
-
 def _square_fit(readouts: Any, error: np.ndarray) -> Fit:
     return Fit(readouts, error, error / 2)
-
-
-def _empty_rows(n: int, p: int, backend: Backend) -> Any:
-    return backend.zeros(p, n).T  # row-major where the library lets us choose

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..axes import OF_THE_LAYER, Axes
+from ..answers.dims import Dimensions
+from ..answers.layer_grid import LayerGrid
+from ..answers.provenance import provenance
 from ..losses import Loss, as_loss
-from ..model import Model, Target, as_target, check_model
-from ..parameters import check_count, flag_or_none
-from ..provenance import provenance
-from ..split import Split
+from ..model.base import Model, check_model
+from ..model.parameters import check_count, flag_or_none
+from ..model.target import Target, as_target
 from . import check
 from .backend import make_backend
 from .schedule import run_tasks
@@ -43,7 +44,6 @@ def simulate(
     executor: Any = None,
     progress: bool | None = None,
     n_test: int | None = None,
-    method: str = "auto",
 ) -> xr.Dataset:
     """Train the real thing at finite size and measure, in each of several trials, what the theory predicts.
 
@@ -104,8 +104,8 @@ def simulate(
         several directions they are projections on the first; points [n, j] are in the first j of them (the others
         averaged over), and have the coordinates `x1`, `x2`, ... along `x`.
     device, backend : str
-        "cpu" with numpy by default; "cuda" uses torch. "torch" and "array-api-strict" on the CPU see numpy's random
-        numbers; a GPU draws its own.
+        "cpu" with numpy by default; "cuda" uses torch. "torch" on the CPU sees numpy's random numbers; a GPU draws
+        its own.
     dtype : {"float64", "float32"}
         Measured at d = 800, float32 changes test errors by 1e-6 of their value at lam = 1, 2e-5 at lam = 0.01 and 4e-3
         at lam = 1e-4: a Gram matrix squares the condition number.
@@ -117,11 +117,9 @@ def simulate(
         Show a bar; by default one appears when a person watches long work.
     n_test : int, optional
         Test samples. By default `test_error` needs none, because its average over inputs is exact. Where that is not
-        possible 20,000 are drawn, or 10 d if that is more: for nearly parallel rows at small d (a few dozen); for
-        several directions with Gaussian features, or with kinks that are curved, undeclared or, in four directions,
-        many; for signs of a function that is not ±1 itself. Shares of wrong signs are always counted on samples.
-    method : {"auto", "plain"}
-        "plain" fits every point by itself from its data matrix, as a check.
+        possible 20,000 are drawn, or 10 d if that is more: for nearly parallel rows at small d (a few dozen), for
+        targets of several directions, and for signs of a function that is not ±1 itself. Shares of wrong
+        signs are always counted on samples.
 
     Returns
     -------
@@ -143,6 +141,9 @@ def simulate(
     Results are the same bit for bit whatever the order, the workers and the other settings of a grid, at a fixed
     number of threads; to about 1e-10 whatever the threads and the alphas and lams asked for together. Ctrl-C
     returns the trials that are complete, with `attrs["interrupted"]` = 1 and a warning.
+
+    Linear algebra uses one thread below d = 1000 (or p, if that is larger), where several are slower, and all cores
+    from there on. The environment variable OMP_NUM_THREADS, set before Python starts, decides otherwise.
 
     Examples
     --------
@@ -169,7 +170,6 @@ def simulate(
         backend=backend,
         workers=workers,
         n_test=n_test,
-        method=method,
     )
     tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
     results, interrupted = run_tasks(tasks, workers, executor, progress)
@@ -204,12 +204,11 @@ def planned(
     backend: str | None = None,
     workers: int = 1,
     n_test: int | None = None,
-    method: str = "auto",
 ) -> tuple[Plan, list[Task]]:
     """What is to be done, and the task of each setting for any trial; what cannot be done is refused here."""
     check_model(model)
     model, target = model.resolved(), as_target(target)
-    features = check.check_choices(model, features, loss, method)
+    features = check.check_choices(model, features)
     bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features, target.directions)
     alpha, lam = check.check_readout_parameters(alpha, lam)
     loss = check.check_loss(loss, target, lam)
@@ -217,8 +216,21 @@ def planned(
     n_test = n_test if n_test is None else check_count("n_test", n_test, 1)
     library = make_backend(backend, device, dtype)
 
-    options = (features, loss, method, library.name, device, dtype, bulk, at)
-    plan = Plan(Task(model, target, d, 0, seed, (), n_test, *options), alpha, lam)
+    common = Task(
+        model,
+        target,
+        d=d,
+        seed=seed,
+        n_test=n_test,
+        features=features,
+        loss=loss,
+        backend=library.name,
+        device=device,
+        dtype=dtype,
+        bulk=bulk,
+        learned_at=at,
+    )
+    plan = Plan(common, alpha, lam)
     settings = [plan.task(u) for u in range(plan.split.counts[0])]
     for setting, alphas in zip(settings, plan.split.settings("alpha").tolist(), strict=True):
         check.check_sizes(setting.model, target, alphas, d)
@@ -235,10 +247,10 @@ class Plan:
     """
 
     def __init__(self, common: Task, alpha: Any, lam: Any):
-        self.common, self.axes = common, Axes(common.model, common.target.directions)
+        self.common, self.axes = common, Dimensions(common.model, common.target.directions)
         self.names = tuple(common.model.numbers())
-        grid = Split.grid_of(common.model, common.target, alpha=alpha, lam=lam)
-        self.split = Split(grid, (*self.names, "noise"))
+        grid = LayerGrid.grid_of(common.model, common.target, alpha=alpha, lam=lam)
+        self.split = LayerGrid(grid, (*self.names, "noise"))
         self._values = {name: self.split.layers(name).tolist() for name in (*self.names, "noise")}
         self._points = [self.split.settings(name) for name in ("alpha", "lam")]
 
@@ -255,18 +267,9 @@ class Plan:
 
     def dataset(self, trials: list[int], answers: dict[str, np.ndarray], **more: Any) -> xr.Dataset:
         """Answers [trials, settings, ...] of `run_trial`, labelled."""
-        split, at = self.split, self.common.learned_at
-        variables = {}
-        for name, values in answers.items():
-            inner = self.axes.of(name)
-            points = () if name in OF_THE_LAYER else split.readout_dims
-            if name not in OF_THE_LAYER:
-                values = np.moveaxis(values, -1, 2)
-            sizes = [split.grid.sizes[dim] for dim in (*split.layer_dims, *points)]
-            shape = (len(trials), *sizes, *values.shape[values.ndim - len(inner) :])
-            variables[name] = (("trial", *split.layer_dims, *points, *inner), values.reshape(shape))
-        coords = self.axes.coords | {"trial": trials} | _places(at)
-        return split.grid.dataset(variables, provenance_of(self.common) | averaging(answers) | more, coords)
+        attrs = provenance_of(self.common) | averaging(answers) | more
+        places = _places(self.common.learned_at)
+        return self.split.label(answers, self.axes, attrs, trials, places).dataset()
 
 
 def _places(points: tuple[tuple[float, ...], ...]) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError
-from ..progress import Display
-from ..workers import WorkerDied, check_sendable, limit_threads, process_pool
-from .draw import draw_threads
+from ..runtime.progress import Display
+from ..runtime.threads import useful_threads
+from ..runtime.workers import WorkerDied, check_sendable, limit_threads, process_pool
+from .gradient_step import width
 from .trial import Task, run_trial
 
 Results = dict[int, dict[str, np.ndarray]]
@@ -114,7 +115,8 @@ def _futures(tasks: list[Task], workers: int, executor: Any) -> Iterator[list[An
             for future in futures:
                 future.cancel()
         return
-    with process_pool(min(workers, len(tasks)), max(1, draw_threads() // workers)) as pool:
+    size = max(max(task.d, width(task.model, task.d)) for task in tasks)
+    with process_pool(min(workers, len(tasks)), max(1, useful_threads(size) // workers)) as pool:
         yield [pool.submit(attempt, task) for task in tasks]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .backend import Backend
-from .layer import Weights
+from .gradient_step import Weights
 
 
 def summary_statistics(layer: Weights, readouts: Any, backend: Backend) -> dict[str, np.ndarray]:

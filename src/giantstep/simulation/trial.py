@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..axes import Axes
+from ..answers.dims import Dimensions
 from ..losses import Loss, as_loss
-from ..model import Model, SpikedRF, Target
+from ..model.base import Model
+from ..model.spiked import SpikedRF
+from ..model.target import Target
+from ..runtime.threads import limited_threads
 from . import evaluate
 from .backend import Backend, make_backend
 from .data import Data
 from .draw import Draws, Purpose
 from .features import FeatureMap, GaussianFeatures, NetworkFeatures, ResultTwo
-from .layer import Weights
+from .first_layer import first_layer
+from .gradient_step import Weights, width
 from .learned import learned_function
-from .origin import first_layer
 from .readout import Fit, fitter
 from .statistics import summary_statistics
 
@@ -33,13 +36,12 @@ class Task:
     model: Model
     target: Target
     d: int
-    trial: int
-    seed: int
-    points: tuple[tuple[int, float], ...]  # (n, lam) of each readout
+    trial: int = 0
+    seed: int = 0
+    points: tuple[tuple[int, float], ...] = ()  # (n, lam) of each readout
     n_test: int | None = None  # None: the exact average over inputs, where there is one
     features: str = "network"
     loss: str | Loss = "square"
-    method: str = "auto"
     backend: str | None = None
     device: str = "cpu"
     dtype: str = "float64"
@@ -48,9 +50,9 @@ class Task:
 
 
 def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarray]:
-    """Every statistic of the trial, with the dimensions of `axes`; behind them the points, for those of a readout."""
+    """Every statistic of the trial with the dimensions of `Dimensions`, behind the points for those of a readout."""
     backend = backend or make_backend(task.backend, task.device, task.dtype)
-    with backend.at_work():
+    with limited_threads(max(task.d, width(task.model, task.d))):
         return _measured(task, backend)
 
 
@@ -65,7 +67,7 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
         return ((features(block, Purpose.TRAIN), block.labels) for block in train.blocks(n))
 
     problems = _problems(task.points)
-    fits = fitter(as_loss(task.loss), task.method)(rows, layer.rows.shape[0], problems, backend)
+    fits = fitter(as_loss(task.loss))(rows, layer.rows.shape[0], problems, backend)
     order = [(n, problems[n].index(lam)) for n, lam in task.points]
     readouts = backend.xp.stack([fits[n].readouts[:, column] for n, column in order], axis=1)
     answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
@@ -82,14 +84,12 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
 def _shaped(
     answers: dict[str, np.ndarray], measured: dict[str, np.ndarray], task: Task
 ) -> dict[str, np.ndarray]:
-    """Without the axes of size one that `axes` leaves out."""
-    axes, sized = Axes(task.model, task.target.directions), {}
-    for name, values in (answers | measured).items():
-        kept = len(axes.of(name)) + (name in answers)
-        while values.ndim > kept:
-            values = np.squeeze(values, axis=next(i for i, size in enumerate(values.shape) if size == 1))
-        sized[name] = values
-    return sized
+    """With the dimensions of `Dimensions`, points first."""
+    axes, count = Dimensions(task.model, task.target.directions), len(task.points)
+    of_points = {
+        name: axes.shaped(name, np.moveaxis(values, -1, 0), count) for name, values in answers.items()
+    }
+    return of_points | {name: axes.shaped(name, values) for name, values in measured.items()}
 
 
 def _errors(

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ParameterError
 from ..losses import as_loss
-from ..model import Model, Target, as_target, check_model
-from ..parameters import check_count, number, parameter
+from ..model.base import Model, check_model
+from ..model.parameters import check_count, number, parameter
+from ..model.target import Target, as_target
+from ..model.words import table
 from ..simulation import check
-from ..words import table
 
 if TYPE_CHECKING:
-    from ..model import FunctionLike, Parameter
+    from ..model.description import FunctionLike, Parameter
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,6 @@ class Simulation:
     seed: int = 0
     features: str | None = None
     n_test: int | None = None
-    method: str = "auto"
     device: str = "cpu"
     dtype: str = "float64"
     backend: str | None = None
@@ -141,7 +141,7 @@ class Sweep:
                 )
         self.to_dict()  # refuses callables, with a sentence
         if self.simulation is not None:
-            check.check_choices(self.model, self.simulation.features, self.loss, self.simulation.method)
+            check.check_choices(self.model, self.simulation.features)
             check.check_readout_parameters(self.alpha, self.lam)
             check.check_loss(self.loss, self.target, self.lam)
 
@@ -172,11 +172,6 @@ class Sweep:
         )
 
 
-def canonical(data: Any) -> str:
-    """JSON with one spelling for equal data."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"))
-
-
 def plain(value: Any) -> Any:
     """numpy's numbers and arrays, and tuples, as Python's numbers and lists."""
     if isinstance(value, np.ndarray | np.generic):
@@ -196,9 +191,9 @@ def check_keys(
 
 
 def fields_of(kind: type) -> tuple[list[str], list[str]]:
-    """The names of a dataclass's fields, and of those without a default."""
-    every = fields(kind)
-    return [f.name for f in every], [f.name for f in every if f.default is MISSING]
+    """The names of what a description is made from, and of those without a default."""
+    every = signature(kind).parameters
+    return list(every), [name for name, one in every.items() if one.default is one.empty]
 
 
 def _options(kind: Any, name: str, given: Any) -> Any:

@@ -6,7 +6,6 @@ thread each (the default) every way of running a sweep gives the same bits.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -18,9 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError
-from ..simulation.pools import thread_pools
-from ..system import processor
-from .points import digest
+from ..runtime.system import processor
+from ..runtime.threads import thread_pools
 
 RESULTS_VERSION = 1
 """Raised whenever the same request gives other numbers than before (beyond rounding): stores are then not mixed."""
@@ -44,10 +42,6 @@ class Job:
     keys: np.ndarray
     work: Work
 
-    @property
-    def identity(self) -> str:
-        return digest(self.family.encode(), np.ascontiguousarray(self.keys, dtype="<f8").tobytes())
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -59,7 +53,7 @@ class Outcome:
     attrs: dict[str, str] = field(default_factory=dict)
     notes: tuple[GiantstepWarning, ...] = ()
     seconds: float = 0.0
-    machine: str = ""
+    machine: dict[str, Any] = field(default_factory=dict)
     results_version: int = RESULTS_VERSION
 
 
@@ -70,23 +64,23 @@ def perform(work: Work, threads: int) -> Outcome:
         warnings.simplefilter("always", GiantstepWarning)
         try:
             answers, attrs = work.compute()
-            told: dict[str, Any] = {"answers": answers, "attrs": attrs}
+            outcome: dict[str, Any] = {"answers": answers, "attrs": attrs}
         except Exception as error:
             text = str(error) if isinstance(error, GiantstepError) else f"{type(error).__name__}: {error}"
-            told = {"answers": None, "message": text, "refused": isinstance(error, ParameterError)}
+            outcome = {"answers": None, "message": text, "refused": isinstance(error, ParameterError)}
     notes = tuple(each.message for each in caught if isinstance(each.message, GiantstepWarning))
-    return Outcome(**told, notes=notes, seconds=time.perf_counter() - began, machine=machine(threads))
+    return Outcome(**outcome, notes=notes, seconds=time.perf_counter() - began, machine=machine(threads))
 
 
 @cache
-def machine(threads: int) -> str:
-    """Where a result was computed, as JSON: enough to explain its last digits and its time; no names of hosts."""
+def machine(threads: int) -> dict[str, Any]:
+    """Where a result was computed: enough to explain its last digits and its time; no names of hosts."""
     import scipy
 
     blas = {
         str(library["internal_api"]) for library in thread_pools().info() if library["user_api"] == "blas"
     }
-    facts = {
+    return {
         "platform": platform.platform(),
         "processor": processor(),
         "cpus": os.cpu_count(),
@@ -96,4 +90,41 @@ def machine(threads: int) -> str:
         "blas": sorted(blas),
         "threads": threads,
     }
-    return json.dumps(facts)
+
+
+def pack(points: np.ndarray, answers: Answers) -> tuple[dict[str, Any], bytes]:
+    """A table with a record for each point, as bytes, and how to read it: fields, and words that are numbers in it.
+
+    No pickles, so that a file from anywhere is safe to open.
+    """
+    columns, words = {"points": points}, {}
+    for name, values in answers.items():
+        if values.dtype == object:
+            known, values = np.unique(values.astype(str), return_inverse=True)
+            words[name] = known.tolist()
+        columns[name] = values
+    fields = [
+        (name, "<f8" if values.dtype.kind == "f" else values.dtype.str, values.shape[1:])
+        for name, values in columns.items()
+    ]
+    table = np.empty(len(points), dtype=fields)
+    for name, values in columns.items():
+        table[name] = values
+    return {"fields": fields, "words": words}, table.tobytes()
+
+
+def unpack(facts: dict[str, Any], data: bytes) -> Answers:
+    """The columns of the table that `pack` made."""
+    fields = [(name, kind, tuple(shape)) for name, kind, shape in facts["fields"]]
+    table, words = np.frombuffer(data, dtype=fields), facts["words"]
+    return {
+        name: np.array(words[name], dtype=object)[table[name]] if name in words else table[name]
+        for name, _, _ in fields
+    }
+
+
+def blank(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array that says 'not there': NaN, False, or words to that effect."""
+    if dtype.kind == "O":
+        return np.full(shape, "not computed yet", dtype=object)
+    return np.zeros(shape, dtype) if dtype.kind == "b" else np.full(shape, np.nan)

@@ -12,13 +12,12 @@ Numbers count as equal when they agree to 12 digits: 0.1·3 is not quite 0.3, an
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-
-from .description import canonical
 
 DIGITS = 12
 
@@ -32,17 +31,14 @@ class Family:
     setting: dict[str, Any]
 
     @cached_property
-    def description(self) -> str:
-        return canonical({"kind": self.kind, "columns": self.columns, **self.setting})
+    def description(self) -> dict[str, Any]:
+        return {"kind": self.kind, "columns": self.columns, **self.setting}
 
     @cached_property
     def id(self) -> str:
-        return digest(self.description.encode())
-
-
-def digest(*parts: bytes) -> str:
-    """A short name for content: 128 bits, so that no two will ever coincide."""
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
+        """A short name for the content: 128 bits, so that no two will ever coincide."""
+        text = json.dumps(self.description, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def rounded(values: Any) -> np.ndarray:

@@ -1,43 +1,41 @@
-"""The driver: what is missing, done and stored, job by job; the only process that writes."""
+"""The driver: what is missing, done and stored, job by job; the only process that writes.
+
+Jobs run in this process, in local processes, on a Dask cluster, or wherever a user's executor has them run; the driver
+cannot tell them apart.
+"""
 
 from __future__ import annotations
 
 import os
+import socket
 import warnings
-from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice
-from typing import Any, NamedTuple
+from queue import Empty, SimpleQueue
+from typing import Any
 
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
-from ..parameters import check_count, flag, flag_or_none
-from ..progress import Display
-from ..system import cores
-from ..workers import WorkerDied
-from .description import Sweep, canonical
-from .executors import Executor, alone, as_executor, cluster, local
-from .export import Results, check_any, collected
-from .job import RESULTS_VERSION, Job, Outcome
-from .parts import Part, parts
-from .problems import StoreError, SweepError, Unfinished
-from .status import tally
+from ..model.parameters import check_count, flag, flag_or_none
+from ..runtime.progress import Display
+from ..runtime.system import cores
+from ..runtime.workers import WorkerDied, process_pool
+from .description import Sweep
+from .errors import SweepError, Unfinished
+from .job import RESULTS_VERSION, Job, Outcome, perform
+from .part import Part
+from .results import Results, check_any, collect, find_done, parts
 from .store import Store
 from .toml import read as read_toml
 
-_GLANCE = 1.0  # seconds between looks at the display while nothing finishes
-_QUEUED = 2  # jobs in flight per worker: the next one is there when one finishes
+_SECONDS = 1.0  # between looks at the display while nothing finishes
+_IN_FLIGHT = 1000  # jobs sent to an executor of which we do not know how many it runs side by side
+_TRIES = 3  # of a job whose worker died
 _MOST_NOTES = 3  # warnings of workers that are passed on
-
-
-class Report(NamedTuple):
-    """How a run ended: jobs done in it, what those that failed said, and whether somebody stopped it."""
-
-    done: int
-    failures: tuple[str, ...]
-    interrupted: bool
+DIED = "its worker process died again and again (killed, perhaps for want of memory); try fewer workers or a smaller d"
 
 
 def run_sweep(
@@ -48,7 +46,6 @@ def run_sweep(
     workers: int | None = None,
     threads: int = 1,
     scheduler: str | None = None,
-    local_cluster: int | None = None,
     retry: bool = False,
     progress: bool | None = None,
     read: bool = True,
@@ -67,8 +64,7 @@ def run_sweep(
         `with giantstep.sweep.Store.writing("curves.sqlite") as store: ...`
     executor : object, optional
         What runs the jobs, in place of local processes: anything with `submit`, such as an executor of
-        `concurrent.futures` (of processes: threads share their settings) or a Dask client, or an object with the
-        methods of `giantstep.sweep.executors.Executor`. It stays open.
+        `concurrent.futures` (of processes: threads share their settings) or a Dask client. It stays open.
     workers : int, optional
         Local processes; all processors by default.
     threads : int
@@ -76,8 +72,6 @@ def run_sweep(
         wherever they are computed (on processors of one kind); otherwise to about 1e-10.
     scheduler : str, optional
         The address of a Dask cluster, "tcp://...", to use instead of local processes.
-    local_cluster : int, optional
-        Start a Dask cluster of so many processes here, to try things out.
     retry : bool
         Do what failed before, and only that. Failures are recorded with their message and otherwise left alone.
     progress : bool, optional
@@ -98,160 +92,191 @@ def run_sweep(
     >>> net = gs.Network("tanh", eta=1, alpha0=[1, 2])
     >>> sweep = gs.Sweep(net, "sin", alpha=[0.5, 1], lam=0.1, theory=True, simulation={"d": 30, "trials": 2})
     >>> with TemporaryDirectory() as folder:  # keep yours
-    ...     found = gs.run_sweep(sweep, f"{folder}/curves.sqlite", workers=1)
+    ...     curves = gs.run_sweep(sweep, f"{folder}/curves.sqlite", workers=1)
     ...     gs.run_sweep(sweep, f"{folder}/curves.sqlite", workers=1).done  # all is there already
     0
-    >>> dict(found.simulation.test_error.sizes)
+    >>> dict(curves.simulation.test_error.sizes)
     {'trial': 2, 'alpha0': 2, 'alpha': 2}
     """
     sweep = sweep if isinstance(sweep, Sweep) else read_toml(sweep)
     threads, display = check_count("threads", threads, 1), Display(flag_or_none("progress", progress))
     retry, read = flag("retry", retry), flag("read", read)
-    place = _place(executor, workers, scheduler, local_cluster, threads)
-    wanted = parts(sweep)
+    most = _check_place(executor, workers, scheduler)
+    wanted, interrupted, driver = parts(sweep), False, _Driver(threads, display)
     with nullcontext(store) if isinstance(store, Store) else Store.writing(store) as kept:
-        report = drive(sweep, wanted, kept, place, threads, retry=retry, display=display)
-        found = collected(wanted, kept, read)
-    if report.interrupted:
+        kept.begin_run(sweep.to_dict(), [part.family for part in wanted], threads)
+        missing = {part: _missing(part, kept, retry) for part in wanted}
+        jobs = {part: part.count(points) for part, points in missing.items() if points.any()}
+        most = min(most, sum(jobs.values()))
+        try:
+            if executor is None and scheduler is None:
+                for part in jobs:
+                    part.check(most)
+            with (
+                _open_executor(executor, scheduler, most, threads)
+                if jobs
+                else nullcontext((None, 0)) as place
+            ):
+                for part in jobs:
+                    display.begin(part.family.kind, jobs[part])
+                    driver.run(part.jobs(missing[part]), kept, *place)
+        except KeyboardInterrupt:
+            interrupted = True
+        results = collect(wanted, kept, read)
+    for note in list(driver.notes.values())[:_MOST_NOTES]:
+        warnings.warn(note, stacklevel=2)
+    if interrupted:
         note = f"interrupted: what is finished is kept in {str(kept.path)!r}; run it again to go on"
         warnings.warn(note, Unfinished, stacklevel=2)
-    if report.failures:
-        first = f"{len(report.failures)} jobs failed, the first with: {report.failures[0]}"
+    if driver.failures:
+        first = f"{len(driver.failures)} jobs failed, the first with: {driver.failures[0]}"
         warnings.warn(f"{first}; retry=True does them again", Unfinished, stacklevel=2)
     if read:
-        check_any(found, kept.path)
-    return found._replace(interrupted=report.interrupted, done=report.done)
+        check_any(results, kept.path)
+    return results._replace(interrupted=interrupted, done=driver.done)
 
 
-Place = Callable[[list[Part], int], AbstractContextManager[Executor]]
+def _check_place(executor: Any, workers: int | None, scheduler: str | None) -> int:
+    """Refuse what cannot run jobs; the number of local processes."""
+    if executor is not None and (workers, scheduler) != (None, None):
+        raise ParameterError("executor says where jobs run: leave out workers and scheduler")
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise ParameterError(
+            f"executor = {executor!r} has no method submit; give an executor of concurrent.futures, a Dask client, or "
+            "leave it out for local processes (workers=)"
+        )
+    return cores() if workers is None else check_count("workers", workers, 1)
 
 
-def _place(
-    executor: Any, workers: int | None, scheduler: str | None, local_cluster: int | None, threads: int
-) -> Place:
-    """What makes the executor when there is something to do, for the parts and the number of jobs at hand."""
-    if scheduler is not None and local_cluster is not None:
-        raise ParameterError("scheduler and local_cluster are two clusters; give one of them")
-    if executor is not None:
-        if (workers, scheduler, local_cluster) != (None, None, None):
-            raise ParameterError(
-                "executor says where jobs run: leave out workers, scheduler and local_cluster"
-            )
-        lent = as_executor(executor, threads)
-        return lambda wanted, jobs: nullcontext(lent)
-    if scheduler is not None or local_cluster is not None:
-        return lambda wanted, jobs: cluster(scheduler, local_cluster, threads)
-    most = cores() if workers is None else check_count("workers", workers, 1)
-
-    def here(wanted: list[Part], jobs: int) -> AbstractContextManager[Executor]:
-        for part in wanted:
-            part.check(min(most, jobs))
-        return local(min(most, jobs), threads)
-
-    return here
+def _missing(part: Part, store: Store, retry: bool) -> np.ndarray:
+    """The points to compute now, [points]."""
+    places, failed = find_done(part, store)
+    return failed if retry else (places < 0) & ~failed
 
 
-def drive(
-    sweep: Sweep,
-    wanted: list[Part],
-    store: Store,
-    executor: Place,
-    threads: int = 1,
-    *,
-    retry: bool = False,
-    display: Display | None = None,
-) -> Report:
-    """Do what is missing (or, with `retry`, what failed) of every part of a sweep, and store it."""
-    display = display or Display(False)
-    finished: list[_Workload] = []
-    interrupted = False
-    store.begin_run(canonical(sweep.to_dict()), threads)
+class _Here:
+    """Runs jobs in this process."""
+
+    def submit(self, function: Any, /, *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Any]:
+    """The executor of the Dask cluster at an address."""
     try:
-        todo = [(part, _wanted(part, store, retry)) for part in wanted]
-        todo = [(part, missing) for part, missing in todo if missing.any()]
-        if todo:
-            jobs = sum(part.count(missing) for part, missing in todo)
-            with executor([part for part, _ in todo], jobs) as workers:
-                for part, missing in todo:
-                    finished.append(_Workload(part, missing, store, workers, display))
-                    finished[-1].do()
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:
-        with suppress(StoreError):  # a full disk is being reported already
-            store.end_run()
-    notes = {text: note for load in finished for text, note in load.notes.items()}
-    for note in list(notes.values())[:_MOST_NOTES]:
-        warnings.warn(note, stacklevel=3)
-    failures = tuple(message for load in finished for message in load.failures)
-    return Report(sum(load.done for load in finished), failures, interrupted)
+        from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
+    except ImportError:
+        raise ParameterError(
+            "a cluster needs dask.distributed, which is not installed; pip install 'giantstep[cluster]'"
+        ) from None
+    try:  # knock before Dask does, which gives up after long, in many lines
+        socket.create_connection(get_address_host_port(address), timeout=10.0).close()
+    except (ValueError, TypeError) as error:
+        raise ParameterError(
+            f"scheduler = {address!r} is no address ({error}); write it like tcp://10.0.0.5:8786"
+        ) from None
+    except OSError as error:
+        raise SweepError(f"scheduler = {address!r} does not answer ({error}); is it running?") from None
+    with Client(address, set_as_default=False) as client:
+        yield client
 
 
-class _Workload:
-    """The jobs of one part: sent out a few at a time, stored one by one as they come back."""
+@contextmanager
+def _open_executor(
+    executor: Any, scheduler: str | None, workers: int, threads: int
+) -> Iterator[tuple[Any, int]]:
+    """What runs the jobs, and how many it has at a time."""
+    if scheduler is not None:
+        with _dask(scheduler) as client:
+            yield client.get_executor(pure=False), _IN_FLIGHT
+    elif executor is not None:
+        is_client = hasattr(executor, "get_executor")  # of Dask, whose own futures are of another kind
+        yield executor.get_executor(pure=False) if is_client else executor, _IN_FLIGHT
+    elif workers == 1:
+        yield _Here(), 1
+    else:
+        with process_pool(workers, threads) as pool:
+            yield pool, 2 * workers  # the next job is there when one is finished
 
-    def __init__(self, part: Part, missing: np.ndarray, store: Store, executor: Executor, display: Display):
-        self.part, self.store, self.executor, self.display = part, store, executor, display
-        self.total, self._waiting = part.count(missing), part.jobs(missing)
-        self._flying: dict[Future[Outcome], Job] = {}
+
+class _Driver:
+    """Sends jobs out a few at a time, and stores what comes back, one by one."""
+
+    def __init__(self, threads: int, display: Display):
+        self.threads, self.display = threads, display
         self.done = 0
         self.failures: list[str] = []
         self.notes: dict[str, GiantstepWarning] = {}  # each once
+        self._sent: dict[Future[Outcome], Job] = {}
+        self._finished: SimpleQueue[Future[Outcome]] = SimpleQueue()
 
-    def do(self) -> None:
-        """All of them; Ctrl-C still keeps what has come back by then."""
-        self.store.enter_family(self.part.family)
-        self.display.begin(self.part.family.kind, self.total)
+    def run(self, jobs: Iterator[Job], store: Store, executor: Any, most: int) -> None:
+        """All jobs, at most so many at a time; Ctrl-C still keeps what has come back by then.
+
+        Perhaps a worker dies because memory is short: once what was sent is back, each lost job has the machine to
+        itself.
+        """
+        lost: list[Job] = []
+        done, failed = self.done, len(self.failures)
         try:
-            while self._send() or self._flying:
-                wait(self._flying, timeout=_GLANCE, return_when=FIRST_COMPLETED)
-                self._collect()
-                self._show()
+            while True:
+                if not lost:
+                    self._send(islice(jobs, most - len(self._sent)), executor)
+                if self._sent:
+                    lost += self._collect(store, _SECONDS)
+                elif lost:
+                    job = lost.pop()
+                    self._keep(store, job, self._alone(job, executor))
+                else:
+                    break
+                self.display.update(self.done - done, len(self.failures) - failed, len(self._sent))
         except KeyboardInterrupt:
-            self._collect()
+            self._collect(store, 0.0)
             raise
         finally:
             self.display.end()
-            for future in self._flying:  # what has begun ends with its executor
+            for future in self._sent:  # what has begun ends with its executor
                 future.cancel()
 
-    def _send(self) -> bool:
-        """Keep every worker busy; whether there was anything to send."""
-        room = max(0, _QUEUED * self.executor.width() - len(self._flying))
-        sent = False
-        for job in islice(self._waiting, room):
-            self._flying[self.executor.submit(job.work)] = job
-            sent = True
-            if self.executor.width() == 1 and any(future.done() for future in self._flying):
-                break  # done here and now: store it before the next one
-        return sent
+    def _send(self, jobs: Iterator[Job], executor: Any) -> None:
+        for job in jobs:
+            future = self._submit(job, executor)
+            self._sent[future] = job
+            future.add_done_callback(self._finished.put)
+            if future.done():  # `submit` itself has computed it: store it before the next one
+                return
 
-    def _collect(self) -> None:
-        """Store what is finished; do again what was lost with a worker."""
+    def _collect(self, store: Store, timeout: float) -> list[Job]:
+        """Store what is finished; the jobs that were lost with a worker."""
         lost = []
-        for future in [future for future in self._flying if future.done()]:
-            try:
-                self._keep(self._flying[future], self.executor.outcome(future))
-            except WorkerDied:
-                lost.append(self._flying[future])
-            del self._flying[future]
-        if lost:
-            self._rescue(lost)
+        with suppress(Empty):
+            while True:
+                future = self._finished.get(timeout=timeout)
+                job, timeout = self._sent.pop(future), 0.0
+                try:
+                    self._keep(store, job, _outcome(future))
+                except WorkerDied:
+                    lost.append(job)
+        return lost
 
-    def _rescue(self, lost: list[Job]) -> None:
-        """Perhaps memory is short: once what is in flight is back, each lost job has the machine to itself."""
-        wait(self._flying)
-        for future, job in self._flying.items():
-            try:
-                self._keep(job, self.executor.outcome(future))
-            except WorkerDied:
-                lost.append(job)
-        self._flying.clear()
-        for job in lost:
-            self._keep(job, alone(job.work, self.executor))
-            self._show()
+    def _alone(self, job: Job, executor: Any) -> Outcome:
+        """A job that was lost with its worker, with nothing beside it: if one dies again, this job is why."""
+        for _ in range(_TRIES):
+            with suppress(WorkerDied):
+                return _outcome(self._submit(job, executor))
+        return Outcome(None, DIED)
 
-    def _keep(self, job: Job, outcome: Outcome) -> None:
+    def _submit(self, job: Job, executor: Any) -> Future[Outcome]:
+        try:
+            return executor.submit(perform, job.work, self.threads)
+        except RuntimeError as error:  # it is broken, or shut down
+            raise _stopped(error) from error
+
+    def _keep(self, store: Store, job: Job, outcome: Outcome) -> None:
         if outcome.refused:
             raise ParameterError(outcome.message)
         if outcome.results_version != RESULTS_VERSION:
@@ -259,18 +284,28 @@ class _Workload:
                 f"a worker's giantstep gives other numbers (results version {outcome.results_version}, here "
                 f"{RESULTS_VERSION}); install the same version there"
             )
-        self.store.add(job, outcome)
+        store.add(job, outcome)
         if outcome.answers is None:
             self.failures.append(outcome.message)
         else:
             self.done += 1
         self.notes |= {str(note): note for note in outcome.notes}
 
-    def _show(self) -> None:
-        self.display.update(self.done, len(self.failures), min(len(self._flying), self.executor.width()))
+
+def _outcome(future: Future[Outcome]) -> Outcome:
+    """What came of a finished job; `WorkerDied` if it was lost."""
+    try:
+        return future.result()
+    except WorkerDied:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":  # Dask has tried it several times
+            return Outcome(None, DIED)
+        raise _stopped(error) from error
 
 
-def _wanted(part: Part, store: Store, retry: bool) -> np.ndarray:
-    """The points to compute now, [points]."""
-    found = tally(part, store)
-    return found.failed if retry else ~found.done & ~found.failed
+def _stopped(error: Exception) -> SweepError:
+    return SweepError(
+        f"the workers cannot go on ({type(error).__name__}: {error}); what was finished is safe: run it again, with "
+        "workers that can be reached and have the same giantstep"
+    )

@@ -1,16 +1,15 @@
 """The file that keeps a sweep's results: SQLite, written by one process, readable by anybody at any time.
 
-A job is written in one transaction, so that after a crash it is either there or to be done again; write-ahead logging
-makes a transaction safe against the death of the process at any moment (a power cut may cost the last moments,
-never what was before them). Every row has a checksum (see `rows`). Tables:
+It has three tables, to which rows are only ever added, each in a transaction of its own:
 
-    meta      which version's numbers these are
-    run       each time a driver worked: the sweep asked for (parameters, seed), version, machine, times
-    family    what points have in common, as JSON (see `points`)
-    batch     one finished job: its points [points, columns], seconds of work, machine
-    answer    one quantity of a batch: numbers [points, ...] as bytes
-    failure   a job that failed, and why
-    ledger    how many rows each table has
+    run      a driver at work: the sweep asked for, what its points have in common, version, machine, time
+    job      a finished job: its points and their answers, seconds of work, machine, run, version, time
+    failure  a job that failed, and why; it counts until its points are in `job`
+
+A row is a number, facts in JSON, data in bytes (see `pack`), and the CRC-32 of all these. Rows are numbered from 1, and
+SQLite itself remembers the last number. So a row that has changed does not match its checksum, and one that is lost is
+missed: what is read is what was written, and all of it. Write-ahead logging makes a row safe against the death of the
+process at any moment (a power cut may cost the last moments, never what was before them).
 """
 
 from __future__ import annotations
@@ -19,38 +18,50 @@ import json
 import math
 import os
 import sqlite3
+import time
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from filelock import FileLock, Timeout
 
 from .. import __version__
 from ..errors import ParameterError
-from . import rows
-from .encoding import Damaged, blank, decoded, encoded
-from .job import RESULTS_VERSION, Answers, Job, Outcome, machine
-from .lock import only_writer
-from .opening import check_header, check_pages, connected, create, damaged, now, sound
+from ..files import check_plain
+from .errors import StoreError, StoreFull
+from .job import RESULTS_VERSION, Answers, Job, Outcome, blank, machine, pack, unpack
 from .points import Family
-from .problems import StoreError, StoreFull
+
+APPLICATION_ID = 0x67537765  # "gSwe": says that a SQLite file is ours
+LAYOUT = 3  # 1 and 2 had a table for each kind of fact
+_TABLES = ("run", "job", "failure")
+_BESIDE = ("", ".lock", "-journal", "-wal", "-shm")  # a store, its lock, and what SQLite has beside it
+_FULL = ("SQLITE_FULL", "SQLITE_IOERR")
+_NOT_NOW = (
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+    "SQLITE_CANTOPEN",
+    "SQLITE_READONLY",
+    "SQLITE_PERM",
+    "SQLITE_IOERR",
+)
 
 
-class Failure(NamedTuple):
-    """Points [points, columns] that could not be computed, and why."""
+class Row(NamedTuple):
+    """A run, a job or a failure, without answers."""
 
-    keys: np.ndarray
-    message: str
+    facts: dict[str, Any]
+    points: np.ndarray  # [points, columns]
 
 
 class Store:
     """An open store; `Store.writing` and `Store.reading` open one."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection):
-        self.path, self.connection, self._run = path, connection, 0
-        self._read: dict[str, list[Any]] = {}
-        self._told: dict[str, str] = {}  # attributes of families, as they were written last
+    def __init__(self, path: Path, connection: sqlite3.Connection, rows: dict[str, list[Row]]):
+        self.path, self.connection, self._rows = path, connection, rows
 
     @classmethod
     @contextmanager
@@ -58,19 +69,23 @@ class Store:
         """The store at `path`, made if there is none, for this process alone to write."""
         path = Path(path)
         check_header(path)
-        with only_writer(path), ExitStack() as cleanup:
-            if not path.exists() or not path.stat().st_size:
-                create(path)
-            with cls.reading(path) as found:  # nothing is changed before all is known to be well
-                found._check_results_version()
-                found._check_whole()
-            with sound(path):
-                connection = cleanup.enter_context(closing(connected(path, "rw")))
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = NORMAL")
-            yield cls(path, connection)
+        with _only_writer(path), ExitStack() as cleanup:
+            if _is_empty(path) or _beside(path, "-journal").exists():
+                with sentences(path, "written"):
+                    _create(path)
+            with (
+                cls.reading(path) as store,
+                sentences(path),
+            ):  # nothing is changed before all is known to be well
+                store._check_results_version()
+                _check_pages(store.connection)
+            with sentences(path):
+                store.connection = cleanup.enter_context(closing(_connect(path, "rw")))
+                store.connection.execute("PRAGMA journal_mode = WAL")
+                store.connection.execute("PRAGMA synchronous = NORMAL")
+            yield store
             with suppress(sqlite3.OperationalError):  # somebody reads at this moment: the log stays
-                connection.execute("PRAGMA journal_mode = DELETE")  # one plain file, ready to be copied
+                store.connection.execute("PRAGMA journal_mode = DELETE")  # one plain file, ready to be copied
 
     @classmethod
     @contextmanager
@@ -78,162 +93,236 @@ class Store:
         """The store at `path` as it is now, also while another process writes to it."""
         path = Path(path)
         check_header(path)
-        if not path.exists() or not path.stat().st_size:
+        if _is_empty(path):
             raise ParameterError(f"{str(path)!r} does not exist: nothing of this sweep has been computed yet")
         with ExitStack() as cleanup:
-            with sound(path):
-                connection = cleanup.enter_context(closing(connected(path, "ro")))
+            with sentences(path):
+                connection = cleanup.enter_context(closing(_connect(path, "ro")))
                 connection.execute("BEGIN")  # all that is read is of one moment
-                check_pages(connection, "quick_check")
-            yield cls(path, connection)
+                rows = {}
+                for table in _TABLES:
+                    read = _read(connection, table)
+                    rows[table] = [Row(facts, unpack(facts, data)["points"].copy()) for facts, data in read]
+            yield cls(path, connection, rows)
 
-    def begin_run(self, sweep: str, threads: int) -> None:
-        """Enter what is asked for now, by whom."""
-        with self._transaction():
-            self._run = rows.following(self.connection, "run")
-            row = rows.Run(self._run, sweep, __version__, machine(threads), now(), None)
-            rows.add(self.connection, "run", row)
-
-    def end_run(self) -> None:
-        with self._transaction():
-            for row in self._rows("run"):
-                if row.id == self._run:
-                    rows.put(self.connection, "run", row._replace(ended=now()))
-
-    def enter_family(self, family: Family) -> None:
-        with self._transaction():
-            if family.id not in {row.id for row in self._rows("family")}:
-                rows.add(self.connection, "family", rows.FamilyRow(family.id, family.description, "{}"))
+    def begin_run(self, sweep: dict[str, Any], families: list[Family], threads: int) -> None:
+        """Record what is asked for now."""
+        described = {family.id: family.description for family in families}
+        facts = {"sweep": sweep, "families": described, "results_version": RESULTS_VERSION}
+        self._add("run", facts | {"machine": machine(threads)}, np.empty((0, 1)), {})
 
     def add(self, job: Job, outcome: Outcome) -> None:
-        """Keep what came of a job, whole or not at all; one that is there already stays as it is."""
-        points = np.ascontiguousarray(job.keys, dtype="<f8").tobytes()
-        with self._transaction():
-            if outcome.answers is None:
-                row = (job.identity, job.family, points, outcome.message, self._run, now())
-                rows.put(self.connection, "failure", rows.FailureRow(*row))
-                return
-            there = "SELECT 1 FROM batch WHERE identity = ?"
-            if not self.connection.execute(there, (job.identity,)).fetchone():
-                self._add_batch(job, outcome, outcome.answers, points)
-            rows.remove(self.connection, "failure", job.identity)
-            if outcome.attrs:
-                self._tell_family(job.family, json.dumps(outcome.attrs))
-
-    def _add_batch(self, job: Job, outcome: Outcome, answers: Answers, points: bytes) -> None:
-        place = rows.following(self.connection, "batch")
-        work = (float(outcome.seconds), self._machine(outcome.machine), self._run, now(), len(answers))
-        rows.add(self.connection, "batch", rows.Batch(place, job.identity, job.family, points, *work))
-        rows.add_answers(
-            self.connection, [(place, name, *encoded(values)) for name, values in answers.items()]
-        )
-
-    def _machine(self, description: str) -> int:
-        known = "SELECT id FROM machine WHERE description = ?"
-        if found := self.connection.execute(known, (description,)).fetchone():
-            return found[0]
-        place = rows.following(self.connection, "machine")
-        rows.add(self.connection, "machine", rows.Machine(place, description))
-        return place
-
-    def _tell_family(self, family: str, attrs: str) -> None:
-        if attrs != self._told.get(family):
-            for row in self._rows("family"):
-                if row.id == family and row.attrs != attrs:
-                    rows.put(self.connection, "family", row._replace(attrs=attrs))
-            self._told[family] = attrs
+        """Keep what came of a job, whole or not at all."""
+        facts = {"family": job.family, "run": len(self._rows["run"])}
+        if outcome.answers is None:
+            self._add("failure", facts | {"message": outcome.message}, job.keys, {})
+        else:
+            work = {"seconds": outcome.seconds, "machine": outcome.machine, "attrs": outcome.attrs}
+            self._add("job", facts | work, job.keys, outcome.answers)
 
     def points(self, family: Family) -> np.ndarray:
         """Every point of the family that is there, [points, columns]."""
-        return _points(b"".join(batch.points for batch in self._batches(family)), family)
-
-    def failures(self, family: Family) -> list[Failure]:
-        found = [row for row in self._rows("failure") if row.family == family.id]
-        return [
-            Failure(_points(row.points, family), row.message)
-            for row in sorted(found, key=lambda r: r.finished)
-        ]
+        return np.concatenate([np.empty((0, len(family.columns))), *(job.points for job in self._of(family))])
 
     def answers(self, family: Family) -> Answers:
-        """Every quantity at `points(family)`, in that order; NaN, or no words, where a batch does not have it."""
-        with sound(self.path):
-            batches = self._batches(family)
-            sizes = [len(batch.points) // (8 * len(family.columns)) for batch in batches]
-            ends = np.cumsum([0, *sizes])
-            found: Answers = {}
-            for place, name, *stored in rows.read_answers(self.connection, batches):
-                values = decoded(*stored)
-                if name not in found:
-                    found[name] = blank((int(ends[-1]), *values.shape[1:]), values.dtype)
-                found[name][ends[place] : ends[place + 1]] = values
-            return found
+        """Every quantity at `points(family)`, in that order; NaN, or no words, where a job does not have it."""
+        total, end = len(self.points(family)), 0
+        answers: Answers = {}
+        with sentences(self.path):
+            for facts, data in _read(self.connection, "job"):
+                if facts["family"] != family.id:
+                    continue
+                columns = unpack(facts, data)
+                begin, end = end, end + len(columns.pop("points"))
+                for name, values in columns.items():
+                    if name not in answers:
+                        answers[name] = blank((total, *values.shape[1:]), values.dtype)
+                    answers[name][begin:end] = values
+        return answers
+
+    def failures(self, family: Family) -> list[tuple[np.ndarray, str]]:
+        """Points [points, columns] that could not be computed, and why; what failed several times, as it did last."""
+        last = {row.points.tobytes(): row for row in self._of(family, "failure")}
+        return [(row.points, row.facts["message"]) for row in last.values()]
 
     def attrs(self, family: Family) -> dict[str, str]:
         """What the results' attributes should say, the versions that computed them included."""
-        told = next((row.attrs for row in self._rows("family") if row.id == family.id), "{}")
-        runs = {batch.run for batch in self._batches(family)}
-        versions = {run.version for run in self._rows("run") if run.id in runs}
-        return {**json.loads(told), "giantstep_version": ", ".join(sorted(versions)) or __version__}
+        facts = [job.facts for job in self._of(family)]
+        versions = sorted({each["version"] for each in facts}) or [__version__]
+        return {**(facts[-1]["attrs"] if facts else {}), "giantstep_version": ", ".join(versions)}
 
     def last_sweep(self) -> dict[str, Any]:
         """What was asked for last, as plain data."""
-        if not (runs := self._rows("run")):
+        if not self._rows["run"]:
             raise ParameterError(f"{str(self.path)!r} is empty: no sweep has been run into it")
-        return json.loads(runs[-1].sweep)
+        return self._rows["run"][-1].facts["sweep"]
 
     def seconds(self, family: Family) -> float:
         """Time that workers have spent on the family."""
-        return math.fsum(batch.seconds for batch in self._batches(family))
+        return math.fsum(job.facts["seconds"] for job in self._of(family))
 
-    def _batches(self, family: Family) -> list[rows.Batch]:
-        return [batch for batch in self._rows("batch") if batch.family == family.id]
+    def _of(self, family: Family, table: str = "job") -> list[Row]:
+        return [row for row in self._rows[table] if row.facts["family"] == family.id]
 
-    def _rows(self, table: str) -> list[Any]:
-        """All of a table, read once as long as nothing is written to it."""
-        if table not in self._read:
-            with sound(self.path):
-                self._read[table] = rows.read(self.connection, table)
-        return self._read[table]
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._read.clear()
-        try:
-            self.connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._read.clear()
-                self.connection.execute("COMMIT")
-            except BaseException:
-                self._told.clear()
-                if self.connection.in_transaction:  # SQLite itself rolls back after some errors
-                    self.connection.execute("ROLLBACK")
-                raise
-        except sqlite3.OperationalError as error:
-            if "full" in str(error) or "disk I/O" in str(error):
-                raise StoreFull(
-                    f"{str(self.path)!r} cannot grow ({error}); what was finished is safe: make room and run the same "
-                    "command again"
-                ) from error
-            raise StoreError(f"{str(self.path)!r} cannot be written: {error}") from error
-        except Damaged as error:
-            raise damaged(self.path, str(error)) from error
+    def _add(self, table: str, facts: dict[str, Any], points: np.ndarray, answers: Answers) -> None:
+        """A new row, in a transaction of its own."""
+        layout, data = pack(points, answers)
+        facts = {**facts, "version": __version__, "time": _now(), **layout}
+        text, place = json.dumps(facts), len(self._rows[table]) + 1
+        values = (place, text, data, _checksum(table, place, text.encode(), data))
+        with sentences(self.path, "written"):
+            self.connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", values)
+        self._rows[table].append(Row(facts, points))
 
     def _check_results_version(self) -> None:
-        told = dict(self._rows("meta"))
-        if told.get("results_version") != str(RESULTS_VERSION):
-            raise StoreError(
-                f"{str(self.path)!r} has results of giantstep {told.get('version')}, whose numbers differ from "
-                f"those of {__version__} (results version {told.get('results_version')}, not {RESULTS_VERSION}); "
-                "export them as they are, or start anew with another --store"
+        for run in self._rows["run"]:
+            if (version := run.facts["results_version"]) != RESULTS_VERSION:
+                raise StoreError(
+                    f"{str(self.path)!r} has results of giantstep {run.facts['version']}, whose numbers differ from "
+                    f"those of {__version__} (results version {version}, not {RESULTS_VERSION}); export them as they "
+                    "are, or start anew with another --store"
+                )
+
+
+def check_header(path: Path) -> None:
+    """Refuse what is not ours by its first bytes, without opening it."""
+    if not path.parent.is_dir():
+        raise StoreError(f"{str(path)!r}: the folder {str(path.parent)!r} does not exist; create it first")
+    for ending in _BESIDE:
+        check_plain(f"{path}{ending}")
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+    ours = header.startswith(b"SQLite format 3\0") and header[68:72] == APPLICATION_ID.to_bytes(4, "big")
+    if header and not ours:
+        raise StoreError(
+            f"{str(path)!r} is not a store of sweeps (or its beginning is damaged) and is left as it is; choose "
+            "another name with --store"
+        )
+    if header and (layout := int.from_bytes(header[60:64], "big")) != LAYOUT:
+        raise StoreError(
+            f"{str(path)!r} has layout {layout} of stores, and this giantstep knows {LAYOUT}; use the version "
+            "that made it, or start anew with another --store"
+        )
+
+
+@contextmanager
+def sentences(path: Path, verb: str = "read") -> Iterator[None]:
+    """Whatever SQLite or numpy says of what is in the file, as a sentence."""
+    try:
+        yield
+    except (sqlite3.Error, LookupError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        name, words = getattr(error, "sqlite_errorname", ""), " ".join(str(error).split())
+        if verb == "written" and name.startswith(_FULL):
+            raise StoreFull(
+                f"{str(path)!r} cannot grow ({words}); what was finished is safe: make room and run the same "
+                "command again"
+            ) from error
+        if name.startswith(_NOT_NOW):
+            raise StoreError(f"{str(path)!r} cannot be {verb}: {words}{_advice(path)}") from error
+        raise StoreError(
+            f"{str(path)!r} is damaged ({words}) and is left as it is; restore a copy, or start anew with another "
+            "--store"
+        ) from error
+
+
+def _advice(path: Path) -> str:
+    """What to do about a store that cannot be used: SQLite must merge what a killed run has left beside it."""
+    for left in (_beside(path, "-wal"), _beside(path, "-journal")):
+        if left.exists():
+            return (
+                "; its last run was killed and left a log, which can only be read where files can be written: run it "
+                f"again there, or copy {path.name} and {left.name} together to another folder and use them there"
             )
-
-    def _check_whole(self) -> None:
-        """Before a run, that every table is as it was written, and every index as its table."""
-        with sound(self.path):
-            rows.check(self.connection)
-            check_pages(self.connection, "integrity_check")
+    return f"; try again in a moment, and check that files in {str(path.parent)!r} can be read and written"
 
 
-def _points(data: bytes, family: Family) -> np.ndarray:
-    return np.frombuffer(data, dtype="<f8").reshape(-1, len(family.columns))
+@contextmanager
+def _only_writer(path: Path) -> Iterator[None]:
+    """Hold the store's lock, which the system takes from a process that dies; a second writer is told who has it."""
+    file, holder = _beside(path, ".lock"), ""
+    try:
+        lock = FileLock(file, blocking=False).acquire()
+    except Timeout:
+        with suppress(OSError):
+            holder = f" ({file.read_text()})"
+        raise StoreError(
+            f"{str(path)!r} is being written by another process{holder}; wait for it to finish or stop it "
+            "(status and export work meanwhile)"
+        ) from None
+    except OSError as error:
+        raise StoreError(
+            f"{str(path)!r} cannot be written here: {error.strerror}; choose another place"
+        ) from None
+    with lock:
+        try:
+            with suppress(
+                PermissionError
+            ):  # Windows keeps what is locked to its holder, and removes it afterwards
+                file.write_text(f"process {os.getpid()}, since {_now()}")
+            yield
+        finally:
+            with suppress(PermissionError):
+                file.unlink()
+
+
+def _create(path: Path) -> None:
+    """The tables of a new store, in one transaction at its own place: half of one is undone by who opens it next."""
+    with closing(_connect(path, "rwc")) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {LAYOUT}")
+            for table in _TABLES:
+                connection.execute(
+                    f"CREATE TABLE {table} (id INTEGER PRIMARY KEY AUTOINCREMENT, facts TEXT NOT NULL, "
+                    "data BLOB NOT NULL, checksum INTEGER NOT NULL)"
+                )
+        connection.execute("COMMIT")
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=10.0)
+
+
+def _read(connection: sqlite3.Connection, table: str) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Facts and data of every row, each checked, and that none is missing."""
+    columns, count = "id, CAST(facts AS BLOB), CAST(data AS BLOB), checksum", 0
+    rows = connection.execute(f"SELECT {columns} FROM {table} ORDER BY id")
+    for count, (place, facts, data, checksum) in enumerate(rows, start=1):
+        if place != count or checksum != _checksum(table, place, facts, data):
+            raise ValueError(f"row {count} of its table {table} does not match its checksum")
+        yield json.loads(facts), data
+    last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone() or (0,)
+    if last != (count,):
+        raise ValueError(f"its table {table} has {count} rows, not the {last[0]} that were written")
+
+
+def _checksum(table: str, place: int, facts: bytes, data: bytes) -> int:
+    """Of every value of a row, with lengths, so that nothing can move from one to the next."""
+    return zlib.crc32(
+        data, zlib.crc32(facts, zlib.crc32(f"{table} {place} {len(facts)} {len(data)}".encode()))
+    )
+
+
+def _check_pages(connection: sqlite3.Connection) -> None:
+    """That SQLite may write: rows can be read from a file whose free pages are in disorder."""
+    if (damage := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+        raise ValueError(damage)
+
+
+def _is_empty(path: Path) -> bool:
+    return not path.exists() or not path.stat().st_size
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

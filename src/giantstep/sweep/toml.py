@@ -26,9 +26,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExpressionError, ParameterError
-from ..letters import Letters
-from ..model import Network, SpikedRF, Step, Target
-from ..typed import numbers
+from ..model.letters import Letters
+from ..model.network import Network, Step
+from ..model.spiked import SpikedRF
+from ..model.target import Target
+from ..model.typed import numbers
 from .description import Sweep, check_keys, fields_of
 
 _WORDS = (
@@ -153,4 +155,7 @@ def _grid(key: str, given: Any) -> Any:
         raise ParameterError(
             f"{key} = {given!r} is not a number, a list of numbers, or a range such as '0.2:3:10'"
         )
-    return float(given)
+    try:
+        return float(given)
+    except OverflowError:
+        raise ParameterError(f"{key} is a whole number of hundreds of digits; give one below 1e308") from None

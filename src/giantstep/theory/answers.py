@@ -7,22 +7,14 @@ import numpy as np
 from .channel import Channel
 from .equations.averages import Averages
 from .equations.means import Readout, norm_covariance
-from .equations.order_parameters import fields
-from .equations.signs import WrongSigns, wrong_signs_on_rules
-from .equations.solution import Solution
+from .equations.order_parameters import Solution, fields
+from .equations.thin_layers import WrongSigns, wrong_signs_on_rules
 from .features import Features
 from .labels import Label
 from .precision import ACCEPTED_ERROR
 from .problem import Problem
 from .solver import Discretisation
-from .status import (
-    CONVERGED,
-    FAILED,
-    IMPRECISE,
-    RARE_INPUTS,
-    SEPARABLE,
-    UNSOLVED,
-)
+from .status import CONVERGED, FAILED, IMPRECISE, RARE_INPUTS, SEPARABLE, UNSOLVED
 from .symmetric import packing
 from .upto import upto
 

@@ -27,8 +27,8 @@ from .upto import upto
 
 if TYPE_CHECKING:
     from ..losses import Loss
-    from ..model import Target
-    from .neurons import Neurons
+    from ..model.target import Target
+    from .layer import Neurons
 
 _NEGLIGIBLE = 1e-17  # weight of a node, times its largest power, under which averages do without it
 _DIFFERENCE = 1e-4  # of the output, to see how residuals change with it
@@ -145,7 +145,7 @@ def _after(
     laws: list[BatchLaw] = []
     for stride in STRIDES:
         kappa, weights = rule.at(stride)
-        y, given_kappa = conditional.at(stride)
+        y, given_kappa = conditional(stride)
         U, _, J = y.shape
         y, at = y.reshape(U, -1), np.repeat(rule.nested(nodes, stride)[0], J)
         rows = _rows(kappa, weights, given_kappa, U)

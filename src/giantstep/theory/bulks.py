@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 Bulks = tuple[Bulk, ...]
-"""A bulk on three nested rules, finest first; three times the same if it has no rule inside."""
+"""A bulk; if it has rules inside, also the one on rules with half the nodes, by which it is judged."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class BulkLaw:
 
 
 def _isotropic(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
-    return (Isotropic(problem.c[chunk], problem.weights, problem.modes(chunk)),) * 3
+    return (Isotropic(problem.c[chunk], problem.weights, problem.modes(chunk)),)
 
 
 def _orthogonal(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
-    return (Orthogonal(problem.weights, problem.modes(chunk)),) * 3
+    return (Orthogonal(problem.weights, problem.modes(chunk)),)
 
 
 def _exact(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:

@@ -9,7 +9,7 @@ from .bulk import Bulk
 from .channel import Channel, Training
 from .equations.anderson import ROUGH_TOLERANCE, FixedPoint, Search, anderson, newton
 from .equations.means import Readout
-from .equations.solution import Solution
+from .equations.order_parameters import Solution
 from .features import Features
 from .labels import Label
 from .solver import Discretisation

@@ -26,7 +26,7 @@ from ..gaussian import (
     sample,
     tail_reach,
 )
-from .smoothed import tabulated
+from .shifted_moments import tabulated
 from .symmetric import TINY
 
 _TOLERANCE = 1e-13

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .equations.averages import Averages
-from .equations.solution import Solution
+from .equations.order_parameters import Solution
 from .precision import NEARLY_ZERO, power
 from .solver import Discretisation, Solver
 from .status import CONVERGED, LIMIT_ALONE, NOTABLE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED

@@ -1,9 +1,9 @@
 """From a problem to answers: tasks that fit the cache, refinement of the rule in κ, diagnostics.
 
 A task is a rectangle of (first layers, readouts), solved on three nested rules in κ, coarse to fine, each starting
-from the last: that costs less than the finest alone, and yields the quadrature error; so are the rules inside a trained
-bulk, on the coarsest one in κ. Points whose error is too large go on to a rule with twice the nodes, or to one cut
-around the thin layers that are to blame.
+from the last: that costs less than the finest alone, and yields the quadrature error. The rules inside a trained bulk
+are judged by ones with half the nodes, on the coarsest rule in κ. Points whose error is too large go on to a rule with
+twice the nodes, or to one cut around the thin layers that are to blame.
 """
 
 from __future__ import annotations
@@ -16,22 +16,13 @@ from typing import Any
 import numpy as np
 
 from ..gaussian import STRIDES
-from .answers import (
-    RESIDUAL_TOLERANCE,
-    Answers,
-    answers_of,
-    judge,
-    wrong_by_ones,
-    wrong_signs,
-)
+from .answers import RESIDUAL_TOLERANCE, Answers, answers_of, judge, wrong_by_ones, wrong_signs
 from .bulks import Bulks
 from .doubts import add_doubts
-from .equations.crossings import Profile, bends, profile_of
 from .equations.limits import Limits
-from .equations.signs import WrongSigns, count_wrong_signs
-from .equations.solution import Solution
-from .features import STEEPEST, steepness
-from .folding import folded
+from .equations.order_parameters import Solution
+from .equations.thin_layers import Profile, WrongSigns, bends, count_wrong_signs, profile_of
+from .features import STEEPEST, folded, steepness
 from .labels import BinaryLaw
 from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
@@ -62,7 +53,7 @@ class Task:
     start: Any = None  # of the solver
     exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     kappa_cuts: np.ndarray | None = None  # of the rule in κ, around thin layers
-    bulks: Bulks | None = None  # on their three rules, if they are known
+    bulks: Bulks | None = None  # if they are known
 
     @property
     def finest(self) -> int:
@@ -115,7 +106,7 @@ def _solved(tasks: list[Task], tolerance: float, workers: int) -> Iterator[Answe
     if min(workers, len(tasks)) == 1:
         yield from (_solve(task, tolerance) for task in tasks)
         return
-    from ..workers import process_pool
+    from ..runtime.workers import process_pool
 
     with process_pool(min(workers, len(tasks)), threads=1) as pool:
         futures = deque(pool.submit(_solve, task.alone(), tolerance) for task in tasks)
@@ -128,7 +119,7 @@ class _Attempt:
     """A task's answers on its rule, with what tells how to do better."""
 
     answers: Answers
-    bulks: Bulks  # on their three rules
+    bulks: Bulks
     rules: list[Discretisation]  # in κ, finest first,
     solutions: list[Solution]  # and solutions on them
     in_kappa: np.ndarray  # quadrature error that finer rules in κ mend, [U, A], that of the wrong signs apart
@@ -227,7 +218,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
         for both, stride in zip(tabulated, STRIDES, strict=True)
     ]
     # the bulk's own rules are judged on the coarsest rule in κ, once
-    inside = [] if bulks[0] is bulks[1] else [replace(rules[-1], bulk=bulk) for bulk in bulks[1:]]
+    inside = [replace(rules[-1], bulk=half) for half in bulks[1:]]
     all_solutions = _solve_rules(solver, [*rules, *inside], task.start)
     solutions, typical = all_solutions[:3], power(*tabulated[0])
     solution = solutions[0]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import GiantstepWarning, NotCovered
-from ..letters import Letters
-from ..model import SpikedRF
+from ..model.letters import Letters
+from ..model.spiked import SpikedRF
 from .bulks import ISOTROPIC
 from .features import Features
 from .first_layers import given_layers
@@ -22,7 +22,8 @@ from .symmetric import TINY
 from .tabulated import averaged
 
 if TYPE_CHECKING:
-    from ..model import Network, Target
+    from ..model.network import Network
+    from ..model.target import Target
 
 _ROUNDING = 1e-8  # component on a direction, over the others, that is none
 

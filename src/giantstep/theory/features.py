@@ -12,13 +12,15 @@ import numpy as np
 
 from ..functions import Function
 from ..gaussian import Moments, resolution, round_up, tail_reach
-from .column import INNER_TOLERANCE, Column, moments_at
 from .labels import LAYER, Label, Labels, is_sharp, label_layers
 from .layer import Frame
 from .rule import Rule, across_intervals
+from .shifted_moments import INNER_TOLERANCE, Column, moments_at
 from .symmetric import TINY
 
 STEEPEST = 32.0  # spike over √c up to which a smooth rule in κ resolves features, with enough intervals
+
+_MIRRORED = 1e-12  # how well nodes must match their mirror images
 
 
 class Features(NamedTuple):
@@ -76,7 +78,7 @@ class Table:
             self._features = Column(activation, b[..., 0], biases, scale, rule.first, reach, even=not sharp)
         else:
             self._features = _Sheet(activation, b, biases, c, rule, own)
-        self._labels = labels.given(frame, rule, points, reach)
+        self._labels = labels.conditional_moments(frame, rule, points, reach)
 
     @property
     def error(self) -> np.ndarray | float:
@@ -87,7 +89,7 @@ class Table:
         """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
         kappa, weights = self._rule.at(stride)
         coefficients = coefficient_moments(self._features.moments(stride), self._c)
-        return Features(kappa, weights, *coefficients), self._labels.at(stride)
+        return Features(kappa, weights, *coefficients), self._labels(stride)
 
 
 class _Sheet:
@@ -151,3 +153,20 @@ def evaluations_per_model(activation: Function, breaks: int, points: int) -> int
     inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 16
     outer = (3 * breaks + 3) if breaks else 2
     return inner * outer * points
+
+
+def folded(features: Features, label: Label) -> tuple[Features, Label]:
+    """Both on the half κ ≥ 0 (of the first direction), its weights doubled; as they are, if nodes are not symmetric.
+
+    With an odd activation, no biases and labels that change sign with the input, all of Result 3 is even in κ: μ0,
+    ∂μ0/∂c and E Y are odd, the other coefficients and moments even, and averages only ever have products of them that
+    are even. Losses other than the square loss take 1.6 to 2.1 times longer without it.
+    """
+    kappa, n = features.kappa, features.kappa.shape[-1]
+    if not np.abs(kappa + kappa[..., ::-1]).max() <= _MIRRORED:
+        return features, label
+    half = slice(n // 2, None)
+    weights = 2.0 * features.weights[..., half]
+    weights[..., : n % 2] *= 0.5  # the middle is its own image
+    rest = {name: getattr(features, name)[..., half] for name in ("kappa", "mu0", "mu1", "mu2sq", "dmu0")}
+    return features._replace(weights=weights, **rest), label.apply(lambda part: part[..., half])

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NotCovered
-from ..groups import Merging
 from ..losses import as_loss
-from ..model import Network, SpikedRF, TwoSpikes
+from ..model.groups import Merging
+from ..model.network import Network
+from ..model.spiked import SpikedRF, TwoSpikes
 from .batch import BatchLaw, batch_law, idle_batch
 from .bulk import TrainedBulk
 from .labels import kurtosis, labels_of
-from .layer import FirstLayer, alike, given
-from .neurons import Neurons
+from .layer import FirstLayer, Neurons, alike, given
 from .step import Step, make_step, take_step
 from .step_covariance import StepCovariance, columns_of
 
 if TYPE_CHECKING:
-    from ..model import Target
+    from ..model.target import Target
 
 MOST_DIRECTIONS = 4  # of spikes
 MOST_STEPS = 40  # the exact bulk of so many takes a gigabyte, of 60 three and a half
@@ -85,13 +85,13 @@ class FirstLayers:
         return scatter
 
     def trained_bulks(self, chunk: np.ndarray, refinement: int) -> tuple[TrainedBulk, ...]:
-        """The bulks of some networks of one kind, on three nested rules over each batch, finest first.
+        """The bulk of some networks of one kind, and the one on rules with half the nodes over each batch.
 
         Rules have 2^refinement times their usual number of nodes.
         """
         taken = [int(t) for t in np.flatnonzero(self.taken[chunk[0]])] or [0]
         last, bulks = self.layer.at(chunk), list[TrainedBulk]()
-        for laws in zip(*(self.batch(t, chunk, refinement) for t in taken), strict=True):
+        for laws in zip(*(self.batch(t, chunk, refinement)[:2] for t in taken), strict=True):
             covariances = [
                 StepCovariance(
                     self.neurons, self.path[t].at(chunk), self.steps[t].at(chunk), law, t == taken[0]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..answers.layer_grid import LayerGrid
 from ..functions import Function
-from ..groups import Merging, merge
 from ..losses import Loss, square
-from ..split import Split
+from ..model.groups import Merging, merge
 from .bulk import WORTHWHILE, InterpolatedBulk
 from .bulks import EXACT, ISOTROPIC, BulkLaw, Bulks, choose_bulk
 from .features import STEEPEST, Table, doublings, evaluations_per_model, steepness
@@ -26,8 +26,9 @@ from .rule import across_intervals
 from .upto import run, upto
 
 if TYPE_CHECKING:
-    from ..grid import Grid
-    from ..model import Model, Target
+    from ..answers.grid import Grid
+    from ..model.base import Model
+    from ..model.target import Target
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
 _ON_A_PLANE = {
@@ -60,7 +61,7 @@ class Problem:
     loss: Loss
     directions: int  # of spikes that answers have room for
     merging: Merging  # how the user's letters sit in the groups,
-    split: Split  # and what the points are called
+    split: LayerGrid  # and what the points are called
     law: BulkLaw = ISOTROPIC
 
     @property
@@ -120,7 +121,7 @@ class Problem:
         return int(self.first_layers.layer.spikes.max())
 
     def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> Bulks:
-        """Bulks of some first layers of one kind, with so many readouts each, on three nested rules, finest first."""
+        """Bulks of some first layers of one kind, with so many readouts each."""
         bulks = self.law.make(self, chunk, refinement)
         return InterpolatedBulk.nested(bulks) if self._interpolates(readouts) else bulks
 
@@ -170,7 +171,7 @@ class Problem:
 
 def model_grid(model: Model, target: Target, **more: object) -> Grid:
     """The grid of a model's own parameters, the target's noise, and `more`."""
-    return Split.grid_of(model, target, **more)
+    return LayerGrid.grid_of(model, target, **more)
 
 
 def pose(
@@ -178,7 +179,7 @@ def pose(
 ) -> Problem:
     """The problem on a grid, with the named law of rows or the best one that the model has."""
     merging = merge(model.readout, odd=model.activation.parity == "odd")
-    split = Split(grid, model.shaping)
+    split = LayerGrid(grid, model.shaping)
     values = {name: split.layers(name) for name in model.shaping}
     problem = Problem(
         first_layers=first_layers(model, target, merging, values),

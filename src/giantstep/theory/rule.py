@@ -6,20 +6,35 @@ cut where the target's jumps remain sharp. The others, if there are any, are lin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
 
 from ..gaussian import STRIDES, density, even_pieces, line_rule, nested, piecewise_rule
 
-_FEWEST = (
-    48  # intervals along a direction that features hardly depend on: the Gaussian itself on a quarter of them
-)
+# intervals along a direction that features hardly depend on: the Gaussian itself on a quarter of them
+_FEWEST = 48
 _SMOOTH = 0.35  # spike over √c up to which so few are enough
 _LEAN = 2.0 / 3.0  # so few over `points` in a space of three directions or more, where every interval counts
 FINEST = {1: 2048, 2: 128, 3: 48, 4: 24}
 """κ intervals in each half of a direction at which refinement gives up, by the number of directions."""
+
+
+def refine(
+    compute: Callable[[np.ndarray, int], np.ndarray], count: int, points: int, finest: int, tolerance: float
+) -> np.ndarray:
+    """One loop for all integrals that are refined point by point: twice the nodes where they are not resolved.
+
+    Errors [count] that are left when `compute(left, points)` has computed and kept the points `left`, and returned
+    their errors, again and again with twice the `points`, until errors are below `tolerance` or points at the `finest`.
+    """
+    error, left = np.full(count, np.inf), np.arange(count)
+    while len(left):
+        error[left] = compute(left, points)
+        points *= 2
+        left = left[error[left] > tolerance] if points <= finest else left[:0]
+    return error
 
 
 class Rule:

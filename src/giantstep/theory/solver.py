@@ -10,7 +10,7 @@ import numpy as np
 from .bulk import Bulk
 from .channel import Channel, make_channel
 from .equations.means import Readout
-from .equations.solution import Solution
+from .equations.order_parameters import Solution
 from .features import Features
 from .labels import Label
 

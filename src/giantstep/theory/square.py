@@ -18,9 +18,8 @@ import numpy as np
 from .bulk import Bulk
 from .equations.averages import Averages, apply, symmetric
 from .equations.means import Means, Readout, norm_covariance, signal_norms, solve_means
-from .equations.order_parameters import OrderParameters, norm_variance
+from .equations.order_parameters import OrderParameters, Solution, norm_variance
 from .equations.response import Response, respond, total_tangent
-from .equations.solution import Solution
 from .features import Features
 from .labels import Label
 from .rule import FINEST

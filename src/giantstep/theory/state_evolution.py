@@ -15,12 +15,11 @@ import numpy as np
 
 from .bulk import Bulk
 from .channel import Channel, Scores, Training
-from .equations.anderson import FixedPoint
+from .equations.anderson import FixedPoint, Secants
 from .equations.averages import Averages, apply
 from .equations.means import Readout, norm_covariance, signal_norms, solve_means, stiffness
 from .equations.order_parameters import Coordinates, OrderParameters, fields
 from .equations.response import Response, respond, total_tangent
-from .equations.secants import Secants
 from .features import Features
 from .labels import Label
 from .symmetric import TINY, identity, packing, solve_small

@@ -19,13 +19,12 @@ from ..gaussian import extrapolated_error
 from .batch import BatchLaw, batch_law
 from .derivative_moments import check_moment
 from .labels import labels_of
-from .layer import FirstLayer
-from .neurons import Neurons
-from .refine import refine
+from .layer import FirstLayer, Neurons
+from .rule import refine
 
 if TYPE_CHECKING:
     from ..losses import Loss
-    from ..model import Target
+    from ..model.target import Target
 
 _RULES = (256, 8192)  # nodes over a batch before the first step: where refinement starts, and gives up
 _SPIKED_RULES = (48, 384)  # and intervals along each variable after it

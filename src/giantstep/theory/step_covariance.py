@@ -8,8 +8,7 @@ import numpy as np
 
 from .batch import BatchLaw
 from .bulk.pencil import BatchBlock, Columns
-from .layer import FirstLayer, Frame
-from .neurons import Neurons
+from .layer import FirstLayer, Frame, Neurons
 from .step import Step
 from .upto import upto
 

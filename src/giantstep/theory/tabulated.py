@@ -10,8 +10,7 @@ from ..gaussian import STRIDES, extrapolated_error
 from .features import Features
 from .labels import Label
 from .problem import Problem
-from .refine import refine
-from .rule import FINEST
+from .rule import FINEST, refine
 from .symmetric import TINY
 
 Compute = Callable[[Features, Label, np.ndarray], np.ndarray]

@@ -23,4 +23,4 @@ def sampled(d: int, seed: int) -> BulkLaw:
 
 
 def _make(problem: Problem, chunk: np.ndarray, refinement: int, d: int, seed: int) -> Bulks:
-    return (sampled_bulk(problem.first_layers, chunk, d, seed),) * 3
+    return (sampled_bulk(problem.first_layers, chunk, d, seed),)

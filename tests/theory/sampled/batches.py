@@ -22,7 +22,7 @@ from .dense import Dense
 from .spectral import Spectral
 
 if TYPE_CHECKING:
-    from giantstep.model import Target
+    from giantstep.model.target import Target
 
 
 def sampled_bulk(trained: FirstLayers, chunk: np.ndarray, d: int, seed: int) -> Bulk:

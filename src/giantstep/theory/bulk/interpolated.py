@@ -15,7 +15,7 @@ from math import log
 
 import numpy as np
 
-from ...chebyshev import polynomials, through
+from ...functions.chebyshev import polynomials, through
 from ..modes import Modes
 from .base import Bulk, Resolvent
 from .pencil import TrainedBulk, TrainedResolvent

@@ -23,8 +23,8 @@ def make_channel(loss: Loss, labels: Labels, frame: Frame, kappa: np.ndarray, po
     nodes, rarity = max(_FEWEST, points // 2), 0.5 * (kappa * kappa).sum(axis=1)
     if isinstance(labels, SeveralDirections):
         if labels.binary:
-            return JointBinaryChannel(loss, labels.law, frame, kappa, nodes, rarity)
-        return JointRealChannel(loss, labels.law, frame, kappa, nodes)
+            return JointBinaryChannel(loss, labels, frame, kappa, nodes, rarity)
+        return JointRealChannel(loss, labels, frame, kappa, nodes)
     if labels.law is not None:  # many cuts make for narrow pieces
         nodes = max(_FEWEST, nodes // max(1, len(labels.law.cuts) // _MANY))
         return BinaryChannel(loss, labels.law, frame.centre(kappa), frame.rho, nodes, rarity)

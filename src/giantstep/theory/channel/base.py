@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...cuts import THIRDS, panels
 from ...gaussian import REACH
+from ...gaussian.cuts import THIRDS, panels
 from ...losses import Loss
 
 _USUAL = 6  # points of the coarsest usual rule,
@@ -111,7 +111,7 @@ def part_of(field: np.ndarray, at: slice | np.ndarray) -> np.ndarray:
     return field[..., at] if field.ndim > 1 else field
 
 
-def precision(points: int, rarity: np.ndarray | None) -> np.ndarray:
+def precision(points: int, rarity: np.ndarray | float) -> np.ndarray:
     """By how many powers of e trapezoidal rules reduce their errors, [U or 1, N]; fewer at rare κ.
 
     With steps h the error is exp(-2πa/h + a²(1 + s²)/2), for any a up to the distance of the nearest singularity from
@@ -119,8 +119,13 @@ def precision(points: int, rarity: np.ndarray | None) -> np.ndarray:
     times as fast as Φ. At best, a = 2π/h(1 + s²), it is exp(-2π²/h²(1 + s²)).
     """
     digits = min(_MOST_DIGITS, _DIGITS + _MORE_DIGITS * np.log2(points / _USUAL))
-    rare = np.zeros((1, 1)) if rarity is None else rarity
-    return np.maximum(np.log(10.0) * digits - rare, np.log(10.0) * _FEWEST_DIGITS)
+    return np.maximum(np.log(10.0) * digits - np.atleast_2d(rarity), np.log(10.0) * _FEWEST_DIGITS)
+
+
+def some(values: np.ndarray, rows: np.ndarray, at: slice) -> np.ndarray:
+    """Values [U or 1, N or 1] of points on first layers `rows` at some κ."""
+    own = values[rows] if len(values) > 1 else values
+    return own[:, at] if own.shape[-1] > 1 else own
 
 
 def cut_rule(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, np.ndarray]:

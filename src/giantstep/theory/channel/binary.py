@@ -15,7 +15,7 @@ from ...gaussian import REACH, line_rule, ndtr
 from ...losses import Loss
 from ..labels import BinaryLaw
 from ..symmetric import TINY
-from .base import Channel, Scores, Training, cut_rule, precision
+from .base import Channel, Scores, Training, cut_rule, precision, some
 
 _TINY = TINY**0.5
 _PIECE = (6, 8)  # points, and the nodes between bends of straight scores for these; as √points for others
@@ -29,7 +29,7 @@ class SignChannel(Channel):
     `cuts` of labels in λ, and `rarity` [U or 1, N], by how many powers of e each κ is rarer than usual.
     """
 
-    def __init__(self, loss: Loss, points: int, cuts: int, rarity: np.ndarray | None):
+    def __init__(self, loss: Loss, points: int, cuts: int, rarity: np.ndarray | float):
         self.loss = loss
         usual, straight = _PIECE
         self.points = points if loss.strip else round(straight * np.sqrt(points / usual))
@@ -52,10 +52,9 @@ class SignChannel(Channel):
             return np.full(len(rows), np.inf)
         free = _INSIDE * self.loss.strip / np.sqrt(q)
         growth = 1.0 + self._steepness(rows, P, q) ** 2
-        wanted = self._precision[rows if len(self._precision) > 1 else slice(None)]
-        wanted = wanted[:, at if wanted.shape[-1] > 1 else slice(None)]
-        a = np.minimum(free, np.sqrt(2.0 * wanted / growth))  # see `precision`
-        return 2.0 * REACH * ((wanted + 0.5 * a * a * growth) / (2.0 * np.pi * a)).max(axis=-1)
+        nats = some(self._precision, rows, at)
+        a = np.minimum(free, np.sqrt(2.0 * nats / growth))  # see `precision`
+        return 2.0 * REACH * ((nats + 0.5 * a * a * growth) / (2.0 * np.pi * a)).max(axis=-1)
 
     def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         _, P, _, q, *_ = fields
@@ -167,7 +166,7 @@ class BinaryChannel(SignChannel):
         centre: np.ndarray,
         rho: np.ndarray,
         points: int,
-        rarity: np.ndarray | None = None,
+        rarity: np.ndarray | float = 0.0,
     ):
         super().__init__(loss, points, len(law.cuts), rarity)
         self.law, self.nodes, self.width = law, centre.shape[-1], self._pieced

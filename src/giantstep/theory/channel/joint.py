@@ -6,15 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ...gaussian import REACH, density, ndtr
+from ...gaussian import REACH
 from ...losses import Loss
 from ..labels.compression import compress_law, panel_nodes
 from ..labels.conditional_nodes import Nodes, significant
-from ..labels.joint import JointLaw
 from ..labels.mehler import LabelSeries, hermite
+from ..labels.multi_index import SeveralDirections
 from ..layer import Frame
 from ..upto import upto
-from .base import fineness
+from .base import fineness, some
 from .binary import SignChannel
 
 _PIECES = (6, 64)  # of a line that the label's law is carried over to, at least and at most,
@@ -37,7 +37,13 @@ class JointBinaryChannel(SignChannel):
     """
 
     def __init__(
-        self, loss: Loss, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, rarity: np.ndarray
+        self,
+        loss: Loss,
+        law: SeveralDirections,
+        frame: Frame,
+        kappa: np.ndarray,
+        points: int,
+        rarity: np.ndarray,
     ):
         super().__init__(loss, points, 0, rarity)
         self.nodes = kappa.shape[-1]
@@ -54,27 +60,11 @@ class JointBinaryChannel(SignChannel):
 
     def _degrees(self, rows: np.ndarray, at: slice, share: np.ndarray) -> np.ndarray:
         """Degree at which the series may end, for each point, [B]: what is left of it is less than share^degree."""
-        rarity = self._rarity[rows if len(self._rarity) > 1 else slice(None)][:, at]
-        wanted = np.maximum(self._nats - rarity, np.log(10.0) * _FEWEST_DIGITS)
-        found: np.ndarray = (wanted / -np.log(np.clip(share, 1e-3, 1.0 - 1e-9))).max(axis=-1)
-        enough = found[:, None] <= _DEGREES
+        nats = np.maximum(self._nats - some(self._rarity, rows, at), np.log(10.0) * _FEWEST_DIGITS)
+        degree: np.ndarray = (nats / -np.log(np.clip(share, 1e-3, 1.0 - 1e-9))).max(axis=-1)
+        enough = degree[:, None] <= _DEGREES
         enough[:, -1] = True
         return _DEGREES[enough.argmax(axis=-1)]
-
-    def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
-        _, P, _, q, *_ = fields
-        intervals = self._intervals(rows, slice(None), P, q)
-        nodes = np.minimum(intervals, self._pieced)
-        degrees = self._degrees(rows, slice(None), _along(P, q)[1])
-        short = degrees <= self._longest
-        # what a series takes is soon used: terms, and polynomials where nodes are of a point's own
-        terms = np.prod([(degrees + m) / m for m in range(1, P.shape[1] + 1)], axis=0)
-        own = np.where(intervals < self._pieced, 1.0, degrees / 8.0)
-        needed = np.maximum(terms, nodes * own)
-        if not short.all():
-            by_nodes = np.maximum(nodes * _COUNT * _PIECES[0] // 4, self._pairs.width)
-            needed = np.where(short, needed, by_nodes)
-        return needed.astype(int)
 
     def _labels(
         self,
@@ -107,25 +97,6 @@ class JointBinaryChannel(SignChannel):
         terms = self._series.at(rows, at, share[:, None] * n, degree, clean)
         known = np.moveaxis(terms @ np.moveaxis(hermite(z, degree), 0, 2), 2, 0) * w
         return known[0], np.moveaxis(known[1:], 0, 1)
-
-    def _wrong(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        M, P, V, q = fields
-        n, share = _along(P, q)
-        degree = int(self._degrees(rows, at, share).max())
-        if degree > self._longest:
-            return super()._wrong(rows, at, *fields)
-        assert self._series is not None
-        root, zero, series = np.sqrt(q), np.zeros_like(V), self._series
-
-        def wrong(up: np.ndarray, down: np.ndarray, clean: bool) -> np.ndarray:
-            """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""
-            h, k = (up - M) / root, (down - M) / root
-            terms = series.at(rows, at, share[:, None] * n, degree, clean)[:, :, 0]
-            below = _below(h, terms)
-            before = below if down is up else _below(k, terms)
-            return np.clip(0.5 * (ndtr(h) + below + ndtr(-k) - terms[..., 0] + before), 0.0, 1.0)
-
-        return wrong(*self._edges(V), False), wrong(zero, zero, True)
 
     def _by_nodes(
         self,
@@ -167,13 +138,6 @@ class JointBinaryChannel(SignChannel):
         which = N * upto(B)[:, None] + nodes.which
         compressed = compress_law(s, laws, which, edges, _COUNT)
         return panel_nodes(edges, _COUNT), np.moveaxis(compressed.reshape(1 + k, B, N, -1), 0, 2)
-
-
-def _below(x: np.ndarray, terms: np.ndarray) -> np.ndarray:
-    """E[Y; λ < x] for a label with E[Y | λ] = Σ_j terms_j h_j(λ): the average of h_j there is -φ(x) h_{j-1}(x)/√j."""
-    size = terms.shape[-1] - 1
-    before = terms[..., 1:] / np.sqrt(1.0 + upto(size))
-    return terms[..., 0] * ndtr(x) - density(x) * np.einsum("jbn,bnj->bn", hermite(x, size - 1), before)
 
 
 def _along(P: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

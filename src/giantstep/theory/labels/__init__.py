@@ -5,43 +5,70 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from . import multi_index, single_index
-from .binary import BinaryLaw, binary_law
-from .joint import JointLaw, joint_law
+from ...functions import Joint
+from ...gaussian import moments
+from .binary import BinaryLaw, binary_law, latent_noises
+from .compression import pairs
 from .label import LAYER, Label, is_sharp, kurtosis, label_layers
-from .multi_index import SeveralDirections, pairs
+from .multi_index import SeveralDirections
 from .single_index import OneDirection
 
 if TYPE_CHECKING:
-    from ...model import Target
+    from ...model.description import FunctionLike
+    from ...model.target import Target
 
 __all__ = [
     "LAYER",
     "BinaryLaw",
-    "ConditionalLabels",
-    "JointLaw",
     "Label",
     "Labels",
     "OneDirection",
     "SeveralDirections",
     "binary_law",
     "is_sharp",
-    "joint_law",
     "kurtosis",
     "label_layers",
     "labels_of",
+    "linear_error",
     "pairs",
 ]
 
 Labels: TypeAlias = OneDirection | SeveralDirections
-ConditionalLabels: TypeAlias = single_index.ConditionalLabels | multi_index.ConditionalLabels
 
 
 @lru_cache
 def labels_of(target: Target) -> Labels:
     """The law of a target's labels, but for the noise that is added to real ones."""
-    joint = joint_law(target)
-    if joint is not None:
-        return SeveralDirections(joint)
+    if isinstance(target.function, Joint):
+        noises = latent_noises(target) if target.binary else ()
+        return SeveralDirections(target.function, target.binary, target.flips, *noises)
     law = binary_law(target)
     return OneDirection(target.function if law is None else law.function(), law)
+
+
+def linear_error(target: Target | FunctionLike) -> float:
+    """Smallest error of any linear (kernel) method in this regime: what is left of σ* beyond degree one.
+
+    Parameters
+    ----------
+    target : Target, str or callable
+        What is to be learned.
+
+    Returns
+    -------
+    float
+        The mean squared error of the best linear predictor.
+
+    Examples
+    --------
+    >>> round(gs.linear_error("sin"), 4)
+    0.0645
+    """
+    from ...model.target import as_target
+
+    target = as_target(target)
+    labels = labels_of(target)
+    if isinstance(labels, OneDirection):
+        return float(moments(labels.function)[0].remainder)
+    mean, along, square = labels.clean.moments(finer=1)
+    return square - float(along @ along) - mean**2

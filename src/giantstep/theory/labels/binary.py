@@ -8,7 +8,7 @@ strength is drawn at random. Every average over a Gaussian field is then a sum o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from ...gaussian import both_below, ndtr
 from ..symmetric import TINY
 
 if TYPE_CHECKING:
-    from ...model import Target
+    from ...model.target import Target
 
 _MIXTURE = 28  # normal laws that make up a logistic one: sigmoid to 1e-14 everywhere
 _RANGE = (0.16, 4.4)  # of k; Kolmogorov's density is below 1e-15 outside
@@ -80,29 +80,24 @@ class BinaryLaw:
         return 0.5 * (below + total)
 
     def moments(self, gamma: np.ndarray, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E Y, E[yY] and E Y² given κ, for z = γκ + √(1-γ²) y: all [U, N]."""
+        """E Y [U, N], E[yY] [U, 1, N] and E Y² given κ, for z = γκ + √(1-γ²) y."""
         rho_square = np.maximum(0.0, 1.0 - gamma**2)[:, None]
         mean, slope = self.expectation(gamma[:, None] * kappa, rho_square)
-        return mean, np.sqrt(rho_square) * slope, np.ones_like(mean)
+        return mean, (np.sqrt(rho_square) * slope)[:, None], np.ones_like(mean)
 
     def function(self) -> Function:
         """The clean label as a function of z, with its jumps."""
-        return _Steps.make(self.cuts, self.first)
+        return _label_function(self.cuts, self.first)
 
 
-class _Steps:
-    """A piecewise constant ±1, picklable."""
+@lru_cache
+def _label_function(cuts: tuple[float, ...], first: float) -> Function:
+    return Function(partial(_alternating, cuts, first), breakpoints=cuts, name="label")
 
-    def __init__(self, cuts: tuple[float, ...], first: float):
-        self.cuts, self.first = np.asarray(cuts), first
 
-    def __call__(self, z: np.ndarray) -> np.ndarray:
-        return self.first * (1.0 - 2.0 * (np.searchsorted(self.cuts, z) % 2))
-
-    @staticmethod
-    @lru_cache
-    def make(cuts: tuple[float, ...], first: float) -> Function:
-        return Function(_Steps(cuts, first), breakpoints=cuts, name="label")
+def _alternating(cuts: tuple[float, ...], first: float, z: np.ndarray) -> np.ndarray:
+    """±1 with sign `first` left of all cuts."""
+    return first * (1.0 - 2.0 * (np.searchsorted(cuts, z) % 2))
 
 
 def binary_law(target: Target) -> BinaryLaw | None:

@@ -6,11 +6,12 @@ Averages of a function that is a polynomial on each panel are kept; weights may 
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import combinations_with_replacement
 
 import numpy as np
 
-from ...cuts import THIRDS, panels
 from ...gaussian import REACH, legendre
+from ...gaussian.cuts import THIRDS, panels
 from ..upto import upto
 
 _COUNTS = (16, 11, 7)  # nodes on a panel, on three rules, finest first,
@@ -72,18 +73,20 @@ def compress_law(
     return np.moveaxis(nodes, 2, 0).reshape(rows, laws, -1)
 
 
-def interpolated(table: np.ndarray, edges: np.ndarray, count: int, at: np.ndarray) -> np.ndarray:
-    """Functions on the nodes between edges [nodes, F] at other places [...]: [F, ...], by Clenshaw's recurrence."""
-    panel, t = _placed(at, edges)
-    values = table.reshape(len(edges) - 1, count, -1)
-    series = np.einsum("li,pif->lfp", _to_lagrange(count), values)  # Legendre coefficients on each panel
-    after, now = np.zeros((table.shape[-1], *at.shape)), series[-1].take(panel, axis=1)
-    for l in range(count - 2, -1, -1):  # noqa: E741
-        after *= -(l + 1) / (l + 2)
-        after += series[l].take(panel, axis=1)
-        after += (2 * l + 1) / (l + 1) * t * now
-        after, now = now, after
-    return now
+def pairs(count: int) -> list[tuple[int, int]]:
+    """Of variables j ≤ l, in the order of a batch's rows."""
+    return list(combinations_with_replacement(range(count), 2))
+
+
+def monomials(count: int) -> list[tuple[int, ...]]:
+    """1, y_j and y_j y_l as the variables in them, in the order of a batch's rows."""
+    return [(), *((j,) for j in range(count)), *pairs(count)]
+
+
+def with_monomials(v: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """w·(1, v_j, v_j v_l) for variables v [m, ...] and weights w [...]: [rows, ...]."""
+    first = [w * one for one in v]
+    return np.stack([w, *first, *(first[i] * v[j] for i, j in pairs(len(v)))])
 
 
 class LabelNodes:

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...cuts import BASE, Cuts
 from ...gaussian import density
+from ...gaussian.cuts import BASE, Cuts
 from ..layer import Frame
 from ..symmetric import TINY
 from ..upto import upto
-from .joint import JointLaw, turned
+
+if TYPE_CHECKING:
+    from .multi_index import SeveralDirections
 
 _PIECES = (
     np.array([-7.5, -3.0, 3.0, 7.5]) / 9.0
@@ -68,7 +70,7 @@ class Nodes(NamedTuple):
 
 
 def conditional_nodes(
-    law: JointLaw,
+    law: SeveralDirections,
     frame: Frame,
     kappa: np.ndarray,
     points: int,
@@ -110,7 +112,9 @@ def conditional_nodes(
     return Nodes(y[..., keep], w[..., keep], mean[..., keep], clean[..., keep], keep.sum(axis=-1))
 
 
-def significant(law: JointLaw, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0) -> Nodes:
+def significant(
+    law: SeveralDirections, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0
+) -> Nodes:
     """The nodes (κ, y) that change an average over both: a ball of them, a small part of all pairs."""
     cube = (2.0 * law.reach * finer / _STEP[law.directions]) ** law.directions  # nodes at a κ, about
     size = max(1, int(_BLOCK / (cube * len(frame.rho))))
@@ -161,7 +165,7 @@ def _even_root(k: int) -> float:
 
 
 def _between(
-    law: JointLaw,
+    law: SeveralDirections,
     normals: np.ndarray,
     offsets: np.ndarray,
     points: int,
@@ -194,3 +198,8 @@ def _axes(normals: np.ndarray) -> tuple[np.ndarray, int]:
     _, sizes, rows = np.linalg.svd(np.concatenate([normals, np.zeros((k, k))]))
     across = int((sizes > _PARALLEL).sum())
     return (np.eye(k) if across == k else rows.T), across
+
+
+def turned(turn: np.ndarray, z: Any) -> list[np.ndarray]:
+    """z = turn·z' from projections z' on turned directions."""
+    return [sum(part * one for part, one in zip(row, z, strict=True)) for row in turn]  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,11 @@ _SHARP = 0.5  # width in κ below which a smoothed jump of the target is cut out
 _MANY = 2.0  # the same times the number of breakpoints, where there are many
 TAIL_TOLERANCE = 1e-4  # of E Y⁴, which only tells whether tails are heavy
 LAYER = 6.0  # half-width, in standard deviations, of what is cut out
+
+
+BatchLabels = Callable[[int], tuple[np.ndarray, np.ndarray]]
+"""From a stride to labels y [U, N, J] of a batch at each κ of that rule, and weights [U, N, rows, J] for averages of
+g(y), y_m g(y) and y_m y_l g(y), where y_m are the projections on the rest of the target."""
 
 
 class Label(NamedTuple):
@@ -26,6 +31,11 @@ class Label(NamedTuple):
     t1: np.ndarray
     t2: np.ndarray
     clean: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def apply(self, change: Callable[[np.ndarray], np.ndarray]) -> Label:
+        """With such a change of nodes."""
+        clean = self.clean and tuple(map(change, self.clean))
+        return Label(*map(change, self[:3]), clean)  # type: ignore[arg-type]
 
 
 def kurtosis(square: float, fourth: float, noise: np.ndarray) -> np.ndarray:

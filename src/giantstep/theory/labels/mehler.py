@@ -13,14 +13,16 @@ unless readouts know the target very well. Averages over directions that meet no
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..layer import Frame
 from ..upto import upto
-from .joint import JointLaw
 from .table import conditional_table, refinement
+
+if TYPE_CHECKING:
+    from .multi_index import SeveralDirections
 
 _USUAL = 48  # κ intervals of a usual rule
 _DEGREES = (16, 24, 32, 48, 64)  # up to which coefficients are computed, one after the other
@@ -87,7 +89,7 @@ class LabelSeries:
     `points` measures the fineness of the tables, as a number of κ intervals.
     """
 
-    def __init__(self, law: JointLaw, frame: Frame, kappa: np.ndarray, points: int):
+    def __init__(self, law: SeveralDirections, frame: Frame, kappa: np.ndarray, points: int):
         self._table = conditional_table(law, frame)
         self._centre, self._rho = frame.gamma[:, :1] * kappa[:, 0], frame.rho[:, 0]
         self._coarser = int(np.clip(np.ceil(np.log2(_USUAL / points)), 0, 2))
@@ -135,17 +137,22 @@ class LabelSeries:
         which = _places(k - 1, degree)[tuple(a[:, 1:].T)]
         flat = tables.reshape(len(tables), -1)
         coefficients = np.empty((count, len(self._rho), self._centre.shape[-1], len(a)))
-        for u, rho in enumerate(self._rho.tolist()):
+        for u, rho in enumerate(self._rho):
             centre = self._centre[min(u, len(self._centre) - 1)]
             onto = self._table.onto(
-                0, centre, rho, self._coarser, self._finer, partial(hermite, degree=degree)
+                0,
+                centre,
+                np.full(len(centre), rho),
+                self._coarser,
+                self._finer,
+                partial(hermite, degree=degree),
             )
             both = (onto @ flat).reshape(degree + 1, len(centre), count, -1)
             for law in range(count):
                 coefficients[law, u] = both[:, :, law][a[:, 0], :, which].T
         return list(coefficients)
 
-    def _inner(self, law: JointLaw, degree: int) -> np.ndarray:
+    def _inner(self, law: SeveralDirections, degree: int) -> np.ndarray:
         """E[Y h_b(v) | u] on the nodes of a table, [n, degree + 1, ...]: averages over what meets no spike."""
 
         def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:

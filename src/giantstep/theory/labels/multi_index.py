@@ -1,22 +1,29 @@
-"""Labels of several directions: what `OneDirection` answers, by way of tables."""
+"""Labels that depend on the projections z1, z2, ... on several directions: a real function of them, or a sign.
+
+What `OneDirection` answers, by way of tables (`table`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import combinations_with_replacement
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
+from ...errors import ParameterError
+from ...functions import Joint, as_planes
+from ...gaussian import REACH
+from ...gaussian.cuts import Cuts, joint_reach
 from ..layer import Frame
 from ..rule import Rule
 from ..upto import upto
-from .compression import LabelNodes, label_nodes
+from .compression import label_nodes, with_monomials
 from .conditional_nodes import UNSEEN
-from .joint import JointLaw
-from .label import Label
-from .table import STEPS, TableOnRule, conditional_table
+from .label import TAIL_TOLERANCE, BatchLabels, Label
+from .table import TableOnRule, conditional_table
 
+_FINER_AND_FINER = ((2, 0), (1, 0), (0, 0), (0, 1), (0, 2))  # rules for E Y⁴
 # the law before the first step is made once for a target: so many refinements are there to begin with,
 _ONCE = {2: 3, 3: 1, 4: 1}
 _MOST_REFINED = {2: 3, 3: 2, 4: 1}  # and so many may follow,
@@ -27,12 +34,21 @@ _FINEST = {2: 400, 3: 192, 4: 400}  # κ intervals per piece beyond which tables
 
 @dataclass(frozen=True)
 class SeveralDirections:
-    """Labels of a law of z1, z2, ..."""
+    """Y = g(z), or ±1: the sign of g(z) + noise, wrong with chance `flips`; noise of real labels is added elsewhere."""
 
-    law: JointLaw
+    function: Joint
+    binary: bool
+    flips: float = 0.0
+    noises: tuple[float, ...] = (0.0,)  # standard deviations of the noise before the sign,
+    shares: tuple[float, ...] = (1.0,)  # and how often each occurs
+    law = None  # of signs, in closed form
     slow = False  # not looked at
     odd = False  # whether labels are known to change sign with z
     turning_values = np.empty(0)  # not looked for: level sets of several directions may change anywhere
+
+    @property
+    def directions(self) -> int:
+        return self.function.directions
 
     @property
     def finest(self) -> int:
@@ -40,27 +56,95 @@ class SeveralDirections:
         return _FINEST[self.directions]
 
     @property
-    def directions(self) -> int:
-        return self.law.directions
+    def clean(self) -> SeveralDirections:
+        """The same without flips and noise: what a test compares with."""
+        return SeveralDirections(self.function, self.binary)
 
-    @property
-    def binary(self) -> bool:
-        return self.law.binary
+    def mean(self, *z: np.ndarray) -> np.ndarray:
+        """E[Y | z]."""
+        value = np.asarray(self.function(*z))
+        if not self.binary:
+            return value
+        from scipy.special import erf
 
-    @property
+        mean = np.zeros_like(value)
+        for noise, share in zip(self.noises, self.shares, strict=True):
+            mean += share * (np.sign(value) if noise == 0.0 else erf(value / (np.sqrt(2.0) * noise)))
+        return (1.0 - 2.0 * self.flips) * mean
+
+    def square(self, *z: np.ndarray) -> np.ndarray:
+        """E[Y² | z]."""
+        return np.ones_like(z[0]) if self.binary else np.asarray(self.function(*z)) ** 2
+
+    @cached_property
+    def planes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Normals [H, k] and offsets [H] of hyperplanes where E[Y | z] kinks or jumps, and around its steep steps.
+
+        Labels ±1 have those of clean labels, with which a test compares, whatever noise blurs their own.
+        """
+        kinks = self.function.label_kinks() if self.binary else self.function.splits
+        return as_planes(kinks, self.directions)
+
+    @cached_property
+    def fastest(self) -> float:
+        """Bandwidth of the function, or of its sign; an error if rules would miss something of it."""
+        fastest, missed = self.function.followed_sign if self.binary else self.function.followed
+        if missed is not None:
+            raise ParameterError(
+                f"target {self.function.name!r} {missed}: integrals over several variables would miss that; use a"
+                " smoother function, name its kinks, or simulate"
+            )
+        return fastest
+
+    @cached_property
     def reach(self) -> float:
-        """How far out each z must be followed."""
-        return self.law.reach
+        """How far out z must be followed until g² φ is negligible; an error if it never is."""
+        return REACH if self.binary else joint_reach(self.function)
 
-    def breakpoints(self, frame: Frame) -> tuple[float, ...]:
-        """Where the label given z'_1, averaged over the others, jumps or kinks."""
-        table = conditional_table(self.law, frame)
-        return table.breakpoints[0] if table.met == 1 else ()
+    def nodes(self, coarser: int, finer: int, reach: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """z [k, J] and weights [J] for averages over all directions: a ball of the reach, not the cube around it.
+
+        The reach is that of E Y² unless another one is named.
+        """
+        reach, (normals, offsets) = reach or self.reach, self.planes
+        least = 1e-2 * np.exp(-0.5 * reach**2)  # nodes of one rule differ in weight by less than that
+        cuts = Cuts(normals)
+        return cuts.nodes(offsets, cuts.points(coarser, finer, self.fastest), reach, least)
+
+    def moments(self, coarser: int = 0, finer: int = 0) -> tuple[float, np.ndarray, float]:
+        """E Y, E[zY] [k] and E Y²."""
+        z, w = self.nodes(coarser, finer)
+        y = self.mean(*z)
+        return float(w @ y), z @ (w * y), float(w @ self.square(*z))
+
+    @cached_property
+    def size(self) -> float | None:
+        """√E Y² of real labels; None for ±1."""
+        return None if self.binary else float(np.sqrt(self.powers[0]))
 
     @cached_property
     def powers(self) -> tuple[float, float]:
         """E Y² and E Y⁴ without noise; the latter may be infinite."""
-        return (1.0, 1.0) if self.binary else (self.law.moments()[2], self.law.fourth)
+        return (1.0, 1.0) if self.binary else (self.moments()[2], self._fourth())
+
+    def _fourth(self) -> float:
+        """E Y⁴ of real labels, on finer rules until it stands still; infinite where it is, or is out of reach."""
+        try:
+            reach = joint_reach(self.function, power=4)
+        except ParameterError:
+            return np.inf
+        fourth = np.nan
+        for coarser, finer in _FINER_AND_FINER:
+            z, w = self.nodes(coarser, finer, reach)
+            before, fourth = fourth, float(w @ self.mean(*z) ** 4)
+            if abs(fourth - before) <= TAIL_TOLERANCE * fourth:
+                break
+        return fourth
+
+    def breakpoints(self, frame: Frame) -> tuple[float, ...]:
+        """Where the label given z'_1, averaged over the others, jumps or kinks."""
+        table = conditional_table(self, frame)
+        return table.breakpoints[0] if table.met == 1 else ()
 
     def least_intervals(self, frame: Frame) -> np.ndarray:
         """Intervals along κ under which a rule may miss what labels do, [U]."""
@@ -68,7 +152,7 @@ class SeveralDirections:
 
     def unseen_error(self, spikes: int) -> float:
         """Of averages with a field along y, beyond what rules in κ show."""
-        return UNSEEN if spikes > 1 and not len(self.law.planes[0]) else 0.0
+        return UNSEEN if spikes > 1 and not len(self.planes[0]) else 0.0
 
     def alike(self, frame: Frame) -> np.ndarray:
         """Equal rows [U, ...] mark first layers whose target is turned alike, which share tables."""
@@ -86,95 +170,30 @@ class SeveralDirections:
         finer = min(_MOST_REFINED[self.directions], max(0, round(np.log2(points / _USUAL))))
         batches: list[tuple[np.ndarray, np.ndarray]] = []
         for coarser in range(3):
-            nodes = label_nodes(self.law.size, coarser, finer, levels)
-            law = _first_law(self.law, coarser, finer, levels)
+            nodes = label_nodes(self.size, coarser, finer, levels)
+            law = _first_law(self, coarser, finer, levels)
             y, weights = nodes.with_noise(law[None], np.array([noise]))
             batches.append((y[0], weights[0]))
         return batches
 
     def batch(
         self, frame: Frame, rule: Rule, noise: np.ndarray, points: int, levels: np.ndarray | None = None
-    ) -> ConditionalLabels:
-        """Labels of a batch after it, at each κ; not cut at `levels` either."""
-        return ConditionalLabels(TableOnRule(self.law, frame, rule, points), noise)
+    ) -> BatchLabels:
+        """Labels of a batch after it, at each κ of the rule of a stride; not cut at `levels` either."""
+        return partial(TableOnRule(self, frame, rule, points).labels, noise)
 
-    def given(self, frame: Frame, rule: Rule, points: int, reach: float) -> ConditionalMoments:
-        """Moments of labels at each κ."""
-        return ConditionalMoments(TableOnRule(self.law, frame, rule, points))
-
-
-class ConditionalMoments:
-    """E Y, E[y_m Y] and E Y² on the nodes of a rule in κ."""
-
-    def __init__(self, table: TableOnRule):
-        self._table = table
-
-    def at(self, stride: int) -> Label:
-        """On the rule with every `stride`-th node."""
-        law, moments = self._table.law, self._table.moments
-        return Label(*moments(law, stride), None if law == law.clean else moments(law.clean, stride))
-
-
-class ConditionalLabels:
-    """Labels of U settings at each κ: y [U, N, J] and weights [U, N, rows, J] for 1, y_m and y_m y_l."""
-
-    def __init__(self, table: TableOnRule, noise: np.ndarray):
-        self._table, self._noise = table, noise
-
-    def at(self, stride: int) -> tuple[np.ndarray, np.ndarray]:
-        """On the rule with every `stride`-th node."""
-        nodes = label_nodes(self._table.law.size, STEPS[stride], self._table.finer)
-        find = self._directly if self._table.table.oblique else self._by_tables
-        return nodes.with_noise(find(nodes, stride), self._noise)
-
-    def _directly(self, nodes: LabelNodes, stride: int) -> np.ndarray:
-        """Weights [U, N, rows, nodes] from nodes over y at each κ."""
-        layers: dict[int, list[np.ndarray]] = {}
-        for u, at in self._table.nodes(stride):
-            layers.setdefault(u, []).append(nodes.compress(at.mean[0], _rows(at.y[0], at.w[0]), at.which))
-        return np.stack([np.concatenate(parts) for parts in layers.values()])
-
-    def _by_tables(self, nodes: LabelNodes, stride: int) -> np.ndarray:
-        """Those from tables over the directions that meet a spike.
-
-        y_i y_j is a product of powers of those that do, which are averaged over here, and a row of the table for the
-        others.
-        """
-        law, own, met = self._table.law, self._table.table, self._table.table.met
-
-        def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:
-            return nodes.compress(law.mean(*z), _rows(np.moveaxis(v, 1, 0), w), upto(len(w))[:, None])
-
-        table, onto = own.table("law", compute, STEPS[stride], self._table.finer), self._table.onto(stride)
-        row = {which: place for place, which in enumerate(_monomials(own.unmet))}
-        weights: list[np.ndarray] = []
-        for which in _monomials(law.directions):
-            outside = row[tuple(j - met for j in which if j >= met)]
-            powers = [which.count(m) for m in range(met)]
-            weights.append(self._table.contracted(table[..., outside, :], onto, powers, stride))
-        return np.stack(weights, axis=2)
-
-
-def pairs(count: int) -> list[tuple[int, int]]:
-    """Of variables j ≤ l, in the order of a batch's rows."""
-    return list(combinations_with_replacement(range(count), 2))
-
-
-def _monomials(count: int) -> list[tuple[int, ...]]:
-    """1, y_j and y_j y_l as the variables in them, in the order of a batch's rows."""
-    return [(), *((j,) for j in range(count)), *pairs(count)]
-
-
-def _rows(v: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """w·(1, v_j, v_j v_l) for variables v [m, ...] and weights w [...]: [rows, ...]."""
-    first = [w * one for one in v]
-    return np.stack([w, *first, *(first[i] * v[j] for i, j in pairs(len(v)))])
+    def conditional_moments(
+        self, frame: Frame, rule: Rule, points: int, reach: float
+    ) -> Callable[[int], Label]:
+        """Moments of labels at each κ of the rule of a stride."""
+        return TableOnRule(self, frame, rule, points).label
 
 
 @lru_cache
-def _first_law(law: JointLaw, coarser: int, finer: int, levels: tuple[float, ...]) -> np.ndarray:
+def _first_law(law: SeveralDirections, coarser: int, finer: int, levels: tuple[float, ...]) -> np.ndarray:
     """Of labels before the first step, [1, rows, nodes]."""
     z, w = law.nodes(0, _ONCE[law.directions] + finer - 2 * coarser)  # fewer by a factor of 2.25 each time
     nodes, one = label_nodes(law.size, coarser, finer, levels), np.zeros(1, int)
     parts = np.array_split(upto(len(w)), -(-len(w) // _BLOCK))
-    return sum(nodes.compress(law.mean(*z[:, at]), _rows(z[:, at], w[at]), one) for at in parts)  # type: ignore[return-value]
+    laws = [nodes.compress(law.mean(*z[:, at]), with_monomials(z[:, at], w[at]), one) for at in parts]
+    return np.sum(laws, axis=0)

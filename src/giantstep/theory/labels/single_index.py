@@ -5,8 +5,9 @@ Before the first step there is no κ: γ = 0, and y is z itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -28,14 +29,14 @@ from ...gaussian import (
     round_up,
     tail_reach,
 )
-from ..column import INNER_TOLERANCE, Column
 from ..layer import Frame
 from ..rule import Rule
+from ..shifted_moments import INNER_TOLERANCE, Column
 from ..symmetric import TINY
 from ..upto import upto
 from .binary import BinaryLaw
 from .compression import label_nodes
-from .label import TAIL_TOLERANCE, Label, is_sharp
+from .label import TAIL_TOLERANCE, BatchLabels, Label, is_sharp
 
 _FAINT, _FAINT_NODES = (
     0.03,
@@ -142,76 +143,42 @@ class OneDirection:
 
     def batch(
         self, frame: Frame, rule: Rule, noise: np.ndarray, points: int, levels: np.ndarray | None = None
-    ) -> ConditionalLabels:
+    ) -> BatchLabels:
         """Labels of a batch after it, at each κ; with `levels` [U, N, L] of its own at each node of the finest rule."""
-        return ConditionalLabels(self, frame, rule, noise, points, levels)
+        gamma, rho = frame.gamma[:, 0], frame.rho[:, 0]
+        widths = round_up(float(rho.max())), round_up(float(np.abs(gamma).max()) * self.reach)
+        given_centre = _LabelRule(self, noise, points, *widths)
 
-    def given(self, frame: Frame, rule: Rule, points: int, reach: float) -> ConditionalMoments:
-        """Moments of labels at each κ."""
-        return ConditionalMoments(self, frame, rule, reach)
+        def labels(stride: int) -> tuple[np.ndarray, np.ndarray]:
+            centre, times = gamma[:, None] * rule.line(stride)[0], rule.others(stride)
+            if levels is not None:
+                centre = np.repeat(centre, times, axis=1)
+                return given_centre.at(centre, rho, stride, rule.nested(levels, stride))
+            y, weights = given_centre.at(centre, rho, stride)
+            return np.repeat(y, times, axis=1), np.repeat(weights, times, axis=1)
 
+        return labels
 
-class ConditionalMoments:
-    """E Y, E[yY] and E Y² on the nodes of a rule in κ, from one set of function evaluations."""
+    def conditional_moments(
+        self, frame: Frame, rule: Rule, points: int, reach: float
+    ) -> Callable[[int], Label]:
+        """Moments of labels at each κ of the rule of a stride."""
+        gamma, law = frame.gamma[:, 0], self.law
+        if law is None:  # three rules from one set of function evaluations
+            argument = gamma[:, None], np.zeros(1), frame.rho[:, :1], rule.first
+            column = Column(self.function, *argument, reach, even=not rule.cut)
 
-    def __init__(self, labels: OneDirection, frame: Frame, rule: Rule, reach: float):
-        self._law, self._gamma, self._rule = labels.law, frame.gamma[:, 0], rule
-        if labels.law is None:
-            slope, scale = self._gamma[:, None], frame.rho[:, :1]
-            self._column = Column(
-                labels.function, slope, np.zeros(1), scale, rule.first, reach, even=not rule.cut
-            )
+            def along(stride: int) -> Label:
+                label = column.moments(stride)
+                return Label(label.mean[:, 0], label.first, label.square[:, 0])
+        else:
 
-    def at(self, stride: int) -> Label:
-        """On the rule with every `stride`-th node."""
-        label, times = self._along(stride), self._rule.others(stride)
-        if times == 1:
-            return label
-        clean = label.clean and tuple(np.repeat(part, times, axis=-1) for part in label.clean)
-        return Label(*(np.repeat(part, times, axis=-1) for part in label[:3]), clean)  # type: ignore[arg-type]
+            def along(stride: int) -> Label:
+                kappa = rule.line(stride)[0]
+                clean = None if law == law.clean else law.clean.moments(gamma, kappa)
+                return Label(*law.moments(gamma, kappa), clean)
 
-    def _along(self, stride: int) -> Label:
-        law = self._law
-        if law is None:
-            label = self._column.moments(stride)
-            return Label(label.mean[:, 0], label.first, label.square[:, 0])
-        kappa = self._rule.line(stride)[0]
-        t0, t1, t2 = law.moments(self._gamma, kappa)
-        clean = None
-        if law != law.clean:
-            c0, c1, c2 = law.clean.moments(self._gamma, kappa)
-            clean = (c0, c1[:, None], c2)
-        return Label(t0, t1[:, None], t2, clean)
-
-
-class ConditionalLabels:
-    """Labels of U settings at each κ, on three nested rules: real labels with their noise, or signs.
-
-    `at(stride)` gives labels y [U, N, J] and weights [U, N, 3, J], for averages of g(y), y⊥ g(y) and y⊥² g(y), where
-    y⊥ is the projection on the rest of the target, z = γκ + ρy⊥.
-    """
-
-    def __init__(
-        self,
-        labels: OneDirection,
-        frame: Frame,
-        rule: Rule,
-        noise: np.ndarray,
-        points: int,
-        levels: np.ndarray | None,
-    ):
-        self._rule, self._levels, self._gamma, self._rho = rule, levels, frame.gamma[:, 0], frame.rho[:, 0]
-        span = float(np.abs(self._gamma).max()) * labels.reach
-        self._law = _LabelRule(labels, noise, points, round_up(float(self._rho.max())), round_up(span))
-
-    def at(self, stride: int) -> tuple[np.ndarray, np.ndarray]:
-        """On the rule with every `stride`-th node."""
-        centre = self._gamma[:, None] * self._rule.line(stride)[0]
-        if self._levels is None:
-            found, times = self._law.at(centre, self._rho, stride), self._rule.others(stride)
-            return np.repeat(found[0], times, axis=1), np.repeat(found[1], times, axis=1)
-        centre = np.repeat(centre, self._rule.others(stride), axis=1)
-        return self._law.at(centre, self._rho, stride, self._rule.nested(self._levels, stride))
+        return lambda stride: along(stride).apply(partial(np.repeat, repeats=rule.others(stride), axis=-1))
 
 
 @lru_cache

@@ -2,30 +2,39 @@
 
 Turned directions meet the spikes' one to one, z'_m = γ_m κ_m + ρ_m y_m, or meet none, z'_j = y_j. Those that meet none
 are averaged over first, once per target: what is left are functions of the `met` projections u alone, kept on the
-nodes of a table. Given κ, the law of each u_m is a Gaussian of its own.
-
-Where one direction meets a spike, E[Y | κ] is the Gaussian average of a function of one variable, E[Y | u], as that of
-a target of one direction is. For several, and for laws of labels, the Gaussian of u_m is compressed onto the table's
-nodes: a matrix for each of 1, y_m and y_m². Whatever is asked of the label is then a product of table and matrices.
+nodes of a table. Given κ, the law of each u_m is a Gaussian of its own. It is compressed onto the table's nodes: a
+matrix for each of 1, y_m and y_m². Whatever is asked of the label is then a product of table and matrices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...cuts import Cuts
-from ...gaussian import line_rule, piecewise_rule
+from ...gaussian import STRIDES, line_rule, piecewise_rule
+from ...gaussian.cuts import Cuts
 from ..layer import Frame
 from ..rule import Rule
-from ..smoothed import tabulated
+from ..shifted_moments import tabulated
 from ..symmetric import TINY
 from ..upto import upto
-from .compression import compress_law, interpolated, panel_nodes, separate
-from .conditional_nodes import Nodes, conditional_nodes
-from .joint import JointLaw, turned
+from .compression import (
+    LabelNodes,
+    compress_law,
+    label_nodes,
+    monomials,
+    panel_nodes,
+    separate,
+    with_monomials,
+)
+from .conditional_nodes import Nodes, conditional_nodes, turned
+from .label import Label
+
+if TYPE_CHECKING:
+    from .multi_index import SeveralDirections
 
 # pieces of a table, over its reach: u = γκ + ρy reaches farther than y
 _EDGES = np.array([-13.0, -9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0, 13.0]) / 9.0
@@ -40,7 +49,6 @@ _DIRECT_POINTS, _DIRECT_NODES = (8, 6, 4), 64  # nodes over y in a piece, and ho
 _BLOCK = 1 << 20  # function values in memory at a time
 _LARGEST = 1 << 23  # bytes of a table that is kept: first layers after several steps each have their own
 _SAME = 1e-9  # angle of planes that is rounding
-STEPS = {1: 0, 2: 1, 4: 2}  # which of three rules a stride stands for
 
 
 def refinement(points: int, directions: int) -> int:
@@ -54,7 +62,7 @@ Compute = Callable[[list[np.ndarray], np.ndarray, np.ndarray], np.ndarray]
 class ConditionalTable:
     """E[· | u] of labels in directions turned by `turn`, the first `met` of which meet a spike."""
 
-    def __init__(self, law: JointLaw, turn: np.ndarray, met: int):
+    def __init__(self, law: SeveralDirections, turn: np.ndarray, met: int):
         self.law, self.turn, self.met = law, turn, met
         normals, self._offsets = law.planes
         self._normals = normals @ turn
@@ -70,8 +78,8 @@ class ConditionalTable:
         if self.met == 1:
             at = Cuts(self._normals).places(0, self._offsets, [])[0]
         else:
-            own = np.abs(np.abs(self._normals[:, m]) - 1.0) < _SAME
-            at = self._offsets[own] * np.sign(self._normals[own, m])
+            across = np.abs(np.abs(self._normals[:, m]) - 1.0) < _SAME
+            at = self._offsets[across] * np.sign(self._normals[across, m])
         return tuple(np.unique(np.round(at[np.abs(at) < self.law.reach], 13)).tolist())
 
     def axes(self, coarser: int, finer: int) -> list[tuple[np.ndarray, int]]:
@@ -94,7 +102,7 @@ class ConditionalTable:
         u = np.stack([one.reshape(-1) for one in np.meshgrid(*nodes, indexing="ij")], axis=-1)
         inner_points = self._inner.points(coarser, finer, self.law.fastest)
         parts: list[np.ndarray] = []
-        start, size = 0, 1
+        start, size = 0, 1  # the first node alone tells how many values each takes
         while start < len(u):
             here = u[start : start + size]
             left = self._offsets - here @ self._normals[:, : self.met].T
@@ -108,7 +116,7 @@ class ConditionalTable:
             self._tables[key] = table
         return table
 
-    def moments(self, law: JointLaw, coarser: int, finer: int) -> np.ndarray:
+    def moments(self, law: SeveralDirections, coarser: int, finer: int) -> np.ndarray:
         """E[Y | u], E[v_j Y | u] and E[Y² | u], [n_1, ..., n_met, 2 + unmet]."""
 
         def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -118,11 +126,24 @@ class ConditionalTable:
 
         return self.table("moments" if law == self.law else "clean", compute, coarser, finer)
 
-    def line(
+    def onto(
+        self,
+        m: int,
+        centre: np.ndarray,
+        rho: np.ndarray,
+        coarser: int,
+        finer: int,
+        functions: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """From nodes of a table along u_m = centre + ρy, both [N], to averages with weights f(y): [functions, N, n]."""
+        y, w = self._line(m, centre, rho, coarser, finer)
+        u = centre[:, None] + rho[:, None] * y
+        return compress_law(u, w * functions(y), upto(len(u))[:, None], *self.axes(coarser, finer)[m])
+
+    def _line(
         self, m: int, centre: np.ndarray, rho: np.ndarray, coarser: int, finer: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes y [N or 1, J] and weights for averages of functions of u_m = centre + ρy, both [N], cut at their
-        breaks."""
+        """Nodes y [N or 1, J] and weights for averages of functions of u_m, cut at their breaks."""
         points = _LINE_POINTS[coarser] * 2**finer
         if not self.breakpoints[m]:
             fast = self.law.fastest * float(rho.max()) * self.law.reach / (np.pi * _LINE_POINTS[0])
@@ -132,70 +153,125 @@ class ConditionalTable:
         y, weights = piecewise_rule(cuts, min(points, 2 * _LINE_POINTS[coarser]) // 2, self.law.reach)
         return y.reshape(len(y), -1), weights[0].reshape(len(y), -1)
 
-    def averages(
-        self, law: JointLaw, coarser: int, finer: int, centre: np.ndarray, variance: np.ndarray
-    ) -> np.ndarray:
-        """Where one direction meets: averages of E[Y | u] and y E[Y | u], E[v_j Y | u] and E[Y² | u] over
-        u = centre + ρy, [2 + k, M], at centres [M] with ρ² = variance [M]."""
-        (axis,), table = self.axes(coarser, finer), self.moments(law, coarser, finer)
-        parts: list[np.ndarray] = []
-        size = max(1, _BLOCK // (4 * _LINE_POINTS[coarser] * 2**finer))
-        for start in range(0, len(centre), size):
-            m, rho = centre[start : start + size], np.sqrt(variance[start : start + size])
-            y, w = self.line(0, m, rho, coarser, finer)
-            values = interpolated(table, *axis, m[:, None] + rho[:, None] * y)  # [2 + unmet, M, J]
-            mean = (values * w).sum(axis=-1)
-            parts.append(np.concatenate([mean[:1], (values[:1] * (w * y)).sum(axis=-1), mean[1:]]))
-        return np.concatenate(parts, axis=-1)
-
-    def onto(
-        self,
-        m: int,
-        centre: np.ndarray,
-        rho: float,
-        coarser: int,
-        finer: int,
-        functions: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        """From nodes of a table along u_m to averages with weights f(y), u_m = centre [N] + ρy: [functions, N, n]."""
-        y, w = self.line(m, centre, np.full(len(centre), rho), coarser, finer)
-        u = centre[:, None] + rho * y
-        return compress_law(u, w * functions(y), upto(len(u))[:, None], *self.axes(coarser, finer)[m])
-
 
 @lru_cache
-def _table(law: JointLaw, turn: bytes, met: int) -> ConditionalTable:
+def _table(law: SeveralDirections, turn: bytes, met: int) -> ConditionalTable:
     return ConditionalTable(law, np.frombuffer(turn).reshape(law.directions, -1), met)
 
 
-def conditional_table(law: JointLaw, frame: Frame) -> ConditionalTable:
+def conditional_table(law: SeveralDirections, frame: Frame) -> ConditionalTable:
     """That of first layers whose target is turned alike."""
     turn = frame.turn[0].round(14) + 0.0
     return _table(law, turn.tobytes(), min(frame.spikes, law.directions))
 
 
+def _powers(y: np.ndarray) -> np.ndarray:
+    return np.stack([np.ones_like(y), y, y * y])
+
+
 class TableOnRule:
     """Labels of U first layers, turned alike, at the nodes of a rule in κ."""
 
-    def __init__(self, law: JointLaw, frame: Frame, rule: Rule, points: int):
-        self.law, self._frame, self._rule = law, frame, rule
-        self.finer, self.table = refinement(points, law.directions), conditional_table(law, frame)
+    def __init__(self, law: SeveralDirections, frame: Frame, rule: Rule, points: int):
+        self._law, self._frame, self._rule = law, frame, rule
+        self._finer, self._table = refinement(points, law.directions), conditional_table(law, frame)
 
-    def onto(self, stride: int) -> list[np.ndarray]:
+    def label(self, stride: int) -> Label:
+        """Moments of the labels on the rule with every `stride`-th node."""
+        clean = None if self._law == self._law.clean else self.moments(self._law.clean, stride)
+        return Label(*self.moments(self._law, stride), clean)
+
+    def moments(self, law: SeveralDirections, stride: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """E Y [U, N], E[y_m Y] [U, k, N] and E Y² given κ of this law, or of its clean one."""
+        if self._table.oblique:
+            moments = self._moments_at_nodes(law, stride)
+        elif self._table.met == 1:
+            moments = self._moments_on_line(law, stride)
+        else:
+            moments = self._moments_in_space(law, stride)
+        mean, *along, square = moments
+        return mean, np.stack(along, axis=1), square
+
+    def _moments_on_line(self, law: SeveralDirections, stride: int) -> np.ndarray:
+        """[2 + k, U, N] where one direction meets a spike: they depend on γκ and ρ² alone, so that many first layers
+        share a table of them. (200 of them take ten times longer one by one.)"""
+        coarser = STRIDES.index(stride)
+        table = self._table.moments(law, coarser, self._finer)
+
+        def averages(centre: np.ndarray, variance: np.ndarray) -> np.ndarray:
+            onto = self._table.onto(0, centre, np.sqrt(variance), coarser, self._finer, _powers)
+            mean, *rest = (onto[0] @ table).T
+            return np.stack([mean, onto[1] @ table[:, 0], *rest])
+
+        centre, rho = self._frame.gamma[:, :1] * self._rule.axis(0, stride), self._frame.rho[:, :1]
+        return self._repeated(tabulated(averages, centre[:, None], rho**2)[:, :, 0], 2, stride)
+
+    def _moments_in_space(self, law: SeveralDirections, stride: int) -> list[np.ndarray]:
+        table = self._table.moments(law, STRIDES.index(stride), self._finer)
+        onto, met = self._onto(stride), self._table.met
+        none, *single = np.eye(met + 1, met, -1, dtype=int).tolist()
+        mean, *rest = np.moveaxis(self._contracted(table, onto, none, stride), -1, 0)
+        along = [self._contracted(table[..., :1], onto, powers, stride)[..., 0] for powers in single]
+        return [mean, *along, *rest]
+
+    def _moments_at_nodes(self, law: SeveralDirections, stride: int) -> np.ndarray:
+        layers: list[list[np.ndarray]] = [[] for _ in self._frame.gamma]
+        for u, nodes in self._nodes(stride):
+            Y = nodes.mean if law == self._law else nodes.clean
+            square = np.ones_like(Y) if law.binary else Y * Y
+            values = (Y, *(Y * y for y in np.moveaxis(nodes.y, 1, 0)), square)
+            layers[u].append(np.stack([nodes.average(one) for one in values]))
+        return np.concatenate([np.concatenate(parts, axis=-1) for parts in layers], axis=1)
+
+    def labels(self, noise: np.ndarray, stride: int) -> tuple[np.ndarray, np.ndarray]:
+        """Labels [U, N, J] with noise [U], and weights [U, N, rows, J] for 1, y_m and y_m y_l."""
+        nodes = label_nodes(self._law.size, STRIDES.index(stride), self._finer)
+        weights = self._weights_at_nodes if self._table.oblique else self._weights_by_tables
+        return nodes.with_noise(weights(nodes, stride), noise)
+
+    def _weights_at_nodes(self, label_values: LabelNodes, stride: int) -> np.ndarray:
+        """[U, N, rows, J] from nodes over y at each κ."""
+        layers: list[list[np.ndarray]] = [[] for _ in self._frame.gamma]
+        for u, nodes in self._nodes(stride):
+            rows = with_monomials(nodes.y[0], nodes.w[0])
+            layers[u].append(label_values.compress(nodes.mean[0], rows, nodes.which))
+        return np.stack([np.concatenate(parts) for parts in layers])
+
+    def _weights_by_tables(self, label_values: LabelNodes, stride: int) -> np.ndarray:
+        """[U, N, rows, J] from tables over the directions that meet a spike.
+
+        y_i y_j is a product of powers of those that do, which are averaged over here, and a row of the table for the
+        others.
+        """
+        met = self._table.met
+
+        def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:
+            rows = with_monomials(np.moveaxis(v, 1, 0), w)
+            return label_values.compress(self._law.mean(*z), rows, upto(len(w))[:, None])
+
+        table = self._table.table("law", compute, STRIDES.index(stride), self._finer)
+        onto, row = self._onto(stride), {which: at for at, which in enumerate(monomials(self._table.unmet))}
+        weights: list[np.ndarray] = []
+        for which in monomials(self._law.directions):
+            outside = row[tuple(j - met for j in which if j >= met)]
+            powers = [which.count(m) for m in range(met)]
+            weights.append(self._contracted(table[..., outside, :], onto, powers, stride))
+        return np.stack(weights, axis=2)
+
+    def _onto(self, stride: int) -> list[np.ndarray]:
         """From nodes of the table along each u_m to κ_m: averages with weights 1, y_m and y_m², [U, 3, N_m, n_m]."""
-
-        def powers(y: np.ndarray) -> np.ndarray:
-            return np.stack([np.ones_like(y), y, y * y])
-
         matrices: list[np.ndarray] = []
-        for m in range(self.table.met):
+        for m in range(self._table.met):
             centre = self._frame.gamma[:, m, None] * self._rule.axis(m, stride)
-            both = zip(centre, self._frame.rho[:, m].tolist(), strict=True)
-            own = [self.table.onto(m, at, rho, STEPS[stride], self.finer, powers) for at, rho in both]
-            matrices.append(np.stack(own))
+            rho = np.broadcast_to(self._frame.rho[:, m, None], centre.shape)
+            layers = [
+                self._table.onto(m, *one, STRIDES.index(stride), self._finer, _powers)
+                for one in zip(centre, rho, strict=True)
+            ]
+            matrices.append(np.stack(layers))
         return matrices
 
-    def contracted(
+    def _contracted(
         self, table: np.ndarray, onto: list[np.ndarray], powers: Sequence[int], stride: int
     ) -> np.ndarray:
         """Averages over y^powers of what is in a table [n_1, ..., n_met, F]: [U, N, F] on all nodes of the rule."""
@@ -210,46 +286,13 @@ class TableOnRule:
         """On all nodes of the rule: the target does not depend on all spikes."""
         return np.repeat(values, self._rule.size(stride) // values.shape[axis], axis=axis)
 
-    def nodes(self, stride: int) -> Iterator[tuple[int, Nodes]]:
+    def _nodes(self, stride: int) -> Iterator[tuple[int, Nodes]]:
         """Nodes over y at some κ after the others, for one first layer after the other: for oblique kinks, whose
         labels no table resolves."""
         kappa = self._rule.at(stride)[0]
-        points = int(_DIRECT_POINTS[STEPS[stride]] * 1.5**self.finer)
+        points = int(_DIRECT_POINTS[STRIDES.index(stride)] * 1.5**self._finer)
         for u in range(len(self._frame.gamma)):
             own = kappa[min(u, len(kappa) - 1)]
             for start in range(0, own.shape[-1], _DIRECT_NODES):
                 part = own[None, :, start : start + _DIRECT_NODES]
-                yield u, conditional_nodes(self.law, self._frame.at(np.array([u])), part, points)
-
-    def moments(self, law: JointLaw, stride: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E Y [U, N], E[y_m Y] [U, k, N] and E Y² given κ of this law, or of its clean one."""
-        find = (
-            self._on_a_line if self.table.met == 1 else self._directly if self.table.oblique else self._plane
-        )
-        mean, *along, square = find(law, stride)
-        return mean, np.stack(along, axis=1), square
-
-    def _on_a_line(self, law: JointLaw, stride: int) -> np.ndarray:
-        """[2 + k, U, N]"""
-        averages = partial(self.table.averages, law, STEPS[stride], self.finer)
-        centre, rho = self._frame.gamma[:, :1] * self._rule.axis(0, stride), self._frame.rho[:, :1]
-        return self._repeated(tabulated(averages, centre[:, None], rho**2)[:, :, 0], 2, stride)
-
-    def _plane(self, law: JointLaw, stride: int) -> list[np.ndarray]:
-        table, onto = self.table.moments(law, STEPS[stride], self.finer), self.onto(stride)
-        none, *single = np.eye(self.table.met + 1, self.table.met, -1, dtype=int).tolist()
-        mean, *rest = np.moveaxis(self.contracted(table, onto, none, stride), -1, 0)
-        along = [self.contracted(table[..., :1], onto, powers, stride)[..., 0] for powers in single]
-        return [mean, *along, *rest]
-
-    def _directly(self, law: JointLaw, stride: int) -> np.ndarray:
-        layers: list[list[np.ndarray]] = [[] for _ in self._frame.gamma]
-        for u, nodes in self.nodes(stride):
-            Y = nodes.mean if law == self.law else nodes.clean
-            square = np.ones_like(Y) if law.binary else Y * Y
-            layers[u].append(
-                np.stack(
-                    [nodes.average(f) for f in (Y, *(Y * y for y in np.moveaxis(nodes.y, 1, 0)), square)]
-                )
-            )
-        return np.concatenate([np.concatenate(parts, axis=-1) for parts in layers], axis=1)
+                yield u, conditional_nodes(self._law, self._frame.at(np.array([u])), part, points)

@@ -1,0 +1,330 @@
+"""Theory against simulation: the same quantities on the same points, and their difference in standard errors."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import GiantstepWarning, ParameterError
+from .dims import place_name
+from .own_simulation import as_trials
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PARTS = ("theory", "simulation", "standard_error", "difference", "z")
+_DIAGNOSTICS = ("residual", "quadrature_error", "converged", "status")
+_SAME = 1e-9  # relative distance of coordinates that count as equal (0.1·3 is not quite 0.3)
+_LARGE, _BEYOND = (
+    1000,
+    3.0,
+)  # dimensions from which the limit should do, and a z that scatter alone rarely has
+_ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
+_OF_THE_LIMIT = ("r", "gamma", "c", "network_error")  # what no theory has a correction for d of
+_UNLIKELY, _ORDER = (
+    3.5,
+    15.0,
+)  # a z that is no scatter, and multiples of 1/d that may be left out of the theory
+_ROUNDING = 1e-10  # relative difference that rounding explains: such a point tests nothing
+_NOTHING = 1e-24  # what is left of a squared error that is 0 in theory, where readouts interpolate: rounding, squared
+
+
+def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.Dataset:
+    """How far the simulated means lie from the theory, in standard errors over the trials.
+
+    Parameters
+    ----------
+    theory : xarray.Dataset
+        From `predict`. With the `d=` of the simulation it is corrected for its size; a theory of the limit may be off
+        by more than the scatter, and a warning then says so.
+    simulation : xarray.Dataset, array, dictionary of arrays, or pandas.DataFrame
+        From `simulate`, or numbers of your own simulation, with at least two trials. An array has the shape [trials]
+        or [trials, points of the theory] and holds test errors; a dictionary names the quantities; a DataFrame has one
+        row for each trial and point, a column for each quantity, and a column for each list of the theory.
+    d : number, optional
+        Input dimension of your own networks; without it, that of the theory.
+
+    Returns
+    -------
+    xarray.Dataset
+        The points that both share; a parameter that is a dimension in one and a number in the other is selected
+        there. Every statistic of both has the dimension `part`: "theory", "simulation" (mean over trials),
+        "standard_error" (of that mean), "difference" (simulation - theory) and "z" (difference over standard error).
+        Where both agree to rounding, so that there is no scatter to measure by, z is NaN.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> theory = gs.predict(net, "sin", alpha=1, lam=0.1, d=100)
+    >>> simulation = gs.simulate(net, "sin", alpha=1, lam=0.1, d=100, trials=4)
+    >>> comparison = gs.compare(theory, simulation)
+    >>> float(comparison.test_error.sel(part="z").round(1))
+    -0.6
+
+    Test errors of your own programme, from four trained networks:
+
+    >>> mine = gs.compare(theory, [0.168, 0.159, 0.181, 0.173])
+    >>> print(gs.summary(mine))
+    statistic   points  rms z  worst z  |z| > 3  worst at
+    test_error  1       0.16   +0.16    0 %
+    expected for 4 trials if the theory holds: rms z 1.73, |z| > 3 5.8 %
+    """
+    import xarray as xr
+
+    if not isinstance(theory, xr.Dataset) or "trial" in theory.dims:
+        raise ParameterError(
+            "theory must come from predict; compare takes a theory and then a simulation", "theory"
+        )
+    simulation = as_trials(simulation, theory, d)
+    trials = simulation.sizes.get("trial", 0)
+    if not trials:
+        raise ParameterError(
+            "simulation has no dimension 'trial'; compare takes a theory (from predict) and then a simulation",
+            "simulation",
+        )
+    if trials < 2:
+        raise ParameterError("the simulation has 1 trial, and scatter needs at least 2; simulate more trials")
+    _warn_if_different(theory, simulation)
+    theory, simulation = _aligned(theory, simulation)
+    shared = [
+        name
+        for name in map(str, theory.data_vars)
+        if name in simulation.data_vars and name not in _DIAGNOSTICS
+    ]
+    if not shared:
+        raise ParameterError("theory and simulation have no statistic in common; nothing can be compared")
+    # variables and not arrays with labels, which would be aligned and merged again in every operation
+    compared = {name: _parts(theory[name].variable, simulation[name].variable) for name in shared}
+    dims = {dim for values in compared.values() for dim in values.dims}
+    labels = {
+        name: (theory if name in theory.coords else simulation).coords[name].variable
+        for name, label in simulation.coords.items()
+        if dims.issuperset(label.dims)
+    }
+    labels["part"] = xr.Variable("part", np.array(PARTS, dtype=object))
+    kept = {**simulation.attrs, **{k: v for k, v in theory.attrs.items() if k in ("model", "target", "bulk")}}
+    size = float(theory["d"]) if "d" in theory.coords else np.inf
+    attrs = {**kept, "command": "compare", "trials": trials, "theory_d": size}
+    found = xr.Dataset(compared, labels, attrs)
+    _hint_at_size(size, simulation.attrs.get("d"), found.get("test_error"))
+    return found
+
+
+def summary(comparison: xr.Dataset) -> Summary:
+    """Worst and root-mean-square z and the share beyond 3 for each statistic, as a short table.
+
+    If the theory is right, z follows Student's distribution with trials - 1 degrees of freedom: the last line
+    says what to expect. Points along `alpha` and `lam` share their trials, so their z move together.
+
+    Parameters
+    ----------
+    comparison : xarray.Dataset
+        From `compare`.
+
+    Returns
+    -------
+    Summary
+        A text, which notebooks show as a table.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=1, alpha0=2)
+    >>> setting = dict(alpha=1, lam=0.1, d=100)
+    >>> comparison = gs.compare(gs.predict(net, "sin", **setting), gs.simulate(net, "sin", **setting, trials=4))
+    >>> print(gs.summary(comparison[["test_error"]]))
+    statistic   points  rms z  worst z  |z| > 3  worst at
+    test_error  1       0.16   +0.16    0 %
+    expected for 4 trials if the theory holds: rms z 1.73, |z| > 3 5.8 %
+    """
+    from scipy.stats import t as student
+
+    from .tables import aligned
+
+    if "part" not in comparison.dims:
+        raise ParameterError("comparison has no theory beside its simulation; give what compare(...) returns")
+    rows: dict[str, list[Any]] = {
+        "statistic": [],
+        "points": [],
+        "rms z": [],
+        "worst z": [],
+        "|z| > 3": [],
+        "worst at": [],
+    }
+    for name, values in comparison.data_vars.items():
+        z = values.sel(part="z", drop=True)
+        tested = z.values[~np.isnan(z.values)]
+        if not tested.size:
+            continue
+        at = np.unravel_index(np.nanargmax(np.abs(z.values)), z.shape)
+        worst = z.isel(dict(zip(z.dims, at, strict=True)))
+        places = {str(dim): float(worst[dim]) for dim in z.dims if dim in worst.coords}
+        place = ", ".join(
+            place_name(dim, at) if dim == "direction" else f"{dim} = {at:g}" for dim, at in places.items()
+        )
+        cells = (name, tested.size, f"{np.sqrt(np.mean(tested**2)):.2f}", f"{worst.item():+.2f}")
+        share = f"{100 * np.mean(np.abs(tested) > 3):.0f} %"
+        for column, cell in zip(rows.values(), (*cells, share, place), strict=True):
+            column.append(cell)
+    trials = comparison.attrs["trials"]
+    expected = f"{np.sqrt((trials - 1) / (trials - 3)):.2f}" if trials > 3 else "not defined"
+    beyond = 100 * 2 * student.sf(3, trials - 1)
+    table = aligned({name: np.array(column, dtype=object) for name, column in rows.items()})
+    notes = [f"expected for {trials} trials if the theory holds: rms z {expected}, |z| > 3 {beyond:.1f} %"]
+    limit, d = np.isinf(comparison.attrs.get("theory_d", np.inf)), comparison.attrs.get("d")
+    if limit:
+        notes.append(
+            f"the theory is of the limit d = inf, the networks have d = {d:g}: predict(..., d={d:g}) corrects for it"
+            if d is not None
+            else "the theory is of the limit d = inf: predict(..., d=...) with the networks' d corrects for their size"
+        )
+    return Summary(rows, table, notes)
+
+
+class Summary(str):
+    """The text of `summary`; notebooks show it as a table."""
+
+    columns: dict[str, list[Any]]
+    notes: list[str]
+
+    def __new__(cls, columns: dict[str, list[Any]], table: str, notes: list[str]) -> Summary:
+        """Join a table and the notes below it."""
+        text = super().__new__(cls, "\n".join([table, *notes]))
+        text.columns, text.notes = columns, notes
+        return text
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        rows = pd.DataFrame(self.columns).to_html(index=False, border=0)
+        return rows + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+
+
+def left_out(comparison: xr.Dataset, name: str = "test_error") -> str:
+    """What to make of differences that are no scatter, in a sentence; nothing where there are none.
+
+    Beyond the corrections that it has, the theory leaves out effects of order 1/d: in the median over figures at
+    d = 200 to 400 at most 7/d of an error.
+    """
+    theory, difference, z = (comparison[name].sel(part=part).values for part in ("theory", "difference", "z"))
+    beyond = np.abs(z) > _UNLIKELY
+    if name not in _ERRORS or not beyond.any():
+        return ""
+    worst, unit = float(np.abs(difference[beyond] / theory[beyond]).max()), 1.0 / float(comparison.attrs["d"])
+    why = f"effects of order 1/d, which the theory leaves out, are a few times {unit:.1%}"
+    if worst > _ORDER * unit:
+        why = f"more than the effects of order 1/d that the theory leaves out, a few times {unit:.1%}"
+    return f"beyond scatter, {name} is off by up to {worst:.1%}: {why}"
+
+
+def of_the_limit(names: Iterable[str]) -> str:
+    """Which of some statistics the theory has at d = inf alone, in a sentence; nothing where there are none."""
+    given = set(names)
+    found = [name.replace("_", " ") for name in _OF_THE_LIMIT if name in given]
+    if not found:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(found[:-1]), found[-1]]))
+    verb, whose = ("is", "its") if len(found) == 1 else ("are", "their")
+    return f"{listed} {verb} compared with the limit d = inf: part of {whose} z is due to the finite d"
+
+
+def side_by_side(comparison: xr.Dataset, name: str) -> xr.Dataset:
+    """Theory, simulation, standard error and z of one statistic as variables of their own, for a table."""
+    values = {part: comparison[name].sel(part=part, drop=True) for part in PARTS}
+    columns = {name: values["theory"], "simulated": values["simulation"]}
+    columns |= {"±": values["standard_error"], "z": values["z"].round(2)}
+    return comparison.drop_vars([*comparison.data_vars, "part"]).assign(columns)
+
+
+def _parts(theory: xr.Variable, trials: xr.Variable) -> xr.Variable:
+    """The theory, what was simulated, and how far they are apart, along the last dimension: `PARTS`."""
+    import xarray as xr
+
+    mean = trials.mean("trial")
+    error = trials.std("trial", ddof=1) / np.sqrt(trials.sizes["trial"])
+    sizes = {**theory.sizes, **mean.sizes}
+    at, mean, error = (each.set_dims(sizes).values for each in (theory, mean, error))
+    difference = mean - at
+    rounding = _ROUNDING * np.maximum(np.abs(at), np.abs(mean)) + _NOTHING * (at == 0.0)
+    tested = (error > rounding) | (np.abs(difference) > rounding)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(tested, difference / error, np.nan)
+    return xr.Variable((*sizes, "part"), np.stack([at, mean, error, difference, z], axis=-1), trials.attrs)
+
+
+def _aligned(theory: xr.Dataset, simulation: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Both on the points that they share; an error that names the parameter when there are none."""
+    if "d" in theory.coords:
+        simulation = simulation.assign_coords(d=float(simulation.attrs.get("d", theory["d"])))
+    for name in sorted(set(map(str, theory.coords)) & set(map(str, simulation.coords)) - {"trial"}):
+        if name == "d" and np.isinf(theory["d"]).all():
+            continue  # the limit is meant to be compared with any size
+        if all(data[name].dims in ((), (name,)) for data in (theory, simulation)):
+            theory, simulation = _aligned_along(name, theory, simulation)
+    for dim in set(theory.dims) & set(simulation.dims):
+        if theory.sizes[dim] != simulation.sizes[dim]:
+            raise ParameterError(
+                f"theory has {theory.sizes[dim]} points along {dim}, the simulation {simulation.sizes[dim]}, and no"
+                " labels tell which belong together; use the same points in both"
+            )
+    return theory, simulation
+
+
+def _aligned_along(name: str, theory: xr.Dataset, simulation: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    here, there = np.atleast_1d(theory[name].values), np.atleast_1d(simulation[name].values)
+    close = np.isclose(there[:, None], here[None, :], rtol=_SAME, atol=0.0)
+    keep = np.flatnonzero(close.any(axis=1))
+    if not keep.size:
+        raise ParameterError(
+            f"theory and simulation share no value of {name}: {_span(here)} against {_span(there)};"
+            f" predict with the simulation's {name}"
+        )
+    match = close[keep].argmax(axis=1)
+    if theory[name].ndim and simulation[name].ndim:
+        simulation = simulation.isel({name: keep})
+        theory = theory.isel({name: match}).assign_coords({name: simulation[name].variable})  # rounding gone
+    elif theory[name].ndim:
+        theory = theory.isel({name: int(match[0])})
+    elif simulation[name].ndim:
+        simulation = simulation.isel({name: int(keep[0])})
+    return theory, simulation
+
+
+def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
+    """Where the limit misses small networks by more than their scatter, say that there is a theory of their size."""
+    if np.isfinite(theory_d) or d is None or d >= _LARGE or errors is None:
+        return
+    if bool((np.abs(errors.sel(part="z")) > _BEYOND).any()):
+        warnings.warn(
+            f"the theory is of the limit d = inf, and some of its distance from networks with d = {d} is due to their"
+            f" size; predict(..., d={d}) corrects for it (giantstep compare does, without --limit)",
+            GiantstepWarning,
+            stacklevel=3,
+        )
+
+
+def _span(values: np.ndarray) -> str:
+    if len(values) == 1:
+        return f"{values[0]:g}"
+    return f"{len(values)} values from {values.min():g} to {values.max():g}"
+
+
+def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:
+    for owner, key in (("model", "activation"), ("model", "readout"), ("target", "function")):
+        try:
+            ours, theirs = (json.loads(data.attrs[owner])[key] for data in (theory, simulation))
+        except (KeyError, ValueError):
+            continue
+        if ours != theirs:
+            warnings.warn(
+                f"the {key} of the theory is {ours}, that of the simulation {theirs}",
+                GiantstepWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,131 @@
+"""An answer as a flat table: one row per grid point, one column per quantity; as text for people, or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import math
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from ..model.parameters import written
+from .arrays import NamedArray, NamedArrays
+from .dims import place_name
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_GROUPS = ("letter", "letter_", "direction", "part")  # neurons of one letter and the like: columns, not rows
+_WORDED = ("step", "spike", "group", "group_")  # columns too where all is written, with their names
+_NOTHING = 1e-15  # of a column's largest number: rounding, shown as 0
+_INSPECTED = 1000  # distinct numbers that decide on a column's format
+
+
+def columns(dataset: xr.Dataset | NamedArrays, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+    """Flat columns, one row per grid point: dimensions first, then other coordinates, then answers.
+
+    A quantity with letters becomes a column per letter, `m[-1]`, `m[1]`, or per pair of them, `q1[-1,1]`;
+    one with directions of the target a column per direction, `gamma[x1]`; one of a comparison a column per part,
+    `test_error[z]`; and one after each step a column per step, `r[step 1]`.
+    `names` selects and orders, and has a row per step; the default is everything.
+    """
+    arrays, groups = NamedArrays.of(dataset), _GROUPS if names is not None else (*_GROUPS, *_WORDED)
+    largest = max(arrays.data_vars.values(), key=lambda array: array.ndim)  # its order of dimensions counts
+    known = arrays.sizes
+    sizes = {dim: known[dim] for dim in (*largest.dims, *known) if dim not in groups}
+    if names is None:
+        inputs = [name for name in arrays.coords if name not in (*sizes, *groups)]
+        names = [*sizes, *inputs, *arrays.data_vars]
+    flat: dict[str, np.ndarray] = {}
+    for name in names:
+        for label, array in _by_group(arrays, name, groups):
+            flat[label] = array.over(sizes).reshape(-1)
+    return flat
+
+
+def points(dataset: xr.Dataset | NamedArrays, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """The columns of the named quantities, after those of the dimensions along which they vary.
+
+    Without the rows beyond a setting's last step, which only fill the grid.
+    """
+    arrays, names = NamedArrays.of(dataset), list(names)
+    dims = dict.fromkeys(dim for name in names for dim in arrays[name].dims)
+    labels = [dim for dim in dims if dim in arrays.coords and dim not in (*_GROUPS, *names)]
+    flat = columns(arrays.only(names), [*labels, *names])
+    if "step" in flat and "steps" in flat:
+        kept = flat["step"] <= flat["steps"]
+        return {name: values[kept] for name, values in flat.items()}
+    return flat
+
+
+def _by_group(arrays: NamedArrays, name: str, groups: Iterable[str]) -> Iterator[tuple[str, NamedArray]]:
+    """The columns of a quantity and what they are called."""
+    array = arrays[name]
+    dims = [dim for dim in groups if dim in array.dims]
+    for places in product(*(range(array.values.shape[array.dims.index(dim)]) for dim in dims)):
+        at = dict(zip(dims, places, strict=True))
+        texts = [_label(arrays, dim, place) for dim, place in at.items()]
+        yield f"{name}[{','.join(texts)}]" if texts else name, array.at(at)
+
+
+def _label(arrays: NamedArrays, dim: str, place: int) -> str:
+    """The name of one place along a dimension; counted from 1 if it has none."""
+    label = arrays.coords[dim].values.tolist()[place] if dim in arrays.coords else place + 1
+    if dim == "direction" or dim in _WORDED:
+        return place_name(dim, label, alone=arrays.sizes[dim] == 1)
+    return label if isinstance(label, str) else written(label, 6)
+
+
+def write_csv(dataset: xr.Dataset | NamedArrays, file: IO[str]) -> None:
+    """Every input and answer, one row per grid point; numbers with all their digits."""
+    flat = columns(dataset)
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(flat)
+    writer.writerows(zip(*(values.tolist() for values in flat.values()), strict=True))
+
+
+def aligned(flat: Mapping[str, np.ndarray], digits: int = 5) -> str:
+    """An aligned table with a header: numbers with `digits` significant digits, to the right; words to the left."""
+    cells = {name: _cells(np.asarray(values), digits) for name, values in flat.items()}
+    lines = [[] for _ in range(1 + max(map(len, cells.values()), default=0))]
+    for name, texts in cells.items():
+        column = [name, *texts]
+        width = max(map(display_width, column))
+        left = np.asarray(flat[name]).dtype.kind in "OUS"
+        for line, text in zip(lines, column, strict=True):
+            space = " " * (width - display_width(text))
+            line.append(text + space if left else space + text)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def _cells(values: np.ndarray, digits: int) -> list[str]:
+    """One format for a whole column: fixed point where the sizes allow it, so that decimals line up."""
+    if values.dtype.kind not in "fc":
+        return [str(value) for value in values.tolist()]
+    finite = np.abs(values[np.isfinite(values)])
+    values = np.where(np.abs(values) < _NOTHING * finite.max(initial=0.0), 0.0, values)
+    sizes = np.unique(np.abs(values[np.isfinite(values) & (values != 0.0)]))
+    if not sizes.size:
+        return [f"{value:g}" for value in values]
+    typed = np.array([float(f"{size:.{digits}g}") for size in sizes[:_INSPECTED]])
+    if np.allclose(typed, sizes[:_INSPECTED], rtol=1e-12, atol=0.0) and sizes[-1] < 1e6:
+        decimals = max(
+            len(np.format_float_positional(number, trim="-").partition(".")[2]) for number in typed
+        )
+        if decimals <= digits:  # short numbers, such as a person types: as they are
+            return [f"{value:.{decimals}f}" for value in values]
+    if sizes[0] >= 1e-4 and sizes[-1] < 1e5:
+        decimals = digits - 1 - math.floor(math.log10(sizes[0]))
+        return [f"{value:.{max(0, min(decimals, digits + 1))}f}" for value in values]
+    return [f"{value:.{digits}g}" for value in values]
+
+
+def display_width(text: str) -> int:
+    """Columns that a text takes in a terminal: wide characters count twice, combining ones not at all."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )

@@ -1,0 +1,277 @@
+"""`Joint`: a function of several variables, the projections x1, x2, ... of the input on the target's directions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import ExpressionError, GiantstepWarning, ParameterError
+from ..model.parameters import floats
+from .along_lines import Followed, follow_lines
+from .catalogue import as_function, shortened
+from .expression import compact, indices, parse
+from .function import Function
+from .hyperplanes import Hyperplane, as_planes, distinct, hyperplanes, steep_steps
+from .names import TARGETS, named_target
+from .program import Program
+from .tree import Node
+
+MAX_DIRECTIONS = 4
+_TRIALS = 512
+
+
+class Joint(Function):
+    """A function of `directions` variables, wrapped around a user's own callable.
+
+    `function` takes so many arrays and returns one of the same shape. `kinks` are the hyperplanes n·z = c, as pairs
+    (n, c), where it or its slope jumps: integrals are split there, and lose accuracy at those not named.
+    """
+
+    kinks: tuple[Hyperplane, ...]
+    steep_steps: tuple[Hyperplane, ...] = ()
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        directions: int,
+        kinks: Iterable[Any] = (),
+        name: str | None = None,
+    ):
+        super().__init__(function, name=name)
+        self.__dict__.update(directions=directions, kinks=_checked_kinks(kinks, directions))
+        _check(self)
+
+    parity = None  # type: ignore[assignment]
+
+    def label_kinks(self) -> tuple[Hyperplane, ...]:
+        """Where the function's sign jumps too."""
+        return self.kinks
+
+    def warn_of_curved_signs(self) -> None:
+        """Say so if the sign is known to jump where integrals cannot be split."""
+
+    @cached_property
+    def followed(self) -> Followed:
+        """How fast it varies, and what rules of integration would miss of it."""
+        return follow_lines(self, self.directions, as_planes(self.splits, self.directions))
+
+    @cached_property
+    def followed_sign(self) -> Followed:
+        """The same for its sign."""
+        planes = as_planes(self.label_kinks(), self.directions)
+        return follow_lines(lambda *z: np.sign(self(*z)), self.directions, planes)
+
+    @property
+    def splits(self) -> tuple[Hyperplane, ...]:
+        """Where integrals are split: at kinks, and around steep steps."""
+        return distinct((*self.kinks, *self.steep_steps))
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return (id(self._function), self.directions, self.kinks)
+
+
+def _warn_of_curves(what: str) -> None:
+    warnings.warn(
+        f"{what} on curved surfaces, where integrals cannot be split: they converge slowly or not at all, and"
+        " `quadrature_error` tells how far they are off",
+        GiantstepWarning,
+        stacklevel=3,
+    )
+
+
+class JointFormula(Joint):
+    """An expression in x1, x2, ...; equal to others of the same `spec`."""
+
+    _declared: tuple[Hyperplane, ...]
+    _tree: Node
+    _program: Program
+    _spec: str
+
+    def __init__(self, tree: Node, spec: str, directions: int, kinks: Iterable[Any] = ()):
+        own, curved = hyperplanes(tree, directions)
+        declared = _checked_kinks(kinks, directions)
+        self.__dict__.update(
+            _tree=tree,
+            _program=Program(tree, directions),
+            _spec=spec,
+            _declared=declared,
+            name=shortened(spec),
+            directions=directions,
+            kinks=distinct((*own, *declared)),
+            steep_steps=steep_steps(tree, directions),
+        )
+        _check(self)
+        if curved and not declared:
+            _warn_of_curves(f"target {self.name!r} has kinks or jumps")
+
+    def __call__(self, x: Any, *more: Any) -> Any:
+        """The function at x1, x2, ...: numbers, or arrays of numpy, torch or another array API library."""
+        return self._program(x, *more)
+
+    @cached_property
+    def _signs(self) -> tuple[tuple[Hyperplane, ...], bool]:
+        """Hyperplanes on which the sign jumps, and whether it does so on curved surfaces too."""
+        found, curved = hyperplanes(self._tree, self.directions, signs=True)
+        return distinct((*self.kinks, *found)), curved and not self._declared
+
+    def label_kinks(self) -> tuple[Hyperplane, ...]:
+        return self._signs[0]
+
+    def warn_of_curved_signs(self) -> None:
+        if self._signs[1]:
+            _warn_of_curves(f"the sign of target {self.name!r} jumps")
+
+    @property
+    def has_spec(self) -> bool:
+        return True
+
+    @property
+    def spec(self) -> str:
+        return self._spec
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return (self._spec, self.kinks)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return target_function, (self.spec, self.directions, self.__dict__["_declared"])
+
+
+def target_function(given: Any, directions: int = 1, kinks: Iterable[Any] = ()) -> Function:
+    """The function that a target is meant to have: of x, or of x1, x2, ... (`Joint`).
+
+    A text speaks for itself; "committee", "parity" and "staircase" have `directions` = 2 unless told otherwise. A
+    callable has as many directions as arguments.
+    """
+    kinks = as_hyperplanes(kinks)
+    _check_count(directions)
+    if isinstance(given, Joint):
+        return given
+    if isinstance(given, str):
+        return _from_text(given, directions, kinks)
+    if callable(given) and not isinstance(given, Function):
+        directions = _arguments(given, directions)
+    if directions > 1 and callable(given):
+        _check_count(directions)  # those of its arguments
+        return Joint(given, directions, kinks)
+    if kinks:
+        raise ParameterError(
+            "kinks are for targets of several directions; of one, give Function(f, breakpoints=...)"
+        )
+    if directions != 1:
+        raise ParameterError(
+            f"directions = {directions!r} does not fit {given!r}, a function of one variable"
+        )
+    return as_function(given)
+
+
+@lru_cache(maxsize=256)
+def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Function:
+    build = named_target(text)
+    if build is not None:
+        directions = max(2, directions)
+        text = build(directions)
+    named = indices(text)
+    if not named:
+        single = as_function(
+            text, also=(*TARGETS, "logistic")
+        )  # the latter is a law of labels, which Target knows
+        if directions != 1 or kinks:
+            raise ParameterError(
+                f"target {text!r} is a function of x, a single direction; write x1, x2, ... for several"
+            )
+        return single
+    count = max(named)
+    if directions not in (1, count):
+        raise ParameterError(f"directions = {directions} does not fit {text!r}, which speaks of x{count}")
+    _check_count(count, text)
+    if re.search(r"\bx\b", text):
+        raise ExpressionError("x is a single direction, x1, x2, ... are several: use one or the other", text)
+    missing = sorted(set(range(1, count + 1)) - set(named))
+    if missing or 0 in named:
+        reason = (
+            f"x{missing[0]} is missing: number the directions from x1 on, without gaps"
+            if missing
+            else "x0 is no direction"
+        )
+        raise ExpressionError(reason if missing else f"{reason}; the first is x1", text)
+    if count == 1 and not kinks:
+        return as_function(re.sub(r"\bx1\b", "x", text))
+    tree = parse(text, [f"x{j}" for j in range(1, count + 1)])
+    return JointFormula(tree, compact(text), count, kinks)
+
+
+def as_hyperplanes(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
+    try:
+        pairs = [
+            (floats("kinks", np.ravel(normal)), floats("kinks", offset).item()) for normal, offset in kinks
+        ]
+        return tuple((tuple(normal.tolist()), offset) for normal, offset in pairs)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"kinks = {kinks!r} must be pairs (normal, offset), such as ((1, 0), 0.5) for x1 = 0.5"
+        ) from None
+
+
+def _checked_kinks(kinks: Iterable[Any], directions: int) -> tuple[Hyperplane, ...]:
+    planes = as_hyperplanes(kinks)
+    for normal, offset in planes:
+        if len(normal) != directions or not np.any(normal) or not np.isfinite([*normal, offset]).all():
+            raise ParameterError(
+                f"kink ({normal}, {offset:g}): its normal must have {directions} finite components, not all 0"
+            )
+    return distinct(planes)
+
+
+def _check_count(directions: Any, text: str | None = None) -> None:
+    if not isinstance(directions, (int, np.integer)) or isinstance(directions, bool) or directions < 1:
+        raise ParameterError(f"directions = {directions!r} must be a whole number, 1 to {MAX_DIRECTIONS}")
+    if directions > MAX_DIRECTIONS:
+        reason = f"{directions} directions are too many; the theory covers up to {MAX_DIRECTIONS}"
+        raise ParameterError(reason) if text is None else ExpressionError(reason, text)
+
+
+def _arguments(function: Callable[..., Any], directions: int) -> int:
+    """The number of directions of a callable; its signature must agree with what was said."""
+    if isinstance(function, np.ufunc):
+        needed, most = function.nin, function.nin
+    else:
+        try:
+            own = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            return directions
+        positional = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        needed = sum(p.default is p.empty for p in positional)
+        most = 10**6 if any(p.kind == p.VAR_POSITIONAL for p in own) else len(positional)
+    if directions == 1 and needed > 1:
+        return needed
+    if not needed <= directions <= most:
+        name = getattr(function, "__name__", "the function")
+        raise ParameterError(f"directions = {directions}, and {name} takes {needed} argument(s)")
+    return directions
+
+
+def _check(f: Joint) -> None:
+    """Refuse what is not finite, or has a direction that nothing depends on."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(f.directions, _TRIALS))
+    z[:, ::4] *= 3.0
+    values = np.asarray(f(*z), float)
+    if values.shape != (_TRIALS,):
+        raise ParameterError(f"target {f.name!r} must act element by element")
+    if not np.isfinite(values).all():
+        at = ", ".join(f"{x:.3g}" for x in z[:, ~np.isfinite(values)][:, 0])
+        raise ParameterError(f"target {f.name!r} is not finite at z = ({at}); it must be everywhere")
+    for j in range(f.directions):
+        moved = z.copy()
+        moved[j] = rng.normal(size=_TRIALS)
+        other = np.asarray(f(*moved))
+        if not np.any(np.abs(other - values) > 1e-13 * (1.0 + np.abs(values) + np.abs(other))):
+            raise ParameterError(f"target {f.name!r} does not depend on x{j + 1}; leave that direction out")

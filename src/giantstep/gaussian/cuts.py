@@ -1,0 +1,188 @@
+"""Rules for averages over several Gaussian variables of functions that kink or jump on hyperplanes.
+
+Integrals are nested, z_m innermost. Along z_j the integrand breaks where a hyperplane is crossed that does not involve
+later variables, and where two hyperplanes meet that do: integrating over z_m leaves kinks at their intersections,
+which no single hyperplane shows. A hyperplane that is crossed at a later variable leaves a smooth step here, whose
+surroundings are cut out if it is steep.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..functions import Function
+from . import REACH, legendre, line_rule
+
+_REACHES = (9.0, 12.0, 16.0, 21.0)
+_TAIL = 1e-13  # admissible g² φ at the ends, over E g²
+_PROBES = 4096
+_TINY = 1e-12
+_STEEP = 0.7  # width of a smooth step, in standard deviations, under which it is cut out,
+_RIMS = np.array([-6.0, -2.5, 0.0, 2.5, 6.0])  # here, in units of its width
+BASE = np.array([-9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0]) / 9.0  # pieces of the line, over its reach,
+THIRDS = np.array([-1.0, -1.0 / 3.0, 1.0 / 3.0, 1.0])  # and those that resolve the Gaussian itself
+_MOST = 24  # hyperplanes that are followed down to one variable
+_SMOOTH_POINTS = {1: 64, 2: 64, 3: 64, 4: 32}  # trapezoidal intervals along each of so many variables,
+_PANEL_POINTS = {1: 16, 2: 12, 3: 7, 4: 5}  # and Gauss nodes in each piece, on the finest of three rules
+_COARSER = (1.0, 0.75, 0.5)
+_MANY = {1: 16, 2: 8, 3: 2, 4: 1}  # times as many for functions that vary fast, at most
+
+
+class _Plane(NamedTuple):
+    """n·z = mix·c, where c are the offsets of the hyperplanes that were given."""
+
+    normal: np.ndarray
+    mix: np.ndarray
+
+
+class Cuts:
+    """Where to cut nested averages over z_1, ..., z_m for hyperplanes with these `normals` [H, m].
+
+    Lines that something cuts are cut at `base` times their reach as well.
+    """
+
+    def __init__(self, normals: np.ndarray, base: np.ndarray = BASE):
+        count, self.variables = normals.shape
+        self._base = base
+        planes = [_Plane(n, mix) for n, mix in zip(normals, np.eye(count), strict=True)]
+        self._kinks: list[list[_Plane]] = []
+        for j in range(self.variables - 1, -1, -1):
+            planes = _distinct(planes)[:_MOST]
+            here = [plane for plane in planes if abs(plane.normal[j]) > _TINY]
+            scaled = [_Plane(p.normal / p.normal[j], p.mix / p.normal[j]) for p in here]
+            self._kinks.insert(0, scaled)
+            planes = [plane for plane in planes if abs(plane.normal[j]) <= _TINY]
+            planes += [_Plane(p.normal - q.normal, p.mix - q.mix) for p, q in combinations(scaled, 2)]
+            planes = [_Plane(plane.normal[:j], plane.mix) for plane in planes]
+
+    def along(self, j: int) -> tuple[list[_Plane], list[tuple[_Plane, float]]]:
+        """What breaks along z_j: kinks, and smooth steps with their widths; all with n_j = 1."""
+        steep = []
+        for later in self._kinks[j + 1 :]:
+            for plane in later:
+                slope = plane.normal[j]
+                width = np.linalg.norm(plane.normal[j + 1 :]) / max(abs(slope), 1e-300)
+                if width < _STEEP:
+                    steep.append((_Plane(plane.normal[: j + 1] / slope, plane.mix / slope), float(width)))
+        return self._kinks[j], steep
+
+    def places(self, j: int, offsets: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
+        """Where to cut z_j, [..., J, cuts], given offsets [..., H] and earlier variables [..., J]."""
+        kinks, steep = self.along(j)
+        at = [self._place(plane, offsets, before)[..., None] for plane in kinks]
+        at += [self._place(plane, offsets, before)[..., None] + width * _RIMS for plane, width in steep]
+        shape = (*offsets.shape[:-1], before[0].shape[-1] if before else 1)
+        return np.concatenate(
+            [np.broadcast_to(a, (*shape, a.shape[-1])) for a in at] or [np.zeros((*shape, 0))], -1
+        )
+
+    @staticmethod
+    def _place(plane: _Plane, offsets: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
+        place = (offsets @ plane.mix)[..., None]
+        for slope, z in zip(plane.normal, before, strict=False):
+            place = place - slope * z
+        return place
+
+    def points(self, coarser: int, finer: int, fastest: float) -> int:
+        """Intervals on a line, or nodes in each of its pieces where it is cut, of one of three nested rules.
+
+        `coarser` is 0, 1 or 2, for rules whose differences tell the error; `finer` counts refinements. Functions that
+        vary fast, with a bandwidth of `fastest`, have more of them, as far as they are not too many.
+        """
+        if any(self._kinks):
+            usual, multiple, needed = _PANEL_POINTS.get(self.variables, 1), 1, fastest
+        else:
+            usual, multiple, needed = _SMOOTH_POINTS.get(self.variables, 1), 4, fastest * REACH / np.pi
+        usual = max(usual, min(needed, _MANY.get(self.variables, 1) * usual))
+        return multiple * int(np.ceil(usual * _COARSER[coarser] * 1.5**finer / multiple))
+
+    def levels(self, offsets: np.ndarray, points: int, reach: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each variable its nodes and weights for hyperplanes n·z = offsets [..., H], given the earlier ones.
+
+        Both are [..., J, n], J nodes of all earlier variables and n of this one; or [n] alone where nothing breaks.
+        """
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        before: list[np.ndarray] = []
+        for j in range(self.variables):
+            x, w = self._level(j, offsets, points, reach, before)
+            found.append((x, w))
+            if x.ndim > 1:
+                before = [np.repeat(one, x.shape[-1], axis=-1) for one in before]
+                before.append(x.reshape(*offsets.shape[:-1], -1))
+        return found
+
+    def _level(
+        self, j: int, offsets: np.ndarray, points: int, reach: float, before: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and weights of z_j, given all those of the variables `before`."""
+        if any(self._kinks):
+            return panels(self.places(j, offsets, before), points, reach * self._base)
+        nodes, weights = line_rule(points, reach)
+        return nodes, weights[0]
+
+    def nodes(
+        self, offsets: np.ndarray, points: int, reach: float, least: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes [..., m, J] and weights [..., J] of all variables together, the last one's running fastest.
+
+        Without those whose weight is less than `least` of the largest one, for offsets [H].
+        """
+        lead = offsets.shape[:-1]
+        z: list[np.ndarray] = []
+        weights = np.ones((*lead, 1))
+        for j in range(self.variables):
+            x, w = self._level(j, offsets, points, reach, z)
+            z = [np.repeat(one, x.shape[-1], axis=-1) for one in z]
+            z.append(np.broadcast_to(x, (*weights.shape, x.shape[-1])).reshape(*lead, -1))
+            weights = (weights[..., None] * w).reshape(*lead, -1)
+            if least:
+                felt = weights > least * weights.max()
+                z, weights = [one[felt] for one in z], weights[felt]
+        return (np.stack(z, axis=-2) if z else np.zeros((*lead, 0, 1))), weights
+
+
+def _distinct(planes: list[_Plane]) -> list[_Plane]:
+    """Without those that appear twice, or whose normal vanishes."""
+    kept: dict[tuple[float, ...], _Plane] = {}
+    for normal, mix in planes:
+        size = np.linalg.norm(normal)
+        if size <= _TINY:
+            continue
+        sign = np.sign(normal[np.abs(normal) > _TINY][0]) / size
+        kept.setdefault(tuple(np.round(np.concatenate([normal, mix]) * sign, 9) + 0.0), _Plane(normal, mix))
+    return list(kept.values())
+
+
+def panels(cuts: np.ndarray, n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss rule for E over N(0, 1) on the pieces between `edges` and `cuts` [..., c]: nodes and weights [..., all]."""
+    fixed = np.broadcast_to(edges, (*cuts.shape[:-1], len(edges)))
+    ends = np.sort(np.concatenate([fixed, np.clip(cuts, edges[0], edges[-1])], axis=-1), axis=-1)
+    half = 0.5 * np.diff(ends, axis=-1)[..., None]
+    x, w = legendre(n)
+    z = 0.5 * (ends[..., 1:] + ends[..., :-1])[..., None] + half * x
+    weights = half * (w / np.sqrt(2.0 * np.pi)) * np.exp(-0.5 * z * z)
+    shape = (*cuts.shape[:-1], -1)
+    return z.reshape(shape), weights.reshape(shape)
+
+
+@lru_cache(maxsize=256)
+def joint_reach(function: Function, power: int = 2) -> float:
+    """How far out z must be followed until |g|^power φ is negligible in every direction; an error if it never is."""
+    k, rng = function.directions, np.random.default_rng(0)
+    ways = rng.normal(size=(k, 64))
+    ways = np.concatenate([np.eye(k), -np.eye(k), ways / np.linalg.norm(ways, axis=0)], axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = float((np.asarray(function(*rng.normal(size=(k, _PROBES)))) ** power).mean())
+        for reach in _REACHES:
+            ends = np.asarray(function(*(reach * ways))) ** power
+            if np.all(ends * np.exp(-0.5 * reach**2) <= _TAIL * size):
+                return reach
+    raise ParameterError(
+        f"target {function.name!r} grows too fast: its variance is infinite or out of reach; use a function that"
+        " grows no faster than exp(|z|²/4) or so"
+    )

@@ -1,0 +1,150 @@
+"""The verb `explain`: the test error of a network as a sum of parts that people can act on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
+
+from ...answers.dims import after_last_step
+from ...answers.quantities import describe
+from ...errors import ParameterError
+from ...losses import Loss
+from ...model.network import Network
+from ...model.target import Target, as_target
+from ...theory.predict import predict
+from ..bounds import bounds
+from .bayes import bayes
+from .ridge import ridge
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ...model.description import FunctionLike, Parameter
+
+PARTS = ("expressivity", "readout", "batch_noise")
+_ADVICE = {
+    "expressivity": "most of the error is what this layer cannot express; another activation, learning rate or number"
+    " of steps helps most",
+    "readout": "most of the error is due to the readout's finitely many samples and neurons; more samples for the"
+    " readout, another lam or more neurons help most",
+    "batch_noise": "most of the error is the noise of the steps' batches{alignment}; more samples in the"
+    " step help most",
+}
+
+
+def explain(
+    model: Network,
+    target: Target | FunctionLike,
+    *,
+    alpha: Parameter,
+    lam: Parameter,
+    loss: str | Loss = "square",
+    bulk: str | None = None,
+) -> xr.Dataset:
+    """Where the test error of a network comes from: three parts that sum to it, and two lines to compare it with.
+
+    ================  ==================================================================================
+    ``expressivity``  what is left when the same steps are taken on infinitely many samples, and the
+                      readout has infinitely many samples too: the lower bound of that layer
+    ``readout``       what finitely many samples of the readout (and neurons) add to it
+    ``batch_noise``   what the finite batches of the steps add
+    ================  ==================================================================================
+
+    Parts may be negative: a noisier step is longer, and that may help.
+
+    Parameters
+    ----------
+    model : Network
+        With its steps.
+    target : Target, str or callable
+        What is to be learned.
+    alpha, lam : number or grid
+        Samples for the readout, divided by d, and its ridge penalty.
+    loss, bulk
+        As in `predict`.
+
+    Returns
+    -------
+    xarray.Dataset
+        On the grid of all parameters: `test_error`, its three parts, `advice` (a sentence), `budget` (samples of steps
+        and readout together, divided by d), and at that number of samples `bayes_error` (what message passing
+        reaches; NaN where it is not known) and `ridge_error`, with the best penalty.
+
+    Examples
+    --------
+    >>> net = gs.Network("tanh", eta=2, alpha0=2, beta=2)
+    >>> parts = gs.explain(net, gs.Target("sin", noise=0.1), alpha=2, lam=0.1)
+    >>> [round(float(parts[name]), 3) for name in ("expressivity", "readout", "batch_noise", "test_error")]
+    [0.0, 0.079, 0.03, 0.109]
+    """
+    if not isinstance(model, Network):
+        raise ParameterError(f"model = {model!r} takes no step; explain() is for a Network")
+    target = as_target(target)
+    whole = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk)
+    ideal = _with_infinite_batches(model)
+    clean = predict(ideal, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk).test_error
+    lowest = bounds(ideal, target, bulk=bulk).lower
+    lowest, clean = (part.drop_vars("alpha0", errors="ignore") for part in (lowest, clean))
+    budget = whole.alpha + _step_samples(model, whole)
+    dims = whole.test_error.dims
+    parts = {"expressivity": lowest, "readout": clean - lowest, "batch_noise": whole.test_error - clean}
+    parts = {name: (part + 0.0 * whole.test_error).transpose(*dims) for name, part in parts.items()}
+    answer = whole[["test_error"]].assign(parts | {"budget": budget} | _references(target, budget))
+    gamma = whole.gamma if target.directions == 1 and "letter" not in whole.gamma.dims else None
+    answer["advice"] = _advice(answer, gamma)
+    for name in answer.data_vars:
+        answer[name].attrs = describe(str(name))
+    answer.attrs["command"] = "explain"
+    return answer
+
+
+def _with_infinite_batches(model: Network) -> Network:
+    """The same steps along the population gradient; what takes no step still takes none."""
+    if model.schedule is not None:
+        return evolve(model, steps=tuple(evolve(s, alpha0=_infinite(s.alpha0)) for s in model.schedule))
+    return evolve(model, alpha0=_infinite(model.alpha0))
+
+
+def _infinite(alpha0: Any) -> Any:
+    """inf for every batch that has samples; a grid of batches is one number then, unless some have none."""
+    values = np.where(np.asarray(alpha0) > 0, np.inf, 0.0)
+    return float(values.flat[0]) if np.all(values == values.flat[0]) else alpha0 * 0.0 + values
+
+
+def _step_samples(model: Network, whole: xr.Dataset) -> Any:
+    """Samples of all steps, divided by d."""
+    if model.schedule is not None:
+        return sum(np.asarray(step.alpha0) for step in model.schedule)
+    steps = whole.steps if "steps" in whole.coords else (1 if model.steps is None else model.steps)
+    return whole.alpha0 * steps
+
+
+def _references(target: Target, budget: xr.DataArray) -> dict[str, Any]:
+    """Errors of message passing and of ridge regression on as many samples; NaN on infinitely many."""
+    finite = budget.where(np.isfinite(budget), 1.0).reset_coords(drop=True)
+    line = ridge(target, alpha=finite).test_error
+    try:
+        best = bayes(target, alpha=finite).test_error
+    except ParameterError:
+        best = line * np.nan
+    known = np.isfinite(budget)
+    return {
+        "bayes_error": best.drop_vars("alpha").where(known),
+        "ridge_error": line.drop_vars("alpha").where(known),
+    }
+
+
+def _advice(answer: xr.Dataset, gamma: Any) -> xr.DataArray:
+    """A sentence for every point, about its largest part."""
+    largest = np.argmax([answer[name].values for name in PARTS], axis=0)
+    squares = np.full(largest.shape, np.nan)
+    if gamma is not None:
+        last = after_last_step(gamma)
+        squares = np.broadcast_to(last.over(dict(answer.test_error.sizes)) ** 2, largest.shape)
+    words = np.empty(largest.shape, dtype=object)
+    for index in np.ndindex(*largest.shape):
+        alignment = f": γ² = {squares[index]:.2f}" if np.isfinite(squares[index]) else ""
+        words[index] = _ADVICE[PARTS[largest[index]]].format(alignment=alignment)
+    return answer.test_error.copy(data=words)

@@ -1,0 +1,1 @@
+"""What the operating system gives: processes, threads, progress on a terminal."""

@@ -1,0 +1,249 @@
+"""The test error without test samples: the exact average over x ~ N(0, I_d), given the trained network.
+
+The error e(x) = Σ_i a_i σ_i(x) is a sum of ridge functions: the neurons σ(F_i·x + b_i) with weights a_i/√p, and
+the target σ*(θ·x) with weight -1. Split x = κ v + x⊥ along the spike. At fixed κ, neuron i sees a Gaussian
+field of mean φ_i κ + b_i (φ_i = F_i·v) and standard deviation s_i, and two neurons' fields have correlation
+ρ_ij, small because the common direction v is out. Expand each in Hermite polynomials (Mehler's formula):
+
+    E[σ_i σ_j] = Σ_k ρ_ij^k E_κ[S_k,i(κ) S_k,j(κ)],    S_k,i(κ) = E_z[σ(φ_i κ + b_i + s_i z) he_k(z)],
+
+he_k orthonormal. The series is cut at the k where its rest, at most Σ_ij b_i b_j |ρ_ij|^k with b_i = |a_i| √E σ_i²,
+falls below `TOLERANCE` times E σ*²; pairs i = i are exact. The result has no sampling noise, for the price of a
+few passes over a p×p matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import gaussian
+from ..functions import Function
+from .backend import Backend
+from .gradient_step import Weights
+from .hermite import HermiteMoments, hermite_moments, mean_squares, trapezoidal_step
+
+Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""From kappa [nodes] to mu0, mu1, mu2 of Result 2, each [letters, nodes]."""
+
+TOLERANCE = 1e-9
+"""Bound on what the cut series leaves out of a test error, relative to the target's mean square."""
+
+MOST_TERMS = 80
+"""Beyond this many Hermite terms (rows nearly parallel: d of a few dozen) test samples are cheaper."""
+
+_KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
+_TALL = 16  # neurons per κ node from which on an eigendecomposition costs next to nothing
+_EARLY_TERMS = 16  # of the series, before it is known how many are needed: 15 at d = 300, 8 at d = 10,000
+
+
+class NetworkError:
+    """E (σ*(θ·x) - a·σ(Fx + b)/√p)² of readouts a, for a layer F and a target σ* of one direction.
+
+    What does not depend on the readouts begins when this is made: on a GPU, while that is busy with the fit.
+    """
+
+    def __init__(self, layer: Weights, activation: Function, target: Function, backend: Backend):
+        self.backend, self.target = backend, target
+        rows, v, theta = layer.rows, layer.v[0], layer.theta[0]
+        p = rows.shape[0]
+        self.rows = backend.xp.concat([rows, theta[None, :]], axis=0)
+        self.functions = [*((group, activation) for group in layer.groups), (slice(p, None), target)]
+        norms = np.append(np.sqrt(backend.numpy(backend.xp.vecdot(rows, rows))), 1.0)
+        biases = np.zeros(p) if layer.biases is None else backend.numpy(layer.biases)
+        self.biases = np.append(biases, 0.0)
+        self.along = np.append(backend.numpy(backend.matmul(rows, v)), float(theta @ v))
+        self.across = np.sqrt(np.maximum(norms**2 - self.along**2, 0.0))
+        squares = [mean_squares(f, self.biases[g], norms[g]) for g, f in self.functions]
+        self.squares = np.concatenate(squares)
+        self._early = backend.aside(lambda: self._expanded(_EARLY_TERMS))
+
+    def __call__(self, readouts: Any) -> np.ndarray | None:
+        """For each column of `readouts`; None where the series is so long that samples are cheaper."""
+        along, across, backend = self.along, self.across, self.backend
+        neurons = backend.numpy(readouts) / math.sqrt(readouts.shape[0])
+        weights = np.vstack([neurons, -np.ones(readouts.shape[1])])
+        gram = backend.add_gram(backend.zeros(len(weights), len(weights)), self.rows.T)
+        sizes = np.abs(weights).max(axis=1) * np.sqrt(self.squares)
+        terms = _terms_needed(gram, along, across, sizes, TOLERANCE * float(self.squares[-1]), backend)
+        if terms > MOST_TERMS:
+            return None
+        early = self._early if terms <= _EARLY_TERMS else None
+        moments, columns = self._expanded(terms) if early is None else early()
+        factors = _factors(moments, columns[:terms], backend)
+        pairs = _pair_sums(gram, along, across, factors, weights, backend)
+        return (weights**2).T @ self.squares + 2 * pairs
+
+    def _expanded(self, terms: int) -> tuple[list[HermiteMoments], list[list[np.ndarray]]]:
+        """The neurons' Hermite moments, and the columns of `_columns`."""
+        kappa, kappa_weights = _kappa_rule(self.along, self.across, self.target)
+        moments = [
+            hermite_moments(f, self.along[g], self.biases[g], self.across[g], kappa, terms)
+            for g, f in self.functions
+        ]
+        return moments, _columns(moments, kappa_weights)
+
+
+def exact_gaussian_test_error(
+    layer: Weights, coefficients: Coefficients, target: Function, statistics: dict[str, np.ndarray]
+) -> np.ndarray:
+    """E (σ*(θ·x) - a·φ/√p)² for Gaussian features: given κ all is Gaussian, and the statistics settle it.
+
+    With M = μ0·m + κ μ1·zeta and the target's moments t0, t1, t2 at fixed κ, it is the average over κ of
+    t2 - 2 M t0 + M² - 2 (μ1·psi) t1 + μ1ᵀ q1 μ1 + Σ_s μ2_s² q2_s.
+    """
+    gamma = float(layer.v[0] @ layer.theta[0])
+    along, across = (
+        np.array([*layer.spike[0], gamma]),
+        np.array([*layer.radii, math.sqrt(max(1 - gamma**2, 0.0))]),
+    )
+    kappa, weights = _kappa_rule(along, across, target)
+    mu0, mu1, mu2 = coefficients(kappa)  # [letters, kappa]
+    t, _ = gaussian.moments(target, gamma * kappa, across[-1])
+    letters = len(mu0)
+    m, zeta, psi, q2 = (statistics[name].reshape(letters, -1) for name in ("m", "zeta", "psi", "q2"))
+    q1 = statistics["q1"].reshape(letters, letters, -1)
+    mean = mu0.T @ m + kappa[:, None] * (mu1.T @ zeta)  # [kappa, columns]
+    bulk = np.einsum("sk,stc,tk->kc", mu1, q1, mu1) + (mu2**2).T @ q2
+    square = mean**2 - 2 * mean * t.mean[:, None] - 2 * (mu1.T @ psi) * t.first[:, None] + bulk
+    return weights @ (square + t.square[:, None])
+
+
+def _panels(size: int, backend: Backend) -> list[tuple[int, int]]:
+    step = backend.panel_columns
+    return [(start, min(start + step, size)) for start in range(0, size, step)]
+
+
+def _correlations(gram: Any, along: Any, inverse: Any, start: int, stop: int) -> Any:
+    """ρ_ij for columns start to stop and rows from `start` on."""
+    panel = gram[start:, start:stop] - along[start:, None] * along[None, start:stop]
+    panel *= inverse[start:, None]
+    panel *= inverse[None, start:stop]
+    return panel
+
+
+def _below_diagonal(panel: Any, backend: Backend) -> Any:
+    """The panel with zeros on and above the matrix's diagonal, where each pair would be counted again."""
+    columns = panel.shape[1]
+    panel[:columns, :] = backend.xp.tril(panel[:columns, :], k=-1)
+    return panel
+
+
+def _inverse(across: np.ndarray) -> np.ndarray:
+    """1/s_i, and 0 for a row that lies along v (the target at gamma = 1), which correlates with nothing."""
+    tiny = 1e-7 * max(float(across.max()), 1e-300)
+    return np.where(across > tiny, 1 / np.maximum(across, tiny), 0.0)
+
+
+def _terms_needed(
+    gram: Any, along: np.ndarray, across: np.ndarray, sizes: np.ndarray, allowed: float, backend: Backend
+) -> int:
+    """The first k with Σ_ij b_i b_j |ρ_ij|^k ≤ allowed.
+
+    The sums are taken at k = 4 and 8 and bounded beyond: their logarithms are convex in k up to there, and
+    further on each step gains at least the largest |ρ_ij|.
+    """
+    shift, inverse, b = (backend.asarray(x) for x in (along, _inverse(across), sizes))
+    largest, fourth, eighth = 0.0, 0.0, 0.0
+    for start, stop in _panels(len(along), backend):
+        power = _below_diagonal(_correlations(gram, shift, inverse, start, stop), backend)
+        power *= power
+        largest = max(largest, float(backend.xp.max(power)) ** 0.5)
+        power *= power
+        fourth += 2 * float(backend.matmul(b[start:], backend.matmul(power, b[start:stop])))
+        power *= power
+        eighth += 2 * float(backend.matmul(b[start:], backend.matmul(power, b[start:stop])))
+    if eighth <= allowed:
+        return 8 if fourth > allowed else 4
+    gain = -math.log(largest) if largest < 1 else 0.0
+    return 8 + math.ceil(min(math.log(eighth / allowed) / max(gain, 1e-300), MOST_TERMS))
+
+
+def _pair_sums(
+    gram: Any,
+    along: np.ndarray,
+    across: np.ndarray,
+    factors: list[Any],
+    weights: np.ndarray,
+    backend: Backend,
+) -> np.ndarray:
+    """Σ_{i>j} a_i a_j Σ_k ρ_ij^k E_κ[S_k,i S_k,j], for every column of `weights`; the averages by `_factors`."""
+    shift, inverse, a = (backend.asarray(x) for x in (along, _inverse(across), weights))
+    total = np.zeros(weights.shape[1])
+    for start, stop in _panels(len(along), backend):
+        rho = _correlations(gram, shift, inverse, start, stop)
+        kernel = backend.xp.zeros_like(rho)
+        for factor in reversed(factors):  # Horner's rule
+            kernel *= rho
+            kernel += backend.matmul(factor[start:, :], factor[start:stop, :].T)
+        _below_diagonal(kernel, backend)
+        image = backend.matmul(kernel, a[start:stop, :])
+        total += backend.numpy(backend.xp.sum(a[start:, :] * image, axis=0))
+    return total
+
+
+def _columns(moments: list[HermiteMoments], kappa_weights: np.ndarray) -> list[list[np.ndarray]]:
+    """For each k and each of `moments` a matrix C_k [sites, few] with (C_k C_kᵀ)_ij = E_κ[S_k,i S_k,j] to rounding.
+
+    Neurons differ little, so that a handful of columns remain. With few neurons, or many columns as a sharp target
+    needs, finding the few would cost more than it saves.
+    """
+    rows, root = sum(each.neurons for each in moments), np.sqrt(kappa_weights)
+    columns: list[list[np.ndarray]] = []
+    for sites in zip(*(each.sites for each in moments), strict=True):
+        scaled = [own * root for own in sites]
+        if rows >= _TALL * len(root):
+            every = np.concatenate(scaled)
+            values, vectors = np.linalg.eigh(every.T @ every)
+            scaled = [own @ vectors[:, values > 1e-16 * values[-1]] for own in scaled]
+        columns.append(scaled)
+    return columns
+
+
+def _factors(moments: list[HermiteMoments], columns: list[list[np.ndarray]], backend: Backend) -> list[Any]:
+    """The same for neurons instead of the sites that stand for them: matrices [rows, few] on the device."""
+    on_device = [each.on(backend) for each in moments]
+    return [
+        backend.xp.concat([put(own) for put, own in zip(on_device, each, strict=True)], axis=0)
+        for each in columns
+    ]
+
+
+def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights for E over κ ~ N(0, 1) that resolve every neuron and the target, on |κ| ≤ 8.5.
+
+    As a function of κ a neuron is smoothed on the scale w = s_i/φ_i, so the spectrum of a product of two neurons
+    and the Gaussian falls as exp(-k²w²/(2(2 + w²))): the trapezoidal rule whose step puts that at e^-30 is exact.
+    The target, the last row, may vary faster: the rule is refined until it resolves the target's square, and the line
+    is cut at its kinks where it lies so much along v that they stay sharp.
+    """
+    points = gaussian.quarterable(2 * _KAPPA_REACH / trapezoidal_step(along[:-1], across[:-1]))
+    cut = bool(target.breakpoints) and across[-1] < 0.3 * abs(along[-1])
+    least = gaussian.along_gaussian(target, abs(float(along[-1])), float(across[-1]), cut, _KAPPA_REACH)
+    points = max(points, gaussian.quarterable((1 + cut) * least))  # half of them in each piece
+    cuts = np.asarray(target.breakpoints) / (along[-1] or 1.0)
+    while True:
+        if cut:
+            nodes, weights = gaussian.piecewise_rule(
+                cuts, max(32, gaussian.quarterable(points / 2)), _KAPPA_REACH
+            )
+        else:
+            nodes, weights = gaussian.line_rule(points, _KAPPA_REACH)
+        if _resolved(target, along[-1] * nodes, across[-1], weights) or points > 2000:
+            return nodes.ravel(), weights[0].ravel()
+        points *= 2
+
+
+def _resolved(target: Function, shifts: np.ndarray, scale: float, weights: Sequence[np.ndarray]) -> bool:
+    """Whether the nested rules agree on E[t0(κ)²], t0 the target averaged at fixed κ, as far as the error needs it."""
+    averages = gaussian.moments(target, shifts, scale)[0]
+    # t0 vanishes where an odd target does not look along v: the target's own power is the yardstick
+    square = averages.mean**2
+    fine, half, quarter = (
+        (square[..., gaussian.nested(stride)] * w).sum() for stride, w in zip((1, 2, 4), weights, strict=True)
+    )
+    error = gaussian.extrapolated_error(abs(fine - half), abs(half - quarter))
+    return bool(error <= 1e-3 * TOLERANCE * (averages.square * weights[0]).sum())

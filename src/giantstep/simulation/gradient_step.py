@@ -1,0 +1,178 @@
+"""The first layer of a trial: its rows, which neuron has which letter, and the gradient step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..functions import Function
+from ..losses import Loss, square
+from ..model.base import Model
+from ..model.letters import Letters
+from .backend import Backend
+from .data import SampleBlocks
+from .draw import Draws, Kind, Purpose
+from .readout import ridge
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights F = W + Σ_j u_j v_jᵀ of p neurons, and the directions that matter. All direction vectors are unit.
+
+    `rows` is F [p, d]; `spike` are the u_j [S, p] along the orthonormal `v`; `radii` are the norms of the rows of W;
+    `theta` are the target's directions and `rest` what is left of them across the spikes, made orthonormal such that
+    each stays as near to its own as can be. Neurons of one letter are consecutive: `groups` are their slices.
+    `measured` is what a trained layer turned out to be after each step.
+    """
+
+    rows: Any
+    spike: np.ndarray
+    radii: np.ndarray
+    v: tuple[Any, ...]
+    rest: tuple[Any, ...]
+    theta: tuple[Any, ...]
+    groups: tuple[slice, ...]
+    biases: Any | None = None
+    measured: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def width(model: Model, d: int) -> int:
+    """Number of neurons, p = beta·d to the nearest integer."""
+    return round(float(model.beta) * d)  # type: ignore[arg-type]
+
+
+def group_slices(letters: Letters, p: int) -> tuple[slice, ...]:
+    """Consecutive neurons per letter: sizes weight·p by largest remainder, so that they sum to p.
+
+    Under a continuous law all neurons are one group.
+    """
+    if letters.law is not None:
+        return (slice(0, p),)
+    exact = np.asarray(letters.weights) * p
+    sizes = np.floor(exact).astype(int)
+    largest = np.argsort(sizes - exact, kind="stable")[: p - sizes.sum()]
+    sizes[largest] += 1
+    ends = np.cumsum(sizes)
+    return tuple(slice(int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True))
+
+
+def spread(values: tuple[float, ...], groups: tuple[slice, ...]) -> np.ndarray:
+    """One value per letter, repeated for each of its neurons."""
+    return np.repeat(values, [group.stop - group.start for group in groups])
+
+
+def letters_of_neurons(letters: Letters, groups: tuple[slice, ...]) -> np.ndarray:
+    """The letter of each neuron."""
+    return letters.of_neurons(groups[-1].stop) if letters.law is not None else spread(letters.values, groups)
+
+
+def gradient_step(
+    rows: Any,
+    letters: np.ndarray,
+    biases: Any | None,
+    activation: Function,
+    data: SampleBlocks,
+    n0: int,
+    eta: float,
+    backend: Backend,
+    loss: Loss = square,
+    mean_output: float | None = None,
+) -> tuple[Any, Any]:
+    """One step of size `eta` down the loss (1/n0) Σ ℓ(y, f), at a_i = letter_i/√p, f = a·σ(Wx + b)/√p.
+
+    Returns the stepped rows W + eta/(n0√p) Σ e a_i σ'(w_i·x + b_i) x and the direction Σ e x that the step pulls every
+    row along. Where `mean_output` is known, E f, it takes the place of f in that direction: the rest of f, of order
+    1/√d, pulls the rows back along what they have in common, an effect of its own in theory, and would tilt the
+    direction towards it.
+    """
+    readout = backend.asarray(letters / rows.shape[0])[:, None]  # a_i/√p
+    batch = ((block.inputs, block.labels[:, None], None) for block in data.blocks(n0))
+    change, pull = descent(rows, readout, biases, batch, activation, backend, loss, mean_output)
+    change *= eta / n0
+    change += rows
+    return change, pull[0, :]
+
+
+Batch = Iterable[tuple[Any, Any, Any]]
+"""Samples in blocks: inputs [rows, d], targets [rows, outputs], and weights [rows] or None."""
+
+
+def descent(
+    rows: Any,
+    readout: Any,
+    biases: Any | None,
+    batch: Batch,
+    activation: Function,
+    backend: Backend,
+    loss: Loss = square,
+    mean_output: float | None = None,
+) -> tuple[Any, Any]:
+    """Minus the gradient, in the rows, of Σ_μ w_μ Σ_k ℓ(y_k, f_k), f = σ(Wx + b)·readout.
+
+    Arrays in, arrays out: `rows` is W [p, d] and `readout` is [p, outputs]. Returns the descent [p, d] and the pull
+    Σ w e x [outputs, d] of each output, e = -∂ℓ(y, f) being the residual y - f for the square loss; with
+    `mean_output` in the place of f in the pull.
+    """
+    p, d = rows.shape
+    outputs = readout.shape[1]
+    change, pull = backend.zeros(d, p).T, backend.zeros(outputs, d)
+    for inputs, targets, weights in batch:
+        fields = preactivations(rows, biases, inputs, backend)
+        slopes = backend.apply(activation.derivative, fields + 0.0)
+        error = -loss.derivative(targets, backend.matmul(backend.apply(activation, fields), readout))
+        if weights is not None:
+            error *= weights[:, None]
+        slopes *= error if outputs == 1 else backend.matmul(error, readout.T)
+        change = backend.add_product(change, slopes.T, inputs)
+        if mean_output is not None:
+            error = -loss.derivative(targets, backend.xp.full_like(targets, mean_output))
+        pull = pull + backend.matmul(error.T, inputs)
+    if outputs == 1:  # all samples pull a neuron by its one weight
+        change *= readout
+    return change, pull
+
+
+def refitted(
+    rows: Any,
+    biases: Any | None,
+    activation: Callable[[Any], Any],
+    data: SampleBlocks,
+    n: int,
+    lam: float,
+    backend: Backend,
+) -> np.ndarray:
+    """The letters √p·a of the readout that minimises ½ Σ (y - a·σ(Wx + b)/√p)² + lam/2 |a|² over n samples.
+
+    As in every such fit a_i is of order one, and the letters are therefore of order √p.
+    """
+
+    def features(n: int) -> Iterator[tuple[Any, Any]]:
+        for block in data.blocks(n):
+            yield backend.apply(activation, preactivations(rows, biases, block.inputs, backend)), block.labels
+
+    p = rows.shape[0]
+    return p**0.5 * backend.numpy(ridge(features, p, {n: [lam]}, backend)[n].readouts[:, 0])
+
+
+def preactivations(rows: Any, biases: Any | None, inputs: Any, backend: Backend) -> Any:
+    """Fields w_i·x + b_i, [samples, p]."""
+    fields = backend.matmul(inputs, rows.T)
+    if biases is not None:
+        fields += biases[None, :]
+    return fields
+
+
+def unit_rows(p: int, d: int, draws: Draws) -> Any:
+    """p rows, each uniform on the unit sphere of R^d."""
+    rows = draws.normal(Purpose.START, Kind.WEIGHTS, 0, p, d)
+    xp = draws.backend.xp
+    rows /= xp.sqrt(xp.sum(rows * rows, axis=1))[:, None]
+    return rows
+
+
+def biases_of_neurons(letters: Letters, groups: tuple[slice, ...], backend: Backend) -> Any | None:
+    """The bias of each neuron; None without biases."""
+    return None if letters.biases is None else backend.asarray(spread(letters.biases, groups))

@@ -1,0 +1,190 @@
+"""What steps make of a trial's rows: spikes and bulk, measured after each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..model.groups import merge
+from ..model.network import Network
+from .data import Data
+from .directions import left_across, unit
+from .gradient_step import Weights, preactivations, spread
+
+_OWN_SAMPLES = 5  # per dimension, on which the network's own error is measured after each step
+
+
+class Track:
+    """What steps make of the rows: spikes and bulk, measured after each of them."""
+
+    def __init__(
+        self,
+        model: Network,
+        rows: Any,
+        letters: np.ndarray,
+        biases: Any | None,
+        groups: tuple[slice, ...],
+        test: Data,
+    ):
+        self.model, self.letters, self.biases, self.groups, self.test = model, letters, biases, groups, test
+        self.theta, self.backend = test.theta, test.draws.backend
+        self.taken, self._readout = 0, letters
+        self._pull: Any = None  # Σ (y - E f) x of the first step
+        self._history: list[dict[str, np.ndarray]] = []
+        self._several = model.most_steps > 1
+        if self._several:
+            self._start = self._means(rows)
+
+    def stepped(self, rows: Any, pull: Any, readout: np.ndarray) -> None:
+        """One more step, which was taken with this readout √p·a."""
+        self._readout = readout
+        if not self.taken:
+            self._pull = pull
+            if self._several:
+                self._facing = np.sign((self._means(rows) - self._start) @ self.backend.numpy(pull))
+        self.taken += 1
+
+    def _means(self, rows: Any) -> np.ndarray:
+        """Mean row of each letter; of a continuous law, that per unit of the letter."""
+        numpy, matmul = self.backend.numpy, self.backend.matmul
+        if self.model.readout.law is not None:
+            return numpy(matmul(self.backend.asarray(self.letters), rows))[None] / float(
+                self.letters @ self.letters
+            )
+        ones = [self.backend.asarray(np.ones(g.stop - g.start)) for g in self.groups]
+        sums = [numpy(matmul(one, rows[g, :])) for one, g in zip(ones, self.groups, strict=True)]
+        return np.stack([total / (g.stop - g.start) for total, g in zip(sums, self.groups, strict=True)])
+
+    def measure(self, rows: Any) -> None:
+        """Keep what the layer is like now: r, c, γ of every letter, by the displacement of its mean row."""
+        if not self._several:
+            return
+        numpy, letters = self.backend.numpy, self.model.readout
+        K = len(self.groups)
+        spikes = self._means(rows) - self._start
+        length = np.sqrt((spikes**2).sum(axis=1)) * (self._facing if self.taken else 1.0)
+        values = np.ones(K) if letters.law is not None else np.asarray(letters.values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r = np.where(values == 0.0, 0.0, length / np.where(values == 0.0, 1.0, values))
+            inverse = np.where((length != 0.0) & (values != 0.0), 1.0 / length, 0.0)
+        gamma = np.stack([spikes @ numpy(theta) for theta in self.theta], axis=-1) * inverse[:, None]
+        if not self.taken:
+            r, gamma = 0.0 * r, 0.0 * gamma
+        c, own = self._bulk_norms(rows, spikes)[1], self._own_error(rows)
+        self._history.append({"r": r, "gamma": gamma, "c": c, "network_error": own})
+
+    def _own_error(self, rows: Any) -> np.ndarray:
+        """Mean squared error of the network itself, with the readout of its last step, on fresh samples."""
+        backend, samples = self.backend, _OWN_SAMPLES * int(rows.shape[1])
+        readout, total = backend.asarray(self._readout / len(self._readout)), 0.0
+        for block in self.test.blocks(samples):
+            fields = preactivations(rows, self.biases, block.inputs, backend)
+            off = backend.matmul(backend.apply(self.model.activation, fields), readout) - block.clean
+            total += float(off @ off)
+        return np.array(total / samples)
+
+    def _bulk_norms(self, rows: Any, spikes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Squared norms of the rows less their spikes, and their means by letter."""
+        numpy, matmul, asarray = self.backend.numpy, self.backend.matmul, self.backend.asarray
+        square = numpy(self.backend.xp.sum(rows * rows, axis=1))
+        scale = self.letters if self.model.readout.law is not None else np.ones(len(self.letters))
+        for group, spike in zip(self.groups, spikes, strict=True):
+            along = numpy(matmul(rows[group, :], asarray(spike)))
+            square[group] += scale[group] * (scale[group] * (spike @ spike) - 2.0 * along)
+        return square, np.array([square[group].mean() for group in self.groups])
+
+    def weights(self, rows: Any, free: Any) -> Weights:
+        """The layer in the end. Without a step there is no spike, and `free` is a direction across the target."""
+        return self._together(rows, free) if self._several else self._single(rows, free)
+
+    def _single(self, rows: Any, free: Any) -> Weights:
+        """Split the rows along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares.
+
+        Biases change the slope that the step goes through: then each letter has an r of its own.
+        """
+        backend, letters = self.backend, self.letters
+        v = unit(free if self._pull is None else self._pull)
+        along_v, *along_theta = (backend.numpy(backend.matmul(rows, one)) for one in (v, *self.theta))
+        parts = self.groups if self.model.readout.biases is not None else (slice(0, len(letters)),)
+        power = [float(letters[part] @ letters[part]) for part in parts]
+        r = np.array(
+            [
+                float(letters[part] @ along_v[part]) / size if size and self.taken else 0.0
+                for part, size in zip(parts, power, strict=True)
+            ]
+        )
+        spike = spread(tuple(r), parts) * letters
+        bulk = backend.numpy(backend.xp.sum(rows * rows, axis=1)) - 2 * spike * along_v + spike**2
+        gamma = [float(v @ theta) if self.taken else 0.0 for theta in self.theta]
+        rest = left_across([theta - g * v for theta, g in zip(self.theta, gamma, strict=True)])
+        measured = {
+            "c": np.array([bulk[group].mean() for group in self.groups]),
+            "overlap": np.array([[along[group].mean() for along in along_theta] for group in self.groups]),
+            "r": r,
+            "gamma": np.array(gamma),
+        }
+        radii = np.sqrt(bulk)
+        return Weights(rows, spike[None], radii, (v,), rest, self.theta, self.groups, self.biases, measured)
+
+    def _together(self, rows: Any, free: Any) -> Weights:
+        """Split the rows of every letter from its own spike, along the directions that the spikes span."""
+        backend, numpy = self.backend, self.backend.numpy
+        spikes = self._means(rows) - self._start if self.taken else np.zeros_like(self._start)
+        b, v = self._frame(spikes, numpy(free))
+        theta = np.stack([numpy(one) for one in self.theta])
+        rest = left_across(list(theta - (theta @ v.T) @ v))
+        scale = self.letters if self.model.readout.law is not None else np.ones(len(self.letters))
+        neuron = np.concatenate(
+            [np.tile(b[:, s : s + 1], g.stop - g.start) for s, g in enumerate(self.groups)], axis=1
+        )
+        bulk = self._bulk_norms(rows, spikes)[0]
+        measured = {name: self._steps([one[name] for one in self._history]) for name in self._history[0]}
+        measured["overlap"] = np.stack([(self._means(rows) @ one) for one in theta], axis=-1)
+        directions, across = (tuple(backend.asarray(one) for one in many) for many in (v, rest))
+        radii = np.sqrt(np.maximum(bulk, 0.0))
+        return Weights(
+            rows, neuron * scale, radii, directions, across, self.theta, self.groups, self.biases, measured
+        )
+
+    def _steps(self, found: list[np.ndarray]) -> np.ndarray:
+        """One row for each step, and NaN for those that other points of a grid take but not this one."""
+        steps = self.model.steps
+        count = len(found) if self.model.schedule is not None or steps is None else int(steps)  # type: ignore[arg-type]
+        rows = np.full((self.model.most_steps, *found[0].shape), np.nan)
+        for step, values in enumerate(found[:count]):
+            rows[step] = values
+        return rows
+
+    def _frame(self, spikes: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Components [S, letters] of the spikes along orthonormal directions [S, d], the longest first.
+
+        Letters that are one group in disguise share a spike, so that noise does not part them.
+        """
+        letters, S = self.model.readout, self.model.spike_directions
+        if not self.taken:
+            others = np.linalg.qr(np.stack([free, *np.eye(len(free))[: S - 1]]).T)[0].T
+            return np.zeros((S, len(spikes))), np.concatenate([free[None], others[1:]])
+        if letters.law is not None:
+            v = self._faced(spikes / np.linalg.norm(spikes), spikes)
+            return v @ spikes.T, v
+        merging = merge(letters, self.model.activation.parity == "odd")
+        groups = len(merging.letters.values)
+        shared = np.zeros((groups, spikes.shape[1]))
+        for letter, group in enumerate(merging.group):
+            shared[group] += merging.share[letter] * merging.sign[letter] * spikes[letter]
+        shared[np.asarray(merging.letters.values) == 0.0] = 0.0
+        v = np.linalg.svd(shared, full_matrices=False)[2][:S]
+        last = int(
+            np.flatnonzero(np.asarray(merging.letters.values) != 0.0)[-1]
+        )  # its components count as positive
+        v *= np.where(shared[last] @ v.T < 0.0, -1.0, 1.0)[:, None]
+        if S == 1 or self.taken == 1:
+            v = self._faced(v, spikes)
+        return (shared @ v.T)[merging.group].T * merging.sign, v
+
+    def _faced(self, v: np.ndarray, spikes: np.ndarray) -> np.ndarray:
+        """Directions [S, d] the first of which all spikes are along: it faces as the longest of them does."""
+        longest = int((spikes**2).sum(axis=1).argmax())
+        side = np.where(self._facing[longest] * (spikes[longest] @ v[0]) < 0.0, -1.0, 1.0)
+        return np.concatenate([side * v[:1], v[1:]])

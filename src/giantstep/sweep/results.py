@@ -1,0 +1,156 @@
+"""What a store has of a sweep: how far it is, and its answers as Datasets."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..runtime.progress import duration
+from .description import Sweep
+from .job import blank
+from .part import Part
+from .points import positions
+from .simulation import SimulationPart
+from .store import Store
+from .theory import TheoryPart
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class Progress(NamedTuple):
+    """How far a part is: trials at one setting for a simulation, points for theory."""
+
+    kind: str
+    unit: str
+    wanted: int
+    done: int
+    failed: int
+    seconds: float
+    messages: tuple[str, ...]  # one for each failed job
+
+    def __str__(self) -> str:
+        words = f"{self.kind}: {self.done} of {self.wanted} {self.unit} done"
+        if self.failed:
+            words += f", {self.failed} failed"
+        return f"{words}; {duration(self.seconds)} of work so far"
+
+
+class Results(NamedTuple):
+    """The Datasets of a sweep's parts, laid out as `predict` and `simulate` do; NaN where something is missing.
+
+    `attrs["missing"]` says how many points that is. A part of which there is nothing is None. A run adds whether it
+    was `interrupted` and how many jobs it has `done`; `status` tells how far each part is.
+    """
+
+    theory: xr.Dataset | None = None
+    simulation: xr.Dataset | None = None
+    interrupted: bool = False
+    done: int = 0
+    status: tuple[Progress, ...] = ()
+
+
+def parts(sweep: Sweep) -> list[Part]:
+    """What a sweep asks for; the theory first, since it is quick."""
+    theory = [] if sweep.theory is None else [TheoryPart(sweep)]
+    return [*theory, *([] if sweep.simulation is None else [SimulationPart(sweep)])]
+
+
+def results(sweep: Sweep | None, store: str | os.PathLike[str] | Store) -> Results:
+    """All that the store has of a sweep (by default the last one that was run into it)."""
+    with nullcontext(store) if isinstance(store, Store) else Store.reading(store) as kept:
+        collected = collect(parts(sweep or Sweep.from_dict(kept.last_sweep())), kept)
+    check_any(collected, kept.path)
+    return collected
+
+
+def status(sweep: Sweep, store: str | os.PathLike[str]) -> tuple[Progress, ...]:
+    """How far each part of a sweep is."""
+    with Store.reading(store) as kept:
+        return collect(parts(sweep), kept, read=False).status
+
+
+def collect(wanted: list[Part], store: Store, read: bool = True) -> Results:
+    """What an open store has of a sweep's parts; without `read`, only how far they are."""
+    datasets: dict[str, Any] = {}
+    progress = []
+    for part in wanted:
+        places, failed = find_done(part, store)
+        progress.append(summarise(part, store, places, failed))
+        if read and (places >= 0).any():
+            datasets[part.family.kind] = _dataset(part, store, places)
+    return Results(**datasets, status=tuple(progress))
+
+
+def find_done(part: Part, store: Store) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each wanted point among the store's, -1 where it is missing, and whether it has failed; [points]."""
+    places = positions(part.keys, store.points(part.family))
+    points = [points for points, _ in store.failures(part.family)]
+    failed = positions(part.keys, np.concatenate([part.keys[:0], *points])) >= 0
+    return places, failed & (places < 0)
+
+
+def summarise(part: Part, store: Store, places: np.ndarray, failed: np.ndarray) -> Progress:
+    """How far a part is, from what `find_done` says of it."""
+    wanted = part.units(np.ones(len(part.keys), dtype=bool))
+    messages = [
+        message
+        for points, message in store.failures(part.family)
+        if (positions(points, part.keys[failed]) >= 0).any()
+    ]
+    return Progress(
+        part.family.kind,
+        part.unit,
+        wanted,
+        wanted - part.units(places < 0),
+        part.units(failed),
+        store.seconds(part.family),
+        tuple(messages),
+    )
+
+
+def check_any(collected: Results, path: Path) -> None:
+    """Refuse to go on with nothing."""
+    if collected.theory is None and collected.simulation is None:
+        raise ParameterError(
+            f"{str(path)!r} has nothing of this sweep yet; run it first, or retry what failed"
+        )
+
+
+def complete_trials(simulation: xr.Dataset) -> xr.Dataset:
+    """Only the trials that have every point, so that means and their errors are over the same ones everywhere."""
+    there = simulation["test_error"].notnull()
+    whole = there.all([dim for dim in there.dims if dim != "trial"])
+    if not whole.any():
+        raise ParameterError("no trial is complete yet; run more of the sweep first")
+    return simulation.isel(trial=np.flatnonzero(whole.values))
+
+
+def compare_parts(theory: xr.Dataset, simulation: xr.Dataset) -> xr.Dataset:
+    """Theory beside simulation, over the trials that are complete, with z: where both are there."""
+    from ..answers.comparison import compare
+
+    missing = theory.attrs["missing"] + simulation.attrs["missing"]
+    return compare(theory, complete_trials(simulation)).assign_attrs(missing=missing)
+
+
+def with_size(dataset: xr.Dataset) -> xr.Dataset:
+    """With its d, inf for the limit, as a coordinate, which is a column of a table, rather than an attribute."""
+    if "d" in dataset.coords:
+        return dataset
+    return dataset.assign_coords(d=float(dataset.attrs.get("d", np.inf)))
+
+
+def _dataset(part: Part, store: Store, places: np.ndarray) -> xr.Dataset:
+    done = places >= 0
+    answers = {}
+    for name, values in store.answers(part.family).items():
+        answers[name] = blank((len(places), *values.shape[1:]), values.dtype)
+        answers[name][done] = values[places[done]]
+    missing = int(np.count_nonzero(~done))
+    return part.dataset(answers, {**store.attrs(part.family), "missing": missing})

@@ -1,0 +1,179 @@
+"""The best possible error, ridge regression, and the parts of a test error."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import giantstep as gs
+
+HE3 = "(x**3 - 3*x)/sqrt(6)"
+# target, alpha, overlap, error, share of wrong signs: to the digits printed, half a unit of the last one
+VALUES = [
+    (gs.Target("sign"), 1, 0.486263637, 0.676718937, 0.25437297),
+    (gs.Target("sign"), 2, 0.728298174, 0.480623188, 0.17453419),
+    (gs.Target("sign"), 5, 0.932064246, 0.236012067, 0.08393517),
+    (gs.Target("sign", flips=0.1), 1, 0.321624609, 0.791542191, 0.30805773),
+    (gs.Target("sign", flips=0.1), 5, 0.801184740, 0.408406822, 0.14711170),
+    (gs.Target("sign", latent_noise=0.5), 2, 0.600830670, 0.589673187, 0.21768298),
+    (gs.Target("logistic", scale=2), 2, 0.471038891, 0.687758285, 0.25922377),
+    (gs.Target("tanh", noise=0.1), 1, 0.786689806, 0.093538755, None),
+    (gs.Target("tanh", noise=0.1), 2, 0.968730126, 0.014380107, None),
+    (gs.Target("sin", noise=0.1), 1, 0.763858417, 0.123189088, None),
+    (gs.Target("sin", noise=0.1), 2, 0.977126451, 0.012872603, None),
+    (gs.Target("relu", noise=0.1), 1, 0.622125993, 0.153379611, None),
+    (gs.Target("relu", noise=0.1), 2, 0.927387773, 0.033359311, None),
+    (gs.Target("relu"), 1, 0.692793896, 0.127639847, None),
+    (gs.Target("sin"), 0.5, 0.40697039, 0.27844917, None),
+    (gs.Target("x**2"), 0.9, 0.33077246, 1.78117915, None),
+    (gs.Target("x**2"), 1.1, 0.69078878, 1.04562173, None),
+    (gs.Target("x**2", noise=0.5), 1.5, 0.70503142, 1.00586140, None),
+    (gs.Target(HE3), 0.9, 0.53327924, 0.84834245, None),
+    pytest.param(gs.Target(HE3, noise=0.3), 1, 0.42297527, 0.92432631, None, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("target", "alpha", "overlap", "error", "wrong"), VALUES)
+def test_overlaps_and_errors_are_those_of_an_independent_computation(target, alpha, overlap, error, wrong):
+    best = gs.bayes(target, alpha=alpha)
+    printed = 6e-10 if len(str(overlap)) > 10 and wrong is None and error < 0.16 else 6e-9
+    estimate = float(best.quadrature_error)
+    assert float(best.overlap) == pytest.approx(overlap, abs=printed + estimate)
+    assert float(best.test_error) == pytest.approx(error, abs=printed + estimate * error)
+    assert estimate < 1e-6
+    if wrong is not None:
+        assert float(best.test_error_01) == pytest.approx(wrong, abs=6e-9)
+
+
+def test_phase_retrieval_has_its_published_thresholds():
+    best = gs.bayes("x**2", alpha=[0.9, 1.1, 1.2])
+    assert float(best.alpha_weak) == pytest.approx(0.5, abs=1e-8)
+    assert float(best.alpha_exact) == pytest.approx(1.0, abs=1e-9)
+    assert float(best.alpha_optimal) == pytest.approx(1.0, abs=1e-6)
+    assert float(best.alpha_amp) == pytest.approx(1.128471, abs=1e-6)
+    np.testing.assert_array_equal(best.optimal_error[1:], 0.0)
+    np.testing.assert_allclose(best.overlap[-1], 1.0)
+
+
+def test_the_sign_is_learned_as_0_442_over_alpha():
+    best = gs.bayes("sign", alpha=[1e4, 1e5])
+    np.testing.assert_allclose(best.test_error_01 * best.alpha, 0.44170, atol=5e-5)
+
+
+@pytest.mark.parametrize(("target", "jump"), [(HE3, 1.194311), ("sin", 1.0330)])
+def test_smooth_links_of_several_branches_have_a_hard_phase(target, jump):
+    best = gs.bayes(target, alpha=1)
+    assert float(best.alpha_amp) == pytest.approx(jump, abs=6e-5 if target == "sin" else 6e-7)
+
+
+def test_labels_without_low_orders_jump_at_the_equal_area_point():
+    best = gs.bayes("sign(x**3 - 2*log(2)*x)", alpha=[2.7288, 2.729])
+    assert float(best.alpha_weak) == np.inf
+    assert float(best.alpha_optimal) == pytest.approx(2.72889678, abs=1e-8)
+    np.testing.assert_array_equal(best.overlap, 0.0)
+    assert float(best.optimal_overlap[0]) == 0.0
+    assert float(best.optimal_overlap[1]) == pytest.approx(0.93318, abs=1e-4)
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+def test_a_linear_target_is_ridge_regression(noise):
+    target, alpha = gs.Target("x", noise=noise), np.array([0.3, 1.0, 4.0, 50.0])
+    np.testing.assert_allclose(
+        gs.bayes(target, alpha=alpha).test_error, gs.ridge(target, alpha=alpha).test_error, rtol=1e-8
+    )
+
+
+def test_an_injective_link_without_noise_is_a_linear_equation():
+    best = gs.bayes("tanh", alpha=[0.25, 0.5, 1.5])
+    np.testing.assert_allclose(best.overlap, [0.25, 0.5, 1.0], atol=1e-12)
+
+
+def test_a_function_of_ones_own_is_as_good_as_its_name():
+    mine = gs.bayes(gs.Target(lambda z: z**2), alpha=[0.7, 1.05])
+    named = gs.bayes("x**2", alpha=[0.7, 1.05])
+    np.testing.assert_allclose(mine.overlap, named.overlap, atol=1e-7)
+
+
+def test_ridge_and_kernels_have_their_check_values():
+    target = gs.Target("sin", noise=0.1)
+    np.testing.assert_allclose(
+        gs.ridge(target, alpha=[1, 2, 4]).test_error, [0.19685991, 0.11951884, 0.08726058], atol=6e-9
+    )
+    first, second = (gs.ridge(target, alpha=a, lam=lam, kernel="exp(x)") for a, lam in ((1, 0.1), (2, 0.5)))
+    assert float(first.test_error) == pytest.approx(0.23166759, abs=6e-9)
+    assert float(second.test_error) == pytest.approx(0.16705599, abs=6e-9)
+
+
+@pytest.mark.parametrize("target", [gs.Target("sin", noise=0.3), gs.Target("sign", flips=0.1)])
+def test_ridge_is_what_a_fit_at_finite_size_gives(target):
+    d, alpha, lam, seeds = 300, 2.0, 0.5, 60
+    errors = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        X, theta = rng.normal(size=(int(alpha * d), d)), rng.normal(size=d)
+        theta *= np.sqrt(d) / np.linalg.norm(theta)
+        z = X @ theta / np.sqrt(d)
+        y = (
+            np.sin(z) + 0.3 * rng.normal(size=len(z))
+            if not target.binary
+            else np.sign(z) * rng.choice([1, -1], len(z), p=[0.9, 0.1])
+        )
+        A = X / np.sqrt(d)
+        w = np.linalg.solve(A.T @ A + lam * np.eye(d), A.T @ y)
+        m, q = w @ theta / d, w @ w / d
+        h1, square = (
+            (np.exp(-0.5), 0.5 - 0.5 * np.exp(-2)) if not target.binary else (np.sqrt(2 / np.pi), 1.0)
+        )
+        errors.append(square - 2 * h1 * m + q)
+    theory = float(gs.ridge(target, alpha=alpha, lam=lam).test_error)
+    z = (np.mean(errors) - theory) / (np.std(errors, ddof=1) / np.sqrt(seeds))
+    assert abs(z) < 3.5
+
+
+@settings(max_examples=12)
+@given(
+    eta=st.floats(0.2, 4.0), alpha0=st.floats(0.2, 4.0), beta=st.floats(0.3, 4.0), alpha=st.floats(0.2, 4.0),
+    lam=st.floats(0.01, 1.0), activation=st.sampled_from(["tanh", "relu", "erf"]),
+    target=st.sampled_from([gs.Target("tanh", noise=0.1), gs.Target("sin", noise=0.1), gs.Target("relu", noise=0.1)]),
+)  # fmt: skip
+def test_no_network_beats_the_optimum_with_as_many_samples(eta, alpha0, beta, alpha, lam, activation, target):
+    net = gs.Network(activation, eta=eta, alpha0=alpha0, beta=beta)
+    error = float(gs.predict(net, target, alpha=alpha, lam=lam).test_error)
+    assert error >= float(gs.bayes(target, alpha=alpha0 + alpha).optimal_error)
+
+
+@pytest.mark.parametrize(("alpha", "above"), [(0.5, 1.3e-3), (2.0, 1.0e-3)])
+def test_wide_random_features_come_close_to_the_optimum_for_a_line(alpha, above):
+    target = gs.Target("x", noise=0.5)
+    tuned = gs.tune(gs.Network("tanh", eta=0, alpha0=0, beta=200), target, alpha=alpha)
+    best = float(gs.bayes(target, alpha=alpha).optimal_error)
+    assert float(tuned.best_error) - best == pytest.approx(above, rel=0.08)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_parts_sum_to_the_test_error(steps):
+    net = gs.Network("tanh", eta=2, alpha0=[1, 4], beta=2, steps=steps)
+    parts = gs.explain(net, gs.Target("sin", noise=0.1), alpha=[1, 4], lam=0.1)
+    np.testing.assert_allclose(
+        parts.expressivity + parts.readout + parts.batch_noise, parts.test_error, atol=1e-9
+    )
+    np.testing.assert_allclose(parts.budget, parts.alpha + steps * parts.alpha0)
+    assert (parts.bayes_error < parts.test_error).all()
+    assert all("help" in sentence for sentence in parts.advice.values.flat)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: gs.bayes("sin", alpha=-1),
+        lambda: gs.bayes("sin", alpha=[]),
+        lambda: gs.bayes("sin(40*x)", alpha=1),
+        lambda: gs.bayes("x1*x2", alpha=1),
+        lambda: gs.ridge("sin", alpha=1, lam=-1),
+        lambda: gs.ridge("sin", alpha=1, kernel="-x"),
+        lambda: gs.explain(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=1, lam=0.1),
+    ],
+)
+def test_what_is_not_covered_is_refused(ask):
+    with pytest.raises(gs.GiantstepError):
+        ask()
