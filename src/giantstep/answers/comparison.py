@@ -138,7 +138,7 @@ def summary(comparison: xr.Dataset) -> Summary:
     >>> comparison = gs.compare(gs.predict(net, "sin", **setting), gs.simulate(net, "sin", **setting, trials=4))
     >>> print(gs.summary(comparison[["test_error"]]))
     statistic   points  rms z  worst z  |z| > 3  worst at
-    test_error  1       0.16   +0.16    0 %
+    test_error  1       0.59   -0.59    0 %
     expected for 4 trials if the theory holds: rms z 1.73, |z| > 3 5.8 %
     """
     from scipy.stats import t as student
