@@ -13,6 +13,7 @@ _HOME = {
     "Letters": "model.letters",
     "TwoSpikes": "model.spiked",
     "Step": "model.network",
+    "Inputs": "model.inputs",
     "Target": "model.target",
     "Function": "functions",
     "Loss": "losses",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from .insight.tune import tune as tune
     from .insight.weight_spectrum import weight_spectrum as weight_spectrum
     from .losses import Loss as Loss
+    from .model.inputs import Inputs as Inputs
     from .model.letters import Letters as Letters
     from .model.network import Network as Network
     from .model.network import Step as Step

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import NotCovered
 from .arrays import NamedArrays
 from .dims import OF_THE_LAYER, Dimensions
 from .grid import Grid
@@ -27,8 +28,14 @@ class LayerGrid:
 
     @staticmethod
     def grid_of(model: Model, target: Target, **more: object) -> Grid:
-        """The grid of a model's own parameters, the target's noise, and `more`."""
-        return Grid(model.numbers() | {"noise": target.noise} | more)
+        """The grid of a model's own parameters, those of the target, and `more`."""
+        if target.inputs is not None and not model.takes_steps:
+            raise NotCovered(
+                f"a {type(model).__name__} states its spike without a place among the eigenvalues of the inputs; use a"
+                " Network, or a target without inputs=",
+                "inputs",
+            )
+        return Grid(model.numbers() | target.numbers() | more)
 
     @property
     def dims(self) -> tuple[str, ...]:

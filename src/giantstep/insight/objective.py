@@ -59,7 +59,14 @@ class Objective:
         error: str = "test_error",
     ):
         self._model, self._target, self._over, self._loss, self._name = model, target, over, loss, error
-        names = [*dict.fromkeys([*model.numbers(), "steps"]), "noise", "alpha", "lam", "d", "budget"]
+        names = [
+            *dict.fromkeys([*model.numbers(), "steps"]),
+            *target.numbers(),
+            "alpha",
+            "lam",
+            "d",
+            "budget",
+        ]
         derived = ("alpha0", "alpha") if "split" in over else ()
         self.fixed = [
             name for name in names if name in landscape.coords and name not in over and name not in derived
@@ -127,6 +134,6 @@ class Objective:
         plain = {name: chosen[name] for name in names if np.ndim(chosen[name]) == 0}
         several = {name: chosen[name] for name in names if name not in plain}
         model = self._model.at(**plain)
-        target = self._target.at(chosen["noise"])
+        target = self._target.at(**{name: chosen[name] for name in self._target.numbers()})
         readout = {name: chosen[name] for name in ("alpha", "lam", "d") if name in chosen}
         return model.moved(**several) if several else model, target, readout

@@ -78,7 +78,7 @@ class Description:
 
     @classmethod
     def _fields(cls) -> Any:
-        return attrs.fields(cls)  # type: ignore[arg-type]
+        return [one for one in attrs.fields(cls) if one.init]  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """This description as plain, JSON-ready data. A function of your own has no such form: an error.
@@ -182,14 +182,14 @@ def _plain(value: Any, text: Callable[[Function | Loss], str]) -> Any:
 
 
 def _restored(value: Any) -> Any:
-    """What `_plain` wrote of letters and DataArrays."""
+    """What `_plain` wrote of descriptions, letters and DataArrays."""
     if not isinstance(value, dict):
         return value
     if set(value) == {"dims", "data"}:
         import xarray as xr
 
         return xr.DataArray(value["data"], dims=value["dims"])
-    return Letters.from_dict(value)
+    return Description.from_dict(value) if "kind" in value else Letters.from_dict(value)
 
 
 def _hashable(value: Any) -> Any:

@@ -211,7 +211,7 @@ class Network(Model):
 
     @property
     def shaping(self) -> tuple[str, ...]:
-        return (*self.numbers(), "noise")
+        return (*self.numbers(), "noise", "exponent")
 
     def at(self, **numbers: float) -> Network:
         if self.schedule is None:

@@ -104,6 +104,12 @@ PARAMETERS = {
         "number of directions of committee, parity and staircase", kind="count", default=1, low=1, late=True
     ),
     "kinks": Row("hyperplanes where a callable of several directions has kinks", default=(), late=True),
+    "inputs": Row(
+        "covariance of the inputs, and the target's place in it", kind="text", of=("Target",), late=True
+    ),
+    "exponent": Row(
+        "exponent of the inputs' eigenvalues, which fall as j^-exponent", "a", low=0.0, of=("PowerLaw",)
+    ),
     # the first layer of a network
     "eta": Row(
         "learning rate of the step, divided by d",

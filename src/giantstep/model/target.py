@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field
+from attrs import evolve, field
 
 from ..errors import ParameterError, named
 from ..functions import Function, as_hyperplanes, target_function
 from .description import DEFAULT, Description, description
+from .inputs import Inputs, as_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,8 @@ class Target(Description):
     kinks : sequence of pairs
         Of a callable of several directions: the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps.
         Integrals are split there. Those of an expression are found.
+    inputs : Inputs, optional
+        The covariance of the inputs, and where the target lies in it; isotropic inputs by default.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Target(Description):
     scale: float | None = None
     directions: int = 1
     kinks: Sequence[tuple[Sequence[float], float]] = field(default=(), converter=as_hyperplanes)
+    inputs: Inputs | None = field(default=None, converter=as_inputs)
 
     def __attrs_post_init__(self) -> None:
         logistic = self.function == "logistic"
@@ -94,6 +98,8 @@ class Target(Description):
             )
         if self.directions > 1 and self.flips > 0 and not self.latent_noise and self.scale is None:
             function.warn_of_curved_signs()  # type: ignore[attr-defined]
+        if self.inputs is not None and self.inputs.shares is not None:
+            self.inputs.tau(self.directions)  # refuses shares for another number of directions
 
     def _check_logistic(self) -> None:
         """Refuse chances of a projection for a target that is another function of it than its sign."""
@@ -110,11 +116,22 @@ class Target(Description):
         """Whether labels are ±1: signs with randomness of their own, or a function of these two values."""
         return self.random_signs or (not np.any(np.asarray(self.noise)) and _is_sign(self.function))
 
-    def at(self, noise: float) -> Target:
-        """The same target with another noise, which is known to be allowed."""
+    def numbers(self) -> dict[str, Any]:
+        """The numeric parameters by name, each of which may open a grid dimension: its own and those of the inputs."""
+        return {"noise": self.noise} | ({} if self.inputs is None else self.inputs.numbers())
+
+    def at(self, noise: float, **of_inputs: float) -> Target:
+        """The same target with another noise, which is known to be allowed, and other numbers of its inputs."""
         moved = object.__new__(Target)
         moved.__dict__.update(self.__dict__, noise=float(noise))
+        if self.inputs is not None and of_inputs:
+            moved.__dict__.update(inputs=self.inputs.at(**of_inputs))
         return moved
+
+    def moved(self, noise: Any, **of_inputs: Any) -> Target:
+        """The same target with other numbers or grids of them, checked as any."""
+        inputs = self.inputs if self.inputs is None else self.inputs.at(**of_inputs)
+        return evolve(self, noise=noise, inputs=inputs)
 
     @property
     def random_signs(self) -> bool:

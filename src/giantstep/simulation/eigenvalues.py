@@ -75,7 +75,7 @@ def simulate_spectrum(
     backend = make_backend(task.backend, device, dtype)
     found = np.stack([_eigenvalues(task, Draws(seed, trial, backend), backend) for trial in numbers])
     attrs = provenance_of(task) | {"command": "simulate_spectrum"}
-    dataset = Grid(task.model.numbers() | {"noise": task.target.noise, "alpha": alpha}).dataset(
+    dataset = Grid(task.model.numbers() | task.target.numbers() | {"alpha": alpha}).dataset(
         {"eigenvalue": (("trial", "rank"), found)}, attrs, {"trial": numbers}
     )
     dataset["eigenvalue"].attrs["long_name"] = "eigenvalue of the features' covariance"

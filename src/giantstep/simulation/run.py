@@ -11,6 +11,7 @@ import numpy as np
 from ..answers.dims import Dimensions
 from ..answers.layer_grid import LayerGrid
 from ..answers.provenance import provenance
+from ..errors import NotCovered
 from ..losses import Loss, as_loss
 from ..model.base import Model, check_model
 from ..model.parameters import check_count, flag_or_none
@@ -208,6 +209,8 @@ def planned(
     """What is to be done, and the task of each setting for any trial; what cannot be done is refused here."""
     check_model(model)
     model, target = model.resolved(), as_target(target)
+    if target.inputs is not None:
+        raise NotCovered("inputs with a covariance are not covered yet; use isotropic ones", "inputs")
     features = check.check_choices(model, features)
     bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features, target.directions)
     alpha, lam = check.check_readout_parameters(alpha, lam)
@@ -250,15 +253,17 @@ class Plan:
         self.common, self.axes = common, Dimensions(common.model, common.target.directions)
         self.names = tuple(common.model.numbers())
         grid = LayerGrid.grid_of(common.model, common.target, alpha=alpha, lam=lam)
-        self.split = LayerGrid(grid, (*self.names, "noise"))
-        self._values = {name: self.split.layers(name).tolist() for name in (*self.names, "noise")}
+        self.split = LayerGrid(grid, (*self.names, *common.target.numbers()))
+        self._values = {
+            name: self.split.layers(name).tolist() for name in (*self.names, *common.target.numbers())
+        }
         self._points = [self.split.settings(name) for name in ("alpha", "lam")]
 
     def task(self, u: int, chosen: np.ndarray | None = None) -> Task:
         """The task of one setting with all its readouts, or some, for any trial."""
         common = self.common
         model = common.model.at(**{name: self._values[name][u] for name in self.names})
-        target = common.target.at(self._values["noise"][u])
+        target = common.target.at(**{name: self._values[name][u] for name in common.target.numbers()})
         alphas, lams = (values[u] if chosen is None else values[u][chosen] for values in self._points)
         points = tuple(
             (round(alpha * common.d), lam) for alpha, lam in zip(alphas.tolist(), lams.tolist(), strict=True)

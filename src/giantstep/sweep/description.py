@@ -150,7 +150,7 @@ class Sweep:
 
     def numbers(self) -> dict[str, Any]:
         """The model's numbers and the noise, in the order of the grid's dimensions; then alpha and lam."""
-        return {**self.model.numbers(), "noise": self.target.noise, "alpha": self.alpha, "lam": self.lam}
+        return {**self.model.numbers(), **self.target.numbers(), "alpha": self.alpha, "lam": self.lam}
 
     def to_dict(self) -> dict[str, Any]:
         """This sweep as plain data."""

@@ -69,6 +69,8 @@ class Part(ABC):
             if isinstance(step, dict):  # its numbers are among the points'
                 step.update(eta=None, alpha0=None)
         words = {key: value for key, value in model.items() if key not in self.own}
+        if "inputs" in target:
+            target["inputs"] |= dict.fromkeys(self.sweep.target.inputs.numbers())  # type: ignore[union-attr]
         return {"model": words, "target": {**target, "noise": None}, "loss": self.sweep.loss}
 
     def _label(self, answers: Answers, attrs: dict[str, Any], trials: list[int] | None = None) -> xr.Dataset:

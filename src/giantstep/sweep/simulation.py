@@ -52,7 +52,7 @@ class SimulationPart(Part):
         self.split = self.plan.split
         names = ("d", "seed", "n_test", "features", "backend", "device", "dtype")
         setting = {**self._words(), **{name: getattr(common, name) for name in names}}
-        self.family = Family("simulation", (*self.own, "noise", "trial", "n", "lam"), setting)
+        self.family = Family("simulation", (*self.own, *sweep.target.numbers(), "trial", "n", "lam"), setting)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,7 +62,9 @@ class SimulationPart(Part):
     @cached_property
     def keys(self) -> np.ndarray:
         split, (layers, readouts) = self.split, self.split.counts
-        own = rounded(np.stack([split.layers(name) for name in (*self.own, "noise")], axis=1))
+        own = rounded(
+            np.stack([split.layers(name) for name in (*self.own, *self.sweep.target.numbers())], axis=1)
+        )
         lead = np.concatenate(
             [np.tile(own, (len(self.trials), 1)), np.repeat(self.trials, layers)[:, None].astype(float)],
             axis=1,

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
 
 from ..answers.grid import Grid
 from ..answers.layer_grid import LayerGrid
@@ -79,7 +78,7 @@ class TheoryPart(Part):
         return replace(
             sweep,
             model=sweep.model.at(**{name: point[name] for name in self.own}),
-            target=sweep.target.at(point["noise"]),
+            target=sweep.target.at(**{name: point[name] for name in sweep.target.numbers()}),
             alpha=point["alpha"],
             lam=point["lam"],
             theory=replace(sweep.theory, d=None),  # type: ignore[type-var]
@@ -112,7 +111,7 @@ def predict_part(sweep: Sweep, numbers: Mapping[str, Any], d: Any, **more: Any) 
     numbers = {**sweep.numbers(), **numbers}
     return predict(
         sweep.model.moved(**{name: numbers[name] for name in sweep.model.numbers()}),
-        evolve(sweep.target, noise=numbers["noise"]),
+        sweep.target.moved(**{name: numbers[name] for name in sweep.target.numbers()}),
         alpha=numbers["alpha"],
         lam=numbers["lam"],
         loss=sweep.loss,

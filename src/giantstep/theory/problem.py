@@ -180,7 +180,7 @@ def pose(
     """The problem on a grid, with the named law of rows or the best one that the model has."""
     merging = merge(model.readout, odd=model.activation.parity == "odd")
     split = LayerGrid(grid, model.shaping)
-    values = {name: split.layers(name) for name in model.shaping}
+    values = {name: split.layers(name) for name in model.shaping if name in grid}
     problem = Problem(
         first_layers=first_layers(model, target, merging, values),
         labels=labels_of(target),

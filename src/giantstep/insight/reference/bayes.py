@@ -10,6 +10,7 @@ import numpy as np
 from ...answers.grid import Grid
 from ...answers.provenance import provenance
 from ...errors import ParameterError
+from ...model.inputs import refuse_inputs
 from ...model.parameters import check_report, parameter
 from ...model.target import Target, as_target
 from ...theory.status import CONVERGED, IMPRECISE, SENTENCES
@@ -69,6 +70,7 @@ def bayes(
     [0.5, 1.0, 1.128]
     """
     target = as_target(target)
+    refuse_inputs(target, "the Bayes-optimal error")
     check_report(progress)
     if target.directions > 1:
         raise ParameterError(

@@ -11,6 +11,7 @@ from ...answers.provenance import provenance
 from ...errors import ParameterError
 from ...functions import Function, as_function
 from ...gaussian import moments, ndtr
+from ...model.inputs import refuse_inputs
 from ...model.parameters import parameter
 from ...model.target import Target, as_target
 from ...theory.labels import SeveralDirections, binary_law, labels_of
@@ -62,6 +63,7 @@ def ridge(
     0.2317
     """
     target = as_target(target)
+    refuse_inputs(target, "the error of ridge regression")
     given = {"alpha": parameter("alpha", alpha, low=0.0, strict=True), "noise": target.noise}
     if lam is not None:
         given["lam"] = parameter("lam", lam, low=0.0, infinite=True)

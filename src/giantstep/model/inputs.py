@@ -1,0 +1,279 @@
+"""Inputs with a covariance: its eigenvalues, how many inputs have each, and where the target lies among them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve, field
+from attrs.converters import optional
+
+from ..errors import NotCovered, ParameterError, refused
+from .description import DEFAULT, Description, description
+from .parameters import check_count, floats, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .description import Parameter
+
+_SUM = 1e-6  # how far shares and masses may be from their sum, as people round them
+_ROUNDING = 1e-13
+
+
+def _list(name: str, value: Any) -> np.ndarray:
+    """Numbers that are at least 0, as an array that nobody changes."""
+    values = np.array(floats(name, value))
+    if values.ndim != 1 or not values.size:
+        raise ParameterError(f"{name} has shape {values.shape}; give a list of numbers", name)
+    return _frozen(name, values)
+
+
+def _frozen(name: str, values: np.ndarray) -> np.ndarray:
+    if not np.isfinite(values).all() or (values.ndim < 3 and values.min() < 0):
+        offender = float(values[~np.isfinite(values) | (values < 0)].flat[0])
+        raise refused(name, offender, "is not allowed: it must be finite and at least 0")
+    values.setflags(write=False)
+    return values
+
+
+def _as_shares(value: Any) -> np.ndarray:
+    values = np.array(floats("shares", value))
+    if values.ndim not in (1, 2, 3):
+        raise ParameterError(
+            f"shares has shape {values.shape}; give a row, a row for each direction, or a matrix for each eigenvalue",
+            "shares",
+        )
+    return _frozen("shares", values)
+
+
+@description
+class Inputs(Description):
+    r"""Inputs with a covariance Ω: x ~ N(0, Ω) instead of N(0, I). A `Target` takes it as `inputs=`.
+
+    All that counts of Ω are its eigenvalues, the share of the inputs that has each, and how much of the target's
+    variance θᵀΩθ lies on each. The target's directions are scaled such that θ·x has variance 1, as for isotropic
+    inputs, and the first layer's initial rows have unit norm in the space of the inputs.
+
+    Parameters
+    ----------
+    eigenvalues : sequence of float
+        Of the covariance, at least 0. They are rescaled to mean 1: the scale of the inputs is part of the activation.
+    masses : sequence of float, optional
+        The share of the d inputs that has each eigenvalue; sum 1. Equal by default.
+    shares : array, optional
+        How much of the target's variance is on each eigenvalue. For one direction a row with sum 1; for k directions
+        a row for each, [k, eigenvalues]; for directions that share eigenvalues a positive matrix for each eigenvalue,
+        [eigenvalues, k, k], with the identity for their sum. By default a target without preference, proportional to
+        mass times eigenvalue: the directions are uniform in the space of the inputs. An eigenvalue 0 carries nothing.
+    d : int, optional
+        The number of inputs that the eigenvalues were made for; a simulation then needs the same.
+
+    Examples
+    --------
+    >>> inputs = gs.Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=[0.8, 0.2])
+    >>> inputs
+    <Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=[0.8, 0.2]): effective rank 0.571 d>
+    >>> target = gs.Target("sin", noise=0.1, inputs=inputs)
+    """
+
+    _questions = ("power_law", "from_data", "effective_rank")
+
+    eigenvalues: Sequence[float] | np.ndarray = field(converter=partial(_list, "eigenvalues"))
+    masses: Sequence[float] | np.ndarray | None = field(
+        default=None, converter=optional(partial(_list, "masses"))
+    )
+    shares: Any = field(default=None, converter=optional(_as_shares))
+    d: int | None = field(default=None, converter=optional(partial(check_count, "d", low=1)))
+
+    def __attrs_post_init__(self) -> None:
+        omega = np.asarray(self.eigenvalues)
+        masses = np.full(len(omega), 1.0 / len(omega)) if self.masses is None else np.asarray(self.masses)
+        if len(masses) != len(omega):
+            raise ParameterError(
+                f"masses has {len(masses)} entries for {len(omega)} eigenvalues; give one each", "masses"
+            )
+        _check_sum("masses", masses, "shares of the inputs")
+        mean = float(masses @ omega / masses.sum())
+        if mean == 0.0:
+            raise ParameterError(
+                "eigenvalues are all 0, or have no mass; one must be positive", "eigenvalues"
+            )
+        near = abs(mean - 1.0) < _ROUNDING  # already rescaled: what a dictionary has keeps its digits
+        self._settle(omega / (1.0 if near else mean), masses / masses.sum())
+        if self.shares is not None:
+            self._check_shares(np.asarray(self.shares))
+
+    def _settle(self, omega: np.ndarray, mu: np.ndarray) -> None:
+        self.__dict__.update(eigenvalues=_frozen("eigenvalues", omega), masses=_frozen("masses", mu))
+
+    def _check_shares(self, shares: np.ndarray) -> None:
+        """Refuse shares that fit neither the eigenvalues nor any directions."""
+        count = len(self.omega)
+        where = 0 if shares.ndim == 3 else -1
+        if shares.shape[where] != count:
+            raise ParameterError(
+                f"shares has shape {shares.shape} for {count} eigenvalues; give a row [{count}], a row for each"
+                f" direction [k, {count}], or a matrix for each eigenvalue [{count}, k, k]",
+                "shares",
+            )
+        if shares.ndim < 3:
+            _check_sum("shares", shares, "shares of the target's variance")
+        else:
+            _check_matrices(shares)
+        on_zero = np.moveaxis(shares, where, 0)[self.omega == 0.0]
+        if np.any(on_zero != 0.0):
+            raise ParameterError(
+                "shares puts part of the target on an eigenvalue 0, where the inputs do not vary; put 0 there",
+                "shares",
+            )
+
+    @property
+    def omega(self) -> np.ndarray:
+        """The eigenvalues, with mean 1 [J]."""
+        return np.asarray(self.eigenvalues)
+
+    @property
+    def mu(self) -> np.ndarray:
+        """Their masses, with sum 1 [J]."""
+        return np.asarray(self.masses)
+
+    def tau(self, k: int) -> np.ndarray:
+        """The shares of a target's k directions as matrices [J, k, k], with the identity for their sum."""
+        if self.shares is None:
+            return (self.mu * self.omega)[:, None, None] * np.eye(k)
+        shares = np.asarray(self.shares)
+        if shares.ndim == 3:
+            found, own = shares, shares.shape[1]
+        else:
+            rows = np.atleast_2d(shares)
+            found, own = (
+                np.einsum("kj,kl->jkl", rows / rows.sum(axis=1)[:, None], np.eye(len(rows))),
+                len(rows),
+            )
+        if own != k:
+            raise ParameterError(
+                f"shares is for {own} direction{'s' * (own > 1)}, and the target has {k}; give {_shape_for(k)}",
+                "shares",
+            )
+        return found
+
+    @property
+    def effective_rank(self) -> float:
+        """(tr Ω)²/tr Ω²: how many inputs count; divided by d, where there is none."""
+        return (self.d or 1) / float(self.mu @ self.omega**2)
+
+    def numbers(self) -> dict[str, Any]:
+        """The parameters that may open a grid dimension, by name."""
+        return {}
+
+    def at(self, **numbers: float) -> Inputs:
+        """The same with other numbers of `numbers`."""
+        return evolve(self, **numbers) if numbers else self
+
+    def __repr__(self) -> str:
+        return f"<{self._call()}: effective rank {self.effective_rank:.3g}{'' if self.d else ' d'}>"
+
+    def _call(self) -> str:
+        return super().__repr__()
+
+    @classmethod
+    def power_law(cls, exponent: Parameter, d: int, source: float = 1.0) -> PowerLaw:
+        """Eigenvalues proportional to j^-`exponent`, j = 1 to d.
+
+        Parameters
+        ----------
+        exponent : number or grid
+            At least 0, which is isotropic. Above 1/2 there is no strict limit, and a few eigenvalues may count for
+            most: look at the effective rank.
+        d : int
+            The number of inputs, which is that of the eigenvalues.
+        source : float
+            The target's shares are proportional to eigenvalue^`source`: 1 is a target without preference, more favours
+            large eigenvalues, less small ones.
+
+        Examples
+        --------
+        >>> gs.Inputs.power_law(0.3, d=1000)
+        <Inputs.power_law(0.3, d=1000): effective rank 850>
+        """
+        return PowerLaw(exponent, d, source)
+
+
+@description
+class PowerLaw(Inputs):
+    """Eigenvalues that fall as a power of their number: see `Inputs.power_law`."""
+
+    exponent: Parameter = DEFAULT
+    d: int | None = field(default=None, converter=partial(check_count, "d", low=1))
+    source: float = field(default=1.0, converter=partial(number, "source"))
+    eigenvalues: Any = field(default=None, init=False)
+    masses: Any = field(default=None, init=False)
+    shares: Any = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if np.ndim(self.exponent):
+            return
+        assert self.d is not None
+        omega = np.arange(1.0, self.d + 1) ** -float(self.exponent)  # type: ignore[arg-type]
+        omega /= omega.mean()
+        self._settle(omega, np.full(self.d, 1.0 / self.d))
+        shares = omega**self.source
+        self.__dict__.update(shares=shares / shares.sum())
+
+    def tau(self, k: int) -> np.ndarray:
+        return np.asarray(self.shares)[:, None, None] * np.eye(k)
+
+    def numbers(self) -> dict[str, Any]:
+        return {"exponent": self.exponent}
+
+    def __repr__(self) -> str:
+        return f"<{self._call()}>" if np.ndim(self.exponent) else super().__repr__()
+
+    def _call(self) -> str:
+        return super()._call().replace("PowerLaw", "Inputs.power_law", 1)
+
+
+def _check_sum(name: str, values: np.ndarray, what: str) -> None:
+    for total in np.atleast_1d(values.sum(axis=-1)):
+        if abs(total - 1.0) > _SUM:
+            raise ParameterError(f"{name} are {what} and sum to 1; these sum to {total:.6g}", name)
+
+
+def _check_matrices(shares: np.ndarray) -> None:
+    k = shares.shape[1]
+    if shares.shape[2] != k or not np.allclose(shares, shares.swapaxes(1, 2), rtol=0.0, atol=_SUM):
+        raise ParameterError("shares [eigenvalues, k, k] must be symmetric matrices", "shares")
+    if (least := float(np.linalg.eigvalsh(shares).min())) < -_SUM:
+        raise ParameterError(
+            f"shares has a matrix with the eigenvalue {least:.3g}; shares of variance are at least 0",
+            "shares",
+        )
+    if not np.allclose(total := shares.sum(axis=0), np.eye(k), rtol=0.0, atol=_SUM):
+        raise ParameterError(
+            f"shares are matrices that sum to the identity; these sum to {total.tolist()}", "shares"
+        )
+
+
+def _shape_for(k: int) -> str:
+    return (
+        "one row"
+        if k == 1
+        else f"a row for each direction [{k}, eigenvalues], or matrices [eigenvalues, {k}, {k}]"
+    )
+
+
+def as_inputs(inputs: Any) -> Inputs:
+    """The `Inputs` that an instance or its dictionary stands for."""
+    if isinstance(inputs, dict):
+        inputs = Inputs.from_dict({"kind": "Inputs"} | inputs)
+    if not isinstance(inputs, Inputs):
+        raise refused("inputs", inputs, "is not allowed: it must be Inputs, such as gs.Inputs([2, 0.5])")
+    return inputs
+
+
+def refuse_inputs(target: Any, answer: str) -> None:
+    """Refuse a target whose inputs have a covariance, for an answer that is known for isotropic ones."""
+    if target.inputs is not None:
+        raise NotCovered(f"{answer} is known for isotropic inputs; give a target without inputs=", "inputs")
