@@ -77,7 +77,7 @@ def make_app() -> App:
     from cyclopts import App
 
     from .. import __version__
-    from . import commands, explore, figures, insight, spectra, sweep
+    from . import commands, explore, figures, insight, reference, spectra, sweep
     from .help import PlainHelp
 
     app = App(
@@ -97,6 +97,9 @@ def make_app() -> App:
         insight.staircase,
         spectra.spectrum,
         insight.tune,
+        reference.explain,
+        reference.bayes,
+        reference.ridge,
         insight.coefficients,
     )
     for place, verb in enumerate((*verbs, commands.functions)):

@@ -54,6 +54,10 @@ def predict(
     tolerance: Annotated[
         float | None, Parameter(help="of numerical integration; a larger one may help", group=_READOUT)
     ] = None,
+    reference: Annotated[
+        str | None,
+        option("lines beside a plot with as many samples: bayes, ridge, or bayes,ridge", _READOUT, "NAMES"),
+    ] = None,
     layer: Layer = _NO_LAYER,
     output: Picture = _NO_PICTURE,
 ) -> int:
@@ -68,7 +72,7 @@ def predict(
 
     Random features (alpha0 = 0) beside steps on more samples, as a picture:
       giantstep predict --eta 1 --alpha0 0,0.5,2 --alpha 0.1:5:60 --lam 0.1 \\
-        --plot curves.png
+        --plot curves.png --reference bayes,ridge
 
     One to four steps, each on a fresh batch:
       giantstep predict --eta 2 --alpha0 1 --steps 1,2,3,4 --alpha 1.5 --lam 0.1
@@ -99,7 +103,7 @@ def predict(
     plain = converged and not (found["code"].values == DIVERGES).any()
     names = out.shown(found, output, [*_errors(found), *([] if plain else ["status"])])
     out.deliver(found, output, out.table(found, names))
-    out.draw(found, output, names[:1])
+    out.draw(found, output, names[:1], reference=reference.split(",") if reference else ())
     return 0 if converged else 2
 
 

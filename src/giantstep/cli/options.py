@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _NETWORK = Group("A network: gradient steps", sort_key=1)
 _FEATURES = Group("Or spiked random features, given directly", sort_key=2)
 _COMMON = Group("Both", sort_key=3)
+_TARGET = Group("The target", sort_key=3.2)
 _OUTPUT = Group("Output", sort_key=5)
 
 NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0", "steps"), ("r", "gamma", "c")
@@ -60,7 +61,50 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Layer:
+class Goal:
+    """What is to be learned."""
+
+    target: Annotated[
+        str,
+        option(
+            "a name or an expression in the input's projection x, or in several: 'x1 + x1*x2'", _TARGET, "F"
+        ),
+    ] = "sin"
+    noise: Annotated[str, option("standard deviation of the noise on the labels", _TARGET)] = "0"
+    flips: Annotated[
+        float,
+        Parameter(help="chance that a ±1 label is wrong; labels become the target's signs", group=_TARGET),
+    ] = 0.0
+    latent_noise: Annotated[
+        float,
+        Parameter(
+            help="standard deviation of noise that is added before the sign of ±1 labels", group=_TARGET
+        ),
+    ] = 0.0
+    scale: Annotated[
+        float | None,
+        Parameter(
+            help="with --target logistic, or one of several directions: labels ±1 of chance sigmoid(scale z)",
+            group=_TARGET,
+        ),
+    ] = None
+
+    @cached_property
+    def values(self) -> dict[str, float | np.ndarray]:
+        """The numeric parameters that were given, or that have defaults."""
+        return {"noise": numbers("noise", self.noise)}
+
+    def goal(self, **changed: Any) -> Target:
+        """The target that was described."""
+        from ..model.target import Target
+
+        labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
+        return Target(self.target, noise=(self.values | changed)["noise"], **labels)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Layer(Goal):
     """The first layer and what it has learned from."""
 
     eta: Annotated[str | None, option("learning rate of the step, divided by d", _NETWORK)] = None
@@ -100,27 +144,6 @@ class Layer:
     activation: Annotated[
         str, option("a name (see giantstep functions) or an expression, such as 'tanh(2*x)'", _COMMON, "F")
     ] = "tanh"
-    target: Annotated[
-        str, option("likewise, of the input's projection x, or of several: 'x1 + x1*x2'", _COMMON, "F")
-    ] = "sin"
-    noise: Annotated[str, option("standard deviation of the noise on the labels", _COMMON)] = "0"
-    flips: Annotated[
-        float,
-        Parameter(help="chance that a ±1 label is wrong; labels become the target's signs", group=_COMMON),
-    ] = 0.0
-    latent_noise: Annotated[
-        float,
-        Parameter(
-            help="standard deviation of noise that is added before the sign of ±1 labels", group=_COMMON
-        ),
-    ] = 0.0
-    scale: Annotated[
-        float | None,
-        Parameter(
-            help="with --target logistic, or one of several directions: labels ±1 of chance sigmoid(scale z)",
-            group=_COMMON,
-        ),
-    ] = None
     beta: Annotated[str, option("width, divided by d", _COMMON)] = "1"
     readout: Annotated[
         str,
@@ -194,13 +217,6 @@ class Layer:
         if self.schedule is not None or any(name in self.values for name in FEATURES_ONLY):
             return {}
         return {name: 1.0 for name in names if name not in self.values}
-
-    def goal(self, **changed: Any) -> Target:
-        """The target that was described."""
-        from ..model.target import Target
-
-        labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
-        return Target(self.target, noise=(self.values | changed)["noise"], **labels)
 
 
 @Parameter(name="*")

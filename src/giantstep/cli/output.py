@@ -80,6 +80,7 @@ def draw(
     output: Picture,
     names: Sequence[str] | None,
     theory: xr.Dataset | None = None,
+    reference: Sequence[str] = (),
 ) -> None:
     """The picture, if one was asked for."""
     if not output.plot:
@@ -87,7 +88,7 @@ def draw(
     from ..answers.arrays import as_dataset
     from ..plotting import plot, save_figure
 
-    axes = plot(as_dataset(dataset), output.x, names, theory=theory)
+    axes = plot(as_dataset(dataset), output.x, names, theory=theory, reference=reference)
     said = deed("drew", output.plot)
     save_figure(axes.figure, output.plot)  # type: ignore[arg-type]
     note(said)

@@ -11,6 +11,7 @@ from ..errors import ParameterError
 from ..insight.spectra.tail import end_of_most
 from . import style
 from .legend import legend
+from .reference import draw_parts
 from .shown import ShownAxes
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def picture_of(dataset: xr.Dataset) -> Picture | None:
         return _landscape
     if "truth" in dataset and {"x1", "x2"} <= set(dataset["truth"].dims):
         return _plane
+    if "batch_noise" in dataset:
+        return draw_parts
     return None
 
 

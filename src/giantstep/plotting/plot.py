@@ -13,6 +13,7 @@ from ..model.parameters import flag
 from . import style
 from .drawing import FEW, Curve, Drawing, along, drawing_of, marks, parts, values_along
 from .legend import legend
+from .reference import against_samples, check_references, draw_references
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,6 +28,7 @@ def plot(
     y: str | Sequence[str] | None = None,
     *,
     theory: xr.Dataset | None = None,
+    reference: str | Sequence[str] = (),
     ax: Axes | None = None,
     interactive: bool = False,
 ) -> Axes:
@@ -42,6 +44,8 @@ def plot(
     `bounds`             the upper and the lower one
     `spectrum`           the density; from `simulate_spectrum` a histogram, with `theory=` both
     `tune`               the scanned error and its optimum, along one or two parameters
+    `bayes`, `ridge`     lines
+    `explain`            the parts of the test error as stacked areas; as bars where one is negative
     ===================  ==================================================================================
 
     Parameters
@@ -54,6 +58,9 @@ def plot(
         What to draw: "test_error", or all `coefficients`. Several names share one picture.
     theory : xarray.Dataset, optional
         Lines from another Dataset, so that points lie on smooth curves.
+    reference : str or sequence of str
+        "bayes", "ridge" or both: lines of the best possible error and of ridge regression with as many samples. Curves
+        are then drawn over the total number of samples, of all steps and of the readout.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
     interactive : bool
@@ -82,6 +89,8 @@ def plot(
         if (picture := picture_of(dataset)) is not None:
             return picture(dataset, theory, ax)
     drawing = drawing_of(dataset, x, y, theory)
+    if reference:
+        drawing = against_samples(drawing)
     with style.styled():
         axes, below = _axes(ax, drawing.compared)
         count = len(drawing.curves)
@@ -92,10 +101,12 @@ def plot(
         if drawing.truth is not None:
             places, values = along(drawing.truth, drawing.x), values_along(drawing.truth, drawing.x)
             axes.plot(places, values, label=f"target {style.symbol(drawing.truth)}", **style.TRUTH)
+        if reference:
+            draw_references(axes, drawing, check_references(reference))
         _decorate(axes, below, drawing)
         if ax is None:  # of a user's own axes there may be several, with one legend
             _name_marks(axes, drawing)
-        alone = len(drawing.curves) == 1 and drawing.truth is None
+        alone = len(drawing.curves) == 1 and drawing.truth is None and not reference
         if not alone or (ax is None and marks(drawing) is not None):
             legend(axes, ours=ax is None)
     return axes

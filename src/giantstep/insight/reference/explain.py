@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,14 +10,13 @@ from attrs import evolve
 
 from ...answers.dims import after_last_step
 from ...answers.quantities import describe
-from ...errors import ParameterError
+from ...errors import LimitWarning, ParameterError
 from ...losses import Loss
 from ...model.network import Network
 from ...model.target import Target, as_target
 from ...theory.predict import predict
 from ..bounds import bounds
-from .bayes import bayes
-from .ridge import ridge
+from .lines import reference_errors, total_samples
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -84,14 +84,16 @@ def explain(
     target = as_target(target)
     whole = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk)
     ideal = _with_infinite_batches(model)
-    clean = predict(ideal, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk).test_error
-    lowest = bounds(ideal, target, bulk=bulk).lower
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LimitWarning)  # of a network that nobody has
+        clean = predict(ideal, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk).test_error
+        lowest = bounds(ideal, target, bulk=bulk).lower
     lowest, clean = (part.drop_vars("alpha0", errors="ignore") for part in (lowest, clean))
-    budget = whole.alpha + _step_samples(model, whole)
+    budget = total_samples(whole)
     dims = whole.test_error.dims
     parts = {"expressivity": lowest, "readout": clean - lowest, "batch_noise": whole.test_error - clean}
     parts = {name: (part + 0.0 * whole.test_error).transpose(*dims) for name, part in parts.items()}
-    answer = whole[["test_error"]].assign(parts | {"budget": budget} | _references(target, budget))
+    answer = whole[["test_error"]].assign(parts | {"budget": budget} | reference_errors(target, budget))
     gamma = whole.gamma if target.directions == 1 and "letter" not in whole.gamma.dims else None
     answer["advice"] = _advice(answer, gamma)
     for name in answer.data_vars:
@@ -111,29 +113,6 @@ def _infinite(alpha0: Any) -> Any:
     """inf for every batch that has samples; a grid of batches is one number then, unless some have none."""
     values = np.where(np.asarray(alpha0) > 0, np.inf, 0.0)
     return float(values.flat[0]) if np.all(values == values.flat[0]) else alpha0 * 0.0 + values
-
-
-def _step_samples(model: Network, whole: xr.Dataset) -> Any:
-    """Samples of all steps, divided by d."""
-    if model.schedule is not None:
-        return sum(np.asarray(step.alpha0) for step in model.schedule)
-    steps = whole.steps if "steps" in whole.coords else (1 if model.steps is None else model.steps)
-    return whole.alpha0 * steps
-
-
-def _references(target: Target, budget: xr.DataArray) -> dict[str, Any]:
-    """Errors of message passing and of ridge regression on as many samples; NaN on infinitely many."""
-    finite = budget.where(np.isfinite(budget), 1.0).reset_coords(drop=True)
-    line = ridge(target, alpha=finite).test_error
-    try:
-        best = bayes(target, alpha=finite).test_error
-    except ParameterError:
-        best = line * np.nan
-    known = np.isfinite(budget)
-    return {
-        "bayes_error": best.drop_vars("alpha").where(known),
-        "ridge_error": line.drop_vars("alpha").where(known),
-    }
 
 
 def _advice(answer: xr.Dataset, gamma: Any) -> xr.DataArray:

@@ -1,0 +1,107 @@
+"""Reference lines and parts of an error, in pictures and on the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+
+from .command import giantstep
+
+TARGET = gs.Target("sin", noise=0.1)
+
+
+def line(axes, label):
+    (found,) = (line for line in axes.lines if line.get_label() == label)
+    return found.get_xdata(), found.get_ydata()
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_curves_and_references_share_the_total_number_of_samples(steps):
+    net = gs.Network("tanh", eta=1, alpha0=[0.5, 2], steps=steps)
+    curves = gs.predict(net, TARGET, alpha=[0.5, 1, 4], lam=0.1, throw=False)
+    axes = gs.plot(curves, reference=("bayes", "ridge"))
+    for index, alpha0 in enumerate([0.5, 2]):
+        np.testing.assert_allclose(axes.lines[index].get_xdata(), curves.alpha + steps * alpha0)
+        np.testing.assert_allclose(axes.lines[index].get_ydata(), curves.test_error[index])
+    for label, verb in (("best possible", gs.bayes), ("ridge regression", gs.ridge)):
+        samples, values = line(axes, label)
+        assert samples[0] == pytest.approx(0.5 + 0.5 * steps)
+        assert samples[-1] == pytest.approx(4 + 2 * steps)
+        np.testing.assert_allclose(values, verb(TARGET, alpha=samples).test_error)
+
+
+def test_a_schedule_counts_the_samples_of_every_step():
+    net = gs.Network("tanh", steps=[gs.Step(1, 0.5), gs.Step(1, 2)])
+    curve = gs.predict(net, "sin", alpha=[1, 2], lam=0.1, throw=False)
+    np.testing.assert_allclose(gs.plot(curve, reference="ridge").lines[0].get_xdata(), [3.5, 4.5])
+
+
+def test_message_passing_is_drawn_where_it_is_not_the_best_possible():
+    curve = gs.predict(gs.Network("tanh", eta=1, alpha0=0.5), "x**2", alpha=[0.4, 0.7], lam=0.1)
+    axes = gs.plot(curve, reference="bayes")
+    samples, best = line(axes, "best possible")
+    _, passing = line(axes, "message passing")
+    hard = (samples > 1.0) & (samples < 1.128)
+    assert (best[hard] == 0.0).all()
+    assert (passing[hard] > 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("curve", "options"),
+    [
+        (
+            gs.predict(gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", alpha=1, lam=0.1),
+            {"reference": "bayes"},
+        ),
+        (
+            gs.predict(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=[1, 2], lam=0.1),
+            {"reference": "best"},
+        ),
+        (
+            gs.predict(gs.Network("tanh", eta=1, alpha0=1), lambda z: z, alpha=[1, 2], lam=0.1),
+            {"reference": "ridge"},
+        ),
+        (gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=[1, 2], lam=0.1), {"reference": "ridge"}),
+    ],
+)
+def test_references_without_a_total_number_of_samples_are_refused(curve, options):
+    with pytest.raises(gs.GiantstepError):
+        gs.plot(curve, **options)
+
+
+def test_parts_are_areas_that_end_at_the_test_error():
+    parts = gs.explain(gs.Network("tanh", eta=2, alpha0=2), TARGET, alpha=[1, 2, 4], lam=0.1)
+    axes = gs.plot(parts)
+    top = max(area.get_paths()[0].vertices[:, 1].max() for area in axes.collections)
+    assert top == pytest.approx(float(parts.test_error.max()))
+
+
+def test_negative_parts_are_bars_below_zero():
+    parts = gs.explain(gs.Network("tanh", eta=2, alpha0=2), TARGET, alpha=[1, 2, 4], lam=0.1)
+    moved = parts.assign(batch_noise=-parts.batch_noise, readout=parts.readout + 2 * parts.batch_noise)
+    axes = gs.plot(moved)
+    heights = np.array([bar.get_y() + bar.get_height() for bar in axes.patches]).reshape(3, -1)
+    np.testing.assert_allclose(heights[1], moved.expressivity + moved.readout)
+    np.testing.assert_allclose(heights[2], moved.batch_noise)
+
+
+def test_the_commands_print_what_the_verbs_answer(tmp_path):
+    done = giantstep("bayes --target sin --noise 0.1 --alpha 1,2 --format csv", cwd=tmp_path)
+    found = [float(row["test_error"]) for row in csv.DictReader(io.StringIO(done.stdout))]
+    np.testing.assert_allclose(found, gs.bayes(TARGET, alpha=[1, 2]).test_error, rtol=1e-9)
+    done = giantstep("ridge --target sin --noise 0.1 --alpha 1 --lam 0.1 --kernel exp(x)", cwd=tmp_path)
+    assert "0.23167" in done.stdout
+    done = giantstep(
+        "explain --eta 2 --alpha0 2 --noise 0.1 --alpha 1,2 --lam 0.1 --plot parts.png", cwd=tmp_path
+    )
+    assert "help most" in done.stdout
+    assert (tmp_path / "parts.png").stat().st_size > 5_000
+    done = giantstep(
+        "predict --eta 1 --alpha0 1 --alpha 1,2 --lam 0.1 --plot c.png --reference bayes,ridge", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
