@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from attrs import evolve, field
@@ -48,6 +48,14 @@ def _as_shares(value: Any) -> np.ndarray:
     return _frozen("shares", values)
 
 
+class KeptRows(NamedTuple):
+    """A user's own inputs in whitened coordinates, to be drawn from in simulations."""
+
+    rows: np.ndarray  # [n, d]
+    omega: np.ndarray  # eigenvalues of the covariance, mean 1 [d]
+    theta: np.ndarray | None  # the target's directions, orthonormal [k, d]; None: drawn in each trial
+
+
 @description
 class Inputs(Description):
     r"""Inputs with a covariance Ω: x ~ N(0, Ω) instead of N(0, I). A `Target` takes it as `inputs=`.
@@ -79,6 +87,7 @@ class Inputs(Description):
     """
 
     _questions = ("power_law", "from_data", "effective_rank")
+    kept: ClassVar[KeptRows | None] = None  # of an instance made from data with keep=True
 
     eigenvalues: Sequence[float] | np.ndarray = field(converter=partial(_list, "eigenvalues"))
     masses: Sequence[float] | np.ndarray | None = field(

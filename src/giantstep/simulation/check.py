@@ -18,6 +18,7 @@ from ..model.parameters import parameter as checked_parameter
 from ..model.spiked import SpikedRF
 from ..model.target import Target
 from .backend import Backend
+from .covariance import coordinates
 from .gradient_step import group_slices, width
 from .trial import Task
 
@@ -152,6 +153,8 @@ def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) ->
             f"d = {d} is too small for {model.spike_directions} direction(s) of spikes and {target.directions} of the "
             f"target; use d of at least {room}, and far more for a comparison with theory"
         )
+    if target.inputs is not None:
+        coordinates(target.inputs, d)  # refuses sizes that have no room for all eigenvalues
     ratios = {"beta": float(model.beta)} | {"alpha": min(alpha)}  # type: ignore[arg-type]
     if isinstance(model, Network):
         batches = [float(a) for eta, a, _ in model.stages(model.numbers()) if float(eta) > 0 and float(a) > 0]

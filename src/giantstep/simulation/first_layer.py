@@ -13,6 +13,7 @@ from ..model.network import Network
 from ..model.spiked import SpikedRF, TwoSpikes
 from ..model.target import Target
 from .backend import Backend
+from .covariance import eigenvalues, target_directions
 from .data import Data
 from .directions import directions, length
 from .draw import Draws, Kind, Purpose, step_batch
@@ -84,8 +85,13 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
     values, biases = letters_of_neurons(letters, groups), _initial_biases(model, groups, d, draws)
-    *theta, free = directions(target.directions + 1, d, draws)
-    rows = _initial_rows(model, len(values), d, draws)
+    rows, covariance = _initial_rows(model, len(values), d, draws), None
+    if target.inputs is None:
+        *theta, free = directions(target.directions + 1, d, draws)
+    else:
+        *theta, free = target_directions(target.inputs, target.directions, d, draws)
+        covariance = backend.asarray(eigenvalues(target.inputs, d))
+        rows = rows * backend.xp.sqrt(covariance)
     test = Data(Purpose.TEST, target, tuple(theta), draws)
     track = Track(model, rows, values, biases, groups, test)
     readout, seen = values, None  # √p·a, and the last step's batch
@@ -109,6 +115,7 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
                 backend,
                 as_loss(loss),
                 mean,
+                covariance,
             )
             track.stepped(rows, pull, readout)
             seen = data, n0

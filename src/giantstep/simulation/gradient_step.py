@@ -51,12 +51,18 @@ def group_slices(letters: Letters, p: int) -> tuple[slice, ...]:
     """
     if letters.law is not None:
         return (slice(0, p),)
-    exact = np.asarray(letters.weights) * p
-    sizes = np.floor(exact).astype(int)
-    largest = np.argsort(sizes - exact, kind="stable")[: p - sizes.sum()]
-    sizes[largest] += 1
+    sizes = largest_remainder(np.asarray(letters.weights), p)
     ends = np.cumsum(sizes)
     return tuple(slice(int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True))
+
+
+def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
+    """Whole numbers with sum `total`, as near to these shares of it as can be."""
+    exact = shares * total
+    sizes = np.floor(exact).astype(int)
+    largest = np.argsort(sizes - exact, kind="stable")[: total - sizes.sum()]
+    sizes[largest] += 1
+    return sizes
 
 
 def spread(values: tuple[float, ...], groups: tuple[slice, ...]) -> np.ndarray:
@@ -80,17 +86,20 @@ def gradient_step(
     backend: Backend,
     loss: Loss = square,
     mean_output: float | None = None,
+    covariance: Any | None = None,
 ) -> tuple[Any, Any]:
     """One step of size `eta` down the loss (1/n0) Σ ℓ(y, f), at a_i = letter_i/√p, f = a·σ(Wx + b)/√p.
 
     Returns the stepped rows W + eta/(n0√p) Σ e a_i σ'(w_i·x + b_i) x and the direction Σ e x that the step pulls every
     row along. Where `mean_output` is known, E f, it takes the place of f in that direction: the rest of f, of order
     1/√d, pulls the rows back along what they have in common, an effect of its own in theory, and would tilt the
-    direction towards it.
+    direction towards it. `covariance` are the eigenvalues [d] of the inputs', where all is in whitened coordinates.
     """
     readout = backend.asarray(letters / rows.shape[0])[:, None]  # a_i/√p
     batch = ((block.inputs, block.labels[:, None], None) for block in data.blocks(n0))
     change, pull = descent(rows, readout, biases, batch, activation, backend, loss, mean_output)
+    if covariance is not None:
+        change, pull = change * covariance, pull * covariance
     change *= eta / n0
     change += rows
     return change, pull[0, :]

@@ -11,7 +11,6 @@ import numpy as np
 from ..answers.dims import Dimensions
 from ..answers.layer_grid import LayerGrid
 from ..answers.provenance import provenance
-from ..errors import NotCovered
 from ..losses import Loss, as_loss
 from ..model.base import Model, check_model
 from ..model.parameters import check_count, flag_or_none
@@ -209,8 +208,6 @@ def planned(
     """What is to be done, and the task of each setting for any trial; what cannot be done is refused here."""
     check_model(model)
     model, target = model.resolved(), as_target(target)
-    if target.inputs is not None:
-        raise NotCovered("inputs with a covariance are not covered yet; use isotropic ones", "inputs")
     features = check.check_choices(model, features)
     bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features, target.directions)
     alpha, lam = check.check_readout_parameters(alpha, lam)
@@ -236,7 +233,7 @@ def planned(
     plan = Plan(common, alpha, lam)
     settings = [plan.task(u) for u in range(plan.split.counts[0])]
     for setting, alphas in zip(settings, plan.split.settings("alpha").tolist(), strict=True):
-        check.check_sizes(setting.model, target, alphas, d)
+        check.check_sizes(setting.model, setting.target, alphas, d)
     check.check_memory(settings, library, workers)
     for task in settings:
         check.check_samples(task)

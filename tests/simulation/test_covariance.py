@@ -1,0 +1,126 @@
+"""Inputs with a covariance: whitened coordinates give what inputs x ~ N(0, Ω) would."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.simulation.backend import NumpyBackend, make_backend
+from giantstep.simulation.covariance import coordinates, eigenvalues, target_directions
+from giantstep.simulation.data import Data
+from giantstep.simulation.draw import Draws, Purpose
+from giantstep.simulation.first_layer import first_layer
+
+TWO = ([2.5, 0.5], [0.25, 0.75])
+MATRICES = np.array([[[0.5, 0.3], [0.3, 0.4]], [[0.5, -0.3], [-0.3, 0.6]]])
+
+
+def test_one_eigenvalue_is_isotropic() -> None:
+    net = gs.Network("relu", eta=1, alpha0=1, steps=2, readout="rademacher")
+    isotropic, one = (
+        gs.simulate(net, gs.Target("tanh", inputs=inputs), alpha=[0.5, 2], lam=0.1, d=60, trials=2)
+        for inputs in (None, gs.Inputs([3.0]))
+    )
+    for name in isotropic.data_vars:
+        np.testing.assert_allclose(one[name], isotropic[name], rtol=1e-9, atol=1e-9, err_msg=str(name))
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_directions_have_the_shares_that_were_asked_for(k: int) -> None:
+    shares = MATRICES if k == 2 else MATRICES[:, 0, 0]
+    inputs, d = gs.Inputs(*TWO, shares), 40
+    *theta, free = target_directions(inputs, k, d, Draws(3, 1, NumpyBackend()))
+    ends = np.cumsum(coordinates(inputs, d))
+    assert ends.tolist() == [10, 40]
+    blocks = np.split(np.stack(theta), ends[:-1], axis=1)
+    np.testing.assert_allclose([block @ block.T for block in blocks], inputs.tau(k), atol=1e-12)
+    np.testing.assert_allclose(np.stack(theta) @ free, 0.0, atol=1e-12)
+
+
+def test_two_directions_on_single_eigenvalues_are_orthonormal_with_the_right_mean_shares() -> None:
+    inputs, d = gs.Inputs.power_law(0.5, d=50), 50
+    total = np.zeros(d)
+    for trial in range(400):
+        theta = np.stack(target_directions(inputs, 2, d, Draws(0, trial, NumpyBackend()))[:2])
+        np.testing.assert_allclose(theta @ theta.T, np.eye(2), atol=1e-12)
+        total += theta[0] ** 2 / 400
+    # each share is τ·2 sin² of a uniform angle, of standard deviation τ/√2; orthonormality costs a few per cent
+    z = (total - inputs.tau(1)[:, 0, 0]) / (inputs.tau(1)[:, 0, 0] / np.sqrt(2 * 400))
+    assert np.sqrt((z**2).mean()) < 1.5
+
+
+def test_a_step_is_the_plain_gradient_step_in_the_inputs() -> None:
+    d, n0, eta = 30, 45, 1.3
+    target = gs.Target(
+        "x1 + x1*x2", inputs=gs.Inputs([2.5, 0.5, 0.0], [0.2, 0.6, 0.2], [[0.7, 0.3, 0], [0.2, 0.8, 0]])
+    )
+    net = gs.Network("tanh", eta=eta, alpha0=n0 / d, readout="rademacher")
+    draws = Draws(5, 0, NumpyBackend())
+    layer, start = (first_layer(one, target, d, draws) for one in (net, gs.Network("tanh", eta=0, alpha0=0)))
+    root = np.sqrt(eigenvalues(target.inputs, d))
+    block = Data(Purpose.STEP, target, layer.theta, draws).block(0, n0)
+    x, there = block.inputs * root, root > 0
+    w = start.rows[:, there] / root[there]
+    theta = np.stack(layer.theta)[:, there] / root[there]
+    z1, z2 = theta @ x[:, there].T
+    np.testing.assert_allclose(block.labels, z1 + z1 * z2, atol=1e-12)
+    letters = np.repeat([-1.0, 1.0], d // 2)
+    h = x[:, there] @ w.T
+    error = block.labels - np.tanh(h) @ letters / d
+    gradient = -(letters[:, None] / d) * ((error[:, None] / np.cosh(h) ** 2).T @ x) / n0
+    stepped = w - eta * d * gradient[:, there]
+    np.testing.assert_allclose(layer.rows[:, there], stepped * root[there], rtol=1e-10, atol=1e-12)
+
+
+def test_initial_rows_have_unit_norm_in_the_space_of_the_inputs() -> None:
+    target = gs.Target("sin", inputs=gs.Inputs(*TWO))
+    layer = first_layer(gs.Network("tanh", eta=0, alpha0=0), target, 40, Draws(0, 0, NumpyBackend()))
+    root = np.sqrt(eigenvalues(target.inputs, 40))
+    np.testing.assert_allclose(((layer.rows / root) ** 2).sum(axis=1), 1.0)
+
+
+def test_a_grid_of_exponents_is_its_points() -> None:
+    net = gs.Network("tanh", eta=1, alpha0=1)
+
+    def simulated(exponent: object) -> object:
+        target = gs.Target("sin", noise=0.1, inputs=gs.Inputs.power_law(exponent, d=40))
+        return gs.simulate(net, target, alpha=2, lam=0.1, d=40, trials=2)
+
+    grid = simulated([0.0, 0.4])
+    assert grid.test_error.dims == ("trial", "exponent")
+    for exponent in (0.0, 0.4):
+        alone = simulated(exponent).test_error
+        np.testing.assert_array_equal(grid.test_error.sel(exponent=exponent), alone)
+    isotropic = gs.simulate(net, gs.Target("sin", noise=0.1), alpha=2, lam=0.1, d=40, trials=2).r
+    np.testing.assert_allclose(grid.r.sel(exponent=0.0).mean(), isotropic.mean(), rtol=0.2)  # the same law
+
+
+def test_torch_agrees_with_numpy() -> None:
+    pytest.importorskip("torch")
+    net = gs.Network("relu", eta=1, alpha0=1, steps=2, rows="gaussian")
+    target = gs.Target("x1 + x1*x2", inputs=gs.Inputs(*TWO, MATRICES))
+    given = {"alpha": 2, "lam": 0.1, "d": 40, "trials": 2, "n_test": 200}
+    ours, theirs = (gs.simulate(net, target, backend=name, **given) for name in ("numpy", "torch"))
+    for name in ("test_error", "c", "r", "gamma", "psi"):
+        np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-9, atol=1e-12)
+    assert make_backend("torch").name == "torch"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "d", "words"),
+    [
+        (gs.Inputs.power_law(0.3, d=50), 40, "use d=50"),
+        (gs.Inputs(*TWO), 2, None),
+        (gs.Inputs([9, 1], [0.01, 0.99]), 20, "use d of at least 100"),
+    ],
+)
+def test_sizes_without_room_for_the_eigenvalues_are_refused(
+    inputs: gs.Inputs, d: int, words: str | None
+) -> None:
+    target = gs.Target("sin", inputs=inputs)
+    if words is None:  # 0.5 of two inputs is one of them
+        assert coordinates(inputs, d).tolist() == [1, 1]
+        return
+    with pytest.raises(gs.ParameterError, match=words):
+        gs.simulate(gs.Network("tanh", eta=1, alpha0=1), target, alpha=1, lam=0.1, d=d)
