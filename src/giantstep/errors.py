@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
 from typing import Any, ClassVar
+
+_PACKAGE = str(Path(__file__).parent)
+_LIBRARIES = (
+    _PACKAGE,
+    *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
+    "<frozen",
+    "<attrs generated",
+)
 
 
 class GiantstepError(Exception):
@@ -26,6 +37,21 @@ class GiantstepError(Exception):
         super().__init__(*args)
         if self.page is not None:
             self.add_note(f"(the documentation has a page on this: {self.page})")
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and Jupyter show: the user's own lines, the message and its cause, without frames of giantstep.
+
+        `%debug` still has all frames.
+        """
+        from IPython.core.getipython import get_ipython
+
+        shell: Any = get_ipython()
+        cause = self.__cause__
+        while cause is not None:
+            cause.__traceback__ = _outside_the_package(cause.__traceback__)
+            cause = cause.__cause__
+        shown = _outside_the_package(self.__traceback__)
+        return shell.InteractiveTB.structured_traceback(type(self), self, shown)
 
 
 class ParameterError(GiantstepError, ValueError):
@@ -171,6 +197,18 @@ class LimitWarning(GiantstepWarning):
     ...         print(str(warning).split(" at ")[0])
     the limit d = inf is out of reach of real sizes
     """
+
+
+def _outside_the_package(traceback: TracebackType | None, entered: bool = False) -> TracebackType | None:
+    """The same traceback without the frames of this package, and of the libraries that it calls."""
+    if traceback is None:
+        return None
+    file = traceback.tb_frame.f_code.co_filename
+    entered = entered or file.startswith(_PACKAGE)
+    later = _outside_the_package(traceback.tb_next, entered)
+    if entered and file.startswith(_LIBRARIES):
+        return later
+    return TracebackType(later, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
 
 
 def _excerpt(text: str, position: int, width: int = 60) -> tuple[str, int]:

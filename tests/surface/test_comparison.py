@@ -174,10 +174,12 @@ MINE = 1.0 / ALPHA + 0.1 * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
         MINE,
         MINE.tolist(),
         {"test_error": MINE},
+        {"alpha": ALPHA, "test_error": MINE},
+        xr.DataArray(MINE.T, dims=("alpha", "trial"), coords={"alpha": ALPHA}),
         pd.DataFrame({"alpha": np.tile(ALPHA, TRIALS), "test_error": MINE.ravel(), "note": "mine"}),
         xr.Dataset({"test_error": (("trial", "alpha"), MINE)}, {"alpha": ALPHA}),
     ],
-    ids=["array", "lists", "dictionary", "table", "dataset"],
+    ids=["array", "lists", "dictionary", "dictionary with points", "array with names", "table", "dataset"],
 )
 @pytest.mark.parametrize("size", [{}, {"d": 100.0}], ids=["limit", "d = 100"])
 def test_numbers_of_ones_own_are_compared_like_those_of_simulate(mine, size):
@@ -195,12 +197,23 @@ def test_trials_at_one_point_are_a_list_of_numbers():
     ) == pytest.approx(0.0)
 
 
+def test_points_with_fewer_trials_have_the_standard_error_of_their_own_number():
+    rows = pd.DataFrame({"alpha": np.tile(ALPHA, TRIALS), "test_error": MINE.ravel()})
+    compared = gs.compare(theory(), rows[:-1]).test_error.sel(part="standard_error")
+    np.testing.assert_allclose(compared[:-1], STANDARD_ERROR, rtol=1e-12)
+    np.testing.assert_allclose(compared[-1], np.std([1, -1, 1], ddof=1) * 0.1 / np.sqrt(3), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("mine", "said"),
     [
         (0.3, "single number 0.3 for test_error, and scatter needs at least 2 trials"),
-        (MINE[:, :2], r"shape \[4, 2\] for test_error, and the theory needs \['trials', 3\]"),
-        ({"loss": MINE}, "no quantity 'loss'; it has test_error"),
+        (MINE[:, :2], r"shape \[4, 2\] for test_error, and the theory needs \[trials, 3\]"),
+        (MINE.T, "give the transposed array"),
+        (MINE.mean(axis=0), "give all trials, not their mean"),
+        (MINE * np.nan, "12 NaN among its values of test_error"),
+        ({"loss": MINE}, "names 'loss', and the theory has no such quantity; it has test_error"),
+        (xr.Dataset({"test_error": (("seed", "alpha"), MINE)}), r"simulation.rename\(seed='trial'\)"),
         ("many", "no array of numbers; give what simulate returns"),
         (None, "no array of numbers|single number"),
         (
@@ -222,7 +235,7 @@ def test_numbers_of_ones_own_that_do_not_fit_are_refused(mine, said):
 
 def test_a_summary_says_which_theory_it_is_and_is_a_table_in_notebooks():
     limit = gs.summary(gs.compare(theory(), simulation()))
-    assert "the networks have d = 100: predict(..., d=100) corrects for it" in limit
-    assert "limit" not in gs.summary(gs.compare(theory(d=100.0), simulation()))
+    assert "the networks have d = 100; predict(..., d=100) corrects for it" in limit
+    assert "theory and networks have d = 100" in gs.summary(gs.compare(theory(d=100.0), simulation()))
     assert "<td>test_error</td>" in limit._repr_html_()
     assert repr(limit) == str(limit)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
 from .dims import place_name
-from .own_simulation import as_trials
+from .own_simulation import as_trials, measurable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,7 +25,7 @@ _LARGE, _BEYOND = (
     3.0,
 )  # dimensions from which the limit should do, and a z that scatter alone rarely has
 _ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
-_OF_THE_LIMIT = ("r", "gamma", "c", "network_error")  # what no theory has a correction for d of
+_OF_THE_LIMIT = ("r", "gamma", "c", "network_error")  # no theory corrects these for d
 _UNLIKELY, _ORDER = (
     3.5,
     15.0,
@@ -40,22 +40,23 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
     Parameters
     ----------
     theory : xarray.Dataset
-        From `predict`. With the `d=` of the simulation it is corrected for its size; a theory of the limit may be off
-        by more than the scatter, and a warning then says so.
+        From `predict`. Predict with the `d=` of the simulation: the limit may be off by more than the scatter, and a
+        warning then says so.
     simulation : xarray.Dataset, array, dictionary of arrays, or pandas.DataFrame
-        From `simulate`, or numbers of your own simulation, with at least two trials. An array has the shape [trials]
-        or [trials, points of the theory] and holds test errors; a dictionary names the quantities; a DataFrame has one
-        row for each trial and point, a column for each quantity, and a column for each list of the theory.
+        From `simulate`, or the numbers of your own simulation, with at least two trials. An array of shape [trials] or
+        [trials, points of the theory] holds test errors. A dictionary has such an array for each quantity, and may name
+        the points: `{"alpha": [1, 2], "test_error": ...}`. A DataFrame has one row for each trial and point, a column
+        for each quantity, and a column for each list of the theory.
     d : number, optional
-        Input dimension of your own networks; without it, that of the theory.
+        Input dimension of your own networks. Without it, `compare` assumes the d of the theory.
 
     Returns
     -------
     xarray.Dataset
-        The points that both share; a parameter that is a dimension in one and a number in the other is selected
-        there. Every statistic of both has the dimension `part`: "theory", "simulation" (mean over trials),
-        "standard_error" (of that mean), "difference" (simulation - theory) and "z" (difference over standard error).
-        Where both agree to rounding, so that there is no scatter to measure by, z is NaN.
+        The statistics that both have, at the points that both have. Each has the dimension `part`: "theory",
+        "simulation" (mean over trials), "standard_error" (of that mean), "difference" (simulation - theory) and "z"
+        (difference over standard error). If one has a list of parameters and the other a single number, only that
+        number is compared. z is NaN where the trials do not scatter and agree with the theory to rounding.
 
     Examples
     --------
@@ -66,13 +67,14 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
     >>> float(comparison.test_error.sel(part="z").round(1))
     -0.6
 
-    Test errors of your own programme, from four trained networks:
+    Test errors of four networks that you trained yourself:
 
     >>> mine = gs.compare(theory, [0.168, 0.159, 0.181, 0.173])
     >>> print(gs.summary(mine))
     statistic   points  rms z  worst z  |z| > 3  worst at
     test_error  1       0.16   +0.16    0 %
     expected for 4 trials if the theory holds: rms z 1.73, |z| > 3 5.8 %
+    theory and networks have d = 100
     """
     import xarray as xr
 
@@ -88,7 +90,7 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
             "simulation",
         )
     if trials < 2:
-        raise ParameterError("the simulation has 1 trial, and scatter needs at least 2; simulate more trials")
+        raise ParameterError("simulation has 1 trial, and scatter needs at least 2; simulate more trials")
     _warn_if_different(theory, simulation)
     theory, simulation = _aligned(theory, simulation)
     shared = [
@@ -97,7 +99,10 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
         if name in simulation.data_vars and name not in _DIAGNOSTICS
     ]
     if not shared:
-        raise ParameterError("theory and simulation have no statistic in common; nothing can be compared")
+        raise ParameterError(
+            f"theory and simulation have no statistic in common; the theory has {measurable(theory)}",
+            "simulation",
+        )
     # variables and not arrays with labels, which would be aligned and merged again in every operation
     compared = {name: _parts(theory[name].variable, simulation[name].variable) for name in shared}
     dims = {dim for values in compared.values() for dim in values.dims}
@@ -116,9 +121,9 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
 
 
 def summary(comparison: xr.Dataset) -> Summary:
-    """Worst and root-mean-square z and the share beyond 3 for each statistic, as a short table.
+    """A short table with the root mean square of z, the worst z, and the share of |z| > 3, for each statistic.
 
-    If the theory is right, z follows Student's distribution with trials - 1 degrees of freedom: the last line
+    If the theory is right, z follows Student's distribution with trials - 1 degrees of freedom: a line below the table
     says what to expect. Points along `alpha` and `lam` share their trials, so their z move together.
 
     Parameters
@@ -140,13 +145,16 @@ def summary(comparison: xr.Dataset) -> Summary:
     statistic   points  rms z  worst z  |z| > 3  worst at
     test_error  1       0.59   -0.59    0 %
     expected for 4 trials if the theory holds: rms z 1.73, |z| > 3 5.8 %
+    theory and networks have d = 100
     """
     from scipy.stats import t as student
 
     from .tables import aligned
 
     if "part" not in comparison.dims:
-        raise ParameterError("comparison has no theory beside its simulation; give what compare(...) returns")
+        raise ParameterError(
+            "comparison does not come from compare; give what compare(...) returns", "comparison"
+        )
     rows: dict[str, list[Any]] = {
         "statistic": [],
         "points": [],
@@ -171,18 +179,26 @@ def summary(comparison: xr.Dataset) -> Summary:
         for column, cell in zip(rows.values(), (*cells, share, place), strict=True):
             column.append(cell)
     trials = comparison.attrs["trials"]
-    expected = f"{np.sqrt((trials - 1) / (trials - 3)):.2f}" if trials > 3 else "not defined"
+    usual = f"rms z {np.sqrt((trials - 1) / (trials - 3)):.2f}" if trials > 3 else "any rms z"
     beyond = 100 * 2 * student.sf(3, trials - 1)
     table = aligned({name: np.array(column, dtype=object) for name, column in rows.items()})
-    notes = [f"expected for {trials} trials if the theory holds: rms z {expected}, |z| > 3 {beyond:.1f} %"]
-    limit, d = np.isinf(comparison.attrs.get("theory_d", np.inf)), comparison.attrs.get("d")
-    if limit:
-        notes.append(
-            f"the theory is of the limit d = inf, the networks have d = {d:g}: predict(..., d={d:g}) corrects for it"
-            if d is not None
-            else "the theory is of the limit d = inf: predict(..., d=...) with the networks' d corrects for their size"
-        )
+    notes = [f"expected for {trials} trials if the theory holds: {usual}, |z| > 3 {beyond:.1f} %"]
+    notes.append(_sizes_in_words(comparison))
+    if np.isfinite(comparison.attrs.get("theory_d", np.inf)):
+        notes += filter(None, [of_the_limit(map(str, comparison))])
     return Summary(rows, table, notes)
+
+
+def _sizes_in_words(comparison: xr.Dataset) -> str:
+    """For which d the theory and the networks are, and how to make them equal."""
+    of_theory, d = comparison.attrs.get("theory_d", np.inf), comparison.attrs.get("d")
+    if np.isfinite(of_theory):
+        return f"theory and networks have d = {of_theory:g}"
+    if d is None:
+        return "the theory is the limit d = inf; predict(..., d=...) with the networks' d corrects for their size"
+    return (
+        f"the theory is the limit d = inf, the networks have d = {d:g}; predict(..., d={d:g}) corrects for it"
+    )
 
 
 class Summary(str):
@@ -225,14 +241,14 @@ def left_out(comparison: xr.Dataset, name: str = "test_error") -> str:
 
 
 def of_the_limit(names: Iterable[str]) -> str:
-    """Which of some statistics the theory has at d = inf alone, in a sentence; nothing where there are none."""
-    given = set(names)
-    found = [name.replace("_", " ") for name in _OF_THE_LIMIT if name in given]
+    """Which statistics no theory corrects for d, in a sentence; nothing where there are none."""
+    names = set(names)
+    found = [name.replace("_", " ") for name in _OF_THE_LIMIT if name in names]
     if not found:
         return ""
     listed = " and ".join(filter(None, [", ".join(found[:-1]), found[-1]]))
-    verb, whose = ("is", "its") if len(found) == 1 else ("are", "their")
-    return f"{listed} {verb} compared with the limit d = inf: part of {whose} z is due to the finite d"
+    verb, their = ("is", "its") if len(found) == 1 else ("are", "their")
+    return f"{listed} {verb} compared with the limit d = inf: part of {their} z is due to the finite d"
 
 
 def side_by_side(comparison: xr.Dataset, name: str) -> xr.Dataset:
@@ -248,7 +264,9 @@ def _parts(theory: xr.Variable, trials: xr.Variable) -> xr.Variable:
     import xarray as xr
 
     mean = trials.mean("trial")
-    error = trials.std("trial", ddof=1) / np.sqrt(trials.sizes["trial"])
+    error = trials.std("trial", ddof=1) / np.sqrt(
+        trials.count("trial")
+    )  # a table may have fewer trials of a point
     sizes = {**theory.sizes, **mean.sizes}
     at, mean, error = (each.set_dims(sizes).values for each in (theory, mean, error))
     difference = mean - at
@@ -271,8 +289,8 @@ def _aligned(theory: xr.Dataset, simulation: xr.Dataset) -> tuple[xr.Dataset, xr
     for dim in set(theory.dims) & set(simulation.dims):
         if theory.sizes[dim] != simulation.sizes[dim]:
             raise ParameterError(
-                f"theory has {theory.sizes[dim]} points along {dim}, the simulation {simulation.sizes[dim]}, and no"
-                " labels tell which belong together; use the same points in both"
+                f"theory has {theory.sizes[dim]} points along {dim}, simulation has {simulation.sizes[dim]}, and"
+                f" neither says at which {dim} they are; use the same points in both"
             )
     return theory, simulation
 
@@ -303,8 +321,8 @@ def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
         return
     if bool((np.abs(errors.sel(part="z")) > _BEYOND).any()):
         warnings.warn(
-            f"the theory is of the limit d = inf, and some of its distance from networks with d = {d} is due to their"
-            f" size; predict(..., d={d}) corrects for it (giantstep compare does, without --limit)",
+            f"the theory is the limit d = inf, and the networks have d = {d:g}: part of the difference is due to their"
+            f" size; predict(..., d={d:g}) corrects for it (on the command line, leave out --limit)",
             GiantstepWarning,
             stacklevel=3,
         )
@@ -324,7 +342,7 @@ def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:
             continue
         if ours != theirs:
             warnings.warn(
-                f"the {key} of the theory is {ours}, that of the simulation {theirs}",
+                f"the {key} of the theory is {ours}, and the {key} of the simulation is {theirs}",
                 GiantstepWarning,
                 stacklevel=3,
             )

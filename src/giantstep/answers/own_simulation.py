@@ -15,6 +15,15 @@ _HOW = (
     "give what simulate returns, or your own numbers: an array of shape [trials] or [trials, points of the theory], a"
     " dictionary of such arrays by name ('test_error', 'train_error', ...), or a DataFrame with a column for each"
 )
+_NOT_MEASURED = (
+    "residual",
+    "quadrature_error",
+    "converged",
+    "status",
+    "code",
+    "V1",
+    "V2",
+)  # no network has these
 
 
 def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Dataset:
@@ -24,7 +33,7 @@ def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Datase
     ----------
     simulation : Dataset, DataFrame, dictionary of arrays, or array
         An array has the shape [trials, *points], the points in the order of the theory's dimensions; without a name
-        its numbers are test errors.
+        its numbers are test errors. A dictionary may also name the points, as in {"alpha": [1, 2], ...}.
     theory : Dataset
         What the numbers are compared with: its dimensions give the points.
     d : number, optional
@@ -32,29 +41,56 @@ def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Datase
     """
     import xarray as xr
 
+    if isinstance(simulation, xr.DataArray):
+        simulation = simulation.to_dataset(name=simulation.name or "test_error")
     if isinstance(simulation, xr.Dataset):
-        data = simulation if simulation.dims else simulation.expand_dims("trial")
+        data = _with_trials(simulation, theory)
     elif hasattr(simulation, "columns") and hasattr(simulation, "to_dict"):
         data = _from_table(simulation, theory)
     else:
-        named = simulation if isinstance(simulation, dict) else {"test_error": simulation}
+        named = dict(simulation) if isinstance(simulation, dict) else {"test_error": simulation}
+        points = {name: np.ravel(named.pop(name)) for name in list(named) if name in theory.dims}
+        labels = {
+            name: label for name, label in theory.coords.items() if name not in ("d", "status", *points)
+        }
+        sizes = {str(dim): len(points.get(str(dim), range(n))) for dim, n in theory.sizes.items()}
         variables = {}
         for name, value in named.items():
             dims = _dims_of(name, theory)
-            variables[name] = (("trial", *dims), _numbers(name, value, theory[name].shape))
-        labels = {name: label for name, label in theory.coords.items() if name not in ("d", "status")}
-        data = xr.Dataset(variables, labels)
+            variables[name] = (("trial", *dims), _numbers(name, value, tuple(sizes[dim] for dim in dims)))
+        data = xr.Dataset(variables, labels | points)
     size = data.attrs.get("d") if d is None else d
     if size is None and "d" in theory.coords and np.isfinite(theory["d"]).all():
         size = float(theory["d"])  # the user predicted at the size of the networks
     return data if size is None else data.assign_attrs(d=size)
 
 
+def _with_trials(data: xr.Dataset, theory: xr.Dataset) -> xr.Dataset:
+    """A Dataset that has the dimension `trial`; the message for one that calls it something else."""
+    if not data.dims:
+        return data.expand_dims("trial")
+    others = [str(dim) for dim in data.dims if dim not in theory.dims]
+    if "trial" not in data.dims and len(others) == 1:
+        raise ParameterError(
+            f"simulation has no dimension 'trial'; if {others[0]!r} counts the trials, give"
+            f" simulation.rename({others[0]}='trial')",
+            "simulation",
+        )
+    return data
+
+
 def _dims_of(name: str, theory: xr.Dataset) -> tuple[str, ...]:
     if name not in theory.data_vars:
-        listed = ", ".join(map(str, theory.data_vars))
-        raise ParameterError(f"the theory has no quantity {name!r}; it has {listed}", "simulation")
+        raise ParameterError(
+            f"simulation names {name!r}, and the theory has no such quantity; it has {measurable(theory)}",
+            "simulation",
+        )
     return tuple(map(str, theory[name].dims))
+
+
+def measurable(theory: xr.Dataset) -> str:
+    """The quantities of a theory that networks have too, as a list in words."""
+    return ", ".join(str(name) for name in theory.data_vars if name not in _NOT_MEASURED)
 
 
 def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
@@ -71,10 +107,22 @@ def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
             f"simulation has the single number {array:g} for {name}, and scatter needs at least 2 trials; {_HOW}",
             "simulation",
         )
-    if array.shape[1:] not in (points, tuple(n for n in points if n > 1)):
+    if np.isnan(array).any():
         raise ParameterError(
-            f"simulation has the shape {list(array.shape)} for {name}, and the theory needs"
-            f" {['trials', *points]}; give one row for each trial, or predict the points of your simulation",
+            f"simulation has {np.isnan(array).sum()} NaN among its values of {name}; leave these trials out, or give a"
+            " DataFrame, whose points may have different numbers of trials",
+            "simulation",
+        )
+    several = tuple(n for n in points if n > 1)
+    if array.shape[1:] not in (points, several):
+        way = "give one row for each trial, or predict the points of your simulation"
+        if array.shape[:-1] == several:
+            way = "its trials seem to come last: give the transposed array"
+        elif array.shape == several:
+            way = "give all trials, not their mean: compare needs their scatter"
+        needed = ", ".join(["trials", *map(str, points)])
+        raise ParameterError(
+            f"simulation has the shape {list(array.shape)} for {name}, and the theory needs [{needed}]; {way}",
             "simulation",
         )
     return array.reshape(-1, *points)
@@ -87,8 +135,8 @@ def _from_table(table: Any, theory: xr.Dataset) -> xr.Dataset:
     dims = [name for name in columns if name in theory.dims]
     if not names:
         raise ParameterError(
-            f"simulation has the columns {columns}, and none is a quantity of the theory:"
-            f" {', '.join(map(str, theory.data_vars))}",
+            f"simulation has the columns {', '.join(columns)}, and none is a quantity of the theory; name one of"
+            f" {measurable(theory)}",
             "simulation",
         )
     missing = [

@@ -169,7 +169,7 @@ def compare(
         --lam 0.1 --d 400 --bulk isotropic,exact --plot bulks.png
     """
     from ..answers.comparison import compare as verb
-    from ..answers.comparison import left_out, of_the_limit, side_by_side, summary
+    from ..answers.comparison import left_out, side_by_side, summary
     from ..theory.predict import predict as theory_of
 
     out.check(output)
@@ -206,9 +206,7 @@ def compare(
         words += [out.table(columns, list(map(str, columns)), headed=not words), ""]
     words.append(summary(compared))
     if not limit:
-        words += filter(
-            None, [of_the_limit(map(str, compared)), *(left_out(compared, name) for name in names)]
-        )
+        words += filter(None, (left_out(compared, name) for name in names))
     out.deliver(compared, output, "\n".join(words))
     if output.plot:
         out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))

@@ -29,7 +29,7 @@ _POINTS = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0])
 
 def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | None = None) -> None:
     """Predict, simulate, compare; print the tables and draw `folder`/learning_curves.png."""
-    from ..answers.comparison import compare, of_the_limit, side_by_side, summary
+    from ..answers.comparison import compare, side_by_side, summary
     from ..answers.tables import aligned, points
     from ..plotting import save_figure
     from ..plotting.style import check_picture_path
@@ -61,8 +61,9 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
         columns = side_by_side(compared, "test_error")
         print(aligned(points(columns, list(map(str, columns)))))
         print(f"\n{summary(compared[_STATISTICS])}")
-    print(f"\nThe theory's errors are corrected for this d; {of_the_limit(_STATISTICS)}.")
-    print("Stronger steps or more trials than here show differences beyond the standard errors at this d.")
+    print(
+        "\nWith stronger steps or more trials you would see differences beyond the standard errors at this d."
+    )
     save_figure(draw(results, trials), path)
     _note(f"\ndrew {path} in {time.perf_counter() - start:.0f} s")
 

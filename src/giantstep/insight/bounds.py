@@ -16,6 +16,7 @@ from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..model.base import Model
 from ..model.target import Target, as_target
+from ..runtime.progress import with_bar
 from ..theory.features import Features
 from ..theory.labels import Label, linear_error
 from ..theory.modes import Modes, mean_functions
@@ -40,6 +41,7 @@ class Best(NamedTuple):
     coefficients: np.ndarray
 
 
+@with_bar("bounding")
 def bounds(
     model: Model,
     target: Target | FunctionLike,

@@ -15,6 +15,7 @@ from ..gaussian.cuts import Cuts
 from ..model.base import Model
 from ..model.parameters import parameter
 from ..model.target import as_target
+from ..runtime.progress import with_bar
 from ..theory.labels import SeveralDirections, labels_of
 from ..theory.predict import predict
 from ..theory.problem import Problem, model_grid, pose
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..model.target import Target
 
 
+@with_bar("learning")
 def learned_function(
     model: Model,
     target: Target | FunctionLike,

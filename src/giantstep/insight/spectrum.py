@@ -13,6 +13,7 @@ from ..errors import ConvergenceError, GiantstepWarning, NotCovered, ParameterEr
 from ..model.base import Model
 from ..model.parameters import check_count, check_report, flag, parameter
 from ..model.target import Target, as_target
+from ..runtime.progress import with_bar
 from ..theory.problem import Problem, model_grid, pose
 from .spectra.feature_bulk import FeatureBulk, feature_table
 from .spectra.halfplane import HalfPlaneSolver
@@ -32,6 +33,7 @@ _UNRESOLVED = (
 )
 
 
+@with_bar("solving")
 def spectrum(
     model: Model,
     target: Target | FunctionLike | None = None,

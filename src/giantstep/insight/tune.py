@@ -19,6 +19,7 @@ from ..model.network import Network
 from ..model.parameters import check_report, parameter
 from ..model.spiked import SpikedRF
 from ..model.target import Target, as_target
+from ..runtime.progress import with_bar
 from ..theory.predict import predict
 from ..theory.status import NOTABLE, REAL_SIZE
 from .objective import Objective, Optimum, at_ends
@@ -37,6 +38,7 @@ _ROUGHLY = (
 _STARTS = 3  # local minima of the scan that are polished
 
 
+@with_bar("tuning")
 def tune(
     model: Network | SpikedRF,
     target: Target | FunctionLike,

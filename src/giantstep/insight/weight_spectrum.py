@@ -12,6 +12,7 @@ from ..model.network import Network
 from ..model.parameters import check_count, parameter
 from ..model.spiked import SpikedRF
 from ..model.target import Target, as_target
+from ..runtime.progress import with_bar
 from ..theory.problem import model_grid, pose
 from .spectra.halfplane import HalfPlaneSolver
 from .spectra.outliers import CLOSE, FARTHEST, TRIED
@@ -28,6 +29,7 @@ _FAR = {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0}
 _ASIDE = 1e-5  # η/x at which derivatives are read off imaginary parts, right to its square
 
 
+@with_bar("solving")
 def weight_spectrum(
     model: Network | SpikedRF,
     target: Target | FunctionLike | None = None,

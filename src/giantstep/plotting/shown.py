@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from io import BytesIO
+from io import StringIO
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook displays when it is the value of a cell."""
+    """A figure that a notebook displays when it is the value of a cell, sharp at every size."""
 
-    def _repr_png_(self) -> bytes:
-        buffer = BytesIO()
-        self.savefig(buffer, format="png", dpi="figure")
+    def _repr_svg_(self) -> str:
+        buffer = StringIO()
+        self.savefig(buffer, format="svg")
         return buffer.getvalue()
 
 
 class ShownAxes(Axes):
-    """Axes whose figure a notebook displays when they are the value of a cell."""
+    """Axes that a notebook displays, as their whole figure, when they are the value of a cell."""
 
-    def _repr_png_(self) -> bytes | None:
-        return self.figure._repr_png_() if isinstance(self.figure, ShownFigure) else None
+    def _repr_svg_(self) -> str | None:
+        return self.figure._repr_svg_() if isinstance(self.figure, ShownFigure) else None

@@ -11,6 +11,7 @@ from ..errors import ParameterError
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target
+from ..runtime.progress import with_bar
 from . import check
 from .backend import Backend, make_backend
 from .data import Data
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+@with_bar("trials")
 def simulate_spectrum(
     model: Network | SpikedRF,
     target: Target | str | None = None,

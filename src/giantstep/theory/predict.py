@@ -14,6 +14,7 @@ from ..losses import Loss, as_loss
 from ..model.base import Model, check_model
 from ..model.parameters import check_count, check_report, flag, number, parameter
 from ..model.target import Target, as_target
+from ..runtime.progress import with_bar
 from .warnings import check_converged, remark
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ DIRECTIONS_TOLERANCE = {1: TOLERANCE, 2: 1e-8, 3: 1e-8, 4: 1e-6}  # by the direc
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
 
 
+@with_bar("predicting")
 def predict(
     model: Model,
     target: Target | FunctionLike,

@@ -13,6 +13,7 @@ from ...errors import ParameterError
 from ...model.inputs import refuse_inputs
 from ...model.parameters import check_report, parameter
 from ...model.target import Target, as_target
+from ...runtime.progress import with_bar
 from ...theory.status import CONVERGED, IMPRECISE, SENTENCES
 from .state_evolution import state_evolution
 
@@ -25,6 +26,7 @@ _TOLERANCE = 1e-6  # relative error of the test error from which on a point is m
 _AT_ONCE = 1000
 
 
+@with_bar("solving")
 def bayes(
     target: Target | FunctionLike,
     *,

@@ -14,6 +14,7 @@ from ...errors import LimitWarning, ParameterError
 from ...losses import Loss
 from ...model.network import Network
 from ...model.target import Target, as_target
+from ...runtime.progress import with_bar
 from ...theory.predict import predict
 from ..bounds import bounds
 from .lines import reference_errors, total_samples
@@ -34,6 +35,7 @@ _ADVICE = {
 }
 
 
+@with_bar("explaining")
 def explain(
     model: Network,
     target: Target | FunctionLike,

@@ -14,6 +14,7 @@ from ...gaussian import moments, ndtr
 from ...model.inputs import refuse_inputs
 from ...model.parameters import parameter
 from ...model.target import Target, as_target
+from ...runtime.progress import with_bar
 from ...theory.labels import SeveralDirections, binary_law, labels_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _HALVINGS = 80
 _STEP = 1e-3  # of differences, for kernels without a derivative
 
 
+@with_bar("solving")
 def ridge(
     target: Target | FunctionLike,
     *,
