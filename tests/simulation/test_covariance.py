@@ -124,3 +124,62 @@ def test_sizes_without_room_for_the_eigenvalues_are_refused(
         return
     with pytest.raises(gs.ParameterError, match=words):
         gs.simulate(gs.Network("tanh", eta=1, alpha0=1), target, alpha=1, lam=0.1, d=d)
+
+
+def _sample(n: int = 1200, d: int = 20, seed: int = 0) -> np.ndarray:
+    """Inputs with a covariance, a mean and heavy tails, in no special basis."""
+    random = np.random.default_rng(seed)
+    rotation = np.linalg.qr(random.normal(size=(d, d)))[0]
+    return random.standard_t(8, size=(n, d)) * np.linspace(2, 0.2, d) @ rotation + 3.0
+
+
+def test_kept_rows_are_the_users_own_and_each_is_in_one_batch() -> None:
+    X = _sample()
+    inputs = gs.Inputs.from_data(X, direction=np.ones(20), keep=True)
+    target = gs.Target("x", inputs=inputs)
+    net = gs.Network("tanh", eta=1, alpha0=1, steps=2)
+    draws = Draws(0, 0, NumpyBackend())
+    layer = first_layer(net, target, 20, draws)
+    root, seen = np.sqrt(eigenvalues(inputs, 20)), []
+    centred = X - X.mean(axis=0)
+    scale = np.sqrt((centred**2).mean())
+    gram = centred @ centred.T / scale**2
+    z = centred @ np.ones(20)
+    for batch in (Purpose.STEP, Purpose.TEST + 1, Purpose.TRAIN, Purpose.TEST):
+        data = Data(batch, target, layer.theta, draws, net.most_steps)
+        block = data.block(0, 300)
+        assert data.limit == 300
+        rows = data._places[:300]
+        seen.append(rows)
+        x = block.inputs * root  # the same rows, turned: all products agree
+        np.testing.assert_allclose(x @ x.T, gram[np.ix_(rows, rows)], atol=1e-9)
+        np.testing.assert_allclose(block.labels, (z / z.std())[rows], atol=1e-9)
+    assert len(np.unique(np.concatenate(seen))) == 1200
+
+
+def test_kept_rows_of_gaussian_inputs_give_what_gaussian_inputs_do() -> None:
+    d = 20
+    X = np.random.default_rng(1).normal(size=(40_000, d)) * np.linspace(2, 0.2, d)
+    net, given = gs.Network("tanh", eta=1, alpha0=2, steps=2), {"alpha": 4, "lam": 0.3, "d": d, "trials": 60}
+    own, drawn = (
+        gs.simulate(net, gs.Target("sin", inputs=gs.Inputs.from_data(X, keep=keep)), **given)
+        for keep in (True, False)
+    )
+    assert own.attrs["test_error_method"] == "sampled"
+    for name in ("test_error", "train_error", "c", "r", "gamma", "network_error"):
+        here, there = (
+            one[name].isel(step=-1) if "step" in one[name].dims else one[name] for one in (own, drawn)
+        )
+        error = np.sqrt((here.var("trial", ddof=1) + there.var("trial", ddof=1)) / 60)
+        assert abs(here.mean() - there.mean()) < 4 * error, name
+
+
+def test_too_few_kept_rows_are_refused_with_numbers() -> None:
+    target = gs.Target("sin", inputs=gs.Inputs.from_data(_sample(), keep=True))
+    net = gs.Network("tanh", eta=1, alpha0=1)
+    with pytest.raises(gs.ParameterError, match=r"needs 420 rows.*1200 rows.*400 for each"):
+        gs.simulate(net, target, alpha=21, lam=0.1, d=20)
+    with pytest.raises(gs.ParameterError, match="use d=20"):
+        gs.simulate(net, target, alpha=1, lam=0.1, d=30)
+    with pytest.raises(gs.ParameterError, match="learned_at"):
+        gs.simulate(net, target, alpha=1, lam=0.1, d=20, learned_at=[0, 1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,8 +10,9 @@ from attrs import evolve, field
 from attrs.converters import optional
 
 from ..errors import NotCovered, ParameterError, refused
-from .description import DEFAULT, Description, description
-from .parameters import check_count, floats, number
+from . import input_sample as sample
+from .description import DEFAULT, Description, _hashable, description
+from .parameters import check_count, flag, floats, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _SUM = 1e-6  # how far shares and masses may be from their sum, as people round them
 _ROUNDING = 1e-13
+_FEW = 12  # eigenvalues that are written out
 
 
 def _list(name: str, value: Any) -> np.ndarray:
@@ -185,7 +187,34 @@ class Inputs(Description):
         return f"<{self._call()}: effective rank {self.effective_rank:.3g}{'' if self.d else ' d'}>"
 
     def _call(self) -> str:
-        return super().__repr__()
+        if self.d is None or len(self.omega) <= _FEW:
+            return super().__repr__()
+        single = int(np.count_nonzero(self.mu * self.d < 1.5))
+        others = f" and others in {len(self.omega) - single} bins" * (single < len(self.omega))
+        rows = f", {self.name}" if self.kept else ""
+        return f"Inputs of {single} eigenvalues one by one{others}{rows}"
+
+    @property
+    def name(self) -> str:
+        """Kept rows in a few words."""
+        return "" if self.kept is None else f"{len(self.kept.rows)} rows of data"
+
+    @property
+    def spec(self) -> str:
+        """Kept rows have no text."""
+        raise ParameterError(
+            f"inputs with {self.name} cannot be written to a dictionary or a file, nor be part of a sweep; use"
+            " Inputs.from_data without keep=True",
+            "inputs",
+        )
+
+    def _plain(self, text: Any) -> Any:
+        return super()._plain(text) if self.kept is None else text(self)  # type: ignore[arg-type]
+
+    @cached_property
+    def _identity(self) -> tuple[Any, ...]:
+        own = tuple(_hashable(getattr(self, field.name)) for field in self._fields())
+        return own if self.kept is None else (*own, hash(self.kept.rows.tobytes()))
 
     @classmethod
     def power_law(cls, exponent: Parameter, d: int, source: float = 1.0) -> PowerLaw:
@@ -208,6 +237,47 @@ class Inputs(Description):
         <Inputs.power_law(0.3, d=1000): effective rank 850>
         """
         return PowerLaw(exponent, d, source)
+
+    @classmethod
+    def from_data(cls, X: Any, direction: Any = None, y: Any = None, keep: bool = False) -> Inputs:
+        """The covariance of a sample of inputs, and the place of a target in it.
+
+        The sample is centred. Large eigenvalues are kept one by one, and the others put into bins that are so narrow
+        that answers move by less than 1e-4: what the theory averages over the spectrum moves by less than 5e-5.
+
+        Parameters
+        ----------
+        X : array [samples, inputs]
+            At least ten rows for each column, since noise spreads the eigenvalues of fewer.
+        direction : array, optional
+            The target's direction [inputs] in the same coordinates, or several [k, inputs]. These are made orthonormal
+            in the covariance, each as near to its own as can be. By default a target without preference.
+        y : array [samples], optional
+            Labels to estimate the direction from, by linear regression. This is right for labels that depend on one
+            direction and have a linear part in it, if the inputs are Gaussian, and refused where noise is more than a
+            tenth of the estimate.
+        keep : bool
+            Whether a simulation draws rows of X, without replacement, instead of Gaussian inputs of this covariance.
+            The labels on them are the target's, and `y` is not used as such.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(2000, 50)) * np.linspace(2, 0.1, 50)
+        >>> gs.Inputs.from_data(X, direction=np.eye(50)[0])
+        <Inputs of 50 eigenvalues one by one: effective rank 28.6>
+        """
+        if direction is not None and y is not None:
+            raise ParameterError("y estimates the direction, which is given; leave out one of them", "y")
+        omega, rows, images = sample.whitened(X)
+        theta = None if direction is None else sample.given_directions(direction, images)
+        theta = theta if y is None else sample.regressed_direction(y, rows)
+        d = len(omega)
+        tau = (omega / d)[:, None, None] if theta is None else np.einsum("ki,li->ikl", theta, theta)
+        values, counts, shares = sample.binned(omega, tau, sample.bins(omega, tau))
+        shares = None if theta is None else shares[:, 0, 0] if len(theta) == 1 else shares
+        found = cls(values, counts / d, shares, d)
+        found.__dict__.update({"kept": KeptRows(rows, omega, theta)} if flag("keep", keep) else {})
+        return found
 
 
 @description
@@ -241,7 +311,7 @@ class PowerLaw(Inputs):
         return f"<{self._call()}>" if np.ndim(self.exponent) else super().__repr__()
 
     def _call(self) -> str:
-        return super()._call().replace("PowerLaw", "Inputs.power_law", 1)
+        return Description.__repr__(self).replace("PowerLaw", "Inputs.power_law", 1)
 
 
 def _check_sum(name: str, values: np.ndarray, what: str) -> None:

@@ -19,6 +19,7 @@ from ..model.spiked import SpikedRF
 from ..model.target import Target
 from .backend import Backend
 from .covariance import coordinates
+from .data import rows_at_most
 from .gradient_step import group_slices, width
 from .trial import Task
 
@@ -204,15 +205,30 @@ def _refits(task: Task) -> list[int]:
 
 
 def check_samples(task: Task) -> None:
-    """Refuse a trial that would draw inputs for days."""
+    """Refuse a trial that would draw inputs for days, or more rows of the user's own than there are."""
     model = task.model
     stages = model.stages(model.numbers()) if isinstance(model, Network) else []
     batches = [float(alpha0) * task.d for _, alpha0, _ in stages]
+    _check_own_rows(task, max(batches, default=0.0))
     samples = max(n for n, _ in task.points) + sum(batches) + (task.n_test or 0)
     if samples * task.d > _MOST_NUMBERS:
         raise ParameterError(
             f"a trial with d = {task.d} would draw {samples:.1e} samples, {samples * task.d:.1e} random numbers, which"
             f" takes days; up to {_MOST_NUMBERS:.0e} are allowed: use a smaller alpha, alpha0 or n_test, or predict"
+        )
+
+
+def _check_own_rows(task: Task, largest: float) -> None:
+    limit = rows_at_most(task.target, task.model.most_steps)
+    if math.isinf(limit):
+        return
+    if task.learned_at:
+        raise NotCovered("learned_at averages over Gaussian inputs; leave out keep=True for it", "learned_at")
+    needed = max(largest, max(n for n, _ in task.points), task.n_test or 1)
+    if needed > limit:
+        raise ParameterError(
+            f"a batch needs {needed:.0f} rows, and the {task.target.inputs.name}, divided between steps, readout and"  # type: ignore[union-attr]
+            f" test, have {limit:.0f} for each; use a smaller alpha, alpha0 or n_test, or more data"
         )
 
 

@@ -1,14 +1,18 @@
-"""SampleBlocks in blocks: inputs x ~ N(0, I_d), the noiseless target at them, and the labels as observed."""
+"""Samples in blocks: inputs x ~ N(0, I_d), the noiseless target at them, and the labels as observed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from ..model.target import Target
 from .backend import Backend
-from .draw import Draws, Kind
+from .draw import Draws, Kind, Purpose
 
 
 class Block(NamedTuple):
@@ -34,6 +38,7 @@ class Data:
     target: Target
     theta: tuple[Any, ...]  # the target's directions, unit vectors [d]
     draws: Draws
+    steps: int = 1  # of the network: a user's own rows are divided between steps, readout and test
 
     def blocks(self, rows: int) -> Iterator[Block]:
         """The first `rows` samples, a block at a time."""
@@ -42,10 +47,29 @@ class Data:
             yield self.block(start, min(start + size, rows))
 
     def block(self, start: int, stop: int) -> Block:
-        inputs = self.draws.normal(self.batch, Kind.INPUTS, start, stop, self.theta[0].shape[0])
+        inputs = self._inputs(start, stop)
         fields = [self.draws.backend.matmul(inputs, direction) for direction in self.theta]
         clean, labels = self._labels(fields, start, stop)
         return Block(start, inputs, clean, labels)
+
+    @property
+    def limit(self) -> float:
+        """How many rows there are at most."""
+        return rows_at_most(self.target, self.steps)
+
+    def _inputs(self, start: int, stop: int) -> Any:
+        """Inputs in whitened coordinates: standard normal, or rows of the user's own, each drawn once."""
+        if (kept := _kept_rows(self.target)) is None:
+            return self.draws.normal(self.batch, Kind.INPUTS, start, stop, self.theta[0].shape[0])
+        return self.draws.backend.asarray(kept[self._places[start:stop]])
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Which of the user's own rows are for this batch, in the order of the trial."""
+        first = {int(Purpose.TRAIN): 0, int(Purpose.TEST): 1, int(Purpose.STEP): 2}
+        part = first.get(self.batch, self.batch - 1)  # later steps have the numbers after `TEST`
+        every = self.draws.permutation(len(_kept_rows(self.target)))  # type: ignore[arg-type]
+        return every[part :: _parts(self.steps)]
 
     def _labels(self, fields: list[Any], start: int, stop: int) -> tuple[Any, Any]:
         """Noiseless target and label where the inputs' projections on the target's directions are `fields`.
@@ -84,6 +108,22 @@ class Data:
 
     def _normal(self, start: int, stop: int) -> Any:
         return self.draws.normal(self.batch, Kind.NOISE, start, stop, 1)[:, 0]
+
+
+def rows_at_most(target: Target, steps: int) -> float:
+    """How many rows a batch can have: a user's own are divided into equal parts, one for each batch."""
+    kept = _kept_rows(target)
+    return math.inf if kept is None else len(kept) // _parts(steps)
+
+
+def _kept_rows(target: Target) -> np.ndarray | None:
+    inputs = target.inputs
+    return None if inputs is None or inputs.kept is None else inputs.kept.rows
+
+
+def _parts(steps: int) -> int:
+    """Batches of a trial: those of the steps, of the readout, and for testing."""
+    return 2 + max(1, steps)
 
 
 def _sign_where(condition: Any, backend: Backend) -> Any:

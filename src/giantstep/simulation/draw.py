@@ -48,6 +48,7 @@ class Kind(IntEnum):
     DIRECTIONS = 5
     FLIPS = 6
     BIASES = 7
+    ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,10 @@ class Draws:
     def uniform(self, batch: int, kind: Kind, start: int, stop: int) -> Any:
         """Entries `start` to `stop` of an endless vector, uniform on [0, 1)."""
         return self._rows(batch, kind, start, stop, 1, normal=False)[:, 0]
+
+    def permutation(self, count: int) -> np.ndarray:
+        """The order of so many rows of a user's own; the same on all devices."""
+        return _philox(self.seed, self.trial, Purpose.START, Kind.ROWS, 0).permutation(count)
 
     def _rows(self, batch: int, kind: Kind, start: int, stop: int, width: int, *, normal: bool) -> Any:
         first, last = start // CHUNK_ROWS, -(-stop // CHUNK_ROWS)

@@ -92,6 +92,7 @@ def _eigenvalues(task: Task, draws: Draws, backend: Backend) -> np.ndarray:
     features = NetworkFeatures(layer, task.model.activation, backend)
     p = layer.rows.shape[0]
     gram: Any = backend.zeros(p, p)
-    for block in Data(Purpose.TRAIN, task.target, layer.theta, draws).blocks(task.points[0][0]):
+    data = Data(Purpose.TRAIN, task.target, layer.theta, draws, task.model.most_steps)
+    for block in data.blocks(task.points[0][0]):
         gram = backend.add_gram(gram, features(block, Purpose.TRAIN))
     return eigvalsh(backend.numpy(gram) / p, lower=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -92,13 +93,13 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
         *theta, free = target_directions(target.inputs, target.directions, d, draws)
         covariance = backend.asarray(eigenvalues(target.inputs, d))
         rows = rows * backend.xp.sqrt(covariance)
-    test = Data(Purpose.TEST, target, tuple(theta), draws)
+    test = Data(Purpose.TEST, target, tuple(theta), draws, model.most_steps)
     track = Track(model, rows, values, biases, groups, test)
     readout, seen = values, None  # √p·a, and the last step's batch
     for t, (eta, alpha0, loss) in enumerate(model.stages(model.numbers())):
         n0, eta = round(float(alpha0) * d), float(eta)
         if n0 and eta:
-            data = Data(step_batch(0 if model.reuse_batch else t), target, test.theta, draws)
+            data = replace(test, batch=step_batch(0 if model.reuse_batch else t))
             mean = None if track.taken else _mean_output(model, values, biases, backend)
             activation, rate = model.activation, eta * d
             if model.refit is not None and seen is not None:

@@ -76,7 +76,7 @@ class Track:
 
     def _own_error(self, rows: Any) -> np.ndarray:
         """Mean squared error of the network itself, with the readout of its last step, on fresh samples."""
-        backend, samples = self.backend, _OWN_SAMPLES * int(rows.shape[1])
+        backend, samples = self.backend, int(min(_OWN_SAMPLES * rows.shape[1], self.test.limit))
         readout, total = backend.asarray(self._readout / len(self._readout)), 0.0
         for block in self.test.blocks(samples):
             fields = preactivations(rows, self.biases, block.inputs, backend)

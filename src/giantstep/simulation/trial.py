@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,9 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     draws = Draws(task.seed, task.trial, backend)
     layer = first_layer(task.model, task.target, task.d, draws, task.bulk)
     features = _features(task, layer, draws)
-    exact = features.exact_error(task.target) if task.n_test is None else None
-    train = Data(Purpose.TRAIN, task.target, layer.theta, draws)
+    train = Data(Purpose.TRAIN, task.target, layer.theta, draws, task.model.most_steps)
+    gaussian = math.isinf(train.limit)  # and not rows of the user's own
+    exact = features.exact_error(task.target) if gaussian and task.n_test is None else None
 
     def rows(n: int) -> Iterator[tuple[Any, Any]]:
         return ((features(block, Purpose.TRAIN), block.labels) for block in train.blocks(n))
@@ -72,7 +74,7 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     readouts = backend.xp.stack([fits[n].readouts[:, column] for n, column in order], axis=1)
     answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
     known = None if exact is None else exact(readouts, answers)
-    errors, samples = _errors(task, features, layer, draws, readouts, known)
+    errors, samples = _errors(task, features, train, readouts, known)
     answers |= errors
     if task.learned_at:
         at = np.array(task.learned_at)
@@ -95,8 +97,7 @@ def _shaped(
 def _errors(
     task: Task,
     features: FeatureMap,
-    layer: Weights,
-    draws: Draws,
+    train: Data,
     readouts: Any,
     exact: np.ndarray | None,
 ) -> tuple[dict[str, np.ndarray], int]:
@@ -104,15 +105,13 @@ def _errors(
 
     For binary labels also the shares of wrong signs, always sampled.
     """
-    backend, target = draws.backend, task.target
+    backend, target, test = train.draws.backend, task.target, replace(train, batch=Purpose.TEST)
     errors = {} if exact is None else {"test_error": exact}
-    samples = task.n_test or max(ENOUGH_SAMPLES, 10 * task.d)
+    samples = int(min(task.n_test or max(ENOUGH_SAMPLES, 10 * task.d), test.limit))
     if exact is None or target.binary:
-        test = Data(Purpose.TEST, target, layer.theta, draws)
         errors = evaluate.sampled_errors(features, test, samples, readouts, backend) | errors
     if target.binary:
         sizes = np.array([n for n, _ in task.points])
-        train = Data(Purpose.TRAIN, target, layer.theta, draws)
         errors["train_error_01"] = evaluate.wrong_training_signs(features, train, sizes, readouts, backend)
     return errors, samples if exact is None else 0
 

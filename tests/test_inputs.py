@@ -1,0 +1,172 @@
+"""Descriptions of inputs with a covariance."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+
+TWO = ([2.5, 0.5], [0.25, 0.75])
+MATRICES = [[[0.5, 0.3], [0.3, 0.4]], [[0.5, -0.3], [-0.3, 0.6]]]
+LAWS = [
+    gs.Inputs(*TWO),
+    gs.Inputs(*TWO, [0.9, 0.1]),
+    gs.Inputs(*TWO, [[0.9, 0.1], [0.2, 0.8]]),
+    gs.Inputs(*TWO, MATRICES),
+    gs.Inputs([3, 1, 0.2]),
+    gs.Inputs.power_law(0.5, d=30),
+    gs.Inputs.power_law([0.1, 0.5], d=30, source=2),
+]
+
+
+@pytest.mark.parametrize("inputs", LAWS, ids=str)
+def test_dictionaries_restore_equal_inputs(inputs: gs.Inputs) -> None:
+    target = gs.Target("x1 + x1*x2" if np.ndim(inputs.shares) > 1 else "sin", inputs=inputs)
+    again = gs.Target.from_dict(json.loads(json.dumps(target.to_dict())))
+    assert again == target
+    assert hash(again) == hash(target)
+    assert pickle.loads(pickle.dumps(target)) == target
+    assert sum(law == inputs for law in LAWS) == 1
+
+
+def test_isotropic_targets_keep_their_dictionary() -> None:
+    assert "inputs" not in gs.Target("sin").to_dict()
+    assert gs.Target("sin").numbers() == {"noise": 0.0}
+
+
+def test_eigenvalues_have_mean_one_and_shares_sum_to_the_identity() -> None:
+    for inputs in LAWS[:-1]:
+        assert inputs.mu @ inputs.omega == pytest.approx(1.0, abs=1e-14)
+        assert inputs.mu.sum() == pytest.approx(1.0, abs=1e-14)
+        for k in (1, 2) if inputs.shares is None else ((2,) if np.ndim(inputs.shares) > 1 else (1,)):
+            np.testing.assert_allclose(inputs.tau(k).sum(axis=0), np.eye(k), atol=1e-14)
+    np.testing.assert_allclose(gs.Inputs(*TWO).tau(1)[:, 0, 0], [0.625, 0.375])
+    assert gs.Inputs([5, 1], [0.25, 0.75]) == gs.Inputs(*TWO)
+
+
+def test_a_source_moves_the_target_along_the_power_law() -> None:
+    flat, usual, large = (gs.Inputs.power_law(0.5, d=30, source=s) for s in (0, 1, 3))
+    np.testing.assert_allclose(flat.tau(1)[:, 0, 0], 1 / 30)
+    np.testing.assert_allclose(usual.tau(2)[:, 1, 1], usual.omega / 30)
+    assert large.tau(1)[0, 0, 0] > usual.tau(1)[0, 0, 0] > flat.tau(1)[0, 0, 0]
+    exponents = gs.Inputs.power_law([0.1, 0.5], d=30)
+    assert exponents.at(exponent=0.5) == usual
+
+
+def test_effective_ranks_are_shown() -> None:
+    assert "effective rank 0.571 d" in repr(gs.Inputs(*TWO))
+    assert "effective rank 30" in repr(gs.Inputs.power_law(0, d=30))
+    assert "Inputs" in gs.Target("sin", inputs=gs.Inputs(*TWO))._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (([1, -1],), "eigenvalues = -1 is not allowed"),
+        (([1, np.nan],), "finite"),
+        (([0, 0],), "all 0"),
+        (([],), "list of numbers"),
+        ((["a"],), "not a number"),
+        (([1, 2], [0.5, 0.6]), "sum to 1.1"),
+        (([1, 2], [1.0]), "1 entries for 2 eigenvalues"),
+        (([1, 2], None, [0.5, 0.6]), "sum to 1.1"),
+        (([1, 2], None, [0.5, 0.2, 0.3]), r"shares has shape \(3,\) for 2 eigenvalues"),
+        (([1, 0], None, [0.5, 0.5]), "eigenvalue 0, where the inputs do not vary"),
+        (([1, 2], None, [[[1.2, 0], [0, 0.5]], [[-0.2, 0], [0, 0.5]]]), "at least 0"),
+        (([1, 2], None, [[[0.5, 0], [0, 0.5]], [[0.5, 0], [0, 0.4]]]), "sum to the identity"),
+        (([1, 2], None, [[[0.5, 0.1], [0, 0.5]], [[0.5, 0], [0, 0.5]]]), "symmetric"),
+    ],
+)
+def test_what_is_no_spectrum_is_refused(given: tuple[object, ...], words: str) -> None:
+    with pytest.raises(gs.ParameterError, match=words):
+        gs.Inputs(*given)
+
+
+def test_shares_must_fit_the_targets_directions() -> None:
+    with pytest.raises(gs.ParameterError, match="for 1 direction, and the target has 2"):
+        gs.Target("x1 + x1*x2", inputs=gs.Inputs(*TWO, [0.5, 0.5]))
+    with pytest.raises(gs.ParameterError, match="for 2 directions, and the target has 1"):
+        gs.Target("sin", inputs=gs.Inputs(*TWO, MATRICES))
+    with pytest.raises(gs.ParameterError, match="must be Inputs"):
+        gs.Target("sin", inputs=[1, 2])
+
+
+def _sample(n: int = 4000, d: int = 40) -> np.ndarray:
+    """Gaussian inputs with a known covariance, in no special basis, with a mean."""
+    random = np.random.default_rng(3)
+    rotation = np.linalg.qr(random.normal(size=(d, d)))[0]
+    return random.normal(size=(n, d)) * np.linspace(2, 0.2, d) @ rotation + 5.0
+
+
+def test_data_give_their_eigenvalues_and_the_shares_of_a_direction() -> None:
+    X, direction = _sample(), np.random.default_rng(0).normal(size=40)
+    inputs = gs.Inputs.from_data(X, direction=direction)
+    covariance = np.cov(X.T, bias=True)
+    values, vectors = np.linalg.eigh(covariance / np.trace(covariance) * 40)
+    parts = (vectors.T @ direction) ** 2 * values / (direction @ (vectors * values) @ vectors.T @ direction)
+    assert inputs.d == 40
+    for power in (1, 2, 3):  # bins move moments by at most 5e-5
+        np.testing.assert_allclose(inputs.mu @ inputs.omega**power, (values**power).mean(), rtol=5e-5)
+        np.testing.assert_allclose(
+            inputs.tau(1)[:, 0, 0] @ inputs.omega**power, parts @ values**power, rtol=5e-5
+        )
+
+
+def test_a_direction_is_found_from_labels() -> None:
+    X, direction = _sample(40_000), np.ones(40)
+    z = (X - X.mean(axis=0)) @ direction
+    labels = np.tanh(z / z.std()) + 0.1 * np.random.default_rng(1).normal(size=len(z))
+    known, found = gs.Inputs.from_data(X, direction=direction), gs.Inputs.from_data(X, y=labels)
+    for power in (1, 2):  # noise is d·s²/(n b²) of the direction, 1e-4 here
+        moments = [one.tau(1)[:, 0, 0] @ one.omega**power for one in (known, found)]
+        np.testing.assert_allclose(*moments, rtol=0.02)
+
+
+def test_several_directions_share_eigenvalues() -> None:
+    inputs = gs.Inputs.from_data(_sample(), direction=np.eye(40)[:2])
+    assert inputs.tau(2).shape[1:] == (2, 2)
+    np.testing.assert_allclose(inputs.tau(2).sum(axis=0), np.eye(2), atol=1e-12)
+    gs.Target("x1 + x1*x2", inputs=inputs)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"X": np.zeros((100, 3))}, "X is constant"),
+        ({"X": np.ones(5)}, r"shape \(5,\)"),
+        ({"X": np.full((100, 3), np.nan)}, "not finite"),
+        ({"X": _sample(300)}, "300 rows for 40 columns.*at least 400 rows"),
+        ({"X": _sample(), "direction": np.ones(3)}, "give 40 finite numbers"),
+        ({"X": _sample(), "direction": np.zeros(40)}, "do not vary along it"),
+        ({"X": _sample(), "y": np.ones(3)}, "one finite label for each"),
+        (
+            {"X": _sample(), "y": np.random.default_rng(0).normal(size=4000)},
+            "says too little about a direction",
+        ),
+        ({"X": _sample(), "y": np.ones(4000), "direction": np.ones(40)}, "leave out one of them"),
+        ({"X": _sample(), "keep": 1}, "True or False"),
+    ],
+)
+def test_data_that_say_too_little_are_refused(given: dict[str, object], words: str) -> None:
+    with pytest.raises(gs.ParameterError, match=words):
+        gs.Inputs.from_data(**given)
+
+
+def test_kept_data_are_equal_by_content_and_have_no_dictionary() -> None:
+    one, same, other = (gs.Inputs.from_data(X, keep=True) for X in (_sample(), _sample(), -_sample()))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert one != gs.Inputs.from_data(_sample())
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert "4000 rows of data" in repr(one)
+    with pytest.raises(gs.ParameterError, match="cannot be written"):
+        gs.Target("sin", inputs=one).to_dict()
+    simulated = gs.simulate(
+        gs.Network("tanh", eta=1, alpha0=1), gs.Target("sin", inputs=one), alpha=1, lam=1, d=40, trials=1
+    )
+    assert "4000 rows of data" in simulated.attrs["target"]
