@@ -71,10 +71,10 @@ def simulate(
       remainder, biases are added to the pre-activations in the step as well.
     - targets of several directions: `Target("x1 + x1*x2")`; a trial draws orthonormal θ_1, θ_2, ..., and a `SpikedRF`
       or `TwoSpikes` looks along the first of them alone.
-    - inputs with a covariance: `Target("sin", inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75]))`. Then x ~ N(0, Ω), rows
-      begin with unit norm in the space of the inputs, and `c`, `r`, `gamma` and all statistics are those of Ω^½w and
-      Ω^½θ. With `Inputs.from_data(X, keep=True)` samples are rows of X, drawn without replacement: an equal part of them
-      is set aside for each step, for the readout, and for the test error.
+    - inputs with a covariance: `Target("sin", inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75]))`. Then x ~ N(0, Ω),
+      rows begin with unit norm in the space of the inputs, and `c`, `r`, `gamma` and all statistics are those of Ω^½w
+      and Ω^½θ. With `Inputs.from_data(X, keep=True)` samples are rows of X, drawn without replacement: an equal part of
+      them is set aside for each step, for the readout, and for the test error.
     - binary labels: `Target("sign", flips=0.1)` or `Target("logistic", scale=2)`; the labels are ±1.
     - least squares of minimum norm: `lam=0`.
     - classification: `loss="logistic"`, "hinge", "squared_hinge" or "exponential", with binary labels.
