@@ -85,7 +85,10 @@ def test_comparisons_have_a_panel_of_residuals_and_lie_on_smooth_curves():
     above, below = axes.figure.axes
     assert above is axes
     assert sorted(len(np.atleast_1d(line.get_xdata())) for line in above.get_lines())[-2:] == [90, 90]
-    assert labels(axes)[-2:] == ["theory", "simulated: mean ± s.e., 4 trials"]
+    assert labels(axes)[-2:] == [
+        "theory, limit $d = \\infty$",
+        "simulated, $d = 100$: mean ± s.e., 4 trials",
+    ]
     assert labels(gs.plot(compared.isel(alpha0=0))) == labels(axes)[-2:]
     z = [line.get_ydata() for line in below.get_lines() if len(line.get_xdata()) == 5]
     np.testing.assert_allclose(z, compared.test_error.sel(part="z").transpose("alpha0", "alpha"))
@@ -453,3 +456,51 @@ def test_titles_name_functions_of_ones_own_and_what_else_is_unusual():
 def test_interactive_pictures_are_the_explorers():
     with pytest.raises(ParameterError, match="giantstep explore"):
         gs.plot(made({"alpha": 3}), interactive=True)
+
+
+NET = gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0)
+
+
+def lines_of(axes) -> list[np.ndarray]:
+    return [np.asarray(line.get_ydata()) for line in axes.get_lines() if len(line.get_xdata()) > 1]
+
+
+@pytest.mark.parametrize("x", ["alpha", "eta"])
+def test_a_line_through_few_points_is_the_theory_between_them(x):
+    net = NET if x == "alpha" else gs.Network("tanh", eta=[1.0, 2.0, 3.0], alpha0=1.0)
+    axes = gs.plot(gs.predict(net, "sin", alpha=[0.5, 2.0], lam=0.1, d=300), x=x)
+    line = next(line for line in axes.get_lines() if len(line.get_xdata()) > 1)
+    places = np.asarray(line.get_xdata())
+    assert len(places) > 15
+    eta, alpha = (1.0, places) if x == "alpha" else (places, 0.5)
+    exact = gs.predict(gs.Network("tanh", eta=eta, alpha0=1.0), "sin", alpha=alpha, lam=0.1, d=300).test_error
+    np.testing.assert_allclose(line.get_ydata(), exact, rtol=1e-9)
+
+
+def test_lines_are_straight_where_the_theory_between_points_is_not_known():
+    def mine(x):
+        return np.sin(x)
+
+    axes = gs.plot(gs.predict(NET, mine, alpha=[0.5, 1, 2], lam=0.1))
+    assert [len(line) for line in lines_of(axes)] == [3, 3]
+    theory = gs.predict(NET, "sin", alpha=[0.5, 1, 2], lam=0.1)
+    assert [len(line) for line in lines_of(gs.plot(theory, theory=theory))] == [3, 3]  # as asked
+
+
+def test_a_comparison_says_for_which_d_its_theory_is():
+    theory = gs.predict(NET, "sin", alpha=[0.5, 2.0], lam=0.1, d=50)
+    mine = theory.test_error.transpose("eta", "alpha").values + 0.01 * np.arange(3)[:, None, None]
+    axes = gs.plot(gs.compare(theory, mine))
+    assert labels(axes)[-2:] == ["theory, $d = 50$", "simulated, $d = 50$: mean ± s.e., 3 trials"]
+    assert "d = " not in axes.get_title(loc="left")
+
+
+def test_axes_are_logarithmic_only_where_values_are_spaced_so():
+    even = gs.plot(gs.predict(NET, "sin", alpha=np.linspace(0.05, 4, 20), lam=0.1))
+    assert even.get_xscale() == even.get_yscale() == "linear"
+    decades = gs.plot(gs.predict(NET, "sin", alpha=2, lam=np.geomspace(1e-3, 10, 20)))
+    assert decades.get_xscale() == "log"
+    decades.figure.draw_without_rendering()
+    shown = [tick.get_text() for tick in decades.get_xticklabels()]
+    assert {"0.01", "0.1", "1"} <= set(shown)
+    assert not any("times" in words or "^" in words for words in shown)

@@ -34,7 +34,7 @@ def smooth(theory: Callable[..., xr.Dataset], found: xr.Dataset, name: str, x: s
 
     from ..answers.dims import COUNTED
     from ..plotting.drawing import abscissa
-    from ..plotting.style import spans_decades
+    from ..plotting.style import log_spaced, spans_decades
 
     x = abscissa(found, [name], x)
     known = found[name].sel(part="theory", drop=True) if "part" in found.dims else found[name]
@@ -42,7 +42,7 @@ def smooth(theory: Callable[..., xr.Dataset], found: xr.Dataset, name: str, x: s
     given = known[x].values
     if x not in _ALONG or x in COUNTED or len(given) < 2 or known.isnull().any():
         return known.to_dataset(name=name)  # points that failed would be halved in vain
-    decades = spans_decades(given)
+    decades = log_spaced(given)
     low, high = float(given[0]), float(given[-1])
     first = (np.geomspace if decades else np.linspace)(low, high, _FIRST + 1)
     new, finest = np.setdiff1d(first, given), np.ptp(_scaled(given, decades)) / _FINEST
@@ -55,7 +55,7 @@ def smooth(theory: Callable[..., xr.Dataset], found: xr.Dataset, name: str, x: s
             break
         at = _scaled(known[x].values, decades)
         values = known.transpose(x, ...).values.reshape(len(at), -1)
-        off = _off_the_chord(at, _scaled(values, spans_decades(values)))
+        off = _off_the_chord(at, _scaled(values, decades and spans_decades(values)))
         split = (_SAFETY * off > _VISIBLE) & (np.diff(at) > 1.01 * finest)
         middle = 0.5 * (at[1:] + at[:-1])[split]
         new = np.exp(middle) if decades else middle

@@ -26,7 +26,6 @@ _DEFAULTS = (  # what is drawn of a dataset unless named: the first of these tha
 _PREFERRED = ("alpha", "lam", "alpha0", "eta", "beta", "kappa")  # for x, among dimensions of equal length
 _NOT_CURVES = ("trial", "part")
 _MOST_CURVES = 40
-FEW = 15  # values of a line up to which each is marked: between them the line is straight because nothing is known
 
 
 class Curve(NamedTuple):
@@ -52,6 +51,7 @@ class Drawing(NamedTuple):
     curves: list[Curve]
     lines: list[Curve]  # those of `theory`, or the curves themselves
     theory: bool
+    theory_d: float = np.inf  # that the lines are for
     truth: xr.DataArray | None = None  # the target along x, which learned functions are drawn over
 
     @property
@@ -90,10 +90,17 @@ def drawing_of(
         raise ParameterError(
             f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
         )
-    drawing = Drawing(dataset, names, x, curves, lines, theory is not None, truth)
+    size = _size(dataset if theory is None else theory)
+    drawing = Drawing(dataset, names, x, curves, lines, theory is not None, size, truth)
     if not np.isfinite(drawing.ordinates).any():
         raise ParameterError(f"no value of {names[0]} is finite here: there is nothing to draw")
     return drawing
+
+
+def _size(theory: xr.Dataset) -> float:
+    """The d that a prediction, or the theory of a comparison, is for; the limit where none is said."""
+    size = theory.attrs.get("theory_d", theory["d"].values if "d" in theory.coords else np.inf)
+    return float(size) if np.ndim(size) == 0 else np.nan
 
 
 def quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
@@ -145,9 +152,12 @@ def marks(drawing: Drawing) -> Marks | None:
     if not drawing.compared and "trial" not in values.dims:
         return None
     trials = values.sizes.get("trial", drawing.dataset.attrs.get("trials"))
-    lines = "theory" if drawing.compared or drawing.theory else ""
+    size = "limit $d = \\infty$" if np.isinf(drawing.theory_d) else f"$d = {drawing.theory_d:g}$"
+    lines = f"theory, {size}" if drawing.compared or drawing.theory else ""
+    d = drawing.dataset.attrs.get("d")
+    simulated = "simulated" if d is None or not lines else f"simulated, $d = {d:g}$"
     many = "" if trials is None else f", {trials} trials"
-    return Marks(lines, "simulated, 1 trial" if trials == 1 else f"simulated: mean ± s.e.{many}")
+    return Marks(lines, f"{simulated}, 1 trial" if trials == 1 else f"{simulated}: mean ± s.e.{many}")
 
 
 def parts(values: xr.DataArray) -> tuple[xr.DataArray | None, xr.DataArray | None, xr.DataArray | None]:

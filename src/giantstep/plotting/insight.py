@@ -131,7 +131,14 @@ def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> A
         for axes, (name, words) in zip(both, _PANELS, strict=True):
             values = dataset[name].transpose("x2", "x1")
             drawn = axes.pcolormesh(
-                values["x1"], values["x2"], values, cmap="RdBu_r", vmin=-reach, vmax=reach, shading="nearest"
+                values["x1"],
+                values["x2"],
+                values,
+                cmap="RdBu_r",
+                vmin=-reach,
+                vmax=reach,
+                shading="nearest",
+                rasterized=True,
             )
             axes.set(title=f"{words}, {style.symbol(dataset[name])}", xlabel="$x_1$", aspect="equal")
             axes.grid(visible=False)
@@ -174,17 +181,19 @@ def _landscape(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) 
             least, worst = float(shades.min()), float(shades.max(where=np.isfinite(shades), initial=0.0))
             most = min(worst, _WORSE * least)
             seen = np.where(np.isfinite(shades), shades, 2.0 * worst)  # no answer, where rates explode
-            drawn = axes.pcolormesh(x, y, seen, cmap="cividis", shading="nearest", vmin=least, vmax=most)
+            drawn = axes.pcolormesh(
+                x, y, seen, cmap="cividis", shading="nearest", vmin=least, vmax=most, rasterized=True
+            )
             bar = axes.figure.colorbar(drawn, ax=axes, extend="max" if most < shades.max() else "neither")
             bar.set_label(style.axis_label(error))
             best = [float(dataset[f"best_{name}"]) for name in over]
             axes.plot(*([value] for value in best), "w*", mec="k", ms=12, ls="none", label="optimum")
             axes.set_ylabel(style.axis_label(error[over[1]]))
             if over[1] != "split":
-                axes.set_yscale("log")
+                style.set_log(axes, "y")
         axes.set_xlabel(style.axis_label(error[over[0]]))
         if over[0] != "split":
-            axes.set_xscale("log")
+            style.set_log(axes, "x")
         axes.set_title(style.title(dataset), loc="left")
         legend(axes, ours=ax is None)
     return axes

@@ -11,9 +11,10 @@ from ..answers.dims import COUNTED
 from ..errors import ParameterError
 from ..model.parameters import flag
 from . import style
-from .drawing import FEW, Curve, Drawing, along, drawing_of, marks, parts, values_along
+from .drawing import Curve, Drawing, abscissa, along, drawing_of, marks, parts, quantities, values_along
 from .legend import legend
 from .reference import against_samples, check_references, draw_references
+from .theory_line import FEW, smooth_theory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,7 +58,8 @@ def plot(
     y : str or sequence of str, optional
         What to draw: "test_error", or all `coefficients`. Several names share one picture.
     theory : xarray.Dataset, optional
-        Lines from another Dataset, so that points lie on smooth curves.
+        Lines from another Dataset, drawn straight between its points. Without it, lines through few points are smooth:
+        `plot` predicts between them.
     reference : str or sequence of str
         "bayes", "ridge" or both: lines of the best possible error and of ridge regression with as many samples. Curves
         are then drawn over the total number of samples, of all steps and of the readout.
@@ -88,6 +90,9 @@ def plot(
 
         if (picture := picture_of(dataset)) is not None:
             return picture(dataset, theory, ax)
+    if theory is None and dataset.attrs.get("command") in ("predict", "compare"):
+        names = quantities(dataset, y)
+        theory = smooth_theory(dataset, names, abscissa(dataset, names, x))
     drawing = drawing_of(dataset, x, y, theory)
     if reference:
         drawing = against_samples(drawing)

@@ -67,7 +67,7 @@ def draw_references(axes: Axes, drawing: Drawing, names: Sequence[str]) -> None:
     places = np.concatenate([along(curve.values, drawing.x) for curve in drawing.curves])
     places = places[np.isfinite(places)]
     low, high = float(places.min()), float(places.max())
-    samples = (np.geomspace if style.spans_decades(places) else np.linspace)(low, high, _POINTS)
+    samples = (np.geomspace if style.log_spaced(places) else np.linspace)(low, high, _POINTS)
     for name in names:
         answer = REFERENCES[name](target, alpha=samples)
         if quantity not in answer:
@@ -133,7 +133,8 @@ def draw_parts(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) 
         if single:
             axes.set(xticks=[], xlim=(-1.5, 1.5))
         else:
-            axes.set_xscale("log" if style.spans_decades(places) else "linear")
+            if style.log_spaced(places):
+                style.set_log(axes, "x")
             axes.set_xlabel(style.axis_label(dataset[x]))
         axes.set_ylabel(style.axis_label(dataset["test_error"]))
         axes.set_title(style.title(dataset), loc="left")

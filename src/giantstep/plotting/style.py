@@ -148,7 +148,9 @@ def title(dataset: xr.Dataset) -> str:
         for name, values in dataset.coords.items()
         if values.ndim == 0 and values.dtype.kind in "fi" and not (name == "noise" and float(values) == 0.0)
     ]
-    if "d" not in dataset.coords and "d" in dataset.attrs:
+    if "part" in dataset.dims:  # theory and networks may have different d: the legend says which
+        fixed = [words for words in fixed if not words.startswith("$d = ")]
+    elif "d" not in dataset.coords and "d" in dataset.attrs:
         fixed.append(f"$d = {dataset.attrs['d']}$")
     return "\n".join(_lines([*subject(dataset.attrs), *fixed]))
 
@@ -164,11 +166,34 @@ def _lines(parts: list[str]) -> list[str]:
 
 
 def choose_scales(axes: Axes, x: np.ndarray, y: list[np.ndarray]) -> None:
-    """Logarithmic axes for positive quantities that span decades."""
-    if spans_decades(x):
-        axes.set_xscale("log")
-    if y and spans_decades(np.concatenate([np.ravel(values) for values in y])):
-        axes.set_yscale("log")
+    """A logarithmic axis for x where its values are spaced so, and then for y where it spans decades."""
+    if log_spaced(x):
+        set_log(axes, "x")
+        if y and spans_decades(np.concatenate([np.ravel(values) for values in y])):
+            set_log(axes, "y")
+
+
+def set_log(axes: Axes, which: str) -> None:
+    """A logarithmic axis, "x" or "y", with plain numbers at its ticks: 0.6, not 6 × 10⁻¹."""
+    from matplotlib.ticker import LogFormatter
+
+    class Plain(LogFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:g}" if super().__call__(x, pos) else ""
+
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_formatter(Plain())
+    axis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.8)))
+
+
+def log_spaced(values: np.ndarray) -> bool:
+    """Whether values span decades in steps that are more even in their logarithm."""
+    places = np.unique(values[np.isfinite(values)])
+    if places.size < 3 or not spans_decades(places):
+        return False
+    steps, ratios = np.diff(places), np.diff(np.log(places))
+    return bool(np.std(ratios) / np.mean(ratios) < np.std(steps) / np.mean(steps))
 
 
 def spans_decades(values: np.ndarray) -> bool:
