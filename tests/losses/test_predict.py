@@ -236,14 +236,14 @@ def test_where_the_square_losss_solution_is_a_bad_start_the_search_begins_anew(m
     model, target = gs.SpikedRF("tanh", r=1, gamma=0.99), gs.Target("sign", latent_noise=0.2)
     setting = {"alpha": 4, "lam": 1e-5, "loss": "squared_hinge"}
     found = gs.predict(model, target, **setting)
-    honest = convex.square.solve
+    honest = convex.Square.solve
 
     def of_no_use(*arguments, **options):
         solution = honest(*arguments, **options)
         solution.state.V[:] = np.nan
         return solution
 
-    monkeypatch.setattr(convex.square, "solve", of_no_use)
+    monkeypatch.setattr(convex.Square, "solve", of_no_use)
     cold = gs.predict(model, target, **setting)
     np.testing.assert_allclose(found.test_error, cold.test_error, rtol=1e-6)  # that of integrals here
     assert found.residual < 1e-9

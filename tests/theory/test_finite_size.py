@@ -21,7 +21,9 @@ PLAIN = Isotropic(np.ones((1, 1)), np.ones(1))
 def _dragged(drag: np.ndarray, bulk: Isotropic = PLAIN) -> Readout:
     """A step that has taken `drag` [K, K] of the groups' mean rows, which had the covariance of drawn ones."""
     left, drawn = np.eye(len(drag)) - drag, np.diag(bulk.c[0] / bulk.weights)
-    return Readout(ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE, (left @ drawn @ left.T - drawn)[None])
+    return Readout(
+        ONE, BETA * ONE, LAM * ONE, 0.0 * ONE, D * ONE, ONE < 0.0, (left @ drawn @ left.T - drawn)[None]
+    )
 
 
 def _closed(bulk: Isotropic, hat: np.ndarray) -> Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from .channel import Channel
-from .equations.averages import Averages
 from .equations.means import Readout, norm_covariance
 from .equations.order_parameters import Solution, fields
 from .equations.thin_layers import WrongSigns, wrong_signs_on_rules
@@ -57,8 +56,12 @@ def wrong_signs(rules: list[Discretisation], solutions: list[Solution]) -> Wrong
     rows = np.repeat(upto(U), A)
     points: list[tuple[np.ndarray, Channel, tuple[np.ndarray, ...]]] = []
     for rule, solution in zip(rules, solutions, strict=True):
-        averages, pack = Averages(rule.features, rule.bulk.modes), packing(len(rule.bulk.weights))
-        found = fields(solution.state, averages, pack, norm_covariance(rule.bulk, rule.readout))
+        found = fields(
+            solution.state,
+            rule.averages,
+            packing(len(rule.bulk.weights)),
+            norm_covariance(rule.bulk, rule.readout),
+        )
         flat = tuple(field.reshape(U * A, *field.shape[2:]) for field in found)
         weights = np.broadcast_to(rule.features.weights, (U, rule.features.weights.shape[-1]))[rows]
         points.append((weights, rule.channel, flat))

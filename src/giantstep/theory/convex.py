@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import square
-from .bulk import Bulk
-from .channel import Channel, Training
+from .channel import Training
 from .equations.anderson import ROUGH_TOLERANCE, FixedPoint, Search, anderson, newton
-from .equations.means import Readout
 from .equations.order_parameters import Solution
-from .features import Features
-from .labels import Label
 from .solver import Discretisation
+from .square import Square
 from .state_evolution import StateEvolution
 
 _TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
@@ -41,11 +37,38 @@ class Convex:
         return solution.start.part((u[:, None] * solution.residual.shape[1] + a).reshape(-1))
 
     def solve(self, rule: Discretisation, start: FixedPoint | None, thorough: bool) -> Solution:
-        parts = rule.features, rule.label, rule.bulk, rule.channel, rule.readout
-        return solve(*parts, thorough, start, rule.hopeless, rule.exhausted)
+        """All order parameters and errors; `start` is that of another solution, such as a coarser rule's.
+
+        A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no cold restart. No
+        effort is spent on `hopeless` points, which stay unsolved; no restart on `exhausted` ones, where it was in vain.
+        """
+        tolerance, near = (_TOLERANCE, _NEAR) if thorough else (ROUGH_TOLERANCE, np.inf)
+        problem = StateEvolution(rule)
+        found = problem.cold() if start is None else start.again()
+        problem.effort = found.effort  # of coarser rules, too
+        if (
+            start is None and rule.channel.loss.continuous
+        ):  # and so more like the square loss than like nothing
+            alike = problem.coordinates.vector(Square().solve(rule, None, thorough=False).state)
+            flat = alike.reshape(found.x.shape)
+            found.x = np.where(np.isfinite(flat).all(axis=-1, keepdims=True), flat, found.x)
+        skipped = np.zeros(len(found.x), bool) if rule.hopeless is None else rule.hopeless.reshape(-1)
+        found.leave(skipped)
+        _search(problem, found, tolerance, near)
+        again = (found.residual > _LOST) & problem.worthwhile() & thorough
+        if rule.exhausted is not None:
+            again &= ~rule.exhausted.reshape(-1)
+        if again.any():
+            _begin_anew(problem, found, again, tolerance)
+        if (
+            thorough
+        ):  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
+            found.residual = np.maximum(found.residual, _SOFT * found.away)
+        found.residual[skipped] = np.inf
+        return _fit(problem, found)
 
     def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
-        problem = _map(rule, rule.readout)
+        problem = StateEvolution(rule)
         found = limit.start.again()
         _search(problem, found, _SIZED_TOLERANCE)
         if (lost := found.residual > _SIZED_TOLERANCE).any():
@@ -54,51 +77,10 @@ class Convex:
         return np.where(solved.reshape(problem.shape), _error(problem, found.x), np.nan)
 
 
-def _map(rule: Discretisation, readout: Readout) -> StateEvolution:
-    return StateEvolution(rule.features, rule.label, rule.bulk, rule.channel, readout)
-
-
 def _error(problem: StateEvolution, x: np.ndarray) -> np.ndarray:
     """The test error at order parameters x, [U, A]."""
     state = problem.coordinates.state(x.reshape(*problem.shape, -1))
     return problem.averages.mean(problem.missed(problem.fields(state)))
-
-
-def solve(
-    features: Features,
-    label: Label,
-    bulk: Bulk,
-    channel: Channel,
-    readout: Readout,
-    thorough: bool = True,
-    start: FixedPoint | None = None,
-    hopeless: np.ndarray | None = None,
-    exhausted: np.ndarray | None = None,
-) -> Solution:
-    """All order parameters and errors; `start` is that of another solution, such as a coarser rule's.
-
-    A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no last resort. No effort
-    is spent on `hopeless` points, which stay unsolved; no last resort on `exhausted` ones, for which it was in vain.
-    """
-    tolerance, near = (_TOLERANCE, _NEAR) if thorough else (ROUGH_TOLERANCE, np.inf)
-    problem = StateEvolution(features, label, bulk, channel, readout)
-    found = problem.cold() if start is None else start.again()
-    problem.effort = found.effort  # of coarser rules, too
-    if start is None and channel.loss.continuous:  # and so more like the square loss than like nothing
-        alike = problem.coordinates.vector(square.solve(features, label, bulk, readout, thorough=False).state)
-        flat = alike.reshape(found.x.shape)
-        found.x = np.where(np.isfinite(flat).all(axis=-1, keepdims=True), flat, found.x)
-    skipped = np.zeros(len(found.x), bool) if hopeless is None else hopeless.reshape(-1)
-    found.leave(skipped)
-    _search(problem, found, tolerance, near)
-    again = np.full(len(found.x), thorough) if exhausted is None else thorough & ~exhausted.reshape(-1)
-    again &= (found.residual > _LOST) & problem.worthwhile()
-    if again.any():
-        _begin_anew(problem, found, again, tolerance)
-    if thorough:  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
-        found.residual = np.maximum(found.residual, _SOFT * found.away)
-    found.residual[skipped] = np.inf
-    return _fit(problem, found)
 
 
 def _search(problem: StateEvolution, found: FixedPoint, tolerance: float, near: float = np.inf) -> None:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .equations.averages import Averages
 from .equations.order_parameters import Solution
 from .precision import NEARLY_ZERO, power
 from .solver import Discretisation, Solver
@@ -98,9 +97,9 @@ def learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
     b = open_part * (np.swapaxes(frame.turn, -1, -2) @ quadratic_part(problem.labels) @ frame.turn)
     if not (np.abs(b) > _NOTHING).any():
         return none
-    averages, pack = Averages(rule.features, rule.bulk.modes), packing(slope.shape[1])
+    averages, pack = rule.averages, packing(slope.shape[1])
     V = (solution.state.V * pack.counts) @ averages.phi
-    gain = 1.0 / (readout.unit[..., None] + V)
+    gain = 1.0 / (readout.one + V)
     table = averages.table(slope)
     pull = (gain @ table) * (np.ones_like(gain) @ table)  # [U, A, K]
     bent = b[:, None] @ rule.bulk.spread_along_signals()  # [U, K, k, k]

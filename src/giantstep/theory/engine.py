@@ -19,6 +19,7 @@ from ..gaussian import STRIDES
 from .answers import RESIDUAL_TOLERANCE, Answers, answers_of, judge, wrong_by_ones, wrong_signs
 from .bulks import Bulks
 from .doubts import add_doubts
+from .equations.averages import Averages
 from .equations.limits import Limits
 from .equations.order_parameters import Solution
 from .equations.thin_layers import Profile, WrongSigns, bends, count_wrong_signs, profile_of
@@ -205,18 +206,12 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     readout = limits.readout
     bulks = task.bulks or problem.bulks(chunk, task.refinement, len(task.readout_index))
     folds = problem.odd and task.kappa_cuts is None
-    rules = [
-        Discretisation(
-            problem,
-            chunk,
-            *(folded(*both) if folds else both),
-            bulks[0],
-            readout,
-            task.points // stride,
-            exhausted=task.exhausted,
-        )
-        for both, stride in zip(tabulated, STRIDES, strict=True)
-    ]
+    rules: list[Discretisation] = []
+    for (features, label), stride in zip(tabulated, STRIDES, strict=True):
+        if folds:
+            features, label = folded(features, label)
+        own = Averages(features, bulks[0].modes), label, bulks[0], readout, task.points // stride
+        rules.append(Discretisation(problem, chunk, *own, exhausted=task.exhausted))
     # the bulk's own rules are judged on the coarsest rule in κ, once
     inside = [replace(rules[-1], bulk=half) for half in bulks[1:]]
     all_solutions = _solve_rules(solver, [*rules, *inside], task.start)
@@ -233,7 +228,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
         signs, profile = _signs(rules, solutions, tabulated[0][0].kappa[:, 0])
         test, train, off = (part.reshape(in_kappa.shape) for part in signs)
         answers["test_error_01"] = test
-        answers["train_error_01"] = np.where(readout.unit == 0.0, 0.0, train)
+        answers["train_error_01"] = np.where(readout.interpolates, 0.0, train)
         off = np.where(off > _SIGNS_ACCEPTED, off, 0.0)
         answers["quadrature_error"] = np.maximum(answers["quadrature_error"], off)
         if profile is None:  # else they are on a rule of their own, which refining this one does not improve
@@ -245,7 +240,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     lost = np.isinf(solution.residual) & (False if task.exhausted is None else task.exhausted)
     unsolvable = separable & (answers["code"] == UNSOLVED)
     final = limits.diverging | unsolvable | hopeless | lost | np.isnan(solution.test_error)
-    judge(answers, np.asarray(separable), readout.unit == 0.0, tolerance)
+    judge(answers, np.asarray(separable), readout.interpolates, tolerance)
     return _Attempt(answers, bulks, rules, solutions, in_kappa, in_bulk, final, profile)
 
 

@@ -14,7 +14,6 @@ from ..gaussian import extrapolated_error
 from .equations.order_parameters import Solution
 from .features import Features
 from .labels import Label
-from .square import scale
 from .symmetric import TINY, packing
 
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
@@ -70,6 +69,6 @@ def _change(one: Solution, other: Solution, typical: np.ndarray, linear: bool) -
         parts.append((np.abs(value - getattr(other, name)) / size)[..., None])
     if linear:
         V = one.state.V
-        change = np.abs(V - other.state.V) / scale(V, packing(one.state.groups))
+        change = np.abs(V - other.state.V) / packing(one.state.groups).sizes(V)
         parts.append(change.max(axis=-1, keepdims=True))
     return np.concatenate(parts, axis=-1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .bulk import Bulk
 from .channel import Channel, make_channel
+from .equations.averages import Averages
 from .equations.means import Readout
 from .equations.order_parameters import Solution
 from .features import Features
@@ -25,7 +26,7 @@ class Discretisation:
 
     problem: Problem
     chunk: np.ndarray
-    features: Features
+    averages: Averages
     label: Label
     bulk: Bulk
     readout: Readout
@@ -34,6 +35,10 @@ class Discretisation:
     exhausted: np.ndarray | None = None  # points that a coarser rule has not solved by any means, [U, A]
 
     made: list[Channel] = field(default_factory=list)  # by itself, or by whatever it was copied from or to
+
+    @property
+    def features(self) -> Features:
+        return self.averages.features
 
     @property
     def channel(self) -> Channel:

@@ -5,7 +5,7 @@ Scores are linear in the label, so the responses (V1, V2) close among themselves
 [U, A, ...]: U first layers, each with A settings of (α, λ, noise, d); K groups; N nodes in κ.
 
 A ridgeless readout that interpolates (λ → 0, α < β) has V = v/λ: the same equations hold for v with λ = 1 and
-1 + V replaced by v, which is what `unit` = 0 says.
+1 + V replaced by v, which is what `readout.one` = 0 says.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from .equations.averages import Averages, apply, symmetric
 from .equations.means import Means, Readout, norm_covariance, signal_norms, solve_means
 from .equations.order_parameters import OrderParameters, Solution, norm_variance
 from .equations.response import Response, respond, total_tangent
-from .features import Features
-from .labels import Label
 from .rule import FINEST
 from .solver import Discretisation
-from .symmetric import Packing, identity, largest, packing, solve_small
+from .symmetric import identity, largest, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUNDS = 4  # towards where Newton's method begins
@@ -47,23 +45,23 @@ class Square:
         return np.where((solution.residual <= _SOLVED)[..., None], solution.state.V, np.nan)[np.ix_(u, a)]
 
     def solve(self, rule: Discretisation, start: np.ndarray | None, thorough: bool) -> Solution:
-        return solve(rule.features, rule.label, rule.bulk, rule.readout, start, thorough)
+        """All order parameters and both errors. `start` is a packed V to begin from (anew, where it is NaN)."""
+        return _fit(_responses(rule.averages, rule.bulk, rule.readout, start), rule, thorough)
 
     def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
         """Responses are those of the limit: they do not depend on d."""
-        return _fit(limit.responses, rule.label, rule.bulk, rule.readout, thorough=False).test_error
+        return _fit(limit.responses, rule, thorough=False).test_error
 
 
 @dataclass
 class Responses:
     """The responses V = response(V̂(V)) of some points, and what all that depends on them is made of."""
 
-    averages: Averages
     V: np.ndarray  # packed, [U, A, P]
     residual: np.ndarray  # relative, [U, A]
     response: Response
     hat: np.ndarray  # V̂, packed, [U, A, P]
-    gain: np.ndarray  # 1/(unit + V(κ)), [U, A, N]
+    gain: np.ndarray  # 1/(1 + V(κ)), [U, A, N]
     Jacobian: np.ndarray  # 1 - dF/dV, [U, A, P, P]
 
     @cached_property
@@ -72,25 +70,13 @@ class Responses:
         return total_tangent(self.response)
 
 
-def solve(
-    features: Features,
-    label: Label,
-    bulk: Bulk,
-    readout: Readout,
-    start: np.ndarray | None = None,
-    thorough: bool = True,
-) -> Solution:
-    """All order parameters and both errors. `start` is a packed V to begin from (anew, where it is NaN)."""
-    responses = _responses(Averages(features, bulk.modes), bulk, readout, start)
-    return _fit(responses, label, bulk, readout, thorough)
-
-
-def _fit(responses: Responses, label: Label, bulk: Bulk, readout: Readout, thorough: bool) -> Solution:
+def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution:
     """Means, norms and errors, given the responses: linear algebra."""
-    averages, V, response, gain = responses.averages, responses.V, responses.response, responses.gain
+    averages, label, bulk, readout = rule.averages, rule.label, rule.bulk, rule.readout
+    V, response, gain = responses.V, responses.response, responses.gain
     spread = norm_covariance(bulk, readout)
     driving = _along_signals(averages, label.t1)
-    means = _means(responses, label, bulk, readout, spread, driving)
+    means = _means(responses, rule, spread, driving)
     M = means.values.reshape(*V.shape[:2], -1) @ averages.means
     doubled = 2.0 * means.psi.reshape(*V.shape[:2], -1)
     t0, t2 = label.t0[:, None], label.t2[:, None]
@@ -105,7 +91,7 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, readout: Readout, thoro
     pack = packing(len(bulk.weights))
     signal = signal_norms(bulk, response, responses.tangent, means)
     squared = gain * gain
-    source = readout.ratio * averages.hats(base * squared)
+    source = readout.alpha_over_beta * averages.hats(base * squared)
     eye = identity(pack.size)
     right = apply(response.by_hat, source) + apply(eye - response.by_V, signal)
     q = solve_small(responses.Jacobian, right)
@@ -113,7 +99,7 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, readout: Readout, thoro
     R = base
     R += (q * pack.counts) @ averages.phi
     left_over = R * squared  # distance² to the label after the fit; zero where the readout interpolates
-    train_error = averages.mean(left_over) * readout.unit**2
+    train_error = averages.mean(left_over) * readout.one[..., 0]
     test_error = averages.mean(R) - readout.noise**2
     if label.clean is not None:  # a test compares with clean labels
         c0, c1, c2 = label.clean
@@ -128,7 +114,9 @@ def _fit(responses: Responses, label: Label, bulk: Bulk, readout: Readout, thoro
         residual=responses.residual,
         start=V,
         tail=averages.tail(left_over) if thorough else nothing,
-        rare=averages.due_to_rare(R, readout.ratio * left_over, responses.tangent) if thorough else nothing,
+        rare=averages.due_to_rare(R, readout.alpha_over_beta * left_over, responses.tangent)
+        if thorough
+        else nothing,
         responses=responses,
     )
 
@@ -137,22 +125,21 @@ def _responses(averages: Averages, bulk: Bulk, readout: Readout, start: np.ndarr
     """The fixed point V = response(V̂(V)), by Newton: monotone from the first step on, because the map is concave."""
     pack = packing(len(bulk.weights))
     eye = identity(pack.size)
-    ratio = readout.ratio
-    unit = readout.unit[..., None]
+    ratio, one = readout.alpha_over_beta, readout.one
     V = _nearby(averages, bulk, readout) if start is None or not np.isfinite(start).all() else start
     V = V if start is None else np.where(np.isfinite(start), start, V)
     best = np.full(V.shape[:2], np.inf)
     step = 0
     while True:
-        gain = 1.0 / (unit + (V * pack.counts) @ averages.phi)
+        gain = 1.0 / (one + (V * pack.counts) @ averages.phi)
         hat = ratio * averages.hats(gain)
         response = respond(bulk, V, hat, readout.beta, readout.lam)
         gap = response.V - V
-        residual = largest(np.abs(gap) / scale(V, pack))
+        residual = largest(np.abs(gap) / pack.sizes(V))
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         if step == _NEWTON_STEPS or _solved(residual, best):
-            return Responses(averages, V, residual, response, hat, gain, Jacobian)
+            return Responses(V, residual, response, hat, gain, Jacobian)
         best = np.minimum(best, residual)
         V = _newton(V, response, Jacobian)
         step += 1
@@ -185,17 +172,17 @@ def _nearby(averages: Averages, bulk: Bulk, readout: Readout) -> np.ndarray:
     pack, n = packing(len(bulk.weights)), bulk.weights
     power = averages.typical[:, None, pack.diagonal]
     first, second = power[..., : pack.groups], power[..., pack.groups :]  # E μ1², E μ2², [U, 1, K]
-    lam, unit, ratio = readout.lam[..., None], readout.unit[..., None], readout.ratio
+    lam, one, ratio = readout.lam[..., None], readout.one, readout.alpha_over_beta
     linear = bulk.c[:, None] * first
-    held, more, pulled = lam * unit, ratio - 1.0, linear * readout.alpha[..., None]
+    held, more, pulled = lam * one, ratio - 1.0, linear * readout.alpha[..., None]
     v, freed = ratio, np.ones(1)  # freed: w/cv
     for _ in range(_ROUNDS):
         a: np.ndarray = ((linear * freed + second) @ n)[..., None]
         b = held + more * a
         root = np.sqrt(b * b + np.where(a > 0.0, 4.0 * held * a, 0.0))  # λ may be infinite
         root += np.abs(b)
-        v = np.where(b >= 0.0, 2.0 * unit / root, root / (2.0 * lam * a))
-        freed = 1.0 / (1.0 + pulled * v / (unit + a * v))
+        v = np.where(b >= 0.0, 2.0 * one / root, root / (2.0 * lam * a))
+        freed = 1.0 / (1.0 + pulled * v / (one + a * v))
     V2 = n * v
     return pack.pack((bulk.c[:, None] * V2 * freed)[..., None] * identity(pack.groups), V2)
 
@@ -206,23 +193,18 @@ def _along_signals(averages: Averages, t1: np.ndarray) -> np.ndarray:
 
 
 def _means(
-    responses: Responses,
-    label: Label,
-    bulk: Bulk,
-    readout: Readout,
-    spread: np.ndarray | None,
-    driving: np.ndarray,
+    responses: Responses, rule: Discretisation, spread: np.ndarray | None, driving: np.ndarray
 ) -> Means:
     """The means under the square loss's score (T - M)/(1 + V), which is linear in them."""
-    averages, gain = responses.averages, responses.gain
-    K, F = len(bulk.weights), averages.means.shape[1]
-    tested = [averages.mean_products, averages.means * label.t0[:, None], driving]
-    found = readout.ratio * gain @ averages.table(np.concatenate(tested, axis=1))
+    averages, bulk, readout, gain = rule.averages, rule.bulk, rule.readout, responses.gain
+    ratio, K, F = readout.alpha_over_beta, len(bulk.weights), averages.means.shape[1]
+    tested = [averages.mean_products, averages.means * rule.label.t0[:, None], driving]
+    found = ratio * gain @ averages.table(np.concatenate(tested, axis=1))
     pairs, r, r_psi = (found[..., part] for part in _tests(F))
     pairs = symmetric(pairs, F)
     if spread is not None:
-        pairs[..., :K, :K] += spread * readout.ratio[..., None] * averages.tilts(gain)
-    size = readout.ratio[..., 0] * averages.size
+        pairs[..., :K, :K] += spread * ratio[..., None] * averages.tilts(gain)
+    size = ratio[..., 0] * averages.size
     hat1 = packing(K).matrix(responses.hat)
     return solve_means(bulk, readout, responses.response, hat1, pairs, r, r_psi, size)
 
@@ -231,10 +213,3 @@ def _tests(F: int) -> tuple[slice, slice, slice]:
     """Where products of mean modes, mean modes and signals stand among what `_means` averages against."""
     pairs = F * (F + 1) // 2
     return slice(0, pairs), slice(pairs, pairs + F), slice(pairs + F, None)
-
-
-def scale(V: np.ndarray, pack: Packing) -> np.ndarray:
-    """What an entry of V is small or large against: its own diagonal entries."""
-    lead = np.sqrt(V[..., pack.diagonal[: pack.groups]])
-    size = np.concatenate([lead[..., pack.rows] * lead[..., pack.cols], pack.vector(V)], axis=-1)
-    return np.where(size > 0, size, 1.0)

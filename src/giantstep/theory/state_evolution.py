@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bulk import Bulk
-from .channel import Channel, Scores, Training
+from .channel import Scores, Training
 from .equations.anderson import FixedPoint, Secants
-from .equations.averages import Averages, apply
-from .equations.means import Readout, norm_covariance, signal_norms, solve_means, stiffness
+from .equations.averages import apply
+from .equations.means import norm_covariance, signal_norms, solve_means, stiffness
 from .equations.order_parameters import Coordinates, OrderParameters, fields
 from .equations.response import Response, respond, total_tangent
-from .features import Features
-from .labels import Label
+from .solver import Discretisation
 from .symmetric import TINY, identity, packing, solve_small
 from .upto import upto
 
@@ -36,9 +34,9 @@ _STEEPEST = 1e7  # slope of a score, over what is usual, beyond which a field is
 class StateEvolution:
     """One rule in κ, U first layers, A settings of the readout on each."""
 
-    def __init__(self, features: Features, label: Label, bulk: Bulk, channel: Channel, readout: Readout):
-        self.bulk, self.channel, self.readout = bulk, channel, readout
-        self.averages = Averages(features, bulk.modes)
+    def __init__(self, rule: Discretisation):
+        bulk, label, readout = rule.bulk, rule.label, rule.readout
+        self.averages, self.bulk, self.channel, self.readout = rule.averages, bulk, rule.channel, readout
         self._moments, self._clean = label[:3], label.clean or label[:3]
         power = self.averages.mean(label.t2[:, None]) + readout.noise**2
         self._least = _NEGLIGIBLE * np.sqrt(power / self.averages.size) + 1e-12
@@ -76,7 +74,7 @@ class StateEvolution:
     def due_to_rare(self, error: np.ndarray) -> np.ndarray:
         """Share of the test error due to rare inputs, with the scores of the last step that was taken."""
         fit = self._scores[Scores._fields.index("F2")].reshape(*self.shape, -1)
-        return self.averages.due_to_rare(error, self.readout.ratio * fit, self._tangent)
+        return self.averages.due_to_rare(error, self.readout.alpha_over_beta * fit, self._tangent)
 
     def unbalanced(self, x: np.ndarray) -> np.ndarray:
         """What scores leave of the force on the all-ones directions, which must vanish, over its parts, [U·A].
@@ -88,7 +86,7 @@ class StateEvolution:
             return np.zeros(len(x))
         self.step(x, np.ones(len(x), bool))
         F1, F2, G, _ = (kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores)
-        averages, ratio, K = self.averages, self.readout.ratio, self.pack.groups
+        averages, ratio, K = self.averages, self.readout.alpha_over_beta, self.pack.groups
         m = self.coordinates.state(x.reshape(*self.shape, -1)).m
         held = stiffness(self.bulk, self.readout, self._response)
         if self.norm_covariance is not None:
@@ -119,7 +117,7 @@ class StateEvolution:
     ) -> OrderParameters:
         """The bulk's answer to the averaged scores."""
         averages, readout, bulk, pack = self.averages, self.readout, self.bulk, self.pack
-        ratio, K = readout.ratio, pack.groups
+        ratio, K = readout.alpha_over_beta, pack.groups
         M, (U, A) = fields[0], self.shape
         hat = ratio * averages.hats(scores.G)
         self._response = response = respond(bulk, state.V, hat, readout.beta, readout.lam)

@@ -22,6 +22,7 @@ class Averages:
     """The features' quadratic basis φ = (μ1μ1ᵀ, μ2²) and functions g of the mean modes, and averages over them."""
 
     def __init__(self, features: Features, modes: Modes):
+        self.features = features
         pack = packing(features.mu0.shape[1])
         self._weights = features.weights[:, None, :]
         quadratic = features.mu1[:, pack.rows] * features.mu1[:, pack.cols]

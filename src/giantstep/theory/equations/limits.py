@@ -35,8 +35,8 @@ class Limits:
         w = features.weights
         self._power = (w * label.t2).sum(axis=-1)[:, None] + noise**2
         mean_row_covariance = None if np.all(np.isinf(d)) else problem.first_layers.mean_row_covariance(chunk)
-        self.readout = Readout(alpha, beta, lam, noise, d, np.ones(alpha.shape), mean_row_covariance)
         ridgeless = lam == 0.0
+        self.readout = Readout(alpha, beta, lam, noise, d, ridgeless, mean_row_covariance)
         self.diverging = self._interpolates = self._idle = ridgeless
         if not ridgeless.any():
             return
@@ -54,8 +54,7 @@ class Limits:
         alike = self._idle & (c.shape[1] == 1)
         self._spare = np.where(alike, c[:, :1] * (beta - 1.0), np.nan)  # c(β - 1)
         beta = np.where(alike, np.maximum(beta, 2.0), beta)  # V2 → ∞ slowly near β = 1
-        unit = np.where(self._interpolates, 0.0, 1.0)
-        self.readout = Readout(alpha, beta, lam, noise, d, unit, mean_row_covariance)
+        self.readout = Readout(alpha, beta, lam, noise, d, self._interpolates, mean_row_covariance)
 
     def apply(self, answers: dict[str, np.ndarray]) -> None:
         """Put infinities where the limit has them."""

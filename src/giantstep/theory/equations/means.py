@@ -24,21 +24,31 @@ _NO_MEAN = 1e-25  # E μ0² over E σ² under which μ0 is rounding error
 
 @dataclass
 class Readout:
-    """The readout's parameters, each [U, A]; `unit` is 1, or 0 for a ridgeless readout that interpolates."""
+    """The readout's parameters, each [U, A]."""
 
     alpha: np.ndarray
     beta: np.ndarray
     lam: np.ndarray
     noise: np.ndarray
     d: np.ndarray
-    unit: np.ndarray
+    interpolates: np.ndarray  # whether it is ridgeless with fewer samples than directions to fit
     # what steps have added to the covariance of the groups' mean rows, times p, [U, K, K]; None if rows are as drawn
     mean_row_covariance: np.ndarray | None = None
 
     @cached_property
-    def ratio(self) -> np.ndarray:
+    def alpha_over_beta(self) -> np.ndarray:
         """Samples per neuron, [U, A, 1]."""
         return (self.alpha / self.beta)[..., None]
+
+    @cached_property
+    def one(self) -> np.ndarray:
+        """What V is added to in a score's gain 1/(1 + V), [U, A, 1]: 0 where V = v/λ diverges and v stands for it."""
+        return np.where(self.interpolates, 0.0, 1.0)[..., None]
+
+    @cached_property
+    def inverse_size(self) -> np.ndarray:
+        """1/(βd), [U, A, 1]."""
+        return (1.0 / (self.beta * self.d))[..., None]
 
 
 @dataclass
@@ -136,14 +146,11 @@ def stiffness(bulk: Bulk, readout: Readout, response: Response) -> np.ndarray:
     takes some of these away: the network's own initial output is linear in them, and the step descends on the residual.
     """
     V2 = packing(len(bulk.weights)).vector(response.V)
-    per_size = _per_size(readout)[..., None]
-    with np.errstate(divide="ignore"):
-        drawn = per_size[..., None] / np.where(V2 > 0, V2, TINY)[..., None] * identity(len(bulk.weights))
+    drawn = (readout.inverse_size / np.maximum(V2, TINY))[..., None] * identity(len(bulk.weights))
     if readout.mean_row_covariance is None:
         return drawn
-    return drawn + per_size[..., None] * readout.mean_row_covariance[:, None] * mean_row_coupling(
-        bulk, response
-    )
+    coupling = readout.mean_row_covariance[:, None] * mean_row_coupling(bulk, response)
+    return drawn + readout.inverse_size[..., None] * coupling
 
 
 def _all_ones_energy(
@@ -152,26 +159,19 @@ def _all_ones_energy(
     """Derivatives of the energy that the all-ones directions store, at fixed drive: `stiff` and `loose` of `Means`."""
     pack = packing(len(bulk.weights))
     V2 = pack.vector(response.V)
-    per_size = _per_size(readout)[..., None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        stiff = np.where(V2 > 0, m**2 * per_size / V2, 0.0)
+    energy = m**2 * readout.inverse_size
+    stiff = np.divide(energy, V2, out=np.zeros_like(energy), where=V2 > 0.0)
     if readout.mean_row_covariance is None:
         return stiff, np.zeros((*stiff.shape[:2], pack.size), stiff.dtype)
-    load = (per_size * m)[..., :, None] * m[..., None, :] * readout.mean_row_covariance[:, None]
+    load = (readout.inverse_size * m)[..., :, None] * m[..., None, :] * readout.mean_row_covariance[:, None]
     loose, by_log_tau = coupling_gradient(bulk, response, load)
     return stiff - by_log_tau, loose
-
-
-def _per_size(readout: Readout) -> np.ndarray:
-    return np.where(np.isinf(readout.d), 0.0, 1.0 / (readout.beta * readout.d))
 
 
 def _softness(A00: np.ndarray, stiffness: np.ndarray, size: np.ndarray) -> np.ndarray:
     """(A00 + stiffness)⁻¹, [U, A, K, K]: a pseudo-inverse where the stiffness vanishes (d = ∞)."""
     matrix = A00 + stiffness
-    if (
-        matrix.shape[-1] == 1
-    ):  # in numbers: an eigenvalue routine for each point takes a tenth of a curve's time
+    if matrix.shape[-1] == 1:  # an eigenvalue routine for each point takes a tenth of a curve's time
         present = matrix > _NO_MEAN * size[..., None, None]
         return np.where(present, 1.0 / np.where(present, matrix, 1.0), 0.0)
     # balance first: a large stiffness on one group must not hide another's direction

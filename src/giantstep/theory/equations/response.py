@@ -32,45 +32,42 @@ class Response:
     by_hat: np.ndarray  # [U, A, P, P]
     resolvent: Resolvent
     root: np.ndarray  # τ^½, [U, A, K]
-    pull: np.ndarray  # what the linear features add to λ + V̂2, [U, A, K]
 
 
 def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
     """Evaluate the relation at packed V and V̂ [U, A, P], with β and λ [U, A]."""
     pack = packing(len(bulk.weights))
-    hat1, hat2, V2_in = pack.matrix(hat), pack.vector(hat), pack.vector(V)
-    per_V2 = 1.0 / np.where(V2_in == 0.0, 1.0, V2_in)
-    root = np.sqrt(beta[..., None] * V2_in)
+    K, pairs = pack.groups, pack.pairs
+    hat1, hat2, V2 = pack.matrix(hat), pack.vector(hat), pack.vector(V)
+    tau = beta[..., None] * V2
+    per_V2, per_tau = _inverse(V2), _inverse(tau)
+    root = np.sqrt(tau)
     both = root[..., :, None] * root[..., None, :]
     resolvent = bulk.resolvent(both * hat1)
-    scale, inverse_tau = both / beta[..., None, None], per_V2 / beta[..., None]
-    V1 = scale * resolvent.T
-    pull = _diagonal(product(resolvent.T, resolvent.Vt)) * inverse_tau
+    T, Vt = resolvent.T, resolvent.Vt
+    V1 = pack.upper(both * T) / beta[..., None]
+    pull = _diagonal(product(T, Vt)) * per_tau
     V2 = bulk.weights / (lam[..., None] + hat2 + pull)
 
-    K, pairs = pack.groups, pack.pairs
-    stiffness = (V2 * V2 / bulk.weights)[..., None]  # -∂V2_s / ∂(λ + V̂2_s + pull_s)
-    # a unit change of each V̂1 entry, at fixed τ; and of each ln τ, which scales rows and columns of Ṽ and V1
+    # -∂(V1, λ + V̂2 + pull)/∂V̂1 at fixed τ, and by each ln τ, which scales rows and columns of Ṽ and of V1
     share = _shares(K)
-    moved = np.empty((*V.shape, K, K), np.result_type(V, hat))
-    np.multiply(both[:, :, None], pack.units, out=moved[:, :, :pairs])
-    np.multiply(share, resolvent.Vt[:, :, None], out=moved[:, :, pairs:])
+    moved = np.concatenate([both[:, :, None] * pack.units, share * Vt[:, :, None]], axis=2)
     tangent, leak = resolvent.first_order(moved)
-    dV1 = scale[:, :, None] * tangent
-    dpull = np.swapaxes(_diagonal(leak) * inverse_tau[:, :, None], -1, -2)
+    dV1 = pack.upper(both[:, :, None] * tangent) / beta[..., None, None]
+    change = np.swapaxes(np.concatenate([dV1, _diagonal(leak) * per_tau[:, :, None]], axis=-1), -1, -2)
+    stiffness = (V2 * V2 / bulk.weights)[..., None]  # -∂V2_s / ∂(λ + V̂2_s + pull_s)
+    change[..., pairs:, :] *= stiffness
 
-    by_hat = np.zeros((*V.shape, pack.size), dV1.dtype)
-    by_hat[..., :pairs, :pairs] = np.swapaxes(pack.upper(dV1[:, :, :pairs]), -1, -2)
-    np.multiply(stiffness, dpull[..., :pairs], out=by_hat[..., pairs:, :pairs])
-    np.multiply(stiffness, identity(K), out=by_hat[..., pairs:, pairs:])
+    by_hat = change.copy()
+    by_hat[..., :pairs, pairs:] = 0.0
+    by_hat[..., pairs:, pairs:] = stiffness * identity(K)
 
-    by_V = np.zeros(by_hat.shape, by_hat.dtype)
-    dV1 = share * V1[:, :, None] - dV1[:, :, pairs:]
-    dpull = identity(K) * pull[..., None] - dpull[..., pairs:]
-    by_V[..., :pairs, pairs:] = np.swapaxes(pack.upper(dV1), -1, -2)
-    np.multiply(stiffness, dpull, out=by_V[..., pairs:, pairs:])
+    by_V = np.zeros_like(change)
+    by_V[..., :pairs, pairs:] = pack.upper(share).T * V1[..., None]
+    by_V[..., pairs:, pairs:] = stiffness * pull[..., None] * identity(K)
+    by_V[..., pairs:] -= change[..., pairs:]
     by_V[..., pairs:] *= per_V2[..., None, :]
-    return Response(pack.pack(V1, V2), by_V, by_hat, resolvent, root, pull)
+    return Response(np.concatenate([V1, V2], axis=-1), by_V, by_hat, resolvent, root)
 
 
 def _by_conjugate(pack: Packing, root: np.ndarray) -> np.ndarray:
@@ -96,14 +93,14 @@ def mean_row_coupling(bulk: Bulk, response: Response) -> np.ndarray:
     counts, and always for one group.
     """
     tied = product(response.resolvent.T, response.resolvent.Vt) / bulk.c[:, None, :, None]
-    return (tied + np.swapaxes(tied, -1, -2)) / 2 * _inverse(response.root)
+    return (tied + np.swapaxes(tied, -1, -2)) / 2 * _over_root_tau(response.root)
 
 
 def coupling_gradient(bulk: Bulk, response: Response, load: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of Σ load·Q: by V̂1, packed [U, A, P] with V̂2's entries zero, and by ln τ [U, A, K]."""
     pack, resolvent = packing(len(bulk.weights)), response.resolvent
     share = _shares(pack.groups)
-    by_tied = load * _inverse(response.root) / bulk.c[:, None, :, None]
+    by_tied = load * _over_root_tau(response.root) / bulk.c[:, None, :, None]
 
     def along(moved: np.ndarray) -> np.ndarray:
         return np.einsum("uast,uapst->uap", by_tied, resolvent.leak(moved))
@@ -118,9 +115,14 @@ def _diagonal(matrices: np.ndarray) -> np.ndarray:
     return matrices[..., 0] if matrices.shape[-1] == 1 else np.diagonal(matrices, axis1=-2, axis2=-1)
 
 
-def _inverse(root: np.ndarray) -> np.ndarray:
-    """1/√(τ_s τ_t), and 1 where τ vanishes, [U, A, K, K]."""
-    inverse = 1.0 / np.where(root == 0.0, 1.0, root)
+def _inverse(positive: np.ndarray) -> np.ndarray:
+    """1/x, and 1 where x vanishes: nothing depends on it there."""
+    return 1.0 / np.where(positive == 0.0, 1.0, positive)
+
+
+def _over_root_tau(root: np.ndarray) -> np.ndarray:
+    """1/√(τ_s τ_t), [U, A, K, K]."""
+    inverse = _inverse(root)
     return inverse[..., :, None] * inverse[..., None, :]
 
 
@@ -145,6 +147,6 @@ def signal_energy_gradient(
     by_log_tau = (driven * Gu).sum(axis=2) + stiff + (by_Vt * resolvent.Vt).sum(axis=-1)
     direct = by_Vt * root[..., :, None] * root[..., None, :]
     V2 = pack.vector(response.V)
-    per_V2 = by_log_tau / np.where(V2 == 0.0, 1.0, V2)
+    per_V2 = by_log_tau * _inverse(V2)
     through_tau = np.einsum("uak,uakp->uap", per_V2, tangent[..., pack.pairs :, :]) / pack.counts
     return through_tau + pack.pack(-direct, np.zeros_like(per_V2)) + loose
