@@ -91,7 +91,7 @@ def predict(
     with out.working("predicting") as progress:
         found = predicted(
             layer.model(),
-            layer.goal(),
+            layer.goal(given.get("d")),
             **given,
             loss=loss,
             bulk=bulk,
@@ -184,7 +184,7 @@ def compare(
         more = {"loss": loss, "bulk": kind, "throw": False, **size}
         with out.working("predicting") as progress:
             return theory_of(
-                layer.model(**values), layer.goal(**values), **readout, **more, progress=progress
+                layer.model(**values), layer.goal(d, **values), **readout, **more, progress=progress
             )
 
     if bulk is not None and "," in bulk:
@@ -263,7 +263,7 @@ def _errors(found: Any) -> list[str]:
 def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, **more: Any) -> xr.Dataset:
     from ..simulation import simulate as verb
 
-    model, target = layer.model(), layer.goal()
+    model, target = layer.model(), layer.goal(d)
     ratios = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     options = {name: getattr(run, name) for name in ("trials", "seed", "workers", "device", "dtype")}
     return verb(model, target, **ratios, loss=loss, d=d, **options, **more)

@@ -95,7 +95,7 @@ def learned(
     line = numbers("at", at or ("-3:3:41" if plane else "-3:3:121"))
     where = (line, line) if plane else line
     with out.working("predicting"):
-        dataset = verb(layer.model(), layer.goal(), where, **given, loss=loss, bulk=bulk, d=size)
+        dataset = verb(layer.model(), layer.goal(size), where, **given, loss=loss, bulk=bulk, d=size)
     names = out.shown(dataset, output, ["truth", "learned"])
     if plane and output.show is None:
         table = _plane_summary(dataset)
@@ -216,7 +216,7 @@ def tune(
     with out.working("tuning") as progress:
         dataset = verb(
             layer.model(**layer.undecided(*chosen)),
-            layer.goal(),
+            layer.goal(values["d"]),
             over=wanted,
             loss=loss,
             error=error,

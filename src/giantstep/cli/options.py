@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from ..model.typed import letters, numbers, schedule
+from ..model.typed import INPUTS, inputs, letters, numbers, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ _NETWORK = Group("A network: gradient steps", sort_key=1)
 _FEATURES = Group("Or spiked random features, given directly", sort_key=2)
 _COMMON = Group("Both", sort_key=3)
 _TARGET = Group("The target", sort_key=3.2)
+_INPUTS = Group("Inputs with a covariance (default: isotropic)", sort_key=3.4)
 _OUTPUT = Group("Output", sort_key=5)
 
 NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0", "steps"), ("r", "gamma", "c")
@@ -89,17 +91,59 @@ class Goal:
         ),
     ] = None
 
+    eigenvalues: Annotated[
+        str | None, option("of the inputs' covariance, as in 2.5,0.5; rescaled to mean 1", _INPUTS, "LIST")
+    ] = None
+    masses: Annotated[
+        str | None, option("share of the inputs that has each eigenvalue (default: equal)", _INPUTS, "LIST")
+    ] = None
+    shares: Annotated[
+        str | None,
+        option(
+            "share of the target's variance on each (default: no preference); of several directions"
+            " [[0.8, 0.2], [0.2, 0.8]]",
+            _INPUTS,
+            "LIST",
+        ),
+    ] = None
+    power_law: Annotated[
+        str | None, option("eigenvalues fall as j^-exponent, j = 1 to d (1000 without --d)", _INPUTS)
+    ] = None
+    source: Annotated[
+        str | None,
+        option(
+            "with --power-law: the target's shares are eigenvalue^source (default 1: no preference)",
+            _INPUTS,
+            "X",
+        ),
+    ] = None
+    inputs: Annotated[
+        str | None, option("a .npy file with a sample of inputs, for its covariance", _INPUTS, "FILE")
+    ] = None
+    direction: Annotated[
+        str | None,
+        option(
+            "with --inputs: a .npy file with the target's direction (default: no preference)", _INPUTS, "FILE"
+        ),
+    ] = None
+
     @cached_property
     def values(self) -> dict[str, float | np.ndarray]:
         """The numeric parameters that were given, or that have defaults."""
-        return {"noise": numbers("noise", self.noise)}
+        exponent = {} if self.power_law is None else {"exponent": numbers("power-law", self.power_law)}
+        return {"noise": numbers("noise", self.noise)} | exponent
 
-    def goal(self, **changed: Any) -> Target:
-        """The target that was described."""
+    def goal(self, d: float | np.ndarray | None = None, **changed: Any) -> Target:
+        """The target that was described; a power law has as many eigenvalues as there are inputs, if that is known."""
         from ..model.target import Target
 
         labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
-        return Target(self.target, noise=(self.values | changed)["noise"], **labels)
+        values = self.values | changed
+        words = {name: getattr(self, name) for name in INPUTS if name != "d"}
+        if "exponent" in values:
+            size = float(d) if d is not None and getattr(d, "ndim", 0) == 0 else inf
+            words |= {"power_law": values["exponent"]} | ({"d": int(size)} if size < inf else {})
+        return Target(self.target, noise=values["noise"], inputs=inputs(words), **labels)
 
 
 @Parameter(name="*")
@@ -158,9 +202,11 @@ class Layer(Goal):
     @cached_property
     def values(self) -> dict[str, float | np.ndarray]:
         """The numeric parameters that were given, or that have defaults."""
-        names = (*NETWORK_ONLY, *FEATURES_ONLY, "noise", "beta")
+        names = (*NETWORK_ONLY, *FEATURES_ONLY, "beta")
         given = {name: getattr(self, name) for name in names}
-        return {name: numbers(name, text) for name, text in given.items() if text is not None}
+        return {
+            name: numbers(name, text) for name, text in given.items() if text is not None
+        } | super().values
 
     def model(self, **changed: Any) -> Network | SpikedRF:
         """The model that was described; `changed` replaces some of its numbers."""

@@ -19,7 +19,15 @@ _FIRST, _FINEST = (
 )  # intervals to begin with, and how many of the finest make the whole: about a pixel each
 _VISIBLE = 0.004  # of the picture's height: half of a line's width, which it may be off between its nodes
 _SAFETY = 4.0  # nodes around an interval may show a quarter of what bends within it
-_ALONG = {*NETWORK_ONLY, *FEATURES_ONLY, "noise", "beta", "alpha", "lam"}  # what theory can be asked along
+_ALONG = {
+    *NETWORK_ONLY,
+    *FEATURES_ONLY,
+    "noise",
+    "exponent",
+    "beta",
+    "alpha",
+    "lam",
+}  # what theory can be asked along
 
 
 def smooth(theory: Callable[..., xr.Dataset], found: xr.Dataset, name: str, x: str | None) -> xr.Dataset:

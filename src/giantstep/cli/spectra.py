@@ -70,14 +70,14 @@ def spectrum(
         from ..insight.weight_spectrum import weight_spectrum
 
         with out.working("solving"):
-            dataset = weight_spectrum(layer.model(), layer.goal(), d=size, bulk=bulk)
+            dataset = weight_spectrum(layer.model(), layer.goal(size), d=size, bulk=bulk)
     else:
         from ..insight.spectrum import spectrum as verb
 
         options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": size}
         try:
             with out.working("solving") as progress:
-                dataset = verb(layer.model(), layer.goal(), alpha=ratio, **options, progress=progress)
+                dataset = verb(layer.model(), layer.goal(size), alpha=ratio, **options, progress=progress)
         except NotCovered as error:
             if not trials:
                 raise
@@ -87,7 +87,7 @@ def spectrum(
     if trials:
         from ..simulation.eigenvalues import simulate_spectrum
 
-        model, target = layer.model(), layer.goal()
+        model, target = layer.model(), layer.goal(size)
         if not isinstance(ratio, float) or not isinstance(size, float):
             raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
         with out.working("simulating"):

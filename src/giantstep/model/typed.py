@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
+    from .inputs import Inputs
     from .letters import Letters
     from .network import Step
 
@@ -61,6 +65,77 @@ def schedule(text: str) -> list[Step]:
                 f"--schedule {text}: {entry.strip()!r} is no step; write them like 1:0.5, 2:1 (eta:alpha0)"
             ) from None
     return steps
+
+
+INPUTS = ("eigenvalues", "masses", "shares", "power_law", "source", "d", "inputs", "direction")
+_ALTERNATIVES = {
+    "eigenvalues": ("eigenvalues", "masses", "shares"),
+    "power_law": ("power_law", "source", "d"),
+    "inputs": ("inputs", "direction"),
+}
+_USUAL_SIZE = 1000  # eigenvalues of a power law, where no d is given
+
+
+def inputs(given: Mapping[str, Any], folder: Path = Path()) -> Inputs | None:
+    """The covariance of the inputs from the words of `INPUTS`, as text or as lists; None where there are none.
+
+    Lists are eigenvalues with their masses and shares; or `power_law` is the exponent, with a source and a d; or
+    `inputs` names a .npy file with a sample, in `folder`, and `direction` one with the target's direction.
+    """
+    from .inputs import Inputs
+
+    words = {name: value for name, value in given.items() if value is not None}
+    kinds = [kind for kind in _ALTERNATIVES if kind in words]
+    if len(kinds) > 1:
+        raise ParameterError(
+            f"{' and '.join(kinds)} both say what the inputs are; give one of them", kinds[1]
+        )
+    stray = [name for name in words if not kinds or name not in _ALTERNATIVES[kinds[0]]]
+    if stray and stray != ["d"]:
+        owner = next(kind for kind, names in _ALTERNATIVES.items() if stray[0] in names)
+        raise ParameterError(f"{stray[0]} goes with {owner}; give that, or leave {stray[0]} out", stray[0])
+    if not kinds:
+        return None
+    if kinds == ["power_law"]:
+        exponent, source = words["power_law"], float(words.get("source", 1.0))
+        exponent = numbers("power-law", exponent) if isinstance(exponent, str) else exponent
+        return Inputs.power_law(exponent, words.get("d", _USUAL_SIZE), source)
+    if kinds == ["inputs"]:
+        loaded = {
+            name: _loaded(name, folder / words[name]) for name in ("inputs", "direction") if name in words
+        }
+        return Inputs.from_data(loaded["inputs"], loaded.get("direction"))
+    return Inputs(
+        **{name: _listed(name, words[name]) for name in _ALTERNATIVES["eigenvalues"] if name in words}
+    )
+
+
+def _listed(name: str, value: Any) -> Any:
+    """A list of numbers; of lists, if written like [[0.8, 0.2], [0.2, 0.8]]."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        import json
+
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise _refusal(
+                name, value, "this is not a list of lists, such as [[0.8, 0.2], [0.2, 0.8]]"
+            ) from None
+    found = numbers(name, value)
+    return [found] if isinstance(found, float) else found
+
+
+def _loaded(name: str, path: Path) -> np.ndarray:
+    import numpy as np
+
+    try:
+        return np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise ParameterError(f"{name}: {str(path)!r} does not exist; check its spelling", name) from None
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"{name}: {str(path)!r} is not a .npy file of numbers ({error})", name) from None
 
 
 def _part(name: str, text: str, part: str) -> np.ndarray:

@@ -34,6 +34,7 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
         if data["kind"] == "Network" and attrs.get("bulk") == "isotropic":
             words.append("isotropic bulk")  # which is not what a network's rows are
         words += [f"{name} = {data[name]:g}" for name in _OF_LABELS if data.get(name)]
+        words += ["inputs with a covariance"] * bool(data.get("inputs"))
     if attrs.get("loss", "square") != "square":
         words.append(f"{attrs['loss']} loss")
     if attrs.get("error") == "test_error_01":

@@ -1,6 +1,8 @@
 """A sweep as a small TOML file, and where its results are kept.
 
 target = "sin"                       # or a table: { function = "sin", noise = [0, 0.5] }
+                                     # with inputs = { eigenvalues = [2.5, 0.5], masses = [0.25, 0.75] },
+                                     # { power_law = [0, 0.3], d = 500 } or { inputs = "X.npy", direction = "w.npy" }
 alpha = "0.2:3:10"                   # a number, a list, or a range as on the command line
 lam = [0.01, 0.1]
 
@@ -30,7 +32,7 @@ from ..model.letters import Letters
 from ..model.network import Network, Step
 from ..model.spiked import SpikedRF
 from ..model.target import Target
-from ..model.typed import numbers
+from ..model.typed import INPUTS, inputs, numbers
 from .description import Sweep, check_keys, fields_of
 
 _WORDS = (
@@ -60,15 +62,15 @@ def read(path: str | os.PathLike[str]) -> Sweep:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{str(path)!r} is not a TOML file: {error}") from None
     try:
-        return sweep_of(data)
+        return sweep_of(data, Path(path).parent)
     except ExpressionError as error:
         raise ParameterError(f"{str(path)!r}: {error.text!r}: {error.reason}") from error
     except ParameterError as error:
         raise ParameterError(f"{str(path)!r}: {error}") from error
 
 
-def sweep_of(data: dict[str, Any]) -> Sweep:
-    """The sweep that a TOML document describes."""
+def sweep_of(data: dict[str, Any], folder: Path = Path()) -> Sweep:
+    """The sweep that a TOML document describes; files that it names are in `folder`."""
     theirs = [key for key in fields_of(Target)[0] if key in data and key not in fields_of(Sweep)[0]]
     if theirs:
         raise ParameterError(f"{theirs[0]} is the target's: target = {{function = ..., {theirs[0]} = ...}}")
@@ -80,7 +82,7 @@ def sweep_of(data: dict[str, Any]) -> Sweep:
         **{
             **data,
             "model": _model(data["model"]),
-            "target": _target(data["target"]),
+            "target": _target(data["target"], folder),
             "alpha": _grid("alpha", data["alpha"]),
             "lam": _grid("lam", data["lam"]),
             "theory": theory,
@@ -124,13 +126,24 @@ def _is_schedule(given: Any) -> bool:
     return isinstance(given, list) and bool(given) and all(isinstance(step, dict) for step in given)
 
 
-def _target(given: Any) -> Target:
+def _target(given: Any, folder: Path) -> Target:
     if isinstance(given, str):
         return Target(given)
     if not isinstance(given, dict):
         raise ParameterError(f"target = {given!r} is neither a function, such as 'sin', nor a table")
     check_keys("target", given, *fields_of(Target))
-    return Target(**_values("target", given))
+    law = given.get("inputs")
+    if law is None:
+        return Target(**_values("target", given))
+    if not isinstance(law, dict):
+        raise ParameterError(
+            f"target.inputs = {law!r} is not a table, such as {{ power_law = 0.3, d = 500 }}"
+        )
+    check_keys("target.inputs", law, INPUTS)
+    if isinstance(law.get("power_law"), list):
+        law = {**law, "power_law": _grid("target.inputs.power_law", law["power_law"])}
+    rest = {key: value for key, value in given.items() if key != "inputs"}
+    return Target(**_values("target", rest), inputs=inputs(law, folder))
 
 
 def _values(where: str, table: dict[str, Any]) -> dict[str, Any]:

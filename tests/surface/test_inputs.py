@@ -1,0 +1,118 @@
+"""Inputs with a covariance on the command line and in sweep files: the words make what Python makes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep.sweep import run_sweep
+from giantstep.sweep.toml import read
+
+from .command import giantstep as run
+
+NET = "--eta 1 --alpha0 1 --alpha 2 --lam 0.1 --d 40 --trials 2 --format csv"
+MODEL = gs.Network("tanh", eta=1, alpha0=1)
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).normal(size=(500, 40)) * np.linspace(2, 0.1, 40))
+    np.save(tmp_path / "w.npy", np.ones(40))
+    return tmp_path
+
+
+def _from_files(folder: Path) -> gs.Inputs:
+    return gs.Inputs.from_data(np.load(folder / "X.npy"), direction=np.load(folder / "w.npy"))
+
+
+@pytest.mark.parametrize(
+    ("words", "inputs"),
+    [
+        ("--eigenvalues 2.5,0.5", gs.Inputs([2.5, 0.5])),
+        (
+            "--eigenvalues 2.5,0.5 --masses 0.25,0.75 --shares 0.8,0.2",
+            gs.Inputs([5, 1], [0.25, 0.75], [0.8, 0.2]),
+        ),
+        ("--power-law 0,0.3 --source 2", gs.Inputs.power_law([0, 0.3], d=40, source=2)),
+        ("--inputs {}/X.npy --direction {}/w.npy", _from_files),
+    ],
+)
+def test_options_make_the_inputs_that_python_makes(words: str, inputs: gs.Inputs, sample: Path) -> None:
+    inputs = inputs(sample) if callable(inputs) else inputs
+    done = run(f"simulate {NET} {words.replace('{}', str(sample))}")
+    found = [float(row["test_error"]) for row in csv.DictReader(io.StringIO(done.stdout))]
+    target = gs.Target("sin", inputs=inputs)
+    expected = gs.simulate(MODEL, target, alpha=2, lam=0.1, d=40, trials=2).test_error
+    np.testing.assert_allclose(found, expected.values.ravel(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--masses 0.5,0.5", "masses goes with eigenvalues"),
+        ("--eigenvalues 1,2 --power-law 1", "give one of them"),
+        ("--inputs no.npy", "'no.npy' does not exist"),
+        ("--eigenvalues 1,x", "'x' is not a number"),
+        ("--eigenvalues 1,2 --shares [[1,", "not a list of lists"),
+        ("--eigenvalues 9,1 --masses 0.01,0.99", "use d of at least 100"),
+    ],
+)
+def test_options_that_say_no_covariance_are_refused(words: str, sentence: str) -> None:
+    done = run(f"simulate {NET} {words}")
+    assert done.returncode
+    assert sentence in done.stderr
+
+
+TOML = """
+target = {{ function = "sin", noise = 0.1, inputs = {{ {inputs} }} }}
+alpha = 2
+lam = 0.1
+model = {{ activation = "tanh", eta = 1, alpha0 = 1 }}
+simulation = {{ d = 40, trials = 2 }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "inputs"),
+    [
+        (
+            "eigenvalues = [2.5, 0.5], masses = [0.25, 0.75], shares = [0.8, 0.2]",
+            ([5, 1], [0.25, 0.75], [0.8, 0.2]),
+        ),
+        ('inputs = "X.npy", direction = "w.npy"', None),
+    ],
+)
+def test_sweep_files_have_the_same_words(
+    words: str, inputs: tuple[list[float], ...] | None, sample: Path
+) -> None:
+    path = sample / "sweep.toml"
+    path.write_text(TOML.format(inputs=words))
+    sweep = read(path)
+    assert sweep.target.inputs == (_from_files(sample) if inputs is None else gs.Inputs(*inputs))
+    assert gs.Sweep.from_dict(sweep.to_dict()).target == sweep.target
+
+
+def test_a_sweep_over_exponents_is_extended_by_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.toml"
+    found = []
+    for exponents in ("[0, 0.3]", "[0, 0.3, 0.5]"):
+        path.write_text(TOML.format(inputs=f"power_law = {exponents}, d = 40"))
+        found.append(run_sweep(read(path), tmp_path / "store.sqlite", workers=1))
+    assert [each.done for each in found] == [4, 2]  # trials at a setting
+    errors = found[1].simulation.test_error
+    np.testing.assert_array_equal(errors.sel(exponent=[0, 0.3]), found[0].simulation.test_error)
+    inputs = gs.Inputs.power_law(0.5, d=40)
+    alone = gs.simulate(MODEL, gs.Target("sin", noise=0.1, inputs=inputs), alpha=2, lam=0.1, d=40, trials=2)
+    np.testing.assert_allclose(errors.sel(exponent=0.5).values.ravel(), alone.test_error, rtol=1e-9)
+
+
+def test_kept_rows_are_no_part_of_a_sweep() -> None:
+    X = np.random.default_rng(0).normal(size=(500, 40))
+    target = gs.Target("sin", inputs=gs.Inputs.from_data(X, keep=True))
+    with pytest.raises(gs.ParameterError, match="nor be part of a sweep"):
+        gs.Sweep(MODEL, target, alpha=1, lam=1, simulation={"d": 40})
