@@ -458,7 +458,7 @@ def test_interactive_pictures_are_the_explorers():
         gs.plot(made({"alpha": 3}), interactive=True)
 
 
-NET = gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0)
+TWO_RATES = gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0)
 
 
 def lines_of(axes) -> list[np.ndarray]:
@@ -467,7 +467,7 @@ def lines_of(axes) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("x", ["alpha", "eta"])
 def test_a_line_through_few_points_is_the_theory_between_them(x):
-    net = NET if x == "alpha" else gs.Network("tanh", eta=[1.0, 2.0, 3.0], alpha0=1.0)
+    net = TWO_RATES if x == "alpha" else gs.Network("tanh", eta=[1.0, 2.0, 3.0], alpha0=1.0)
     axes = gs.plot(gs.predict(net, "sin", alpha=[0.5, 2.0], lam=0.1, d=300), x=x)
     line = next(line for line in axes.get_lines() if len(line.get_xdata()) > 1)
     places = np.asarray(line.get_xdata())
@@ -481,14 +481,14 @@ def test_lines_are_straight_where_the_theory_between_points_is_not_known():
     def mine(x):
         return np.sin(x)
 
-    axes = gs.plot(gs.predict(NET, mine, alpha=[0.5, 1, 2], lam=0.1))
+    axes = gs.plot(gs.predict(TWO_RATES, mine, alpha=[0.5, 1, 2], lam=0.1))
     assert [len(line) for line in lines_of(axes)] == [3, 3]
-    theory = gs.predict(NET, "sin", alpha=[0.5, 1, 2], lam=0.1)
+    theory = gs.predict(TWO_RATES, "sin", alpha=[0.5, 1, 2], lam=0.1)
     assert [len(line) for line in lines_of(gs.plot(theory, theory=theory))] == [3, 3]  # as asked
 
 
 def test_a_comparison_says_for_which_d_its_theory_is():
-    theory = gs.predict(NET, "sin", alpha=[0.5, 2.0], lam=0.1, d=50)
+    theory = gs.predict(TWO_RATES, "sin", alpha=[0.5, 2.0], lam=0.1, d=50)
     mine = theory.test_error.transpose("eta", "alpha").values + 0.01 * np.arange(3)[:, None, None]
     axes = gs.plot(gs.compare(theory, mine))
     assert labels(axes)[-2:] == ["theory, $d = 50$", "simulated, $d = 50$: mean ± s.e., 3 trials"]
@@ -496,9 +496,9 @@ def test_a_comparison_says_for_which_d_its_theory_is():
 
 
 def test_axes_are_logarithmic_only_where_values_are_spaced_so():
-    even = gs.plot(gs.predict(NET, "sin", alpha=np.linspace(0.05, 4, 20), lam=0.1))
+    even = gs.plot(gs.predict(TWO_RATES, "sin", alpha=np.linspace(0.05, 4, 20), lam=0.1))
     assert even.get_xscale() == even.get_yscale() == "linear"
-    decades = gs.plot(gs.predict(NET, "sin", alpha=2, lam=np.geomspace(1e-3, 10, 20)))
+    decades = gs.plot(gs.predict(TWO_RATES, "sin", alpha=2, lam=np.geomspace(1e-3, 10, 20)))
     assert decades.get_xscale() == "log"
     decades.figure.draw_without_rendering()
     shown = [tick.get_text() for tick in decades.get_xticklabels()]

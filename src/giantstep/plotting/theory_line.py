@@ -84,4 +84,4 @@ def _refined(ask: Callable[[np.ndarray], xr.Dataset], known: xr.Dataset, x: str)
         line = xr.concat([line, found.transpose(*line.dims)], x).sortby(x)
         if time.perf_counter() - started > _SECONDS:
             break
-    return line
+    return line.assign_coords({name: values for name, values in known.coords.items() if x not in values.dims})
