@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .channel import Channel
-from .equations.means import Readout, norm_covariance
-from .equations.order_parameters import Solution, fields
-from .equations.thin_layers import WrongSigns, wrong_signs_on_rules
+from .equations.means import Readout
+from .equations.order_parameters import Solution
 from .features import Features
 from .labels import Label
 from .precision import ACCEPTED_ERROR
 from .problem import Problem
-from .solver import Discretisation
 from .status import CONVERGED, FAILED, IMPRECISE, RARE_INPUTS, SEPARABLE, UNSOLVED
 from .symmetric import packing
-from .upto import upto
 
 RESIDUAL_TOLERANCE = 1e-9
 
@@ -48,24 +44,6 @@ def answers_of(problem: Problem, chunk: np.ndarray, solution: Solution, error: n
         "quadrature_error": error,
         "code": np.where(failed, UNSOLVED, CONVERGED).astype(np.int8),
     }
-
-
-def wrong_signs(rules: list[Discretisation], solutions: list[Solution]) -> WrongSigns:
-    """Shares of wrong signs on the rules in κ themselves, where there are several spikes."""
-    U, A = rules[0].readout.alpha.shape
-    rows = np.repeat(upto(U), A)
-    points: list[tuple[np.ndarray, Channel, tuple[np.ndarray, ...]]] = []
-    for rule, solution in zip(rules, solutions, strict=True):
-        found = fields(
-            solution.state,
-            rule.averages,
-            packing(len(rule.bulk.weights)),
-            norm_covariance(rule.bulk, rule.readout),
-        )
-        flat = tuple(field.reshape(U * A, *field.shape[2:]) for field in found)
-        weights = np.broadcast_to(rule.features.weights, (U, rule.features.weights.shape[-1]))[rows]
-        points.append((weights, rule.channel, flat))
-    return wrong_signs_on_rules(points, rows)
 
 
 def wrong_by_ones(solution: Solution, features: Features, label: Label, readout: Readout) -> np.ndarray:

@@ -7,10 +7,12 @@ import numpy as np
 from .channel import Training
 from .equations.anderson import ROUGH_TOLERANCE, FixedPoint, Search, anderson, newton
 from .equations.order_parameters import Solution
-from .solver import Discretisation
+from .solver import Discretisation, Solver
 from .square import Square
 from .state_evolution import StateEvolution
 
+_FINEST = {1: 512, 2: 64, 3: 24, 4: 24}  # κ intervals per piece at which refinement gives up, by directions,
+_FINEST_CUT = 64  # and between cuts around thin layers
 _TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
 _SIZED_TOLERANCE = (
     1e-7  # residual for another size: means may be soft, and far from where they belong at 1e-4
@@ -25,13 +27,13 @@ _RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
 _LOST = 1e-4  # residual from which on a search begins anew, cold
 
 
-class Convex:
+class Convex(Solver):
     """The solver of any other convex loss; see `giantstep.theory.solver`."""
 
     linear = False
 
     def finest(self, spikes: int, cut: bool) -> int:
-        return 64 if cut else {1: 512, 2: 64}.get(spikes, 24)
+        return _FINEST_CUT if cut else _FINEST[spikes]
 
     def restart(self, solution: Solution, u: np.ndarray, a: np.ndarray) -> FixedPoint:
         return solution.start.part((u[:, None] * solution.residual.shape[1] + a).reshape(-1))
@@ -39,32 +41,26 @@ class Convex:
     def solve(self, rule: Discretisation, start: FixedPoint | None, thorough: bool) -> Solution:
         """All order parameters and errors; `start` is that of another solution, such as a coarser rule's.
 
-        A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no cold restart. No
-        effort is spent on `hopeless` points, which stay unsolved; no restart on `exhausted` ones, where it was in vain.
+        A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no cold restart.
         """
         tolerance, near = (_TOLERANCE, _NEAR) if thorough else (ROUGH_TOLERANCE, np.inf)
         problem = StateEvolution(rule)
         found = problem.cold() if start is None else start.again()
         problem.effort = found.effort  # of coarser rules, too
         if (
-            start is None and rule.channel.loss.continuous
+            start is None and rule.problem.loss.continuous
         ):  # and so more like the square loss than like nothing
             alike = problem.coordinates.vector(Square().solve(rule, None, thorough=False).state)
             flat = alike.reshape(found.x.shape)
             found.x = np.where(np.isfinite(flat).all(axis=-1, keepdims=True), flat, found.x)
-        skipped = np.zeros(len(found.x), bool) if rule.hopeless is None else rule.hopeless.reshape(-1)
-        found.leave(skipped)
         _search(problem, found, tolerance, near)
         again = (found.residual > _LOST) & problem.worthwhile() & thorough
-        if rule.exhausted is not None:
-            again &= ~rule.exhausted.reshape(-1)
         if again.any():
             _begin_anew(problem, found, again, tolerance)
         if (
             thorough
         ):  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
             found.residual = np.maximum(found.residual, _SOFT * found.away)
-        found.residual[skipped] = np.inf
         return _fit(problem, found)
 
     def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:

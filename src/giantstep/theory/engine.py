@@ -11,30 +11,39 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from ..gaussian import STRIDES
-from .answers import RESIDUAL_TOLERANCE, Answers, answers_of, judge, wrong_by_ones, wrong_signs
+from .answers import Answers, answers_of, judge, wrong_by_ones
 from .bulks import Bulks
+from .channel import make_channel
 from .doubts import add_doubts
 from .equations.averages import Averages
 from .equations.limits import Limits
 from .equations.order_parameters import Solution
-from .equations.thin_layers import Profile, WrongSigns, bends, count_wrong_signs, profile_of
+from .equations.thin_layers import (
+    Profile,
+    WrongSigns,
+    bends,
+    count_wrong_signs,
+    profile_of,
+    wrong_signs_on_rules,
+)
 from .features import STEEPEST, folded, steepness
 from .labels import BinaryLaw
 from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
 from .problem import BLOCK, Problem
 from .solver import Discretisation, Solver, solver_of
 from .status import UNSOLVED
-from .upto import run, upto
+from .symmetric import indices
 
 _COARSEST = 48  # κ intervals per piece to begin with
 _DEEPEST = 6  # how often rules inside the bulk may be doubled
 _FARTHEST = 2.0  # how much the range of κ may grow
-_HARDLY_EVER, _NEVER = 1e-2, 1e-6  # shares of samples on the wrong side, for labels that are separable
+_HARDLY_EVER = 1e-2  # share of samples on the wrong side up to which labels count as separable
 _LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
 _LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
 _SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails a point
@@ -52,7 +61,6 @@ class Task:
     refinement: int = 0  # how often the rules inside the bulk are doubled
     reach_factor: float = 1.0  # stretch of the range of κ
     start: Any = None  # of the solver
-    exhausted: np.ndarray | None = None  # points that a coarser rule of this kind has not solved by any means
     kappa_cuts: np.ndarray | None = None  # of the rule in κ, around thin layers
     bulks: Bulks | None = None  # if they are known
 
@@ -68,7 +76,7 @@ class Task:
         """With no more than its own points: all of them, sent with every task, take longer than the work."""
         part = self.problem.part(self.layer_index, self.readout_index)
         layers, readouts = part.alpha.shape
-        return replace(self, problem=part, layer_index=upto(layers), readout_index=upto(readouts))
+        return replace(self, problem=part, layer_index=np.arange(layers), readout_index=np.arange(readouts))
 
 
 def solve(
@@ -83,7 +91,7 @@ def solve(
     done = 0
     tasks = list(_tasks(problem))
     for task, solved in zip(tasks, _solved(tasks, tolerance, workers), strict=True):
-        place = run(task.layer_index), run(task.readout_index)
+        place = np.ix_(task.layer_index, task.readout_index)
         for name, values in solved.items():
             if name not in answers:
                 answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
@@ -98,7 +106,7 @@ def _tasks(problem: Problem) -> Iterator[Task]:
     A, solver = problem.alpha.shape[1], solver_of(problem.loss)
     for layers, points, width in problem.blocks(_COARSEST):
         count = max(1, -(-A * len(layers) * width // BLOCK))
-        for readouts in np.array_split(upto(A), count):
+        for readouts in np.array_split(indices(A), count):
             yield Task(problem, solver, layers, readouts, points)
 
 
@@ -181,7 +189,6 @@ def _refinements(
                     if cut_off
                     else task.reach_factor,
                     start=task.solver.restart(solution, u, a),
-                    exhausted=~(solution.residual[np.ix_(u, a)] <= RESIDUAL_TOLERANCE),
                 ),
             )
 
@@ -210,8 +217,10 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     for (features, label), stride in zip(tabulated, STRIDES, strict=True):
         if folds:
             features, label = folded(features, label)
-        own = Averages(features, bulks[0].modes), label, bulks[0], readout, task.points // stride
-        rules.append(Discretisation(problem, chunk, *own, exhausted=task.exhausted))
+        given = problem.labels, problem.frame(chunk), features.kappa, task.points // stride
+        channel = cache(partial(make_channel, problem.loss, *given))
+        averages = Averages(features, bulks[0].modes)
+        rules.append(Discretisation(problem, chunk, averages, label, bulks[0], readout, channel))
     # the bulk's own rules are judged on the coarsest rule in κ, once
     inside = [replace(rules[-1], bulk=half) for half in bulks[1:]]
     all_solutions = _solve_rules(solver, [*rules, *inside], task.start)
@@ -236,8 +245,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     limits.apply(answers)
     separable = problem.loss.margin and wrong_by_ones(solution, *tabulated[0], readout) < _HARDLY_EVER
     hopeless = inherited > max(tolerance, ACCEPTED_ERROR)  # finer rules in κ do not mend it
-    # the equations had no finite answer here, and no solution on a coarser rule
-    lost = np.isinf(solution.residual) & (False if task.exhausted is None else task.exhausted)
+    lost = np.isinf(solution.residual) & (task.start is not None)  # there was no finite answer on two rules
     unsolvable = separable & (answers["code"] == UNSOLVED)
     final = limits.diverging | unsolvable | hopeless | lost | np.isnan(solution.test_error)
     judge(answers, np.asarray(separable), readout.interpolates, tolerance)
@@ -248,10 +256,6 @@ def _solve_rules(solver: Solver, rules: list[Discretisation], start: Any) -> lis
     """Solutions on nested rules, finest first; solved from coarse to fine, each starting from the last."""
     solutions: list[Solution] = []
     for rule in reversed(rules):
-        if solutions and rule.problem.loss.margin:
-            unsolved = ~(solutions[0].residual <= RESIDUAL_TOLERANCE)
-            never = wrong_by_ones(solutions[0], rules[-1].features, rules[-1].label, rule.readout) < _NEVER
-            rule = replace(rule, hopeless=unsolved & never)
         # a search may overflow on its way; a point without a finite residual counts as unsolved
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             solutions.insert(0, solver.solve(rule, start, thorough=len(solutions) == len(rules) - 1))
@@ -269,4 +273,4 @@ def _signs(
     if solution.state.modes.spikes == 1 and isinstance(law, BinaryLaw):
         profile = profile_of(rule.problem, rule.chunk, solution, rule.bulk, rule.readout, kappa)
         return count_wrong_signs(profile, law, rule.problem.loss), profile
-    return wrong_signs(rules, solutions), None
+    return wrong_signs_on_rules(rules, solutions), None

@@ -6,6 +6,7 @@ the features through μ0, μ1, μ2², and the target through its moments given �
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from .symmetric import TINY
 
 STEEPEST = 32.0  # spike over √c up to which a smooth rule in κ resolves features, with enough intervals
 
+_WIDER = 4.0  # each rim around a steep layer over the one inside it
 _MIRRORED = 1e-12  # how well nodes must match their mirror images
 
 
@@ -48,6 +50,10 @@ class Table:
     are resolved here, to `INNER_TOLERANCE`. `layers` [U, ...] are more places at which to cut the rule in κ.
     """
 
+    _moments: Callable[[int], Moments]
+    error: np.ndarray | float
+    """Of averages over z that were not resolved, as far as the three rules do not show it."""
+
     def __init__(
         self,
         activation: Function,
@@ -74,38 +80,24 @@ class Table:
         self._rule = rule = Rule(points, reach, cuts, across, farther * own)
         self._c = c[:, :, None]
         if frame.spikes == 1:
-            scale = np.sqrt(c)
-            self._features = Column(activation, b[..., 0], biases, scale, rule.first, reach, even=not sharp)
+            column = Column(activation, b[..., 0], biases, np.sqrt(c), rule.first, reach, even=not sharp)
+            self._moments, self.error = column.moments, column.error
         else:
-            self._features = _Sheet(activation, b, biases, c, rule, own)
+            argument = b @ rule.at(1)[0] + biases[:, None]  # [U, K, N]
+            fine, self.error = _by_tables(activation, argument, c, own)
+            self._moments = lambda stride: Moments(*(_nested(rule, part, stride) for part in fine))
         self._labels = labels.conditional_moments(frame, rule, points, reach)
-
-    @property
-    def error(self) -> np.ndarray | float:
-        """Of averages over z that were not resolved, as far as the three rules do not show it."""
-        return self._features.error
 
     def at(self, stride: int) -> tuple[Features, Label]:
         """Everything on the rule that uses every `stride`-th node (1, 2 or 4)."""
         kappa, weights = self._rule.at(stride)
-        coefficients = coefficient_moments(self._features.moments(stride), self._c)
+        coefficients = coefficient_moments(self._moments(stride), self._c)
         return Features(kappa, weights, *coefficients), self._labels(stride)
 
 
-class _Sheet:
-    """Moments of σ(b·κ + bias + √c z) on the nodes of a plane or a space."""
-
-    def __init__(
-        self, f: Function, b: np.ndarray, biases: np.ndarray, c: np.ndarray, rule: Rule, reach: float
-    ):
-        self._f, self._b, self._biases, self._c, self._rule, self._reach = f, b, biases, c, rule, reach
-        self.error = 0.0  # of the averages over z, over √E f²
-
-    def moments(self, stride: int) -> Moments:
-        argument = self._b @ self._rule.at(stride)[0] + self._biases[:, None]  # [U, K, N]
-        found, error = _by_tables(self._f, argument, self._c, self._reach)
-        self.error = max(self.error, error)
-        return found
+def _nested(rule: Rule, values: np.ndarray, stride: int) -> np.ndarray:
+    """Values [U, K, N] on the finest rule at every `stride`-th of its nodes along each direction."""
+    return np.swapaxes(rule.nested(np.swapaxes(values, 1, 2), stride), 1, 2)
 
 
 def _by_tables(f: Function, argument: np.ndarray, c: np.ndarray, reach: float) -> tuple[Moments, float]:
@@ -140,8 +132,8 @@ def feature_layers(b: np.ndarray, c: np.ndarray, biases: np.ndarray, reach: floa
     """Where bκ + bias is around 0, and ever wider rims, for steep spikes b [U, K]: [U, cuts]."""
     width = np.sqrt(c) / np.maximum(np.abs(b), TINY)
     narrowest = float(width[width > 0.0].min(initial=reach))
-    count = max(1, int(np.ceil(np.log(reach / narrowest) / np.log(4.0))))
-    rims = LAYER * 4.0 ** np.arange(count)
+    count = max(1, int(np.ceil(np.log(reach / narrowest) / np.log(_WIDER))))
+    rims = LAYER * _WIDER ** np.arange(count)
     rims = np.concatenate([-rims[::-1], [0.0], rims])
     centre = -biases / np.where(b == 0.0, np.inf, b)
     return (centre[..., None] + width[..., None] * rims).reshape(len(b), -1)

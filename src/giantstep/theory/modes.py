@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .upto import upto
-
 if TYPE_CHECKING:
     from .features import Features
 
@@ -57,7 +55,7 @@ class Modes:
     def mean(self) -> np.ndarray:
         """Those that have a function of κ of their own: all but the signals."""
         return np.concatenate(
-            [upto(self.spikes), self.spikes + self.signals + upto(self.norms + self.biases)]
+            [np.arange(self.spikes), self.spikes + self.signals + np.arange(self.norms + self.biases)]
         )
 
     # places among the means: the ones, then spikes, norm and bias

@@ -17,7 +17,6 @@ from ..functions.chebyshev import polynomials, through
 from ..gaussian import STRIDES, UNRESOLVED, Moments, nested, resolution, sample, straight_moments
 from .layer import alike
 from .symmetric import TINY
-from .upto import upto
 
 _NODES = 16
 _POINTS, _TO_SERIES = through(_NODES)
@@ -51,12 +50,12 @@ def _octave(averages: Averages, a: np.ndarray, c: np.ndarray, octave: float) -> 
     if 2 * _NODES * panels * len(variances) >= a.size:
         return averages(a.reshape(-1), np.repeat(c, a.shape[1])).reshape(-1, *a.shape)
     width = (high - low) / panels + TINY
-    nodes = (low + width * (upto(panels) + 0.5))[:, None] + 0.5 * width * _POINTS
+    nodes = (low + width * (np.arange(panels) + 0.5))[:, None] + 0.5 * width * _POINTS
     table = averages(np.tile(nodes.reshape(-1), len(variances)), np.repeat(variances, nodes.size))
     series = np.moveaxis(table.reshape(len(table), len(variances), panels, _NODES) @ _TO_SERIES.T, 0, 2)
     between = polynomials(2.0 * c / least - 3.0, _NODES) @ _TO_SERIES  # from values at the nodes in c
     to_rows = np.eye(len(c)) if variances is c else between
-    parts = np.array_split(upto(len(c)), max(1, a.size * len(table) * _NODES // _BLOCK))
+    parts = np.array_split(np.arange(len(c)), max(1, a.size * len(table) * _NODES // _BLOCK))
     found: list[np.ndarray] = []
     for rows in parts:
         found.append(_summed(np.tensordot(to_rows[rows], series, 1), (a[rows] - low) / width))
@@ -66,7 +65,7 @@ def _octave(averages: Averages, a: np.ndarray, c: np.ndarray, octave: float) -> 
 def _summed(series: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Series [R, panels, Q, degree] at places counted in panels [R, N]: [Q, R, N]."""
     panel = np.clip(along.astype(int), 0, series.shape[1] - 1)
-    here = series[upto(len(along))[:, None], panel]  # [R, N, Q, degree]
+    here = series[np.arange(len(along))[:, None], panel]  # [R, N, Q, degree]
     found = here @ polynomials(2.0 * (along - panel) - 1.0, _NODES)[..., None]
     return np.moveaxis(found[..., 0], -1, 0)
 
@@ -136,7 +135,7 @@ def moments_at(f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: flo
     each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
 
     def averages(a: np.ndarray, c: np.ndarray) -> np.ndarray:
-        parts = [sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in _parts(upto(len(a)), each)]
+        parts = [sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in _parts(np.arange(len(a)), each)]
         return np.concatenate([np.stack(part) for part in parts], axis=-1)
 
     return Moments(*tabulated(averages, a, scale**2))
@@ -147,7 +146,7 @@ def _coarsened(
 ) -> list[Moments]:
     """Moments at arguments a [M, pieces, nodes] and at some of the nodes only, on coarser rules over z as well."""
     parts: list[list[Moments]] = []
-    for rows in _parts(upto(len(a)), a[0].size * each):
+    for rows in _parts(np.arange(len(a)), a[0].size * each):
         samples = sample(f, a[rows], scale[rows][:, None, None], n, reach)
         every = slice(None)
         parts.append(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .bulk import Bulk
-from .channel import Channel, make_channel
+from .channel import Channel
 from .equations.averages import Averages
 from .equations.means import Readout
 from .equations.order_parameters import Solution
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Discretisation:
-    """Some first layers and settings of a problem on one rule in κ, as fine as `fineness`."""
+    """Some first layers and settings of a problem on one rule in κ."""
 
     problem: Problem
     chunk: np.ndarray
@@ -30,47 +32,34 @@ class Discretisation:
     label: Label
     bulk: Bulk
     readout: Readout
-    fineness: int
-    hopeless: np.ndarray | None = None  # points without a solution, [U, A], as a coarser rule has shown
-    exhausted: np.ndarray | None = None  # points that a coarser rule has not solved by any means, [U, A]
-
-    made: list[Channel] = field(default_factory=list)  # by itself, or by whatever it was copied from or to
+    channel: Callable[[], Channel]  # the loss and the labels given κ, made when it is first asked for
 
     @property
     def features(self) -> Features:
         return self.averages.features
 
-    @property
-    def channel(self) -> Channel:
-        """The loss and the labels, given κ: the same for other bulks and settings on this rule."""
-        if not self.made:
-            problem, frame = self.problem, self.problem.frame(self.chunk)
-            kappa = self.features.kappa
-            self.made.append(make_channel(problem.loss, problem.labels, frame, kappa, self.fineness))
-        return self.made[0]
 
-
-class Solver(Protocol):
+class Solver(ABC):
     """One way to solve Result 3."""
 
     linear: bool  # scores are linear in the label, so that responses are solved to rounding and have no bends
 
+    @abstractmethod
     def finest(self, spikes: int, cut: bool) -> int:
         """κ intervals per piece at which refinement gives up; `cut`: between the cuts of thin or steep layers."""
-        ...
 
+    @abstractmethod
     def restart(self, solution: Solution, u: np.ndarray, a: np.ndarray) -> Any:
         """What some first layers and readouts begin from on a finer rule."""
-        ...
 
+    @abstractmethod
     def solve(self, rule: Discretisation, start: Any, thorough: bool) -> Solution:
         """All order parameters and errors; what only estimates the quadrature error need not be `thorough`."""
-        ...
 
+    @abstractmethod
     def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
         """The test error, roughly, on a rule that differs from another one in its sizes d alone, from the solution on
         that one by itself."""
-        ...
 
 
 def solver_of(loss: Loss) -> Solver:

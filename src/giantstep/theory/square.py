@@ -21,7 +21,7 @@ from .equations.means import Means, Readout, norm_covariance, signal_norms, solv
 from .equations.order_parameters import OrderParameters, Solution, norm_variance
 from .equations.response import Response, respond, total_tangent
 from .rule import FINEST
-from .solver import Discretisation
+from .solver import Discretisation, Solver
 from .symmetric import identity, largest, packing, solve_small
 
 _NEWTON_STEPS = 60
@@ -32,7 +32,7 @@ _STALLED = 1e-10  # and one that does so if it does not fall any more
 _FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
 
 
-class Square:
+class Square(Solver):
     """The solver of the square loss; see `giantstep.theory.solver`."""
 
     linear = True

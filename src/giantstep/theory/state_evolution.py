@@ -20,8 +20,7 @@ from .equations.means import norm_covariance, signal_norms, solve_means, stiffne
 from .equations.order_parameters import Coordinates, OrderParameters, fields
 from .equations.response import Response, respond, total_tangent
 from .solver import Discretisation
-from .symmetric import TINY, identity, packing, solve_small
-from .upto import upto
+from .symmetric import TINY, identity, indices, packing, solve_small
 
 _EFFORT = 8e6  # array elements of its averages after which a point that no rule has solved is given up,
 _TRIES = 10  # but not before so many evaluations
@@ -36,7 +35,7 @@ class StateEvolution:
 
     def __init__(self, rule: Discretisation):
         bulk, label, readout = rule.bulk, rule.label, rule.readout
-        self.averages, self.bulk, self.channel, self.readout = rule.averages, bulk, rule.channel, readout
+        self.averages, self.bulk, self.channel, self.readout = rule.averages, bulk, rule.channel(), readout
         self._moments, self._clean = label[:3], label.clean or label[:3]
         power = self.averages.mean(label.t2[:, None]) + readout.noise**2
         self._least = _NEGLIGIBLE * np.sqrt(power / self.averages.size) + 1e-12
@@ -45,7 +44,7 @@ class StateEvolution:
         self.norm_covariance = norm_covariance(bulk, readout)
         U, A = readout.alpha.shape
         self.shape = (U, A)
-        self.rows = np.repeat(upto(U), A)
+        self.rows = np.repeat(indices(U), A)
         N, k = self.averages.phi.shape[-1], bulk.modes.signals
         self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
         self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))

@@ -13,7 +13,7 @@ from ..labels.conditional_nodes import Nodes, significant
 from ..labels.mehler import LabelSeries, hermite
 from ..labels.multi_index import SeveralDirections
 from ..layer import Frame
-from ..upto import upto
+from ..symmetric import indices
 from .base import fineness, some
 from .binary import SignChannel
 
@@ -25,6 +25,7 @@ _BINARY = 9  # nodes over y between kinks of labels on it
 _LONGEST = {2: 96, 3: 48}  # degree up to which labels of so many directions are a series,
 _DEGREES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 1 << 20])  # which is one of these, the last for none,
 _DIGITS, _MORE_DIGITS = 9.0, 0.5  # and digits to which it is summed on a usual rule, more for each doubling,
+_SHARES = (1e-3, 1.0 - 1e-9)  # of a field along y, at least and at most, for what divides by either part
 _FEWEST_DIGITS = 3.0  # and where κ is rare
 
 
@@ -61,7 +62,7 @@ class JointBinaryChannel(SignChannel):
     def _degrees(self, rows: np.ndarray, at: slice, share: np.ndarray) -> np.ndarray:
         """Degree at which the series may end, for each point, [B]: what is left of it is less than share^degree."""
         nats = np.maximum(self._nats - some(self._rarity, rows, at), np.log(10.0) * _FEWEST_DIGITS)
-        degree: np.ndarray = (nats / -np.log(np.clip(share, 1e-3, 1.0 - 1e-9))).max(axis=-1)
+        degree: np.ndarray = (nats / -np.log(np.clip(share, *_SHARES))).max(axis=-1)
         enough = degree[:, None] <= _DEGREES
         enough[:, -1] = True
         return _DEGREES[enough.argmax(axis=-1)]
@@ -128,14 +129,14 @@ class JointBinaryChannel(SignChannel):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Nodes s, and weights for averages with η and y_m η on them."""
         nodes, (B, k, N) = self._pairs.at(rows, at), n.shape
-        blur = float((np.sqrt(1.0 - share**2) / np.maximum(share, 1e-3)).min())
+        blur = float((np.sqrt(1.0 - share**2) / np.maximum(share, _SHARES[0])).min())
         width = _WIDTH * blur * _USUAL / self.points
         pieces = int(np.clip(np.ceil(2.0 * REACH / width), *_PIECES))
         edges = np.linspace(-REACH, REACH, pieces + 1)
         s = (np.repeat(n, nodes.counts, axis=-1) * nodes.y).sum(axis=1)
         own = nodes.w * (nodes.clean if clean else nodes.mean)
         laws = np.stack([own, *(own * nodes.y[:, m] for m in range(k))])
-        which = N * upto(B)[:, None] + nodes.which
+        which = N * indices(B)[:, None] + nodes.which
         compressed = compress_law(s, laws, which, edges, _COUNT)
         return panel_nodes(edges, _COUNT), np.moveaxis(compressed.reshape(1 + k, B, N, -1), 0, 2)
 
@@ -145,4 +146,4 @@ def _along(P: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = np.sqrt((P * P).sum(axis=1))
     there = size > 0.0
     n = np.where(there[:, None], P / np.where(there, size, 1.0)[:, None], np.eye(P.shape[1])[0][:, None])
-    return n, np.minimum(size / np.sqrt(q), 1.0 - 1e-9)
+    return n, np.minimum(size / np.sqrt(q), _SHARES[1])

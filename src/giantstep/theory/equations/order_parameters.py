@@ -107,17 +107,6 @@ class Coordinates:
         means, psi = rest[:, :, : self._modes.means], rest[:, :, self._modes.means :]
         return OrderParameters(V, unseen + self._outer(psi), means, psi, self._modes)
 
-    def scale(self, x: np.ndarray) -> np.ndarray:
-        """How far entries of one vector [n] may go for a change of order one."""
-        size = np.ones(len(x))
-        bounded = ~self.is_log[: 2 * self._pack.size]
-        size[: len(bounded)][bounded] -= np.minimum(
-            np.abs(x[: len(bounded)][bounded]), 1.0
-        )  # correlations end at one
-        means = np.abs(x[2 * self._pack.size :])
-        size[2 * self._pack.size :] = means + means.max(initial=1e-6)
-        return np.maximum(size, 1e-6)
-
     def sizes(self, x: np.ndarray, least: np.ndarray) -> np.ndarray:
         """What a change of each entry of x is small or large against, [U, A, n]: means have their own scale.
 

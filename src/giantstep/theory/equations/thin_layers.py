@@ -18,13 +18,13 @@ from ...functions import Function
 from ...gaussian import STRIDES, extrapolated_error, nested, piecewise_rule
 from ...losses import Loss
 from ..bulk import Bulk
-from ..channel import BinaryChannel, Channel, SignChannel
+from ..channel import BinaryChannel, SignChannel
 from ..channel.base import REACH
 from ..features import Features, features_at
 from ..labels import BinaryLaw, label_layers
 from ..problem import Problem
-from ..symmetric import packing
-from ..upto import upto
+from ..solver import Discretisation
+from ..symmetric import indices, packing
 from .averages import Averages
 from .means import Readout, norm_covariance
 from .order_parameters import OrderParameters, Solution, fields
@@ -79,7 +79,7 @@ class Profile:
         low, high = (np.where(real, np.take_along_axis(spread, at + i, axis=-1), REACH) for i in (0, 1))
         ends = [np.take_along_axis(h, at + i, axis=-1) for i in (0, 1)]
         slope = np.abs(ends[1] - ends[0]) / np.where(high > low, high - low, 1.0)
-        own = upto(families)
+        own = indices(families)
         middle = root = low
         for _ in range(_STEPS):  # false position, the stale end halved (Illinois)
             share = ends[0] / np.where(ends[0] == ends[1], 1.0, ends[0] - ends[1])
@@ -107,7 +107,7 @@ def profile_of(
 ) -> Profile:
     """The fields of all points of a rectangle, one after the other, at any κ; `kappa` [U or 1, N] is the rule's."""
     U, A = readout.alpha.shape
-    rows = np.repeat(upto(U), A)
+    rows = np.repeat(indices(U), A)
     spread = norm_covariance(bulk, readout)
     spread = None if spread is None else spread.reshape(U * A, 1, *spread.shape[2:])
     frame = problem.frame(chunk)
@@ -170,15 +170,18 @@ def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss) -> WrongSign
     )
 
 
-def wrong_signs_on_rules(
-    points: list[tuple[np.ndarray, Channel, tuple[np.ndarray, ...]]], rows: np.ndarray
-) -> WrongSigns:
-    """The same on the nodes of given rules, finest first: (weights [B, N], channel, fields) of each."""
+def wrong_signs_on_rules(rules: list[Discretisation], solutions: list[Solution]) -> WrongSigns:
+    """The same for several spikes, on the nodes of nested rules in κ, finest first."""
+    U, A = rules[0].readout.alpha.shape
     found: list[np.ndarray] = []
-    for weights, channel, at_nodes in points:
+    for rule, solution in zip(rules, solutions, strict=True):
+        pack, channel = packing(len(rule.bulk.weights)), rule.channel()
         assert isinstance(channel, SignChannel)
-        train, test = channel.wrong(rows, *at_nodes)
-        found.append(np.stack([(weights * test).sum(axis=-1), (weights * train).sum(axis=-1)]))
+        own = fields(solution.state, rule.averages, pack, norm_covariance(rule.bulk, rule.readout))
+        flat = (field.reshape(U * A, *field.shape[2:]) for field in own)
+        train, test = channel.wrong(np.repeat(indices(U), A), *flat)
+        shares = [rule.averages.mean(part.reshape(U, A, -1)).reshape(-1) for part in (test, train)]
+        found.append(np.stack(shares))
     return _judged(found)
 
 

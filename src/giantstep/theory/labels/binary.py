@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _MIXTURE = 28  # normal laws that make up a logistic one: sigmoid to 1e-14 everywhere
 _RANGE = (0.16, 4.4)  # of k; Kolmogorov's density is below 1e-15 outside
+_FAR = 40.0  # standard deviations at which a density is no more
+_ROUNDING = 1e-12  # of a place where a target changes sign
 _SPAN, _STEP = 12.0, 1e-3  # where sign changes of a target are looked for, and how close they may lie
 
 
@@ -49,7 +51,7 @@ class BinaryLaw:
             inverse = 1.0 / np.sqrt(np.maximum(variance + noise**2, TINY))
             jump = -2.0 * self.first * weight * (1.0 - 2.0 * self.flips)
             for cut in self.cuts:
-                x = np.clip((mean - cut) * inverse, -40.0, 40.0)
+                x = np.clip((mean - cut) * inverse, -_FAR, _FAR)
                 density = np.exp(-0.5 * x * x) * (jump / np.sqrt(2.0 * np.pi)) * inverse
                 found[0] += jump * ndtr(x)
                 found[1] += density
@@ -121,7 +123,7 @@ def _sign_changes(f: Function) -> tuple[tuple[float, ...], float]:
     """Where f changes sign, and its sign on the far left. Changes closer than 1e-3 to each other are not seen."""
     grid = np.arange(-_SPAN, _SPAN + _STEP, _STEP) + 0.317 * _STEP  # no grid point on a round number
     edges = np.sort(
-        np.concatenate([grid, *([b - 1e-12, b + 1e-12] for b in f.breakpoints if abs(b) < _SPAN)])
+        np.concatenate([grid, *([b - _ROUNDING, b + _ROUNDING] for b in f.breakpoints if abs(b) < _SPAN)])
     )
     signs = np.sign(np.asarray(f(edges), float))
     known = signs != 0
@@ -135,7 +137,7 @@ def _sign_changes(f: Function) -> tuple[tuple[float, ...], float]:
         same = np.sign(np.asarray(f(middle), float)) == left
         low, high = np.where(same, middle, low), np.where(same, high, middle)
     cuts = 0.5 * (low + high)
-    cuts[np.abs(cuts) < 1e-12] = 0.0
+    cuts[np.abs(cuts) < _ROUNDING] = 0.0
     return tuple(cuts.tolist()), float(signs[0])
 
 

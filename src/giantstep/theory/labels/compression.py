@@ -12,7 +12,6 @@ import numpy as np
 
 from ...gaussian import REACH, legendre
 from ...gaussian.cuts import THIRDS, panels
-from ..upto import upto
 
 _COUNTS = (16, 11, 7)  # nodes on a panel, on three rules, finest first,
 _MORE = 4  # and more of them for each refinement
@@ -117,7 +116,7 @@ class LabelNodes:
     def _blur(self, noise: float) -> np.ndarray:
         """From a label at each node to the law of that label with noise, [nodes, nodes]."""
         if noise not in self._blurs:
-            at, which = self.values[:, None], upto(len(self.values))[:, None]
+            at, which = self.values[:, None], np.arange(len(self.values))[:, None]
             x, w = panels((self._edges - at) / noise, _NOISE_NODES, REACH * THIRDS)
             self._blurs[noise] = compress_law(at + noise * x, w[None], which, self._edges, self._count)[0]
         return self._blurs[noise]

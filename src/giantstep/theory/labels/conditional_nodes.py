@@ -17,8 +17,7 @@ import numpy as np
 from ...gaussian import density
 from ...gaussian.cuts import BASE, Cuts
 from ..layer import Frame
-from ..symmetric import TINY
-from ..upto import upto
+from ..symmetric import TINY, indices
 
 if TYPE_CHECKING:
     from .multi_index import SeveralDirections
@@ -55,7 +54,7 @@ class Nodes(NamedTuple):
     @property
     def which(self) -> np.ndarray:
         """The number of each node's κ, [Q]."""
-        return np.repeat(upto(len(self.counts)), self.counts)
+        return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def at(self, rows: np.ndarray, at: slice) -> Nodes:
         """Those of points on first layers `rows` at some κ."""
@@ -85,7 +84,7 @@ def conditional_nodes(
     left out.
     """
     centre, normals, offsets = frame.centre(kappa), *law.planes
-    step, number = _STEP[law.directions] / finer, first + upto(kappa.shape[-1])
+    step, number = _STEP[law.directions] / finer, first + indices(kappa.shape[-1])
     square = (kappa * kappa).sum(axis=1)
     layers: list[tuple[np.ndarray, ...]] = []
     for u, (turn, rho) in enumerate(zip(frame.turn, frame.rho, strict=True)):
@@ -136,7 +135,7 @@ def _lattice(
     (κ, t), and y is t stretched by a function of κ² + t², κ² = `square` [N]: a smooth change of variables.
     """
     ends = int(np.ceil(reach / step))
-    along = upto(2 * ends + 1) - float(ends)
+    along = np.arange(2 * ends + 1) - float(ends)
     grid = np.stack(np.meshgrid(*[along] * k, indexing="ij")).reshape(k, -1)
     parts = _even_root(k) ** -np.arange(1.0, k + 1.0)
     moved = (number[:, None] * parts + 0.5) % 1.0 - 0.5
@@ -157,11 +156,8 @@ def _stretch(square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _even_root(k: int) -> float:
-    """The root x > 1 of x^(k+1) = x + 1."""
-    x = 1.5
-    for _ in range(100):  # each step brings it nearer by the factor k + 1 or so
-        x = (1.0 + x) ** (1.0 / (k + 1.0))
-    return x
+    """The root x > 1 of x^(k+1) = x + 1, the only positive one."""
+    return float(np.roots([1.0, *np.zeros(k - 1), -1.0, -1.0]).real.max())
 
 
 def _between(

@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..layer import Frame
-from ..upto import upto
 from .table import conditional_table, refinement
 
 if TYPE_CHECKING:
     from .multi_index import SeveralDirections
 
 _USUAL = 48  # κ intervals of a usual rule
-_DEGREES = (16, 24, 32, 48, 64)  # up to which coefficients are computed, one after the other
 _BLOCK = 1 << 12  # nodes whose polynomials are in flight
 
 
@@ -63,7 +61,7 @@ def orders(k: int, degree: int) -> Orders:
     a = kept[np.argsort(total, kind="stable")]
     total = np.sort(total)
     scale = np.exp(0.5 * (gammaln(total + 1.0) - gammaln(a + 1.0).sum(axis=1)))
-    return Orders(a, np.searchsorted(total, upto(degree + 1)), scale)
+    return Orders(a, np.searchsorted(total, np.arange(degree + 1)), scale)
 
 
 @lru_cache
@@ -71,7 +69,7 @@ def _places(k: int, degree: int) -> np.ndarray:
     """Where each a stands among `orders`, [degree + 1, ...]."""
     a = orders(k, degree).a
     place = np.full((degree + 1,) * k, -1)
-    place[tuple(a.T)] = upto(len(a))
+    place[tuple(a.T)] = np.arange(len(a))
     return place
 
 
@@ -115,7 +113,7 @@ class LabelSeries:
     def _known(self, clean: bool, degree: int) -> np.ndarray:
         """√(j!/a!) times c_a and √(a_m + 1) c_{a + e_m}: [U, N, 1 + k, F], for all |a| ≤ degree or more."""
         if degree > self._most:
-            self._most = next(most for most in (*_DEGREES, degree) if most >= degree)
+            self._most = degree
             self._terms = [self._computed(c, self._most) for c in self._coefficients(self._most + 1)]
         return self._terms[-1 if clean else 0]
 

@@ -17,13 +17,11 @@ from ...gaussian import REACH
 from ...gaussian.cuts import Cuts, joint_reach
 from ..layer import Frame
 from ..rule import Rule
-from ..upto import upto
 from .compression import label_nodes, with_monomials
 from .conditional_nodes import UNSEEN
-from .label import TAIL_TOLERANCE, BatchLabels, Label
+from .label import BatchLabels, Label
 from .table import TableOnRule, conditional_table
 
-_FINER_AND_FINER = ((2, 0), (1, 0), (0, 0), (0, 1), (0, 2))  # rules for E Y⁴
 # the law before the first step is made once for a target: so many refinements are there to begin with,
 _ONCE = {2: 3, 3: 1, 4: 1}
 _MOST_REFINED = {2: 3, 3: 2, 4: 1}  # and so many may follow,
@@ -42,7 +40,6 @@ class SeveralDirections:
     noises: tuple[float, ...] = (0.0,)  # standard deviations of the noise before the sign,
     shares: tuple[float, ...] = (1.0,)  # and how often each occurs
     law = None  # of signs, in closed form
-    slow = False  # not looked at
     odd = False  # whether labels are known to change sign with z
     turning_values = np.empty(0)  # not looked for: level sets of several directions may change anywhere
 
@@ -128,18 +125,13 @@ class SeveralDirections:
         return (1.0, 1.0) if self.binary else (self.moments()[2], self._fourth())
 
     def _fourth(self) -> float:
-        """E Y⁴ of real labels, on finer rules until it stands still; infinite where it is, or is out of reach."""
+        """E Y⁴ of real labels; infinite where it is, or is out of reach."""
         try:
             reach = joint_reach(self.function, power=4)
         except ParameterError:
             return np.inf
-        fourth = np.nan
-        for coarser, finer in _FINER_AND_FINER:
-            z, w = self.nodes(coarser, finer, reach)
-            before, fourth = fourth, float(w @ self.mean(*z) ** 4)
-            if abs(fourth - before) <= TAIL_TOLERANCE * fourth:
-                break
-        return fourth
+        z, w = self.nodes(0, 0, reach)  # a doubt is marked from a few per cent on
+        return float(w @ self.mean(*z) ** 4)
 
     def breakpoints(self, frame: Frame) -> tuple[float, ...]:
         """Where the label given z'_1, averaged over the others, jumps or kinks."""
@@ -194,6 +186,6 @@ def _first_law(law: SeveralDirections, coarser: int, finer: int, levels: tuple[f
     """Of labels before the first step, [1, rows, nodes]."""
     z, w = law.nodes(0, _ONCE[law.directions] + finer - 2 * coarser)  # fewer by a factor of 2.25 each time
     nodes, one = label_nodes(law.size, coarser, finer, levels), np.zeros(1, int)
-    parts = np.array_split(upto(len(w)), -(-len(w) // _BLOCK))
+    parts = np.array_split(np.arange(len(w)), -(-len(w) // _BLOCK))
     laws = [nodes.compress(law.mean(*z[:, at]), with_monomials(z[:, at], w[at]), one) for at in parts]
     return np.sum(laws, axis=0)

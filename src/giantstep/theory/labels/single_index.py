@@ -25,15 +25,13 @@ from ...gaussian import (
     nested,
     piecewise_rule,
     quarterable,
-    resolution,
     round_up,
     tail_reach,
 )
 from ..layer import Frame
 from ..rule import Rule
-from ..shifted_moments import INNER_TOLERANCE, Column
+from ..shifted_moments import Column
 from ..symmetric import TINY
-from ..upto import upto
 from .binary import BinaryLaw
 from .compression import label_nodes
 from .label import TAIL_TOLERANCE, BatchLabels, Label, is_sharp
@@ -44,7 +42,6 @@ _FAINT, _FAINT_NODES = (
 )  # noise, over the target's size, under which so few Gauss-Hermite nodes resolve it
 _NOISE_REACH = 9.0  # standard deviations of noise within which its density is averaged over,
 _PER_NOISE = 8.0  # and nodes for each of them
-_SLOW = 64  # nodes that resolve a target which varies slowly
 _USUAL = 48  # nodes over y of a usual rule
 _UNUSED = 1e-17  # weight of a label that no average depends on
 
@@ -97,17 +94,6 @@ class OneDirection:
         with np.errstate(over="ignore", invalid="ignore"):
             square, fourth = expectation(both, self.function, tolerance=TAIL_TOLERANCE)
         return float(square), float(fourth) if np.isfinite(fourth) else np.inf
-
-    @cached_property
-    def slow(self) -> bool:
-        """Whether half of the usual nodes over a batch will do, to begin with: they are twice what the target needs.
-
-        Signs are summed over, whatever the number of nodes.
-        """
-        return self.binary or self._points(INNER_TOLERANCE) <= _SLOW
-
-    def _points(self, tolerance: float) -> int:
-        return resolution(self.function, np.zeros(1), np.ones(1), self.reach, tolerance)[0]
 
     def least_intervals(self, frame: Frame) -> np.ndarray:
         """Intervals along κ under which a rule may miss what labels do, [U]; in each piece, where it is cut."""
@@ -227,7 +213,7 @@ class _LabelRule:
             y, weights = self._clean(centre, rho, stride, None)
             finer = max(0, round(np.log2(self._points / _USUAL)))
             nodes = label_nodes(self._labels.size, STRIDES.index(stride), finer)
-            rows, which = np.moveaxis(weights, 2, 0), upto(centre.size).reshape(*centre.shape, 1)
+            rows, which = np.moveaxis(weights, 2, 0), np.arange(centre.size).reshape(*centre.shape, 1)
             compressed = nodes.compress(y, rows, which).reshape(*centre.shape, 3, -1)
             return nodes.with_noise(compressed, self._noise)
         if self._noise.max() < _FAINT * self._labels.size:

@@ -20,7 +20,6 @@ from ..layer import Frame
 from ..rule import Rule
 from ..shifted_moments import tabulated
 from ..symmetric import TINY
-from ..upto import upto
 from .compression import (
     LabelNodes,
     compress_law,
@@ -138,7 +137,7 @@ class ConditionalTable:
         """From nodes of a table along u_m = centre + ρy, both [N], to averages with weights f(y): [functions, N, n]."""
         y, w = self._line(m, centre, rho, coarser, finer)
         u = centre[:, None] + rho[:, None] * y
-        return compress_law(u, w * functions(y), upto(len(u))[:, None], *self.axes(coarser, finer)[m])
+        return compress_law(u, w * functions(y), np.arange(len(u))[:, None], *self.axes(coarser, finer)[m])
 
     def _line(
         self, m: int, centre: np.ndarray, rho: np.ndarray, coarser: int, finer: int
@@ -247,7 +246,7 @@ class TableOnRule:
 
         def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:
             rows = with_monomials(np.moveaxis(v, 1, 0), w)
-            return label_values.compress(self._law.mean(*z), rows, upto(len(w))[:, None])
+            return label_values.compress(self._law.mean(*z), rows, np.arange(len(w))[:, None])
 
         table = self._table.table("law", compute, STRIDES.index(stride), self._finer)
         onto, row = self._onto(stride), {which: at for at, which in enumerate(monomials(self._table.unmet))}
