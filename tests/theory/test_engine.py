@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import giantstep as gs
-from giantstep.theory import doubts, engine, problem, square
+from giantstep.theory import answers, doubts, engine, problem, square
 from giantstep.theory.problem import model_grid, pose
 
 NET = {"eta": 1.5, "alpha0": 0.8}
@@ -123,7 +123,7 @@ def test_unsolved_equations_are_told_from_poor_integration(monkeypatch):
     with pytest.raises(gs.ConvergenceError) as caught:
         gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.5), "sin", alpha=1.0, lam=1e-3)
     assert "not solved" in caught.value.partial.status.item()
-    assert float(caught.value.partial.residual) > engine.RESIDUAL_TOLERANCE
+    assert float(caught.value.partial.residual) > answers.RESIDUAL_TOLERANCE
     two = gs.TwoSpikes(
         "tanh", left=((1, 1), (1, -1)), strengths=(1, 1), alignments=(0.7, 0.5), weights=(0.5, 0.5)
     )

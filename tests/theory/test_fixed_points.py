@@ -50,7 +50,7 @@ def test_what_one_map_has_taught_saves_steps_on_another_that_is_nearly_the_same(
     for other in (with_past, without):
         anderson(Search(close, sizes, LIMIT, TOLERANCE, always), other, 80)
         assert np.abs(other.x - (root + 1e-3)).max() <= 1e-8
-    assert with_past.evaluations.sum() < 0.75 * without.evaluations.sum()
+    assert (with_past.evaluations - found.evaluations).sum() < 0.75 * without.evaluations.sum()
 
 
 def test_a_past_that_misleads_is_forgotten():
@@ -79,16 +79,12 @@ def test_a_small_residual_far_from_the_fixed_point_is_not_the_end():
     assert np.abs(found.x - root).max() <= 1e-7  # ten times the residual allowed, as for any other map
 
 
-def test_a_search_ends_where_residuals_stay_or_work_is_not_worthwhile():
+def test_a_search_ends_where_work_is_not_worthwhile():
     rng = np.random.default_rng(4)
 
     def noise(x: np.ndarray, active: np.ndarray) -> np.ndarray:
         return x + 0.1 + 0.01 * rng.standard_normal(x.shape)
 
-    found = started(np.zeros((POINTS, SIZE)))
-    anderson(Search(noise, sizes, LIMIT, TOLERANCE, always), found, 1000)
-    assert found.evaluations.max() < 200
-    assert np.all(found.residual > TOLERANCE)
     some = Search(noise, sizes, LIMIT, TOLERANCE, lambda: np.arange(POINTS) > 0)
     for method in (anderson, newton):
         tired = started(np.zeros((POINTS, SIZE)))

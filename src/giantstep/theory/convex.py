@@ -86,7 +86,7 @@ def _search(problem: StateEvolution, found: FixedPoint, tolerance: float, near: 
     anderson(search, found, _ANDERSON_STEPS)
     lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
     if near < np.inf:  # what a long search has forgotten it does not tell
-        found.away[found.before + found.evaluations > _LABOURED] = np.inf
+        found.away[found.evaluations > _LABOURED] = np.inf
     found.leave(lost)  # not worth Newton's effort: see below
     newton(search, found, _NEWTON_STEPS)
     if near < np.inf:

@@ -6,7 +6,6 @@ multiplies the row, and N adds a random part. The same three parts decide how sq
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -26,13 +25,12 @@ from ..gaussian import (
     sample,
     tail_reach,
 )
-from .shifted_moments import tabulated
+from .shifted_moments import cache_parts, tabulated
 from .symmetric import TINY
 
 _TOLERANCE = 1e-13
 _FIRST, _LAST = 64, 8192  # points per piece
 _INNER_TOLERANCE = 1e-12
-_BLOCK = 1 << 16  # function values in flight
 _FAINT = 1e-3  # of a slope, under which what is left of it beyond a line has an absolute error
 _INTEGRABLE = 1e-6  # how far a power must be from -1, over which it is integrable, to be told from it
 
@@ -111,16 +109,10 @@ def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[Der
     n, error = max(n for n, _ in rules), max(error for _, error in rules)
 
     def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        parts = [np.stack(_averages(activation, a, v, n, reach, 1)) for a, v in _pieces(at, variance, n)]
-        return np.concatenate(parts, axis=-1)
+        parts = [_averages(activation, at[p], variance[p], n, reach, 1) for p in cache_parts(len(at), n)]
+        return np.concatenate([np.stack(part) for part in parts], axis=-1)
 
     return DerivativeMoments(*tabulated(averages, shift, c)), error
-
-
-def _pieces(shift: np.ndarray, c: np.ndarray, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Few enough at a time to stay in cache."""
-    count = max(1, shift.size * n // _BLOCK)
-    return zip(np.array_split(shift, count), np.array_split(c, count), strict=True)
 
 
 def _averages(

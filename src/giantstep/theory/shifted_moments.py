@@ -135,7 +135,7 @@ def moments_at(f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: flo
     each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
 
     def averages(a: np.ndarray, c: np.ndarray) -> np.ndarray:
-        parts = [sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in _parts(np.arange(len(a)), each)]
+        parts = [sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in cache_parts(len(a), each)]
         return np.concatenate([np.stack(part) for part in parts], axis=-1)
 
     return Moments(*tabulated(averages, a, scale**2))
@@ -146,7 +146,7 @@ def _coarsened(
 ) -> list[Moments]:
     """Moments at arguments a [M, pieces, nodes] and at some of the nodes only, on coarser rules over z as well."""
     parts: list[list[Moments]] = []
-    for rows in _parts(np.arange(len(a)), a[0].size * each):
+    for rows in cache_parts(len(a), a[0].size * each):
         samples = sample(f, a[rows], scale[rows][:, None, None], n, reach)
         every = slice(None)
         parts.append(
@@ -171,7 +171,6 @@ def _mirrored(half: Moments, parity: str | None) -> Moments:
     )
 
 
-def _parts(indices: np.ndarray, each: int) -> list[np.ndarray]:
-    """Parts of some indices that have so many function values each, few enough at a time to stay in cache."""
-    count = min(len(indices), -(-len(indices) * each // _IN_CACHE))
-    return [indices] if count == 1 else np.array_split(indices, count)
+def cache_parts(count: int, each: int) -> list[np.ndarray]:
+    """Indices of `count` averages with so many function values each, few enough at a time to stay in cache."""
+    return np.array_split(np.arange(count), max(1, min(count, -(-count * each // _IN_CACHE))))

@@ -110,11 +110,7 @@ class SignChannel(Channel):
         A fitted output has the sign of y unless the field is beyond the point where the loss leaves it at 0.
         """
         fields = rows, M, P, V, q
-        return self._in_blocks(self._wrong, self._counting(*fields), *fields)  # type: ignore[return-value]
-
-    def _counting(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
-        """Array elements that the wrong signs of each point take, [B]."""
-        return self.work(rows, *fields)
+        return self._in_blocks(self._wrong, self.work(*fields), *fields)  # type: ignore[return-value]
 
     def _wrong(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         M, P, V, q = fields
@@ -193,9 +189,6 @@ class BinaryChannel(SignChannel):
         up, slope = law.chance(mean, (rho**2 * (1.0 - share**2))[..., None])
         slope *= rho[..., None] * w
         return up * w, slope[:, None]
-
-    def _counting(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
-        return np.full(len(rows), self.nodes)
 
     def _wrong(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         M, P, V, q = fields

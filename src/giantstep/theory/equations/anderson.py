@@ -78,7 +78,6 @@ _WORSE = 5.0  # growth of the residual that discredits the past
 _EAGER, _NUDGE = 20.0, 0.05  # a mixed step may exceed the plain one by this factor, or be so small anyway
 _AWAY = 10.0  # distance to a fixed point, over the residual allowed, from which on more steps are taken,
 _AFTER = 3  # so many
-_PATIENCE = 40  # steps in which a residual must be halved
 _DIFFERENCE = 1e-6  # step of the finite differences in Newton's method
 _HALVINGS = 5
 
@@ -86,35 +85,32 @@ _HALVINGS = 5
 @dataclass
 class FixedPoint:
     """Where each point stands: x, its residual there, how far the fixed point is by the look of the next step, how many
-    evaluations of the map it took, and what they taught."""
+    evaluations it took of this map and of those that led to where it began, and what they taught."""
 
     x: np.ndarray  # [B, n]
     secants: Secants
     residual: np.ndarray = field(init=False)  # [B]
     away: np.ndarray = field(init=False)  # [B]
     evaluations: np.ndarray = field(init=False)  # [B]
-    before: np.ndarray = field(init=False)  # [B], those of other maps that led to where it began
     effort: np.ndarray = field(init=False)  # [B], array elements that were spent since it was last solved
 
     def __post_init__(self) -> None:
         self.residual, self.away = np.full((2, len(self.x)), np.inf)
-        self.evaluations, self.before = np.zeros((2, len(self.x)), int)
-        self.effort = np.zeros(len(self.x))
+        self.evaluations, self.effort = np.zeros((2, len(self.x)))
 
     def again(self) -> FixedPoint:
         """Where another map begins that this one is close to, with what steps have taught if they have led here."""
         start = FixedPoint(self.x.copy(), self.secants.part(slice(None)))
         solved = self.residual <= ROUGH_TOLERANCE
         start.secants.forget(~solved)
-        start.before, start.effort = self.before + self.evaluations, np.where(solved, 0.0, self.effort)
+        start.evaluations, start.effort = self.evaluations.copy(), np.where(solved, 0.0, self.effort)
         return start
 
     def part(self, points: np.ndarray) -> FixedPoint:
         """Some of the points."""
         part = FixedPoint(self.x[points], self.secants.part(points))
         part.residual, part.away = self.residual[points], self.away[points]
-        part.evaluations, part.before = self.evaluations[points], self.before[points]
-        part.effort = self.effort[points]
+        part.evaluations, part.effort = self.evaluations[points], self.effort[points]
         return part
 
     def leave(self, where: np.ndarray) -> None:
@@ -169,9 +165,7 @@ def anderson(search: Search, found: FixedPoint, steps: int) -> None:
     active = found.residual > tolerance
     last_x = last_f = None
     after = np.zeros(len(x), int)  # steps with a residual that is small enough
-    halved = np.zeros(len(x), int)  # when residuals were last halved,
-    least = np.full(len(x), np.inf)  # and to what
-    for k in range(steps if active.any() else 0):
+    for _ in range(steps if active.any() else 0):
         sizes = search.sizes(x)
         f, residual = search.residual(found, x, active, sizes)
         if last_x is not None:
@@ -184,9 +178,7 @@ def anderson(search: Search, found: FixedPoint, steps: int) -> None:
         found.improve(active, x, residual, away)
         after += active & (residual <= tolerance)
         far = (after <= _AFTER) & (away > _AWAY * tolerance)
-        better = residual < 0.5 * least
-        halved[better], least[better] = k, residual[better]
-        active = active & ((residual > tolerance) | far) & (k - halved < _PATIENCE) & search.worthwhile()
+        active = active & ((residual > tolerance) | far) & search.worthwhile()
         if not active.any():
             return
         move[broken] = 0.5 * (found.x - x)[broken]

@@ -115,8 +115,7 @@ class OneDirection:
     @cached_property
     def size(self) -> float:
         """√E Y² of clean labels; 1 if they all vanish."""
-        z, w = line_rule(256, self.reach)
-        return float(np.sqrt(np.asarray(self.function(z)) ** 2 @ w[0])) or 1.0
+        return float(np.sqrt(self.powers[0])) or 1.0
 
     def first_batch(
         self, noise: float, points: int, levels: tuple[float, ...] = ()
