@@ -144,7 +144,7 @@ def test_an_executor_that_lost_its_processes_is_a_sentence_of_simulate():
 )
 def test_a_worker_that_does_not_start_is_no_death(executable, said, monkeypatch):
     monkeypatch.setattr(spawn, "_python_exe", executable)  # as multiprocessing.set_executable does
-    with pytest.raises(NoWorker, match=f"{said}; with workers=1"):
+    with pytest.raises(NoWorker, match=f"{said}; with workers = 1"):
         simulate(Network("tanh", 1.0, 1.0), "sin", workers=2, **SETTING)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.cli.wording import in_options
 
 from .command import COMMAND
 from .command import giantstep as run
@@ -256,9 +255,9 @@ def test_a_command_that_starts_says_what_the_forked_ones_say(program, words):
 
 
 REFUSED = {
-    "negative": ("predict --eta -1 --alpha0 1 --alpha 1 --lam 1", "eta = -1"),
-    "negative in a list": ("predict --eta 1,-2 --alpha0 1 --alpha 1 --lam 1", "eta = -2"),
-    "nan": (f"predict {NET} --alpha nan --lam 1", "alpha = nan"),
+    "negative": ("predict --eta -1 --alpha0 1 --alpha 1 --lam 1", "--eta -1 "),
+    "negative in a list": ("predict --eta 1,-2 --alpha0 1 --alpha 1 --lam 1", "--eta -2 "),
+    "nan": (f"predict {NET} --alpha nan --lam 1", "--alpha nan "),
     "gamma beyond 1": ("predict --r 1 --gamma 1.5 --alpha 1 --lam 1", "between -1 and 1"),
     "no derivative": (f"predict --activation sign {POINT}", "SpikedRF"),
     "infinite variance": (f"predict --target exp(x**2) {POINT}", "variance"),
@@ -268,7 +267,7 @@ REFUSED = {
     "half a range": (f"predict {NET} --alpha 1:2 --lam 1", "start:stop:count"),
     "empty text": (["predict", *NET.split(), "--alpha", "", "--lam", "1"], "is not a number"),
     "log from zero": (f"predict {NET} --alpha 0:1:3:log --lam 1", "positive"),
-    "words": (f"predict {NET} --alpha many --lam 1", "'many' is not a number"),
+    "words": (f"predict {NET} --alpha many --lam 1", "--alpha many is not a number"),
     "no folder": (f"predict {POINT} --out /no/such/folder/a.csv", "does not exist"),
     "no folder for a picture": (f"predict {CURVE} --plot /no/such/folder/a.png", "does not exist"),
     "a folder": (f"predict {POINT} --out /tmp", "ending"),
@@ -276,8 +275,8 @@ REFUSED = {
     "unknown picture": (f"predict {CURVE} --plot a.bmp", "png, pdf, svg"),
     "nothing to draw": (f"predict {POINT} --plot a.png", "give some parameter a range"),
     "an equals sign": (f"predict {POINT} --out lam=3.foo", "path = 'lam=3.foo' has"),
-    "an equation": (f"predict {NET} --alpha 1 --lam x=3", "--lam x=3: 'x=3' is not a number"),
-    "real labels": (f"predict {POINT} --loss hinge", "such as 'sign', --flips 0.1, which makes"),
+    "an equation": (f"predict {NET} --alpha 1 --lam x=3", "--lam x=3 is not a number"),
+    "real labels": (f"predict {POINT} --loss hinge", "such as 'sign', flips = 0.1, which makes"),
     "both kinds": (f"predict {POINT} --r 1 --gamma 1", "give one kind"),
     "half a network": ("predict --eta 1 --alpha 1 --lam 1", "--alpha0 is missing"),
     "letters swapped": (
@@ -306,9 +305,9 @@ REFUSED = {
     "biases for some": (f"predict {POINT} --readout 1:0.5:0,1:0.5", "a bias in each"),
     "weights that do not sum to 1": (f"predict {POINT} --readout 1:0.5,2:0.2", "sum to 1"),
     "unknown command": ("frobnicate", "frobnicate"),
-    "no trials": (f"simulate {POINT} --d 40 --trials 0", "trials = 0"),
+    "no trials": (f"simulate {POINT} --d 40 --trials 0", "--trials 0 "),
     "one trial to compare": (f"compare {POINT} --d 40 --trials 1", "2 trials"),
-    "d too small": (f"simulate {POINT} --d 1", "d = 1"),
+    "d too small": (f"simulate {POINT} --d 1", "--d 1 "),
     "no samples left": ("simulate --eta 1 --alpha0 0.001 --alpha 1 --lam 1 --d 100", "at least 1000"),
     "population step": ("simulate --eta 1 --alpha0 inf --alpha 1 --lam 1 --d 100", "alpha0 = inf"),
     "too many points": (
@@ -333,22 +332,6 @@ def test_bad_input_gets_one_line_and_status_2(case, tmp_path):
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("sentence", "said"),
-    [
-        (
-            "give lam=, or bulk='isotropic'; d=30 is a size",
-            "give --lam, or --bulk isotropic; --d 30 is a size",
-        ),
-        ("use Target('sign', flips=0.1) or simulate(..., seed=3)", None),
-        ("steps=[Step(eta, alpha0), ...], derivative=, d==3", None),
-        ("path = 'lam=3.nc', --show lam=: none", None),
-    ],
-)
-def test_keyword_arguments_become_options_and_nothing_else_does(sentence, said):
-    assert in_options(sentence) == (said or sentence)
 
 
 def test_letters_are_in_the_line_above_the_table_and_the_bulk_once():

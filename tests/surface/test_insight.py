@@ -147,10 +147,10 @@ def test_several_bulks_are_compared_with_one_simulation(tmp_path):
     ("arguments", "words"),
     [
         ("tune --r 1 --gamma 1 --alpha 1 --over eta,lam", "needs a Network"),
-        ("tune --eta 1 --alpha0 1 --over lam", "give --alpha,"),
+        ("tune --eta 1 --alpha0 1 --over lam", "give alpha,"),
         ("tune --eta 1 --alpha0 1 --alpha 1 --over lambda", "did you mean 'lam'?"),
-        ("tune --eta 1 --alpha0 1 --alpha 1 --over eta", "give the penalty, --lam,"),
-        ("spectrum --target x1+x1*x2 --eta 1 --alpha0 1 --bulk exact", "use --bulk isotropic"),
+        ("tune --eta 1 --alpha0 1 --alpha 1 --over eta", "give the penalty lam,"),
+        ("spectrum --target x1+x1*x2 --eta 1 --alpha0 1 --bulk exact", "use bulk = 'isotropic'"),
         ("spectrum --alpha 1", "no model"),
         ("spectrum --r 1 --gamma 1 --alpha 1,2 --plot s.png", "single numbers"),
         ("bounds --eta 1 --alpha0 1 --plot nowhere/b.png", "nowhere"),

@@ -483,8 +483,6 @@ def test_lines_are_straight_where_the_theory_between_points_is_not_known():
 
     axes = gs.plot(gs.predict(TWO_RATES, mine, alpha=[0.5, 1, 2], lam=0.1))
     assert [len(line) for line in lines_of(axes)] == [3, 3]
-    theory = gs.predict(TWO_RATES, "sin", alpha=[0.5, 1, 2], lam=0.1)
-    assert [len(line) for line in lines_of(gs.plot(theory, theory=theory))] == [3, 3]  # as asked
 
 
 def test_a_comparison_says_for_which_d_its_theory_is():

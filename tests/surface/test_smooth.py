@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import giantstep as gs
-from giantstep.cli.smooth import smooth
+from giantstep.plotting.theory_line import refine
 
 from .command import giantstep
 
@@ -32,22 +32,17 @@ class Theory:
         )
 
 
-def compared(theory: Theory, alpha: np.ndarray) -> xr.Dataset:
-    exact = theory(alpha)
-    theory.asked.clear()
-    trials = xr.concat([exact, exact + 0.1], "trial").assign_attrs(d=100)
-    return gs.compare(exact, trials)
-
-
 @pytest.mark.parametrize("name", CURVES)
 @pytest.mark.parametrize("alpha", [np.linspace(0.1, 3, 6), np.array([0.1, 0.7, 9.0])])
 def test_the_line_is_exact_at_its_nodes_and_invisibly_off_between(name, alpha):
     theory = Theory(CURVES[name])
-    line = smooth(theory, compared(theory, alpha), "test_error", "alpha").test_error.transpose("alpha", "lam")
+    known = theory(alpha)
+    theory.asked.clear()
+    line = refine(theory, known, "alpha").test_error.transpose("alpha", "lam")
     at = line.alpha.values
     assert set(alpha) <= set(at)
-    assert not set(alpha) & set(theory.asked)  # those are known
-    assert len(theory.asked) == len(set(theory.asked)) == len(at) - len(alpha)
+    assert set(alpha) & set(theory.asked) == {alpha[0]}  # the others are known
+    assert len(theory.asked) == len(set(theory.asked)) == len(at) - len(alpha) + 1
     np.testing.assert_array_equal(line, theory(at).test_error)
     decades = alpha[-1] > 30 * alpha[0]
     dense = np.geomspace(*alpha[[0, -1]], 4001) if decades else np.linspace(*alpha[[0, -1]], 4001)
@@ -58,7 +53,7 @@ def test_the_line_is_exact_at_its_nodes_and_invisibly_off_between(name, alpha):
     assert np.diff(scale(at)).min() > 0.49 * np.ptp(scale(alpha)) / 512
     for k in (0, 1):
         truth = theory(dense).test_error.values[:, k]
-        logarithmic = line.min() > 0 and line.max() > 30 * line.min()
+        logarithmic = decades and line.min() > 0 and line.max() > 30 * line.min()
         shown = np.log if logarithmic else np.asarray
         chords = np.interp(scale(dense), scale(at), shown(line.values[:, k]))
         height = np.ptp(shown(line.values))
@@ -67,11 +62,29 @@ def test_the_line_is_exact_at_its_nodes_and_invisibly_off_between(name, alpha):
     assert name != "gentle" or len(at) < 40
 
 
-def test_a_gap_is_closed_in_on_and_ends():
-    theory = Theory(lambda x, k: np.where(x > 2, np.nan, x) + 0 * k)
-    line = smooth(theory, compared(theory, np.linspace(0.5, 3, 6)), "test_error", "alpha").test_error
-    known = line.alpha.values[np.isfinite(line.values[:, 0])]
-    assert 2.0 - known.max() < 2.5 / 250
+def test_another_theory_is_not_drawn_between_the_points():
+    theory = Theory(CURVES["gentle"])
+    known = 1.1 * theory(np.linspace(0.5, 3, 6))
+    assert refine(theory, known, "alpha") is None
+
+
+def test_every_picture_of_a_prediction_has_smooth_lines():
+    model, points = gs.Network("tanh", eta=1, alpha0=[0.5, 2]), np.linspace(0.3, 3, 5)
+    few = gs.predict(model, "sin", alpha=points, lam=0.01, d=200)
+    many = gs.predict(model, "sin", alpha=np.linspace(0.3, 3, 41), lam=0.01, d=200)
+    trials = gs.simulate(model, "sin", alpha=points, lam=0.01, d=200, trials=2)
+    pictures = gs.plot(few), gs.plot(gs.compare(few, trials)), gs.plot(trials, theory=few)
+    for axes in pictures:
+        lines = [line.get_data() for line in axes.lines if len(line.get_xdata()) > len(points)]
+        for (x, y), exact in zip(lines, many.test_error, strict=True):
+            np.testing.assert_allclose(np.interp(many.alpha, x, y), exact, rtol=0.03)
+
+
+def test_what_cannot_be_asked_again_stays_as_it_is():
+    own = gs.predict(gs.Network("tanh", eta=0, alpha0=1), lambda z: np.sin(z), alpha=[0.5, 1, 3], lam=0.1)
+    named = gs.predict(gs.Network("tanh", eta=0, alpha0=1), "sin", alpha=[0.5, 1, 3], lam=0.1)
+    for dataset in (own, named.assign(test_error=2 * named.test_error)):
+        np.testing.assert_array_equal(gs.plot(dataset).lines[0].get_xdata(), [0.5, 1, 3])
 
 
 def test_steps_are_not_divided(tmp_path):

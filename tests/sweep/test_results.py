@@ -182,7 +182,7 @@ def test_failures_are_recorded_left_alone_and_retried_alone(tmp_path, monkeypatc
 
     monkeypatch.setattr(simulation_module, "attempt", failing)
     with pytest.warns(
-        GiantstepWarning, match="2 jobs failed, the first with: MemoryError: a test; retry=True"
+        GiantstepWarning, match="2 jobs failed, the first with: MemoryError: a test; retry = True"
     ):
         found = gs.run_sweep(sweep, store, workers=1).simulation
     assert found.attrs["missing"] == 12

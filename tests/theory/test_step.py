@@ -90,7 +90,7 @@ def test_a_step_through_a_slope_of_infinite_variance_is_refused(text):
 
 def test_rows_whose_norms_fluctuate_without_bound_have_no_exact_bulk():
     """The fluctuations need E σ'⁴, which is finite for powers above 3/4."""
-    with pytest.raises(gs.ParameterError, match="bulk='isotropic'"):
+    with pytest.raises(gs.ParameterError, match="bulk = 'isotropic'"):
         gs.predict(gs.Network("sign(x)*abs(x)**0.75", eta=1, alpha0=1), "sin", alpha=1, lam=0.1)
     found = gs.predict(gs.Network("sign(x)*abs(x)**0.76", eta=1, alpha0=1, steps=2), "sin", alpha=1, lam=0.1)
     assert float(found["quadrature_error"]) < 1e-9

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
-
-from .wording import in_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -32,15 +29,13 @@ Start here:
   giantstep predict --help
 """
 
-_NOT_A_NUMBER = re.compile(r"unable to convert (.+) into float\.?")
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 when all is well, 2 for anything refused, 130 after Ctrl-C."""
     from ..errors import ExpressionError, GiantstepError
-    from . import streams
+    from . import output
 
-    streams.prepare()
+    output.prepare()
     if arguments is None and sys.argv[1:2] != ["sweep"]:
         _do_without_dask_arrays()
     warnings.showwarning = _Warnings()
@@ -50,16 +45,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ExpressionError as error:
         status = _refuse(f"{error.reason} (column {error.position + 1} of {error.text[:80]!r})")
     except GiantstepError as error:
-        status = _refuse(in_options(" ".join([str(error), *getattr(error, "__notes__", ())])))
+        status = _refuse(" ".join([_in_options(error), *getattr(error, "__notes__", ())]))
     except KeyboardInterrupt:
         print("interrupted: nothing more was computed or written", file=sys.stderr)
         status = 130
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        streams.abandon_output()
+        output.abandon_output()
         status = 141
     except OSError as error:
         if error.filename is None:
-            streams.abandon_output()
+            output.abandon_output()
         place = "standard output" if error.filename is None else repr(error.filename)
         status = _refuse(f"{place} cannot be used: {error.strerror or error}; choose another place")
     except MemoryError as error:
@@ -77,7 +72,7 @@ def make_app() -> App:
     from cyclopts import App
 
     from .. import __version__
-    from . import commands, explore, figures, insight, reference, spectra, sweep
+    from . import commands, figures, insight, reference, spectra, sweep
     from .help import PlainHelp
 
     app = App(
@@ -105,20 +100,22 @@ def make_app() -> App:
     for place, verb in enumerate((*verbs, commands.functions)):
         app.command(verb, sort_key=place, help_epilogue="")
     app.command(sweep.make_sweep_app(sort_key=len(verbs) + 1))
-    for place, verb in enumerate((figures.figure, figures.reproduce, explore.explore, commands.demo)):
+    for place, verb in enumerate((figures.figure, figures.reproduce, commands.explore, commands.demo)):
         app.command(verb, sort_key=len(verbs) + 2 + place, help_epilogue="")
     return app
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from cyclopts import CycloptsError, MissingArgumentError
+    from cyclopts import CoercionError, CycloptsError, MissingArgumentError
 
     app = make_app()
     try:
         return app(arguments, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
-        words = " ".join(_NOT_A_NUMBER.sub(r"\1 is not one number", str(error)).split())
+        words = " ".join(str(error).split())
+        if isinstance(error, CoercionError) and error.target_type is float and error.token is not None:
+            words = f'Invalid value for {error.token.keyword}: "{error.token.value}" is not one number'
         if isinstance(error, MissingArgumentError) and error.argument is not None:
             for name in error.command_chain or ():
                 app = app[name]
@@ -139,6 +136,17 @@ def _missing(argument: Any, given: Sequence[str], known: Set[str]) -> str:
     return f"{what}: {argument.parameter.help}" if argument.parameter.help else what
 
 
+def _in_options(error: Exception) -> str:
+    """What an error says, about the option that its argument has here."""
+    from ..model.parameters import PARAMETERS
+
+    name, value, reason = (getattr(error, key, None) for key in ("name", "value", "reason"))
+    if reason is None or name not in PARAMETERS:
+        return str(error)
+    shown = f"{value:g}" if isinstance(value, float) else value
+    return f"--{name.replace('_', '-')} {shown} {reason}"
+
+
 def _refuse(message: str) -> int:
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return 2
@@ -153,7 +161,7 @@ class _Warnings:
     def __call__(
         self, message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
     ) -> None:
-        words = in_options(" ".join(str(message).split()))
+        words = " ".join(str(message).split())
         if words not in self.said:
             self.said.add(words)
             print(f"warning: {words}", file=sys.stderr)

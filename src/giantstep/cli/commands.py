@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -12,7 +12,6 @@ from ..errors import ParameterError
 from ..model.typed import numbers
 from . import output as out
 from .options import BULKS, LOSSES, Layer, Output, Picture, option, whole
-from .smooth import smooth
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,6 +20,7 @@ _READOUT = Group("The readout", sort_key=4)
 _RUN = Group("The simulation", sort_key=4.5)
 _ON_NEW_INPUTS = ("test_error_01", "test_error")  # of labels ±1 the share of wrong signs comes first
 _ERRORS = (*_ON_NEW_INPUTS, "train_error")
+_MEASURED = {"simulation": "simulation", "± se": "standard_error"}
 
 _Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
 _Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
@@ -177,28 +177,19 @@ def compare(
         raise ParameterError("--trials 1: standard errors need at least 2 trials")
     given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     out.check_curve(output, layer.values | given)
-    size: dict[str, Any] = {} if limit else {"d": d}
-
-    def theory(kind: str | None = bulk, **values: Any) -> xr.Dataset:
-        readout = {name: values.pop(name, given[name]) for name in given}
-        more = {"loss": loss, "bulk": kind, "throw": False, **size}
+    options: dict[str, Any] = {"loss": loss, "throw": False} | ({} if limit else {"d": d})
+    theories: dict[str | None, xr.Dataset] = {}
+    for kind in (None,) if bulk is None else bulk.split(","):  # before what is refused is simulated
         with out.working("predicting") as progress:
-            return theory_of(
-                layer.model(**values), layer.goal(d, **values), **readout, **more, progress=progress
+            theories[kind] = theory_of(
+                layer.model(), layer.goal(d), **given, **options, bulk=kind, progress=progress
             )
-
-    if bulk is not None and "," in bulk:
-        from .bulks import compare_bulks
-
-        theories = {kind: partial(theory, kind) for kind in bulk.split(",")}
-        for checked in theories.values():  # what cannot be predicted is refused before it is simulated
-            checked()
-        dataset = _simulated(layer, alpha, lam, d, loss, run)
-        compare_bulks(theories, dataset, output, _ON_NEW_INPUTS)
-        return out.status(dataset)
-    exact = theory()
     dataset = _simulated(layer, alpha, lam, d, loss, run)
-    compared = verb(exact, dataset)
+    several = {str(kind): verb(theory, dataset) for kind, theory in theories.items()}
+    if len(several) > 1:
+        _deliver_bulks(several, theories, dataset, output)
+        return out.status(dataset)
+    ((exact, compared),) = zip(theories.values(), several.values(), strict=True)
     names = out.shown(compared, output, _ON_NEW_INPUTS)
     words = []
     for name in names:  # one below the other: side by side they are wider than a terminal
@@ -208,9 +199,36 @@ def compare(
     if not limit:
         words += filter(None, (left_out(compared, name) for name in names))
     out.deliver(compared, output, "\n".join(words))
-    if output.plot:
-        out.draw(compared, output, names[:1], smooth(theory, compared, names[0], output.x))
+    out.draw(compared, output, names[:1])
     return out.status(dataset) or (0 if exact["converged"].all() else 2)
+
+
+def _deliver_bulks(
+    several: Mapping[str, xr.Dataset],
+    theories: Mapping[Any, xr.Dataset],
+    simulation: xr.Dataset,
+    output: Picture,
+) -> None:
+    """Several theories of one network beside one simulation: a table of each prediction and its z, and all curves."""
+    import xarray as xr
+
+    from ..answers.comparison import summary
+    from ..answers.tables import aligned, points
+
+    first, bulks = next(iter(several.values())), xr.DataArray(list(several), dims="bulk")
+    name = out.shown(first, output, _ON_NEW_INPUTS)[0]
+    columns = {title: first[name].sel(part=part, drop=True) for title, part in _MEASURED.items()}
+    for bulk, compared in several.items():
+        columns[bulk] = compared[name].sel(part="theory", drop=True)
+        columns[f"z {bulk}"] = compared[name].sel(part="z", drop=True)
+    both, lines = (
+        xr.concat(list(each.values()), bulks, combine_attrs="override") for each in (several, theories)
+    )
+    summaries = "\n\n".join(f"{bulk}:\n{summary(compared)}" for bulk, compared in several.items())
+    above = out.heading(first.assign_attrs(bulk=" and ".join(several)))
+    rows = aligned(points(xr.Dataset(columns), list(columns)))
+    out.deliver(both, output, f"{above}\n{name}\n{rows}\n\n{summaries}")
+    out.draw(simulation, output, [name], theory=lines.assign_coords(bulk=list(several)))
 
 
 def functions(
@@ -252,6 +270,28 @@ def demo(
     from ..figures.demo import main
 
     main(d=d, trials=trials, folder=out)
+    return 0
+
+
+def explore(
+    *,
+    host: Annotated[
+        str, Parameter(help="address to listen on; 0.0.0.0 lets other machines in")
+    ] = "127.0.0.1",
+    port: Annotated[int | None, whole("port, 0 for a free one (default 8642)")] = None,
+    browser: Annotated[bool, Parameter(help="open it in a browser", show_default=False)] = True,
+) -> int:
+    """An interactive page: learning curves, what is learned, spectra.
+
+    Everything on it is computed on this machine. The link that it prints ends
+    in a token: anyone with the link can use the server. The charts are drawn
+    by Plotly (pip install 'giantstep[explore]'). Ctrl-C ends it.
+
+      giantstep explore --no-browser --port 8700
+    """
+    from ..explorer import explore as verb
+
+    verb(host, port, browser)
     return 0
 
 

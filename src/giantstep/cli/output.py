@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import math
 import os
 import sys
@@ -13,13 +15,14 @@ from typing import TYPE_CHECKING
 from ..errors import ParameterError
 from ..runtime.progress import Share
 from .options import Output, Picture
-from .streams import abandon_output
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
 
     from ..answers.arrays import NamedArrays
 
+_SPELT = {"±": "+-", "²": "2", "½": "1/2", "·": "*", "×": "x", "√": "sqrt", "ξ": "xi", "→": "->", "∞": "inf"}
 _LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
 
 
@@ -86,11 +89,17 @@ def draw(
     if not output.plot:
         return
     from ..answers.arrays import as_dataset
-    from ..plotting import plot, save_figure
+    from ..plotting import plot
 
-    axes = plot(as_dataset(dataset), output.x, names, theory=theory, reference=reference)
-    said = deed("drew", output.plot)
-    save_figure(axes.figure, output.plot)  # type: ignore[arg-type]
+    save_picture(plot(as_dataset(dataset), output.x, names, theory=theory, reference=reference), output.plot)
+
+
+def save_picture(axes: Axes, path: str) -> None:
+    """Write the figure that some axes belong to, and say so."""
+    from ..plotting import save_figure
+
+    said = deed("drew", path)
+    save_figure(axes.figure, path)  # type: ignore[arg-type]
     note(said)
 
 
@@ -192,3 +201,24 @@ def _subject(arrays: NamedArrays) -> str:
     if "theory_d" in arrays.attrs and math.isinf(arrays.attrs["theory_d"]):
         words.append("theory at d = inf")
     return ", ".join(words)
+
+
+def prepare() -> None:
+    """Let every text through: what a stream's encoding lacks is spelt in ASCII, what was closed swallows all."""
+    codecs.register_error("giantstep.spelt", _spelt)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # started with >&-
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for as long as we run)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="giantstep.spelt")
+
+
+def abandon_output() -> None:
+    """Write no more to standard output, lest Python's own last flush of it fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(_SPELT.get(letter, "?") for letter in error.object[error.start : error.end]), error.end

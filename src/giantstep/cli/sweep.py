@@ -15,7 +15,6 @@ from .help import PlainHelp
 from .options import whole
 
 if TYPE_CHECKING:
-    import numpy as np
     import xarray as xr
 
     from ..sweep import Sweep
@@ -34,8 +33,6 @@ _Part = Annotated[
     Literal["theory", "simulation", "comparison"] | None,
     Parameter(help="which one (default: the simulation, if there is one)", group=_SWEEP),
 ]
-_NODES = 48  # of a smooth line, about
-_AFFORDABLE = 30.0  # seconds that smooth lines may take
 
 
 @Parameter(name="*")
@@ -153,10 +150,9 @@ def plot(
     """Draw what a sweep has found: lines for theory, points for simulation.
 
     Between the sweep's points the theory is asked for more, so that lines are
-    smooth, unless that would take long.
+    smooth.
     """
     from ..plotting import plot as draw
-    from ..plotting import save_figure
     from ..plotting.drawing import quantities
     from ..plotting.style import check_picture_path
     from ..sweep import results
@@ -170,34 +166,10 @@ def plot(
     else:
         measured = complete_trials(found.simulation)
         (show,) = quantities(measured, show)
-        axes = draw(measured, x, show, theory=_line(sweep, found, show, x))
-    said = out.deed("drew", to)
-    save_figure(axes.figure, to)  # type: ignore[arg-type]
-    out.note(said)
+        theory = found.theory if found.theory is not None and show in found.theory else None
+        axes = draw(measured, x, show, theory=theory)
+    out.save_picture(axes, to)
     return 0
-
-
-def _line(sweep: Sweep, found: Results, show: str, x: str | None) -> xr.Dataset | None:
-    """The theory to draw behind points: between the sweep's own, too, if what those took says that it is affordable."""
-    from ..runtime.progress import duration
-    from ..sweep.theory import predict_part
-    from .smooth import smooth
-
-    theory = found.theory
-    if theory is None or show not in theory:
-        return None
-    (told,) = (part for part in found.status if part.kind == "theory")
-    curves = theory[show].size / max(theory[show].shape, default=1)
-    if (long := _NODES * curves * told.seconds / told.done) > _AFFORDABLE:
-        out.note(f"lines are straight between the sweep's points: smooth ones would take {duration(long)}")
-        return theory
-    size = None if sweep.theory is None else sweep.theory.d
-
-    def more(**values: np.ndarray) -> xr.Dataset:
-        with out.working("predicting") as progress:
-            return predict_part(sweep, values, size, progress=progress)
-
-    return smooth(more, theory, show, x)
 
 
 def _run(file: str, store: str | None, where: Where, again: bool) -> int:

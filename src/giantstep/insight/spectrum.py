@@ -145,12 +145,12 @@ def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
     if bulk == "exact":
         raise NotCovered(
             "bulk = 'exact' has no spectrum for real-valued targets of several directions, whose batches it does not"
-            " resolve near the real axis; use bulk='isotropic', labels ±1, or simulate_spectrum"
+            " resolve near the real axis; use bulk = 'isotropic', labels ±1, or simulate_spectrum"
         )
     if bulk is None:
         warnings.warn(
             "exact spectra are not known for real-valued targets of several directions: this one is that of isotropic"
-            " rows; give bulk='isotropic' to choose it",
+            " rows; give bulk = 'isotropic' to choose it",
             GiantstepWarning,
             stacklevel=3,
         )
@@ -171,7 +171,7 @@ def bulk_answers(
     if not (bulk.unsolved < _UNRESOLVED and off < _UNRESOLVED):
         raise ConvergenceError(
             f"the density of the bulk was not resolved at beta = {equations.beta:g}: it was not solved for"
-            f" {bulk.unsolved:.1%} of its mass, and its moments are off by {off:.1e}; try bulk='isotropic', another"
+            f" {bulk.unsolved:.1%} of its mass, and its moments are off by {off:.1e}; try bulk = 'isotropic', another"
             " alpha, or simulate_spectrum",
             bulk,
         )

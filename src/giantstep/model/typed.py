@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError
+from ..errors import ParameterError, refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +41,11 @@ def letters(text: str) -> Letters:
         columns = list(zip(*(map(float, entry.split(":")) for entry in text.split(",")), strict=True))
         values, weights, biases = columns if len(columns) == 3 else (*columns, None)
     except ValueError:
-        raise ParameterError(
-            f"--readout {text}: not a list of value:weight pairs; write it like -1:0.25,0:0.5,1:0.25, or with a bias "
-            "in each, like 1:0.5:0,1:0.5:0.7"
-        ) from None
+        reason = (
+            "is not a list of value:weight pairs; write it like -1:0.25,0:0.5,1:0.25, or with a bias in each, like"
+            " 1:0.5:0,1:0.5:0.7"
+        )
+        raise refused("readout", text, reason) from None
     return Letters(values, weights, biases)
 
 
@@ -61,9 +62,8 @@ def schedule(text: str) -> list[Step]:
         except ValueError as error:
             if isinstance(error, ParameterError):
                 raise
-            raise ParameterError(
-                f"--schedule {text}: {entry.strip()!r} is no step; write them like 1:0.5, 2:1 (eta:alpha0)"
-            ) from None
+            reason = f"has {entry.strip()!r}, which is no step; write them like 1:0.5, 2:1 (eta:alpha0)"
+            raise refused("schedule", text, reason) from None
     return steps
 
 
@@ -145,21 +145,17 @@ def _part(name: str, text: str, part: str) -> np.ndarray:
     if len(fields) == 1:
         return np.array([_number(name, text, part)])
     if len(fields) not in (3, 4) or (len(fields) == 4 and fields[3] != "log"):
-        raise _refusal(name, text, f"{part!r} is not a range")
+        raise _refusal(name, text, f"has {part!r}, which is not a range")
     start, stop = (_number(name, text, field) for field in fields[:2])
     if not (math.isfinite(start) and math.isfinite(stop)):
-        raise _refusal(name, text, f"the ends of {part!r} are not finite")
+        raise _refusal(name, text, f"has {part!r}, whose ends are not finite")
     count = int(fields[2]) if fields[2].isascii() and fields[2].isdigit() else 0
     if not 0 < count <= _MOST:
-        raise _refusal(
-            name, text, f"the count {fields[2]!r} of {part!r} is not a whole number from 1 to {_MOST}"
-        )
+        raise _refusal(name, text, f"has {part!r}, whose count is not a whole number from 1 to {_MOST}")
     if len(fields) == 3:
         return np.linspace(start, stop, count)
     if start <= 0 or stop <= 0:
-        raise _refusal(
-            name, text, f"the ends of a logarithmic range must be positive, not {start:g} and {stop:g}"
-        )
+        raise _refusal(name, text, f"has {part!r}, a logarithmic range, whose ends must be positive")
     return np.geomspace(start, stop, count)
 
 
@@ -167,8 +163,10 @@ def _number(name: str, text: str, part: str) -> float:
     try:
         return float(part)
     except ValueError:
-        raise _refusal(name, text, f"{part!r} is not a number") from None
+        raise _refusal(
+            name, text, f"{'is' if part == text else f'has {part!r}, which is'} not a number"
+        ) from None
 
 
 def _refusal(name: str, text: str, reason: str) -> ParameterError:
-    return ParameterError(f"--{name} {text}: {reason}; use {_FORMS}")
+    return refused(name, text, f"{reason}; use {_FORMS}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from . import style
+from .theory_line import smooth_theory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,9 +37,9 @@ class Curve(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """Words for the lines of a picture, if it has any, and for its points."""
+    """Words for the lines of a picture, one for each theory, and for its points."""
 
-    line: str
+    lines: list[str]
     points: str
 
 
@@ -49,8 +50,8 @@ class Drawing(NamedTuple):
     names: list[str]
     x: str
     curves: list[Curve]
-    lines: list[Curve]  # those of `theory`, or the curves themselves
-    theory: bool
+    lines: list[Curve]  # what is exact: one for each curve, or for each theory of each curve; or none
+    theories: list[str]
     theory_d: float = np.inf  # that the lines are for
     truth: xr.DataArray | None = None  # the target along x, which learned functions are drawn over
 
@@ -66,7 +67,7 @@ class Drawing(NamedTuple):
     def ordinates(self) -> np.ndarray:
         """Every value that is drawn as a line or a point."""
         shown = [part for curve in self.curves for part in parts(curve.values)[:2] if part is not None]
-        shown += [line.values for line in self.lines] if self.theory else []
+        shown += [line.values for line in self.lines]
         return np.concatenate([values_along(values, self.x) for values in shown])
 
 
@@ -85,16 +86,27 @@ def drawing_of(
             f"{len(curves)} curves are too many for one picture (at most {_MOST_CURVES}); select some first,"
             " with dataset.isel(...) or dataset.sel(...)"
         )
-    lines = curves if theory is None else list(_curves(theory, names, x))
-    if len(lines) != len(curves):
-        raise ParameterError(
-            f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
-        )
-    size = _size(dataset if theory is None else theory)
-    drawing = Drawing(dataset, names, x, curves, lines, theory is not None, size, truth)
+    exact = dataset if theory is None and "trial" not in dataset[names[0]].dims else theory
+    lines, theories, size = [], [], np.inf
+    if exact is not None:
+        size, several = _size(exact), {"bulk"} & (set(exact.dims) - set(dataset.dims))
+        again = exact.attrs.get("command") in ("predict", "compare")
+        smooth = smooth_theory(exact, names, x) if again else None
+        exact = _exact(exact) if smooth is None else smooth
+        lines = list(_curves(exact.transpose(..., *several), names, x))
+        theories = [f"{bulk} theory" for bulk in exact["bulk"].values] if several else ["theory"]
+        if len(lines) != len(curves) * len(theories):
+            raise ParameterError(
+                f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
+            )
+    drawing = Drawing(dataset, names, x, curves, lines, theories, size, truth)
     if not np.isfinite(drawing.ordinates).any():
         raise ParameterError(f"no value of {names[0]} is finite here: there is nothing to draw")
     return drawing
+
+
+def _exact(theory: xr.Dataset) -> xr.Dataset:
+    return theory.sel(part="theory") if "part" in theory.dims else theory
 
 
 def _size(theory: xr.Dataset) -> float:
@@ -141,7 +153,7 @@ def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
             chosen = values.isel(dict(zip(others, index, strict=True)))
             words = [style.symbol(values)] if len(names) > 1 else []
             for dim, place in zip(others, index, strict=True):
-                known = dim in values.coords
+                known = dim in values.coords and dim != "bulk"  # which has names
                 words.append(style.setting(values[dim], float(chosen[dim])) if known else f"{dim} {place}")
             yield Curve(", ".join(words), chosen)
 
@@ -153,7 +165,7 @@ def marks(drawing: Drawing) -> Marks | None:
         return None
     trials = values.sizes.get("trial", drawing.dataset.attrs.get("trials"))
     size = "limit $d = \\infty$" if np.isinf(drawing.theory_d) else f"$d = {drawing.theory_d:g}$"
-    lines = f"theory, {size}" if drawing.compared or drawing.theory else ""
+    lines = [f"{theory}, {size}" for theory in drawing.theories]
     d = drawing.dataset.attrs.get("d")
     simulated = "simulated" if d is None or not lines else f"simulated, $d = {d:g}$"
     many = "" if trials is None else f", {trials} trials"

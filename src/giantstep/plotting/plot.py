@@ -11,10 +11,10 @@ from ..answers.dims import COUNTED
 from ..errors import ParameterError
 from ..model.parameters import flag
 from . import style
-from .drawing import Curve, Drawing, abscissa, along, drawing_of, marks, parts, quantities, values_along
+from .drawing import Curve, Drawing, along, drawing_of, marks, parts, values_along
 from .legend import legend
 from .reference import against_samples, check_references, draw_references
-from .theory_line import FEW, smooth_theory
+from .theory_line import FEW
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,7 +58,7 @@ def plot(
     y : str or sequence of str, optional
         What to draw: "test_error", or all `coefficients`. Several names share one picture.
     theory : xarray.Dataset, optional
-        Lines from another Dataset, drawn straight between its points. Without it, lines through few points are smooth:
+        Lines from another Dataset, one for each `bulk` where it has several. Lines through few points are smooth:
         `plot` predicts between them.
     reference : str or sequence of str
         "bayes", "ridge" or both: lines of the best possible error and of ridge regression with as many samples. Curves
@@ -90,17 +90,16 @@ def plot(
 
         if (picture := picture_of(dataset)) is not None:
             return picture(dataset, theory, ax)
-    if theory is None and dataset.attrs.get("command") in ("predict", "compare"):
-        names = quantities(dataset, y)
-        theory = smooth_theory(dataset, names, abscissa(dataset, names, x))
     drawing = drawing_of(dataset, x, y, theory)
     if reference:
         drawing = against_samples(drawing)
     with style.styled():
         axes, below = _axes(ax, drawing.compared)
         count = len(drawing.curves)
-        for index, (curve, line) in enumerate(zip(drawing.curves, drawing.lines, strict=True)):
-            _draw(axes, curve, line.values if drawing.theory else None, drawing.x, style.look(index, count))
+        many = len(drawing.theories)
+        for index, curve in enumerate(drawing.curves):
+            lines = [line.values for line in drawing.lines[index * many : (index + 1) * many]]
+            _draw(axes, curve, lines, drawing.x, style.look(index, count))
             if below is not None:
                 _draw_residuals(below, curve, drawing.x, style.look(index, count))
         if drawing.truth is not None:
@@ -142,13 +141,16 @@ def _axes(ax: Axes | None, compared: bool) -> tuple[Axes, Axes | None]:
     return above, below
 
 
-def _draw(axes: Axes, curve: Curve, theory: xr.DataArray | None, x: str, look: style.Look) -> None:
-    """A line for what is exact, points with bars for what was measured; one entry in the legend for both."""
-    line, points, bars = parts(curve.values)
-    line = theory if theory is not None else line
+def _draw(axes: Axes, curve: Curve, lines: list[xr.DataArray], x: str, look: style.Look) -> None:
+    """A line for what is exact, points with bars for what was measured; one entry in the legend for both.
+
+    Several theories of one curve have different dashes.
+    """
+    _, points, bars = parts(curve.values)
     label: str | None = curve.label
-    if line is not None:
-        style_ = {"color": look.color, "linestyle": look.linestyle}
+    for place, line in enumerate(lines):
+        dashes = look.linestyle if len(lines) == 1 else style.look(place, len(lines)).linestyle
+        style_ = {"color": look.color, "linestyle": dashes}
         marked = "." if points is None and line.size <= FEW else None
         axes.plot(along(line, x), values_along(line, x), label=label, marker=marked, **style_)
         label = None
@@ -172,8 +174,10 @@ def _name_marks(axes: Axes, drawing: Drawing) -> None:
     if (words := marks(drawing)) is not None:
         color = style.look(0, 1).color if len(drawing.curves) == 1 else "0.4"
         face = {"markerfacecolor": "white", "markeredgewidth": 1.1, "ls": "none"}
-        if words.line:
-            axes.plot([], [], color=color, label=words.line)
+        for place, line in enumerate(words.lines):
+            axes.plot(
+                [], [], color=color, linestyle=style.look(place, len(words.lines)).linestyle, label=line
+            )
         axes.plot([], [], color=color, marker=style.look(0, 1).marker, label=words.points, **face)
 
 

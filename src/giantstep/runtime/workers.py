@@ -208,7 +208,7 @@ class _Worker:
 
 
 def _not_started(reason: str) -> str:
-    return f"worker processes do not start: {reason}; with workers=1 everything is computed in this process"
+    return f"worker processes do not start: {reason}; with workers = 1 everything is computed in this process"
 
 
 def serve(pipe: Connection) -> None:

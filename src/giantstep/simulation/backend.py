@@ -17,7 +17,7 @@ from ..runtime.system import free_memory
 
 DTYPES = ("float64", "float32")
 _CACHE_ELEMENTS = 1 << 16  # elementwise functions work on pieces that stay in a core's cache
-INDEFINITE = "not positive definite to rounding (use a larger lam or dtype='float64'): pivot"
+INDEFINITE = "not positive definite to rounding (use a larger lam or dtype = 'float64'): pivot"
 _DOUBTFUL = 1e-4  # relative accuracy below which a minimum-norm solution comes with a warning
 _SMALL = 64  # matrices for which no reduction is worth its overhead
 

@@ -98,7 +98,7 @@ def torch_backend(dtype: str, device: str) -> TorchBackend:
     except ImportError:
         raise ParameterError(
             f"device = {device!r} with backend 'torch' needs torch, which is not installed; "
-            "install giantstep[gpu], or use device='cpu' and backend='numpy'"
+            "install giantstep[gpu], or use device = 'cpu' and backend = 'numpy'"
         ) from None
     try:
         kind = torch.device(device).type
@@ -108,6 +108,6 @@ def torch_backend(dtype: str, device: str) -> TorchBackend:
         ) from None
     if kind == "cuda" and not torch.cuda.is_available():
         raise ParameterError(
-            f"device = {device!r} was asked for, but torch sees no CUDA GPU; use device='cpu'"
+            f"device = {device!r} was asked for, but torch sees no CUDA GPU; use device = 'cpu'"
         )
     return TorchBackend(dtype, device)

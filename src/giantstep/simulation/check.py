@@ -57,7 +57,7 @@ def _check_steps(model: Network) -> None:
         if np.any(eta > 0) and np.any(alpha0 > 0) and not model.activation.has_derivative:
             raise NotCovered(
                 f"activation = {model.activation.name!r} has no derivative, so a Network cannot take a gradient step "
-                "with it; use a SpikedRF, or eta=0 for plain random features"
+                "with it; use a SpikedRF, or eta = 0 for plain random features"
             )
 
 
@@ -240,5 +240,5 @@ def check_memory(tasks: Iterable[Task], backend: Backend, workers: int) -> None:
         raise ParameterError(
             f"d = {max(task.d for task in tasks)} with these ratios needs about {needed / 2**30:.1f} GiB on "
             f"{backend.device} for {workers} trial(s) at once, and {free / 2**30:.1f} GiB are free; "
-            "use a smaller d, fewer workers or dtype='float32'"
+            "use a smaller d, fewer workers or dtype = 'float32'"
         )

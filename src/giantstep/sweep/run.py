@@ -130,7 +130,7 @@ def run_sweep(
         warnings.warn(note, Unfinished, stacklevel=2)
     if driver.failures:
         first = f"{len(driver.failures)} jobs failed, the first with: {driver.failures[0]}"
-        warnings.warn(f"{first}; retry=True does them again", Unfinished, stacklevel=2)
+        warnings.warn(f"{first}; retry = True does them again", Unfinished, stacklevel=2)
     if read:
         check_any(results, kept.path)
     return results._replace(interrupted=interrupted, done=driver.done)
@@ -143,7 +143,7 @@ def _check_place(executor: Any, workers: int | None, scheduler: str | None) -> i
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise ParameterError(
             f"executor = {executor!r} has no method submit; give an executor of concurrent.futures, a Dask client, or "
-            "leave it out for local processes (workers=)"
+            "leave it out for local processes"
         )
     return cores() if workers is None else check_count("workers", workers, 1)
 

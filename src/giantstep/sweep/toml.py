@@ -160,10 +160,7 @@ def _grid(key: str, given: Any) -> Any:
     if isinstance(given, list):
         return np.concatenate([np.atleast_1d(_grid(key, each)) for each in given]) if given else np.empty(0)
     if isinstance(given, str):
-        try:
-            return numbers(key, given)
-        except ParameterError as error:
-            raise ParameterError(str(error).removeprefix("--").replace(f"{key} ", f"{key} = ", 1)) from None
+        return numbers(key, given)
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise ParameterError(
             f"{key} = {given!r} is not a number, a list of numbers, or a range such as '0.2:3:10'"

@@ -77,7 +77,7 @@ def choose_bulk(named: str | BulkLaw | None, model: Any, problem: Problem) -> Bu
             problem.activation,
             4,
             f"row norms after a step fluctuate too much for bulk = {law.name!r}",
-            "use bulk='isotropic', or an activation that is smoother there (a power above 3/4)",
+            "use bulk = 'isotropic', or an activation that is smoother there (a power above 3/4)",
         )
     if law is ORTHOGONAL and steps:
         raise ParameterError(

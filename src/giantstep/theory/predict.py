@@ -195,7 +195,7 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
         kind = "is for labels ±1" if loss.margin else "is not a function of y - z"
         raise NotCovered(
             f"loss = {loss.name!r} {kind}, and this target has real labels; use a binary target such as 'sign',"
-            " flips=0.1, which makes labels the signs of any target, or a loss of the residual such as 'huber:1'"
+            " flips = 0.1, which makes labels the signs of any target, or a loss of the residual such as 'huber:1'"
         )
     if not loss.linear and not np.all((np.asarray(lam) > 0) & np.isfinite(lam)):
         raise NotCovered(

@@ -33,7 +33,7 @@ def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
         yield (
             f"the limit d = inf is out of reach of real sizes at {marked.sum()} of {marked.size} points: where"
             f" {_where(found, at)}, the test error is {error[at]:.4g} in the limit and {sized[at]:.4g} at"
-            f" d = {REAL_SIZE:g}; give d= to predict for a size"
+            f" d = {REAL_SIZE:g}; give d to predict for a size"
         )
     if (marked := code == RARELY_SEEN).any():
         at = _worst(doubts["rare"], marked)

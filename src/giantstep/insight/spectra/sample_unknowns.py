@@ -51,7 +51,7 @@ class SampleUnknowns:
         if self.size * (R * R + nodes) > _MOST_ELEMENTS:
             raise NotCovered(
                 f"the exact spectrum after these steps has {self.size} unknowns of the batches' samples, averaged over"
-                f" {nodes} nodes, and would take half a minute or more; use fewer steps or letters, bulk='isotropic',"
+                f" {nodes} nodes, and would take half a minute or more; use fewer steps or letters, bulk = 'isotropic',"
                 " or simulate_spectrum"
             )
         self.units = np.zeros((self.size, R, R))

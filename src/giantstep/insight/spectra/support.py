@@ -88,7 +88,7 @@ def _refuse_combs(pieces: int, found: object) -> None:
     if pieces > _MOST_PIECES:
         raise ConvergenceError(
             "the tails of this spectrum are not resolved: the rule over the batches (of a target with kinks or several"
-            f" directions, or of several steps) breaks them into {pieces} pieces; use bulk='isotropic', or"
+            f" directions, or of several steps) breaks them into {pieces} pieces; use bulk = 'isotropic', or"
             " simulate_spectrum",
             found,
         )
