@@ -94,6 +94,25 @@ def test_a_function_of_ones_own_is_as_good_as_its_name():
     np.testing.assert_allclose(mine.overlap, named.overlap, atol=1e-7)
 
 
+def test_two_directions_are_found_together_from_products():
+    best = gs.bayes(gs.Target("x1 + x1*x2", noise=0.5), alpha=[1, 2])
+    np.testing.assert_allclose(best.overlap[0], np.diag([0.40212, 0.24593]), atol=1e-5)
+    np.testing.assert_allclose(best.overlap[1], np.diag([0.7124, 0.5464]), atol=1e-4)
+    np.testing.assert_allclose(best.test_error, [1.49899, 0.8983], atol=1.5e-4)
+    assert float(best.alpha_weak) == 0.0
+    assert (best.quadrature_error < 1e-3).all()
+
+
+def test_even_targets_of_two_directions_have_a_threshold():
+    best = gs.bayes(gs.Target("x1**2 - x2**2", noise=0.5), alpha=[0.6, 1])
+    assert float(best.alpha_weak) == pytest.approx(0.63766, abs=1e-5)
+    np.testing.assert_array_equal(best.overlap[0], 0.0)
+    np.testing.assert_allclose(best.overlap[1], 0.160 * np.eye(2), atol=5e-4)
+    assert float(best.test_error[1]) == pytest.approx(3.8979, abs=1e-4)
+    product = gs.bayes(gs.Target("x1*x2", noise=0.25), alpha=0.6)  # the same, turned and halved
+    assert float(product.alpha_weak) == pytest.approx(float(best.alpha_weak), rel=1e-5)
+
+
 def test_ridge_and_kernels_have_their_check_values():
     target = gs.Target("sin", noise=0.1)
     np.testing.assert_allclose(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,15 +16,17 @@ from ...model.parameters import check_report, parameter
 from ...model.target import Target, as_target
 from ...runtime.progress import with_bar
 from ...theory.status import CONVERGED, IMPRECISE, SENTENCES
-from .state_evolution import state_evolution
+from .several_directions import MOST_DIRECTIONS, SeveralOverlaps
+from .state_evolution import StateEvolution
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from ...model.description import FunctionLike, Parameter
 
-_TOLERANCE = 1e-6  # relative error of the test error from which on a point is marked
-_AT_ONCE = 1000
+_KEPT = 64  # tables
+_tables: dict[Target, StateEvolution | SeveralOverlaps] = {}
+_TOLERANCE = 1e-3  # relative error of the test error from which on a point is marked
 
 
 @with_bar("solving")
@@ -42,7 +45,8 @@ def bayes(
     Parameters
     ----------
     target : Target, str or callable
-        What is to be learned, of one direction.
+        What is to be learned. Of several directions, which are two or three, labels must be real and have noise, and
+        what message passing reaches is known.
     alpha : number or grid
         All samples that the method sees, divided by d: those of the steps and of the readout of a network together.
     progress : callable, optional
@@ -56,7 +60,8 @@ def bayes(
         ±1; `quadrature_error`, `code` and `status`. For each noise: `alpha_weak`, from which on the overlap is not 0;
         `alpha_amp`, from which on message passing reaches the optimum after a jump (NaN without a jump);
         `alpha_optimal`, at which the optimum jumps (NaN if it does not); `alpha_exact`, from which on the direction
-        is found exactly.
+        is found exactly. Of several directions, `overlap` is a matrix, over `direction` and `direction_`, and there
+        are `test_error`, `alpha_weak` and `quadrature_error` beside it.
 
     Examples
     --------
@@ -74,51 +79,55 @@ def bayes(
     target = as_target(target)
     refuse_inputs(target, "the Bayes-optimal error")
     check_report(progress)
-    if target.directions > 1:
-        raise ParameterError(
-            f"target = {target.function.name!r} has {target.directions} directions, and the Bayes-optimal error is"
-            " known for one; give a target of one direction"
-        )
     grid = Grid({"alpha": parameter("alpha", alpha, low=0.0, strict=True), "noise": target.noise})
     samples, noises = (grid.over(name, grid.dims).reshape(-1) for name in ("alpha", "noise"))
-    levels, place = np.unique(noises, return_inverse=True)
-    names = [
-        "test_error",
-        "overlap",
-        "optimal_error",
-        "optimal_overlap",
-        "informed_overlap",
-        "quadrature_error",
-    ]
-    columns = {name: np.empty(len(samples)) for name in [*names, *["test_error_01"] * target.binary]}
-    tables = []
-    for i, noise in enumerate(levels):
-        table = state_evolution(target.at(float(noise)))
-        tables.append(table)
-        own = np.flatnonzero(place == i)
-        for some in np.array_split(own, -(-len(own) // _AT_ONCE)):
-            points = table.fixed_points(samples[some])
-            for name, s in zip(("overlap", "optimal_overlap", "informed_overlap"), points, strict=True):
-                columns[name][some] = (1.0 - s) * (1.0 + s)
-            columns["test_error"][some] = table.error(points.passing)
-            columns["optimal_error"][some] = table.error(points.optimal)
-            columns["quadrature_error"][some] = table.error_estimate(points.passing)
-            if table.wrong_signs is not None:
-                columns["test_error_01"][some] = table.wrong_signs(points.passing)
-        if progress is not None:
-            progress((i + 1) / len(levels))
-    code = np.where(columns["quadrature_error"] > _TOLERANCE, IMPRECISE, CONVERGED).reshape(grid.shape)
-    variables = {name: (grid.dims, values.reshape(grid.shape)) for name, values in columns.items()}
-    variables["code"] = (grid.dims, code)
-    variables["status"] = (grid.dims, np.array(SENTENCES, dtype=object)[code])
-    dims = grid.dims_of(["noise"])
-    which = np.searchsorted(levels, grid.over("noise", dims))
-    for name in ("alpha_weak", "alpha_amp", "alpha_optimal", "alpha_exact"):
-        variables[name] = (dims, np.array([getattr(table, name) for table in tables])[which])
-    answer = grid.dataset(variables, provenance("bayes", None, target))
-    answer["alpha"].attrs["long_name"] = "all samples, divided by d"
-    answer["overlap"].attrs = {
-        "symbol": "q",
-        "long_name": "overlap of the estimate with the direction, by message passing",
+    levels, which = np.unique(noises, return_inverse=True)
+    _check_directions(target, float(levels[0]))
+    curves, thresholds = [], []
+    for done, noise in enumerate(levels):
+        report = None if progress is None else partial(_part, progress, done, len(levels))
+        table = _table(target.at(float(noise)), report)
+        thresholds.append(table.thresholds)
+        curves.append(table.curve(samples[which == done], report))
+    order = np.argsort(np.argsort(which, kind="stable"))
+    columns = {name: np.concatenate([curve[name] for curve in curves])[order] for name in curves[0]}
+    code = np.where(columns["quadrature_error"] > _TOLERANCE, IMPRECISE, CONVERGED)
+    columns |= {"code": code, "status": np.array(SENTENCES, dtype=object)[code]}
+    pair = ("direction", "direction_")
+    variables = {
+        name: ((*grid.dims, *pair[: values.ndim - 1]), values.reshape((*grid.shape, *values.shape[1:])))
+        for name, values in columns.items()
     }
+    dims = grid.dims_of(["noise"])
+    level = np.searchsorted(levels, grid.over("noise", dims))
+    for name in thresholds[0]:
+        variables[name] = (dims, np.array([found[name] for found in thresholds])[level])
+    coords = {dim: np.arange(1, target.directions + 1) for dim in pair[: columns["overlap"].ndim - 1]}
+    answer = grid.dataset(variables, provenance("bayes", None, target), coords)
+    answer["alpha"].attrs["long_name"] = "all samples, divided by d"
+    words = "overlap of the estimate with the direction, by message passing"
+    answer["overlap"].attrs = {"symbol": "q", "long_name": words}
     return answer
+
+
+def _check_directions(target: Target, noise: float) -> None:
+    """Refuse what is not known of targets of several directions."""
+    if target.directions > 1 and (target.directions > MOST_DIRECTIONS or target.binary or noise == 0.0):
+        raise ParameterError(
+            f"target = {target.function.name!r} has {target.directions} directions, for which message passing is known"
+            f" with noise on real labels, of up to {MOST_DIRECTIONS} directions; give Target(..., noise=0.5), or a"
+            " target of one direction"
+        )
+
+
+def _table(target: Target, report: Callable[[float], None] | None) -> StateEvolution | SeveralOverlaps:
+    """The state evolution of a target, made once."""
+    if target not in _tables:
+        if len(_tables) == _KEPT:
+            _tables.clear()
+        _tables[target] = (StateEvolution if target.directions == 1 else SeveralOverlaps)(target, report)
+    return _tables[target]
+
+
+def _part(progress: Callable[[float], None], done: int, total: int, share: float) -> None:
+    progress((done + share) / total)

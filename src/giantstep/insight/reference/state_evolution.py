@@ -11,63 +11,69 @@ jump, 2 otherwise; j is 1 where a label alone reveals nothing, F = 0 at q = 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
 from ...model.target import Target
 from ...theory.labels import binary_law
-from .channels import Atoms, Noiseless, channel_of, unexplained
+from .channels import Atoms, channel_of, unexplained
 from .rules import PiecewiseSeries, gauss
 
 TOLERANCE = 1e-9
 _NOTHING = 1e-10  # a share of variance that is 0 up to rounding
 _DROP = 1e-7  # of α(s), relative: smaller ones are rounding, not a hard phase
 _PROBES = (0.95, 0.7, 0.4, 0.15, 0.03)  # s at which finer rules check those of the table
-_POINTS = 33  # of a panel, between which α(s) is monotone
+_POINTS = 33  # of a panel, between which α(s) is monotone; and nodes of a rule,
+_PIECES = 9  # on pieces between this number of ends
+_HALVINGS = 44  # of brackets
 _QUARTER = 0.5 * np.pi
+_AT_ONCE = 1000  # numbers of samples whose fixed points are looked for at a time
 _LARGEST = 1e12  # samples per dimension up to which transitions are sought
-
-
-class Points(NamedTuple):
-    """Fixed points, as s = √(1 - q), for each α: what message passing reaches, the optimum, and the largest overlap."""
-
-    passing: np.ndarray
-    optimal: np.ndarray
-    informed: np.ndarray
 
 
 class StateEvolution:
     """The Bayes-optimal inference of one direction from labels."""
 
-    def __init__(self, target: Target, noise: float, report: Callable[[float], None] | None = None):
-        channel = channel_of(target, noise)
+    def __init__(self, target: Target, report: Callable[[float], None] | None = None):
+        law = binary_law(target)
+        channel = channel_of(target)
         self.power, self.order = channel.power, int(channel.revealed(1.0) < _NOTHING)
-        self.alpha_exact = np.inf if self.power else 1.0 / channel.revealed(0.5**40)
-        injective = isinstance(channel, Noiseless) and not (
-            len(channel.flat[0]) or np.isfinite(channel.apart).any()
-        )
-        revealed = (lambda s, finer=1: 1.0) if injective else channel.revealed
+        self.exact = np.inf if self.power else 1.0 / channel.revealed(_NOTHING)
 
         def scaled(s: float, finer: int = 1) -> float:
-            return revealed(s, finer) / (s**self.power * (1.0 - s * s) ** self.order)
+            return channel.revealed(s, finer) / (s**self.power * (1.0 - s * s) ** self.order)
 
         self.G = PiecewiseSeries(scaled, TOLERANCE, report)
         checks = [abs(scaled(s, 2) / float(self.G(np.array(s))) - 1.0) for s in _PROBES]
         self.relative_error = max(self.G.error, *checks)
-        clean = binary_law(target.at(noise))
-        atoms = None if clean is None else Atoms.of_signs(clean.clean)
-        self.error = ErrorCurve((lambda s: unexplained(target.function, s)) if atoms is None else atoms.error)
-        self.wrong_signs = None if atoms is None else ErrorCurve(atoms.wrong_signs)
-        self._scan()
+        self.signs = None if law is None else Atoms.of_signs(law.clean)
+        self.error = ErrorCurve(
+            partial(unexplained, target.function) if self.signs is None else self.signs.error
+        )
+        self.thresholds = self._scan()
+
+    def curve(
+        self, alpha: np.ndarray, report: Callable[[float], None] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Overlaps, errors and the estimated relative error of the test error, for α [N]."""
+        parts = np.array_split(alpha, -(-len(alpha) // _AT_ONCE))
+        passing, optimal, informed = np.concatenate(
+            [np.stack(self.fixed_points(part)) for part in parts], axis=1
+        )
+        overlaps = {"overlap": passing, "optimal_overlap": optimal, "informed_overlap": informed}
+        found = {name: (1.0 - s) * (1.0 + s) for name, s in overlaps.items()}
+        found |= {"test_error": self.error(passing), "optimal_error": self.error(optimal)}
+        if self.signs is not None:
+            found["test_error_01"] = np.array([self.signs.wrong_signs(s) for s in passing])
+        return found | {"quadrature_error": self.error_estimate(passing)}
 
     def ratio(self, s: np.ndarray) -> np.ndarray:
         """α(s): the number of samples per dimension at which s is a fixed point."""
         with np.errstate(divide="ignore"):
             return (1.0 - s * s) ** (1 - self.order) / (s**self.power * np.maximum(self.G(s), _NOTHING))
 
-    def _scan(self) -> None:
+    def _scan(self) -> dict[str, float]:
         """α(s) on a grid from s = 1 to 0, with the extrema themselves; and its thresholds."""
         edges = self.G.edges
         t = 0.5 - 0.5 * np.cos(np.pi * np.arange(_POINTS) / (_POINTS - 1))
@@ -75,61 +81,52 @@ class StateEvolution:
         ratio = self.ratio(s)
         turn = 1 + np.flatnonzero((ratio[1:-1] - ratio[:-2]) * (ratio[2:] - ratio[1:-1]) < 0.0)
         low, high, up = s[turn + 1], s[turn - 1], np.where(ratio[turn] > ratio[turn - 1], 1.0, -1.0)
-        for _ in range(60):  # thirds: an extremum between its neighbours
+        for _ in range(_HALVINGS):  # thirds: an extremum between its neighbours
             first, second = low + (high - low) / 3.0, high - (high - low) / 3.0
             lower = up * (self.ratio(second) - self.ratio(first)) > 0.0
             low, high = np.where(lower, first, low), np.where(lower, high, second)
         self.s = np.sort(np.concatenate([s, 0.5 * (low + high)]))[::-1]
         self.samples = self.ratio(self.s)
-        weak = self.samples[0]
-        self.alpha_weak = float(weak) if weak * _NOTHING < TOLERANCE else np.inf
-        self.samples[0] = self.alpha_weak
+        if self.samples[0] * _NOTHING > TOLERANCE:
+            self.samples[0] = np.inf
         later = np.minimum.accumulate(self.samples[::-1])[::-1]
         hard = self.samples > later * (1.0 + _DROP)
-        self.alpha_amp = self.alpha_optimal = np.nan
+        jump = transition = np.nan
         if hard.any():
-            top = self.samples[hard].max()
-            self.alpha_amp = float(top) if np.isfinite(top) else np.nan
-            self.alpha_optimal = self._equal_areas(float(later[hard].min()), min(float(top), _LARGEST))
+            top = float(self.samples[hard].max())
+            jump = top if np.isfinite(top) else np.nan
+            transition = self._equal_areas(float(later[hard].min()), min(top, _LARGEST))
+        thresholds = {"alpha_weak": self.samples[0], "alpha_amp": jump, "alpha_optimal": transition}
+        return thresholds | {"alpha_exact": self.exact}
 
     def _equal_areas(self, low: float, high: float) -> float:
         """Where the free entropies of the smallest and the largest overlap are equal."""
-        for _ in range(60):
+        for _ in range(_HALVINGS):
             middle = np.sqrt(low * high)
-            points = self.fixed_points(np.array([middle]))
-            best = self.entropy(points.informed, middle) >= self.entropy(points.passing, middle)
-            low, high = (low, middle) if best.all() else (middle, high)
+            passing, _, informed = (float(s[0]) for s in self.fixed_points(np.array([middle])))
+            low, high = (low, middle) if self.gain(informed, passing, middle) >= 0.0 else (middle, high)
         return float(np.sqrt(low * high))
 
-    def entropy(self, s: np.ndarray, alpha: np.ndarray | float) -> np.ndarray:
-        """Φ(s) - Φ(1) for s [N]."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logarithm = np.log(s)
-            rest = 0.5 * (1.0 - s * s)
-            exact = np.where(np.asarray(alpha) > self.alpha_exact, np.inf, -np.inf)
-            value = alpha * self._revealed_below(s) + logarithm + rest
-        return np.where(s == 0.0, exact, value)
+    def gain(self, s: float, other: float, alpha: float) -> float:
+        """Φ(s) - Φ(other) for s < other, up to a positive factor where s is 0."""
+        if s == 0.0:
+            return alpha - self.exact
+        inner = self.G.edges[(self.G.edges > s) & (self.G.edges < other)]
+        x, w = gauss(np.unique([*np.log(inner), *np.linspace(np.log(s), np.log(other), _PIECES)]), _POINTS)
+        between = np.exp(x)
+        q = 1.0 - between**2
+        return float((alpha * between**self.power * q**self.order * self.G(between) - q) @ w)
 
-    def _revealed_below(self, s: np.ndarray) -> np.ndarray:
-        """∫_s^1 F ds'/s' by Gauss rules on the panels above s."""
-        total = np.zeros(len(s))
-        for i, left in enumerate(s):
-            if 0.0 < left < 1.0:
-                edges = np.concatenate([[left], self.G.edges[self.G.edges > left]])
-                x, w = gauss(
-                    -np.log(np.unique(np.concatenate([edges, left ** np.linspace(0.0, 1.0, 9)])))[::-1], 16
-                )
-                below = np.exp(-x)
-                total[i] = (below**self.power * (1.0 - below**2) ** self.order * self.G(below)) @ w
-        return total
+    def fixed_points(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What message passing reaches, the optimum and the largest overlap, as s, for each α [N].
 
-    def fixed_points(self, alpha: np.ndarray) -> Points:
-        """Those for each α [N]: roots of α s^m G - q^(1-j) where α(s) rises as s falls, and the ends s = 1, 0."""
+        They are roots of α s^m G - q^(1-j) where α(s) rises as s falls, and the ends s = 1, 0.
+        """
         s = np.concatenate([[1.0], self.s, [0.0]])
         samples = np.concatenate([[0.0], self.samples, [np.inf]])
         row, cell = np.nonzero((samples[:-1] < alpha[:, None]) & (alpha[:, None] <= samples[1:]))
         high, low, own = s[cell].copy(), s[cell + 1].copy(), alpha[row]
-        for _ in range(60):
+        for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
             above = own * middle**self.power * self.G(middle) > (1.0 - middle**2) ** (1 - self.order)
             low, high = np.where(above, low, middle), np.where(above, middle, high)
@@ -138,9 +135,10 @@ class StateEvolution:
         last = np.searchsorted(row, np.arange(len(alpha)), side="right") - 1
         best = first.copy()
         for i in np.flatnonzero(last > first):
-            some = np.arange(first[i], last[i] + 1)
-            best[i] = some[np.argmax(self.entropy(roots[some], alpha[i]))]
-        return Points(roots[first], roots[best], roots[last])
+            for other in range(first[i] + 1, last[i] + 1):
+                if self.gain(float(roots[other]), float(roots[best[i]]), float(alpha[i])) > 0.0:
+                    best[i] = other
+        return roots[first], roots[best], roots[last]
 
     def error_estimate(self, s: np.ndarray) -> np.ndarray:
         """Relative error of the test error at fixed points s [N], from that of the table; large at thresholds."""
@@ -171,9 +169,3 @@ class ErrorCurve:
         """|d ln error/ds|."""
         t = np.arcsin(s) / _QUARTER
         return np.abs(self.power / s + self.series(t, 1) / self.series(t) / (_QUARTER * np.sqrt(1.0 - s * s)))
-
-
-@lru_cache(maxsize=64)
-def state_evolution(target: Target) -> StateEvolution:
-    """The table of a target, made once."""
-    return StateEvolution(target, float(np.asarray(target.noise)))
