@@ -212,7 +212,7 @@ def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, flo
     batch = BatchLaw(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0, moments, np.ones(1))
     step = make_step(np.array([k]), np.array([n0 / d]), np.ones(1), np.zeros(1), as_loss("square"))
     rows = StepCovariance(neurons, neurons.drawn(1), step, batch, first=True)
-    fa, fb = X.T @ rows.fa[0, 0] / n0, X.T @ rows.fb[0, 0] / n0
+    fa, fb = X.T @ rows.fa[0, 0, 0] / n0, X.T @ rows.fb[0, 0, 0] / n0
     pull = fa + fb + k * moments.s1.item() * X.T @ (e * (X @ fb)) / n0
     variance = rows.direct.item() + fb @ fb
     # relu: σ' - ½ is odd, and norms and rows are uncorrelated

@@ -19,6 +19,7 @@ from ..model.network import Network
 from ..model.spiked import SpikedRF, TwoSpikes
 from .batch import BatchLaw, batch_law, idle_batch
 from .bulk import TrainedBulk
+from .input_spectrum import InputSpectrum
 from .labels import kurtosis, labels_of
 from .layer import FirstLayer, Neurons, alike, given
 from .step import Step, make_step, take_step
@@ -92,12 +93,12 @@ class FirstLayers:
         taken = [int(t) for t in np.flatnonzero(self.taken[chunk[0]])] or [0]
         last, bulks = self.layer.at(chunk), list[TrainedBulk]()
         for laws in zip(*(self.batch(t, chunk, refinement)[:2] for t in taken), strict=True):
-            covariances = [
-                StepCovariance(
-                    self.neurons, self.path[t].at(chunk), self.steps[t].at(chunk), law, t == taken[0]
-                )
-                for t, law in zip(taken, laws, strict=True)
-            ]
+            covariances, psi = list[StepCovariance](), None
+            for t, law in zip(reversed(taken), reversed(laws), strict=True):
+                step, before = self.steps[t].at(chunk), self.path[t].at(chunk)
+                one = StepCovariance(self.neurons, before, step, law, t == taken[0], psi)
+                covariances.insert(0, one)
+                psi = one.earlier[0]
             columns = columns_of(self.neurons, last.frame(), covariances)
             blocks = [one.block for one in covariances]
             bulks.append(TrainedBulk(self.neurons.weights, last.c, blocks, columns))
@@ -163,7 +164,7 @@ def _(model: Network, target: Target, merging: Merging, values: dict[str, np.nda
     steps = tuple(
         make_step(eta, alpha0, *shared, as_loss(loss)) for eta, alpha0, loss in model.stages(values)
     )
-    return train(neurons, target, steps)
+    return train(neurons, target, steps, InputSpectrum.of(target, values))
 
 
 @first_layers.register(SpikedRF)
@@ -192,13 +193,15 @@ def given_layers(neurons: Neurons, target: Target, layer: FirstLayer) -> FirstLa
     return FirstLayers(neurons, target, (layer,), np.zeros(len(layer.c)))
 
 
-def train(neurons: Neurons, target: Target, steps: tuple[Step, ...]) -> FirstLayers:
+def train(
+    neurons: Neurons, target: Target, steps: tuple[Step, ...], spectrum: InputSpectrum | None = None
+) -> FirstLayers:
     """All steps, one after the other, for U networks at once."""
     if len(steps) > MOST_STEPS:
         raise NotCovered(
             f"steps = {len(steps)}: the theory covers up to {MOST_STEPS}, which take a gigabyte; simulate more of them"
         )
-    layer = neurons.drawn(len(steps[0].rate), target.directions)
+    layer = neurons.drawn(len(steps[0].rate), spectrum or InputSpectrum.isotropic(target.directions))
     path, error = [layer], np.zeros(len(layer.c))
     taken: list[Step] = []
     for step in steps:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .input_spectrum import InputSpectrum, Profile
 from .modes import Modes
 
 if TYPE_CHECKING:
@@ -55,6 +56,18 @@ class Frame:
         rest = np.maximum(0.0, 1.0 - self.gamma**2)
         return np.where(rest > _INSIDE, 1.0 / np.sqrt(np.where(rest > _INSIDE, rest, 1.0)), 0.0)
 
+    def in_target_and_spikes(self) -> tuple[np.ndarray, np.ndarray]:
+        """d̂_j and ê_m as combinations of θ̂ [U, S + k, k] and of the spikes [U, S + k, K]."""
+        assert self.dual is not None
+        U, S, K = self.dual.shape
+        k = self.gamma.shape[1]
+        met = min(S, k)
+        to_target, to_spikes = np.zeros((U, S + k, k)), np.zeros((U, S + k, K))
+        to_spikes[:, :S] = self.dual
+        to_target[:, S:] = self.across[..., None] * np.swapaxes(self.turn, -1, -2)
+        to_spikes[:, S : S + met] = -(self.across * self.gamma)[:, :met, None] * self.dual[:, :met]
+        return to_target, to_spikes
+
     def centre(self, kappa: np.ndarray) -> np.ndarray:
         """Mean of z' given κ [U or 1, S, N]: γ_m κ_m, and 0 for directions that meet no spike; [U, k, N]."""
         met = min(self.gamma.shape[1], kappa.shape[1])
@@ -78,6 +91,32 @@ class FirstLayer:
         np.ndarray
     )  # [U, K], ±1: which way along its spike a group counts as positive; 0 before it has one
     stated: Frame | None = None  # where directions were given, which count even where no spike is on them
+    profile: Profile | None = None  # the layer as functions over the inputs' spectrum, where steps make it
+
+    @staticmethod
+    def over(profile: Profile, facing: np.ndarray) -> FirstLayer:
+        """Σ, Γ and c as integrals over the spectrum."""
+        return FirstLayer(profile.row_norms, profile.gram, profile.on_target, facing, profile=profile)
+
+    @property
+    def spectrum(self) -> InputSpectrum:
+        return (
+            InputSpectrum.isotropic(self.on_target.shape[-1])
+            if self.profile is None
+            else self.profile.spectrum
+        )
+
+    @property
+    def row_covariance(self) -> np.ndarray:
+        """c̄_s(ω), [U, K, J]."""
+        return self.c[..., None] if self.profile is None else self.profile.c
+
+    def known_directions(self) -> tuple[np.ndarray, np.ndarray]:
+        """The orthonormal directions that a batch knows, as combinations of θ̂ [U, n, k] and of the spikes [U, n, K]."""
+        if np.any(self.gram):
+            return self.frame().in_target_and_spikes()
+        (U, K), k = self.c.shape, self.on_target.shape[-1]
+        return np.broadcast_to(np.eye(k), (U, k, k)), np.zeros((U, k, K))
 
     @property
     def spikes(self) -> np.ndarray:
@@ -130,25 +169,20 @@ class FirstLayer:
         """Some of the first layers."""
         if len(chunk) == len(self.c) and (len(chunk) == 1 or (chunk == np.arange(len(chunk))).all()):
             return self  # with the frame that it may know
-        stated = None if self.stated is None else self.stated.at(chunk)
-        return FirstLayer(self.c[chunk], self.gram[chunk], self.on_target[chunk], self.facing[chunk], stated)
+        stated, profile = (None if part is None else part.at(chunk) for part in (self.stated, self.profile))
+        return FirstLayer(
+            self.c[chunk], self.gram[chunk], self.on_target[chunk], self.facing[chunk], stated, profile
+        )
 
     def replaced(self, chunk: np.ndarray, new: FirstLayer) -> FirstLayer:
         """With others in place of some."""
         if len(chunk) == len(self.c):
             return new
-        return FirstLayer(
-            _replaced(self.c, chunk, new.c),
-            _replaced(self.gram, chunk, new.gram),
-            _replaced(self.on_target, chunk, new.on_target),
-            _replaced(self.facing, chunk, new.facing),
-        )
-
-
-def _replaced(values: np.ndarray, chunk: np.ndarray, new: np.ndarray) -> np.ndarray:
-    values = values.astype(np.result_type(values, new))
-    values[chunk] = new
-    return values
+        assert self.profile is not None
+        assert new.profile is not None
+        facing = self.facing.copy()
+        facing[chunk] = new.facing
+        return FirstLayer.over(self.profile.replaced(chunk, new.profile), facing)
 
 
 def seen_from(b: np.ndarray, theta: np.ndarray, dual: np.ndarray | None = None) -> Frame:
@@ -232,13 +266,8 @@ class Neurons:
         """Those of trained rows: every neuron has a norm, and maybe a bias, of its own."""
         return Modes(frame.spikes, frame.gamma.shape[1], norms=1, biases=int(self.bias_spread > 0.0))
 
-    def drawn(self, settings: int, directions: int = 1) -> FirstLayer:
-        """U first layers before any step: no spikes."""
+    def drawn(self, settings: int, spectrum: InputSpectrum | None = None) -> FirstLayer:
+        """U first layers before any step: no spikes. Inputs are isotropic, unless told otherwise."""
         K = len(self.values)
-        blank = np.zeros((settings, K, K))
-        return FirstLayer(
-            np.ones((settings, K)),
-            blank,
-            np.zeros((settings, K, directions)),
-            np.zeros((settings, K)),
-        )
+        profile = Profile.drawn(spectrum or InputSpectrum.isotropic(1), settings, K)
+        return FirstLayer.over(profile, np.zeros((settings, K)))

@@ -4,8 +4,11 @@ The step moves row i of group s by k_s/n Σ_μ e_μ σ'(W_i·x_μ) x_μ, k_s = �
 split as in `derivative_moments`, the part s0 that all rows of the group share moves the spike, S' = S + k v_{e s0}; the
 rest changes the bulk rows. A fresh batch is independent of how those are shaped, so the map is closed and exact:
 
-    Γ' = Γ + k E[e s0 zᵀ],   Σ' = (components on known directions)² + (1/α) k E[e² s0 s0ᵀ] k,
-    c' = c (m̄² + ν) + (k²/α) E[e² s2²],   m̄ = 1 + k E[e s1],   ν = (k²/α) E[e² s1²].
+    P' = P + kω (A P + B),   Q' = Q + kω A Q,   and on the noise of the batch Q' = kω ((1/α) E[e² s0 s0ᵀ])^½,
+    c̄' = c̄ ϖ² + (k²/α) (c E[e² s1²] + E[e² s2²]) ω,   ϖ = 1 + k E[e s1] ω,
+
+as functions over the spectrum ω of the inputs (`Profile`). E[e s0 xᵀ] is the pull along the directions x that the batch
+knows, which A and B write in terms of the spikes and of the target.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 from ..gaussian import extrapolated_error
 from .batch import BatchLaw, batch_law
 from .derivative_moments import check_moment
+from .input_spectrum import Profile
 from .labels import labels_of
 from .layer import FirstLayer, Neurons
 from .rule import refine
@@ -90,30 +94,30 @@ def _after(neurons: Neurons, layer: FirstLayer, step: Step, extra: np.ndarray, l
     k, share = step.rate[:, None] * neurons.values, step.share[:, None]
     s0, s1, n2 = (part + 0.0 * e for part in (law.moments.s0, law.moments.s1, law.moments.n2))  # [U, K, n]
     e2 = e**2 + extra[:, None, None]
+    assert layer.profile is not None
+    before, spectrum = layer.profile, layer.profile.spectrum
 
-    m_bar = 1.0 + k * E(e * s1)
-    nu = k**2 * share * E(e2 * s1**2)
-    c = layer.c * (m_bar**2 + nu) + k**2 * share * E(e2 * n2)
+    omega = spectrum.omega[:, None]
+    turned = 1.0 + (k * E(e * s1))[..., None] * omega  # ϖ
+    added = k**2 * share * (layer.c * E(e2 * s1**2) + E(e2 * n2))
+    c = before.c * turned**2 + added[..., None] * omega
+    to_target, to_spikes = layer.known_directions()
     pulled = k[..., None] * law.along(e * s0)  # [U, K, directions]
-    pairs = E(e2[:, :, None] * s0[:, :, None] * s0[:, None])
-    noise = (k * share)[:, :, None] * pairs * k[:, None]
+    A, B = pulled @ to_spikes, pulled @ to_target
+    noise = _root(E(e2[:, :, None] * s0[:, :, None] * s0[:, None])) * (k * np.sqrt(share))[..., None]
+    P, Q = (part + omega[:, None] * np.einsum("ust,utmj->usmj", A, part) for part in (before.P, before.Q))
+    P = P + omega[:, None] * B[..., None]
+    Q = np.concatenate([Q, omega[:, None] * noise[..., None]], axis=2)
     facing = np.where(layer.facing == 0.0, np.sign(k * law.moments.s0[..., 0]), layer.facing)
-    return FirstLayer(c, *_spikes(layer, pulled, noise), facing)
+    return FirstLayer.over(Profile(spectrum, P, Q, c), facing)
 
 
-def _spikes(layer: FirstLayer, pulled: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Σ and Γ of spikes that were pulled along the directions known to the batch [U, K, directions], and otherwise at
-    random, with covariance `noise` [U, K, K]."""
-    if not np.any(layer.gram):  # the directions known to the batch are the target's own
-        return pulled @ np.swapaxes(pulled, -1, -2) + noise, pulled
-    frame = layer.frame()
-    S = frame.spikes
-    along, across = frame.b + pulled[..., :S], pulled[..., S:]
-    gram = along @ np.swapaxes(along, -1, -2) + across @ np.swapaxes(across, -1, -2) + noise
-    on_target = across * frame.rho[:, None, :]
-    met = min(S, on_target.shape[-1])
-    on_target[..., :met] += along[..., :met] * frame.gamma[:, None, :met]
-    return gram, on_target @ np.swapaxes(frame.turn, -1, -2)
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """A matrix [U, K, K] whose columns are independent noises of that covariance."""
+    if covariance.shape[-1] == 1:
+        return np.sqrt(covariance)
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
 
 
 def _distance(fine: FirstLayer, middle: FirstLayer, coarse: FirstLayer) -> np.ndarray:

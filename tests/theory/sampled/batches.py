@@ -16,7 +16,7 @@ from giantstep.theory.derivative_moments import at_rest, shifted
 from giantstep.theory.first_layers import FirstLayers
 from giantstep.theory.labels import BinaryLaw, labels_of
 from giantstep.theory.layer import FirstLayer
-from giantstep.theory.step_covariance import StepCovariance, directions
+from giantstep.theory.step_covariance import StepCovariance
 
 from .dense import Dense
 from .spectral import Spectral
@@ -30,7 +30,7 @@ def sampled_bulk(trained: FirstLayers, chunk: np.ndarray, d: int, seed: int) -> 
     drawn = [_drawn(trained, int(u), d, seed) for u in chunk]
     frame = trained.layer.at(chunk).frame()
     modes = trained.neurons.modes(frame)
-    to_target, to_spikes = directions(frame)
+    to_target, to_spikes = frame.in_target_and_spikes()
     weights = trained.neurons.weights
     units = [
         _orthonormal(t @ one.theta + s @ one.spikes)
@@ -109,18 +109,23 @@ def _after(trained: FirstLayers, u: int, t: int, state: _Drawn, rng: np.random.G
     one = StepCovariance(neurons, before, step._replace(share=np.array([d / n])), law, first)
     level, k = np.broadcast_to, one.k[0]
     s0, s1, n2 = (level(part[0], (K, n)) for part in (slopes.s0, slopes.s1, slopes.n2))
-    vector = {name: level(getattr(one, name)[0], (K, n)) @ X / n for name in ("fa", "fb", "fg", "fs")}
+    functions = {"fa": one.fa[0, 0], "fb": one.fb[0, 0], "fg": one.fg[0], "fs": one.fs[0]}
+    vector = {name: level(values, (K, n)) @ X / n for name, values in functions.items()}
     joint, norm = np.empty_like(state.joint), d  # a norm's place; that of a bias is the next
     for s in range(K):
         fa, fb, fg, fs = (vector[name][s] for name in ("fa", "fb", "fg", "fs"))
         turn, noise = np.eye(joint.shape[-1]), np.zeros(joint.shape[1:])
         turn[:d, :d] += k[s] * (X.T * (e * s1[s])) @ X / n
-        turn[:d, norm], turn[norm, :d], turn[norm, norm] = k[s] * fg, fb, one.gain[0, s, 0]
+        turn[:d, norm], turn[norm, :d], turn[norm, norm] = (
+            k[s] * fg,
+            fb,
+            (one.earlier[1] + one.gain)[0, s, 0, 0],
+        )
         if neurons.bias_spread:
-            turn[:d, norm + 1], turn[norm, norm + 1] = k[s] * fs, one.lift[0, s, 0]
+            turn[:d, norm + 1], turn[norm, norm + 1] = k[s] * fs, one.lift[0, s]
         noise[:d, :d] = k[s] ** 2 * d / n * (X.T * (e**2 * n2[s])) @ X / n
         noise[:d, norm] = noise[norm, :d] = fa
-        noise[norm, norm] = one.direct[0, s, 0]
+        noise[norm, norm] = one.direct[0, s, 0, 0]
         joint[s] = turn @ state.joint[s] @ turn.T + noise
     spikes = state.spikes + k[:, None] * ((e * s0) @ X / n)
     return _Drawn(joint, spikes, state.theta)

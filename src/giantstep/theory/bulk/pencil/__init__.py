@@ -20,16 +20,23 @@ at the end. For two steps, with rows and columns (a_1, b_1, a_2, b_2, z), it is 
 
     X = (S0 + Σ_t E[Z_t])⁻¹,      Z_t = (1 + D_t X_tt/α_t)⁻¹ D_t,      T̂ = -X_zz.
 
+Inputs with a covariance have one such inverse for each of its eigenvalues ω, with masses μ: samples and Ṽ act in
+proportion to ω, and X is the average that a sample sees,
+
+    G(ω) = (S0(ωṼ) + ω Σ_t E[Z_t])⁻¹,      X = ∫μω G(ω).
+
 ==================  ==================================================================================
 `batch_block`       one batch: D_t, the functions of a sample whose vectors make spikes and norms
+`basis`             functions of ω that hold the coefficients of vectors
 `samples`           Z_t of every sample, and averages of it
-`resolvent`         S0, the fixed point, and first-order changes of X
+`resolvent`         S0, the fixed point, and first-order changes of G and X
 `forms`             quadratic forms Ĝ on vectors that the batches themselves have made, one batch at a time
 ==================  ==================================================================================
 """
 
+from .basis import SpectralBasis
 from .batch_block import BatchBlock
 from .forms import Columns
 from .resolvent import TrainedBulk, TrainedResolvent, UnclosedPencil
 
-__all__ = ["BatchBlock", "Columns", "TrainedBulk", "TrainedResolvent", "UnclosedPencil"]
+__all__ = ["BatchBlock", "Columns", "SpectralBasis", "TrainedBulk", "TrainedResolvent", "UnclosedPencil"]

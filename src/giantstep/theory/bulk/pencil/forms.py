@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...symmetric import identity, solve_or_nan
+from .basis import SpectralBasis, Sums
 from .samples import Moments
 
 if TYPE_CHECKING:
@@ -26,18 +27,48 @@ _TINY = 1e-20  # an imaginary step: its square is lost in rounding, so that deri
 class Columns:
     """The modes as vectors of the pencil, m of them: along θ̂_j, and along each batch's functions."""
 
-    target: np.ndarray  # [U, k, R, m]
-    functions: tuple[np.ndarray, ...]  # per batch [U, F, R, m]
-    constant: np.ndarray  # G0, [U, m, m]: what no sample touches
+    basis: SpectralBasis
+    target: np.ndarray  # [U, k, D·R, m]
+    functions: tuple[np.ndarray, ...]  # per batch [U, F, D·R, m]
+    made_of: np.ndarray  # the modes in terms of these vectors, [U, m, all]
+    constant: np.ndarray  # G0, [U, all, all]: what no sample touches
     modes: Modes
-    shown: int  # of the m, those that answer; the others (norms after earlier steps) are eliminated
+    shown: int  # of all modes, those that answer; the others (norms after earlier steps) are eliminated
+
+    @staticmethod
+    def on_spectrum(
+        basis: SpectralBasis,
+        target: np.ndarray,
+        functions: list[np.ndarray],
+        directions: int,
+        made_of: np.ndarray,
+        constant: np.ndarray,
+        modes: Modes,
+        shown: int,
+    ) -> Columns:
+        """From vectors [U, ..., R, m] that do not depend on ω but for the spikes in the first of them, `directions`: a
+        batch makes a spike of Ω times its vectors."""
+        one = np.repeat(basis.one[:, None], target.shape[-1], axis=1)  # [D, m]
+        factor = np.broadcast_to(one, (len(basis.shift), *one.shape)).copy()
+        factor[..., :directions] = (basis.shift @ basis.one)[..., None]
+
+        def spread(vectors: np.ndarray, factor: np.ndarray) -> np.ndarray:
+            wide = vectors[:, :, None] * factor[:, None, :, None]  # [U, n, D, R, m]
+            return wide.reshape(*wide.shape[:2], -1, wide.shape[-1])
+
+        every = tuple(spread(own, factor) for own in functions)
+        return Columns(basis, spread(target, one[None]), every, made_of, constant, modes, shown)
 
 
-def eliminate(bulk: TrainedBulk, X: np.ndarray, moments: list[Moments]) -> np.ndarray:
+def eliminate(bulk: TrainedBulk, sums: Sums, moments: list[Moments]) -> np.ndarray:
     """Ĝ = G0 - ΦᵀS⁻¹Φ on the modes that are shown, [U, A, modes, K, modes, K]."""
     columns, K = bulk.columns, len(bulk.weights)
     start = columns.target[:, None], [functions[:, None] for functions in columns.functions]
-    G = columns.constant[:, None] - _form(bulk, X, moments, *start)
+    made_of = columns.made_of[:, None]
+    G = (
+        columns.constant[:, None]
+        - np.swapaxes(made_of, -1, -2) @ _form(bulk, sums, moments, *start) @ made_of
+    )
     shown = columns.shown
     if shown < G.shape[-1]:
         seen = G[..., :shown, shown:]
@@ -46,20 +77,20 @@ def eliminate(bulk: TrainedBulk, X: np.ndarray, moments: list[Moments]) -> np.nd
 
 
 def change_of_forms(
-    bulk: TrainedBulk, X: np.ndarray, moments: list[Moments], dX: np.ndarray, changes: list[Moments]
+    bulk: TrainedBulk, sums: Sums, moments: list[Moments], change: Sums, changes: list[Moments]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What `eliminate` gives, and how it changes with X and the moments."""
+    """What `eliminate` gives, and how it changes with G and the moments."""
     step = 1j * _TINY
     there = [
         Moments(*(m + step * dm for m, dm in zip(own, change, strict=True)))
         for own, change in zip(moments, changes, strict=True)
     ]
-    moved = eliminate(bulk, X + step * dX, there)
+    moved = eliminate(bulk, sums.plus(change, step), there)
     return np.real(moved), np.imag(moved) / _TINY
 
 
 def _form(
-    bulk: TrainedBulk, X: np.ndarray, moments: list[Moments], q: np.ndarray, C: list[np.ndarray]
+    bulk: TrainedBulk, sums: Sums, moments: list[Moments], q: np.ndarray, C: list[np.ndarray]
 ) -> np.ndarray:
     """Φᵀ𝒮⁻¹Φ with later batches averaged, for vectors Σ_j q_j ⊗ θ̂_j + Σ_τ Σ_f C_τf ⊗ v_f: [U, A, m, m].
 
@@ -67,17 +98,19 @@ def _form(
     along the directions that it knew. Those directions' own share of the batch is put right afterwards.
     """
     if not C:
-        return (np.swapaxes(q, -1, -2) @ (X[:, :, None] @ q)).sum(axis=2)
+        flat = q.reshape(*q.shape[:2], -1, q.shape[-1])
+        return np.swapaxes(flat, -1, -2) @ (sums.on_target @ flat)
     t = len(C) - 1
-    block, rows = bulk.blocks[t], bulk.rows[t]
+    block, picked = bulk.blocks[t], bulk.picked[t]
     both, along, excess = moments[t]
+    X = sums.on_inputs
     U, A = X.shape[:2]
     F, R, m = C[t].shape[2:]
     Q, count, share = block.rank, block.directions, block.scale
     ff, xf = block.plain
     c = np.broadcast_to(C[t], (U, A, F, R, m))
     Xc = X[:, :, None] @ c
-    part = Xc[:, :, :, rows].reshape(U, A, F * Q, m)
+    part = (picked @ Xc).reshape(U, A, F * Q, m)
     mixed = (ff[:, None] @ Xc.reshape(U, A, F, R * m)).reshape(U, A, F * R, m)
     direct = share * (np.swapaxes(c.reshape(U, A, F * R, m), -1, -2) @ mixed)
     direct = direct - share * share * (np.swapaxes(part, -1, -2) @ (both @ part))
@@ -85,9 +118,9 @@ def _form(
         (U, A, count, R, m + count * Q), X.dtype
     )  # along each known direction; then those themselves
     kept[..., :m] = (xf[:, None] @ c.reshape(U, A, F, R * m)).reshape(U, A, count, R, m)
-    kept[:, :, :, rows, :m] -= share[..., None] * (along @ part[:, :, None])
-    kept[..., m:] = _unit_columns(count, R, rows)
-    below = _form(bulk, X, moments, *_lowered(bulk, block, kept, q, C[:-1]))
+    kept[..., :m] -= share[..., None] * (picked.T @ (along @ part[:, :, None]))
+    kept[..., m:] = _unit_columns(count, picked)
+    below = _form(bulk, sums, moments, *_lowered(bulk, block, kept, q, C[:-1]))
     inner, across, known = below[..., :m, :m], below[..., :m, m:], below[..., m:, m:]
     right = excess @ np.swapaxes(across, -1, -2)
     return direct + inner - across @ solve_or_nan(identity(count * Q) + excess @ known, right)
@@ -98,22 +131,22 @@ def _lowered(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Vectors Σ_i kept_i ⊗ x̂_i added to what `q` and `C` hold of them, written in θ̂ and earlier batches."""
     U, A, count, R, m = kept.shape
-    flat = kept.reshape(U, A, count, R * m)
 
-    def added(matrix: np.ndarray, old: np.ndarray) -> np.ndarray:
+    def added(matrix: np.ndarray, new: np.ndarray, old: np.ndarray) -> np.ndarray:
         """Old columns first; the new ones of `kept` have nothing there yet."""
+        flat = new.reshape(U, A, count, R * m)
         new = (np.swapaxes(matrix, -1, -2)[:, None] @ flat).reshape(U, A, -1, R, m)
         new[..., : old.shape[-1]] += old
         return new
 
-    earlier = bulk.blocks[: len(C)]
-    spikes = [block.to_spikes @ one.spike for one in earlier]
-    return added(block.to_target, q), [added(part, old) for part, old in zip(spikes, C, strict=True)]
+    spikes = [block.to_spikes @ one.spike for one in bulk.blocks[: len(C)]]
+    above = bulk.columns.basis.times_omega(kept) if C else kept  # S̃ is Ω times vectors of the batches
+    return added(block.to_target, kept, q), [
+        added(part, above, old) for part, old in zip(spikes, C, strict=True)
+    ]
 
 
-def _unit_columns(count: int, R: int, rows: slice) -> np.ndarray:
+def _unit_columns(count: int, picked: np.ndarray) -> np.ndarray:
     """ε_i ⊗ x̂_l for each row i of a batch and each direction l that it knew: [count, R, count·Q]."""
-    Q = rows.stop - rows.start
-    columns = np.zeros((count, R, count, Q))
-    columns[:, rows] = identity(count)[:, None, :, None] * identity(Q)[None, :, None, :]
-    return columns.reshape(count, R, -1)
+    columns = identity(count)[:, None, :, None] * picked.T[None, :, None, :]
+    return columns.reshape(count, picked.shape[1], -1)

@@ -1,18 +1,23 @@
-"""The pencil's averaged inverse X: its constant part S0, the fixed point over the samples, and first-order changes."""
+"""The pencil's averaged inverses G and X: constant part S0, fixed point over the samples, first-order changes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
+from math import isqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...symmetric import TINY, identity, packing, product
+from ...symmetric import TINY, identity, packing
 from ..base import Bulk, Resolvent
 from .batch_block import BatchBlock
 from .forms import Columns, change_of_forms, eliminate
 from .samples import SampleResolvent
+
+if TYPE_CHECKING:
+    from ...input_spectrum import InputSpectrum
 
 _STEPS = 200
 _PLAIN = 4  # plain iterations before Newton's method on a cold start
@@ -29,6 +34,8 @@ class TrainedBulk(Bulk):
         ends = np.cumsum([0, *(block.rank for block in blocks)])
         self.rows = [slice(int(low), int(high)) for low, high in pairwise(ends)]
         self.size = int(ends[-1])  # rows of all samples; the last K are z
+        self.spectrum = columns.basis.spectrum
+        self.picked = [columns.basis.picked(self.size + len(weights), rows) for rows in self.rows]
         self._last: list[np.ndarray] | None = None
 
     def resolvent(self, Vt: np.ndarray) -> TrainedResolvent:
@@ -44,35 +51,39 @@ class TrainedBulk(Bulk):
         """The same rows with E[Z_t] held at Y_t, [U, A, Q, Q] each."""
         return UnclosedPencil(self, Y)
 
-    def constant(self, Vt: np.ndarray) -> np.ndarray:
-        """S0, the part of the pencil that no sample touches, [U, A, R, R]. Rows start with covariance 1."""
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """S0 at Ṽ = 0, the part of the pencil that no sample touches, [R, R]. Rows start with covariance 1."""
         K = len(self.weights)
-        S = np.zeros((*Vt.shape[:2], self.size + K, self.size + K), np.result_type(Vt, self.c))
+        S = np.zeros((self.size + K, self.size + K))
         s = np.arange(K)
         before = None
         for rows, block in zip(self.rows, self.blocks, strict=True):
             a, b = rows.start + s, rows.start + K + s
             if block.rank == K:  # B = 1: the block b_t is eliminated
-                S[:, :, a, a] = 1.0
+                S[a, a] = 1.0
             else:
-                S[:, :, a, b] = S[:, :, b, a] = 1.0
+                S[a, b] = S[b, a] = 1.0
                 if before is None:
-                    S[:, :, b, b] = -1.0
+                    S[b, b] = -1.0
                 else:
-                    S[:, :, b, before] = S[:, :, before, b] = 1.0
+                    S[b, before] = S[before, b] = 1.0
             before = a
         z = self.size + s
-        S[:, :, before, z] = S[:, :, z, before] = 1.0
-        S[..., self.size :, self.size :] = -Vt
+        S[before, z] = S[z, before] = 1.0
         return S
 
-    def inverse(self, S0: np.ndarray, Y: list[np.ndarray]) -> np.ndarray:
-        """X = (S0 + Σ_t Y_t)⁻¹, symmetric, [U, A, R, R]."""
-        S = S0.copy()
+    def inverses(self, Vt: np.ndarray, Y: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """G = (S0 + ω(Σ_t Y_t - Ṽ))⁻¹ of every eigenvalue, symmetric, [U, A, J, R, R], and X = ∫μωG, [U, A, R, R]."""
+        R, spectrum = len(self.constant), self.spectrum
+        acting = np.zeros((*Vt.shape[:2], R, R), np.result_type(Vt, *Y))
+        acting[..., self.size :, self.size :] = -Vt
         for rows, y in zip(self.rows, Y, strict=True):
-            S[..., rows, rows] += y
-        X = np.linalg.inv(S)
-        return 0.5 * (X + np.swapaxes(X, -1, -2))
+            acting[..., rows, rows] = y
+        G = np.linalg.inv(self.constant + spectrum.omega[:, None, :, None, None] * acting[:, :, None])
+        G = 0.5 * (G + np.swapaxes(G, -1, -2))
+        X = spectrum.on_inputs[:, None, None] @ G.reshape(*G.shape[:3], R * R)
+        return G, X.reshape(acting.shape)
 
     @cached_property
     def free(self) -> TrainedResolvent:
@@ -101,16 +112,21 @@ class UnclosedPencil(Bulk):
 
 
 class UnclosedResolvent(Resolvent):
-    """X at given Y_t."""
+    """G and X at given Y_t."""
 
     def __init__(self, bulk: TrainedBulk, Vt: np.ndarray, Y: list[np.ndarray]):
         self.bulk, self.Vt, self.Y = bulk, Vt, Y
-        self.X = bulk.inverse(bulk.constant(Vt), Y)
+        self.G, self.X = bulk.inverses(Vt, Y)
         self.T = -self.X[..., bulk.size :, bulk.size :]
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        T = self.T[:, :, None]
-        return product(product(T, dVt), T)
+        z = slice(self.bulk.size, None)
+        return _applied(_sandwich(self.G, self.bulk.spectrum, 2, z, z, z), dVt)
+
+    def change(self, pencil: np.ndarray) -> np.ndarray:
+        """-dX for changes of Σ_t Y_t - Ṽ in the pencil, [U, A, S, R, R]."""
+        every = slice(None)
+        return _applied(_sandwich(self.G, self.bulk.spectrum, 2, every, every, every), pencil)
 
     def closed(self) -> TrainedResolvent:
         """The resolvent at the fixed point, found from here."""
@@ -128,30 +144,30 @@ class TrainedResolvent(Resolvent):
 
     def __init__(self, bulk: TrainedBulk, Vt: np.ndarray, start: list[np.ndarray] | None):
         self.bulk, self.Vt = bulk, Vt
-        self.Y, self.X, self.Z = self._fixed_point(start)
+        self.Y, self.G, self.X, self.Z = self._fixed_point(start)
         self.T = -self.X[..., bulk.size :, bulk.size :]
 
     # the fixed point
 
     def _fixed_point(
         self, start: list[np.ndarray] | None
-    ) -> tuple[list[np.ndarray], np.ndarray, list[SampleResolvent]]:
-        """Y_t = E[Z_t], X and Z_t, by Newton's method until nothing is left to gain."""
-        bulk, blocks, S0 = self.bulk, self.bulk.blocks, self.bulk.constant(self.Vt)
+    ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, list[SampleResolvent]]:
+        """Y_t = E[Z_t], G, X and Z_t, by Newton's method until nothing is left to gain."""
+        bulk, blocks = self.bulk, self.bulk.blocks
         shape = self.Vt.shape[:2]
         Y = start or [np.broadcast_to(block.at_rest, (*shape, block.rank, block.rank)) for block in blocks]
         best, stuck, step = np.inf, 0, 0
         while True:
-            X = bulk.inverse(S0, Y)
+            G, X = bulk.inverses(self.Vt, Y)
             Z = [block.samples(X[..., rows, rows]) for block, rows in zip(blocks, bulk.rows, strict=True)]
             gap = [z.mean - y for z, y in zip(Z, Y, strict=True)]
             residual = max(_relative(g, y) for g, y in zip(gap, Y, strict=True))
             if step == _STEPS or residual <= _TOLERANCE or best <= residual < _ROUNDED:
-                return Y, X, Z
+                return Y, G, X, Z
             stuck = 0 if residual < 0.5 * best else stuck + 1
             best = min(best, residual)
             if (step >= _PLAIN or start is not None) and not (stuck > 3 and step % 3):
-                J = identity(sum(block.rank**2 for block in blocks)) - self._pushed(X, [z.pairs for z in Z])
+                J = identity(sum(block.rank**2 for block in blocks)) - self._pushed(G, [z.pairs for z in Z])
                 gap = self._unpacked(np.linalg.solve(J, self._packed(gap)[..., None])[..., 0])
             Y = [y + g for y, g in zip(Y, gap, strict=True)]
             step += 1
@@ -165,18 +181,21 @@ class TrainedResolvent(Resolvent):
         parts = np.split(vector, np.cumsum([q * q for q in ranks])[:-1], axis=-1)
         return [part.reshape(*part.shape[:-1], q, q) for part, q in zip(parts, ranks, strict=True)]
 
-    def _pushed(self, X: np.ndarray, pairs: list[np.ndarray]) -> np.ndarray:
-        """𝒵 X⊗X over all batches on row-major vec, 𝒵 = E[Z ⊗ Z]/α of each batch: how E[Z] moves with Y."""
-        rows = self.bulk.rows
+    def _pushed(self, G: np.ndarray, pairs: list[np.ndarray]) -> np.ndarray:
+        """𝒵 ∫μω² G⊗G over all batches on row-major vec, 𝒵 = E[Z ⊗ Z]/α of each batch: how E[Z] moves with Y."""
+        rows, spectrum = self.bulk.rows, self.bulk.spectrum
         return np.block(
-            [[pair @ _kron(X[..., t, tau]) for tau in rows] for pair, t in zip(pairs, rows, strict=True)]
+            [
+                [pair @ _sandwich(G, spectrum, 2, t, t, tau) for tau in rows]
+                for pair, t in zip(pairs, rows, strict=True)
+            ]
         )
 
     @cached_property
     def _feedback_matrix(self) -> np.ndarray:
-        """ℛ = (1 - 𝒵 X⊗X)⁻¹ 𝒵: how a change of the pencil feeds back through the samples."""
+        """ℛ = (1 - 𝒵 ∫μω² G⊗G)⁻¹ 𝒵: how a change of the pencil feeds back through the samples."""
         pairs = [z.pairs for z in self.Z]
-        pushed = self._pushed(self.X, pairs)
+        pushed = self._pushed(self.G, pairs)
         right, ends = np.zeros_like(pushed), np.cumsum([0, *(pair.shape[-1] for pair in pairs)])
         for pair, (low, high) in zip(pairs, pairwise(ends), strict=True):
             right[..., low:high, low:high] = pair
@@ -184,51 +203,50 @@ class TrainedResolvent(Resolvent):
 
     # first order
 
-    def _change(self, dVt: np.ndarray, left: slice, right: slice) -> np.ndarray:
-        """dX between some rows and columns, for perturbations dṼ [U, A, S, K, K]:
+    def _moved(self, dVt: np.ndarray) -> np.ndarray:
+        """How Ṽ - Σ_t Y_t moves with dṼ [U, A, S, K, K], [U, A, S, R, R]: dG = ωG (dṼ + Σ_t F_t) G, where
 
-        dX = X_·z dṼ X_z· + Σ_t X_·t F_t X_t·,   F = ℛ[X_tz dṼ X_zt] = E[Z dX Z]/α.
+        F = ℛ[∫μω² G_tz dṼ G_zt] = E[Z dX Z]/α.
         """
-        X, z, rows = self.X[:, :, None], slice(self.bulk.size, None), self.bulk.rows
-        direct = self._packed([X[..., t, z] @ dVt @ X[..., z, t] for t in rows])
-        fed = self._unpacked(direct @ np.swapaxes(self._feedback_matrix, -1, -2))
-        change = X[..., left, z] @ dVt @ X[..., z, right]
-        for t, F in zip(rows, fed, strict=True):
-            change = change + X[..., left, t] @ F @ X[..., t, right]
-        return change
+        bulk, z, R = self.bulk, slice(self.bulk.size, None), len(self.bulk.constant)
+        direct = [_applied(_sandwich(self.G, bulk.spectrum, 2, t, t, z), dVt) for t in bulk.rows]
+        fed = self._unpacked(self._packed(direct) @ np.swapaxes(self._feedback_matrix, -1, -2))
+        moved = np.zeros((*dVt.shape[:3], R, R), np.result_type(dVt, self.G))
+        moved[..., z, z] = dVt
+        for t, F in zip(bulk.rows, fed, strict=True):
+            moved[..., t, t] = F
+        return moved
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
         return self.first_order(dVt)[0]
 
-    @property
-    def _top(self) -> slice:
-        """Rows a_T."""
-        start = self.bulk.rows[-1].start
-        return slice(start, start + len(self.bulk.weights))
-
     def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """T̂ = -X_zz, and T̂Ṽ = 1 - X_za, free of cancellation."""
-        K = len(self.bulk.weights)
-        change = self._change(dVt, slice(self.bulk.size, None), slice(self._top.start, None))
-        return change[..., -K:], -change[..., :K]
+        """T̂ = -∫μω G_zz, and T̂Ṽ = 1 - ∫μ G_za, free of cancellation."""
+        bulk, z, every = self.bulk, slice(self.bulk.size, None), slice(None)
+        start = bulk.rows[-1].start
+        a = slice(start, start + len(bulk.weights))
+        moved = self._moved(dVt)
+        return (
+            _applied(_sandwich(self.G, bulk.spectrum, 2, z, z, every), moved),
+            -_applied(_sandwich(self.G, bulk.spectrum, 1, z, a, every), moved),
+        )
 
     @cached_property
-    def _slopes(self) -> np.ndarray:
-        """Derivative of X along each entry of Ṽ (and its mirror image), [U, A, pairs, R, R]."""
-        units, whole = packing(len(self.bulk.weights)).units, slice(0, None)
-        return self._change(np.broadcast_to(units, (*self.T.shape[:2], *units.shape)), whole, whole)
+    def _units(self) -> np.ndarray:
+        """A unit change of each entry of Ṽ (and its mirror image), [U, A, pairs, K, K]."""
+        units = packing(len(self.bulk.weights)).units
+        return np.broadcast_to(units, (*self.T.shape[:2], *units.shape))
 
     @property
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        """What `first_order` is along each entry of Ṽ, [U, A, pairs, K, K]: part of what `form_slopes` takes."""
-        z = slice(self.bulk.size, None)
-        return self._slopes[..., z, z], -self._slopes[..., z, self._top]
+        """What `first_order` is along each entry of Ṽ, [U, A, pairs, K, K]."""
+        return self.first_order(self._units)
 
     # quadratic forms
 
     def forms(self) -> np.ndarray:
         if np.iscomplexobj(self.X):
-            return eliminate(self.bulk, self.X, [z.moments for z in self.Z])
+            return eliminate(self.bulk, self.bulk.columns.basis.sums(self.G), [z.moments for z in self.Z])
         return self._forms_and_slopes[0]
 
     @property
@@ -244,14 +262,17 @@ class TrainedResolvent(Resolvent):
 
     @cached_property
     def _forms_and_slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ĝ, a rational function of X and Z's moments, and its derivatives: whoever asks for one asks for the other."""
-        bulk, moments = self.bulk, [Z.moments for Z in self.Z]
+        """Ĝ, a rational function of G and Z's moments, and its derivatives: whoever asks for one asks for the other."""
+        bulk, basis, moments = self.bulk, self.bulk.columns.basis, [Z.moments for Z in self.Z]
+        sums, omega = basis.sums(self.G), bulk.spectrum.omega[:, None, :, None, None]
         forms, slopes = np.empty(0), list[np.ndarray]()
-        for dX in np.moveaxis(self._slopes, 2, 0):
+        for moved in np.moveaxis(self._moved(self._units), 2, 0):
+            dG = omega * (self.G @ moved[:, :, None] @ self.G)
+            dX = (bulk.spectrum.on_inputs[:, None, :, None, None] * dG).sum(axis=2)
             changes = [
                 Z.change_of_moments(dX[..., rows, rows]) for rows, Z in zip(bulk.rows, self.Z, strict=True)
             ]
-            forms, slope = change_of_forms(bulk, self.X, moments, dX, changes)
+            forms, slope = change_of_forms(bulk, sums, moments, basis.sums(dG), changes)
             slopes.append(slope)
         return forms, np.stack(slopes, axis=2)
 
@@ -261,7 +282,20 @@ def _relative(gap: np.ndarray, Y: np.ndarray) -> float:
     return float((np.abs(gap).max(axis=(-1, -2)) / size).max())
 
 
-def _kron(X: np.ndarray) -> np.ndarray:
-    """X ⊗ X on row-major vec, [U, A, ij, kl]."""
-    i, j = X.shape[-2:]
-    return np.einsum("uaij,uakl->uaikjl", X, X).reshape(*X.shape[:2], i * i, j * j)
+def _sandwich(
+    G: np.ndarray, spectrum: InputSpectrum, power: int, left: slice, right: slice, inner: slice
+) -> np.ndarray:
+    """∫μω^power G_left,inner ⊗ G_right,inner, which takes vec N, row by row, to ∫μω^power G N G: [U, A, l·r, i·i]."""
+    weights = (spectrum.mu * spectrum.omega**power)[:, None, :, None, None]
+    A, B = G[..., left, inner], G[..., right, inner]
+    (U, points, J, m, i), r = A.shape, B.shape[-2]
+    both = np.swapaxes((weights * A).reshape(U, points, J, m * i), -1, -2) @ B.reshape(U, points, J, r * i)
+    return both.reshape(U, points, m, i, r, i).transpose(0, 1, 2, 4, 3, 5).reshape(U, points, m * r, i * i)
+
+
+def _applied(sandwich: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """A sandwich on the matrices [U, A, S, i, i] inside, [U, A, S, l, l]."""
+    U, A, S, i, _ = matrices.shape
+    found = matrices.reshape(U, A, S, i * i) @ np.swapaxes(sandwich, -1, -2)
+    size = isqrt(found.shape[-1])
+    return found.reshape(U, A, S, size, size)
