@@ -10,7 +10,7 @@ from numpy.polynomial.hermite_e import hermeval
 
 from ..answers.dims import place_name
 from ..answers.provenance import provenance
-from ..errors import ParameterError
+from ..errors import NotCovered, ParameterError
 from ..gaussian import expectation
 from ..model.network import Network
 from ..model.target import as_target
@@ -71,6 +71,11 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
     grid = model_grid(net, target)
     grid.check_single("a staircase is climbed in one setting")
     layers = pose(net, target, grid, "isotropic").first_layers
+    if (layers.layer.spectrum.tau * (1.0 - np.eye(target.directions))).any():
+        raise NotCovered(
+            "shares has directions of the target that share eigenvalues of the inputs: a step may then find one through"
+            " the other, and a staircase has no reasons for that; ask predict for gamma after every step"
+        )
     path = layers.path[1:]
     overlap = np.stack([_overlaps(layer) for layer in path])  # [step, direction]
     seen = overlap > _FOUND

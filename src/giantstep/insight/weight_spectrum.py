@@ -8,6 +8,7 @@ import numpy as np
 
 from ..answers.provenance import provenance
 from ..errors import ParameterError
+from ..model.inputs import refuse_inputs
 from ..model.network import Network
 from ..model.parameters import check_count, parameter
 from ..model.spiked import SpikedRF
@@ -87,6 +88,7 @@ def weight_spectrum(
         )
     target = as_target("x" if target is None else target)
     more = {} if d is None else {"d": parameter("d", d, low=1.0, infinite=True)}
+    refuse_inputs(target, "the spectrum of the weights")
     check_one_spike(model)
     points = check_count("points", points, 2)
     if bulk not in (None, "isotropic", "exact"):

@@ -1,7 +1,8 @@
 """Which bulk a first layer has: three laws of its rows, by name.
 
 =============  ===================================================================================================
-isotropic      all directions alike: spiked random features, and the paper's model of a network
+isotropic      all directions alike: spiked random features, and the paper's model of a network; for inputs with a
+               covariance, what the rows' covariances are on average over the batches
 exact          the trained network itself, whose batches have shaped its rows
 orthogonal     the special W = Π⊥
 =============  ===================================================================================================
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ParameterError
-from .bulk import Bulk, Isotropic, Orthogonal
+from .bulk import Bulk, Isotropic, OnEigenvalues, Orthogonal
 from .derivative_moments import check_moment
 
 if TYPE_CHECKING:
+    from .layer import FirstLayer
     from .problem import Problem
 
 Bulks = tuple[Bulk, ...]
@@ -37,7 +39,19 @@ class BulkLaw:
 
 
 def _isotropic(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
-    return (Isotropic(problem.c[chunk], problem.weights, problem.modes(chunk)),)
+    layer = problem.first_layers.layer.at(chunk)
+    own = None if layer.spectrum.count == 1 else _on_eigenvalues(layer)
+    return (Isotropic(layer.c, problem.weights, problem.modes(chunk), own),)
+
+
+def _on_eigenvalues(layer: FirstLayer) -> OnEigenvalues:
+    """Where the rows and the directions of a frame lie among the inputs' eigenvalues."""
+    profile, spectrum = layer.profile, layer.spectrum
+    assert profile is not None
+    to_target, to_spikes = layer.frame().in_target_and_spikes()
+    P, Q = (np.einsum("uns,usmj->unmj", to_spikes, part) for part in (profile.P, profile.Q))
+    overlaps = profile.overlaps(P + to_target[..., None], Q)
+    return OnEigenvalues(profile.c * spectrum.omega[:, None], spectrum.mu, overlaps)
 
 
 def _orthogonal(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import GiantstepWarning, NotCovered
+from ..model.inputs import refuse_inputs
 from ..model.letters import Letters
 from ..model.spiked import SpikedRF
 from .bulks import ISOTROPIC
@@ -69,6 +70,7 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
 
     A SpikedRF has its spike along the target's first direction, and along no other.
     """
+    refuse_inputs(target, "the SpikedRF that resembles a network")
     found, off = spiked_features(net, target)
     if off > _ROUNDING:
         raise NotCovered(

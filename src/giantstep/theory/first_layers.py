@@ -123,10 +123,10 @@ class FirstLayers:
         covariance of the w̄, times p, is 1/n_s at first and L (1/n) Lᵀ after steps, L the product of all 1 - D. It is
         the difference that counts; None if rows are as drawn. The fluctuations of this pull from sample to sample are
         left out: with them the mean rows come out right, but errors at d = 150 to 200 do not, since other effects of
-        order 1/d are not known.
+        order 1/d are not known. For inputs with a covariance this effect is not known.
         """
         taken = np.flatnonzero(self.taken[chunk[0]])
-        if not len(taken):
+        if not len(taken) or self.layer.spectrum.count > 1:
             return None
         neurons, K = self.neurons, len(self.neurons.values)
         L = np.broadcast_to(np.eye(K), (len(chunk), K, K))
@@ -156,6 +156,11 @@ def _(model: Network, target: Target, merging: Merging, values: dict[str, np.nda
         raise NotCovered(
             "refit: a readout that is fitted between steps is correlated with the rows, neuron by neuron, which the"
             " theory does not cover; simulate such a network, or leave its readout as it was drawn"
+        )
+    if model.bias_scale and target.inputs is not None:
+        raise NotCovered(
+            f"bias_scale = {model.bias_scale:g}: biases of that size are covered for isotropic inputs; simulate such a"
+            " network, give biases of order one in its Letters, or a target without inputs="
         )
     neurons = Neurons(
         model.activation, merging.letters, spread=model.norm_variance, bias_spread=model.bias_scale**2

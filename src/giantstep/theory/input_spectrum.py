@@ -32,7 +32,7 @@ class InputSpectrum:
     @staticmethod
     def of(target: Target, values: dict[str, np.ndarray]) -> InputSpectrum:
         """Of a target's inputs. On a grid of exponents, `values` has that of every first layer."""
-        inputs, k = getattr(target, "inputs", None), target.directions
+        inputs, k = target.inputs, target.directions
         if inputs is None:
             return InputSpectrum.isotropic(k)
         if "exponent" in values:

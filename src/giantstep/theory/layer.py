@@ -169,7 +169,8 @@ class FirstLayer:
         """Some of the first layers."""
         if len(chunk) == len(self.c) and (len(chunk) == 1 or (chunk == np.arange(len(chunk))).all()):
             return self  # with the frame that it may know
-        stated, profile = (None if part is None else part.at(chunk) for part in (self.stated, self.profile))
+        stated = None if self.stated is None else self.stated.at(chunk)
+        profile = None if self.profile is None else self.profile.at(chunk)
         return FirstLayer(
             self.c[chunk], self.gram[chunk], self.on_target[chunk], self.facing[chunk], stated, profile
         )

@@ -109,11 +109,13 @@ class Problem:
         return self.first_layers.layer.at(chunk).frame()
 
     def modes(self, chunk: np.ndarray) -> Modes:
-        """What carries signal in some first layers of one kind: in trained rows each norm and bias does, too."""
+        """What carries signal in some first layers of one kind: in trained rows each norm and bias does, too, and norms
+        fluctuate wherever the inputs' eigenvalues differ."""
         frame = self.frame(chunk)
         if self.law.trained:
             return self.first_layers.neurons.modes(frame)
-        return Modes(frame.spikes, frame.gamma.shape[1])
+        norms = int(self.first_layers.layer.spectrum.count > 1)
+        return Modes(frame.spikes, frame.gamma.shape[1], norms=norms)
 
     @cached_property
     def spikes(self) -> int:

@@ -286,7 +286,7 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> C
     return Columns.on_spectrum(basis, target, functions, len(directions) * K, made_of, constant, modes, shown)
 
 
-class _Places(dict):
+class _Places(dict[object, np.ndarray]):
     """Where columns of each kind are, [count, K], as they are added."""
 
     def __init__(self, groups: int):

@@ -90,10 +90,10 @@ class FeatureBulk(ResolventBulk):
 
     @property
     def mass_at_zero(self) -> float:
-        """1 - rank/p: of features that are all linear in the input there are only min(p, d) directions."""
+        """1 - rank/p: of features that are all linear there are as many directions as of inputs that vary, at most."""
         linear = self.features.mu2sq[0].sum(axis=0) @ self._w
         rest = (self.features.mu0[0] ** 2 + self.features.mu1[0] ** 2).sum(axis=0) @ self._w
-        directions = min(self.beta, 1.0) if linear <= 1e-20 * rest else self.beta
+        directions = min(self.beta, float(self.bulk.rank()[0])) if linear <= 1e-20 * rest else self.beta
         return max(0.0, 1.0 - min(self.alpha, directions) / self.beta)
 
 

@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ...theory.bulk import Bulk, TrainedBulk
+from ...theory.bulk import Bulk, Isotropic, TrainedBulk
+from ...theory.bulk.pencil.resolvent import UnclosedResolvent
 from ...theory.equations.response import Response, respond
 from ...theory.symmetric import packing
 from .halfplane import TINY, Image, in_half_plane
@@ -75,13 +76,18 @@ class ResolventBulk(ABC):
         by_own = found.by_V[0] - found.by_hat[0] @ slopes
         if self.samples is None or not self.samples.size:
             return Image(found.V[0], by_own)
-        X, units = found.resolvent.X[0], self.samples.units  # type: ignore[attr-defined]
-        by_Y = -X[:, None] @ units @ X[:, None]  # dX for each unknown answer, [A, m, R, R]
-        by_Vt, by_V2 = self._Vt_by_V(found, own)
-        zz = slice(X.shape[-1] - self.pack.groups, None)
-        pushed = X[:, None, :, zz] @ np.concatenate([by_Vt, by_V2], axis=1) @ X[:, None, zz, :]
+        rows, m, pairs = found.resolvent, self.samples.size, self.pack.pairs
+        assert isinstance(rows, UnclosedResolvent)
+        X, R = rows.X[0], rows.X.shape[-1]
+        zz = slice(R - self.pack.groups, None)
+        by_Vt = np.concatenate(self._Vt_by_V(found, own), axis=1)
+        pencil = np.zeros((1, len(z), m + by_Vt.shape[1], R, R), complex)
+        pencil[:, :, :m], pencil[0, :, m:, zz, zz] = self.samples.units, -by_Vt
+        moved = -rows.change(pencil)[
+            0
+        ]  # dX for each unknown answer, then each entry of Ṽ, [A, m + ..., R, R]
+        by_Y, pushed = moved[:, :m], moved[:, m:]
         values, along = self.samples.image(X, np.concatenate([by_Y, pushed], axis=1))
-        m, pairs = self.samples.size, self.pack.pairs
         Y_by_own = along[:, :, m : m + pairs] @ slopes[:, :pairs]
         Y_by_own[:, :, pairs:] += along[:, :, m + pairs :]
         own_by_Y = self._V_by_Y(found, by_Y[:, :, zz, zz])
@@ -140,7 +146,7 @@ class ResolventBulk(ABC):
         """A bound on the rows' covariances."""
         if isinstance(self.bulk, TrainedBulk):
             return largest_covariance(self.bulk)
-        return float(np.max(self.bulk.c))
+        return float(np.max(self.bulk.covariance if isinstance(self.bulk, Isotropic) else self.bulk.c))
 
 
 class RowBulk(ResolventBulk):

@@ -160,10 +160,11 @@ def _natural(block: BatchBlock) -> np.ndarray:
 def largest_covariance(bulk: TrainedBulk) -> float:
     """A bound on the largest eigenvalue of the rows' covariances, up to what no batch contains."""
     K, found = len(bulk.weights), 1.0  # rows as they are drawn
+    widest = float(bulk.spectrum.omega[0].max())
     for block in bulk.blocks:
         D = np.abs(block.D[0][..., block.mean[0] > _LIKELY])
-        spread = (1.0 + np.sqrt(float(block.share[0]))) ** 2
+        spread = widest * (1.0 + np.sqrt(float(block.share[0]))) ** 2
         noise = float(D[:K, :K].max(initial=0.0)) * spread
         turn = float(D[:K, K:].max(initial=0.0)) * spread
         found = (1.0 + turn) ** 2 * found + noise
-    return found
+    return widest * found

@@ -3,7 +3,7 @@ the samples, the labels or the loss."""
 
 from .base import Bulk, Resolvent
 from .interpolated import WORTHWHILE, InterpolatedBulk
-from .isotropic import Isotropic
+from .isotropic import Isotropic, OnEigenvalues
 from .orthogonal import Orthogonal
 from .pencil import TrainedBulk
 
@@ -12,6 +12,7 @@ __all__ = [
     "Bulk",
     "InterpolatedBulk",
     "Isotropic",
+    "OnEigenvalues",
     "Orthogonal",
     "Resolvent",
     "TrainedBulk",

@@ -70,6 +70,10 @@ class Bulk(ABC):
         within = np.diagonal(self.free.forms()[:, 0, signals, :, signals], axis1=2, axis2=4)  # [U, k, k, K]
         return np.moveaxis(within, -1, 1)
 
+    def rank(self) -> np.ndarray:
+        """Dimensions that enough rows span, over d, [U]: all of them, unless some inputs are constant."""
+        return np.ones(len(self.c))
+
     def norm_overlap(self) -> np.ndarray | None:
         """(1/d) tr C_s C_t [U, K, K], where the input's own fluctuation Var(xᵀC_s x/d) = 2 tr C_s²/d² counts."""
         return None

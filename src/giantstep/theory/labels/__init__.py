@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...errors import NotCovered
 from ...functions import Joint
 from ...gaussian import moments
 from .binary import BinaryLaw, binary_law, latent_noises
@@ -40,8 +39,6 @@ Labels: TypeAlias = OneDirection | SeveralDirections
 @lru_cache
 def labels_of(target: Target) -> Labels:
     """The law of a target's labels, but for the noise that is added to real ones."""
-    if target.inputs is not None:
-        raise NotCovered("inputs with a covariance are not covered yet; use isotropic ones", "inputs")
     if isinstance(target.function, Joint):
         noises = latent_noises(target) if target.binary else ()
         return SeveralDirections(target.function, target.binary, target.flips, *noises)

@@ -90,6 +90,10 @@ class TrainedBulk(Bulk):
         K = len(self.weights)
         return TrainedResolvent(self, np.zeros((len(self.c), 1, K, K)), None)
 
+    def rank(self) -> np.ndarray:
+        rank = ((self.spectrum.omega > 0.0) * self.spectrum.mu).sum(axis=-1)
+        return np.broadcast_to(rank, len(self.c))
+
     def norm_overlap(self) -> np.ndarray:
         K = len(self.weights)
         units = np.broadcast_to(np.eye(K * K).reshape(K * K, K, K), (len(self.c), 1, K * K, K, K))
