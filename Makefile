@@ -63,7 +63,7 @@ docs: $(DOCS_INSTALLED)
 	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf docs/_build .venv .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf docs/_build docs/api .venv .pytest_cache .ruff_cache .hypothesis demo
 
 # The stamp is newer than pyproject.toml once everything it names is installed.
 $(INSTALLED): pyproject.toml

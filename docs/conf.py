@@ -24,11 +24,13 @@ language = "en-GB"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx-mathjax-offline",
     "giantstep_docs",
 ]
-exclude_patterns = ["_build", "_data", "_ext"]
+exclude_patterns = ["_build", "_data", "_ext", "_templates"]
+templates_path = ["_templates"]
 nitpicky = False  # types of other libraries have no page here
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline"]
@@ -36,8 +38,17 @@ myst_heading_anchors = 3
 myst_dmath_double_inline = True
 
 default_role = "code"  # single backticks in docstrings
-autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say in words what may be given
+autosummary_context = {
+    "shown_methods": {
+        "Network": ["equivalent", "to_dict", "from_dict"],
+        "TwoSpikes": ["reduced"],
+        "Letters": ["with_biases"],
+        "Inputs": ["power_law", "from_data"],
+        "OneStepRegressor": ["fit", "predict", "transform", "learning_curve_theory"],
+        "OneStepClassifier": ["fit", "predict", "decision_function", "transform"],
+    }
+}
 napoleon_use_rtype = False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -197,6 +198,14 @@ class LimitWarning(GiantstepWarning):
     ...         print(str(warning).split(" at ")[0])
     the limit d = inf is out of reach of real sizes
     """
+
+
+def users_line() -> int:
+    """For `warnings.warn`: the stacklevel of the line outside this package that led here."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _outside_the_package(traceback: TracebackType | None, entered: bool = False) -> TracebackType | None:

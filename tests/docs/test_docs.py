@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,9 +14,7 @@ from giantstep.theory.status import FAILED, SENTENCES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(
-    path for path in DOCS.rglob("*.md") if "_build" not in path.parts and "_data" not in path.parts
-)
+PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "_data"} & set(path.parts))
 TESTS = {
     name
     for path in (ROOT / "tests").rglob("test_*.py")
@@ -34,16 +30,10 @@ def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def test_every_public_name_is_in_the_api_reference():
-    text = text_of(DOCS / "api.md")
-    missing = [name for name in gs.__all__ if not re.search(rf"(:: |`){re.escape(name)}\b", text)]
-    assert not missing
-
-
-def test_the_api_reference_names_nothing_else():
-    named = re.findall(r"\.\. auto\w+:: (\w+)$", text_of(DOCS / "api.md"), flags=re.MULTILINE)
-    assert named
-    assert set(named) <= set(gs.__all__)
+def test_the_api_reference_has_a_page_for_every_public_name_and_for_nothing_else():
+    named = re.findall(r"^   (\w+)$", text_of(DOCS / "api.md"), flags=re.MULTILINE)
+    estimators = ["OneStepRegressor", "OneStepClassifier"]
+    assert sorted(named) == sorted({*gs.__all__, *estimators} - {"__version__"})
 
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
@@ -88,14 +78,6 @@ def test_inputs_and_answers_have_a_symbol_or_words():
     dataset = gs.predict(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=1, lam=0.1, d=100)
     without = [name for name in dataset.variables if "long_name" not in describe(str(name))]
     assert not without
-
-
-@pytest.mark.slow
-def test_the_site_builds_without_a_warning(tmp_path):
-    pytest.importorskip("myst_nb", reason="the extra [docs] is not installed")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(tmp_path / "html")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
-    assert done.returncode == 0, done.stderr[-4000:]
 
 
 def kinds_of_errors(kind=gs.GiantstepError):

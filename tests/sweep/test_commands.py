@@ -185,7 +185,7 @@ def test_durations_are_readable():
     assert [duration(s) for s in (8.2, 200, 18720)] == ["8 s", "3 min 20 s", "5 h 12 min"]
 
 
-@pytest.mark.filterwarnings("ignore:the theory is of the limit")
+@pytest.mark.filterwarnings("ignore:the theory is the limit")
 def test_tables_have_the_dimension_and_comparisons_have_z(tmp_path, capsys):
     toml = write_toml(tmp_path, trials=3)
     run(capsys, "run", toml, "--workers", 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError
+from ..errors import GiantstepWarning, ParameterError, users_line
 from .dims import place_name
 from .own_simulation import as_trials, measurable
 
@@ -324,7 +324,7 @@ def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
             f"the theory is the limit d = inf, and the networks have d = {d:g}: part of the difference is due to their"
             f" size; predict(..., d={d:g}) corrects for it (on the command line, leave out --limit)",
             GiantstepWarning,
-            stacklevel=3,
+            stacklevel=users_line(),
         )
 
 
@@ -344,5 +344,5 @@ def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:
             warnings.warn(
                 f"the {key} of the theory is {ours}, and the {key} of the simulation is {theirs}",
                 GiantstepWarning,
-                stacklevel=3,
+                stacklevel=users_line(),
             )

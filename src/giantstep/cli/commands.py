@@ -231,6 +231,12 @@ def _deliver_bulks(
     out.draw(simulation, output, [name], theory=lines.assign_coords(bulk=list(several)))
 
 
+_COLUMNS = (
+    "# breaks: number of kinks and jumps. For z standard normal: h0 = E f, h1 = E[z f], h2 = E[(z² - 1) f],",
+    "# square = E f², spread = E f'² - h1² (nan: the function jumps, so that no step can use its derivative)",
+)
+
+
 def functions(
     *names: Annotated[str, Parameter(help="names or expressions; default: the whole catalogue", metavar="F")],
     output: Output = _NO_OUTPUT,
@@ -240,10 +246,9 @@ def functions(
     Targets of several directions have the names committee, parity and
     staircase, or are expressions in x1, x2, ...; they are not listed here.
 
-    For z standard normal: h0 = E f, h1 = E[z f], h2 = E[(z² - 1) f],
-    square = E f², and spread = E f'² - h1², which is how much a step inflates
-    the rows of a network (nan: no derivative, so no step). The best linear fit
-    of a target leaves the error square - h0² - h1².
+    The lines above the table say what its columns are. A large spread means
+    that a step inflates the rows of a network. The best linear fit of a target
+    leaves the error square - h0² - h1².
 
       giantstep functions
       giantstep functions relu "tanh(2*x) + 0.3*x**3" leaky_relu:0.1
@@ -256,7 +261,7 @@ def functions(
     chosen = {name: as_function(name) for name in names} if names else catalogue()
     dataset = hermite_table(chosen)
     shown = out.shown(dataset, output, list(map(str, dataset.data_vars)))
-    out.deliver(dataset, output, aligned(points(dataset, shown)))
+    out.deliver(dataset, output, "\n".join([*_COLUMNS, aligned(points(dataset, shown))]))
     return 0
 
 

@@ -120,14 +120,17 @@ def coefficients(
     mu0 + mu1 w·x + mu2 ξ. A network is first mapped to its spiked features,
     which takes its target into account.
 
-      giantstep coefficients --activation relu --r 0.5,2 --gamma 1 \\
-        --kappa -3:3:61 --plot mu.png
+      giantstep coefficients --activation relu --r 0.5,2 --kappa -3:3:61 \\
+        --plot mu.png
       giantstep coefficients --activation tanh --target sin --eta 3 --alpha0 20
     """
     from ..insight.coefficients import coefficients as verb
 
     out.check(output)
-    model = layer.model()
+    known = layer.values
+    model = layer.model(
+        **({"gamma": 1.0} if "r" in known and "gamma" not in known else {})
+    )  # nothing depends on it
     with out.working("computing"):
         dataset = verb(
             model, numbers("kappa", kappa or "-4:4:81"), layer.goal() if model.takes_steps else None

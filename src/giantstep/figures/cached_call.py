@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -89,7 +90,9 @@ class CachedCall:
             options |= {"executor": on.executor, "progress": False}
         if trials is not None:
             options["trials"] = list(trials)
-        return getattr(giantstep, self.verb)(self.model, *self.more, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", giantstep.LimitWarning)  # figures draw the limit on purpose
+            return getattr(giantstep, self.verb)(self.model, *self.more, **options)
 
     def obtain(self, path: Path, on: Machine = _HERE) -> xr.Dataset:
         """What the file has, after what it lacked was computed."""

@@ -16,6 +16,7 @@ from ..files import replacing
 if TYPE_CHECKING:
     import xarray as xr
 
+_LARGE = 1.5  # times the root mean square that z has if the theory is right
 _TESTED = ("test_error", "learned", "spike", "outlier", "r", "gamma", "c", "network_error")
 
 
@@ -68,8 +69,16 @@ def table(lines: Sequence[Score]) -> str:
 
 
 def remark(lines: Iterable[Score]) -> str:
-    """Which of the quantities are compared with a theory of the limit, in a sentence; nothing if none is."""
-    return of_the_limit({line.quantity for line in lines})
+    """Why z may be large, in a sentence or two; nothing where none is."""
+    lines = list(lines)
+    said = [of_the_limit({line.quantity for line in lines})]
+    if any(line.rms > _LARGE * line.expected for line in lines):
+        said.append(
+            "where rms z is above 'if right', standard errors are small enough to show what the theory leaves out:"
+            " effects of order 1/d (larger networks: --full), or the rows of a network if the bulk is isotropic; points"
+            " of one panel share their trials, so their z move together"
+        )
+    return "\n".join(filter(None, said))
 
 
 def write_csv(lines: Mapping[str, Iterable[Score]], path: Path) -> None:

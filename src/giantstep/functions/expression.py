@@ -152,7 +152,7 @@ class _Reader:
             raise self.refuse(
                 "x stands for a single direction, x1, x2, ... for several: use one or the other", node
             )
-        variables = "the variable is x" if "x" in self.names else "the variables are x1, x2, ..."
+        variables = "the variable is x" if "x" in self.names else "the variables are x1, x2 and so on"
         raise self.refuse(f"{node.id[:40]!r} is not known; {variables}, the constants are pi and e", node)
 
     def unary(self, node: ast.UnaryOp, depth: int) -> Node:

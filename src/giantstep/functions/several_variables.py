@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ExpressionError, GiantstepWarning, ParameterError
+from ..errors import ExpressionError, GiantstepWarning, ParameterError, users_line
 from ..model.parameters import floats
 from .along_lines import Followed, follow_lines
 from .catalogue import as_function, shortened
@@ -82,7 +82,7 @@ def _warn_of_curves(what: str) -> None:
         f"{what} on curved surfaces, where integrals cannot be split: they converge slowly or not at all, and"
         " `quadrature_error` tells how far they are off",
         GiantstepWarning,
-        stacklevel=3,
+        stacklevel=users_line(),
     )
 
 
@@ -202,9 +202,11 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
             else "x0 is no direction"
         )
         raise ExpressionError(reason if missing else f"{reason}; the first is x1", text)
+    tree = parse(
+        text, [f"x{j}" for j in range(1, count + 1)]
+    )  # first, so that errors show the text as it was typed
     if count == 1 and not kinks:
         return as_function(re.sub(r"\bx1\b", "x", text))
-    tree = parse(text, [f"x{j}" for j in range(1, count + 1)])
     return JointFormula(tree, compact(text), count, kinks)
 
 

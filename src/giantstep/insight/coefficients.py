@@ -10,7 +10,7 @@ import numpy as np
 
 from ..answers.grid import Grid
 from ..answers.provenance import provenance
-from ..errors import GiantstepWarning, ParameterError
+from ..errors import GiantstepWarning, ParameterError, users_line
 from ..gaussian import Moments, moments
 from ..model.network import Network
 from ..model.parameters import parameter
@@ -90,7 +90,7 @@ def coefficients(
             f"the coefficients of {model.activation.name} are known to {error.max():.0e} of its size only;"
             " name its breakpoints, if it has any",
             GiantstepWarning,
-            stacklevel=2,
+            stacklevel=users_line(),
         )
     answers = {"mu0": mu0, "mu1": mu1, "mu2": np.sqrt(mu2sq), "dmu0": dmu0, "quadrature_error": error}
     one = len(values) == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..answers.provenance import provenance
-from ..errors import ConvergenceError, GiantstepWarning, NotCovered, ParameterError
+from ..errors import ConvergenceError, GiantstepWarning, NotCovered, ParameterError, users_line
 from ..model.base import Model
 from ..model.parameters import check_count, check_report, flag, parameter
 from ..model.target import Target, as_target
@@ -152,7 +152,7 @@ def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
             "exact spectra are not known for real-valued targets of several directions: this one is that of isotropic"
             " rows; give bulk = 'isotropic' to choose it",
             GiantstepWarning,
-            stacklevel=3,
+            stacklevel=users_line(),
         )
     return "isotropic" if bulk is None else bulk
 

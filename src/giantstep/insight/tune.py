@@ -12,7 +12,7 @@ from attrs import evolve
 
 from ..answers.provenance import provenance
 from ..answers.quantities import describe
-from ..errors import GiantstepWarning, LimitWarning, ParameterError
+from ..errors import GiantstepWarning, LimitWarning, ParameterError, users_line
 from ..losses import Loss, as_loss
 from ..model.base import check_model
 from ..model.network import Network
@@ -167,7 +167,7 @@ def tune(
             f"interrupted: {unpolished} of {columns['slope'].size} optima are the best of the scan, not polished (their"
             " slope is nan)",
             GiantstepWarning,
-            stacklevel=2,
+            stacklevel=users_line(),
         )
     _remark(columns["best_error"], sized)
     scanned.attrs = describe("landscape" if error == "test_error" else error)
@@ -201,7 +201,7 @@ def _remark(best: np.ndarray, sized: np.ndarray) -> None:
             f" test error there is {best[at]:.4g} in the limit and {sized[at]:.4g} at d = {REAL_SIZE:g}; give d to"
             " tune for a size",
             LimitWarning,
-            stacklevel=3,
+            stacklevel=users_line(),
         )
 
 

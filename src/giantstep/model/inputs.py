@@ -228,8 +228,8 @@ class Inputs(Description):
         d : int
             The number of inputs, which is that of the eigenvalues.
         source : float
-            The target's shares are proportional to eigenvalue^`source`: 1 is a target without preference, more favours
-            large eigenvalues, less small ones.
+            The target's shares are proportional to eigenvalue ** `source`: 1 is a target without preference, more
+            favours large eigenvalues, less small ones.
 
         Examples
         --------

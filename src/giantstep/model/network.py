@@ -113,7 +113,7 @@ class Network(Model):
         The loss whose gradient the steps follow.
     steps : int, sequence of int, or sequence of Step, optional
         How many such steps (default 1), each on a fresh batch, with the readout as it was at the beginning; a list of
-        numbers opens a dimension. A list of `Step`s is a schedule, given in place of `eta` and `alpha0`.
+        numbers opens a dimension. A list of `Step` objects is a schedule, in place of `eta` and `alpha0`.
     rows : {"unit", "gaussian"} or float
         Law of the initial rows w: of unit norm; with independent Gaussian entries of variance 1/d; or a number:
         d·Var|w|² (2 for Gaussian entries, 0.8 for uniform).

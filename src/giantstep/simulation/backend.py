@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError
+from ..errors import GiantstepWarning, ParameterError, users_line
 from ..runtime.system import free_memory
 
 DTYPES = ("float64", "float32")
@@ -253,7 +253,7 @@ def _warn_if_ill_conditioned(spectrum: np.ndarray, eps: float) -> None:
             f"lam = 0 with nearly dependent features: the minimum-norm readout is accurate to about {error:.0e} of "
             "its value; use a small positive lam, or an alpha further from beta",
             GiantstepWarning,
-            stacklevel=2,
+            stacklevel=users_line(),
         )
 
 

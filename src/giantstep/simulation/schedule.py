@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GiantstepError, GiantstepWarning, ParameterError
+from ..errors import GiantstepError, GiantstepWarning, ParameterError, users_line
 from ..runtime.progress import Display
 from ..runtime.threads import useful_threads
 from ..runtime.workers import WorkerDied, check_sendable, limit_threads, process_pool
@@ -67,7 +67,7 @@ def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | N
             warnings.warn(
                 f"interrupted: the result has what is complete, {len(complete)} of {len(complete | unfinished)} trials",
                 GiantstepWarning,
-                stacklevel=3,
+                stacklevel=users_line(),
             )
             return results, True
     return results, False

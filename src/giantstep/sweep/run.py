@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError
+from ..errors import GiantstepWarning, ParameterError, users_line
 from ..model.parameters import check_count, flag, flag_or_none
 from ..runtime.progress import Display
 from ..runtime.system import cores
@@ -124,13 +124,13 @@ def run_sweep(
             interrupted = True
         results = collect(wanted, kept, read)
     for note in list(driver.notes.values())[:_MOST_NOTES]:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=users_line())
     if interrupted:
         note = f"interrupted: what is finished is kept in {str(kept.path)!r}; run it again to go on"
-        warnings.warn(note, Unfinished, stacklevel=2)
+        warnings.warn(note, Unfinished, stacklevel=users_line())
     if driver.failures:
         first = f"{len(driver.failures)} jobs failed, the first with: {driver.failures[0]}"
-        warnings.warn(f"{first}; retry = True does them again", Unfinished, stacklevel=2)
+        warnings.warn(f"{first}; retry = True does them again", Unfinished, stacklevel=users_line())
     if read:
         check_any(results, kept.path)
     return results._replace(interrupted=interrupted, done=driver.done)

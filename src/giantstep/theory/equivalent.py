@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import GiantstepWarning, NotCovered
+from ..errors import GiantstepWarning, NotCovered, users_line
 from ..model.inputs import refuse_inputs
 from ..model.letters import Letters
 from ..model.spiked import SpikedRF
@@ -91,7 +91,7 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
             f"the integrals behind this spike and these row norms were not resolved: their relative error is about"
             f" {reached:.1e}; name the breakpoints of a function of your own, Function(f, derivative, breakpoints=...)",
             GiantstepWarning,
-            stacklevel=4,
+            stacklevel=users_line(),
         )
     if layer.spikes.max() > 1:
         raise NotCovered(

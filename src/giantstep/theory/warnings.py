@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ConvergenceError, GiantstepWarning, LimitWarning
+from ..errors import ConvergenceError, GiantstepWarning, LimitWarning, users_line
 from .status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED
 
 if TYPE_CHECKING:
     from ..answers.arrays import NamedArrays
 
 _FEW = 0.3  # share up to which a first order is worth saying
-_CALLER = 4  # levels up from here is whoever called `predict`
 
 
 def remark(found: NamedArrays, doubts: dict[str, np.ndarray]) -> None:
     """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
     for message in _doubts(found, doubts):
-        warnings.warn(message, LimitWarning, stacklevel=_CALLER)
+        warnings.warn(message, LimitWarning, stacklevel=users_line())
 
 
 def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
@@ -79,7 +78,7 @@ def check_converged(found: NamedArrays, throw: bool) -> None:
         raise ConvergenceError(
             message + "; the partial result is in this exception's .partial", found.dataset()
         )
-    warnings.warn(message, GiantstepWarning, stacklevel=_CALLER)
+    warnings.warn(message, GiantstepWarning, stacklevel=users_line())
 
 
 def _worst(size: np.ndarray, marked: np.ndarray) -> tuple[int, ...]:
