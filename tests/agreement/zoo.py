@@ -229,3 +229,65 @@ SEVERAL_STEPS = [
         {"loss": "logistic"},
     ),
 ]
+
+_BLOCKS = ([2.5, 0.5], [0.25, 0.75])
+_THREE_BLOCKS = ([3, 1, 0.2], [0.1, 0.6, 0.3])
+_SHARED = [[[0.5, 0.3], [0.3, 0.4]], [[0.5, -0.3], [-0.3, 0.6]]]  # two directions that share eigenvalues
+
+
+def on(function: str, inputs: gs.Inputs, **more) -> gs.Target:
+    return gs.Target(function, inputs=inputs, **more)
+
+
+def inputs_with_a_covariance(d: int) -> list[Case]:
+    """Blocks and power laws, one step and two, letters, two directions, another loss; power laws are for this d."""
+    huber = {"loss": "huber:0.5"}
+    return [
+        Case("two blocks", network("tanh", 2, 1), on("sin", gs.Inputs(*_BLOCKS, [0.5, 0.5])), 1.5, 0.1),
+        Case(
+            "on the small block, noise",
+            network("erf", 1.5, 1, 0.8),
+            on("tanh", gs.Inputs(*_BLOCKS, [0.1, 0.9]), noise=0.3),
+            1.5,
+            0.1,
+        ),
+        Case("power law", network("relu", 1, 1), on("tanh", gs.Inputs.power_law(0.3, d=d)), 1.5, 0.1),
+        Case(
+            "power law, large eigenvalues",
+            network("gelu", 0.7, 1),
+            on("relu", gs.Inputs.power_law(0.3, d=d, source=2)),
+            1.5,
+            0.1,
+        ),
+        Case(
+            "three blocks, two steps",
+            steps("tanh", (1, 0.8), (1, 1)),
+            on("sin", gs.Inputs(*_THREE_BLOCKS, [0.6, 0.2, 0.2])),
+            1.5,
+            0.1,
+        ),
+        Case(
+            "letters ±1, two steps",
+            steps("relu", (1.5, 1), (1, 1), readout="rademacher"),
+            on("tanh", gs.Inputs(*_BLOCKS, [0.3, 0.7])),
+            1.5,
+            0.1,
+        ),
+        Case(
+            "two directions",
+            network("tanh", 1, 1),
+            on("tanh(2*x1)*(1 + tanh(2*x2)/2)", gs.Inputs(*_BLOCKS, _SHARED)),
+            1.5,
+            0.1,
+            simulated={"n_test": 3000},
+        ),
+        Case(
+            "huber readout",
+            network("tanh", 1.5, 1),
+            on("sin", gs.Inputs(*_BLOCKS, [0.7, 0.3]), noise=0.3),
+            1.5,
+            0.3,
+            huber,
+            huber,
+        ),
+    ]
