@@ -69,6 +69,6 @@ nb_merge_streams = True
 html_theme = "furo"
 html_title = f"giantstep {release}"
 html_static_path = ["_static"]
-html_css_files = ["tables.css"]
+html_css_files = ["pages.css"]
 html_theme_options = {"navigation_with_keys": True}
 suppress_warnings = ["mystnb.unknown_mime_type"]

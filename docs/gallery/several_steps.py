@@ -14,6 +14,7 @@ from giantstep.figures import look
 from giantstep.figures.cached_call import CachedCall
 from giantstep.figures.registry import Size
 from giantstep.model.network import Network
+from giantstep.plotting import style
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -100,8 +101,10 @@ def _in_the_end(data: xr.Dataset) -> xr.Dataset:
 def draw(data: Data) -> Figure:
     """Best rates on the left; three rates, and the alignments that they leave, on the right."""
     figure, (left, middle, right) = look.panels(3, 9.6, 3.7)
-    shades = look.shades(len(_BEST))
-    for name, shade in zip(_BEST, shades, strict=True):
+    colours = [
+        style.look(index, len(_BEST)) for index in range(len(_BEST))
+    ]  # networks have no order, rates have
+    for name, shade in zip(_BEST, colours, strict=True):
         look.line(left, data[f"{name}-theory"]["test_error"], "steps", shade)
         look.points(left, data[f"{name}-simulation"]["test_error"], "steps", shade)
     left.set_yscale("log")
@@ -109,7 +112,7 @@ def draw(data: Data) -> Figure:
     left.set_title("near the best rate for each", loc="left")
     left.set_ylabel(r"test error, $\epsilon_g$")
     labels = [said[0] for said in _BEST.values()]
-    look.series_legend(left, shades, labels, "", loc="center", bbox_to_anchor=(0.64, 0.7))
+    look.series_legend(left, colours, labels, "", loc="center", bbox_to_anchor=(0.64, 0.7))
     theory, trained = (_in_the_end(data[f"rates-{kind}"]) for kind in ("theory", "simulation"))
     _rates(middle, theory["test_error"], trained["test_error"])
     middle.set_title("ReLU, the same rate for all", loc="left")

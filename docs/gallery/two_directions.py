@@ -16,6 +16,7 @@ from giantstep.model.network import Network
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from giantstep.figures.registry import Data
@@ -24,13 +25,14 @@ NAME = "two-directions"
 SEED = 14
 TITLE = "What one giant step learns of two directions"
 CAPTION = (
-    "ReLU networks with letters ±1 (β = 2) take one giant step (η̃ = 4 on 8d samples) on six targets of two projections"
-    " x1, x2; their readout is fitted on αd more (λ = 0.1). Top: the targets. Middle: what the networks have learned as"
-    " a function of (x1, x2) with α = 16, averaged over the rest of the input. One direction is learned whatever its"
-    " shape, each other one linearly, with a slope that may depend on the first: so a product x1 x2 is learned once"
-    " x1 shows in the step, and curvature across it never is. Bottom: test errors against α, with the floor that no"
-    " readout of a first layer with such a spike gets under (dotted), and the best affine predictor (dashed). The sign"
-    " of a product shows nothing to one step. Lines: exact theory at this d; points: trained networks."
+    "ReLU networks with letters ±1 (β = 2) take one giant step (η̃ = 4 on 8d samples) on six targets of two"
+    " projections x1, x2; their readout is fitted on αd more (λ = 0.1). Left in each block: the target. Right: what"
+    " the networks have learned as a function of (x1, x2) with α = 16, averaged over the rest of the input, in the"
+    " same shades. One direction is learned whatever its shape, each other one linearly, with a slope that may depend"
+    " on the first: so a product x1 x2 is learned once x1 shows in the step, and curvature across it never is. Below:"
+    " test errors against α, with the floor that no readout of a first layer with such a spike gets under (dotted),"
+    " and the best affine predictor (dashed). The sign of a product shows nothing to one step. Lines: exact theory at"
+    " this d; points: trained networks."
 )
 STORED = ("test_error", "truth", "learned", "linear", "floor")
 SIZES = {
@@ -49,6 +51,7 @@ _TARGETS = {
 }
 _ALPHA, _SHOWN = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0), 16.0
 _LAM = 0.1
+_JUMP = 0.3  # of the largest value: from one pixel to the next a jump, over the whole plane hardly anything
 
 
 def parts(size: Size) -> dict[str, CachedCall]:
@@ -78,60 +81,61 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 
 
 def draw(data: Data) -> Figure:
-    """A column for each target: itself, what is learned of it, and the error."""
+    """A block for each target: itself, what is learned of it, and below both the error."""
     from matplotlib.figure import Figure as Canvas
 
-    figure = Canvas(figsize=(11.4, 6.0), layout="constrained")
-    figure.get_layout_engine().set(rect=(0.015, 0.0, 0.97, 1.0))  # type: ignore[union-attr]
-    grid = figure.subplots(3, len(_TARGETS), height_ratios=(1.0, 1.0, 1.15))
+    figure = Canvas(figsize=(9.6, 8.4), layout="constrained")
+    blocks = figure.subfigures(2, 3, wspace=0.02, hspace=0.03)
     (shade,) = look.shades(1)
-    for column, (name, (_, words)) in zip(grid.T, _TARGETS.items(), strict=True):
+    for block, (name, (_, words)) in zip(blocks.flat, _TARGETS.items(), strict=True):
+        axes = block.subplot_mosaic([["truth", "learned"], ["errors", "errors"]], height_ratios=(1.0, 1.05))
+        block.suptitle(words, fontsize=10)
         learned = data[f"{name}-learned"]
         top = float(np.abs(learned["truth"]).max())
-        image = None
-        for axes, values in zip(column, ("truth", "learned"), strict=False):
-            shown = learned[values].transpose("x2", "x1")
-            image = axes.imshow(
-                shown,
-                origin="lower",
-                extent=(-2.5, 2.5, -2.5, 2.5),
-                cmap="RdBu_r",
-                vmin=-top,
-                vmax=top,
-                aspect="equal",
-            )
-            axes.contour(
-                shown["x1"],
-                shown["x2"],
-                shown,
-                levels=np.linspace(-top, top, 15),
-                colors="black",
-                linewidths=0.35,
-                alpha=0.6,
-            )
-            axes.set_xticks([-2, 0, 2])
-            axes.set_yticks([-2, 0, 2] if name == "product" else [])
-        assert image is not None
-        bar = figure.colorbar(image, ax=list(column[:2]), shrink=0.5, aspect=30, pad=0.02)
-        bar.set_label("value", fontsize=7, labelpad=1)
-        column[0].set_title(words, loc="left", fontsize=9)
-        column[1].set_xlabel("$x_1$")
-        errors, bounds = column[2], data[f"{name}-bounds"]
-        look.line(errors, data[f"{name}-theory"]["test_error"], "alpha", shade)
-        look.points(errors, data[f"{name}-simulation"]["test_error"], "alpha", shade)
-        errors.axhline(float(bounds["linear"]), color="black", linestyle=(0, (4, 2)), linewidth=0.9)
-        errors.axhline(float(bounds["floor"]), color="black", linestyle=":", linewidth=1.1)
-        errors.set_xscale("log")
-        look.log_ticks(errors.xaxis, (0.5, 2.0, 8.0))
-        errors.set_ylim(bottom=0.0)
-        errors.set_xlabel(r"$\alpha$")
-    for axes, words in zip(
-        grid[:, 0], ("target, $x_2$", "learned, $x_2$", r"test error, $\epsilon_g$"), strict=True
-    ):
-        axes.set_ylabel(words)
+        for kind, said in (("truth", "target"), ("learned", "learned")):
+            _plane(axes[kind], learned[kind].transpose("x2", "x1"), top)
+            axes[kind].set_title(said, fontsize=9)
+        axes["truth"].set_ylabel("$x_2$", labelpad=0)
+        axes["learned"].set_yticks([])
+        _errors(axes["errors"], data, name, shade)
+    for block in blocks[:, 0]:
+        block.axes[-1].set_ylabel(r"test error, $\epsilon_g$")
     kinds = {"theory": "exact theory (dashed: best affine predictor, dotted: floor)"}
     look.kinds_legend(figure, kinds, look.trials_words(data["product-simulation"], "networks"))
     return figure
+
+
+def _plane(axes: Axes, values: xr.DataArray, top: float) -> None:
+    """A function of (x1, x2) in shades from -top (blue) to top (red), with level lines where it is not flat."""
+    axes.imshow(
+        values,
+        origin="lower",
+        extent=(-2.5, 2.5, -2.5, 2.5),
+        cmap="RdBu_r",
+        vmin=-top,
+        vmax=top,
+        aspect="equal",
+    )
+    smooth = float(np.abs(np.diff(values.values, axis=1)).max()) < _JUMP * top
+    if smooth and float(np.ptp(values.values)) > _JUMP * top:
+        look_of = {"colors": "black", "linewidths": 0.4, "alpha": 0.6}
+        axes.contour(values["x1"], values["x2"], values, levels=np.linspace(-top, top, 15), **look_of)
+    axes.grid(visible=False)
+    axes.set(xticks=[-2, 0, 2], yticks=[-2, 0, 2])
+    axes.set_xlabel("$x_1$", labelpad=0)
+
+
+def _errors(axes: Axes, data: Data, name: str, shade: look.Look) -> None:
+    """The test error against α, between the best affine predictor and the floor."""
+    bounds = data[f"{name}-bounds"]
+    look.line(axes, data[f"{name}-theory"]["test_error"], "alpha", shade)
+    look.points(axes, data[f"{name}-simulation"]["test_error"], "alpha", shade)
+    axes.axhline(float(bounds["linear"]), color="black", linestyle=(0, (4, 2)), linewidth=0.9)
+    axes.axhline(float(bounds["floor"]), color="black", linestyle=":", linewidth=1.1)
+    axes.set_xscale("log")
+    look.log_ticks(axes.xaxis, _ALPHA)
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel(r"samples for the readout, $\alpha$")
 
 
 if __name__ == "__main__":
