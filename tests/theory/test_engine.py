@@ -297,22 +297,32 @@ def test_the_size_shown_beside_the_limit_is_that_of_the_theory_with_d(model, tar
 
 
 def test_doubts_are_said_of_solved_points_alone_and_the_gravest_of_them():
-    """Every code there is: batches that scatter, rare inputs, far from real sizes, squares that learn."""
-    plain = {"test_error": 1.0, "sized_error": 1.0, "rare": 0.0, "scatter": 0.0, "squares": 0.0}
+    """Every code there is: batches that scatter, rare inputs, far from real sizes, squares that learn, wide rows."""
+    plain = {
+        "test_error": 1.0,
+        "sized_error": 1.0,
+        "rare": 0.0,
+        "scatter": 0.0,
+        "squares": 0.0,
+        "spread": 0.0,
+        "share": 0.0,
+    }
 
     def marked(**other: float) -> list[int]:
-        found = {name: np.full((1, 10), value) for name, value in (plain | other).items()}
-        found["code"] = np.arange(10, dtype=np.int8)[None]
+        found = {name: np.full((1, 12), value) for name, value in (plain | other).items()}
+        found["code"] = np.arange(12, dtype=np.int8)[None]
         doubts.mark(found, np.ones((1, 1)))
         return found["code"][0].tolist()
 
-    assert marked() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    assert marked(scatter=0.18) == [8, 1, 2, 3, 4, 5, 6, 7, 8, 9]  # 0.18² is more than 3 %,
+    assert marked() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert marked(scatter=0.18) == [8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]  # 0.18² is more than 3 %,
     assert marked(scatter=0.17) == marked()  # and 0.17² is not
-    assert marked(rare=0.04, scatter=1.0) == [7, 1, 2, 3, 4, 5, 7, 7, 8, 9]
-    assert marked(sized_error=1.04, scatter=1.0) == [6, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    assert marked(squares=0.04, scatter=1.0) == [9, 1, 2, 3, 4, 5, 9, 7, 8, 9]
-    assert marked(squares=0.04, rare=0.04) == [7, 1, 2, 3, 4, 5, 7, 7, 8, 9]
+    assert marked(rare=0.04, scatter=1.0) == [7, 1, 2, 3, 4, 5, 7, 7, 8, 9, 10, 11]
+    assert marked(sized_error=1.04, scatter=1.0) == [6, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert marked(squares=0.04, scatter=1.0) == [9, 1, 2, 3, 4, 5, 9, 7, 8, 9, 10, 11]
+    assert marked(squares=0.04, rare=0.04) == [7, 1, 2, 3, 4, 5, 7, 7, 8, 9, 10, 11]
+    assert marked(spread=0.06, scatter=1.0) == [10, 1, 2, 3, 4, 5, 10, 7, 8, 9, 10, 11]
+    assert marked(share=0.6, rare=0.04) == [11, 1, 2, 3, 4, 5, 11, 11, 11, 11, 11, 11]
 
 
 def test_averages_that_rare_inputs_make_are_marked():

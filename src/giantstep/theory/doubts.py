@@ -1,4 +1,5 @@
-"""Where a number is right and yet not what real networks give: sizes, rare inputs, heavy tails, squares.
+"""Where a number is right and yet not what real networks give: sizes, rare inputs, heavy tails, squares,
+eigenvalues.
 
 **Size.** At d = ∞ the answer is compared with that at a usual size, roughly and on the coarsest rule that was solved.
 
@@ -14,6 +15,9 @@ component there: the spread Ω = d⟨(w_i·ê)²⟩ of rows, which the bulk know
 grows as Ω². To first order the readout's component along the centred squares is ν = (4αV2/d) Ω² b E[∂μ0/∂c/(1 + V)],
 and the test error is lower by 4b E[∂μ0/∂c] ν. It is used to tell where that matters, not to correct: where Ω² is of the
 order of d, what comes next matters too.
+
+**Eigenvalues.** Of inputs with a covariance, a few may hold most of the rows. The theory is linear in what row norms
+fluctuate by, and takes overlaps of rows as small: `spread` and `share` say how large these are.
 """
 
 from __future__ import annotations
@@ -27,7 +31,21 @@ import numpy as np
 from .equations.order_parameters import Solution
 from .precision import NEARLY_ZERO, power
 from .solver import Discretisation, Solver
-from .status import CONVERGED, LIMIT_ALONE, NOTABLE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED
+from .status import (
+    CONVERGED,
+    DIVERGES,
+    FAILED,
+    FEW_EIGENVALUES,
+    LIMIT_ALONE,
+    NOTABLE,
+    RARELY_SEEN,
+    REAL_SIZE,
+    SCATTERED,
+    SQUARED,
+    TOO_FEW_EIGENVALUES,
+    TOO_WIDE,
+    WIDE,
+)
 from .symmetric import TINY, packing, upper_triangle
 
 if TYPE_CHECKING:
@@ -41,14 +59,15 @@ _POINTS = 64  # nodes over a direction of the target: the quadratic part is need
 def add_doubts(
     answers: dict[str, np.ndarray], solver: Solver, rules: list[Discretisation], solutions: list[Solution]
 ) -> None:
-    """Add the test error at a usual size, the scatter and what squares learn to the answers of some points, and mark
-    those that are solved but in doubt."""
+    """Add what is needed to judge some points (their test error at a usual size, the scatter, what squares learn, spread
+    and share of the rows), and mark those that are solved but in doubt."""
     rule, d = rules[0], rules[0].readout.d
     answers["sized_error"] = solutions[0].test_error + _size_effect(solver, rules, solutions)
     answers["scatter"] = np.zeros(d.shape)
     if np.isfinite(d).any():
         answers["scatter"] = np.sqrt(rule.problem.first_layers.scatter[rule.chunk][:, None] / d)
     answers["squares"] = learned_by_squares(rules[-1], solutions[-1])
+    answers["spread"], answers["share"] = spread_and_share(rule)
     mark(answers, power(rule.features, rule.label))
 
 
@@ -60,6 +79,9 @@ def mark(answers: dict[str, np.ndarray], typical: np.ndarray) -> None:
     code[(code == CONVERGED) & far] = LIMIT_ALONE
     for name, doubt in (("rare", RARELY_SEEN), ("squares", SQUARED)):
         code[((code == CONVERGED) | (code == LIMIT_ALONE)) & (answers[name] > NOTABLE)] = doubt
+    widest = np.maximum(answers["spread"], answers["share"])
+    code[((code == CONVERGED) | (code == LIMIT_ALONE)) & (widest > WIDE)] = FEW_EIGENVALUES
+    code[~FAILED[code] & (code != DIVERGES) & (widest > TOO_WIDE)] = TOO_FEW_EIGENVALUES
     # means move by about a variance
     code[(code == CONVERGED) & (answers["scatter"] ** 2 > NOTABLE)] = SCATTERED
 
@@ -81,6 +103,25 @@ def _size_effect(solver: Solver, rules: list[Discretisation], solutions: list[So
     # a search may overflow on its way; a point without a finite residual counts as unsolved
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return solver.sized(replace(rule, readout=readout), solution) - solution.test_error
+
+
+def spread_and_share(rule: Discretisation) -> tuple[np.ndarray, np.ndarray]:
+    """The relative variance of row norms, and the mean squared cosine of two rows, [U, A] each: the largest of a group.
+
+    At the readout's d, else at that of the inputs, else at a usual size; 0 for isotropic inputs, where both are of
+    order 1/d.
+    """
+    d, inputs, bulk = rule.readout.d, rule.problem.first_layers.target.inputs, rule.bulk
+    if inputs is None or rule.problem.first_layers.layer.spectrum.count == 1:
+        return np.zeros(d.shape), np.zeros(d.shape)
+    norm = bulk.modes.own.start
+    variance = np.diagonal(bulk.free.forms()[:, 0, norm, :, norm], axis1=1, axis2=2)  # d Var |w̃|², [U, K]
+    overlap = bulk.norm_overlap()
+    assert overlap is not None
+    size = np.where(np.isinf(d), inputs.d or REAL_SIZE, d)
+    parts = variance, np.diagonal(overlap, axis1=1, axis2=2)
+    spread, share = ((part / bulk.c**2).max(axis=-1)[:, None] / size for part in parts)
+    return spread, share
 
 
 def learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:

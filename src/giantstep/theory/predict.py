@@ -174,7 +174,8 @@ def predicted(
     problem = pose(model, target, grid, bulk, loss)
     tolerance = usual_tolerance(problem) if tolerance is None else number("tolerance", tolerance, low=0.0)
     answers = engine.solve(problem, tolerance, progress, workers)
-    doubts = {name: answers.pop(name) for name in ("sized_error", "rare", "scatter", "squares")}
+    names = ("sized_error", "rare", "scatter", "squares", "spread", "share")
+    doubts = {name: answers.pop(name) for name in names}
     found = _labelled(model, target, problem, answers, loss)
     remark(found, {name: values.reshape(problem.split.shape) for name, values in doubts.items()})
     check_converged(found, throw)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 NOTABLE = 0.03  # relative difference, or share of an answer, from which on a number in doubt is marked
+WIDE, TOO_WIDE = (
+    0.05,
+    0.5,
+)  # spread or share of rows from which on inputs with a covariance are marked, and refused
 REAL_SIZE = 1000.0  # input dimensions of a usual size, with which the limit is compared
 
 (
     CONVERGED, UNSOLVED, IMPRECISE, DIVERGES, RARE_INPUTS,
     SEPARABLE, LIMIT_ALONE, RARELY_SEEN, SCATTERED, SQUARED,
-) = range(10)  # fmt: skip
+    FEW_EIGENVALUES, TOO_FEW_EIGENVALUES,
+) = range(12)  # fmt: skip
 
 SENTENCES = (
     "converged",
@@ -32,7 +37,11 @@ SENTENCES = (
     f"converged, but steps have pulled the rows so far apart along the target's quadratic part that networks of this"
     f" size (of d = {REAL_SIZE:g} where it is infinite) learn of it by their neurons' own squares, which the theory"
     f" leaves out: their test error is lower by more than {NOTABLE:.0%}; simulate, or give a larger d",
+    f"converged, but a few eigenvalues of the inputs hold so much of the rows that their spread or share is more than"
+    f" {WIDE:g}: networks of this size may be off by several per cent; give a smaller eta or a larger d, or simulate",
+    f"a few eigenvalues of the inputs hold so much of the rows that their spread or share is more than {TOO_WIDE:g}:"
+    " the theory does not apply: give a smaller eta or inputs of a larger effective rank, or simulate",
 )
 FAILED = np.zeros(len(SENTENCES), bool)
 """Which codes say so, for arrays of codes to index."""
-FAILED[[UNSOLVED, IMPRECISE, RARE_INPUTS, SEPARABLE]] = True
+FAILED[[UNSOLVED, IMPRECISE, RARE_INPUTS, SEPARABLE, TOO_FEW_EIGENVALUES]] = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ConvergenceError, GiantstepWarning, LimitWarning, users_line
-from .status import LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED
+from .status import IMPRECISE, LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED, UNSOLVED, WIDE
 
 if TYPE_CHECKING:
     from ..answers.arrays import NamedArrays
@@ -58,6 +58,16 @@ def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
             f"neurons' own squares learn of the target's quadratic part at {marked.sum()} of {marked.size} points,"
             f" which the theory leaves out: where {_where(found, at)}, networks of that size (of d = {REAL_SIZE:g}"
             f" where it is infinite) have a test error below {error[at]:.4g}, {less}; simulate, or give a larger d"
+        )
+    spread, share = doubts["spread"], doubts["share"]
+    widest = np.maximum(spread, share)
+    if (marked := (widest > WIDE) & ~np.isin(code, (UNSOLVED, IMPRECISE))).any():
+        at = _worst(widest, marked)
+        yield (
+            f"a few eigenvalues of the inputs hold much of the rows at {marked.sum()} of {marked.size} points: where"
+            f" {_where(found, at)}, squared row norms have a relative variance (spread) of {spread[at]:.2g}, and rows a"
+            f" mean squared cosine (share) of {share[at]:.2g}; networks of this size are off by up to 9 % around 0.05"
+            " and 16 % around 0.3; give a smaller eta or a larger d, or simulate"
         )
 
 
