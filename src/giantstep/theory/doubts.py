@@ -59,8 +59,8 @@ _POINTS = 64  # nodes over a direction of the target: the quadratic part is need
 def add_doubts(
     answers: dict[str, np.ndarray], solver: Solver, rules: list[Discretisation], solutions: list[Solution]
 ) -> None:
-    """Add what is needed to judge some points (their test error at a usual size, the scatter, what squares learn, spread
-    and share of the rows), and mark those that are solved but in doubt."""
+    """Add what is needed to judge some points (their test error at a usual size, the scatter, what squares learn,
+    spread and share of the rows), and mark those that are solved but in doubt."""
     rule, d = rules[0], rules[0].readout.d
     answers["sized_error"] = solutions[0].test_error + _size_effect(solver, rules, solutions)
     answers["scatter"] = np.zeros(d.shape)
