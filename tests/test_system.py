@@ -91,7 +91,7 @@ with process_pool(1, 1) as pool:
 from pathlib import Path
 import giantstep as gs
 from giantstep.sweep import Store
-from giantstep.sweep.errors import StoreError
+from giantstep.sweep.store import StoreError
 store = Path(folder) / "s.sqlite"
 sweep = gs.Sweep(gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", alpha=1.0, lam=0.1, theory=True)
 assert gs.run_sweep(sweep, store, workers=2).done

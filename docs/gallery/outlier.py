@@ -12,8 +12,8 @@ import xarray as xr
 from giantstep.answers.comparison import compare
 from giantstep.figures import look
 from giantstep.figures.cached_call import CachedCall
-from giantstep.figures.eigenvalues import draw_bulk, spectrum_parts
 from giantstep.figures.registry import Size
+from giantstep.figures.spectrum import draw_bulk, spectrum_parts
 from giantstep.model.spiked import SpikedRF
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import stored_results
 
 from giantstep.figures import look
 from giantstep.figures.cached_call import CachedCall
-from giantstep.figures.curves import curve_comparisons, curve_parts
+from giantstep.figures.learning_curves import curve_comparisons, curve_parts
 from giantstep.figures.registry import Size
 from giantstep.model.network import Network
 

@@ -129,7 +129,7 @@ def test_trained_networks_beat_the_best_linear_predictor_and_random_features_do_
 
 def test_errors_respect_the_bounds_that_their_functions_realise(made):
     data = made("bounds")
-    bounds, functions, limit = data["bounds"], data["functions"], data["limit"]["test_error"]
+    bounds, functions, limit = data["bounds"], data["functions"], data["penalty-limit"]["test_error"]
     assert float(bounds["lower"]) < float(bounds["lower_beta"]) < float(limit.min("lam").min())
     assert float(limit.min("lam").max()) < float(bounds["upper"])
     weight = np.exp(-(functions.x**2) / 2)

@@ -9,8 +9,8 @@ import pytest
 import giantstep as gs
 from giantstep.errors import GiantstepError
 from giantstep.sweep import results, run_sweep
-from giantstep.sweep.errors import StoreError
 from giantstep.sweep.results import status
+from giantstep.sweep.store import StoreError
 
 from .damage import damaged
 

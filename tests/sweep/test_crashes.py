@@ -8,16 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import psutil
 import pytest
+from attrs import evolve
 
 from giantstep.runtime.workers import process_pool
-from giantstep.sweep.errors import StoreError, Unfinished
 from giantstep.sweep.results import status
-from giantstep.sweep.run import run_sweep
-from giantstep.sweep.store import Store
+from giantstep.sweep.run import Unfinished, run_sweep
+from giantstep.sweep.store import Store, StoreError
 from giantstep.sweep.toml import read
 
 from .helpers import (
@@ -84,7 +83,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
     psutil.wait_procs(workers, timeout=10)
     assert not [worker for worker in workers if worker.is_running()]
     sweep = read(toml)
-    fewer = replace(sweep, simulation=replace(sweep.simulation, trials=20))
+    fewer = evolve(sweep, simulation=evolve(sweep.simulation, trials=20))
     run_sweep(fewer, store, workers=1)
     run_sweep(fewer, tmp_path / "whole.sqlite", workers=1)
     assert_same_results(fewer, store, tmp_path / "whole.sqlite")
@@ -123,7 +122,7 @@ class Deadly:
 
 
 def test_a_job_that_kills_its_worker_is_recorded_and_the_others_are_done(tmp_path):
-    sweep, store = replace(read(write_toml(tmp_path, trials=6)), theory=None), tmp_path / "s.sqlite"
+    sweep, store = evolve(read(write_toml(tmp_path, trials=6)), theory=None), tmp_path / "s.sqlite"
     with (
         process_pool(2, 1) as pool,
         pytest.warns(Unfinished, match="2 jobs failed, the first with: its worker"),

@@ -8,15 +8,17 @@ from multiprocessing import get_context
 from threading import Timer
 
 import pytest
+from attrs import evolve
 
 import giantstep as gs
 from giantstep.cli import main
 from giantstep.errors import ParameterError
 from giantstep.runtime.workers import WorkerDied, process_pool
 from giantstep.sweep import Store, results, run_sweep
-from giantstep.sweep.errors import StoreError, SweepError
 from giantstep.sweep.job import Outcome
 from giantstep.sweep.part import Part
+from giantstep.sweep.run import SweepError
+from giantstep.sweep.store import StoreError
 
 from .helpers import assert_nothing_twice, assert_same_results, write_toml
 
@@ -72,7 +74,7 @@ class Losing(Counting):
 
 
 def test_jobs_that_are_lost_one_after_the_other_are_all_done_again(tmp_path, whole):
-    sweep, executor = replace(SWEEP, theory=None), Losing()
+    sweep, executor = evolve(SWEEP, theory=None), Losing()
     found = run_sweep(sweep, tmp_path / "s.sqlite", executor=executor)
     assert (found.done, executor.jobs) == (6, 8)
     assert found.simulation.identical(results(sweep, whole).simulation)

@@ -13,7 +13,7 @@ from giantstep.errors import GiantstepWarning, ParameterError
 from giantstep.sweep import results
 from giantstep.sweep import simulation as simulation_module
 from giantstep.sweep import theory as theory_module
-from giantstep.sweep.points import positions, rounded
+from giantstep.sweep.part import positions, rounded
 from giantstep.sweep.results import complete_trials, status
 
 from .helpers import assert_nothing_twice, batches

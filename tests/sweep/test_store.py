@@ -17,8 +17,7 @@ import pytest
 import giantstep as gs
 from giantstep.sweep import results, run_sweep
 from giantstep.sweep import store as store_module
-from giantstep.sweep.errors import StoreError, StoreFull
-from giantstep.sweep.store import Store
+from giantstep.sweep.store import Store, StoreError, StoreFull
 
 from .helpers import assert_nothing_twice, assert_same_results, batches
 

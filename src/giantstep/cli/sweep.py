@@ -176,7 +176,7 @@ def _run(file: str, store: str | None, where: Where, again: bool) -> int:
     import warnings
 
     from ..sweep import run_sweep
-    from ..sweep.errors import Unfinished
+    from ..sweep.run import Unfinished
 
     sweep, path = _found(file, store)
     with warnings.catch_warnings():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.spiked import SpikedRF
-from ..plotting.style import new_figure, styled
+from ..plotting import style
 from . import look
 from .cached_call import CachedCall
 from .registry import Size
@@ -46,25 +46,23 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 
 def draw(data: Data) -> Figure:
     """A row for each activation."""
-    figure = new_figure(7.4, 5.4)
-    with styled():
-        grid = figure.subplots(2, 2, sharex=True)
-    dashes = ("-", (0, (6, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.4, 1.2, 1.4)), "-")
-    for row, name in zip(grid, ACTIVATIONS, strict=True):
+    figure, axes_of = look.panels(2, height=5.4, rows=2, sharex=True)
+    for row, name in zip((axes_of[:2], axes_of[2:]), ACTIVATIONS, strict=True):
         found = data[name]
         functions = {
             r"$\mu_0(\kappa)$": found["mu0"],
             r"$\kappa\,\mu_1(\kappa)$": found["kappa"] * found["mu1"],
         }
         for axes, (words, values) in zip(row, functions.items(), strict=True):
-            for index, shade in enumerate(look.shades(len(_R))):
-                curve = values.isel(r=index).transpose("kappa")
-                style = {"color": shade.color, "linestyle": dashes[index], "label": f"$r = {_R[index]:g}$"}
-                with styled():
-                    axes.plot(found["kappa"], curve, **style)
+            for index, (shade, label) in enumerate(
+                zip(look.shades(len(_R)), look.values_of("r", _R), strict=True)
+            ):
+                curve, dashes = values.isel(r=index).transpose("kappa"), style.look(index, len(_R)).linestyle
+                with style.styled():
+                    axes.plot(found["kappa"], curve, color=shade.color, linestyle=dashes, label=label)
             axes.set_title(f"{words} of {name}", loc="left")
         row[0].set_ylabel("value")
-    for axes in grid[1]:
+    for axes in axes_of[2:]:
         axes.set_xlabel(r"input along the spike, $\kappa$")
-    grid[0][0].legend(title="spike strength", loc="upper left")
+    axes_of[0].legend(title="spike strength", loc="upper left")
     return figure

@@ -10,7 +10,8 @@ from ..answers.comparison import compare
 from ..model.spiked import SpikedRF
 from . import look
 from .cached_call import CachedCall
-from .registry import Size, number
+from .learning_curves import curve_parts
+from .registry import Size, number, sizes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,7 +30,7 @@ CAPTION = (
     " what infinitely many samples reach at this width, which is above the lower bound. Solid: theory at"
     " this d; dotted: d = ∞; points: simulations with standard errors."
 )
-SIZES = {"tiny": Size(60, 4, 9, n_test=2000), "quick": Size(200, 20, 40), "full": Size(2000, 10, 80)}
+SIZES = sizes(tiny_curve=9, quick=Size(200, 20, 40))
 MODEL = SpikedRF("tanh", r=0.9, gamma=1.0, c=1.0)
 _ALPHA = np.array([1.0, 4.0, 16.0])
 _LAM = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
@@ -39,63 +40,44 @@ def parts(size: Size) -> dict[str, CachedCall]:
     """Bounds, their functions, and errors against the penalty."""
     x = np.linspace(-4.0, 4.0, 2 * size.curve + 1)
     fine = np.geomspace(0.005, 100.0, size.curve)
-    theory = {"alpha": _ALPHA, "bulk": "isotropic"}
-    run = {"d": size.d, "trials": size.trials, "seed": number(NAME), "n_test": size.n_test}
+    problem = lambda lam: (MODEL, {"alpha": _ALPHA, "lam": lam})  # noqa: E731
     return {
         "bounds": CachedCall("bounds", MODEL, ("sin",)),
         "functions": CachedCall("bound_functions", MODEL, ("sin", x)),
-        "theory": CachedCall(
-            "predict", MODEL, ("sin",), {**theory, "lam": np.union1d(fine, _LAM), "d": size.d}
-        ),
-        "limit": CachedCall("predict", MODEL, ("sin",), {**theory, "lam": fine}),
-        "simulation": CachedCall("simulate", MODEL, ("sin",), {"alpha": _ALPHA, "lam": _LAM, **run}),
+        **curve_parts("penalty", problem, "sin", _LAM, fine, size, number(NAME), ("isotropic",)),
     }
 
 
 def comparisons(data: Data) -> dict[str, xr.Dataset]:
     """The errors between the bounds."""
-    return {"tanh on sin": compare(data["theory"], data["simulation"])[["test_error"]]}
+    return {"tanh on sin": compare(data["penalty-isotropic"], data["penalty-simulation"])[["test_error"]]}
 
 
 def draw(data: Data) -> Figure:
     """Functions on the left, errors on the right."""
-    figure, (left, right) = look.panels(2, 7.4, 3.7)
+    figure, (left, right) = look.panels(2)
     _functions(left, data["functions"])
     shades = look.shades(len(_ALPHA))
-    for index, shade in enumerate(shades):
-        chosen = {"alpha": index}
-        look.line(right, data["theory"]["test_error"].isel(chosen), "lam", shade)
-        look.line(right, data["limit"]["test_error"].isel(chosen), "lam", shade, "limit")
-        look.points(right, data["simulation"]["test_error"].isel(chosen), "lam", shade)
+    look.curves(right, data, "penalty", "lam", shades, {"theory": "isotropic", "limit": "limit"}, "alpha")
     names = {"upper": "", "lower_beta": r"upper bound and, below it, $\alpha=\infty$", "lower": "lower bound"}
     for name, words in names.items():
         look.baseline(right, float(data["bounds"][name]), words, x=0.01, above=name == "lower")
-    right.set_xscale("log")
-    right.set_yscale("log")
-    right.set_xlabel(r"ridge penalty, $\lambda$")
-    right.set_ylabel(r"test error, $\epsilon_g$")
-    look.log_ticks(right.xaxis, (0.01, 0.1, 1, 10, 100))
-    look.log_ticks(right.yaxis, (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
-    labels = [f"$\\alpha = {value:g}$" for value in _ALPHA]
-    look.series_legend(right, shades, labels, "", loc="upper center")
+    look.label_axes(right, data["penalty-limit"], "lam", log="xy")
+    look.series_legend(right, shades, look.values_of(r"\alpha", _ALPHA), "", loc="upper center")
     kinds = {"theory": "theory", "limit": r"$d = \infty$"}
-    look.kinds_legend(figure, kinds, look.trials_words(data["simulation"], "trials"))
+    look.kinds_legend(figure, kinds, look.trials_words(data["penalty-simulation"], "trials"))
     return figure
 
 
 def _functions(axes: Axes, functions: xr.Dataset) -> None:
     upper, lower = look.shades(2)
-    axes.plot(
-        functions["x"],
-        functions["truth"],
-        color="black",
-        linestyle=(0, (4, 2)),
-        label=r"target, $\sin\kappa$",
-    )
-    axes.plot(
-        functions["x"], functions["lower"], color=upper.color, label=r"lower bound: $\mu_0$ and $\kappa\mu_1$"
-    )
-    axes.plot(functions["x"], functions["upper"], color=lower.color, label=r"upper bound: $\mu_0$ alone")
+    lines = {
+        "truth": ("black", (0, (4, 2)), r"target, $\sin\kappa$"),
+        "lower": (upper.color, "-", r"lower bound: $\mu_0$ and $\kappa\mu_1$"),
+        "upper": (lower.color, "-", r"upper bound: $\mu_0$ alone"),
+    }
+    for name, (color, dashes, words) in lines.items():
+        axes.plot(functions["x"], functions[name], color=color, linestyle=dashes, label=words)
     axes.set_xlabel(r"input along the spike, $\kappa$")
     axes.set_ylabel("best function")
     axes.set_ylim(-1.75, 2.1)

@@ -15,7 +15,6 @@ from ..model.target import Target
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _TARGETS = ("tanh", "sin")
@@ -23,7 +22,6 @@ _ALPHA0 = (0.0, 1.0, 3.0, 10.0)
 _NETWORK = Network("tanh", eta=3.0, alpha0=_ALPHA0, beta=1.0)
 _LAM, _BULK = 0.1, "exact"
 _STATISTICS = ["test_error", "train_error", "r", "gamma", "c"]
-_CURVE = np.linspace(0.15, 3.2, 80)
 _POINTS = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0])
 
 
@@ -42,18 +40,16 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
     path = Path(folder) / "learning_curves.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     check_picture_path(path)
-    results: dict[str, tuple[xr.Dataset, xr.Dataset, float]] = {}
+    results: dict[str, tuple[xr.Dataset, float]] = {}
     for name in _TARGETS:
         target = Target(name)
         _note(
-            f"{name} target: theory on {len(_ALPHA0) * len(_CURVE)} points, then {trials} trials at d = {d}"
+            f"{name} target: theory on {len(_ALPHA0) * len(_POINTS)} points, then {trials} trials at d = {d}"
         )
-        curves, exact = (
-            predict(_NETWORK, target, alpha=alpha, lam=_LAM, bulk=_BULK, d=d) for alpha in (_CURVE, _POINTS)
-        )
+        exact = predict(_NETWORK, target, alpha=_POINTS, lam=_LAM, bulk=_BULK, d=d)
         measured = simulate(_NETWORK, target, alpha=_POINTS, lam=_LAM, d=d, trials=trials, workers=workers)
-        results[name] = curves, compare(exact, measured), linear_error(target)
-    for name, (_, compared, linear) in results.items():
+        results[name] = compare(exact, measured), linear_error(target)
+    for name, (compared, linear) in results.items():
         print(
             f"\ntanh network, {name} target: eta = {_NETWORK.eta:g}, beta = 1, lam = {_LAM:g}, d = {d}, {_BULK} bulk"
         )
@@ -68,55 +64,29 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
     _note(f"\ndrew {path} in {time.perf_counter() - start:.0f} s")
 
 
-def draw(results: dict[str, tuple[xr.Dataset, xr.Dataset, float]], trials: int) -> Figure:
+def draw(results: dict[str, tuple[xr.Dataset, float]], trials: int) -> Figure:
     """One panel per target: lines from theory, simulated points on them, and what no linear method can beat."""
-    from matplotlib.ticker import NullFormatter
-
     from ..plotting import plot
-    from ..plotting.style import BASELINE, new_figure, styled
+    from ..plotting.style import set_log, styled
+    from . import look
 
-    figure, ticks = new_figure(7.4, 3.7), (0.02, 0.05, 0.1, 0.2, 0.4)
-    with styled():
-        panels = figure.subplots(1, len(results), sharey=True)
-    for axes, (name, (curves, compared, linear)) in zip(panels, results.items(), strict=True):
-        plot(compared, "alpha", theory=curves, ax=axes)
-        axes.get_legend().remove()
-        axes.axhline(linear, **BASELINE)
-        axes.annotate(
-            "best linear predictor",
-            (0.99, linear),
-            xycoords=axes.get_yaxis_transform(),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="right",
-            color=BASELINE["color"],
-            fontsize=8,
-        )
-        axes.set_title(f"{name} target", loc="left", fontsize=9)
-        axes.set_yscale("log")
-        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.set_xlim(0.0, _CURVE[-1] + 0.1)
-        axes.set_xlabel(r"samples for the readout, $\alpha = n/d$", fontsize=9)
+    figure, panels = look.panels(len(results), sharey=True)
+    for axes, (name, (compared, linear)) in zip(panels, results.items(), strict=True):
+        plot(compared, "alpha", ax=axes)
+        axes.get_legend().remove()  # type: ignore[union-attr]
+        look.baseline(axes, linear, "best linear predictor")
+        set_log(axes, "y")
+        axes.set_title(f"{name} target", loc="left")
     panels[1].set_ylabel("")
-    _legend(figure, panels[0], trials, next(iter(results.values()))[1].attrs["d"])
-    return figure
-
-
-def _legend(figure: Figure, axes: Axes, trials: int, d: int) -> None:
-    from ..plotting.style import styled
-
-    handles, labels = axes.get_legend_handles_labels()
-    words = {f"$\\alpha_0 = {_ALPHA0[0]:g}$": " (random features)"}
+    handles, labels = panels[0].get_legend_handles_labels()
+    labels[0] += " (random features)"
+    d = next(iter(results.values()))[0].attrs["d"]
+    title = (
+        f"samples in the step, $\\alpha_0 = n_0/d$.  Lines: theory; points: {trials} networks at $d = {d}$"
+    )
     with styled():
-        figure.legend(
-            handles,
-            [label + words.get(label, "") for label in labels],
-            title=f"samples in the step, $\\alpha_0 = n_0/d$.  Lines: theory; points: {trials} networks at $d = {d}$",
-            loc="outside upper center",
-            ncols=len(labels),
-            title_fontsize=8.5,
-        )
+        figure.legend(handles, labels, title=title, loc="outside upper center", ncols=len(labels))
+    return figure
 
 
 def _note(text: str) -> None:

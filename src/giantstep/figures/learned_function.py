@@ -10,7 +10,7 @@ from ..answers.comparison import compare
 from ..model.network import Network
 from . import look
 from .cached_call import CachedCall
-from .registry import Size, number
+from .registry import Size, number, sizes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,7 +27,7 @@ CAPTION = (
     " more so the more samples α₀ d the step has seen. Lines: exact theory at this d (dotted: d = ∞)."
     " Points: trained networks, averaged over everything but x in closed form; bars are standard errors."
 )
-SIZES = {"tiny": Size(60, 4, 13, n_test=2000), "quick": Size(400, 10, 61), "full": Size(2000, 10, 121)}
+SIZES = sizes(tiny_curve=13, quick=Size(400, 10, 61), full=Size(2000, 10, 121))
 _NET = Network("tanh", eta=2.5, alpha0=[0.0, 0.5, 1.0, 1.5, 2.5])
 _RATIOS: dict[str, Any] = {"alpha": 2.0, "lam": 0.01}
 _AT = np.linspace(-3.0, 3.0, 12)  # even: at 0 the function of an odd network is 0, and tests nothing
@@ -54,7 +54,7 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 def draw(data: Data) -> Figure:
     """The functions on top of each other, the target dashed."""
     theory, limit, simulation = data["theory"], data["limit"], data["simulation"]
-    figure, (axes,) = look.panels(1, 5.0, 3.9)
+    figure, (axes,) = look.panels(1)
     axes.plot(theory["x"], theory["truth"], color="black", linestyle=(0, (4, 2)), linewidth=1.2)
     axes.text(0.85, 0.8, r"target, $\tanh x_\theta$", fontsize=8, ha="right")
     shades = look.shades(theory.sizes["alpha0"])
@@ -65,7 +65,7 @@ def draw(data: Data) -> Figure:
         look.points(axes, simulation["learned"].isel(chosen), "x", shade)
     axes.set_xlabel(r"target's input, $x_\theta = \theta\cdot x/\sqrt{d}$")
     axes.set_ylabel(r"average output, $E[\hat f\,|\,x_\theta]$")
-    labels = [f"$\\alpha_0 = {value:g}$" for value in theory["alpha0"].values]
+    labels = look.values_of(r"\alpha_0", theory["alpha0"].values)
     look.series_legend(axes, shades, labels, "samples in the step", loc="upper left")
     words = look.trials_words(simulation, "networks")
     look.kinds_legend(figure, {"theory": "exact theory", "limit": r"$d = \infty$"}, words)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plotting.style import BASELINE, Look, new_figure, styled
+from ..plotting.style import BASELINE, Look, axis_label, new_figure, set_log, styled
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_MARKED: Any = {"markersize": 4.2, "markerfacecolor": "white", "markeredgewidth": 1.1}
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 KINDS: dict[str, dict[str, Any]] = {
     "theory": {"linestyle": "-", "linewidth": 1.6},
@@ -23,11 +24,44 @@ KINDS: dict[str, dict[str, Any]] = {
 """Solid: the theory at the simulations' size; dashed: the paper's isotropic model of it; dotted: d = ∞."""
 
 
-def panels(count: int, width: float = 7.4, height: float = 3.2, **options: Any) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels side by side."""
-    figure = new_figure(width, height)
+def panels(
+    count: int, width: float | None = None, height: float = 3.6, rows: int = 1, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels side by side, in one row or more."""
+    figure = new_figure(width or (5.0 if count == 1 else 7.4), height)
     with styled():
-        return figure, list(np.ravel(figure.subplots(1, count, squeeze=False, **options)))
+        return figure, list(np.ravel(figure.subplots(rows, count, squeeze=False, **options)))
+
+
+def curves(
+    axes: Axes,
+    data: Mapping[str, xr.Dataset],
+    name: str,
+    x: str,
+    looks: Sequence[Look],
+    kinds: Mapping[str, str],
+    dim: str | None = None,
+) -> None:
+    """Test errors: lines of each kind, from the part `name`-`kind` of the data, and simulated points; a look for each
+    place along `dim`."""
+    for index, each in enumerate(looks):
+        chosen = {} if dim is None else {dim: index}
+        for kind, part in kinds.items():
+            line(axes, data[f"{name}-{part}"]["test_error"].isel(chosen), x, each, kind)
+        points(axes, data[f"{name}-simulation"]["test_error"].isel(chosen), x, each)
+
+
+def label_axes(axes: Axes, dataset: xr.Dataset, x: str, y: str = "test_error", log: str = "") -> None:
+    """What is along the axes, and which of them, x, y or both, are logarithmic."""
+    axes.set_xlabel(axis_label(dataset[x]))
+    axes.set_ylabel(axis_label(dataset[y]))
+    for which in log:
+        set_log(axes, which)
+
+
+def values_of(symbol: str, values: Sequence[float] | np.ndarray) -> list[str]:
+    """Labels for the values of a parameter."""
+    return [f"${symbol} = {value:g}$" for value in values]
 
 
 def shades(count: int) -> list[Look]:
@@ -58,11 +92,8 @@ def points(axes: Axes, trials: xr.DataArray, x: str, look: Look) -> None:
             color=look.color,
             linestyle="none",
             marker=look.marker,
-            markersize=4.2,
-            markerfacecolor="white",
-            markeredgewidth=1.1,
-            capsize=2.0,
             zorder=3,
+            **_MARKED,
         )
 
 
@@ -99,9 +130,8 @@ def series_legend(
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    marks = {"linewidth": 1.6, "markersize": 4.2, "markerfacecolor": "white", "markeredgewidth": 1.1}
     handles = [
-        Line2D([], [], color=look.color, marker=look.marker, label=label, **marks)
+        Line2D([], [], color=look.color, marker=look.marker, label=label, linewidth=1.6, **_MARKED)
         for look, label in zip(looks, labels, strict=True)
     ]
     if not isinstance(place, Axes):
@@ -118,8 +148,7 @@ def kinds_legend(figure: Figure, words: dict[str, str], measured: str) -> None:
         Line2D([], [], color="0.25", label=said, **KINDS[kind]) for kind, said in words.items()
     ]
     if measured:
-        marks = {"marker": "o", "markersize": 4.2, "markerfacecolor": "white", "linestyle": "none"}
-        handles.append(Line2D([], [], color="0.25", label=measured, **marks))  # type: ignore[arg-type]
+        handles.append(Line2D([], [], color="0.25", label=measured, marker="o", linestyle="none", **_MARKED))
     with styled():
         figure.legend(
             handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() < 6 else 4

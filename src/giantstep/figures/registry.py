@@ -52,12 +52,20 @@ class Size:
 
     d: int
     trials: int
-    curve: int = 60
+    curve: int = 80
     n_test: int | None = None
 
 
+_QUICK, _FULL = Size(300, 20, 40), Size(2000, 10)
+
+
+def sizes(tiny_curve: int = 5, quick: Size = _QUICK, full: Size = _FULL) -> dict[str, Size]:
+    """The sizes of a figure with simulations: that of the tests, one for a laptop, and the paper's."""
+    return {"tiny": Size(60, 4, tiny_curve, n_test=2000), "quick": quick, "full": full}
+
+
 class FigureModule(Protocol):
-    """What a module of this package offers, one for each figure."""
+    """What a figure is: a module of this package, or one of the figures of `learning_curves`."""
 
     NAME: str
     TITLE: str
@@ -91,6 +99,10 @@ def find(name: str) -> FigureModule:
         raise ParameterError(
             f"figure {name!r} is unknown; there are {', '.join(NAMES)}, or their numbers 1 to {len(NAMES)}"
         )
+    from .learning_curves import FIGURES
+
+    if name in FIGURES:
+        return FIGURES[name]  # type: ignore[return-value]
     return import_module(f".{name.replace('-', '_')}", __package__)  # type: ignore[return-value]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import asdict, define, field
 
 from ..errors import ParameterError
 from ..losses import as_loss
@@ -18,30 +18,49 @@ from ..model.words import table
 from ..simulation import check
 
 if TYPE_CHECKING:
-    from ..model.description import FunctionLike, Parameter
+    from ..model.description import Parameter
 
 
-@dataclass(frozen=True)
+def plain(value: Any) -> Any:
+    """numpy's numbers and arrays, and tuples, as Python's numbers and lists."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _theory_size(d: Any) -> Any:
+    return None if d is None else plain(parameter("theory.d", d, low=1.0, infinite=True))
+
+
+def _trials(trials: Any) -> int | list[int]:
+    trials = plain(trials)
+    if not isinstance(trials, int | list):
+        raise ParameterError(f"simulation.trials = {trials!r} must be a count or a list of trial numbers")
+    check.trial_numbers(trials)
+    return trials
+
+
+@define(frozen=True)
 class Theory:
     """What to predict: the arguments of `predict` beside the grid."""
 
     bulk: str | None = None
-    d: Any = None  # a number or a list: with the finite-size correction
+    d: Any = field(
+        default=None, converter=_theory_size
+    )  # a number or a list: with the finite-size correction
     tolerance: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.d is not None:
-            object.__setattr__(self, "d", plain(parameter("theory.d", self.d, low=1.0, infinite=True)))
+    def __attrs_post_init__(self) -> None:
         if self.tolerance is not None:
             number("theory.tolerance", self.tolerance, low=0.0, strict=True)
 
 
-@dataclass(frozen=True)
+@define(frozen=True)
 class Simulation:
     """What to simulate: the arguments of `simulate` beside the grid. `trials` is a count, or which ones."""
 
     d: int
-    trials: Any = 10
+    trials: Any = field(default=10, converter=_trials)
     seed: int = 0
     features: str | None = None
     n_test: int | None = None
@@ -49,19 +68,67 @@ class Simulation:
     dtype: str = "float64"
     backend: str | None = None
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         check_count("simulation.d", self.d, 2)
         check_count("simulation.seed", self.seed, 0)
         if self.n_test is not None:
             check_count("simulation.n_test", self.n_test, 1)
-        trials = plain(self.trials)
-        if not isinstance(trials, int | list):
-            raise ParameterError(f"simulation.trials = {trials!r} must be a count or a list of trial numbers")
-        check.trial_numbers(trials)
-        object.__setattr__(self, "trials", trials)
 
 
-@dataclass(frozen=True, eq=False)
+def check_keys(
+    where: str, given: Mapping[str, Any], allowed: Sequence[str], needed: Sequence[str] = ()
+) -> None:
+    """Refuse keys that do not exist and name those that are missing."""
+    at = f"{where}." if where else ""
+    if unknown := [key for key in given if key not in allowed]:
+        raise ParameterError(f"{at}{unknown[0]} is unknown; {where or 'a sweep'} has {', '.join(allowed)}")
+    if missing := [key for key in needed if key not in given]:
+        raise ParameterError(f"{at}{missing[0]} is missing; {where or 'a sweep'} needs {', '.join(needed)}")
+
+
+def fields_of(kind: type) -> tuple[list[str], list[str]]:
+    """The names of what a description is made from, and of those without a default."""
+    every = signature(kind).parameters
+    return list(every), [name for name, one in every.items() if one.default is one.empty]
+
+
+def _options(kind: Any, name: str, given: Any) -> Any:
+    if given is None or isinstance(given, kind):
+        return given
+    if not isinstance(given, Mapping):
+        raise ParameterError(
+            f"{name} = {given!r} is not a table of options; it may have {', '.join(fields_of(kind)[0])}"
+        )
+    check_keys(name, given, *fields_of(kind))
+    return kind(**given)
+
+
+def _as_theory(given: Theory | Mapping[str, Any] | bool | None) -> Theory | None:
+    given = ({} if given else None) if isinstance(given, bool | np.bool_) else given
+    return _options(Theory, "theory", given)
+
+
+def _as_simulation(given: Simulation | Mapping[str, Any] | None) -> Simulation | None:
+    return _options(Simulation, "simulation", given)
+
+
+def _loss_name(loss: str) -> str:
+    if not isinstance(loss, str):
+        raise ParameterError(
+            "loss must be a name in a sweep, such as 'square' or 'huber:1', to be kept on file"
+        )
+    return as_loss(loss).name
+
+
+def _alpha(alpha: Parameter) -> Any:
+    return parameter("alpha", alpha, low=0.0, strict=True)
+
+
+def _lam(lam: Parameter) -> Any:
+    return parameter("lam", lam, low=0.0, infinite=True)
+
+
+@define(frozen=True, eq=False)
 class Sweep:
     """A problem on a grid, to be predicted (`theory`), simulated (`simulation`), or both. `run_sweep` computes it.
 
@@ -95,40 +162,15 @@ class Sweep:
     """
 
     model: Model
-    target: Target
-    alpha: Any
-    lam: Any
-    loss: str = "square"
-    theory: Theory | None = None
-    simulation: Simulation | None = None
+    target: Target = field(converter=as_target)
+    alpha: Any = field(converter=_alpha)
+    lam: Any = field(converter=_lam)
+    loss: str = field(default="square", converter=_loss_name)
+    theory: Theory | None = field(default=None, converter=_as_theory)
+    simulation: Simulation | None = field(default=None, converter=_as_simulation)
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            model: Model,
-            target: Target | FunctionLike,
-            alpha: Parameter,
-            lam: Parameter,
-            loss: str = "square",
-            theory: Theory | Mapping[str, Any] | bool | None = None,
-            simulation: Simulation | Mapping[str, Any] | None = None,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
+    def __attrs_post_init__(self) -> None:
         check_model(self.model)
-        set_(self, "target", as_target(self.target))
-        set_(self, "alpha", parameter("alpha", self.alpha, low=0.0, strict=True))
-        set_(self, "lam", parameter("lam", self.lam, low=0.0, infinite=True))
-        theory = ({} if self.theory else None) if isinstance(self.theory, bool | np.bool_) else self.theory
-        set_(self, "theory", _options(Theory, "theory", theory))
-        set_(self, "simulation", _options(Simulation, "simulation", self.simulation))
-        if not isinstance(self.loss, str):
-            raise ParameterError(
-                "loss must be a name in a sweep, such as 'square' or 'huber:1', to be kept on file"
-            )
-        set_(self, "loss", as_loss(self.loss).name)
         if self.theory is None and self.simulation is None:
             raise ParameterError(
                 "nothing to do: give theory (an empty one will do), simulation (with its d), or both"
@@ -170,38 +212,3 @@ class Sweep:
         return cls(
             **{**data, "model": Model.from_dict(data["model"]), "target": Target.from_dict(data["target"])}
         )
-
-
-def plain(value: Any) -> Any:
-    """numpy's numbers and arrays, and tuples, as Python's numbers and lists."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def check_keys(
-    where: str, given: Mapping[str, Any], allowed: Sequence[str], needed: Sequence[str] = ()
-) -> None:
-    """Refuse keys that do not exist and name those that are missing."""
-    at = f"{where}." if where else ""
-    if unknown := [key for key in given if key not in allowed]:
-        raise ParameterError(f"{at}{unknown[0]} is unknown; {where or 'a sweep'} has {', '.join(allowed)}")
-    if missing := [key for key in needed if key not in given]:
-        raise ParameterError(f"{at}{missing[0]} is missing; {where or 'a sweep'} needs {', '.join(needed)}")
-
-
-def fields_of(kind: type) -> tuple[list[str], list[str]]:
-    """The names of what a description is made from, and of those without a default."""
-    every = signature(kind).parameters
-    return list(every), [name for name, one in every.items() if one.default is one.empty]
-
-
-def _options(kind: Any, name: str, given: Any) -> Any:
-    if given is None or isinstance(given, kind):
-        return given
-    if not isinstance(given, Mapping):
-        raise ParameterError(
-            f"{name} = {given!r} is not a table of options; it may have {', '.join(fields_of(kind)[0])}"
-        )
-    check_keys(name, given, *fields_of(kind))
-    return kind(**given)

@@ -1,9 +1,21 @@
-"""What theory and simulation have in common: wanted points, jobs, and a Dataset in the end."""
+"""What theory and simulation have in common: wanted points, jobs, and a Dataset in the end.
+
+A result belongs to a *family*, everything about a sweep that is no number of its grid (activation, target, loss, and
+for a simulation d, seed and how it is done), and to a *point*, the numbers: those of the model, noise, lam, and
+alpha and d for the theory, trial and n (samples) for a simulation. Both identify by content, so a point is known
+again in whatever grid it is asked for: extending a grid or adding trials keeps what is there.
+
+Numbers count as equal when they agree to 12 digits: 0.1·3 is not quite 0.3, and "0.1:1:10" has other last bits than
+"0.1:2:20". Work is done in larger portions (see `Part.jobs`): a point is the unit of *identity*, not of work.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +25,67 @@ from ..answers.dims import OF_THE_LAYER, Dimensions
 from ..answers.layer_grid import LayerGrid
 from .description import Sweep
 from .job import Answers, Job
-from .points import Family
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the points of one table have in common; `columns` names the numbers of a point."""
+
+    kind: str
+    columns: tuple[str, ...]
+    setting: dict[str, Any]
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        return {"kind": self.kind, "columns": self.columns, **self.setting}
+
+    @cached_property
+    def id(self) -> str:
+        """A short name for the content: 128 bits, so that no two will ever coincide."""
+        text = json.dumps(self.description, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def rounded(values: Any) -> np.ndarray:
+    """Numbers with 12 significant digits; 0 and infinity stay, and there is one zero."""
+    values = np.asarray(values, dtype=float) + 0.0
+    size = np.abs(values)
+    ordinary = (size > 1e-290) & np.isfinite(values)
+    exponent = DIGITS - 1 - np.floor(np.log10(np.where(ordinary, size, 1.0)))
+    scale = 10.0 ** np.abs(exponent)  # never a fraction, which would not be exact
+    with np.errstate(over="ignore", invalid="ignore"):  # of the branch that is not taken
+        whole = np.rint(np.where(exponent >= 0, values * scale, values / scale))
+        return np.where(ordinary, np.where(exponent >= 0, whole / scale, whole * scale), values)
+
+
+def positions(wanted: np.ndarray, stored: np.ndarray) -> np.ndarray:
+    """Row of `stored` that equals each row of `wanted`, -1 where there is none."""
+    if not len(stored):
+        return np.full(len(wanted), -1)
+    if np.array_equal(wanted, stored):  # a sweep that is complete, in the order it was computed
+        return np.arange(len(wanted))
+    sought, known = _as_words(wanted), _as_words(stored)
+    order = np.argsort(known, kind="stable")
+    place = np.minimum(np.searchsorted(known, sought, sorter=order), len(known) - 1)
+    found = order[place]
+    return np.where(known[found] == sought, found, -1)
+
+
+def distinct(keys: np.ndarray) -> np.ndarray:
+    """Rows that are the first of their kind, in order."""
+    return np.sort(np.unique(_as_words(keys), return_index=True)[1])
+
+
+def _as_words(keys: np.ndarray) -> np.ndarray:
+    """Rows as single items, compared byte by byte."""
+    keys = np.ascontiguousarray(keys, dtype="<f8")
+    return keys.view(np.dtype((np.void, 8 * keys.shape[1]))).reshape(-1)
 
 
 class Part(ABC):

@@ -13,8 +13,7 @@ from ..errors import ParameterError
 from ..runtime.progress import duration
 from .description import Sweep
 from .job import blank
-from .part import Part
-from .points import positions
+from .part import Part, positions
 from .simulation import SimulationPart
 from .store import Store
 from .theory import TheoryPart

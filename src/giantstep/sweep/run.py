@@ -18,13 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError, users_line
+from ..errors import GiantstepError, GiantstepWarning, ParameterError, users_line
 from ..model.parameters import check_count, flag, flag_or_none
 from ..runtime.progress import Display
 from ..runtime.system import cores
 from ..runtime.workers import WorkerDied, process_pool
 from .description import Sweep
-from .errors import SweepError, Unfinished
 from .job import RESULTS_VERSION, Job, Outcome, perform
 from .part import Part
 from .results import Results, check_any, collect, find_done, parts
@@ -36,6 +35,16 @@ _IN_FLIGHT = 1000  # jobs sent to an executor of which we do not know how many i
 _TRIES = 3  # of a job whose worker died
 _MOST_NOTES = 3  # warnings of workers that are passed on
 DIED = "its worker process died again and again (killed, perhaps for want of memory); try fewer workers or a smaller d"
+
+
+class SweepError(GiantstepError, RuntimeError):
+    """The sweep cannot go on, for a reason outside it; everything finished is kept."""
+
+    page = "Sweeps: thousands of settings, on a laptop or a cluster"
+
+
+class Unfinished(GiantstepWarning):
+    """A run ended before all was done: somebody stopped it, or jobs failed."""
 
 
 def run_sweep(

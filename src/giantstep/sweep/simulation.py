@@ -17,8 +17,7 @@ from ..simulation.schedule import attempt
 from ..simulation.trial import Task
 from .description import Sweep
 from .job import Answers, Job
-from .part import Part
-from .points import Family, distinct, rounded
+from .part import Family, Part, distinct, rounded
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -29,11 +29,10 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from .. import __version__
-from ..errors import ParameterError
+from ..errors import GiantstepError, ParameterError
 from ..files import check_plain
-from .errors import StoreError, StoreFull
 from .job import RESULTS_VERSION, Answers, Job, Outcome, blank, machine, pack, unpack
-from .points import Family
+from .part import Family
 
 APPLICATION_ID = 0x67537765  # "gSwe": says that a SQLite file is ours
 LAYOUT = 3  # 1 and 2 had a table for each kind of fact
@@ -48,6 +47,16 @@ _NOT_NOW = (
     "SQLITE_PERM",
     "SQLITE_IOERR",
 )
+
+
+class StoreError(GiantstepError, RuntimeError):
+    """A sweep's file cannot be used as asked; it is left as it is."""
+
+    page = "Sweeps: thousands of settings, on a laptop or a cluster"
+
+
+class StoreFull(StoreError):
+    """There is no more room; everything finished is kept."""
 
 
 class Row(NamedTuple):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from ..answers.grid import Grid
 from ..answers.layer_grid import LayerGrid
 from ..answers.provenance import provenance
 from .description import Sweep
 from .job import Answers, Job
-from .part import Part
-from .points import Family, rounded
+from .part import Family, Part, rounded
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,13 +75,13 @@ class TheoryPart(Part):
     def _problem(self) -> Sweep:
         """The sweep without its grids, which may be long: each block brings its own numbers."""
         sweep, point = self.sweep, dict(zip(self.columns, self._values[0, 0].tolist(), strict=True))
-        return replace(
+        return evolve(
             sweep,
             model=sweep.model.at(**{name: point[name] for name in self.own}),
             target=sweep.target.at(**{name: point[name] for name in sweep.target.numbers()}),
             alpha=point["alpha"],
             lam=point["lam"],
-            theory=replace(sweep.theory, d=None),  # type: ignore[type-var]
+            theory=evolve(sweep.theory, d=None),  # type: ignore[type-var]
             simulation=None,
         )
 
@@ -103,26 +103,6 @@ class TheoryPart(Part):
                             yield top + np.flatnonzero(kind.ravel() == index), left + np.flatnonzero(pattern)
 
 
-def predict_part(sweep: Sweep, numbers: Mapping[str, Any], d: Any, **more: Any) -> xr.Dataset:
-    """The theory of a sweep where some of its `numbers`, and its d, are others; NaN where it fails."""
-    from ..theory.predict import predict
-
-    assert sweep.theory is not None
-    numbers = {**sweep.numbers(), **numbers}
-    return predict(
-        sweep.model.moved(**{name: numbers[name] for name in sweep.model.numbers()}),
-        sweep.target.moved(**{name: numbers[name] for name in sweep.target.numbers()}),
-        alpha=numbers["alpha"],
-        lam=numbers["lam"],
-        loss=sweep.loss,
-        bulk=sweep.theory.bulk,
-        d=d,
-        tolerance=sweep.theory.tolerance,
-        throw=False,
-        **more,
-    )
-
-
 @dataclass(frozen=True)
 class TheoryWork:
     """One call of `predict` on first layers × readouts, values [settings, points, columns]."""
@@ -133,13 +113,26 @@ class TheoryWork:
     def compute(self) -> tuple[Answers, dict[str, str]]:
         import xarray as xr
 
+        from ..theory.predict import predict
+
         sweep, numbers = self.problem, {}
+        assert sweep.theory is not None
         for column, name in enumerate((*sweep.numbers(), "d")):
             along = name in sweep.model.shaping
             values = self.values[:, 0, column] if along else self.values[0, :, column]
             numbers[name] = xr.DataArray(values, dims="setting" if along else "point")
         size = numbers.pop("d")
-        dataset = predict_part(sweep, numbers, None if np.isinf(size).all() else size)
+        dataset = predict(
+            sweep.model.moved(**{name: numbers[name] for name in sweep.model.numbers()}),
+            sweep.target.moved(**{name: numbers[name] for name in sweep.target.numbers()}),
+            alpha=numbers["alpha"],
+            lam=numbers["lam"],
+            loss=sweep.loss,
+            bulk=sweep.theory.bulk,
+            d=None if np.isinf(size).all() else size,
+            tolerance=sweep.theory.tolerance,
+            throw=False,
+        )
         answers = {}
         for name, found in dataset.data_vars.items():
             whole = found if "point" in found.dims else found.expand_dims(point=self.values.shape[1])
