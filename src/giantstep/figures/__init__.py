@@ -1,7 +1,7 @@
-"""The paper's figures, and five of our own: data, pictures and a page, each with one command.
+"""The paper's figures: data, pictures and a page, each with one command.
 
-`giantstep reproduce` makes them all, `giantstep figure NAME` one of them. A module per figure says what is
-computed (`parts`), what is tested (`comparisons`) and how it looks (`draw`); the rest of the package is shared.
+`giantstep reproduce` makes them all, `giantstep figure NAME` one of them. A figure says what is computed (`parts`), what
+is tested (`comparisons`) and how it looks (`draw`); `look` is the drawing kit of all, those of the gallery included.
 """
 
 from .registry import NAMES, find
