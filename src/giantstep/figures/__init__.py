@@ -1,7 +1,7 @@
 """The paper's figures: data, pictures and a page, each with one command.
 
-`giantstep reproduce` makes them all, `giantstep figure NAME` one of them. A figure says what is computed (`parts`), what
-is tested (`comparisons`) and how it looks (`draw`); `look` is the drawing kit of all, those of the gallery included.
+`giantstep reproduce` makes them all, `giantstep figure NAME` one of them. A figure says what is computed (`parts`),
+what is tested (`comparisons`) and how it looks (`draw`); `look` draws all of them, and the gallery's.
 """
 
 from .registry import NAMES, find
