@@ -56,8 +56,20 @@ def learned_function(
 
     Parameters
     ----------
-    model, target, alpha, lam, loss, bulk, d
-        As in `predict`.
+    model : Network, SpikedRF or TwoSpikes
+        The first layer.
+    target : Target, str or callable
+        The function to learn.
+    alpha : number or grid
+        Samples for the readout, divided by d.
+    lam : number or grid
+        Ridge penalty of the readout.
+    loss : str or Loss
+        Loss of the readout.
+    bulk : str, optional
+        Distribution of the rows, as in `predict`.
+    d : number or grid, optional
+        Input dimension, for the finite-size correction.
     x : number, 1-D array, or tuple of them
         Where to evaluate it. For a target of several directions a tuple, (x1, x2) say, opens the dimensions `x1`, `x2`:
         the learned function of these projections, averaged over the others.

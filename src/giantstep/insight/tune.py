@@ -84,14 +84,16 @@ def tune(
     lam : number or grid, optional
         Ridge penalty, if it is not optimised.
     loss : str or Loss
-        Of the readout, as in `predict`.
+        Loss of the readout, as in `predict`.
     error : {"test_error", "test_error_01"}, optional
         What is minimised: the squared error, or for labels ±1 the share of wrong signs. The latter is the default with
         losses of the margin, such as "logistic", whose outputs have no scale that a squared error could judge.
-    bulk, d
-        As in `predict`.
+    bulk : str, optional
+        Distribution of the rows, as in `predict`.
+    d : number or grid, optional
+        Input dimension, for the finite-size correction.
     over : str or sequence of str
-        Any of "lam", "eta", "split", "steps". What is optimised replaces the model's own value.
+        What to optimise: any of "lam", "eta", "split", "steps". The model's own value is then ignored.
     scan : dict, optional
         Values to scan instead of the default ones, such as ``{"lam": np.geomspace(1e-3, 10, 30)}``. The first
         and last are the ends of the search.

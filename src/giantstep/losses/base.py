@@ -22,13 +22,15 @@ class Score(NamedTuple):
 
 
 class Loss:
-    """A convex loss of your own, for `predict(..., loss=)` and `simulate(..., loss=)`.
+    """Your own convex loss, for `predict(..., loss=)` and `simulate(..., loss=)`.
 
     Parameters
     ----------
-    value, derivative : callable
-        ℓ(y, z) and its derivative in z, element by element, y being the label and z the network's output. On a grid it
-        is checked that ℓ is convex, and that `derivative` is its derivative.
+    value : callable
+        ℓ(y, z), element by element: y is the label and z the output of the network. A check on a grid makes sure that ℓ
+        is convex.
+    derivative : callable
+        The derivative of ℓ in z. The same check compares it with differences of ℓ.
     second_derivative : callable, optional
         Of ℓ, in z. With it, answers are more exact and come faster; without it, finite differences are used.
     kinks : iterable of float, optional

@@ -91,16 +91,16 @@ class Step(Description):
 
 @description
 class Network(Model):
-    """A two-layer network f(x) = a·σ(Wx)/√p whose first layer W takes one giant gradient step, or several.
+    """A two-layer network f(x) = a·σ(Wx)/√p that takes one or several giant gradient steps on its first layer W.
 
     It has p = `beta`·d neurons. At initialisation the rows of W have unit norm (or see `rows`) and the readout is a =
     1/√p (or see `readout`). A step follows the gradient of the loss on n0 = `alpha0`·d samples with learning rate
-    `eta`·d; then a new readout is fitted on fresh data, which is where `predict` and `simulate` take over.
+    `eta`·d. Then `predict` and `simulate` fit a new readout on fresh data.
 
     Parameters
     ----------
     activation : str, callable or Function
-        σ: a name, an expression in x, or a function of your own.
+        σ: a name, an expression in x, or your own function.
     eta : number or grid
         Learning rate, divided by d. 0 means no step: plain random features.
     alpha0 : number or grid
@@ -110,23 +110,23 @@ class Network(Model):
     readout : str or Letters
         The initial readout: "uniform", "rademacher", "ternary", "gaussian", "uniform-interval", or `Letters`.
     step_loss : str
-        The loss whose gradient the steps follow.
+        Loss of the steps: each follows its gradient.
     steps : int, sequence of int, or sequence of Step, optional
-        How many such steps (default 1), each on a fresh batch, with the readout as it was at the beginning; a list of
-        numbers opens a dimension. A list of `Step` objects is a schedule, in place of `eta` and `alpha0`.
+        Number of steps (default 1), each on a fresh batch and with the initial readout. A list of numbers becomes a
+        dimension. A list of `Step` objects is a schedule, in place of `eta` and `alpha0`.
     rows : {"unit", "gaussian"} or float
-        Law of the initial rows w: of unit norm; with independent Gaussian entries of variance 1/d; or a number:
-        d·Var|w|² (2 for Gaussian entries, 0.8 for uniform).
+        Distribution of the initial rows w: "unit" has norm 1; "gaussian" has independent entries of variance 1/d; a
+        number is d·Var|w|² (2 for Gaussian entries, 0.8 for uniform ones).
     bias_scale : float
-        Neurons have independent biases of mean 0 and standard deviation `bias_scale`/√d, as large as the entries of W,
-        which are not trained (0: none). Biases of order one are those of `Letters`.
+        Neurons have independent biases of mean 0 and standard deviation `bias_scale`/√d, as large as the entries of W.
+        They are not trained. The default 0 means no biases. For biases of order one see `Letters`.
     reuse_batch : bool
-        Take every step on the same batch. Only `simulate` can do this: the theory is for fresh batches.
+        Whether to take every step on the same batch. Only `simulate` can do this: the theory needs fresh batches.
     refit : number or grid, optional
         Fit the readout again after each step but the last, on that step's batch, with this ridge penalty (as `lam`: on
-        the sum of ½(y - f)²). By default it stays as it was drawn. A fitted readout is longer than the initial one, by
-        a factor of order √d; the rates of the steps after it are divided by that factor, so that rows move by order
-        one all the same. Only `simulate` can do this.
+        the sum of ½(y - f)²). By default the initial readout stays. A fitted readout is about √d times as long as
+        the initial one; the rates of later steps are divided by that factor, so that rows still move by order one.
+        Only `simulate` can do this.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class SpikedRF(Model):
     Parameters
     ----------
     activation : str, callable or Function
-        σ: a name, an expression in x, or a function of your own.
+        σ: a name, an expression in x, or your own function.
     r : number or grid
         Strength of the spike. With letters, neuron i has the strength r times its letter.
     gamma : number or grid
@@ -78,7 +78,7 @@ class TwoSpikes(Model):
     Parameters
     ----------
     activation : str, callable or Function
-        σ: a name, an expression in x, or a function of your own.
+        σ: a name, an expression in x, or your own function.
     strengths : pair of float
         (r1, r2).
     alignments : pair of float
@@ -87,8 +87,10 @@ class TwoSpikes(Model):
         The pairs (u1, u2) that neurons may have.
     weights : sequence of float
         The share of the neurons that has each pair.
-    c, beta : float
-        Squared norm of the rows of W, and width divided by d.
+    c : float
+        Squared norm of the rows of W.
+    beta : float
+        Width, divided by d.
 
     Notes
     -----

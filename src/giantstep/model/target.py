@@ -26,7 +26,7 @@ def _as_given(function: FunctionLike) -> Function:
 
 @description
 class Target(Description):
-    """What is to be learned: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
+    """The function to learn: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
 
     A target of several directions is g(x1, x2, ...) + noise·ε, where x1 = θ_1·x/√d and so on, the directions θ_j being
     orthonormal.
@@ -34,7 +34,7 @@ class Target(Description):
     Parameters
     ----------
     function : str, callable or Function
-        σ*: a name, an expression in x, or a function of your own. "logistic" draws labels ±1 (see `scale`). "x1 +
+        σ*: a name, an expression in x, or your own function. "logistic" draws labels ±1 (see `scale`). "x1 +
         x1*x2" has two directions; "committee", "parity" and "staircase" are known by name.
     noise : number or grid
         Standard deviation of the Gaussian noise on the labels, in the step and in the readout.

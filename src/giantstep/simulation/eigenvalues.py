@@ -51,8 +51,14 @@ def simulate_spectrum(
         Samples, divided by d.
     d : int
         Input dimension.
-    trials, seed, device, dtype
-        As in `simulate`.
+    trials : int or sequence of int
+        How many trials, or which.
+    seed : int
+        Seed of all trials, as in `simulate`.
+    device : str
+        "cpu" or "cuda".
+    dtype : {"float64", "float32"}
+        Precision of the numbers.
 
     Returns
     -------

@@ -45,20 +45,20 @@ def simulate(
     progress: bool | None = None,
     n_test: int | None = None,
 ) -> xr.Dataset:
-    """Train the real thing at finite size and measure, in each of several trials, what the theory predicts.
+    """Train networks of finite size, and measure in each of several trials what `predict` predicts.
 
     A trial draws a target direction θ and a first layer of p = beta·d rows, fits the readout
 
         a = argmin  Σ_{μ≤n} ℓ(y_μ, a·φ(x_μ)/√p) + lam/2 |a|²,    n = alpha·d,
 
     with ℓ = ½(y - z)² by default, on fresh samples x ~ N(0, I_d), y = σ*(θ·x/√d) + noise, and averages the squared
-    error against the noiseless target over all x. What φ is depends on the model:
+    error against the noiseless target over all x. The features φ depend on the model:
 
     - `Network`: unit rows take one step of size eta·d down the square loss of n0 = alpha0·d samples, from the
       network's own output at initialisation; φ = σ(W¹x). `simulate(Network("tanh", eta=1, alpha0=2), "sin",
       alpha=[0.5, 1, 2], lam=0.1, d=1000)`
-    - several steps: `Network(..., steps=3)`, each on a fresh batch with the readout as it was drawn. On the same batch:
-      `reuse_batch=True`. With a readout that is fitted between the steps: `refit=lam`. Predictions have neither.
+    - several steps: `Network(..., steps=3)`, each on a fresh batch with the initial readout. `reuse_batch=True` takes all
+      steps on one batch, `refit=lam` fits the readout between the steps; there is no theory for these two.
     - plain random features: `eta=0` or `alpha0=0`. `simulate(Network("relu", eta=0, alpha0=0), ...)`
     - `SpikedRF`: φ = σ(Fx), F = W + r 1 vᵀ/√d, |w_i|² = c, v·θ/d = gamma exactly. `simulate(SpikedRF("tanh",
       r=0.9, gamma=0.8), ...)`
@@ -66,7 +66,7 @@ def simulate(
       equivalence itself. `simulate(SpikedRF(...), ..., features="gaussian")`
     - the special spiked features with W = Π⊥: `simulate(SpikedRF("relu", r=1, gamma=1, readout="rademacher"), ...,
       bulk="orthogonal")`
-    - `TwoSpikes`: two spikes with left vectors of their own.
+    - `TwoSpikes`: two spikes with two left vectors.
     - several letters or biases: `readout=Letters(...)` in the model; group sizes are weight·p by largest
       remainder, biases are added to the pre-activations in the step as well.
     - targets of several directions: `Target("x1 + x1*x2")`; a trial draws orthonormal θ_1, θ_2, ..., and a `SpikedRF`
@@ -84,67 +84,69 @@ def simulate(
     Parameters
     ----------
     model : Network, SpikedRF or TwoSpikes
-        What to train.
+        The network to train.
     target : Target, str or callable
-        What is to be learned; a name, an expression in x or a function stands for a target without noise.
-    alpha, lam : number or grid
-        n/d and the ridge penalty; model parameters and the noise take grids too (see `predict`). All points of a trial
-        share its random numbers, and alphas are nested: the first n samples.
+        The function to learn. A name, an expression in x or a Python function stands for a target without noise.
+    alpha : number or grid
+        Fresh samples for the readout, divided by d. All points of a trial share its random numbers: a smaller alpha
+        uses the first samples of a larger one. Model parameters and the noise may be grids too (see `predict`).
+    lam : number or grid
+        Ridge penalty of the readout.
     loss : str or Loss
-        Of the readout; others than "square" need lam > 0.
+        Loss of the readout. All but "square" need lam > 0.
     d : int
         Input dimension; p, n and n0 are the nearest whole numbers.
     trials : int or sequence of int
-        How many, or which: `trials=[7]` repeats trial 7 alone.
+        How many trials, or which: `trials=[7]` repeats trial 7 alone.
     seed : int
-        Trial t of a seed draws the same numbers whatever else is asked for.
+        Seed of all trials. Trial t of a seed always draws the same numbers, whatever else you ask for.
     features : {"network", "gaussian"}, optional
-        Those of the network, or the equivalent Gaussian ones.
+        The features of the network (default), or the equivalent Gaussian features.
     bulk : {"orthogonal"}, optional
-        Random rows by default; "orthogonal": those of Π⊥ = I - vvᵀ/d, for a `SpikedRF` with beta = c = 1 (for
-        `TwoSpikes` less both spikes).
+        Rows are random by default. "orthogonal" takes the rows of Π⊥ = I - vvᵀ/d (for `TwoSpikes`, of the projector
+        across both spikes); this needs beta = c = 1.
     learned_at : number or 1-D array, optional
-        Numbers x at which to evaluate the learned function E[f | θ·x/√d = x], exactly: adds `learned` along `x`. With
-        several directions they are projections on the first; points [n, j] are in the first j of them (the others
-        averaged over), and have the coordinates `x1`, `x2`, ... along `x`.
-    device, backend : str
-        "cpu" with numpy by default; "cuda" uses torch. "torch" on the CPU sees numpy's random numbers; a GPU draws
-        its own.
+        Numbers x at which to evaluate the learned function E[f | θ·x/√d = x]; the answer then has `learned` along `x`.
+        With several directions these are projections on the first; an array [n, j] has points in the first j
+        directions, with the coordinates `x1`, `x2`, ... along `x`.
+    device : str
+        "cpu" (default) or "cuda", which uses torch and draws its own random numbers.
+    backend : str
+        "numpy" (default) or "torch". On the CPU both use the same random numbers.
     dtype : {"float64", "float32"}
-        Measured at d = 800, float32 changes test errors by 1e-6 of their value at lam = 1, 2e-5 at lam = 0.01 and 4e-3
+        Precision of the numbers. Measured at d = 800, float32 changes test errors by 1e-6 of their value at lam = 1, 2e-5 at lam = 0.01 and 4e-3
         at lam = 1e-4: a Gram matrix squares the condition number.
     workers : int
-        Local processes, each with its share of the threads.
+        Number of local processes. They share the threads.
     executor : object, optional
-        Anything with `submit`, such as a `concurrent.futures` executor or a Dask client.
+        An object with a method `submit`, such as a `concurrent.futures` executor or a Dask client.
     progress : bool, optional
-        Show a bar; by default one appears when a person watches long work.
+        Whether to show a bar. By default one appears in notebooks and on terminals if the work takes over a second.
     n_test : int, optional
-        Test samples. By default `test_error` needs none, because its average over inputs is exact. Where that is not
-        possible 20,000 are drawn, or 10 d if that is more: for nearly parallel rows at small d (a few dozen), for
-        targets of several directions, and for signs of a function that is not ±1 itself. Shares of wrong
+        Number of test samples. By default `test_error` needs none: it is an exact average over inputs. Where that is
+        not possible, 20,000 or 10 d samples are drawn, whichever is more: for nearly parallel rows at small d (a few
+        dozen), for targets of several directions, and for signs of a function that is not ±1 itself. Shares of wrong
         signs are always counted on samples.
 
     Returns
     -------
     xarray.Dataset
-        With dimension `trial` and those of the grid. `test_error`, `train_error`, `train_loss`, `m`, `zeta`, `psi`,
+        With the dimension `trial` and the dimensions of the grid. The variables are `test_error`, `train_error`, `train_loss`, `m`, `zeta`, `psi`,
         `q1`, `q2` (with several letters these five have `letter`, q1 also `letter_`); binary labels add
-        `test_error_01`, `train_error_01`. `test_samples` is how many samples are behind `test_error`, 0 where its
-        average is exact, and `attrs["test_error_method"]` says the same in a word. Losses other than square add
-        `optimality`, a bound on how far the objective is above its minimum, relative to it (the duality gap); more
-        than 1e-8, or 1e-3 in float32, is an error. A `Network` adds what its step made: with v ∝ Σ (y-f) x, `r` is
-        the least squares fit of W¹v by the letters (their mean if uniform), `c` the mean squared norm of what is left
-        of the rows, `gamma` = v·θ/(|v||θ|), `overlap` the rows' mean component along θ; W in m to q2 is W¹ without
-        that spike. Without a step r = gamma = 0, and v is a random direction orthogonal to θ. With several directions
-        `gamma`, `overlap` and `psi` have `direction`: psi_j is along ê_j, the orthonormal vectors nearest to what is
-        left of the θ_j across the spikes.
+        `test_error_01`, `train_error_01`. `test_samples` is the number of samples behind `test_error`, 0 where it is an
+        exact average (`attrs["test_error_method"]` says the same in a word). Losses other than square add
+        `optimality`, the relative duality gap, which bounds how far the objective is above its minimum; more than
+        1e-8, or 1e-3 in float32, is an error. A `Network` adds four measurements of its step, with v ∝ Σ (y-f) x: `r`
+        is the least squares fit of W¹v by the letters (their mean if uniform), `c` is the mean squared norm of the
+        rows without the spike, `gamma` is v·θ/(|v||θ|), and `overlap` is the mean component of the rows along θ. The
+        statistics m to q2 use W¹ without that spike. Without a step r = gamma = 0, and v is a random direction
+        orthogonal to θ. With several directions `gamma`, `overlap` and `psi` have the dimension `direction`.
 
     Notes
     -----
-    Results are the same bit for bit whatever the order, the workers and the other settings of a grid, at a fixed
-    number of threads; to about 1e-10 whatever the threads and the alphas and lams asked for together. Ctrl-C
-    returns the trials that are complete, with `attrs["interrupted"]` = 1 and a warning.
+    The order of trials and the number of workers change results by rounding only (about 1e-14). If you change the
+    number of threads, or ask for other alphas and lams together, results agree to about 1e-10. Ctrl-C returns the trials
+    that are complete, with `attrs["interrupted"]` = 1 and a warning.
 
     Linear algebra uses one thread below d = 1000 (or p, if that is larger), where several are slower, and all cores
     from there on. The environment variable OMP_NUM_THREADS, set before Python starts, decides otherwise.

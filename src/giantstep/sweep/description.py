@@ -139,8 +139,10 @@ class Sweep:
         product of all lists.
     target : Target, str or Function
         What is to be learned.
-    alpha, lam : number or sequence
-        Samples for the readout divided by d, and ridge penalty.
+    alpha : number or sequence
+        Samples for the readout, divided by d.
+    lam : number or sequence
+        Ridge penalty of the readout.
     loss : str
         Of the readout.
     theory : bool, Theory or dict, optional

@@ -47,17 +47,17 @@ def predict(
     workers: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
-    r"""Test error, training error and every summary statistic of the fitted readout, as d → ∞ (Result 3).
+    r"""Predict the test error, the training error and the summary statistics of the fitted readout, as d → ∞ (Result 3).
 
     The readout minimises :math:`\sum_{\mu\le n}\ell(y^\mu, a\cdot\varphi^\mu/\sqrt p)
-    + \frac\lambda2|a|^2` over n = `alpha`·d fresh samples, φ = σ(Fx) being the features of the first layer and
-    ℓ the loss, ½(y - z)² by default:
+    + \frac\lambda2|a|^2` over n = `alpha`·d fresh samples. φ = σ(Fx) are the features of the first layer, ℓ is
+    the loss, by default ½(y - z)²:
 
     ============================================  ==========================================================
     ``Network("tanh", eta=1, alpha0=.5)``         trained by one gradient step of size η̃d on α0·d samples
     ``Network("tanh", eta=0, alpha0=0)``          random features: no step
     ``Network(..., alpha0=np.inf)``               a step on the population gradient
-    ``SpikedRF("sign", r=1, gamma=.8)``           spiked random features, given directly
+    ``SpikedRF("sign", r=1, gamma=.8)``           spiked random features
     ``TwoSpikes("relu", ...)``                    the same with two spikes
     ``lam=0``                                     ridgeless: the minimum-norm solution, ``inf`` at α = β
     ``lam=np.inf``                                only the all-ones direction m is fitted
@@ -75,45 +75,44 @@ def predict(
     model : Network, SpikedRF or TwoSpikes
         The first layer.
     target : Target, str or callable
-        What is to be learned; a name, an expression in x or a function stands for a target without noise.
+        The function to learn. A name, an expression in x or a Python function stands for a target without noise.
     alpha : number or grid
-        Fresh samples for the readout, divided by d. A grid is a 1-D sequence, which opens a dimension of that name, or
-        an `xarray.DataArray`: those that share a dimension are zipped. Every parameter of the model and the noise
-        take grids as well, and the answer is on the product of all of them.
+        Fresh samples for the readout, divided by d. A grid is a list, which becomes a dimension of the answer, or an
+        `xarray.DataArray`: parameters that share a dimension vary together. Every parameter of the model and the noise
+        may be a grid too. The answer has all combinations.
     lam : number or grid
         Ridge penalty λ.
     loss : str or Loss
-        Of the readout.
+        Loss of the readout.
     d : number or grid, optional
-        Input dimension, for a finite-size correction; without it the answer is that of the limit d → ∞.
+        Input dimension, for the finite-size correction. Without it you get the limit d → ∞.
     bulk : {"exact", "isotropic", "orthogonal"}, optional
-        The law of the first layer's rows, apart from the spike. "exact" (the default for a Network): the trained
-        network itself, whose rows carry the imprint of the steps' batches. "isotropic" (that of a SpikedRF): the
-        paper's model of a network, spiked random features with the same spike, alignment and row norms. "orthogonal":
-        the special SpikedRF or TwoSpikes with W = Π⊥.
+        Distribution of the rows of the first layer without the spike. "exact", the default for a Network, describes the
+        trained network itself: the batches of its steps leave an imprint on the rows. "isotropic", the default for a
+        SpikedRF, is the paper's model of a network, with the same spike, alignment and row norms. "orthogonal" is a
+        SpikedRF or TwoSpikes with W = Π⊥.
     throw : bool
-        Raise `ConvergenceError` (which carries the partial result) if a point fails; otherwise flag it and
-        put NaN into its answers.
+        If a point fails: True raises `ConvergenceError`, which has the partial result; False returns NaN there.
     tolerance : float, optional
-        Relative error of `test_error` (and `train_loss`) down to which numerical integration is refined. By default
+        Integrals are refined until the relative error of `test_error` (and `train_loss`) is below this. The default is
         1e-9; 1e-8 with two or three directions of the target, or spikes that span two; 1e-6 with more of either, and
-        for losses other than square. The error reached is in `quadrature_error`; a point where it stays above 1e-6
-        (or `tolerance`, if larger) counts as failed.
+        for losses other than square. `quadrature_error` has the error of each point. A point fails if it stays above
+        1e-6 (or `tolerance`, if larger).
     workers : int, optional
-        Processes that share the work, for grids of 10,000 points and more; answers do not depend on it.
+        Number of processes that share the work, for grids of 10,000 points and more. Answers do not depend on it.
     progress : callable, optional
         Called with the share of the work done, from 0 to 1.
 
     Returns
     -------
     xarray.Dataset
-        Inputs as coordinates; `test_error` (against the noiseless target), `train_error` (against the
-        labels), `train_loss`, `m`, `zeta`, `psi`, `q1`, `q2`, `V1`, `V2` (with the exact bulk also `chi`, and `nu`
-        if the model has a `bias_scale`); for labels ±1 also `test_error_01` (against clean labels) and
-        `train_error_01`, shares of wrong signs; for a Network also `c`, `r`, `gamma` and, with several steps,
-        `network_error` (of the network itself after each step, before the readout is fitted); per point `residual`,
-        `quadrature_error`, `converged`, `status` (a sentence) and `code` (its number, for programs: 0 is converged;
-        the page "When a point does not converge" lists them).
+        The parameters are coordinates. The variables are `test_error` (against the noiseless target), `train_error`
+        (against the labels), `train_loss`, and the summary statistics `m`, `zeta`, `psi`, `q1`, `q2`, `V1`, `V2` (with
+        the exact bulk also `chi`, and `nu` if the model has a `bias_scale`). Labels ±1 add the shares of wrong signs
+        `test_error_01` (against clean labels) and `train_error_01`. A Network adds `c`, `r`, `gamma` and, with several
+        steps, `network_error`: the error of the network after each step, before the readout is fitted. Each point has
+        `residual`, `quadrature_error`, `converged`, `status` (a sentence) and `code` (a number for programs: 0 is
+        converged; the page "When a point does not converge" lists the others).
 
     Examples
     --------
@@ -124,7 +123,7 @@ def predict(
     >>> curves.test_error.sel(alpha0=20).values.round(4)
     array([0.0456, 0.0407, 0.0344, 0.03  ])
 
-    Zipped instead of a grid, here a penalty that grows with the samples:
+    Parameters that vary together, here a penalty that grows with the samples:
 
     >>> import xarray as xr
     >>> alpha = xr.DataArray([0.5, 1, 2], dims="budget")

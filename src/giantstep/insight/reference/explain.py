@@ -62,10 +62,14 @@ def explain(
         With its steps.
     target : Target, str or callable
         What is to be learned.
-    alpha, lam : number or grid
-        Samples for the readout, divided by d, and its ridge penalty.
-    loss, bulk
-        As in `predict`.
+    alpha : number or grid
+        Samples for the readout, divided by d.
+    lam : number or grid
+        Ridge penalty of the readout.
+    loss : str or Loss
+        Loss of the readout, as in `predict`.
+    bulk : str, optional
+        Distribution of the rows, as in `predict`.
 
     Returns
     -------
