@@ -57,8 +57,8 @@ def simulate(
     - `Network`: unit rows take one step of size eta·d down the square loss of n0 = alpha0·d samples, from the
       network's own output at initialisation; φ = σ(W¹x). `simulate(Network("tanh", eta=1, alpha0=2), "sin",
       alpha=[0.5, 1, 2], lam=0.1, d=1000)`
-    - several steps: `Network(..., steps=3)`, each on a fresh batch with the initial readout. `reuse_batch=True` takes all
-      steps on one batch, `refit=lam` fits the readout between the steps; there is no theory for these two.
+    - several steps: `Network(..., steps=3)`, each on a fresh batch with the initial readout. `reuse_batch=True` takes
+      all steps on one batch, `refit=lam` fits the readout between the steps; there is no theory for these two.
     - plain random features: `eta=0` or `alpha0=0`. `simulate(Network("relu", eta=0, alpha0=0), ...)`
     - `SpikedRF`: φ = σ(Fx), F = W + r 1 vᵀ/√d, |w_i|² = c, v·θ/d = gamma exactly. `simulate(SpikedRF("tanh",
       r=0.9, gamma=0.8), ...)`
@@ -114,8 +114,8 @@ def simulate(
     backend : str
         "numpy" (default) or "torch". On the CPU both use the same random numbers.
     dtype : {"float64", "float32"}
-        Precision of the numbers. Measured at d = 800, float32 changes test errors by 1e-6 of their value at lam = 1, 2e-5 at lam = 0.01 and 4e-3
-        at lam = 1e-4: a Gram matrix squares the condition number.
+        Precision of the numbers. Measured at d = 800, float32 changes test errors by 1e-6 of their value at lam = 1,
+        2e-5 at lam = 0.01 and 4e-3 at lam = 1e-4: a Gram matrix squares the condition number.
     workers : int
         Number of local processes. They share the threads.
     executor : object, optional
@@ -131,22 +131,23 @@ def simulate(
     Returns
     -------
     xarray.Dataset
-        With the dimension `trial` and the dimensions of the grid. The variables are `test_error`, `train_error`, `train_loss`, `m`, `zeta`, `psi`,
-        `q1`, `q2` (with several letters these five have `letter`, q1 also `letter_`); binary labels add
-        `test_error_01`, `train_error_01`. `test_samples` is the number of samples behind `test_error`, 0 where it is an
-        exact average (`attrs["test_error_method"]` says the same in a word). Losses other than square add
-        `optimality`, the relative duality gap, which bounds how far the objective is above its minimum; more than
-        1e-8, or 1e-3 in float32, is an error. A `Network` adds four measurements of its step, with v ∝ Σ (y-f) x: `r`
-        is the least squares fit of W¹v by the letters (their mean if uniform), `c` is the mean squared norm of the
-        rows without the spike, `gamma` is v·θ/(|v||θ|), and `overlap` is the mean component of the rows along θ. The
-        statistics m to q2 use W¹ without that spike. Without a step r = gamma = 0, and v is a random direction
-        orthogonal to θ. With several directions `gamma`, `overlap` and `psi` have the dimension `direction`.
+        With the dimension `trial` and the dimensions of the grid. The variables are `test_error`, `train_error`,
+        `train_loss`, `m`, `zeta`, `psi`, `q1`, `q2` (with several letters these five have `letter`, q1 also
+        `letter_`); binary labels add `test_error_01`, `train_error_01`. `test_samples` is the number of samples
+        behind `test_error`, 0 where it is an exact average (`attrs["test_error_method"]` says the same in a word).
+        Losses other than square add `optimality`, the relative duality gap, which bounds how far the objective is
+        above its minimum; more than 1e-8, or 1e-3 in float32, is an error. A `Network` adds four measurements of its
+        step, with v ∝ Σ (y-f) x: `r` is the least squares fit of W¹v by the letters (their mean if uniform), `c` is
+        the mean squared norm of the rows without the spike, `gamma` is v·θ/(|v||θ|), and `overlap` is the mean
+        component of the rows along θ. The statistics m to q2 use W¹ without that spike. Without a step r = gamma = 0,
+        and v is a random direction orthogonal to θ. With several directions `gamma`, `overlap` and `psi` have the
+        dimension `direction`.
 
     Notes
     -----
-    The order of trials and the number of workers change results by rounding only (about 1e-14). If you change the
-    number of threads, or ask for other alphas and lams together, results agree to about 1e-10. Ctrl-C returns the trials
-    that are complete, with `attrs["interrupted"]` = 1 and a warning.
+    The order of trials and the number of workers change results by rounding only (about 1e-14). If you
+    change the number of threads, or ask for other alphas and lams together, results agree to about 1e-10. Ctrl-C
+    returns the trials that are complete, with `attrs["interrupted"]` = 1 and a warning.
 
     Linear algebra uses one thread below d = 1000 (or p, if that is larger), where several are slower, and all cores
     from there on. The environment variable OMP_NUM_THREADS, set before Python starts, decides otherwise.

@@ -47,7 +47,7 @@ def predict(
     workers: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
-    r"""Predict the test error, the training error and the summary statistics of the fitted readout, as d → ∞ (Result 3).
+    r"""Test error, training error and summary statistics of the fitted readout, in the limit d → ∞ (Result 3).
 
     The readout minimises :math:`\sum_{\mu\le n}\ell(y^\mu, a\cdot\varphi^\mu/\sqrt p)
     + \frac\lambda2|a|^2` over n = `alpha`·d fresh samples. φ = σ(Fx) are the features of the first layer, ℓ is
