@@ -57,7 +57,7 @@ def test_options_make_the_inputs_that_python_makes(words: str, inputs: gs.Inputs
         ("--masses 0.5,0.5", "masses goes with eigenvalues"),
         ("--eigenvalues 1,2 --power-law 1", "give one of them"),
         ("--inputs no.npy", "'no.npy' does not exist"),
-        ("--eigenvalues 1,x", "'x' is not a number"),
+        ("--eigenvalues 1,x", "has 'x', which is not a number"),
         ("--eigenvalues 1,2 --shares [[1,", "not a list of lists"),
         ("--eigenvalues 9,1 --masses 0.01,0.99", "use d of at least 100"),
     ],
@@ -74,6 +74,7 @@ alpha = 2
 lam = 0.1
 model = {{ activation = "tanh", eta = 1, alpha0 = 1 }}
 simulation = {{ d = 40, trials = 2 }}
+theory = {{ d = 40 }}
 """
 
 
@@ -103,12 +104,17 @@ def test_a_sweep_over_exponents_is_extended_by_what_is_new(tmp_path: Path) -> No
     for exponents in ("[0, 0.3]", "[0, 0.3, 0.5]"):
         path.write_text(TOML.format(inputs=f"power_law = {exponents}, d = 40"))
         found.append(run_sweep(read(path), tmp_path / "store.sqlite", workers=1))
-    assert [each.done for each in found] == [4, 2]  # trials at a setting
+    assert [each.done for each in found] == [5, 3]  # trials at a setting, and a block of theory
     errors = found[1].simulation.test_error
     np.testing.assert_array_equal(errors.sel(exponent=[0, 0.3]), found[0].simulation.test_error)
-    inputs = gs.Inputs.power_law(0.5, d=40)
-    alone = gs.simulate(MODEL, gs.Target("sin", noise=0.1, inputs=inputs), alpha=2, lam=0.1, d=40, trials=2)
+    target, at = (
+        gs.Target("sin", noise=0.1, inputs=gs.Inputs.power_law(0.5, d=40)),
+        {"alpha": 2, "lam": 0.1, "d": 40},
+    )
+    alone, theory = gs.simulate(MODEL, target, **at, trials=2), gs.predict(MODEL, target, **at)
     np.testing.assert_allclose(errors.sel(exponent=0.5).values.ravel(), alone.test_error, rtol=1e-9)
+    predicted = found[1].theory.test_error.sel(exponent=0.5)
+    np.testing.assert_allclose(predicted.values.ravel(), theory.test_error, rtol=1e-6)
 
 
 def test_kept_rows_are_no_part_of_a_sweep() -> None:
@@ -116,3 +122,17 @@ def test_kept_rows_are_no_part_of_a_sweep() -> None:
     target = gs.Target("sin", inputs=gs.Inputs.from_data(X, keep=True))
     with pytest.raises(gs.ParameterError, match="nor be part of a sweep"):
         gs.Sweep(MODEL, target, alpha=1, lam=1, simulation={"d": 40})
+
+
+def test_commands_that_predict_take_inputs(tmp_path: Path) -> None:
+    words = "--eta 0.5 --alpha0 1 --alpha 2 --lam 0.1"
+    done = run(f"predict {words} --power-law 0:0.3:4 --d 200 --format csv --plot {tmp_path}/p.svg")
+    found = [float(row["test_error"]) for row in csv.DictReader(io.StringIO(done.stdout))]
+    target = gs.Target("sin", inputs=gs.Inputs.power_law(np.linspace(0, 0.3, 4), d=200))
+    expected = gs.predict(gs.Network("tanh", eta=0.5, alpha0=1), target, alpha=2, lam=0.1, d=200).test_error
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+    assert (tmp_path / "p.svg").exists()
+    done = run(f"compare {words} --power-law 0,0.3 --d 40 --trials 3")
+    assert done.returncode == 0, done.stderr
+    assert "inputs with a covariance" in done.stdout
+    assert run("tune --alpha 2 --over eta --alpha0 1 --lam 0.1 --eigenvalues 2,0.5").returncode == 0

@@ -12,8 +12,8 @@ from .parameters import floats
 ROWS_PER_COLUMN = 10  # the sample's own noise adds columns/rows to the mean squared eigenvalue
 _MOST_NOISE = 0.1  # of a direction that is estimated from labels
 _RANK = 1e-12  # eigenvalues below this part of the largest are 0
-# relative change of the averages that the theory is made of: half of what answers may move by
-_SETTLED = 5e-5
+# relative change of the averages that the theory is made of; answers moved by up to three times as much
+_SETTLED = 2e-5
 _WIDEST, _HALVINGS = 0.4, 12  # of bins, in log(eigenvalue + _FLOOR)
 _FLOOR = 0.01  # of the mean eigenvalue
 
@@ -87,7 +87,7 @@ def bins(omega: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """Which of the eigenvalues [d], largest first, to put together: the number of the bin of each.
 
     Bins are as wide as can be, in log(ω + 0.01), such that none of the averages over the spectrum that the theory is
-    made of moves by more than 5e-5 of its value: the second to fourth moments of ω, the first to third of the target's
+    made of moves by more than 2e-5 of its value: the second to fourth moments of ω, the first to third of the target's
     shares τ, and the resolvents ∫μω/(1+tω), ∫τω/(1+tω) for t from 0.1 to 10,000.
     """
     exact, place = _averages(omega, np.ones(len(omega)), tau), np.log(omega + _FLOOR)

@@ -243,7 +243,7 @@ class Inputs(Description):
         """The covariance of a sample of inputs, and the place of a target in it.
 
         The sample is centred. Large eigenvalues are kept one by one, and the others put into bins that are so narrow
-        that answers move by less than 1e-4: what the theory averages over the spectrum moves by less than 5e-5.
+        that answers move by less than 1e-4: what the theory averages over the spectrum moves by less than 2e-5.
 
         Parameters
         ----------

@@ -120,9 +120,7 @@ def _listed(name: str, value: Any) -> Any:
         try:
             return json.loads(value)
         except ValueError:
-            raise _refusal(
-                name, value, "this is not a list of lists, such as [[0.8, 0.2], [0.2, 0.8]]"
-            ) from None
+            raise _refusal(name, value, "is not a list of lists, such as [[0.8, 0.2], [0.2, 0.8]]") from None
     found = numbers(name, value)
     return [found] if isinstance(found, float) else found
 
