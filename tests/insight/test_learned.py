@@ -5,7 +5,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.insight.learned import learned_function
-from giantstep.simulation.learned import learned_function as learned_by
+from giantstep.simulation.evaluate import learned_function as learned_by
 
 from .finite import ridge, spiked_rows, trained_rows
 

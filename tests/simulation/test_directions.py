@@ -13,8 +13,8 @@ from giantstep.simulation import simulate
 from giantstep.simulation.backend import make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
+from giantstep.simulation.evaluate import summary_statistics
 from giantstep.simulation.first_layer import first_layer
-from giantstep.simulation.statistics import summary_statistics
 from giantstep.theory.layer import seen_from
 
 BACKEND = make_backend()

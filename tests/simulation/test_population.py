@@ -19,10 +19,9 @@ from giantstep.simulation import hermite, simulate
 from giantstep.simulation.backend import NumpyBackend, make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
-from giantstep.simulation.evaluate import sampled_errors
+from giantstep.simulation.evaluate import sampled_errors, summary_statistics
 from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
 from giantstep.simulation.first_layer import first_layer
-from giantstep.simulation.statistics import summary_statistics
 from giantstep.simulation.trial import Task, run_trial
 
 BACKEND = make_backend()

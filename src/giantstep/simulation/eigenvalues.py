@@ -8,6 +8,7 @@ import numpy as np
 
 from ..answers.grid import Grid
 from ..errors import ParameterError
+from ..model.base import check_model
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target
@@ -18,7 +19,7 @@ from .data import Data
 from .draw import Draws, Purpose
 from .features import NetworkFeatures
 from .first_layer import first_layer
-from .run import planned, provenance_of
+from .run import Plan, provenance_of
 from .trial import Task
 
 if TYPE_CHECKING:
@@ -71,15 +72,17 @@ def simulate_spectrum(
     >>> dict(found.eigenvalue.sizes)
     {'trial': 3, 'rank': 50}
     """
+    check_model(model)
     if model.takes_steps and target is None:
         raise ParameterError(
             "the spectrum of a Network needs the target that its step was taken on; give target="
         )
     numbers = check.trial_numbers(trials)
-    given = {"alpha": alpha, "lam": 1.0, "d": d, "seed": seed, "device": device, "dtype": dtype}
-    plan, tasks = planned(model, "x" if target is None else target, **given)
+    goal: Any = "x" if target is None else target
+    task = Task(model.resolved(), goal, d=d, seed=seed, device=device, dtype=dtype)
+    plan = Plan(task, alpha, lam=1.0)
     plan.split.grid.check_single("spectra are simulated one by one")
-    (task,) = tasks
+    (task,) = plan.tasks()
     backend = make_backend(task.backend, device, dtype)
     found = np.stack([_eigenvalues(task, Draws(seed, trial, backend), backend) for trial in numbers])
     attrs = provenance_of(task) | {"command": "simulate_spectrum"}

@@ -16,8 +16,7 @@ from ..model.target import Target
 from .backend import Backend
 from .covariance import eigenvalues, target_directions
 from .data import Data
-from .directions import directions, length
-from .draw import Draws, Kind, Purpose, step_batch
+from .draw import Draws, Kind, Purpose, directions, length, step_batch
 from .gradient_step import (
     Weights,
     biases_of_neurons,

@@ -9,7 +9,7 @@ import numpy as np
 from ..model.groups import merge
 from ..model.network import Network
 from .data import Data
-from .directions import left_across, unit
+from .draw import left_across, unit
 from .gradient_step import Weights, preactivations, spread
 
 _OWN_SAMPLES = 5  # per dimension, on which the network's own error is measured after each step

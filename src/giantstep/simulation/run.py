@@ -161,23 +161,23 @@ def simulate(
     """
     numbers, workers = check.trial_numbers(trials), check_count("workers", workers, 1)
     progress = flag_or_none("progress", progress)
-    plan, settings = planned(
-        model,
-        target,
-        alpha=alpha,
-        lam=lam,
-        loss=loss,
+    check_model(model)
+    task = Task(
+        model.resolved(),
+        target,  # type: ignore[arg-type]  (the plan makes it one)
         d=d,
         seed=seed,
+        n_test=n_test,
         features=features,
-        bulk=bulk,
-        learned_at=learned_at,
+        loss=loss,
+        backend=backend,
         device=device,
         dtype=dtype,
-        backend=backend,
-        workers=workers,
-        n_test=n_test,
+        bulk=bulk,
+        learned_at=learned_at,
     )
+    plan = Plan(task, alpha, lam)
+    settings = plan.tasks(workers)
     tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
     results, interrupted = run_tasks(tasks, workers, executor, progress)
     done = [
@@ -194,67 +194,31 @@ def simulate(
     return plan.dataset([numbers[position] for position in done], answers, interrupted=int(interrupted))
 
 
-def planned(
-    model: Model,
-    target: Target | str | Callable[[Any], Any],
-    *,
-    alpha: Any,
-    lam: Any,
-    d: int,
-    seed: int,
-    device: str,
-    dtype: str,
-    loss: str | Loss = "square",
-    features: str | None = None,
-    bulk: str | None = None,
-    learned_at: Any = None,
-    backend: str | None = None,
-    workers: int = 1,
-    n_test: int | None = None,
-) -> tuple[Plan, list[Task]]:
-    """What is to be done, and the task of each setting for any trial; what cannot be done is refused here."""
-    check_model(model)
-    model, target = model.resolved(), as_target(target)
-    features = check.check_choices(model, features)
-    bulk, at = check.check_bulk(model, bulk), check.check_learned_at(learned_at, features, target.directions)
-    alpha, lam = check.check_readout_parameters(alpha, lam)
-    loss = check.check_loss(loss, target, lam)
-    d, seed = check_count("d", d, 2), check_count("seed", seed, 0)
-    n_test = n_test if n_test is None else check_count("n_test", n_test, 1)
-    library = make_backend(backend, device, dtype)
-
-    common = Task(
-        model,
-        target,
-        d=d,
-        seed=seed,
-        n_test=n_test,
-        features=features,
-        loss=loss,
-        backend=library.name,
-        device=device,
-        dtype=dtype,
-        bulk=bulk,
-        learned_at=at,
-    )
-    plan = Plan(common, alpha, lam)
-    settings = [plan.task(u) for u in range(plan.split.counts[0])]
-    for setting, alphas in zip(settings, plan.split.settings("alpha").tolist(), strict=True):
-        check.check_sizes(setting.model, setting.target, alphas, d)
-    check.check_memory(settings, library, workers)
-    for task in settings:
-        check.check_samples(task)
-    return plan, settings
-
-
 class Plan:
     """How the grid splits into settings (a first layer each) and the readouts that are fitted on each.
 
-    `common` is the task of all settings: their model and target have grids, its points are still to come.
+    It is made from a task as a user says it, and refuses what cannot be done. `common` is the task of all settings:
+    their model and target have grids, its points are still to come.
     """
 
-    def __init__(self, common: Task, alpha: Any, lam: Any):
-        self.common, self.axes = common, Dimensions(common.model, common.target.directions)
+    def __init__(self, task: Task, alpha: Any, lam: Any):
+        model, target = task.model, as_target(task.target)
+        features, bulk = check.check_choices(model, task.features), check.check_bulk(model, task.bulk)
+        at = check.check_learned_at(task.learned_at, features, target.directions)
+        alpha, lam = check.check_readout_parameters(alpha, lam)
+        self.common = common = replace(
+            task,
+            target=target,
+            features=features,
+            bulk=bulk,
+            learned_at=at,
+            loss=check.check_loss(task.loss, target, lam),
+            d=check_count("d", task.d, 2),
+            seed=check_count("seed", task.seed, 0),
+            n_test=None if task.n_test is None else check_count("n_test", task.n_test, 1),
+            backend=make_backend(task.backend, task.device, task.dtype).name,
+        )
+        self.axes = Dimensions(model, target.directions)
         self.names = tuple(common.model.numbers())
         grid = LayerGrid.grid_of(common.model, common.target, alpha=alpha, lam=lam)
         self.split = LayerGrid(grid, (*self.names, *common.target.numbers()))
@@ -262,6 +226,16 @@ class Plan:
             name: self.split.layers(name).tolist() for name in (*self.names, *common.target.numbers())
         }
         self._points = [self.split.settings(name) for name in ("alpha", "lam")]
+
+    def tasks(self, workers: int = 1) -> list[Task]:
+        """The task of each setting, for any trial, if so many at a time fit."""
+        common, tasks = self.common, [self.task(u) for u in range(self.split.counts[0])]
+        for task, alphas in zip(tasks, self.split.settings("alpha").tolist(), strict=True):
+            check.check_sizes(task.model, task.target, alphas, common.d)
+        check.check_memory(tasks, make_backend(common.backend, common.device, common.dtype), workers)
+        for task in tasks:
+            check.check_samples(task)
+        return tasks
 
     def task(self, u: int, chosen: np.ndarray | None = None) -> Task:
         """The task of one setting with all its readouts, or some, for any trial."""

@@ -22,9 +22,7 @@ from .draw import Draws, Purpose
 from .features import FeatureMap, GaussianFeatures, NetworkFeatures, ResultTwo
 from .first_layer import first_layer
 from .gradient_step import Weights, width
-from .learned import learned_function
 from .readout import Fit, fitter
-from .statistics import summary_statistics
 
 ENOUGH_SAMPLES = 20_000
 """Test samples (10 d if that is more) where the average over inputs is not available in closed form."""
@@ -41,13 +39,13 @@ class Task:
     seed: int = 0
     points: tuple[tuple[int, float], ...] = ()  # (n, lam) of each readout
     n_test: int | None = None  # None: the exact average over inputs, where there is one
-    features: str = "network"
+    features: str | None = None
     loss: str | Loss = "square"
     backend: str | None = None
     device: str = "cpu"
     dtype: str = "float64"
     bulk: str | None = None  # "orthogonal": W = Π⊥ instead of random rows
-    learned_at: tuple[tuple[float, ...], ...] = ()  # points in the first directions, for the learned function
+    learned_at: Any = None  # points in the first directions, for the learned function
 
 
 def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarray]:
@@ -72,14 +70,16 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     fits = fitter(as_loss(task.loss))(rows, layer.rows.shape[0], problems, backend)
     order = [(n, problems[n].index(lam)) for n, lam in task.points]
     readouts = backend.xp.stack([fits[n].readouts[:, column] for n, column in order], axis=1)
-    answers = _training(fits, order) | summary_statistics(layer, readouts, backend)
+    answers = _training(fits, order) | evaluate.summary_statistics(layer, readouts, backend)
     known = None if exact is None else exact(readouts, answers)
     errors, samples = _errors(task, features, train, readouts, known)
     answers |= errors
     if task.learned_at:
         at = np.array(task.learned_at)
         weights = (layer.rows, layer.theta[: at.shape[1]], at)
-        answers["learned"] = learned_function(readouts, *weights, task.model.activation, layer.biases).T
+        answers["learned"] = evaluate.learned_function(
+            readouts, *weights, task.model.activation, layer.biases
+        ).T
     return _shaped(answers, layer.measured | {"test_samples": np.array(float(samples))}, task)
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+_OPTIONS = ("d", "seed", "n_test", "features", "backend", "device", "dtype")  # of a task, beside its grid
+
+
 class SimulationPart(Part):
     """Trials: trial and setting of the model (settings) × sample sizes and penalties (points)."""
 
@@ -33,24 +36,10 @@ class SimulationPart(Part):
         assert sweep.simulation is not None
         told = sweep.simulation
         self.trials = check.trial_numbers(told.trials)
-        library = make_backend(told.backend, told.device, told.dtype).name
-        features = check.check_choices(sweep.model, told.features)
-        common = Task(
-            sweep.model,
-            sweep.target,
-            d=told.d,
-            seed=told.seed,
-            n_test=told.n_test,
-            features=features,
-            loss=sweep.loss,
-            backend=library,
-            device=told.device,
-            dtype=told.dtype,
-        )
-        self.plan = Plan(common, sweep.alpha, sweep.lam)
+        options = {name: getattr(told, name) for name in _OPTIONS}
+        self.plan = Plan(Task(sweep.model, sweep.target, loss=sweep.loss, **options), sweep.alpha, sweep.lam)
         self.split = self.plan.split
-        names = ("d", "seed", "n_test", "features", "backend", "device", "dtype")
-        setting = {**self._words(), **{name: getattr(common, name) for name in names}}
+        setting = {**self._words(), **{name: getattr(self.plan.common, name) for name in _OPTIONS}}
         self.family = Family("simulation", (*self.own, *sweep.target.numbers(), "trial", "n", "lam"), setting)
 
     @property
