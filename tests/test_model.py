@@ -323,7 +323,7 @@ def test_letters_that_are_not_letters_are_refused_with_an_example(letters):
 def test_chances_of_a_projection_are_not_those_of_another_function(function):
     """Theory and simulation would each understand something else by it."""
     with pytest.raises(
-        gs.ParameterError, match=r"scale = 2 is of the target 'logistic'.* use 'logistic', or flips"
+        gs.ParameterError, match=r"scale = 2 is for the target 'logistic'.* use 'logistic', or flips"
     ):
         Target(function, scale=2)
     assert Target.from_dict(Target("logistic", scale=2).to_dict()) == Target("logistic", scale=2)

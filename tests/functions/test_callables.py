@@ -128,7 +128,9 @@ def test_arrays_of_another_library_become_numpys():
 )
 def test_a_derivative_that_is_not_the_functions_own_is_refused(wrong):
     function = Function(lambda x: np.logaddexp(0, x), derivative=wrong, name="plus")
-    with pytest.raises(ParameterError, match=r"given for 'plus' is not its derivative: at x = .* slope"):
+    with pytest.raises(
+        ParameterError, match=r"derivative of 'plus' does not match the function: at x = .* slope"
+    ):
         _ = function.derivative
 
 

@@ -215,7 +215,7 @@ def test_the_fewest_steps_are_an_end_only_where_fewer_could_be_taken(scanned, be
 def test_optima_of_the_limit_alone_are_announced_with_both_numbers():
     net, y = gs.Network("tanh", eta=0.03, alpha0=1), "sin"
     options = {"alpha": 2.0, "bulk": "isotropic", "scan": {"lam": [0.05, 0.1, 0.2]}}
-    with pytest.warns(gs.LimitWarning, match=r"1 of 1 optima are those of the limit") as said:
+    with pytest.warns(gs.LimitWarning, match=r"1 of 1 optima hold for the limit") as said:
         best = tune(net, y, **options)
     sized = gs.predict(net, y, alpha=2.0, lam=float(best.best_lam), bulk="isotropic", d=1000).test_error
     limit, there = re.findall(r"(\d\.\d+)(?= in the limit| at d = 1000)", str(said[0].message))
@@ -295,7 +295,7 @@ def test_classifiers_are_tuned_for_the_fewest_wrong_signs(loss, error, apart):
 
 def test_an_optimum_of_the_limit_alone_is_warned_of_for_wrong_signs_too():
     slow = gs.Network("erf", eta=0.05, alpha0=1.0)
-    with pytest.warns(gs.LimitWarning, match="optima are those of the limit"):
+    with pytest.warns(gs.LimitWarning, match="optima hold for the limit"):
         tune(slow, FLIPPED, alpha=0.5, error="test_error_01", scan={"lam": [1e5, 2e5, 4e5]})
 
 

@@ -79,7 +79,7 @@ def test_extreme_margins_neither_overflow_nor_lose_digits():
 def test_a_loss_of_ones_own_is_checked():
     with pytest.raises(ParameterError, match="not convex"):
         Loss(lambda y, z: -((y - z) ** 2), lambda y, z: 2 * (y - z))
-    with pytest.raises(ParameterError, match="derivative is not that of value"):
+    with pytest.raises(ParameterError, match="derivative is not the derivative of value"):
         Loss(lambda y, z: (y - z) ** 2, lambda y, z: z - y)
     with pytest.raises(ParameterError, match="not finite"):
         Loss(lambda y, z: np.where(z > 0, np.inf, 0.0), lambda y, z: 0.0 * z)

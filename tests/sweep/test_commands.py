@@ -84,7 +84,7 @@ GOOD = {
     [
         ({"alhpa": "1"}, "alhpa is unknown; a sweep has model, target, alpha"),
         ({"alpha": None}, "alpha is missing"),
-        ({"alpha": '"0.2:3:x"'}, "alpha = '0.2:3:x' has '0.2:3:x', whose count"),
+        ({"alpha": '"0.2:3:x"'}, "alpha = '0.2:3:x' has '0.2:3:x', and its count"),
         ({"alpha": "true"}, "alpha = True is not a number"),
         ({"alpha": "[]"}, "alpha is an empty range"),
         ({"lam": "-1"}, "lam = -1 is not allowed"),

@@ -110,7 +110,7 @@ def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
     if np.isnan(array).any():
         raise ParameterError(
             f"simulation has {np.isnan(array).sum()} NaN among its values of {name}; leave these trials out, or give a"
-            " DataFrame, whose points may have different numbers of trials",
+            " DataFrame: its points may have different numbers of trials",
             "simulation",
         )
     several = tuple(n for n in points if n > 1)

@@ -62,8 +62,8 @@ def spectrum(
     if weights and any(of_samples.values()):
         stray = " and ".join(flag for flag, given in of_samples.items() if given)
         raise ParameterError(
-            f"{stray}: options of the features' spectrum; that of the first layer, --weights, has no samples. Leave"
-            " out one or the other"
+            f"{stray} belongs to the spectrum of the features, and --weights asks for the spectrum of the first layer,"
+            " which has no samples; leave out one or the other"
         )
     ratio = numbers("alpha", alpha or "1")
     if weights:

@@ -120,7 +120,7 @@ class Readout:
                     break
                 best = decade
         if not fits:
-            raise ConvergenceError(f"the readout for loss = {loss.name!r} was not found at any lam", None)
+            raise ConvergenceError(f"the readout for loss = {loss.name!r} did not converge at any lam", None)
         losses = np.stack([losses for _, losses in fits.values()], axis=1)
         return LeftOut(lam * 10.0 ** np.array(list(fits)), losses, self.judges, fits[best][0])
 
@@ -209,6 +209,6 @@ class _Smooth(NamedTuple):
             theta = theta + length * step
         lam = self.penalty[0]
         raise ConvergenceError(
-            f"the readout for loss = {self.loss.name!r} was not found at lam = {lam:g}; use a larger lam",
+            f"the readout for loss = {self.loss.name!r} did not converge at lam = {lam:g}; use a larger lam",
             None,
         )

@@ -171,8 +171,8 @@ class Function:
         """The derivative, itself a Function; ParameterError when there is none, or another function's."""
         if self._derivative is None:
             raise ParameterError(
-                f"the derivative of {self.name!r} is needed and not known; pass Function(f, derivative=...), or an"
-                " expression in x as text, whose derivative is found"
+                f"the derivative of {self.name!r} is needed and not known; pass Function(f, derivative=...), or"
+                " write the function as an expression in x, which needs no derivative"
             )
         slope = self._derivative
         if not isinstance(slope, Function):

@@ -36,7 +36,7 @@ def check_slope(function: Callable[[Any], Any], slope: Callable[[Any], Any], nam
     if wrong.mean() > _KINKS:
         at = np.where(wrong, off, 0.0).argmax()
         raise ParameterError(
-            f"the derivative that was given for {name!r} is not its derivative: at x = {x[at]:.3g} it is"
+            f"the derivative of {name!r} does not match the function: at x = {x[at]:.3g} it is"
             f" {given[at]:.4g}, and {name!r} itself has the slope {seen[at]:.4g} there; correct it, or write the"
-            " function as an expression in x, whose derivative is found"
+            " function as an expression in x, which needs no derivative"
         )

@@ -224,7 +224,7 @@ def checked_target(target: Target | FunctionLike) -> Target:
     target = as_target(target)
     if target.random_signs:
         raise ParameterError(
-            "bounds are for real labels, and these are ±1 with randomness of their own; leave flips and the like out"
+            "bounds are for real labels, and these are random labels ±1; leave out flips, latent_noise and scale"
         )
     return target
 

@@ -144,13 +144,13 @@ def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
         return bulk
     if bulk == "exact":
         raise NotCovered(
-            "bulk = 'exact' has no spectrum for real-valued targets of several directions, whose batches it does not"
-            " resolve near the real axis; use bulk = 'isotropic', labels ±1, or simulate_spectrum"
+            "bulk = 'exact' has no spectrum for real-valued targets of several directions, because its integrals over"
+            " batches do not converge near the real axis; use bulk = 'isotropic', labels ±1, or simulate_spectrum"
         )
     if bulk is None:
         warnings.warn(
-            "exact spectra are not known for real-valued targets of several directions: this one is that of isotropic"
-            " rows; give bulk = 'isotropic' to choose it",
+            "there is no exact spectrum for real-valued targets of several directions: this is the spectrum of"
+            " isotropic rows; give bulk = 'isotropic' to choose it",
             GiantstepWarning,
             stacklevel=users_line(),
         )

@@ -199,8 +199,8 @@ def _remark(best: np.ndarray, sized: np.ndarray) -> None:
     if (far := gap > NOTABLE).any():
         at = np.unravel_index(gap.argmax(), gap.shape)
         warnings.warn(
-            f"{far.sum()} of {far.size} optima are those of the limit d = inf alone, out of reach of real sizes: the"
-            f" test error there is {best[at]:.4g} in the limit and {sized[at]:.4g} at d = {REAL_SIZE:g}; give d to"
+            f"{far.sum()} of {far.size} optima hold for the limit d = inf alone, out of reach of real sizes: the test"
+            f" error there is {best[at]:.4g} in the limit and {sized[at]:.4g} at d = {REAL_SIZE:g}; give d to"
             " tune for a size",
             LimitWarning,
             stacklevel=users_line(),
@@ -256,9 +256,9 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
     if "split" not in over and (alpha is None or budget is not None):
         raise ParameterError("give alpha, the samples of the readout; a budget goes with over = 'split'")
     if "lam" in over and lam is not None:
-        raise ParameterError("lam is what is looked for: leave it out, or leave 'lam' out of over")
+        raise ParameterError("lam is optimised: leave it out, or leave 'lam' out of over")
     if "lam" not in over and lam is None:
-        raise ParameterError("lam is not looked for: give the penalty lam, or add 'lam' to over")
+        raise ParameterError("lam is not optimised: give the penalty lam, or add 'lam' to over")
 
 
 def _landscape(

@@ -203,7 +203,9 @@ def _check_convex(loss: Loss) -> None:
             raise ParameterError(f"loss {loss.name!r} is not convex: its derivative falls near z = {at:.3g}")
         rise, low, high = np.diff(value), slope[:-1] * 0.025, slope[1:] * 0.025
         if np.any(rise < low - 1e-6 * size) or np.any(rise > high + 1e-6 * size):
-            raise ParameterError(f"loss {loss.name!r}: derivative is not that of value (with respect to z)")
+            raise ParameterError(
+                f"loss {loss.name!r}: derivative is not the derivative of value with respect to z"
+            )
 
 
 def _depends_on_difference(value: Callable[[Any, Any], Any]) -> bool:

@@ -267,7 +267,10 @@ class Inputs(Description):
         <Inputs of 50 eigenvalues one by one: effective rank 28.6>
         """
         if direction is not None and y is not None:
-            raise ParameterError("y estimates the direction, which is given; leave out one of them", "y")
+            raise ParameterError(
+                "y serves to estimate the direction, so give one or the other",
+                "y",
+            )
         omega, rows, images = sample.whitened(X)
         theta = None if direction is None else sample.given_directions(direction, images)
         theta = theta if y is None else sample.regressed_direction(y, rows)

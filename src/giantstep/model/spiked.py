@@ -128,7 +128,7 @@ class TwoSpikes(Model):
             raise refused(
                 "alignments",
                 self.alignments,
-                "are those of two orthogonal directions with the target: their squares must sum to at most 1",
+                "belong to two orthogonal directions, so the sum of their squares must be at most 1",
             )
 
     @property

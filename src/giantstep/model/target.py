@@ -106,8 +106,8 @@ class Target(Description):
         function = self.function
         if self.directions == 1 and not (function.has_spec and function.spec == "sign"):
             raise ParameterError(
-                f"scale = {self.scale:g} is of the target 'logistic', whose labels are +1 with probability"
-                f" sigmoid(scale·z), or of several directions; the target here is {function.name!r}: use"
+                f"scale = {self.scale:g} is for the target 'logistic', which has labels +1 with probability"
+                f" sigmoid(scale·z), or for several directions; the target here is {function.name!r}: use"
                 " 'logistic', or flips or latent_noise for signs of another function"
             )
 

@@ -146,14 +146,14 @@ def _part(name: str, text: str, part: str) -> np.ndarray:
         raise _refusal(name, text, f"has {part!r}, which is not a range")
     start, stop = (_number(name, text, field) for field in fields[:2])
     if not (math.isfinite(start) and math.isfinite(stop)):
-        raise _refusal(name, text, f"has {part!r}, whose ends are not finite")
+        raise _refusal(name, text, f"has {part!r}, and its ends are not finite")
     count = int(fields[2]) if fields[2].isascii() and fields[2].isdigit() else 0
     if not 0 < count <= _MOST:
-        raise _refusal(name, text, f"has {part!r}, whose count is not a whole number from 1 to {_MOST}")
+        raise _refusal(name, text, f"has {part!r}, and its count is not a whole number from 1 to {_MOST}")
     if len(fields) == 3:
         return np.linspace(start, stop, count)
     if start <= 0 or stop <= 0:
-        raise _refusal(name, text, f"has {part!r}, a logarithmic range, whose ends must be positive")
+        raise _refusal(name, text, f"has {part!r}, a logarithmic range: its ends must be positive")
     return np.geomspace(start, stop, count)
 
 

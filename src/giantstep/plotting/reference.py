@@ -90,8 +90,8 @@ def _target(dataset: xr.Dataset) -> Target:
     said = json.loads(dataset.attrs["target"])
     if said["function"].startswith("<"):
         raise ParameterError(
-            "the target is a function of your own, which an answer does not keep, so that reference lines are unknown;"
-            " draw those of gs.bayes(target, alpha=...) on the same axes, with ax="
+            "the target is your own Python function, which answers do not keep, so plot cannot compute reference lines;"
+            " draw gs.plot(gs.bayes(target, alpha=...), ax=axes) on the same axes"
         )
     return Target.from_dict(said)
 

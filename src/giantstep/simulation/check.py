@@ -33,8 +33,7 @@ def check_choices(model: Model, features: str | None) -> str:
         raise ParameterError(f"features = {features!r} is unknown; use 'network' or 'gaussian'")
     if features == "gaussian" and not isinstance(model, SpikedRF):
         raise ParameterError(
-            "features = 'gaussian' needs a SpikedRF, whose equivalent Gaussian features are known; "
-            "for a network simulate net.equivalent(target)"
+            "features = 'gaussian' needs a SpikedRF; for a network, simulate net.equivalent(target)"
         )
     if features == "gaussian" and model.readout.law is not None:
         raise ParameterError(

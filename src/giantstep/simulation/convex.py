@@ -82,8 +82,8 @@ def _check(loss: Loss, n: int, lam: float, gap: float, backend: Backend) -> None
     if not gap <= _tolerance(backend):
         way_out = "use a larger lam" + (" or dtype = 'float64'" if backend.itemsize == 4 else "")
         raise ConvergenceError(
-            f"the readout for loss = {loss.name!r} at lam = {lam:g} and {n} samples was found to a relative duality "
-            f"gap of {gap:.1e} only, where {_tolerance(backend):.0e} is required; {way_out}",
+            f"the readout for loss = {loss.name!r} at lam = {lam:g} and {n} samples has a relative duality "
+            f"gap of {gap:.1e}, and {_tolerance(backend):.0e} is required; {way_out}",
             None,
         )
 

@@ -65,7 +65,7 @@ def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | N
             if not complete:
                 raise
             warnings.warn(
-                f"interrupted: the result has what is complete, {len(complete)} of {len(complete | unfinished)} trials",
+                f"interrupted: the result has {len(complete)} of {len(complete | unfinished)} trials",
                 GiantstepWarning,
                 stacklevel=users_line(),
             )

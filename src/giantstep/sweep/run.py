@@ -290,7 +290,7 @@ class _Driver:
             raise ParameterError(outcome.message)
         if outcome.results_version != RESULTS_VERSION:
             raise SweepError(
-                f"a worker's giantstep gives other numbers (results version {outcome.results_version}, here "
+                f"the giantstep of a worker computes other numbers (results version {outcome.results_version}, here "
                 f"{RESULTS_VERSION}); install the same version there"
             )
         store.add(job, outcome)

@@ -187,9 +187,9 @@ class Store:
         for run in self._rows["run"]:
             if (version := run.facts["results_version"]) != RESULTS_VERSION:
                 raise StoreError(
-                    f"{str(self.path)!r} has results of giantstep {run.facts['version']}, whose numbers differ from "
-                    f"those of {__version__} (results version {version}, not {RESULTS_VERSION}); export them as they "
-                    "are, or start anew with another --store"
+                    f"{str(self.path)!r} has results of giantstep {run.facts['version']}, and this is {__version__}, "
+                    f"which computes other numbers (results version {version}, not {RESULTS_VERSION}); export them as "
+                    "they are, or start anew with another --store"
                 )
 
 

@@ -76,7 +76,7 @@ def choose_bulk(named: str | BulkLaw | None, model: Any, problem: Problem) -> Bu
         law = EXACT if steps else ISOTROPIC
     elif named.startswith("sampled"):
         raise ParameterError(
-            f"bulk = {named!r} is no longer there; to check the exact bulk, train networks: simulate(...), then compare"
+            f"bulk = {named!r} no longer exists; to check the exact bulk, train networks: simulate(...), then compare"
         )
     elif named not in _NAMED:
         raise ParameterError(f"bulk = {named!r} is unknown; use one of {', '.join(_NAMED)}, or leave it out")
@@ -84,7 +84,7 @@ def choose_bulk(named: str | BulkLaw | None, model: Any, problem: Problem) -> Bu
         law = _NAMED[named]
     if law.trained and not steps:
         raise ParameterError(
-            f"bulk = {law.name!r} is that of a trained Network; a SpikedRF or TwoSpikes has the isotropic one"
+            f"bulk = {law.name!r} is for a trained Network; a SpikedRF or TwoSpikes has bulk = 'isotropic'"
         )
     if law.trained and problem.first_layers.taken.any():
         check_moment(

@@ -74,8 +74,8 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
     found, off = spiked_features(net, target)
     if off > _ROUNDING:
         raise NotCovered(
-            "the spike of this network has components on several of the target's directions, and that of a SpikedRF has"
-            " one on the first alone; ask predict(..., bulk='isotropic') for that model itself"
+            "the spike of this network points along several directions of the target, and the spike of a SpikedRF along"
+            " the first only; ask predict(..., bulk='isotropic') for that model itself"
         )
     return found
 

@@ -262,6 +262,6 @@ def _check_directions(layer: FirstLayer) -> None:
     spikes = int(layer.spikes.max())
     if spikes > MOST_DIRECTIONS:
         raise NotCovered(
-            f"from the second step on each letter has a spike of its own, and here they span {spikes} directions: the"
+            f"from the second step on each letter has its own spike, and here they span {spikes} directions: the"
             f" theory covers up to {MOST_DIRECTIONS}; give fewer different letters (and biases), or simulate"
         )

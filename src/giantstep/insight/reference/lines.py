@@ -23,8 +23,8 @@ def total_samples(answer: xr.Dataset | xr.DataArray) -> xr.DataArray:
         batches = [answer["alpha0"] * (answer["steps"] if "steps" in answer.coords else 1.0)]
     if not batches or "alpha" not in answer.coords:
         raise ParameterError(
-            "a total number of samples needs alpha0 and alpha: it is known for a Network, not for features whose spike"
-            " is given"
+            "the total number of samples is that of steps and readout: it is known for a Network, but not for a"
+            " SpikedRF or TwoSpikes"
         )
     return sum(batches, answer["alpha"])  # type: ignore[return-value]
 

@@ -106,7 +106,7 @@ def _kernel(kernel: FunctionLike | None) -> tuple[float, float, float]:
     if not (start >= 0.0 and slope > 0.0 and floor >= -1e-12 * end):
         raise ParameterError(
             f"kernel = {f.name!r} is not allowed: f(0) = {start:g}, f'(0) = {slope:g} and f(1) = {end:g} must obey"
-            " f(0) ≥ 0, f'(0) > 0 and f(1) ≥ f(0) + f'(0), as those of every kernel with a linear part do"
+            " f(0) ≥ 0, f'(0) > 0 and f(1) ≥ f(0) + f'(0), as for every kernel with a linear part"
         )
     return start, slope, max(floor, 0.0)
 
