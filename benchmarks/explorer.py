@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from giantstep.explorer import Explorer
 from giantstep.explorer.settings import Settings
+from giantstep.explorer.view import Effort
 from giantstep.explorer.views import VIEWS
 
 QUICK = (
@@ -73,7 +74,7 @@ def processor_seconds(view: str, settings: dict[str, Any]) -> float:
     name, _, manner = view.partition("/")
     asked = Settings.parse(settings).only(VIEWS[name].uses)
     begun = time.process_time()
-    for line in VIEWS[name].lines(asked, manner == "draft", lambda share: None):
+    for line in VIEWS[name].lines(asked, Effort(manner == "draft")):
         json.dumps(line)
     return time.process_time() - begun
 

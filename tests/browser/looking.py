@@ -16,8 +16,8 @@ expect = pytest.importorskip("playwright.sync_api", reason="the extra 'browser' 
 expect.set_options(timeout=60_000)  # milliseconds: a busy machine is no reason to fail
 
 QUIET = 120_000  # milliseconds until all cards have answered, on a busy machine
-ALL_IN_SIGHT = (1440, 2000)  # a window in which the controls and every chart are seen at once
-CARDS = ("curve", "learned", "optimum", "coefficients", "spectrum")
+ALL_IN_SIGHT = (1440, 2200)  # a window in which the controls and every chart are seen at once
+CARDS = ("curve", "learned", "parts", "optimum", "coefficients", "spectrum")
 
 OTHER = {  # a value for each setting that is not its initial one; those of the given spike need that layer
     "activation": "relu", "target": "tanh", "noise": "0.4", "flips": "0.1", "latent_noise": "0.2", "layer": "spiked",
@@ -25,14 +25,15 @@ OTHER = {  # a value for each setting that is not its initial one; those of the 
     "c": "2", "beta": "2", "readout": "ternary",
     "bulk": "isotropic", "alpha": "1", "lam": "1", "loss": "huber:0.5", "along": "lam", "low": "0.3", "high": "3",
     "quantity": "train_error", "d": "200", "finite": False, "trials": "3", "seed": "1",
+    "untrained": False, "linear": False, "best": False, "limits": True, "model": True,
 }  # fmt: skip
-_NEEDS = {"flips": "target=sign&", "latent_noise": "target=sign&"}
+_NEEDS: dict[str, str] = dict.fromkeys(("flips", "latent_noise"), "target=sign&noise=0&")
 _NEEDS |= dict.fromkeys(("r", "gamma", "c"), "layer=spiked&")
 
 
 def start(name: str) -> str:
     """An address at which this setting matters; with the model that is quick, unless that knows nothing of it."""
-    bulk = "" if name in ("bulk", "rows", "bias_scale") else "bulk=isotropic"
+    bulk = "" if name in ("bulk", "rows", "bias_scale", "model") else "bulk=isotropic"
     return f"#{_NEEDS.get(name, '')}{bulk}"
 
 
@@ -62,8 +63,8 @@ def unfold(page: Any) -> None:
 def enter(page: Any, name: str, value: Any) -> None:
     """Another value for a setting, by its box."""
     field = page.locator(f"#set-{name}")
-    if value is False:
-        field.uncheck()
+    if isinstance(value, bool):
+        field.set_checked(value)
     elif field.evaluate("(field) => field.tagName") == "SELECT":
         field.select_option(value)
     else:

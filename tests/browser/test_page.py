@@ -17,8 +17,8 @@ def test_all_views_appear(visit: Any, pictures: Path) -> None:
     page = visit()
     settled(page)
     page.screenshot(path=pictures / "initial.png")
-    assert "random features, d = 300" in traces(page)
-    assert "network, d = 300" in traces(page)
+    assert "random features: no step (d = 300)" in traces(page)
+    assert "this network (d = 300)" in traces(page)
     for card in CARDS:
         page.locator(f"#{card}").scroll_into_view_if_needed()
         drawn(page, card)
@@ -59,17 +59,17 @@ def test_a_link_restores_the_page(visit: Any) -> None:
 def test_the_target_can_be_an_expression(visit: Any) -> None:
     page = visit()
     settled(page, "curve", "learned")
-    before = traces(page, "learned")["target"]["y"]
+    before = traces(page, "learned")["target (σ⋆)"]["y"]
     page.locator("#set-target").fill("tanh(2*x) + 0.3*x**3")
-    eventually(lambda: traces(page, "learned")["target"]["y"] != before)
-    page.locator("#learned details summary").click()
-    expect(page.locator("#learned pre")).to_contain_text('gs.Target("tanh(2*x) + 0.3*x**3")')
+    eventually(lambda: traces(page, "learned")["target (σ⋆)"]["y"] != before)
+    page.locator("#learned .python summary").click()
+    expect(page.locator("#learned pre")).to_contain_text('gs.Target("tanh(2*x) + 0.3*x**3", noise=0.1)')
 
 
 def test_a_function_of_two_directions_is_learned_on_a_plane(visit: Any, pictures: Path) -> None:
     page = visit()
     settled(page, "curve", "learned")
-    page.locator("#examples").select_option(label="A product of two directions")
+    page.locator("#examples").select_option(label="A readout of both signs")
     settled(page, "curve", "learned")
     page.locator("#learned").scroll_into_view_if_needed()
     eventually(lambda: traces(page, "learned")["target"]["x"][0] == -2.5)
@@ -88,7 +88,7 @@ def test_a_function_of_two_directions_is_learned_on_a_plane(visit: Any, pictures
     expect(page.locator("#learned .hoverlayer text").first).to_be_visible()
     page.screenshot(path=pictures / "two-directions.png")
     page.locator("#set-target").fill("sin")  # back to a line
-    eventually(lambda: traces(page, "learned")["target"]["x"][0] == -4)
+    eventually(lambda: "target (σ⋆)" in traces(page, "learned"))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_same_text_in_a_link_is_harmless(visit: Any) -> None:
 
 
 def test_classification_is_judged_by_its_signs(visit: Any, pictures: Path) -> None:
-    page = visit("#target=sign&bulk=isotropic")
+    page = visit("#target=sign&noise=0&bulk=isotropic")
     settled(page, "curve", "learned")
     expect(page.locator("#summary dt").first).to_have_text("Wrong signs")
     shares = traces(page)["main"]["y"]
@@ -166,7 +166,7 @@ def test_python_lines_can_be_copied(visit: Any) -> None:
     page = visit("#bulk=isotropic")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     settled(page, "curve")
-    page.locator("#curve details summary").click()
+    page.locator("#curve .python summary").click()
     page.get_by_role("button", name="Copy the Python lines: The network").click()
     expect(page.get_by_role("button", name="Copy the Python lines: The network")).to_have_text("Copied")
     assert page.evaluate("() => navigator.clipboard.readText()").startswith(
@@ -198,6 +198,9 @@ def test_the_values_of_every_chart_can_be_saved(visit: Any, card: str) -> None:
         assert len(rows) == 17 * 13
         return
     shown = traces(page, card)["main"]
+    if card == "parts":
+        assert [float(row.split(",")[1]) for row in rows] == pytest.approx(shown["x"])
+        return
     mine = [row.split(",") for row in rows if row.startswith((shown["name"], f'"{shown["name"]}'))]
     values = [float(row[-2]) for row in mine if row[-2]]
     assert values == pytest.approx([value for value in shown["y"] if value is not None])
@@ -244,8 +247,12 @@ def test_the_paper_s_figures_open(visit: Any) -> None:
     page = visit("#bulk=isotropic")
     settled(page, "curve")
     groups = page.locator("#examples optgroup").all()
-    assert [group.get_attribute("label") for group in groups] == ["To begin with", "The paper's figures"]
-    figures = [option.inner_text()[0] for option in groups[1].locator("option").all()]
+    assert [group.get_attribute("label") for group in groups] == [
+        "A story",
+        "More to try",
+        "The paper's figures",
+    ]
+    figures = [option.inner_text()[0] for option in groups[2].locator("option").all()]
     assert sorted(set(figures)) == list("12345678")
 
 
@@ -272,7 +279,7 @@ def test_a_chart_takes_the_keyboard(visit: Any) -> None:
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("alpha="))
     label = page.locator("#curve .chart").get_attribute("aria-label")
-    assert "network, isotropic model, d = 300: from" in label
+    assert "this network, isotropic model (d = 300): from" in label
     page.locator("#optimum .chart").focus()
     settled(page, "optimum")
     drawn(page, "optimum")

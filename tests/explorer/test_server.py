@@ -88,7 +88,8 @@ def test_the_page_knows_every_setting_and_view(visitor: Visitor) -> None:
     assert limits["lam"] == (0, 1e6)
     assert set(about["views"]) == set(VIEWS)
     used = {name for view in VIEWS.values() for name in view.uses}
-    assert used | {"quantity"} == set(asdict(Settings()))  # no control without effect
+    drawn = {"quantity", "untrained", "linear", "best", "limits", "model"}  # the page itself heeds these
+    assert used | drawn == set(asdict(Settings()))  # no control without effect
 
 
 @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer wrong", "Basic abc", "Bearer é"])
@@ -124,25 +125,25 @@ def test_a_browser_is_led_to_the_link_by_a_file_of_its_owner(monkeypatch: pytest
 @pytest.mark.parametrize(
     ("settings", "word"),
     [
-        ({"eta": -1}, "eta"),
-        ({"eta": "many"}, "eta"),
-        ({"eta": 1e300}, "eta"),
-        ({"lam": float("nan")}, "lam"),
-        ({"beta": float("inf")}, "beta"),
-        ({"alpha": True}, "alpha"),
-        ({"eta": [1, 2]}, "eta"),
-        ({"low": 3, "high": 2}, "low"),
-        ({"low": -1}, "low"),
-        ({"along": "r"}, "along"),
-        ({"along": "width"}, "along"),
-        ({"layer": "both"}, "layer"),
-        ({"layer": "spiked", "gamma": 1.5}, "gamma"),
+        ({"eta": -1}, "Learning rate ÷ d (η̃) = -1"),
+        ({"eta": "many"}, "many is not a number"),
+        ({"eta": 1e300}, "Learning rate"),
+        ({"lam": float("nan")}, "Ridge penalty"),
+        ({"beta": float("inf")}, "Width"),
+        ({"alpha": True}, "Fit samples"),
+        ({"eta": [1, 2]}, "Learning rate"),
+        ({"low": 3, "high": 2}, "from = 3"),
+        ({"low": -1}, "from = -1"),
+        ({"along": "r"}, "Runs along"),
+        ({"along": "width"}, "Runs along"),
+        ({"layer": "both"}, "both"),
+        ({"layer": "spiked", "gamma": 1.5}, "Alignment"),
         ({"d": 10.5}, "d = 10.5"),
         ({"trials": 10**9}, "trials"),
         ({"finite": "yes"}, "finite"),
         ({"colour": "red"}, "colour"),
-        ({"target": 3}, "target"),
-        ({"target": "x" * 5000}, "target"),
+        ({"target": 3}, "Target"),
+        ({"target": "x" * 5000}, "longer than 300"),
         ([1, 2], "JSON object"),
         ({"target": "__import__('os').system('id')"}, "column 12"),
         ({"target": "().__class__.__bases__"}, "dot"),
@@ -150,18 +151,48 @@ def test_a_browser_is_led_to_the_link_by_a_file_of_its_owner(monkeypatch: pytest
         ({"target": "tanh(x"}, "not an expression"),
         ({"target": "exp(x**4)"}, ""),
         ({"activation": "tanhh"}, "did you mean 'tanh'"),
-        ({"readout": "1:2:3:4"}, "readout"),
+        ({"readout": "1:2:3:4"}, "Initial readout"),
         ({"loss": "hinge"}, "±1"),
         ({"loss": "nonsense"}, "nonsense"),
-        ({"bulk": "round"}, "bulk"),
+        ({"bulk": "round"}, "Model of its rows"),
     ],
 )
-def test_bad_values_get_a_sentence(visitor: Visitor, settings: Any, word: str) -> None:
+def test_bad_values_get_a_sentence_in_the_page_s_words(visitor: Visitor, settings: Any, word: str) -> None:
     status, (answer,) = visitor.ask("curve", settings)
     assert status == 400
     assert word in answer["error"]
     assert "Traceback" not in answer["error"]
     assert "\n" not in answer["error"]
+
+
+PYTHON = re.compile(
+    r"\b(eta|alpha0?|lam|beta|gamma|bulk|flips|latent_noise)\b|SpikedRF|Network|Letters\(|\w\(\)|gs\."
+)
+
+
+@pytest.mark.parametrize(
+    ("view", "settings", "word"),
+    [
+        ("curve", {"activation": "sign"}, "a spike, given directly"),
+        ("curve", {"activation": "abs(x)**0.5"}, "a spike, given directly"),
+        ("curve", {"activation": "floor(x)"}, "the box offers the names"),
+        ("curve", {"bulk": "orthogonal"}, "Model of its rows = orthogonal"),
+        ("curve", {"loss": "hinge"}, "Flipped signs"),
+        ("curve", {"loss": "huber:0.5", "lam": 0}, "Ridge penalty (λ) must be positive"),
+        ("curve", {"readout": "foo"}, "Initial readout (a₀) = foo"),
+        ("curve", {"flips": 0.1, "noise": 0.2}, "Latent noise"),
+        ("coefficients", {"readout": "rademacher", "steps": 2, "activation": "relu"}, "directions"),
+        ("spectrum", {"readout": "rademacher", "steps": 2, "activation": "relu"}, "one spike"),
+        ("simulate", {"alpha0": "inf"}, "Step samples ÷ d (α₀)"),
+    ],
+)
+def test_a_refusal_has_the_labels_of_the_page_and_no_python(
+    visitor: Visitor, view: str, settings: Any, word: str
+) -> None:
+    _, lines = visitor.ask(view, settings)
+    (sentence,) = [line["error"] for line in lines if "error" in line]
+    assert word in sentence
+    assert not PYTHON.search(sentence)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +208,9 @@ def test_bad_values_get_a_sentence(visitor: Visitor, settings: Any, word: str) -
         ({"loss": "nonsense"}, "loss"),
         ({"loss": "hinge"}, "loss"),
         ({"loss": "hinge", "flips": 0.1, "noise": 0.2}, "noise"),
-        ({"loss": "huber:0.5", "lam": 0}, None),  # each is fine alone
+        ({"loss": "huber:0.5", "lam": 0}, "lam"),
+        ({"activation": "sign"}, "activation"),
+        ({"loss": "huber:-1"}, "loss"),
     ],
 )
 def test_a_refusal_names_the_setting_that_is_to_blame(
@@ -293,7 +326,7 @@ def test_too_many_questions_are_refused(visitor: Visitor, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("error", "kind", "word"),
     [
-        (gs.ParameterError("eta = 3 is not allowed"), "refused", "eta = 3"),
+        (gs.ParameterError("eta = 3 is not allowed"), "refused", "(η̃) = 3"),
         (gs.ConvergenceError("2 points\nfailed", None), "refused", "2 points failed"),
         (MemoryError(), "refused", "extreme"),
         (KeyError("secret"), "failed", "KeyError"),
@@ -306,7 +339,7 @@ def test_errors_become_sentences(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(settings: Settings, coarse: bool, report: Any) -> Any:
+    def fail(settings: Settings, effort: Any) -> Any:
         yield {"trial": 0}
         raise error
 

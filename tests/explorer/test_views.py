@@ -43,6 +43,9 @@ def reproduced(code: str) -> Any:
         ("bounds", ["lower", "upper", "linear"]),
         ("learned", ["learned", "truth", "x"]),
         ("landscape", ["test_error"]),
+        ("best_linear", ["test_error"]),
+        ("best_possible", ["test_error"]),
+        ("parts", ["expressivity", "readout", "batch_noise", "test_error", "ridge_error", "bayes_error"]),
     ],
 )
 def test_the_lines_of_a_view_reproduce_its_numbers(visitor: Visitor, view: str, names: list[str]) -> None:
@@ -143,7 +146,7 @@ def test_finite_size_reaches_the_theory_only_when_asked(visitor: Visitor) -> Non
 
 
 def test_binary_targets_have_shares_of_wrong_signs(visitor: Visitor) -> None:
-    _, (answer, _) = visitor.ask("curve", {"target": "sign", "bulk": "isotropic"})
+    _, (answer, _) = visitor.ask("curve", {"target": "sign", "noise": 0, "bulk": "isotropic"})
     assert all(0 < share < 0.5 for share in answer["test_error_01"])
 
 
@@ -195,6 +198,39 @@ def test_random_features_know_nothing_of_the_spike(visitor: Visitor) -> None:
     assert np.interp(1.5, spiked["x"], spiked["test_error"]) == pytest.approx(flat["test_error"], rel=1e-2)
 
 
+@pytest.mark.parametrize(
+    ("asked", "samples"),
+    [
+        ({}, lambda x: x + 2.5),
+        ({"steps": 3}, lambda x: x + 7.5),
+        ({"along": "alpha0", "low": 0.1, "high": 5, "steps": 2}, lambda x: 1.5 + 2 * x),
+        ({"along": "eta", "low": 0.1, "high": 5}, lambda x: np.array(4.0)),
+        ({"layer": "spiked"}, lambda x: x),
+        ({"alpha0": "inf"}, lambda x: np.full_like(x, 1e6)),
+    ],
+)
+def test_references_get_all_samples_of_steps_and_readout(visitor: Visitor, asked: Any, samples: Any) -> None:
+    target = gs.Target("sin", noise=0.1)
+    for view, verb in (("best_linear", gs.ridge), ("best_possible", gs.bayes)):
+        _, (*_, answer, _) = visitor.ask(view, SETTINGS | asked)
+        expected = verb(target, alpha=samples(np.asarray(answer["x"], float)))
+        # 1e6 samples and 1e6 + a few have errors of 1e-8 and less, which differ by a millionth
+        np.testing.assert_allclose(answer["test_error"], expected.test_error.values, rtol=1e-5, atol=1e-12)
+
+
+def test_what_is_not_known_of_several_directions_is_left_out(visitor: Visitor) -> None:
+    asked = SETTINGS | {"target": "x1 + x1*x2", "activation": "relu"}
+    assert visitor.ask("best_possible", asked) == (200, [{}, {"end": True}])
+    _, (*_, answer, _) = visitor.ask("parts", asked)
+    assert answer["bayes_error"] is None
+    assert sum(answer[name] for name in answer["parts"]) == pytest.approx(answer["test_error"], rel=1e-9)
+
+
+@pytest.mark.parametrize("asked", [{"layer": "spiked"}, {"target": "sign", "noise": 0, "loss": "logistic"}])
+def test_an_error_that_cannot_be_split_is_left_whole(visitor: Visitor, asked: dict[str, Any]) -> None:
+    assert visitor.ask("parts", SETTINGS | asked)[1][0] == {"parts": None}
+
+
 @pytest.mark.parametrize("view", ["curve", "random_features", "landscape"])
 def test_a_draft_is_coarser_and_close(visitor: Visitor, view: str) -> None:
     asked = SETTINGS | {"activation": "relu", "beta": 1.23}
@@ -242,6 +278,7 @@ def test_what_a_view_does_not_use_does_not_reach_it() -> None:
     assert moved.only(VIEWS["coefficients"].uses) == Settings(eta=0.3)
     assert moved.only(VIEWS["landscape"].uses) == Settings(alpha=9.0)
     assert moved.only(VIEWS["curve"].uses) == Settings(lam=7.0, eta=0.3)  # it runs along alpha
+    assert moved.only(VIEWS["best_possible"].uses) == Settings()
 
 
 STEPS = SETTINGS | {"steps": 2, "rows": "gaussian", "bias_scale": 1.0}

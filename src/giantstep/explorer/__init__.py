@@ -5,10 +5,11 @@ its installed package. A notebook framework reruns cells in one thread, so that 
 quick one, and its pages run Python that a visitor may edit. Here questions go to warm processes that can be ended,
 nothing typed is ever run, and nothing is fetched from a network.
 
-`settings`: what the page says, checked, and the one list of its controls. `call`: a call of a public verb, as an action
-and as Python lines. `views`: what the page asks. `workers`: processes. `jobs`: turns and memory. `blame`: which setting
-is refused. `server`: HTTP. `browser`: how the page is opened. `plotly`: its script. `page`: what the browser gets, of
-which `rounds.js` asks, `plots.js` and `chart.js` draw, and `main.js` is the whole.
+`control`, `settings`: what the page says, checked, and the one list of its controls. `call`: a call of a public verb,
+as an action and as Python lines. `view`, `views`: what the page asks. `workers`: processes. `jobs`: turns and memory.
+`refusals`: what the library says, in the page's words. `server`: HTTP. `browser`: how the page is opened. `plotly`: its
+script. `page`: what the browser gets, of which `rounds.js` asks, `plots.js` and `chart.js` draw, and `main.js` is the
+whole.
 """
 
 from .server import Explorer as Explorer

@@ -28,61 +28,67 @@ _USUAL = {"steps": 1, "rows": "unit", "bias_scale": 0.0}  # of a network, left o
 
 @dataclass(frozen=True)
 class Spaced:
-    """A range of values, evenly spaced or (`log`) in equal ratios."""
+    """A range of values, evenly spaced or (`log`) in equal ratios, then multiplied by `times` and moved by `plus`."""
 
     low: float
     high: float
     count: int
     log: bool = False
+    times: float = 1.0
+    plus: float = 0.0
 
     @property
     def value(self) -> np.ndarray:
-        return (np.geomspace if self.log else np.linspace)(self.low, self.high, self.count)
+        values = (np.geomspace if self.log else np.linspace)(self.low, self.high, self.count)
+        return self.plus + self.times * values if self.plus or self.times != 1.0 else values
 
     def __str__(self) -> str:
         name = "geomspace" if self.log else "linspace"
-        return f"np.{name}({_literal(self.low)}, {_literal(self.high)}, {self.count})"
+        text = f"np.{name}({_literal(self.low)}, {_literal(self.high)}, {self.count})"
+        times = f"{_literal(self.times)} * " if self.times != 1.0 else ""
+        return f"{_literal(self.plus)} + {times}{text}" if self.plus else f"{times}{text}"
 
 
 @dataclass(frozen=True)
 class Call:
-    """`found = gs.<verb>(net, y, **arguments)`, for the first layer and the target that the settings describe."""
+    """`found = gs.<verb>(net, y, **arguments)`, for the first layer and the target that the settings describe.
+
+    `of` are the verb's subjects: "net" alone for what is about features (a target is named where steps were taken on
+    it), "y" alone for what is about the target.
+    """
 
     verb: str
     settings: Settings
     arguments: dict[str, Any]
-    model: dict[str, Any] = field(
-        default_factory=dict
-    )  # parameters of the layer that the settings do not say
+    model: dict[str, Any] = field(default_factory=dict)  # of the layer, beyond what the settings say
     shows: tuple[str, ...] = ()  # quantities that the last line prints
-    of_features: bool = False  # about the features alone: a target is named where steps were taken on it
+    of: str = "net, y"
 
     def run(self, **more: Any) -> Any:
         """Make the call; `more` are arguments that change how it is done, not what comes out."""
-        arguments = {name: _value(value) for name, value in self.arguments.items()}
         kind, given = self._layer()
-        layer: Any = getattr(gs, kind)(**{name: _value(value) for name, value in given.items()})
         target = gs.Target(self.settings.target, **self._randomness())
-        if not self.of_features:
-            return getattr(gs, self.verb)(layer, target, **arguments, **more)
-        named = {"target": target} if kind == "Network" else {}
-        return getattr(gs, self.verb)(layer, **arguments, **named, **more)
+        subjects: list[Any] = []
+        if "net" in self.of:
+            subjects.append(getattr(gs, kind)(**{name: _value(value) for name, value in given.items()}))
+        if "y" in self.of:
+            subjects.append(target)
+        named = {"target": target} if self.of == "net" and kind == "Network" else {}
+        arguments = {name: _value(value) for name, value in self.arguments.items()}
+        return getattr(gs, self.verb)(*subjects, **arguments, **named, **more)
 
     def python(self) -> str:
         """Lines that reproduce it, ready to paste. Texts are written as string literals, so they stay texts."""
         kind, given = self._layer()
         activation = _literal(given.pop("activation"))
-        keywords = _keywords(self.arguments)
-        if self.of_features:
-            subjects, named = "net", ["target=y"] if kind == "Network" else []
-        else:
-            subjects, named = "net, y", []
+        named = ["target=y"] if self.of == "net" and kind == "Network" else []
         lines = [
             _HEAD,
-            _wrapped(f"net = gs.{kind}(", [activation, *_keywords(given)]),
+            _wrapped(f"net = gs.{kind}(", [activation, *_keywords(given)]) if "net" in self.of else "",
             _wrapped("y = gs.Target(", [_literal(self.settings.target), *_keywords(self._randomness())]),
-            _wrapped(f"found = gs.{self.verb}(", [subjects, *keywords, *named]),
+            _wrapped(f"found = gs.{self.verb}(", [self.of, *_keywords(self.arguments), *named]),
         ]
+        lines = [line for line in lines if line]
         if self.shows:
             lines.append(f"print(found[{json.dumps(list(self.shows))}])")
         return "\n".join(lines) + "\n"

@@ -11,10 +11,12 @@ from typing import Any
 
 from ..errors import GiantstepError
 from ..runtime.system import cores
-from .control import FieldError
+from .refusals import refusal
 from .settings import Settings
 from .views import VIEWS
-from .workers import KINDS, Worker, Workers, sentence
+from .workers import Worker, Workers
+
+_KINDS = {"late": "patient", "heavy": "patient"}  # of processes; other lanes have their own
 
 _TICK = 0.05  # seconds between two looks at whether somebody still waits
 _MOST_WAITING = 64
@@ -41,7 +43,13 @@ class Jobs:
     """Has views computed, and remembers their answers."""
 
     def __init__(self, processors: int | None = None):
-        turns = {"quick": max(2, (processors or cores()) // 2), "late": 2, "heavy": 2, "simulation": 1}
+        turns = {
+            "quick": max(2, (processors or cores()) // 2),
+            "late": 2,
+            "heavy": 2,
+            "reference": 1,
+            "simulation": 1,
+        }
         self._slots = {lane: threading.BoundedSemaphore(count) for lane, count in turns.items()}
         self._answers: OrderedDict[Key, list[str]] = OrderedDict()
         self._lock = threading.Lock()
@@ -60,10 +68,9 @@ class Jobs:
             raise Refused(f"there is no view {view[:40]!r}; there are {', '.join(VIEWS)}", 404)
         try:
             settings = Settings.parse(given).only(VIEWS[view].uses)
-        except FieldError as error:
-            raise Refused(sentence(error), field=error.field) from None
         except GiantstepError as error:
-            raise Refused(sentence(error)) from None
+            text, field = refusal(error)
+            raise Refused(text, field=field) from None
         coarse = coarse and VIEWS[view].drafts
         known = self._remembered((view, settings, False)) or self._remembered((view, settings, coarse))
         if known is not None:
@@ -86,7 +93,7 @@ class Jobs:
         self, view: str, settings: Settings, coarse: bool, wanted: Callable[[], bool]
     ) -> Iterator[str]:
         lane = VIEWS[view].lane(settings)
-        with self._slot(lane, wanted), self.workers.lend(KINDS[lane]) as worker:
+        with self._slot(lane, wanted), self.workers.lend(_KINDS.get(lane, lane)) as worker:
             end = time.monotonic() + _LONGEST.get(view, _LONGEST_VIEW)
             worker.ask(view, settings, coarse)
             while True:

@@ -21,4 +21,5 @@ for _bulk in ("isotropic", "exact"):
 gs.bounds(_net, "sin")
 gs.coefficients(_net, np.linspace(-1.0, 1.0, 3), "sin")
 gs.predict(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", alpha=1.0, lam=0.1)
-_ = gs.simulate, gs.spectrum, gs.tune
+gs.ridge("sin", alpha=1.0)
+_ = gs.bayes, gs.explain, gs.simulate, gs.spectrum, gs.tune

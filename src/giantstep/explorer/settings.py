@@ -1,6 +1,7 @@
 """Every setting of the page, in one list: its initial value, its limits, and the control that changes it.
 
-A new parameter is a field here and a word in `call.py`; the page builds its form from this list.
+What a parameter of the library is called, its limits and its slider come from the library's table of parameters. A new
+one is a field here and a word in `call.py`; the page builds its form from this list.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from ..errors import ParameterError
-from .control import Control, FieldError
+from ..errors import ParameterError, refused
+from ..model.parameters import PARAMETERS
+from .control import Control
 
 _PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
     "The problem",
@@ -22,8 +24,23 @@ _PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
 _STEP, _GIVEN = {"layer": "step"}, {"layer": "spiked"}  # which first layer a control belongs to
 
 
-def _set(initial: Any, group: str, label: str, **look: Any) -> Any:
+def _control(initial: Any, group: str, label: str, **look: Any) -> Any:
     return field(default=initial, metadata={"control": Control(group, label, **look)})
+
+
+def _parameter(name: str, group: str, **look: Any) -> Any:
+    """The control of one of the library's parameters."""
+    row = PARAMETERS[name]
+    low, high = row.typed or (None, None)
+    initial = row.default if row.initial is None else row.initial
+    initial = look.pop("initial", initial)
+    usual = {"symbol": row.letter or None, "hint": row.note or row.words, "slider": row.slider}
+    return _control(initial, group, row.label, low=low, high=high, **usual | look)
+
+
+def _axis(name: str) -> tuple[str, str]:
+    row = PARAMETERS[name]
+    return name, f"{row.letter}, {row.label.lower()}"
 
 
 @dataclass(frozen=True)
@@ -32,189 +49,64 @@ class Settings:
     them from `low` to `high`. `d` is the simulation's dimension, and the theory's too if `finite`.
     """
 
-    activation: str = _set(
-        "tanh",
-        _PROBLEM,
-        "Activation",
-        symbol="σ",
-        short=True,
-        suggestions="functions",
-        hint="a name or an expression, such as tanh(2*x)",
-    )
-    target: str = _set(
-        "sin",
-        _PROBLEM,
-        "Target",
-        symbol="σ⋆",
-        short=True,
-        suggestions="functions",
-        hint="likewise: the labels, of a projection x of the input, or of several: x1 + x1*x2",
-    )
-    noise: float = _set(
-        0.0,
-        _PROBLEM,
-        "Label noise",
-        symbol="Δ",
-        low=0.0,
-        high=1e2,
-        slider=(0.0, 2.0, "linear"),
-        hint="standard deviation",
-    )
-    flips: float = _set(
-        0.0, _PROBLEM, "Flipped signs", low=0.0, high=0.5, short=True, hint="share of ±1 labels", more=True
-    )
-    latent_noise: float = _set(
-        0.0, _PROBLEM, "Latent noise", low=0.0, high=1e2, short=True, hint="before the sign", more=True
-    )
+    activation: str = _parameter("activation", _PROBLEM, short=True, suggestions="functions")
+    target: str = _parameter("function", _PROBLEM, short=True, suggestions="functions")
+    noise: float = _parameter("noise", _PROBLEM, initial=0.1)
+    flips: float = _parameter("flips", _PROBLEM, short=True, more=True)
+    latent_noise: float = _parameter("latent_noise", _PROBLEM, short=True, more=True)
 
-    layer: str = _set(
+    layer: str = _control(
         "step",
         _LAYER,
         "Comes from",
         options=(("step", "gradient steps"), ("spiked", "a spike, given directly")),
     )
-    eta: float = _set(
-        3.0,
+    eta: float = _parameter("eta", _LAYER, when=_STEP)
+    alpha0: float = _parameter("alpha0", _LAYER, infinite=True, when=_STEP)
+    steps: int = _parameter("steps", _LAYER, hint="all alike, each on a fresh batch", when=_STEP)
+    r: float = _parameter("r", _LAYER, when=_GIVEN)
+    gamma: float = _parameter("gamma", _LAYER, when=_GIVEN)
+    c: float = _parameter("c", _LAYER, when=_GIVEN)
+    beta: float = _parameter("beta", _LAYER)
+    readout: str = _parameter(
+        "readout",
         _LAYER,
-        "Learning rate ÷ d",
-        symbol="η̃",
-        low=0.0,
-        high=1e3,
-        slider=(0.05, 50.0, "log"),
-        hint="0: no step",
-        when=_STEP,
-    )
-    alpha0: float = _set(
-        10.0,
-        _LAYER,
-        "Step samples ÷ d",
-        symbol="α₀",
-        low=0.0,
-        high=1e4,
-        infinite=True,
-        slider=(0.05, 100.0, "log"),
-        hint="0: no step; inf: the population",
-        when=_STEP,
-    )
-    steps: int = _set(
-        1,
-        _LAYER,
-        "Number of steps",
-        symbol="T",
-        low=1,
-        high=8,
-        slider=(1, 8, "linear"),
-        hint="all alike, each on a fresh batch",
-        when=_STEP,
-    )
-    r: float = _set(
-        0.9,
-        _LAYER,
-        "Strength of the spike",
-        symbol="r",
-        low=-1e2,
-        high=1e2,
-        slider=(0.0, 5.0, "linear"),
-        when=_GIVEN,
-    )
-    gamma: float = _set(
-        1.0,
-        _LAYER,
-        "Alignment with the target",
-        symbol="γ",
-        low=-1.0,
-        high=1.0,
-        slider=(-1.0, 1.0, "linear"),
-        when=_GIVEN,
-    )
-    c: float = _set(
-        1.0,
-        _LAYER,
-        "Squared row norm",
-        symbol="c",
-        low=1e-3,
-        high=1e3,
-        slider=(0.1, 10.0, "log"),
-        when=_GIVEN,
-    )
-    beta: float = _set(1.0, _LAYER, "Width ÷ d", symbol="β", low=1e-2, high=1e2, slider=(0.1, 10.0, "log"))
-    readout: str = _set(
-        "uniform",
-        _LAYER,
-        "Initial readout",
-        symbol="a₀",
         suggestions="readouts",
         hint="a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25; a third number is a bias",
         more=True,
     )
-    rows: str = _set(
-        "unit",
+    rows: str = _parameter(
+        "rows",
         _LAYER,
-        "Initial rows",
         options=(("unit", "of unit norm"), ("gaussian", "Gaussian entries")),
         more=True,
         when=_STEP,
     )
-    bias_scale: float = _set(
-        0.0,
+    bias_scale: float = _parameter("bias_scale", _LAYER, more=True, when=_STEP)
+    bulk: str = _parameter(
+        "bulk",
         _LAYER,
-        "Biases, times √d",
-        hint="standard deviation of the neurons' biases, which are not trained; libraries draw them at about 1",
-        low=0.0,
-        high=100.0,
-        slider=(0.0, 3.0, "linear"),
-        more=True,
-        when=_STEP,
-    )
-    bulk: str = _set(
-        "exact",
-        _LAYER,
-        "Model of its rows",
         options=(("exact", "exact"), ("isotropic", "isotropic"), ("orthogonal", "orthogonal")),
         hint="exact: the network itself; isotropic: the paper's model; orthogonal: for a given spike",
         more=True,
     )
 
-    alpha: float = _set(
-        2.0,
-        _READOUT,
-        "Fit samples ÷ d",
-        symbol="α",
-        low=1e-2,
-        high=1e2,
-        slider=(0.1, 20.0, "log"),
-        hint="the working point: dotted line on the curve",
-    )
-    lam: float = _set(
-        0.1, _READOUT, "Ridge penalty", symbol="λ", low=0.0, high=1e6, slider=(1e-4, 100.0, "log")
-    )
-    loss: str = _set(
-        "square",
-        _READOUT,
-        "Loss",
-        symbol="ℓ",
-        suggestions="losses",
-        hint="huber:0.5 and pinball:0.9 have a parameter",
+    alpha: float = _parameter("alpha", _READOUT, hint="the dotted line on the curve")
+    lam: float = _parameter("lam", _READOUT)
+    loss: str = _parameter(
+        "loss", _READOUT, suggestions="losses", hint="huber:0.5 and pinball:0.9 have a parameter"
     )
 
-    along: str = _set(
+    along: str = _control(
         "alpha",
         _CURVE,
         "Runs along",
-        options=(
-            ("alpha", "α, fit samples ÷ d"),
-            ("lam", "λ, ridge penalty"),
-            ("beta", "β, width ÷ d"),
-            ("eta", "η̃, learning rate ÷ d"),
-            ("alpha0", "α₀, step samples ÷ d"),
-            ("r", "r, strength of the spike"),
-            ("gamma", "γ, alignment"),
-        ),
+        options=tuple(map(_axis, ("alpha", "lam", "beta", "eta", "alpha0", "r", "gamma"))),
         more=True,
     )
-    low: float = _set(0.1, _CURVE, "from", low=-1e3, high=1e4, short=True, more=True)
-    high: float = _set(6.0, _CURVE, "to", low=-1e3, high=1e4, short=True, more=True)
-    quantity: str = _set(
+    low: float = _control(0.1, _CURVE, "from", low=-1e3, high=1e4, short=True, more=True)
+    high: float = _control(6.0, _CURVE, "to", low=-1e3, high=1e4, short=True, more=True)
+    quantity: str = _control(
         "auto",
         _CURVE,
         "Shows",
@@ -228,21 +120,16 @@ class Settings:
         hint="wrong signs of labels ±1 unless you choose otherwise",
         more=True,
     )
+    untrained: bool = _control(True, _CURVE, "Random features", more=True)
+    linear: bool = _control(True, _CURVE, "Best linear", more=True)
+    best: bool = _control(True, _CURVE, "Best possible", more=True)
+    limits: bool = _control(False, _CURVE, "Bounds", more=True)
+    model: bool = _control(False, _CURVE, "Isotropic model", more=True)
 
-    d: int = _set(
-        300,
-        _SIZE,
-        "Dimension",
-        symbol="d",
-        low=10,
-        high=3000,
-        short=True,
-        hint="of the simulation",
-        more=True,
-    )
-    finite: bool = _set(True, _SIZE, "Theory at this d", more=True)
-    trials: int = _set(10, _SIZE, "Trials", low=2, high=100, short=True, more=True)
-    seed: int = _set(0, _SIZE, "Seed", low=0, high=2**31, short=True, more=True)
+    d: int = _parameter("d", _SIZE, short=True, hint="of the simulation", more=True)
+    finite: bool = _control(True, _SIZE, "Theory at this d", more=True)
+    trials: int = _parameter("trials", _SIZE, short=True, more=True)
+    seed: int = _parameter("seed", _SIZE, short=True, more=True)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Settings:
@@ -251,10 +138,7 @@ class Settings:
             raise ParameterError("the settings must be a JSON object")
         if unknown := sorted(str(name)[:40] for name in given if name not in CONTROLS):
             raise ParameterError(f"there is no setting {unknown[0]!r}; there are {', '.join(CONTROLS)}")
-        kinds = {f.name: type(f.default) for f in fields(cls)}
-        settings = cls(
-            **{name: CONTROLS[name].read(name, value, kinds[name]) for name, value in given.items()}
-        )
+        settings = cls(**{name: CONTROLS[name].read(name, given[name], _KINDS[name]) for name in given})
         settings._check_curve()
         return settings
 
@@ -269,20 +153,26 @@ class Settings:
     def _check_curve(self) -> None:
         along = CONTROLS[self.along]
         if along.when and along.when["layer"] != self.layer:
-            raise FieldError("along", f"along = {self.along}: this first layer has no {along.label.lower()}")
+            raise refused("along", self.along, "is not a parameter of this first layer; choose another one")
         if self.low >= self.high:
-            raise FieldError("low", f"low = {self.low:g} must be less than high = {self.high:g}")
+            raise refused("low", self.low, f"must be less than {self.high:g}, where the curve ends")
         for name in ("low", "high"):
             along.within(name, getattr(self, name))
+
+
+CONTROLS: dict[str, Control] = {f.name: f.metadata["control"] for f in fields(Settings)}
+_KINDS: dict[str, type] = {f.name: type(f.default) for f in fields(Settings)}
 
 
 def controls() -> list[dict[str, Any]]:
     """The list for the page, in its order."""
     kinds = {str: "text", float: "number", int: "count", bool: "switch"}
     return [
-        {"name": f.name, "initial": f.default, "kind": kinds[type(f.default)], **CONTROLS[f.name].said()}
+        {
+            "name": f.name,
+            "initial": f.default,
+            "kind": kinds[_KINDS[f.name]],
+            **CONTROLS[f.name].for_page(),
+        }
         for f in fields(Settings)
     ]
-
-
-CONTROLS: dict[str, Control] = {f.name: f.metadata["control"] for f in fields(Settings)}

@@ -16,14 +16,19 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
 
-from ..errors import ExpressionError, GiantstepError
+from ..errors import GiantstepError
 from ..runtime.system import deaf_children, preloading_context, step_back
-from .blame import blamed
+from .refusals import refusal
 from .settings import Settings
+from .view import Effort
 from .views import VIEWS
 
-KINDS = {"quick": "quick", "late": "patient", "heavy": "patient", "simulation": "simulation"}  # of each lane
-_WARM = {"quick": 2, "patient": 1}  # processes that wait for questions from the beginning
+_WARM = {
+    "quick": 2,
+    "patient": 1,
+    "reference": 1,
+    "simulation": 0,
+}  # processes of each kind that wait for questions
 _POLITE = 5  # niceness of all that is not quick, so that sliders stay so
 _RETIRES = 1000  # questions after which a process is replaced, whatever it has gathered by then
 _SILENT = 0.3  # seconds before the first word on progress, and between two
@@ -81,7 +86,7 @@ class Workers:
 
     def __init__(self) -> None:
         self._context = preloading_context("giantstep.explorer.preload")
-        self._idle: dict[str, list[Worker]] = {"quick": [], "patient": []}
+        self._idle: dict[str, list[Worker]] = {kind: [] for kind in _WARM}
         self.busy: set[Worker] = set()
         self._lock = threading.Lock()
         self._ready = threading.Event()
@@ -93,7 +98,7 @@ class Workers:
         """A worker for one question. One that is left in the middle of it is ended, and another takes its place."""
         self._ready.wait()
         with self._lock:
-            worker = self._idle[kind].pop() if self._idle.get(kind) else None
+            worker = self._idle[kind].pop() if self._idle[kind] else None
         worker = worker or Worker(self._context, kind)
         with self._lock:
             self.busy.add(worker)
@@ -102,22 +107,16 @@ class Workers:
         finally:
             with self._lock:
                 self.busy.discard(worker)
-                keep = (
-                    kind in self._idle and not worker.working and worker.asked < _RETIRES and not self._closed
-                )
-                if keep:
-                    self._idle[kind].append(worker)
-            if not keep:
+            if worker.working or worker.asked >= _RETIRES or not _WARM[kind] or not self._keep(worker):
                 worker.end()
-                if kind in self._idle:
-                    threading.Thread(target=self._add, args=(kind,), daemon=True).start()
+                threading.Thread(target=self._add, args=(kind,), daemon=True).start()
 
     def close(self) -> None:
         """End all work."""
         with self._lock:
             self._closed = True
-            workers = [*self.busy, *self._idle["quick"], *self._idle["patient"]]
-            self._idle = {"quick": [], "patient": []}
+            workers = [*self.busy, *(worker for idle in self._idle.values() for worker in idle)]
+            self._idle = {kind: [] for kind in _WARM}
         for worker in workers:
             worker.process.kill()
 
@@ -143,28 +142,25 @@ class Workers:
             if self._closed:
                 return
             raise
+        if not self._keep(worker):
+            worker.end()
+
+    def _keep(self, worker: Worker) -> bool:
+        """Let a worker wait for the next question, unless the explorer ends."""
         with self._lock:
             if not self._closed:
-                self._idle[kind].append(worker)
-                return
-        worker.end()
+                self._idle[worker.kind].append(worker)
+            return not self._closed
 
 
-def sentence(error: GiantstepError) -> str:
-    """One line for the page."""
-    if isinstance(error, ExpressionError):
-        return f"{error.reason} (column {error.position + 1} of {error.text[:80]!r})"
-    return " ".join(str(error).split()).removeprefix("--")
-
-
-def messages(view: str, settings: Settings, coarse: bool = False, report: Any = None) -> Iterator[Message]:
+def messages(view: str, settings: Settings, effort: Effort = Effort()) -> Iterator[Message]:  # noqa: B008
     """What a process has to say on a view: lines and an end, or why not. Tracebacks go to the terminal alone."""
     try:
-        for line in VIEWS[view].lines(settings, coarse, report or (lambda share: None)):
+        for line in VIEWS[view].lines(settings, effort):
             yield "line", json.dumps(line, allow_nan=False)
         yield "end", None
     except GiantstepError as error:
-        yield "refused", (sentence(error), blamed(settings))
+        yield "refused", refusal(error, settings)
     except (MemoryError, ArithmeticError) as error:
         yield "refused", (f"these values are too extreme to compute with ({type(error).__name__})", None)
     except Exception as error:
@@ -200,5 +196,5 @@ def _live(kind: str, pipe: Connection) -> None:
     with suppress(EOFError, ConnectionError):  # nobody asks any more, or waits for what is unread
         while True:
             view, settings, coarse = pipe.recv()
-            for message in messages(view, settings, coarse, _Progress(pipe)):
+            for message in messages(view, settings, Effort(coarse, _Progress(pipe))):
                 pipe.send(message)

@@ -1,13 +1,13 @@
 // Questions to the server: each is one POST whose answer comes as lines of JSON. Aborting ends the work there.
 
 export class Refusal extends Error {
-  constructor({ error, field }) {
+  constructor({ error, field }, unreachable = false) {
     super(error);
-    this.field = field; // the setting that is to blame, if one is
+    Object.assign(this, { field, unreachable }); // the setting that is to blame, if one is; whether nobody answered
   }
 }
 
-const SILENT = "The server does not answer; is giantstep explore still running?";
+const silent = (words) => new Refusal({ error: `${words} Start it again in a terminal with “giantstep explore”, and open the link that it prints.` }, true);
 const token = remembered();
 
 /** The token of the link that was opened. It is kept for this address alone, and does not stay in sight. */
@@ -25,33 +25,35 @@ function remembered() {
 
 const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
 
-export async function about() {
-  const response = await fetch("api/about", { headers }).catch(() => {
-    throw new Refusal({ error: SILENT });
-  });
-  const answer = await response.json();
-  if (!response.ok) throw new Refusal(answer);
-  return answer;
-}
-
-/** Ask for a view; `onLine` gets every line of the answer. Throws Refusal with a sentence to show. */
-export async function ask(view, settings, { draft, signal }, onLine) {
+/** What the server answers; throws a Refusal with a sentence to show. */
+async function fetched(address, options) {
   let response;
   try {
-    response = await fetch(`api/${view}${draft ? "/draft" : ""}`, { method: "POST", headers, body: JSON.stringify(settings), signal });
+    response = await fetch(address, { headers, ...options });
   } catch (error) {
-    if (signal.aborted) throw error;
-    throw new Refusal({ error: SILENT });
+    throw options?.signal?.aborted ? error : silent("The explorer does not answer: its server has ended.");
   }
   if (!response.ok) throw new Refusal(await response.json().catch(() => ({ error: `The server refused (${response.status}).` })));
+  return response;
+}
+
+export const about = async () => (await fetched("api/about")).json();
+
+/** Ask for a view; `onLine` gets every line of the answer. */
+export async function ask(view, settings, { draft, signal }, onLine) {
+  const response = await fetched(`api/${view}${draft ? "/draft" : ""}`, { method: "POST", body: JSON.stringify(settings), signal });
   let ended = false;
-  for await (const text of lines(response.body)) {
-    const line = JSON.parse(text);
-    if (line.error !== undefined) throw new Refusal(line);
-    if (line.end) ended = true;
-    else onLine(line);
+  try {
+    for await (const text of lines(response.body)) {
+      const line = JSON.parse(text);
+      if (line.error !== undefined) throw new Refusal(line);
+      if (line.end) ended = true;
+      else onLine(line);
+    }
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof SyntaxError || signal.aborted) throw error;
   }
-  if (!ended && !signal.aborted) throw new Refusal({ error: "The answer broke off; is giantstep explore still running?" });
+  if (!ended && !signal.aborted) throw silent("The answer broke off: the server has ended.");
 }
 
 async function* lines(body) {

@@ -6,7 +6,7 @@ import { copy, el } from "./dom.js";
 const SOON = 1000; // milliseconds after which the status tells how long it has been
 
 export class Card {
-  constructor({ id, title, lead, scales }, onPick) {
+  constructor({ id, title, lead, help, scales }, onPick) {
     Object.assign(this, { id, title });
     this.status = el("span", { class: "status" });
     this.bar = el("progress", { max: 1, hidden: true, "aria-label": `${title}: progress` });
@@ -23,16 +23,23 @@ export class Card {
       take("PNG", "save as PNG picture", () => this.chart.picture("png", file)),
       take("SVG", "save as SVG picture", () => this.chart.picture("svg", file)),
       take("CSV", "save the values as CSV", () => this.chart.csv(file)));
-    const python = el("details", { class: "python", ontoggle: () => this.showCode() }, el("summary", {}, "Python"), this.codes);
+    const python = el("details", { class: "python", ontoggle: () => this.showCode() }, el("summary", {}, "Python", el("span", { class: "unseen" }, ` lines of “${title}”`)), this.codes);
     this.opened = () => python.open;
     this.element = el("section", { class: "card", id, "aria-labelledby": `${id}-title` },
       el("div", { class: "head" }, el("h2", { id: `${id}-title` }, title), this.bar, this.status),
-      el("p", { class: "lead" }, lead), this.messages, this.box, this.facts, this.actions, el("div", { class: "foot" }, python, this.take));
+      el("div", { class: "lead" }, el("p", {}, lead), el("details", { class: "help" },
+        el("summary", {}, "What am I seeing?", el("span", { class: "unseen" }, ` (${title})`)), el("p", {}, `${help} `, el("a", { href: `help.html#${id}`, target: "_blank" }, `More about “${title}”`)))),
+      this.messages, this.box, this.facts, this.actions, el("div", { class: "foot" }, python, this.take));
     this.shownCode = "[]";
   }
 
-  /** Whether the picture is of other settings, whether something is computed, and how long the last answer took. */
-  state({ stale, busy, progress, round, frame }) {
+  /**
+   * Say where the card stands, how long the last answer took, and, in `words`, of which settings its picture is where
+   * those are not the form's. `why`: the label of the control whose value is refused.
+   */
+  show({ state, stale, behind, busy, progress, round, frame, why }, words) {
+    Object.assign(this.element.dataset, { state });
+    this.element.classList.toggle("behind", behind);
     this.element.classList.toggle("stale", stale);
     this.element.classList.toggle("busy", busy);
     this.element.setAttribute("aria-busy", String(busy));
@@ -41,11 +48,13 @@ export class Card {
     const waited = round ? performance.now() - round.begun : 0;
     this.element.classList.toggle("late", busy && waited > SOON);
     const draft = Object.values(frame?.answers ?? {}).some((answer) => answer.draft);
-    const time = frame?.milliseconds === undefined ? "" : `${Math.round(frame.milliseconds)} ms`;
-    const words = !busy ? time : waited > SOON ? `computing, ${Math.floor(waited / 1000)} s` : draft && !stale ? "draft, refining…" : "computing…";
-    if (words !== this.status.textContent && (stale || !busy || waited > SOON || draft)) this.status.textContent = words; // no flicker while a hand moves
+    const time = frame?.milliseconds === undefined ? "" : frame.milliseconds < SOON ? `${Math.round(frame.milliseconds)} ms` : `${(frame.milliseconds / 1000).toFixed(1)} s`;
+    const computing = waited > SOON ? `computing, ${Math.floor(waited / 1000)} s` : draft && !behind ? "draft, refining…" : "computing…";
+    const status = { computing, computed: time, refused: why ? `refused: see “${why}”` : "refused", unreachable: "no answer" }[state];
+    const text = words ? `${status} · shown: ${words}` : status;
+    if (text !== this.status.textContent) this.status.textContent = text;
     clearTimeout(this.timer);
-    if (busy) this.timer = setTimeout(() => this.state(this.last()), SOON);
+    if (busy) this.timer = setTimeout(() => this.again(), SOON);
   }
 
   say(errors, notes) {

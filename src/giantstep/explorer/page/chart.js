@@ -4,7 +4,9 @@
 import { save, shown } from "./dom.js";
 
 const FONT = getComputedStyle(document.body).fontFamily;
-const MARGIN = { l: 56, r: 10, t: 6, b: 42 };
+const MARGIN = { l: 56, r: 10, t: 28, b: 44 }; // the bar of buttons is above the plot, the legend below it
+const BELOW = 44; // pixels from the plot to the legend
+const NARROW = 480; // pixels: a phone
 const FEW = 300; // a logarithmic axis that spans less is labelled between its powers of ten, too
 const DEEPEST = 1e-7; // of the largest value, at the bottom of a logarithmic axis
 const GAP = 0.04; // of the width, between two panels
@@ -44,7 +46,8 @@ export class Chart {
   }
 
   /**
-   * `plot`: {traces, x: {title, log, range}, y: {title, log, range}, names: [of x, of y], shapes, unified, panels, keep}.
+   * `plot`: {traces, x: {title, log, range}, y: {title, log, range, categories}, names: [of x, of y], shapes, unified,
+   * panels, bare (without a legend), keep}.
    * With `panels`, a title for each, the traces stand side by side instead of on each other. While `keep` is the same,
    * zoom and hidden curves stay as the visitor has left them. While the settings are `moving`, axes stay if they can.
    */
@@ -60,7 +63,7 @@ export class Chart {
   /** Whether all values are on the axis as it is now, or the visitor has chosen what is. */
   holds({ traces }) {
     const { range, autorange } = this.box.layout.yaxis, [low, high] = this.log ? range.map((v) => 10 ** v) : range;
-    return (!this.log && !autorange) || traces.every(({ y }) => y.every((v) => v === null || (v >= low && v <= high)));
+    return (!this.log && !autorange) || traces.every(({ y }) => y.every((v) => v === null || (this.log && v <= 0) || (v >= low && v <= high)));
   }
 
   /** Move curves and points, which is all that has changed: a third of the work. */
@@ -71,12 +74,12 @@ export class Chart {
   redraw(plot) {
     const colours = theme(), first = !this.box.layout;
     const layout = {
-      autosize: true, margin: MARGIN, showlegend: !plot.panels, uirevision: `${plot.keep} ${this.scale}`, shapes: plot.shapes,
+      autosize: true, margin: MARGIN, showlegend: !plot.panels && !plot.bare, uirevision: `${plot.keep} ${this.scale}`, shapes: plot.shapes,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: plot.unified ? "x unified" : "closest",
       dragmode: finger.matches ? false : "zoom", // a finger scrolls the page
       font: { family: FONT, size: 11.5, color: colours.ink },
       hoverlabel: { bgcolor: colours.card, bordercolor: colours.rule, font: { color: colours.ink } },
-      legend: { orientation: "h", x: 0, y: 1.01, xanchor: "left", yanchor: "bottom", font: { size: 11 } },
+      legend: { orientation: "h", traceorder: "reversed", x: 0, y: -BELOW / Math.max(this.box.clientHeight - 120, 100), xanchor: "left", yanchor: "top", font: { size: this.box.clientWidth < NARROW ? 10 : 11.5 } },
       xaxis: axis(plot.x, colours), yaxis: axis({ ...plot.y, log: this.log, range: this.log ? plot.y.range ?? span(plot) : plot.y.range }, colours),
     };
     if (plot.panels) Object.assign(layout, sideBySide(plot, layout));
@@ -127,10 +130,10 @@ export class Chart {
 
 /**
  * All of a plot but the places of its curves and points: pictures with the same one differ in nothing else. A map has
- * none, and is always drawn anew: Plotly wipes out heat maps and contours when it moves what is beside them.
+ * none, and is always drawn anew: Plotly wipes out heat maps and contours when it moves what is beside them. Bars, too.
  */
 const skeleton = (plot, log) =>
-  plot.traces.some(({ z }) => z) ? undefined : JSON.stringify([log, dark.matches, { ...plot, traces: plot.traces.map((trace) => ({ ...trace, x: 0, y: 0 })) }]);
+  plot.traces.some(({ z, type }) => z || type === "bar") ? undefined : JSON.stringify([log, dark.matches, { ...plot, traces: plot.traces.map((trace) => ({ ...trace, x: 0, y: 0 })) }]);
 
 /** Plotly's name of the axis of the i-th panel: x, x2, x3. */
 const nth = (axis, i) => `${axis}${i ? i + 1 : ""}`;
@@ -141,7 +144,7 @@ function sideBySide({ panels }, { xaxis }) {
   const axes = panels.map((_, i) => [nth("xaxis", i), { ...xaxis, title: i ? undefined : xaxis.title, nticks: 4, domain: [left(i), left(i) + width], ...(i && { matches: "x" }) }]);
   const most = Math.floor(CLIPPED / panels.length), clipped = (text) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
   const titles = panels.map((text, i) => ({ text: literally(clipped(asTyped(text))), xref: "paper", yref: "paper", x: left(i), y: 1, xanchor: "left", yanchor: "bottom", showarrow: false }));
-  return { ...Object.fromEntries(axes), annotations: titles, margin: { ...MARGIN, t: 24 } };
+  return { ...Object.fromEntries(axes), annotations: titles };
 }
 
 /** The range of a logarithmic axis for what is drawn: all that is positive, but not what is next to nothing. */
@@ -153,8 +156,9 @@ function span({ traces }) {
 
 const clamp = (index, length) => Math.min(Math.max(index, 0), length - 1);
 
-function axis({ title, log, range }, colours) {
+function axis({ title, log, range, categories }, colours) {
   const shared = { title: { text: title, standoff: 4 }, automargin: true, ticklabeloverflow: "allow", gridcolor: colours.grid, zerolinecolor: colours.rule, linecolor: colours.soft, tickcolor: colours.soft, ticks: "outside", ticklen: 4 };
+  if (categories) return { ...shared, type: "category", ticks: "" };
   if (!log) return { ...shared, type: "linear", nticks: 7, ...(range ? { range } : { autorange: true }) };
   const few = range && range[1] / range[0] < FEW;
   const ticks = few ? { dtick: "D2", minorloglabels: "complete", tickformat: "~g" } : { dtick: 1, exponentformat: "power" };
@@ -173,7 +177,8 @@ function table({ traces, names: [x, y] }) {
 }
 
 function summary(title, { traces }) {
-  const parts = traces.filter((t) => t.name && !t.z && t.y.some((v) => v !== null)).map(({ name, x, y }) => {
+  const parts = traces.filter((t) => t.name && !t.z && t.y.some((v) => v !== null)).map(({ type, name, x, y }) => {
+    if (type === "bar") return y.map((part, i) => `${part} ${shown(x[i], 3)}`).toReversed().join(", ");
     const first = y.findIndex((v) => v !== null), last = y.findLastIndex((v) => v !== null);
     return `${name}: from ${shown(y[first], 3)} at ${shown(x[first], 3)} to ${shown(y[last], 3)} at ${shown(x[last], 3)}`;
   });

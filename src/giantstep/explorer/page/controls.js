@@ -4,13 +4,14 @@ import { el, shown } from "./dom.js";
 import { parsed } from "./state.js";
 
 const READOUTS = ["uniform", "rademacher", "ternary", "gaussian", "uniform-interval", "-1:0.25,0:0.5,1:0.25"];
+const SIGNS = /^\s*(sign|logistic)\b/; // targets whose labels are ±1
 const STEPS = 200; // positions of a slider; one for each value where it counts
 
 export class Controls {
   /** `onChange(changed)` hears of every change, as an object of settings. */
   constructor(form, about, onChange) {
     this.fields = new Map();
-    this.refusals = new Map(); // what the server has to say, by field
+    this.wrong = undefined; // the label of the first control whose value makes no sense
     const names = { functions: about.functions, losses: about.losses.map(example), readouts: READOUTS };
     for (const [id, values] of Object.entries(names)) form.append(el("datalist", { id }, ...values.map((value) => el("option", { value }))));
     for (const [title, list] of Map.groupBy(about.controls, ({ group }) => group)) {
@@ -28,11 +29,12 @@ export class Controls {
     form.addEventListener("submit", (event) => event.preventDefault());
   }
 
-  /** A change, and what goes with it: another axis for the curve has another range. */
+  /** A change, and what goes with it: another axis for the curve has another range, labels ±1 have no additive noise. */
   implied({ name }, value) {
     const slider = name === "along" && this.fields.get(value)?.control.slider;
     if (slider) return { along: value, low: slider[0], high: slider[1] };
     if (name === "layer") return { layer: value, bulk: value === "step" ? "exact" : "isotropic", along: "alpha", low: 0.1, high: 6 };
+    if (name === "target" ? SIGNS.test(value) : ["flips", "latent_noise"].includes(name) && value > 0) return { [name]: value, noise: 0 };
     return { [name]: value };
   }
 
@@ -47,13 +49,13 @@ export class Controls {
 
   /** Mark what is wrong, in the page's words: numbers by their limits, the rest as the server says. Returns whether all is well. */
   mark(settings, refusals) {
-    let well = true;
+    this.wrong = undefined;
     for (const [name, field] of this.fields) {
       const wrong = field.element.hidden ? undefined : field.wrong(settings[name]);
-      if (wrong) well = false;
+      if (wrong) this.wrong ??= field.control.label;
       field.complain(wrong ?? refusals.get(name));
     }
-    return well;
+    return this.wrong === undefined;
   }
 }
 

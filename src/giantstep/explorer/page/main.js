@@ -24,10 +24,12 @@ const charts = (version) => new Promise((resolve, reject) => {
 async function begin() {
   const about = await learn();
   if (!about.plotly) throw new Error(about.missing);
+  const page = new Page(about); // the form and the first questions do not wait for the charts
   await charts(about.plotly).catch(() => {
     throw new Error("The charts could not be loaded; is giantstep explore still running?");
   });
-  new Page(about);
+  page.cards.forEach((entry) => page.refresh(entry));
+  document.documentElement.dataset.ready = "true";
 }
 
 const BESIDE = 250; // milliseconds between two questions, and two pictures, of a card beside the curve while a hand moves
@@ -39,6 +41,7 @@ class Page {
     this.initial = initialOf(about.controls);
     this.settings = decode(location.hash.slice(1), this.initial);
     this.pending = new Set();
+    for (const place of ["controls", "stage"]) byId(place).replaceChildren();
     this.controls = new Controls(byId("controls"), about, (changed) => this.change(changed));
     this.history = new History({ undo: byId("undo"), redo: byId("redo") }, (text) => this.adopt(decode(text, this.initial)));
     this.cards = CARDS.map((kind) => this.card(kind));
@@ -47,17 +50,17 @@ class Page {
     this.pins = el("span", { class: "pins" });
     card.actions.append(el("button", { type: "button", id: "pin", title: "Keep these curves in grey, to compare", onclick: () => this.pin() }, "Pin"), this.pins);
     this.buttons();
+    this.introduce();
     this.dark = matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.cards.forEach((entry) => this.refresh(entry)));
     this.adopt(this.settings);
-    document.documentElement.dataset.ready = "true";
   }
 
   card(kind) {
     const entry = { kind, until: 0, pace: kind.id === "curve" ? 0 : BESIDE };
     entry.card = new Card(kind, kind.pick && ((point) => this.pick(kind.pick(point, this.settings))));
     entry.rounds = new Rounds({ asks: kind.asks, main: kind.main, pace: entry.pace }, this.about.views, () => this.refresh(entry));
-    entry.card.last = () => entry.rounds;
+    entry.card.again = () => this.refresh(entry);
     (kind.id === "curve" ? byId("stage") : byId("views")).append(entry.card.element);
     new IntersectionObserver(([{ isIntersecting }]) => {
       entry.visible = isIntersecting; // what is out of sight is asked when the settings rest, and drawn when it is seen
@@ -76,9 +79,21 @@ class Page {
     const examples = byId("examples");
     examples.append(el("option", { value: "" }, "choose…"), ...Object.entries(PRESETS).map(([group, list]) =>
       el("optgroup", { label: group }, ...list.map(([title, text]) => el("option", { value: `#${text}` }, title)))));
+    this.examples = new Map(Object.values(PRESETS).flat().map(([, text]) => [encode(decode(text, this.initial), this.initial), `#${text}`]));
     examples.addEventListener("change", () => {
       if (examples.value) this.take(decode(examples.value.slice(1), this.initial));
     });
+  }
+
+  /** The words on top stay closed once a visitor has closed them. */
+  introduce() {
+    const intro = byId("intro"), name = "giantstep intro";
+    try {
+      intro.open = localStorage.getItem(name) !== "closed";
+      intro.addEventListener("toggle", () => localStorage.setItem(name, intro.open ? "open" : "closed"));
+    } catch {
+      return; // a browser that keeps nothing
+    }
   }
 
   /** A change by hand: it may be one of many, so the answers may be drafts. */
@@ -133,13 +148,27 @@ class Page {
   /** Ask what the settings make necessary, and draw what is there. */
   update(atRest) {
     this.readPins();
+    byId("examples").value = this.examples.get(encode(this.settings, this.initial)) ?? "";
     const well = this.controls.mark(this.settings, new Map());
     for (const entry of this.cards) {
-      entry.card.element.classList.toggle("invalid", !well);
       if (well) entry.rounds.want({ ...this.settings, pinned: this.pinned }, atRest);
       this.refresh(entry);
     }
-    byId("summary").classList.toggle("invalid", !well);
+  }
+
+  /** Where a card stands. Settings that the form itself refuses are not asked for, and what is shown is of others. */
+  standing({ rounds }) {
+    const { state, behind, stale, busy, progress, round, frame } = rounds;
+    const { wrong } = this.controls;
+    if (wrong) return { state: "refused", behind: Boolean(frame), stale: Boolean(frame), busy: false, frame, why: wrong };
+    const field = state === "refused" && Object.values(round?.errors ?? {}).find((error) => error.field)?.field;
+    return { state, behind, stale, busy, progress, round, frame, why: field && this.controls.fields.get(field).control.label };
+  }
+
+  /** Of which settings a picture is, in what they differ from the form's. */
+  shownSettings({ kind, rounds: { frame } }) {
+    const uses = new Set(Object.values(kind.asks({ ...frame.settings })).flatMap(([view]) => this.about.views[view].uses));
+    return difference(frame.settings, this.settings, this.about.controls.filter(({ name }) => uses.has(name)));
   }
 
   /** Draw a card, at most once per frame. */
@@ -154,10 +183,11 @@ class Page {
 
   render(entry) {
     const { kind, card, rounds } = entry;
-    card.state(rounds);
-    if (kind.id === "learned") summarise(byId("summary"), rounds);
+    const standing = this.standing(entry), words = standing.behind ? this.shownSettings(entry) : "";
+    card.show(standing, words);
+    if (kind.id === "learned") summarise(byId("summary"), standing, words);
     const points = kind.id === "curve" ? this.simulation.show() : undefined;
-    if (rounds.frame && entry.visible) this.draw(entry, points);
+    if (rounds.frame && entry.visible && window.Plotly) this.draw(entry, points);
     this.complain();
   }
 

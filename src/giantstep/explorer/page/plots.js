@@ -13,7 +13,6 @@ const ALONG = {
   alpha: "α, fit samples ÷ d", lam: "λ, ridge penalty", beta: "β, width ÷ d", eta: "η̃, learning rate ÷ d",
   alpha0: "α₀, step samples ÷ d", r: "r, strength of the spike", gamma: "γ, alignment",
 };
-const LOG_RATIO = 30; // quantities that span more than this get a logarithmic axis
 const TAIL = 0.85; // share of the values that the map's shades tell apart
 const SHADES = ["#0d2b59", "#165690", "#2682a0", "#4faaa0", "#96cd96", "#dee8a0", "#fcf8d2"];
 const SIGNS = ["#0b5c8f", "#62a6cf", "#f4f4f2", "#e59a5c", "#b04a00"]; // of values below and above zero
@@ -28,30 +27,32 @@ const line = (name, x, y, colour, look = {}) =>
 const quantityOf = (settings, answer) =>
   settings.quantity !== "auto" && Object.hasOwn(NAMES, settings.quantity) ? settings.quantity : answer.test_error_01 ? "test_error_01" : "test_error";
 
-export function curve({ isotropic, exact, plain, bounds, simulation, ...rest }, settings) {
-  const main = exact ?? isotropic, name = quantityOf(settings, main), colours = theme();
-  if (!main[name]) return `Labels are not ±1 here, so there is no ${NAMES[name]}; choose another quantity.`;
-  const { x } = main, ends = [x[0], x.at(-1)], size = main.size ? `d = ${main.size}` : "d = ∞";
-  const level = (label, value, colour, style) => line(label, ends, [value, value], colour, { line: { dash: style, width: 1.3 } });
+export function curve({ network, isotropic, plain, linear, best, bounds, simulation, ...rest }, settings) {
+  const name = quantityOf(settings, network), colours = theme();
+  if (!network[name]) return `Labels are not ±1 here, so there is no ${NAMES[name]}; choose another quantity under “The curve”.`;
+  const { x } = network, ends = [x[0], x.at(-1)], size = network.size ? ` (d = ${network.size})` : " (d = ∞)";
   const traces = [];
+  const level = (label, value, colour, style) => traces.push(line(label, ends, [value, value], colour, { line: { dash: style, width: 1.3 } }));
+  const add = (label, answer, colour, style) => {
+    const values = answer?.[name];
+    if (Array.isArray(values)) traces.push(line(label, answer.x, values, colour, { line: { dash: style } }));
+    else if (values !== undefined && values !== null) level(label, values, colour, style);
+  };
   if (name === "test_error" && bounds) {
-    traces.push(level("best linear method on the inputs", bounds.linear, colours.green, "dot"));
-    if (main.along === "alpha" || main.along === "lam") {
-      if (settings.loss === "square") traces.push(level("reached by λ = ∞", bounds.upper, colours.green, "dashdot"));
-      traces.push(level("lower bound for this layer", bounds.lower, colours.green, "longdash"));
+    level("linear, endless samples", bounds.linear, colours.grey, "dot");
+    if (network.along === "alpha" || network.along === "lam") {
+      if (settings.loss === "square") level("endless penalty (λ = ∞)", bounds.upper, colours.grey, "dashdot");
+      level("limit of this first layer", bounds.lower, colours.grey, "longdash");
     }
   }
-  if (plain?.[name]) {
-    const flat = !Array.isArray(plain[name]);
-    traces.push(flat ? level(`random features, ${size}`, plain[name], colours.orange, "solid") : line(`random features, ${size}`, plain.x, plain[name], colours.orange));
-  }
-  settings.pinned.forEach((pin, i) => {
-    const answer = rest[`pin${i}`];
-    if (answer?.[name]) traces.push(line(`pinned: ${literally(pin.words)}`, answer.x, answer[name], colours.grey, { line: { dash: PINS[i], width: 1.8 } }));
-  });
-  if (exact && isotropic?.[name]) traces.push(line("isotropic model", isotropic.x, isotropic[name], colours.purple, { line: { dash: "dash" } }));
-  const words = exact ? "network" : settings.layer === "spiked" ? "spiked features" : "network, isotropic model";
-  traces.push(line(`${words}, ${size}`, x, main[name], colours.blue, { line: { width: 2.6 }, more: { meta: "main" } }));
+  const perfect = [best?.[name] ?? []].flat(), nothing = perfect.length && perfect.every((v) => v === 0);
+  add(nothing ? "best possible: 0" : "best possible", best, colours.green, "longdash");
+  add("best linear method", linear, colours.purple, "dot");
+  add(`random features: no step${size}`, plain, colours.orange, "solid");
+  settings.pinned.forEach((pin, i) => add(`pinned: ${literally(pin.words)}`, rest[`pin${i}`], colours.grey, PINS[i]));
+  add("isotropic model", isotropic, colours.red, "dash");
+  const words = settings.layer === "spiked" ? "spiked features" : settings.bulk === "exact" ? "this network" : "this network, isotropic model";
+  traces.push(line(`${words}${size}`, x, network[name], colours.blue, { line: { width: 2.6 }, more: { meta: "main" } }));
   if (simulation?.[name]) {
     const { mean, error } = simulation[name];
     traces.push({
@@ -59,13 +60,39 @@ export function curve({ isotropic, exact, plain, bounds, simulation, ...rest }, 
       error_y: { type: "data", array: error, color: colours.red, thickness: 1.4 }, marker: { color: colours.red, size: 7 }, hovertemplate: "%{y:.4g}", meta: "simulation", cliponaxis: false,
     });
   }
-  const values = traces.flatMap((t) => t.y).filter((v) => v > 0), log = Math.max(...values) / Math.min(...values) > LOG_RATIO;
-  const here = settings[main.along];
+  const here = settings[network.along];
   return {
-    traces, names: [main.along, name], unified: true, keep: `${main.along} ${ends} ${name}`,
-    x: { title: ALONG[main.along], log: main.log, range: ends },
-    y: { title: NAMES[name], log },
+    traces, names: [network.along, name], unified: true, keep: `${network.along} ${ends} ${name}`,
+    x: { title: ALONG[network.along], log: network.log, range: ends },
+    y: { title: NAMES[name], log: !name.endsWith("_01") }, // whatever the values: an axis that changes by itself misleads
     shapes: here >= ends[0] && here <= ends[1] ? [{ type: "line", x0: here, x1: here, yref: "paper", y0: 0, y1: 1, line: { color: colours.soft, dash: "dot", width: 1.2 } }] : [],
+  };
+}
+
+const PARTS = {
+  expressivity: ["what the steps cannot teach", "This first layer cannot express more of the target, whatever the number of samples: another activation, a higher learning rate or more steps help most."],
+  readout: ["too few samples or neurons", "The readout has too few samples or neurons: more fit samples, another ridge penalty or a wider network help most."],
+  batch_noise: ["noise of the steps", "The steps point past the target because of their few samples: more step samples help most."],
+};
+
+/** Bars: three parts, their sum, and other methods. */
+export function parts({ parts: answer }) {
+  if (!answer.parts) return "The squared error of a network is split here: let the first layer come from gradient steps, and choose a loss of the residual, such as square or huber:0.5.";
+  const colours = theme(), largest = answer.parts.toSorted((a, b) => answer[b] - answer[a])[0];
+  const bars = [
+    ...answer.parts.map((name) => [PARTS[name][0], answer[name], name === largest ? colours.red : colours.orange]),
+    ["test error, their sum", answer.test_error, colours.blue],
+    ["best linear method", answer.ridge_error, colours.purple],
+    ["best possible", answer.bayes_error, colours.green],
+  ].filter(([, value]) => value !== null).reverse();
+  const values = bars.map(([, value]) => value);
+  return {
+    traces: [{
+      type: "bar", orientation: "h", name: "mean squared error", meta: "main", x: values, y: bars.map(([name]) => name), marker: { color: bars.map(([, , colour]) => colour) },
+      text: values.map((v) => shownError(v, 3)), textposition: "outside", cliponaxis: false, hovertemplate: "%{y}: %{x:.4g}<extra></extra>",
+    }],
+    names: ["value", "part"], bare: true, keep: "parts", facts: PARTS[largest][1],
+    x: { title: "mean squared error", range: [Math.min(0, ...values) * 1.25, Math.max(...values) * 1.2] }, y: { title: "", categories: true },
   };
 }
 
@@ -76,10 +103,10 @@ export function learned({ learned: answer, ...rest }, settings) {
 
 /** On a line: the target's one projection. */
 function profile({ x, truth, learned }, pins) {
-  const colours = theme(), traces = [line("target", x, truth, colours.orange)];
+  const colours = theme(), traces = [line("target (σ⋆)", x, truth, colours.orange)];
   for (const [name, found, style] of pins) if (found.x) traces.push(line(name, x, found.learned, colours.grey, { line: { dash: style } }));
   traces.push(line("network, on average", x, learned, colours.blue, { line: { width: 2.6 }, more: { meta: "main" } }));
-  return { traces, names: ["x", "output"], unified: true, keep: "x", x: { title: "x, projection on the target's direction" }, y: { title: "output" } };
+  return { traces, names: ["x", "output"], unified: true, keep: "x", x: { title: "x, input along the target's direction" }, y: { title: "output" } };
 }
 
 /** On the plane of the target's first two projections, side by side in the same shades: target, network, and what is pinned. */
@@ -98,10 +125,10 @@ function plane({ x1, x2, truth, learned }, pins) {
 
 export function basis({ mu }) {
   const colours = theme(), most = mu.curves.length > 4 ? [mu.curves[0], mu.curves.at(-1)] : mu.curves;
-  const traces = most.flatMap(({ letter, ...curves }, i) => ["mu0", "mu1", "mu2"].map((name, k) =>
-    line(`μ${"₀₁₂"[k]}${letter === null ? "" : `, letter ${shown(letter, 3)}`}`, mu.kappa, curves[name],
-      [colours.blue, colours.orange, colours.green][k], { line: { dash: dash(letter === null ? k : i), width: 2 }, more: { meta: i + k === 0 ? "main" : undefined } })));
-  return { traces, names: ["kappa", "coefficient"], unified: true, keep: "kappa", x: { title: "κ, projection on the spike" }, y: { title: "coefficient" } };
+  const kinds = [["mu0", "mean (μ₀)", colours.blue], ["mu1", "slope (μ₁)", colours.orange], ["mu2", "rest (μ₂)", colours.green]];
+  const traces = most.flatMap(({ letter, ...curves }, i) => kinds.map(([name, words, colour], k) =>
+    line(`${words}${letter === null ? "" : `, neurons of sign ${shown(letter, 3)}`}`, mu.kappa, curves[name], colour, { line: { dash: dash(letter === null ? k : i), width: 2 }, more: { meta: i + k === 0 ? "main" : undefined } }))).reverse();
+  return { traces, names: ["kappa", "coefficient"], unified: true, keep: "kappa", x: { title: "κ, input along the step" }, y: { title: "response" } };
 }
 
 /** Whether the optimum is searched for beyond the points of the map; elsewhere that would take minutes. */
@@ -134,9 +161,8 @@ export function map({ map: answer, best: polishedOne }, settings) {
   return { traces, names: [name, "lam"], keep: `${name} lam`, x: { title: ALONG[name], log: true, range: edges(x) }, y: { title: ALONG.lam, log: true, range: edges(y) } };
 }
 
-export function spectrum({ isotropic, exact }, settings) {
-  const colours = theme(), answer = exact ?? isotropic;
-  const words = answer.bulk === "exact" ? "bulk" : settings.layer === "spiked" ? "bulk" : "bulk of the isotropic model";
+export function spectrum({ network: answer, isotropic }, settings) {
+  const colours = theme(), words = answer.bulk === "exact" || settings.layer === "spiked" ? "bulk" : "bulk of the isotropic model";
   const traces = bulkOf(answer, words, colours.blue, { line: { width: 2.4 }, more: { fill: "tozeroy", meta: "main" } });
   if (answer.bulk === "exact" && isotropic) traces.push(...bulkOf(isotropic, "isotropic model", colours.purple, { line: { dash: "dash" } }));
   const top = Math.max(...traces.flatMap((t) => t.y).filter((v) => v !== null), 1e-12);
@@ -146,9 +172,9 @@ export function spectrum({ isotropic, exact }, settings) {
       y: values.flatMap(() => [0, 0.4 * top, null]), line: { color: colour, width: 1.6 }, marker: { color: colour, symbol, size: values.flatMap(() => [0, 9, 0]) }, hovertemplate: "%{x:.4g}",
     });
   };
-  stems(answer.outlier.filter((v) => v !== null), "outlier", colours.red, "diamond");
-  stems((answer.spike ?? []).filter((v) => v !== null && v > 0), "spike of the mean", colours.orange, "square");
-  return { traces, names: ["eigenvalue", "mass_per_log"], facts: factsOf(answer, settings), keep: "spectrum", x: { title: "eigenvalue", log: true }, y: { title: "mass per unit of ln(eigenvalue)" } };
+  stems(answer.outlier.filter((v) => v !== null), "sticks out (outlier)", colours.red, "diamond");
+  stems((answer.spike ?? []).filter((v) => v !== null && v > 0), "mean of the features", colours.orange, "square");
+  return { traces, names: ["eigenvalue", "mass_per_log"], facts: factsOf(answer, settings), keep: "spectrum", x: { title: "eigenvalue of the features' covariance", log: true }, y: { title: "share per unit of ln" } };
 }
 
 /** One curve per interval of the bulk, as mass per unit of the logarithm: areas on the picture are shares. */

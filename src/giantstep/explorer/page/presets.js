@@ -6,33 +6,40 @@ const link = (settings, ...pins) => {
   return text.toString();
 };
 
-const network = { activation: "tanh", eta: 1, low: 0.2, high: 9 };
-const spiked = { layer: "spiked", r: 1, low: 0.2, high: 3.2 };
+const staircase = { activation: "relu", target: "x1 + x1*x2", eta: 6, alpha0: 40, beta: 2, alpha: 8, lam: 10, high: 16 };
+const network = { activation: "tanh", eta: 1, low: 0.2, high: 9, noise: 0, best: false }; // as in the paper
+const spiked = { layer: "spiked", bulk: "isotropic", r: 1, low: 0.2, high: 3.2, noise: 0, best: false };
 
 export const PRESETS = {
-  "To begin with": [
-    ["One step, tanh learns sin", ""],
-    ["Random features: no step at all", link({ eta: 0, alpha0: 0 })],
-    ["A ReLU network", link({ activation: "relu", target: "tanh(2*x)", eta: 1.5, alpha0: 3 })],
-    ["An expression as target", link({ target: "sin(2*x) + 0.3*x**3", eta: 3, alpha0: 10, lam: 0.01 })],
+  "A story": [
+    ["1  Random features cannot: no step", link({ eta: 0, alpha0: 0 })],
+    ["2  One giant step can", ""],
+    ["3  Too large a step", link({ eta: 40, alpha0: 2 }, { eta: 3, alpha0: 2 })],
+    ["4  Two steps", link({ eta: 1, alpha0: 1, steps: 2 }, { steps: 1 })],
+    ["5  A staircase: the second step finds a second direction", link({ ...staircase, steps: 2 }, { steps: 1 })],
+    ["6  Signs: a classifier", link({ target: "sign", noise: 0, lam: 0.5 })],
+    ["7  Noise, and the best possible error", link({ noise: 0.5, lam: 1, alpha0: 3 })],
+  ],
+  "More to try": [
+    ["A ReLU network", link({ activation: "relu", target: "tanh(2*x)", eta: 1.5, alpha0: 3, noise: 0.3 })],
+    ["An expression as target", link({ target: "sin(x) + 0.3*x", lam: 0.01, noise: 0.3 })],
     ["Double descent: hardly any penalty", link({ lam: 0.0001, eta: 1, alpha0: 1, noise: 0.3, high: 4 })],
-    ["A population step, perfect information", link({ alpha0: "inf", activation: "erf", target: "erf", eta: 2 })],
+    ["A step on endless samples", link({ alpha0: "inf", activation: "erf", target: "erf", eta: 2 })],
     ["Three giant steps", link({ eta: 1, alpha0: 0.5, steps: 3 }, { steps: 1 })],
-    ["Letters ±1, two steps", link({ activation: "relu", readout: "rademacher", eta: 1.5, alpha0: 3, steps: 2 }, { steps: 1 })],
-    ["A product of two directions", link({ activation: "relu", target: "x1 + x1*x2", eta: 4, alpha0: 8, beta: 2, readout: "rademacher", high: 16 }, { readout: "uniform" })],
+    ["A readout of both signs", link({ ...staircase, readout: "rademacher" }, { readout: "uniform" })],
     ["Three letters in the readout", link({ readout: "ternary", eta: 3, alpha0: 8 })],
     ["Noisy labels, a robust loss", link({ loss: "huber:0.5", noise: 0.5, high: 4 })],
-    ["Classification: logistic loss of signs", link({ target: "sign", loss: "logistic", lam: 0.05 })],
+    ["A classifier by logistic regression", link({ target: "sign", noise: 0, loss: "logistic", lam: 0.05 })],
   ],
   "The paper's figures": [
-    ["1  The learned function bends", link({ target: "tanh", eta: 2.5, alpha0: 2.5, lam: 0.01 }, { alpha0: 0.5 }, { alpha0: 1 })],
+    ["1  The learned function bends", link({ ...network, target: "tanh", eta: 2.5, alpha0: 2.5, lam: 0.01 }, { alpha0: 0.5 }, { alpha0: 1 })],
     ["2  One step beats every linear method: tanh", link({ ...network, target: "tanh", lam: 0.01, alpha0: 100 }, { alpha0: 1 }, { alpha0: 10 })],
     ["2  One step beats every linear method: sin", link({ ...network, lam: 0.1, alpha0: 100 }, { alpha0: 1 }, { alpha0: 10 })],
-    ["3  What one step can learn at all", link({ layer: "spiked", along: "lam", low: 0.005, high: 100, alpha: 4 }, { alpha: 1 }, { alpha: 16 })],
+    ["3  What one step can learn at all", link({ ...spiked, r: 0.9, limits: true, along: "lam", low: 0.005, high: 100, alpha: 4 }, { alpha: 1 }, { alpha: 16 })],
     ["4  Spikes of several strengths: sin features, signs", link({ ...spiked, activation: "sin", target: "sign", quantity: "test_error" }, { r: 0.2 }, { r: 0.5 })],
     ["4  Spikes of several strengths: tanh", link({ ...spiked, target: "tanh" }, { r: 0.2 }, { r: 0.5 })],
     ["4  Spikes of several alignments: tanh", link({ ...spiked, target: "tanh", gamma: 0.8 }, { gamma: 0.5 }, { gamma: 1 })],
-    ["5  Wider networks", link({ eta: 1, alpha0: 1.5, alpha: 1.2, along: "beta", low: 0.15, high: 3.3 })],
+    ["5  Wider networks", link({ ...network, alpha0: 1.5, alpha: 1.2, along: "beta", low: 0.15, high: 3.3 })],
     ["6  Letters of both signs", link({ ...spiked, activation: "relu", target: "relu", bulk: "orthogonal", readout: "rademacher" }, { readout: "uniform" })],
     ["7  The basis functions: tanh", link({ ...spiked, r: 2 })],
     ["7  The basis functions: sin", link({ ...spiked, activation: "sin", r: 2 })],

@@ -37,6 +37,14 @@ export class Rounds {
     return this.behind && !(this.follows && performance.now() - this.moved < GRACE);
   }
 
+  /** "computing", "computed", "refused" or "unreachable": where the answers for the settings as they are stand. */
+  get state() {
+    const { round } = this, errors = Object.values((round?.id === this.wanted?.id && round?.errors) || {});
+    if (errors.some(({ unreachable }) => unreachable)) return "unreachable";
+    if (this.refusal && !this.busy) return "refused";
+    return this.busy || !this.frame || this.behind ? "computing" : "computed";
+  }
+
   get moving() {
     return this.timer !== undefined;
   }
@@ -127,7 +135,7 @@ export class Rounds {
     } catch (error) {
       if (this.round !== round) return;
       if (!(error instanceof Refusal)) console.error(error);
-      round.errors[key] = error instanceof Refusal ? { text: error.message, field: error.field } : { text: "The page could not read the answer." };
+      round.errors[key] = error instanceof Refusal ? { text: error.message, field: error.field, unreachable: error.unreachable } : { text: "The page could not read the answer." };
     }
     if (this.round !== round) return;
     round.pending.delete(key);

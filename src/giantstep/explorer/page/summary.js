@@ -2,27 +2,33 @@
 
 import { el, shown, shownError } from "./dom.js";
 
-export function summarise(strip, { frame, stale, busy }) {
+const STATES = { computing: "computing…", refused: "refused", unreachable: "no answer" };
+
+/** `words`: of which settings the numbers are, where those are not the form's. */
+export function summarise(strip, { frame, state, behind, stale, busy }, words) {
+  strip.dataset.state = state;
+  strip.classList.toggle("behind", behind);
   strip.classList.toggle("stale", stale);
   strip.setAttribute("aria-busy", String(busy));
-  const answer = frame?.answers.learned;
-  if (!answer) return;
-  const { point, layer } = answer, { alpha } = frame.settings;
-  const squared = ["Test error", shownError(point.test_error), `mean square, at α = ${shown(alpha, 3)}`];
-  const signs = point.test_error_01 !== undefined && ["Wrong signs", shownError(point.test_error_01), `share, at α = ${shown(alpha, 3)}`];
-  const facts = [
-    ...(signs ? [signs, squared] : [squared]), // a classifier is judged by its signs
-    ["Training error", shownError(point.train_error), "mean square, against the labels"],
-    ["r", several(layer.r), stepwise(layer.path?.r) ?? "strength of the spike"],
-    ["γ", several(layer.gamma), stepwise(layer.path?.gamma) ?? "alignment with the target"],
-    ["c", several(layer.c), stepwise(layer.path?.c) ?? "squared row norm without it"],
-    ...(layer.path?.network_error ? [["Before the fit", shownError(layer.path.network_error.at(-1)), stepwise(layer.path.network_error)]] : []),
-  ];
-  const key = JSON.stringify([facts, stale]);
+  const remark = words ? `${state === "computing" ? "" : `${STATES[state]}; `}at ${words}` : frame && state === "computing" ? undefined : STATES[state];
+  const facts = frame?.answers.learned ? factsOf(frame) : [["Test error", "–", "on new inputs"]];
+  const key = JSON.stringify([facts, remark]);
   if (key === strip.dataset.said) return;
   strip.dataset.said = key;
-  strip.replaceChildren(...facts.map(([name, value, words]) =>
-    el("div", {}, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "words" }, stale ? "computing…" : words))));
+  strip.replaceChildren(...facts.map(([name, value, meaning]) =>
+    el("div", {}, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "words" }, remark ?? meaning))));
+}
+
+function factsOf({ answers: { learned: { point, layer } }, settings: { alpha } }) {
+  const at = `on new inputs, α = ${shown(alpha, 3)}`, signs = point.test_error_01 !== undefined; // a classifier is judged by its signs
+  return [
+    signs ? ["Wrong signs", shownError(point.test_error_01), `share ${at}`] : ["Test error", shownError(point.test_error), `mean square ${at}`],
+    signs ? ["Wrong in training", shownError(point.train_error_01), "share of the fit samples"] : ["Training error", shownError(point.train_error), "mean square on the fit samples"],
+    ["Strength r", several(layer.r), stepwise(layer.path?.r) ?? "of the step in the first layer"],
+    ["Alignment γ", several(layer.gamma), stepwise(layer.path?.gamma) ?? "of the step with the target"],
+    ["Size c", several(layer.c), stepwise(layer.path?.c) ?? "of the first layer's random part"],
+    ...(layer.path?.network_error ? [["Before the fit", shownError(layer.path.network_error.at(-1)), stepwise(layer.path.network_error)]] : []),
+  ];
 }
 
 /** Numbers in a line; letters that agree are said once. */

@@ -1,11 +1,13 @@
 // What each card asks, and what it makes of the answers.
 
-import { basis, curve, learned, map, polished, spectrum } from "./plots.js";
+import { basis, curve, learned, map, parts, polished, spectrum } from "./plots.js";
+
+const LATER = { patient: true }; // asked when the settings rest
 
 /**
- * `asks(settings)`: the questions, as {key: [view, changed settings, {patient}]}; `main`: those of which one
- * suffices for a picture; `plot(answers, settings)`: the picture, or a sentence why there is none;
- * `marks(settings)`: what else the picture depends on;
+ * `lead`, `help`: what the picture is, in a line and in two sentences; `asks(settings)`: the questions, as
+ * {key: [view, changed settings, {patient}]}; `main`: those without which there is no picture;
+ * `plot(answers, settings)`: the picture, or a sentence why there is none; `marks(settings)`: what else it depends on;
  * `codes(answers)`: [label, lines] pairs; `pick(point, settings)`: settings that a click on the picture changes;
  * `scales`: whether its values may be shown on a logarithmic axis or on a linear one.
  */
@@ -13,22 +15,27 @@ export const CARDS = [
   {
     id: "curve",
     title: "Learning curve",
-    lead: "The error along the parameter that you choose. Click to move the working point.",
+    lead: "How wrong the network is on new inputs: lower is better. Click to move the dotted line.",
+    help: "The thick curve is the network that the sliders describe, the others are what it competes with on as many samples: the same network without a step, the best linear method, and the best that any fast method can do. The dotted line is your setting; the tiles and the other charts belong to it.",
     scales: true,
-    main: ["exact", "isotropic"],
+    main: ["network"],
     asks: (s) => ({
-      ...(s.bulk === "exact" && s.layer === "step" && { exact: ["curve", {}] }),
-      isotropic: ["curve", s.bulk === "exact" ? { bulk: "isotropic" } : {}],
-      plain: ["random_features", {}],
-      bounds: ["bounds", {}],
+      network: ["curve", {}],
+      ...(s.model && exact(s) && { isotropic: ["curve", { bulk: "isotropic" }] }),
+      ...(s.untrained && { plain: ["random_features", {}] }),
+      ...(s.linear && { linear: ["best_linear", {}] }),
+      ...(s.best && { best: ["best_possible", {}, LATER] }),
+      ...(s.limits && { bounds: ["bounds", {}] }),
       ...pinned("curve", ({ along, low, high }) => ({ along, low, high }), s),
     }),
     plot: curve,
     marks: ({ along, quantity, pinned: pins, ...s }) => [quantity, s[along], ...pins.map(({ words }) => words)],
     codes: (a) => [
-      ["The network", (a.exact ?? a.isotropic)?.code],
-      a.exact && a.isotropic && ["The isotropic model", a.isotropic.code],
+      ["The network", a.network?.code],
+      ["The isotropic model", a.isotropic?.code],
       ["Random features", a.plain?.code],
+      ["Best linear method", a.linear?.code],
+      ["Best possible", a.best?.code],
       ["Bounds", a.bounds?.code],
       ["Simulation", a.simulation?.code],
     ],
@@ -37,7 +44,8 @@ export const CARDS = [
   {
     id: "learned",
     title: "Learned function",
-    lead: "The network's average output against its target, at the working point.",
+    lead: "What the network puts out on average, against the rule that it should learn.",
+    help: "Only one direction of the input matters to the target; the chart runs along it. Where the two curves agree the network has learned the rule; where its curve is straighter it has only learned a linear part.",
     main: ["learned"],
     asks: (s) => ({ learned: ["learned", {}], ...pinned("learned", () => ({}), s) }),
     plot: learned,
@@ -45,13 +53,25 @@ export const CARDS = [
     codes: (a) => [["Learned function", a.learned?.code]],
   },
   {
+    id: "parts",
+    title: "Where the error comes from",
+    lead: "The test error as a sum of three parts, and what other methods reach on as many samples.",
+    help: "The longest of the three bars says what to improve: the steps themselves, the number of samples and neurons of the readout, or the number of samples in each step. A part may be negative; the parts are those of very large networks.",
+    main: ["parts"],
+    asks: () => ({ parts: ["parts", {}, LATER] }),
+    plot: parts,
+    marks: () => [],
+    codes: (a) => [["Parts of the error", a.parts?.code]],
+  },
+  {
     id: "optimum",
     title: "Strength of the step and penalty",
-    lead: "Test error, or wrong signs, at the chosen α: darker is better. Click to go there.",
+    lead: "The error for other learning rates and penalties: darker is better. Click to go there.",
+    help: "Each cell is a network with another learning rate and another penalty, all else as set. The cross is your setting, the star the best one.",
     main: ["map"],
     asks: (s) => ({
       map: ["landscape", {}],
-      ...(polished(s) && { best: ["optimum", {}, { patient: true }] }),
+      ...(polished(s) && { best: ["optimum", {}, LATER] }),
     }),
     plot: map,
     marks: ({ eta, r, lam, quantity }) => [eta, r, lam, quantity],
@@ -60,8 +80,9 @@ export const CARDS = [
   },
   {
     id: "coefficients",
-    title: "Coefficients of the features",
-    lead: "Given the projection κ on the spike, features behave as μ₀ + μ₁ w·x + μ₂ ξ.",
+    title: "What a trained neuron does",
+    lead: "A neuron's response, by how much of the input lies along the step.",
+    help: "Along the step a trained neuron bends (its mean), across it it responds linearly (its slope), and the rest looks like noise. Flat curves mean that the step has changed nothing.",
     main: ["mu"],
     asks: () => ({ mu: ["coefficients", {}] }),
     plot: basis,
@@ -71,19 +92,21 @@ export const CARDS = [
   {
     id: "spectrum",
     title: "Spectrum of the features",
-    lead: "Eigenvalues of the feature covariance at the chosen α: bulk, and outliers beyond it.",
+    lead: "How the hidden layer's outputs spread over directions.",
+    help: "Most directions of the hidden layer form the bulk, which is as random as before training. What sticks out to the right is what the step has put in.",
     scales: true,
-    main: ["exact", "isotropic"],
+    main: ["network"],
     asks: (s) => ({
-      isotropic: ["spectrum", { bulk: s.bulk === "exact" ? "isotropic" : s.bulk }, { patient: true }],
-      ...(s.bulk === "exact" && s.layer === "step" && { exact: ["spectrum", {}, { patient: true }] }),
+      network: ["spectrum", {}, LATER],
+      ...(s.model && exact(s) && { isotropic: ["spectrum", { bulk: "isotropic" }, LATER] }),
     }),
     plot: spectrum,
     marks: () => [],
-    codes: (a) => [["Spectrum", (a.exact ?? a.isotropic)?.code]],
+    codes: (a) => [["Spectrum", a.network?.code], ["The isotropic model", a.isotropic?.code]],
   },
 ];
 
+const exact = ({ bulk, layer }) => bulk === "exact" && layer === "step";
 const rounded = (value) => Number(value.toPrecision(3));
 
 /** The same question for what is pinned, on the axis of the settings at hand. */

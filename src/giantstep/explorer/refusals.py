@@ -1,0 +1,75 @@
+"""What the library says, in the words of the page: its controls have labels, and nobody there writes Python."""
+
+from __future__ import annotations
+
+import re
+
+from ..errors import ExpressionError, GiantstepError, ParameterError
+from .settings import CONTROLS, Settings
+
+_SETTINGS = {"function": "target"}  # names of the library that differ from the page's
+_PHRASES = {  # sentences that point to Python, and what a visitor of the page does instead
+    r"SpikedRF, which needs no derivative": "a spike, given directly",
+    r"there is no SpikedRF with one spike that resembles this network": "they have no coefficients in common",
+    r", or the spiked features model net\.equivalent\(target\)": "",
+    r"(a special |an? )?SpikedRF or TwoSpikes": "a given spike",
+    r"a SpikedRF( or a Network)?": "a given spike",
+    r"a Network('s)?": r"a trained network\1",
+    r"; simulate_spectrum has their eigenvalues|,? or simulate_spectrum|; bounds\(\) has .*$": "",
+    r", or letters and their shares, such as Letters\(.*\)$": ", or pairs such as -1:0.5,1:0.5",
+    r"; in Python also a Loss": "",
+    r"; giantstep\.functions\.catalogue\(\) lists the names": "; the box offers the names that are known",
+    r"; (pass|give) (a Python function|Function\().*$": "; use another function",
+    r"; ask predict\(.*$": "",
+    r"^--readout ": "Initial readout ",
+    r"\bor simulate\b": "or press Simulate",
+}
+_CODES = ("eta", "alpha0", "alpha", "lam", "beta", "gamma", "flips", "latent_noise", "bias_scale", "bulk")
+_WORDS = (
+    "function",
+    "target",
+    "activation",
+    "noise",
+    "loss",
+    "steps",
+    "rows",
+    "readout",
+    "along",
+    "low",
+    "high",
+)
+_ARGUMENT = re.compile(  # `lam`, and names that are English too where they have a value: `loss = 'hinge'`
+    rf"(?<![\w'.])(?:({'|'.join(_CODES)})\b(\s*=\s*)?|({'|'.join(_WORDS)})\s*=\s*)(?:'([^']*)')?"
+)
+
+
+def page_words(text: str) -> str:
+    """A sentence of the library with the labels of the page."""
+    text = " ".join(text.split())
+    for pattern, words in _PHRASES.items():
+        text = re.sub(pattern, words, text)
+    return _ARGUMENT.sub(_labelled, text)
+
+
+def _labelled(found: re.Match[str]) -> str:
+    """The label of a setting for its name, and its value without quotes."""
+    code, sign, word, value = found.groups()
+    name = code or word
+    control = CONTROLS[_SETTINGS.get(name, name)]
+    label = f"{control.label} ({control.symbol})" if control.symbol else control.label
+    return label + (" = " if sign or word else "") + (value or "")
+
+
+def refusal(error: GiantstepError, settings: Settings | None = None) -> tuple[str, str | None]:
+    """A sentence for the page, and the setting that it is about, if it is about one."""
+    text, name = str(error), getattr(error, "name", None)
+    if isinstance(error, ExpressionError):
+        text = f"{error.reason} (column {error.position + 1} of {error.text[:80]})"
+    elif name is None and isinstance(error, ParameterError):
+        subject = re.match(r"(?:--)?'?([^\s':,]+)", text)
+        name = subject.group(1) if subject else None
+        if name and settings is not None:
+            texts = {settings.activation: "activation", settings.loss.partition(":")[0]: "loss"}
+            name = texts.get(name, name)
+    name = _SETTINGS.get(name or "", name)
+    return page_words(text), name if name in CONTROLS else None
