@@ -78,9 +78,9 @@ def best_linear(settings: Settings, effort: Effort) -> Answer:
 
 @view(_SAMPLES, lane=always("reference"))
 def best_possible(settings: Settings, effort: Effort) -> Answer:
-    """The best error that a fast method can reach on as many samples; it is known for targets of one direction."""
-    known = Target(settings.target).directions == 1
-    return _reference("bayes", settings, progress=effort.report) if known else {}
+    """The best error that a fast method can reach on as many samples; for several directions that takes too long."""
+    single = Target(settings.target).directions == 1
+    return _reference("bayes", settings, progress=effort.report) if single else {}
 
 
 @view((*_LAYER, "bulk"))
@@ -119,7 +119,8 @@ def learned(settings: Settings, effort: Effort) -> Answer:
 @view((*_LAYER, "alpha", "lam", "loss", "bulk"), lane=always("reference"))
 def parts(settings: Settings, effort: Effort) -> Answer:
     """The network's test error as a sum of three, and what other methods reach on as many samples."""
-    if settings.layer == "spiked" or not as_loss(settings.loss).residual:
+    several = Target(settings.target).directions > 1  # whose best possible error takes too long for a page
+    if settings.layer == "spiked" or several or not as_loss(settings.loss).residual:
         return {"parts": None}
     arguments = {"alpha": settings.alpha, "lam": settings.lam} | _loss(settings) | _bulk(settings)
     call = Call("explain", settings, arguments, shows=(*_PARTS, "test_error"))

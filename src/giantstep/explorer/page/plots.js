@@ -77,7 +77,7 @@ const PARTS = {
 
 /** Bars: three parts, their sum, and other methods. */
 export function parts({ parts: answer }) {
-  if (!answer.parts) return "The squared error of a network is split here: let the first layer come from gradient steps, and choose a loss of the residual, such as square or huber:0.5.";
+  if (!answer.parts) return "The squared error of a network is split here: let the first layer come from gradient steps, choose a target of one direction, and a loss of the residual, such as square or huber:0.5.";
   const colours = theme(), largest = answer.parts.toSorted((a, b) => answer[b] - answer[a])[0];
   const bars = [
     ...answer.parts.map((name) => [PARTS[name][0], answer[name], name === largest ? colours.red : colours.orange]),
