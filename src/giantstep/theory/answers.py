@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .equations.means import Readout
 from .equations.order_parameters import Solution
-from .features import Features
-from .labels import Label
 from .precision import ACCEPTED_ERROR
 from .problem import Problem
+from .solver import Discretisation
 from .status import CONVERGED, FAILED, IMPRECISE, RARE_INPUTS, SEPARABLE, UNSOLVED
 from .symmetric import packing
 
@@ -46,11 +44,11 @@ def answers_of(problem: Problem, chunk: np.ndarray, solution: Solution, error: n
     }
 
 
-def wrong_by_ones(solution: Solution, features: Features, label: Label, readout: Readout) -> np.ndarray:
+def wrong_by_ones(rule: Discretisation, solution: Solution) -> np.ndarray:
     """Share of labels that the sign of the all-ones field alone, Σ μ0 m, gets wrong at d = ∞; ∞ elsewhere."""
-    field = solution.state.m @ features.mu0
-    wrong = 0.5 * (1.0 - np.sign(field) * label.t0[:, None])
-    return np.where(np.isinf(readout.d), (wrong * features.weights[:, None]).sum(axis=-1), np.inf)
+    field = solution.state.m @ rule.averages.features.mu0
+    wrong = 0.5 * (1.0 - np.sign(field) * rule.label.t0[:, None])
+    return np.where(np.isinf(rule.readout.d), rule.averages.mean(wrong), np.inf)
 
 
 def judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tolerance: float) -> None:

@@ -22,8 +22,7 @@ from .derivative_moments import DerivativeMoments, at_rest, shifted
 from .labels import Labels, is_sharp, label_layers, labels_of, pairs
 from .layer import FirstLayer
 from .rule import Rule, across_intervals
-from .symmetric import triangle
-from .upto import upto
+from .symmetric import indices, triangle
 
 if TYPE_CHECKING:
     from ..losses import Loss
@@ -141,7 +140,7 @@ def _after(
     moments, error = shifted(neurons.activation, shift, layer.c)
     bends = neurons.output(moments)[..., None] + np.asarray(loss.bends) if loss.bends else None
     conditional = labels.batch(frame, rule, noise, points, bends)
-    nodes = upto(shift.shape[-1])[None]
+    nodes = indices(shift.shape[-1])[None]
     laws: list[BatchLaw] = []
     for stride in STRIDES:
         kappa, weights = rule.at(stride)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .channel import Training
 from .equations.anderson import ROUGH_TOLERANCE, FixedPoint, Search, anderson, newton
 from .equations.order_parameters import Solution
 from .solver import Discretisation, Solver
@@ -70,13 +69,9 @@ class Convex(Solver):
         if (lost := found.residual > _SIZED_TOLERANCE).any():
             _begin_anew(problem, found, lost, _SIZED_TOLERANCE)
         solved = found.residual <= _SIZED_TOLERANCE
-        return np.where(solved.reshape(problem.shape), _error(problem, found.x), np.nan)
-
-
-def _error(problem: StateEvolution, x: np.ndarray) -> np.ndarray:
-    """The test error at order parameters x, [U, A]."""
-    state = problem.coordinates.state(x.reshape(*problem.shape, -1))
-    return problem.averages.mean(problem.missed(problem.fields(state)))
+        state = problem.coordinates.state(found.x.reshape(*problem.shape, -1))
+        error = problem.averages.mean(problem.missed(problem.fields(state)))
+        return np.where(solved.reshape(problem.shape), error, np.nan)
 
 
 def _search(problem: StateEvolution, found: FixedPoint, tolerance: float, near: float = np.inf) -> None:
@@ -107,7 +102,7 @@ def _fit(problem: StateEvolution, found: FixedPoint) -> Solution:
     x = found.x.reshape(*problem.shape, -1)
     state = problem.coordinates.state(x)
     found_fields = problem.fields(state)
-    training = Training(*(problem.mean(values) for values in problem.training(found_fields)))
+    training = problem.training(found_fields)
     R = problem.missed(found_fields)
     return Solution(
         state=state,

@@ -35,6 +35,9 @@ _FAINT = 1e-3  # of a slope, under which what is left of it beyond a line has an
 _INTEGRABLE = 1e-6  # how far a power must be from -1, over which it is integrable, to be told from it
 
 
+_ODD = ("mean", "s1", "b3", "n21", "n31")  # averages that change sign with σ
+
+
 class DerivativeMoments(NamedTuple):
     """Averages at given shifts a and variances c, all of one shape [..., K, N]."""
 
@@ -75,7 +78,11 @@ def _at_rest(activation: Function, bias: float) -> tuple[np.ndarray, float]:
             last, previous = (np.abs(a - b) / sizes for a, b in pairwise((fine, middle, coarse)))
         error = float(np.where(np.isfinite(fine), extrapolated_error(last, previous), 0.0).max())
         if error <= _TOLERANCE or 2 * n > _LAST:
-            return _exact_zeros(activation, bias, fine), error
+            if (
+                activation.parity == "odd" and bias == 0.0
+            ):  # σ' is even: what is odd in h vanishes, without rounding
+                fine[[DerivativeMoments._fields.index(name) for name in _ODD]] = 0.0
+            return fine, error
         n *= 2
 
 
@@ -90,13 +97,6 @@ def _sizes(s: DerivativeMoments) -> np.ndarray:
         output, whole, whole, whole**2, rest, rest, rest**2, rest**2, fourth**3, fourth**3, fourth**4,
     )  # fmt: skip
     return np.maximum(np.array(size), TINY)
-
-
-def _exact_zeros(activation: Function, bias: float, values: np.ndarray) -> np.ndarray:
-    """For an odd activation without a bias σ' is even: what is odd in h vanishes, not just to rounding."""
-    if activation.parity == "odd" and bias == 0.0:
-        values[[DerivativeMoments._fields.index(name) for name in ("mean", "s1", "b3", "n21", "n31")]] = 0.0
-    return values
 
 
 def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[DerivativeMoments, float]:

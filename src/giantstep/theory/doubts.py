@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .equations.order_parameters import Solution
-from .precision import NEARLY_ZERO, power
+from .precision import NEARLY_ZERO
 from .solver import Discretisation, Solver
 from .status import (
     CONVERGED,
@@ -68,7 +68,7 @@ def add_doubts(
         answers["scatter"] = np.sqrt(rule.problem.first_layers.scatter[rule.chunk][:, None] / d)
     answers["squares"] = learned_by_squares(rules[-1], solutions[-1])
     answers["spread"], answers["share"] = spread_and_share(rule)
-    mark(answers, power(rule.features, rule.label))
+    mark(answers, rule.averages.mean(rule.label.t2[:, None]))
 
 
 def mark(answers: dict[str, np.ndarray], typical: np.ndarray) -> None:
@@ -130,7 +130,7 @@ def learned_by_squares(rule: Discretisation, solution: Solution) -> np.ndarray:
     0 for margin losses, whose error it is not, and for spikes that were given, whose rows no step has pulled.
     """
     readout, problem = rule.readout, rule.problem
-    slope, none = rule.features.dmu0, np.zeros(readout.alpha.shape)
+    slope, none = rule.averages.dmu0, np.zeros(readout.alpha.shape)
     if not problem.first_layers.steps or problem.loss.margin or not slope.any():
         return none
     frame = problem.frame(rule.chunk)

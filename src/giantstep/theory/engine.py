@@ -34,7 +34,7 @@ from .equations.thin_layers import (
 )
 from .features import STEEPEST, folded, steepness
 from .labels import BinaryLaw
-from .precision import ACCEPTED_ERROR, bulk_error, kappa_error, power
+from .precision import ACCEPTED_ERROR, bulk_error, kappa_error
 from .problem import BLOCK, Problem
 from .solver import Discretisation, Solver, solver_of
 from .status import UNSOLVED
@@ -224,7 +224,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     # the bulk's own rules are judged on the coarsest rule in κ, once
     inside = [replace(rules[-1], bulk=half) for half in bulks[1:]]
     all_solutions = _solve_rules(solver, [*rules, *inside], task.start)
-    solutions, typical = all_solutions[:3], power(*tabulated[0])
+    solutions, typical = all_solutions[:3], rules[0].averages.mean(rules[0].label.t2[:, None])  # E σ*²
     solution = solutions[0]
     in_kappa = kappa_error(solutions, typical, solver.linear)
     in_bulk = bulk_error(all_solutions[2:], typical, solver.linear) if inside else np.zeros_like(in_kappa)
@@ -243,7 +243,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
         if profile is None:  # else they are on a rule of their own, which refining this one does not improve
             in_kappa = np.maximum(in_kappa, off)
     limits.apply(answers)
-    separable = problem.loss.margin and wrong_by_ones(solution, *tabulated[0], readout) < _HARDLY_EVER
+    separable = problem.loss.margin and wrong_by_ones(rules[0], solution) < _HARDLY_EVER
     hopeless = inherited > max(tolerance, ACCEPTED_ERROR)  # finer rules in κ do not mend it
     lost = np.isinf(solution.residual) & (task.start is not None)  # there was no finite answer on two rules
     unsolvable = separable & (answers["code"] == UNSOLVED)

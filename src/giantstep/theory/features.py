@@ -16,7 +16,7 @@ from ..gaussian import Moments, resolution, round_up, tail_reach
 from .labels import LAYER, Label, Labels, is_sharp, label_layers
 from .layer import Frame
 from .rule import Rule, across_intervals
-from .shifted_moments import INNER_TOLERANCE, Column, moments_at
+from .shifted_moments import INNER_TOLERANCE, Column, moments_at, pieces
 from .symmetric import TINY
 
 STEEPEST = 32.0  # spike over √c up to which a smooth rule in κ resolves features, with enough intervals
@@ -142,7 +142,7 @@ def feature_layers(b: np.ndarray, c: np.ndarray, biases: np.ndarray, reach: floa
 def evaluations_per_model(activation: Function, breaks: int, points: int) -> int:
     """Function values that one model needs per group, to size blocks of work; of those at one κ, which are averaged a
     part at a time, only so many count."""
-    inner = (len(activation.breakpoints) + 3 if activation.breakpoints else 1) * 16
+    inner = pieces(activation) * 16
     outer = (3 * breaks + 3) if breaks else 2
     return inner * outer * points
 

@@ -39,10 +39,6 @@ class Modes:
         return self.spikes + self.signals + self.norms + self.biases
 
     @property
-    def spike(self) -> slice:
-        return slice(0, self.spikes)
-
-    @property
     def signal(self) -> slice:
         return slice(self.spikes, self.spikes + self.signals)
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from ..gaussian import extrapolated_error
 from .equations.order_parameters import Solution
-from .features import Features
-from .labels import Label
 from .symmetric import TINY, packing
 
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
@@ -22,11 +20,6 @@ _SMALL_LOSS = 1e-2  # the same for the training loss
 _MONITORED = (("test_error", NEARLY_ZERO), ("train_loss", _SMALL_LOSS))
 _MARGIN = 10.0  # for estimates that are sound up to a factor
 _BULK_MARGIN = 2.0
-
-
-def power(features: Features, label: Label) -> np.ndarray:
-    """E σ*², [U, 1]."""
-    return (features.weights * label.t2).sum(axis=-1)[:, None]
 
 
 def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -> np.ndarray:
@@ -40,7 +33,7 @@ def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool
     last, previous = _change(fine, middle, typical, linear), _change(middle, coarse, typical, linear)
     own = extrapolated_error(last, previous).max(axis=-1)
     together = extrapolated_error(last.max(axis=-1), previous.max(axis=-1))
-    return _known(np.minimum(own, _MARGIN * together) + solutions[0].tail)
+    return np.nan_to_num(np.minimum(own, _MARGIN * together) + fine.tail, nan=np.inf, posinf=np.inf)
 
 
 def bulk_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -> np.ndarray:
@@ -50,11 +43,8 @@ def bulk_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool)
     or cut at their kinks, so that errors are squared by that: this is far more than what is left.
     """
     fine, half = solutions
-    return _known(_BULK_MARGIN * _change(fine, half, typical, linear).max(axis=-1))
-
-
-def _known(error: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(error), error, np.inf)
+    error = _BULK_MARGIN * _change(fine, half, typical, linear).max(axis=-1)
+    return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
 
 
 def _change(one: Solution, other: Solution, typical: np.ndarray, linear: bool) -> np.ndarray:

@@ -23,7 +23,7 @@ from .labels import Labels, is_sharp, labels_of
 from .layer import Frame, alike
 from .modes import Modes
 from .rule import across_intervals
-from .upto import run, upto
+from .symmetric import indices
 
 if TYPE_CHECKING:
     from ..answers.grid import Grid
@@ -97,7 +97,7 @@ class Problem:
 
     def part(self, chunk: np.ndarray, settings: np.ndarray) -> Problem:
         """Some first layers with settings that follow one another, which are solved as among all of them."""
-        names, place = ("alpha", "beta", "lam", "noise", "d"), (run(chunk), run(settings))
+        names, place = ("alpha", "beta", "lam", "noise", "d"), np.ix_(chunk, settings)
         values: dict[str, Any] = {name: getattr(self, name)[place] for name in names}
         values["split"] = None  # to send the names of all points to a worker takes longer than its work
         part = replace(self, first_layers=self.first_layers.at(chunk), **values)
@@ -134,7 +134,7 @@ class Problem:
     def blocks(self, points: int) -> Iterator[Block]:
         """Few enough first layers at a time that share a rule in κ, of `points` intervals or more."""
         if len(self.c) == 1:
-            yield from self._blocks(upto(1), points)
+            yield from self._blocks(indices(1), points)
             return
         for kind in alike(self.first_layers.kinds):
             for members in alike(self.labels.alike(self.frame(kind))):

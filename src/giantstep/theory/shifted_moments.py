@@ -32,13 +32,11 @@ def tabulated(averages: Averages, shift: np.ndarray, c: np.ndarray) -> np.ndarra
     a, v = shift.reshape(-1, N), c.reshape(-1)
     with np.errstate(divide="ignore"):
         octave = np.floor(np.log2(v))
-    found: np.ndarray | None = None
-    for rows in alike(octave[:, None]):
-        own = _octave(averages, a[rows], v[rows], float(octave[rows[0]]))
-        found = np.empty((len(own), U * K, N)) if found is None else found
-        found[:, rows] = own
-    assert found is not None
-    return found.reshape(-1, U, K, N)
+    parts = list(alike(octave[:, None]))
+    found = [_octave(averages, a[rows], v[rows], float(octave[rows[0]])) for rows in parts]
+    if len(parts) == 1:
+        return found[0].reshape(-1, U, K, N)
+    return np.concatenate(found, axis=1)[:, np.argsort(np.concatenate(parts))].reshape(-1, U, K, N)
 
 
 def _octave(averages: Averages, a: np.ndarray, c: np.ndarray, octave: float) -> np.ndarray:
@@ -112,10 +110,9 @@ class Column:
                 alone = [resolution(f, *one, reach, INNER_TOLERANCE) for one in zip(ends, scale, strict=True)]
                 self.error = np.array([1.0 * (error == np.inf) for _, error in alone])
                 n = max((n for n, error in alone if error < np.inf), default=_FEWEST)
-            each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
             if n >= UNRESOLVED:
                 takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
-                self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, each, takes)]
+                self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, takes)]
             else:
                 flat = argument.reshape(*argument.shape[:2], -1)
                 fine = moments_at(f, flat, scale, n, reach)
@@ -132,21 +129,22 @@ class Column:
 
 def moments_at(f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float) -> Moments:
     """Moments of f(a + scale·z) at arguments a [U, K, N] with scales [U, K], by rules of n intervals."""
-    each = n * (len(f.breakpoints) + 3 if f.breakpoints else 1)  # the line is cut in so many pieces
 
     def averages(a: np.ndarray, c: np.ndarray) -> np.ndarray:
-        parts = [sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in cache_parts(len(a), each)]
+        parts = [
+            sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in cache_parts(len(a), n * pieces(f))
+        ]
         return np.concatenate([np.stack(part) for part in parts], axis=-1)
 
     return Moments(*tabulated(averages, a, scale**2))
 
 
 def _coarsened(
-    f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float, each: int, takes: list[slice]
+    f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float, takes: list[slice]
 ) -> list[Moments]:
     """Moments at arguments a [M, pieces, nodes] and at some of the nodes only, on coarser rules over z as well."""
     parts: list[list[Moments]] = []
-    for rows in cache_parts(len(a), a[0].size * each):
+    for rows in cache_parts(len(a), a[0].size * n * pieces(f)):
         samples = sample(f, a[rows], scale[rows][:, None, None], n, reach)
         every = slice(None)
         parts.append(
@@ -169,6 +167,11 @@ def _mirrored(half: Moments, parity: str | None) -> Moments:
             for part, flip in zip(half, (sign, -sign, sign, 1.0, 1.0), strict=True)
         )
     )
+
+
+def pieces(f: Function) -> int:
+    """Into how many a line over z is cut."""
+    return len(f.breakpoints) + 3 if f.breakpoints else 1
 
 
 def cache_parts(count: int, each: int) -> list[np.ndarray]:

@@ -14,7 +14,6 @@ from .channel import Channel
 from .equations.averages import Averages
 from .equations.means import Readout
 from .equations.order_parameters import Solution
-from .features import Features
 from .labels import Label
 
 if TYPE_CHECKING:
@@ -33,10 +32,6 @@ class Discretisation:
     bulk: Bulk
     readout: Readout
     channel: Callable[[], Channel]  # the loss and the labels given κ, made when it is first asked for
-
-    @property
-    def features(self) -> Features:
-        return self.averages.features
 
 
 class Solver(ABC):

@@ -22,7 +22,7 @@ from .equations.order_parameters import OrderParameters, Solution, norm_variance
 from .equations.response import Response, respond, total_tangent
 from .rule import FINEST
 from .solver import Discretisation, Solver
-from .symmetric import identity, largest, packing, solve_small
+from .symmetric import identity, packing, solve_small
 
 _NEWTON_STEPS = 60
 _ROUNDS = 4  # towards where Newton's method begins
@@ -135,7 +135,7 @@ def _responses(averages: Averages, bulk: Bulk, readout: Readout, start: np.ndarr
         hat = ratio * averages.hats(gain)
         response = respond(bulk, V, hat, readout.beta, readout.lam)
         gap = response.V - V
-        residual = largest(np.abs(gap) / pack.sizes(V))
+        residual = (np.abs(gap) / pack.sizes(V)).max(axis=-1)
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
         Jacobian = eye - response.by_V - response.by_hat @ slope
         if step == _NEWTON_STEPS or _solved(residual, best):
@@ -147,8 +147,6 @@ def _responses(averages: Averages, bulk: Bulk, readout: Readout, start: np.ndarr
 
 def _solved(residual: np.ndarray, best: np.ndarray) -> bool:
     """Whether all residuals are small enough, or as small as rounding errors allow."""
-    if not residual.max() <= _STALLED:
-        return False
     return bool(((residual <= _ROUND_OFF) | ((residual >= best) & (residual < _STALLED))).all())
 
 
@@ -200,16 +198,11 @@ def _means(
     ratio, K, F = readout.alpha_over_beta, len(bulk.weights), averages.means.shape[1]
     tested = [averages.mean_products, averages.means * rule.label.t0[:, None], driving]
     found = ratio * gain @ averages.table(np.concatenate(tested, axis=1))
-    pairs, r, r_psi = (found[..., part] for part in _tests(F))
+    products = averages.mean_products.shape[1]
+    pairs, r, r_psi = np.split(found, [products, products + F], axis=-1)
     pairs = symmetric(pairs, F)
     if spread is not None:
         pairs[..., :K, :K] += spread * ratio[..., None] * averages.tilts(gain)
     size = ratio[..., 0] * averages.size
     hat1 = packing(K).matrix(responses.hat)
     return solve_means(bulk, readout, responses.response, hat1, pairs, r, r_psi, size)
-
-
-def _tests(F: int) -> tuple[slice, slice, slice]:
-    """Where products of mean modes, mean modes and signals stand among what `_means` averages against."""
-    pairs = F * (F + 1) // 2
-    return slice(0, pairs), slice(pairs, pairs + F), slice(pairs + F, None)

@@ -59,12 +59,9 @@ class StateEvolution:
         return (self.rows[at], *flat, self.readout.noise.reshape(-1)[at])
 
     def training(self, fields: tuple[np.ndarray, ...]) -> Training:
-        """What the fitted outputs are like, everywhere, [U·A, N]."""
-        return self.channel.training(*self._channel_arguments(fields, np.ones(len(self.rows), bool)))
-
-    def mean(self, values: np.ndarray) -> np.ndarray:
-        """E over κ of [U·A, N] as [U, A]."""
-        return self.averages.mean(values.reshape(*self.shape, -1))
+        """What the fitted outputs are like on average, [U, A]."""
+        at_nodes = self.channel.training(*self._channel_arguments(fields, np.ones(len(self.rows), bool)))
+        return Training(*(self.averages.mean(values.reshape(*self.shape, -1)) for values in at_nodes))
 
     def missed(self, fields: tuple[np.ndarray, ...]) -> np.ndarray:
         """Squared distance to a clean label given κ, [U, A, N]: its mean is the test error."""

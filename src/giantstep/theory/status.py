@@ -42,6 +42,5 @@ SENTENCES = (
     f"a few eigenvalues of the inputs hold so much of the rows that their spread or share is more than {TOO_WIDE:g}:"
     " the theory does not apply: give a smaller eta or inputs of a larger effective rank, or simulate",
 )
-FAILED = np.zeros(len(SENTENCES), bool)
+FAILED = np.isin(range(len(SENTENCES)), [UNSOLVED, IMPRECISE, RARE_INPUTS, SEPARABLE, TOO_FEW_EIGENVALUES])
 """Which codes say so, for arrays of codes to index."""
-FAILED[[UNSOLVED, IMPRECISE, RARE_INPUTS, SEPARABLE, TOO_FEW_EIGENVALUES]] = True

@@ -10,7 +10,7 @@ from .batch import BatchLaw
 from .bulk.pencil import BatchBlock, Columns, SpectralBasis
 from .layer import FirstLayer, Frame, Neurons
 from .step import Step
-from .upto import upto
+from .symmetric import indices
 
 
 class StepCovariance:
@@ -108,7 +108,7 @@ class StepCovariance:
                 np.eye(B, B + 1, 1), (U, K, B, B + 1)
             )
         top = np.broadcast_to(omega.argmax(axis=-1), U)
-        others = np.argsort(upto(J) == top[:, None], axis=-1, kind="stable")[:, : J - 1]  # [U, J - 1]
+        others = np.argsort(indices(J) == top[:, None], axis=-1, kind="stable")[:, : J - 1]  # [U, J - 1]
         units = np.broadcast_to(np.eye(J)[others][:, None], (U, K, J - 1, J))
         at_top = np.take_along_axis(self.carried, top[:, None, None, None], axis=-1)
         own = at_top / omega.max(axis=-1)[:, None, None, None]
@@ -154,7 +154,7 @@ class StepCovariance:
         before = 1
         for other, count in self.kinds.items():
             if other == kind:
-                return self.k.shape[1] * (before + upto(count)[:, None]) + upto(self.k.shape[1])
+                return self.k.shape[1] * (before + indices(count)[:, None]) + indices(self.k.shape[1])
             before += count
         raise KeyError(kind)
 
@@ -164,7 +164,7 @@ class StepCovariance:
         U, K = self.k.shape
         rank = K if self.simple else 2 * K
         D = np.zeros((U, rank, rank, self.law.e.shape[-1]))
-        s = upto(K)
+        s = indices(K)
         D[:, s, s] = self._weight[0]
         if not self.simple:
             D[:, s, K + s] = D[:, K + s, s] = self._weight[1]
@@ -175,7 +175,7 @@ class StepCovariance:
         """What the functions add to the spikes, [U, K, F]."""
         U, K = self.k.shape
         spike = np.zeros((U, K, self.functions.shape[1]))
-        spike[:, upto(K), upto(K)] = self.k
+        spike[:, indices(K), indices(K)] = self.k
         return spike
 
     @property
@@ -211,7 +211,7 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> C
     R = z + K
     to_target, to_spikes = frame.in_target_and_spikes()
     count, k = to_target.shape[1:]
-    T, s, modes = len(steps), upto(K), neurons.modes(frame)
+    T, s, modes = len(steps), indices(K), neurons.modes(frame)
     biased = modes.biases > 0
 
     # places of the modes, [norms, K] each, and of the vectors that they are made of

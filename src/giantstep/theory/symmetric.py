@@ -7,7 +7,7 @@ that the solver needs is one matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
@@ -84,12 +84,10 @@ def packing(groups: int) -> Packing:
     return Packing(groups)
 
 
-def largest(values: np.ndarray) -> np.ndarray:
-    """The largest of a few values each, [..., few] to [...]: pass by pass, which is faster than along a short axis."""
-    found = values[..., 0]
-    for i in range(1, values.shape[-1]):
-        found = np.maximum(found, values[..., i])
-    return found
+def padded(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays [..., J] as one, [parts, ..., J], with zeros at the end of those that are shorter than others."""
+    most = max(part.shape[-1] for part in parts)
+    return np.stack([np.pad(a, [*[(0, 0)] * (a.ndim - 1), (0, most - a.shape[-1])]) for a in parts])
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

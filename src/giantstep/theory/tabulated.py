@@ -24,22 +24,18 @@ def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.n
     `chunk` says which of the problem's first layers are meant. The error is what was reached, from three
     nested rules: it may stay above `tolerance` where an activation or a target is wild.
     """
-    U = len(problem.c)
-    values: np.ndarray | None = None
-    error = np.empty(U)
+    values: dict[int, np.ndarray] = {}  # those of each first layer on its finest rule so far
+    error = np.empty(len(problem.c))
     for chunk, points, _ in problem.blocks(_COARSEST):
 
         def compute_some(left: np.ndarray, points: int, chunk: np.ndarray = chunk) -> np.ndarray:
-            nonlocal values
             some, off = _on_three_rules(problem, compute, chunk[left], points)
-            values = np.empty((U, *some.shape[1:]), some.dtype) if values is None else values
-            values[chunk[left]] = some
+            values.update(zip(chunk[left].tolist(), some, strict=True))
             return off
 
         finest = min(FINEST[problem.frame(chunk).spikes], problem.labels.finest)
         error[chunk] = refine(compute_some, len(chunk), points, finest, tolerance)
-    assert values is not None  # a problem has at least one first layer
-    return values, error
+    return np.stack([values[u] for u in range(len(error))]), error
 
 
 def _on_three_rules(

@@ -82,10 +82,12 @@ class Channel(ABC):
         parts: list[list[tuple[Any, ...]]] = []
         for start, end, width in _blocks(work):
             nodes = max(1, _LARGE * self.nodes // width)
-            some = [field[start:end] for field in fields]
+            some = [field[start:end] for field in fields]  # the noise [B] is the same at all κ
             parts.append(
                 [
-                    compute(rows[start:end], at, *(part_of(field, at) for field in some))
+                    compute(
+                        rows[start:end], at, *(field[..., at] if field.ndim > 1 else field for field in some)
+                    )
                     for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
                 ]
             )
@@ -104,11 +106,6 @@ def _blocks(widths: np.ndarray) -> Iterator[tuple[int, int, int]]:
             start, widest = end, 0
         widest = max(widest, width)
     yield start, len(widths), widest
-
-
-def part_of(field: np.ndarray, at: slice | np.ndarray) -> np.ndarray:
-    """A field at some κ; the noise [B] is the same at all."""
-    return field[..., at] if field.ndim > 1 else field
 
 
 def precision(points: int, rarity: np.ndarray | float) -> np.ndarray:

@@ -214,7 +214,7 @@ class RealChannel(ResidualChannel):
 
     def _rise(self) -> np.ndarray:
         """How fast the target rises along y, times the root of the powers of e that count there, at most, [U, N]."""
-        y, _ = line_rule(_multiple(self._fewest), self._reach)
+        y, _ = line_rule(quarterable(round_up(self._fewest)), self._reach)
         slope = np.gradient(self._target(self._centre[..., None] + self._rho[..., None] * y), y, axis=-1)
         counts = np.maximum(self._precision[..., None] - 0.5 * y * y, 0.0)
         return (np.sqrt(counts) * np.abs(slope)).max(axis=-1)
@@ -235,10 +235,11 @@ class RealChannel(ResidualChannel):
     def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
         if self._target.breakpoints:
             return self._rule(0)
-        return self._rule(_multiple(self._intervals(rows, at, *fields).max()))
+        return self._rule(quarterable(round_up(self._intervals(rows, at, *fields).max())))
 
     def _rule(self, intervals: int) -> Nodes:
-        """That of so many intervals along y, or between the target's kinks, whatever the number."""
+        """That of so many intervals along y (rounded up, so that there are not too many rules), or between the target's
+        kinks, whatever the number."""
         if intervals not in self._rules:
             centre, rho = self._centre[..., None], self._rho[..., None]
             if breakpoints := self._target.breakpoints:
@@ -256,8 +257,3 @@ class RealChannel(ResidualChannel):
             T = T[:, kept]
             self._rules[intervals] = Nodes(y[:, None, kept], w[:, kept], T, T, kept.sum(axis=-1))
         return self._rules[intervals]
-
-
-def _multiple(intervals: float) -> int:
-    """So many or a few more, such that there are not too many rules."""
-    return quarterable(round_up(intervals))

@@ -39,10 +39,6 @@ class Averages:
         return np.ascontiguousarray(np.swapaxes(self._weights * functions, -1, -2))
 
     @cached_property
-    def _mean(self) -> np.ndarray:
-        return self._weights[:, 0, :, None]
-
-    @cached_property
     def _phi(self) -> np.ndarray:
         return self.table(self.phi)
 
@@ -76,7 +72,7 @@ class Averages:
 
     def mean(self, f: np.ndarray) -> np.ndarray:
         """E[f], [U, A]."""
-        return (f @ self._mean)[..., 0]
+        return (f @ np.swapaxes(self._weights, -1, -2))[..., 0]
 
     def hats(self, f: np.ndarray) -> np.ndarray:
         """E[φ f], [U, A, P]."""

@@ -13,6 +13,11 @@ from .means import Readout
 _ABSURD = 1e9  # error of an interpolating readout, over E y², beyond which the limit counts as infinite
 _THRESHOLD = 1e-8  # distance from the interpolation threshold within which a point is on it
 _VANISHING = 1e-20  # E μ2² over E σ² under which an activation is linear
+_AT_THE_THRESHOLD = {
+    np.inf: {"test_error", "q1", "q2", "V1", "V2"},
+    np.nan: {"m", "zeta", "psi", "chi", "nu", "test_error_01"},
+    0.0: {"train_error", "train_loss", "train_error_01", "quadrature_error"},
+}
 
 
 class Limits:
@@ -70,13 +75,7 @@ class Limits:
         )
         answers["V1"][self._interpolates] = np.inf
         answers["V2"][self._interpolates | self._idle] = np.inf
-        for name in ("test_error", "q1", "q2", "V1", "V2"):
-            answers[name][self.diverging] = np.inf
-        for name in ("m", "zeta", "psi", "chi", "nu", "test_error_01"):
-            if name in answers:
-                answers[name][self.diverging] = np.nan
-        for name in ("train_error", "train_loss", "train_error_01"):
-            if name in answers:
-                answers[name][self.diverging] = 0.0
-        answers["quadrature_error"][self.diverging] = 0.0
+        for value, names in _AT_THE_THRESHOLD.items():
+            for name in answers.keys() & names:
+                answers[name][self.diverging] = value
         answers["code"][self.diverging] = DIVERGES

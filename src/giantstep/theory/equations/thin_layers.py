@@ -156,10 +156,8 @@ def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss) -> WrongSign
         return [zero, *(V * loss.derivative(zero + y, zero) for y in (-1.0, 1.0))]
 
     always = np.broadcast_to(_ALWAYS, (len(profile.nodes), len(_ALWAYS)))
-    cuts = [always, profile.layers(marks), label_layers(law.cuts, profile.gamma)]
-    cuts = np.concatenate(cuts, axis=-1)
-
-    nodes, weights = piecewise_rule(cuts, _INTERVALS)
+    cuts = always, profile.layers(marks), label_layers(law.cuts, profile.gamma)
+    nodes, weights = piecewise_rule(np.concatenate(cuts, axis=-1), _INTERVALS)
     kappa = nodes.reshape(len(nodes), -1)
     centre = (profile.gamma[:, None] * kappa)[:, None]
     channel = BinaryChannel(loss, law, centre, profile.rho, _INTERVALS)

@@ -40,14 +40,6 @@ def _to_lagrange(count: int) -> np.ndarray:
     return np.linalg.inv(np.polynomial.legendre.legvander(legendre(count)[0], count - 1))
 
 
-def _placed(y: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which panel each y lies on, and where on it, from -1 to 1."""
-    y = np.clip(y, edges[0], edges[-1])
-    panel = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, len(edges) - 2)
-    left, right = edges[panel], edges[panel + 1]
-    return panel, (2.0 * y - left - right) / (right - left)
-
-
 def compress_law(
     y: np.ndarray, weights: np.ndarray, which: np.ndarray, edges: np.ndarray, count: int
 ) -> np.ndarray:
@@ -57,7 +49,10 @@ def compress_law(
     Lagrange's polynomials L_i: Σ_i L_i(y) g(y_i) is g(y) for polynomials g. Averages of Legendre's come first, as
     matrix products over the values on one panel of one law: three to ten times faster than a sum for each polynomial.
     """
-    panel, t = _placed(y.reshape(-1), edges)
+    y = np.clip(y, edges[0], edges[-1])
+    panel = np.clip(np.searchsorted(edges, y.reshape(-1), side="right") - 1, 0, len(edges) - 2)
+    left, right = edges[panel], edges[panel + 1]
+    t = (2.0 * y.reshape(-1) - left - right) / (right - left)  # places on the panels, from -1 to 1
     place = np.broadcast_to(which, y.shape).reshape(-1) * (len(edges) - 1) + panel
     order = np.argsort(place, kind="stable")
     laws, rows = int(which.max()) + 1, len(weights)

@@ -17,7 +17,7 @@ import numpy as np
 from ...gaussian import density
 from ...gaussian.cuts import BASE, Cuts
 from ..layer import Frame
-from ..symmetric import TINY, indices
+from ..symmetric import TINY, indices, padded
 
 if TYPE_CHECKING:
     from .multi_index import SeveralDirections
@@ -96,16 +96,10 @@ def conditional_nodes(
         z = turned(turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
         mean = law.mean(*z)
         layers.append((np.moveaxis(y, 1, 0), w, mean, mean if law == law.clean else law.clean.mean(*z)))
-    most = max(w.shape[-1] for _, w, *_ in layers)
-    if len(layers) > 1:  # layers with fewer nodes have some of no weight at the end
-        layers = [
-            tuple(np.pad(a, [*[(0, 0)] * (a.ndim - 1), (0, most - a.shape[-1])]) for a in one)
-            for one in layers
-        ]
-    y, w, mean, clean = (np.stack(column) for column in zip(*layers, strict=True))  # [U, (k,) N, J]
+    y, w, mean, clean = (padded(column) for column in zip(*layers, strict=True))  # [U, (k,) N, J]
     if not rare:
         flat = (a.reshape(*a.shape[:-2], -1) for a in (y, w, mean, clean))
-        return Nodes(*flat, np.full(len(number), most))  # type: ignore[call-arg]
+        return Nodes(*flat, np.full(len(number), w.shape[-1]))  # type: ignore[call-arg]
     weight, there = w.max(axis=0), np.maximum(np.exp(-0.5 * square).max(axis=0), TINY)
     keep = weight >= np.minimum(rare / there, _KEPT * weight.max(axis=-1))[:, None]
     return Nodes(y[..., keep], w[..., keep], mean[..., keep], clean[..., keep], keep.sum(axis=-1))

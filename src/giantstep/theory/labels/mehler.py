@@ -56,10 +56,8 @@ def orders(k: int, degree: int) -> Orders:
 
     grid = np.indices((degree + 1,) * k).reshape(k, -1).T
     total = grid.sum(axis=1)
-    kept = grid[total <= degree]
-    total = kept.sum(axis=1)
-    a = kept[np.argsort(total, kind="stable")]
-    total = np.sort(total)
+    order = np.argsort(total, kind="stable")[: np.count_nonzero(total <= degree)]
+    a, total = grid[order], total[order]
     scale = np.exp(0.5 * (gammaln(total + 1.0) - gammaln(a + 1.0).sum(axis=1)))
     return Orders(a, np.searchsorted(total, np.arange(degree + 1)), scale)
 
@@ -98,11 +96,9 @@ class LabelSeries:
     def at(self, rows: np.ndarray, at: slice, v: np.ndarray, degree: int, clean: bool) -> np.ndarray:
         """C_j and D_mj, j ≤ degree, for covariances v [B, k, N] at some κ: [B, N, 1 + k, degree + 1]."""
         a, starts, _ = orders(v.shape[1], degree)
-        powers = np.empty((degree + 1, *v.shape))
-        powers[0] = 1.0
-        for j in range(degree):
-            np.multiply(powers[j], v, out=powers[j + 1])
-        powers = np.moveaxis(powers, 0, -1)  # [B, k, N, degree + 1]
+        powers = np.repeat(v[..., None], degree + 1, axis=-1)  # [B, k, N, degree + 1]
+        powers[..., 0] = 1.0
+        np.cumprod(powers, axis=-1, out=powers)
         monomials = powers[:, 0][..., a[:, 0]]
         for m in range(1, v.shape[1]):
             monomials *= powers[:, m][..., a[:, m]]

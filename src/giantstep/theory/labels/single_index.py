@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from ...gaussian import (
 from ..layer import Frame
 from ..rule import Rule
 from ..shifted_moments import Column
-from ..symmetric import TINY
+from ..symmetric import TINY, padded
 from .binary import BinaryLaw
 from .compression import label_nodes
 from .label import TAIL_TOLERANCE, BatchLabels, Label, is_sharp
@@ -124,7 +124,10 @@ class OneDirection:
 
         Rules are cut where labels pass `levels`, at which what is averaged bends.
         """
-        return _first_batch(self, noise, points, tuple(map(float, levels)))
+        rule = _LabelRule(self, np.array([noise]), points, 1.0, 0.0, even=True)
+        cuts = np.array(levels, float)[None, None]
+        batches = [rule.at(np.zeros((1, 1)), np.ones(1), stride, cuts) for stride in STRIDES]
+        return [(y[:, 0], weights[:, 0]) for y, weights in batches]
 
     def batch(
         self, frame: Frame, rule: Rule, noise: np.ndarray, points: int, levels: np.ndarray | None = None
@@ -164,16 +167,6 @@ class OneDirection:
                 return Label(*law.moments(gamma, kappa), clean)
 
         return lambda stride: along(stride).apply(partial(np.repeat, repeats=rule.others(stride), axis=-1))
-
-
-@lru_cache
-def _first_batch(
-    labels: OneDirection, noise: float, points: int, levels: tuple[float, ...]
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    rule = _LabelRule(labels, np.array([noise]), points, 1.0, 0.0, even=True)
-    cuts = np.array(levels)[None, None]
-    batches = [rule.at(np.zeros((1, 1)), np.ones(1), stride, cuts) for stride in STRIDES]
-    return [(y[:, 0], weights[:, 0]) for y, weights in batches]
 
 
 class _LabelRule:
@@ -225,7 +218,7 @@ class _LabelRule:
         y, weights = self._clean(centre, rho, stride, None)
         settings = zip(y, weights, levels, self._noise, strict=True)
         parts = [_with_noise(*one, self._points, stride) for one in settings]
-        return _padded([y for y, _ in parts]), _padded([v for _, v in parts])
+        return padded([y for y, _ in parts]), padded([v for _, v in parts])
 
     def _clean(
         self, centre: np.ndarray, rho: np.ndarray, stride: int, levels: np.ndarray | None
@@ -287,9 +280,3 @@ def _with_noise(
     rule = (half * rules[STRIDES.index(stride)]).reshape(len(y), 1, -1)
     laws = zip(at, y, weights, strict=True)
     return at, rule * np.stack([w @ density((t - own[:, None]) / noise) / noise for t, own, w in laws])
-
-
-def _padded(parts: list[np.ndarray]) -> np.ndarray:
-    """Arrays [..., J] of several settings as one, with zeros where some have fewer."""
-    most = max(part.shape[-1] for part in parts)
-    return np.stack([np.pad(a, [*[(0, 0)] * (a.ndim - 1), (0, most - a.shape[-1])]) for a in parts])

@@ -100,15 +100,14 @@ class ConditionalTable:
         nodes = [panel_nodes(*axis) for axis in self.axes(coarser, finer)]
         u = np.stack([one.reshape(-1) for one in np.meshgrid(*nodes, indexing="ij")], axis=-1)
         inner_points = self._inner.points(coarser, finer, self.law.fastest)
+        left = self._offsets - u @ self._normals[:, : self.met].T
+        each = self._inner.nodes(left[:1], inner_points, self.law.reach)[1].size
+        count = min(len(u), -(-len(u) * each // _BLOCK))
         parts: list[np.ndarray] = []
-        start, size = 0, 1  # the first node alone tells how many values each takes
-        while start < len(u):
-            here = u[start : start + size]
-            left = self._offsets - here @ self._normals[:, : self.met].T
-            v, w = self._inner.nodes(left, inner_points, self.law.reach)
+        for here, offsets in zip(np.array_split(u, count), np.array_split(left, count), strict=True):
+            v, w = self._inner.nodes(offsets, inner_points, self.law.reach)
             z = turned(self.turn, [*here.T[..., None], *np.moveaxis(v, 1, 0)])
             parts.append(compute([np.broadcast_to(one, w.shape) for one in z], v, w))
-            start, size = start + size, max(1, _BLOCK // w.shape[-1])
         table = np.concatenate(parts)
         table = table.reshape(*(len(one) for one in nodes), *table.shape[1:])
         if table.nbytes <= _LARGEST:
