@@ -104,6 +104,10 @@ class SeveralDirections(_Timed):
     def time_huber_of_two(self) -> None:
         self._time(gs.Target("x1 + x1*x2", noise=0.3), "huber:0.7")
 
+    def time_huber_of_three(self) -> None:
+        target = gs.Target("x1 + x1*x2 + x2*x3/2", noise=0.3)
+        gs.predict(self.net, target, alpha=1.0, lam=0.1, loss="huber:0.7")
+
     def time_logistic_of_two(self) -> None:
         self._time(gs.Target("sign(x1 + x1*x2)"), "logistic")
 

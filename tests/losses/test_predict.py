@@ -11,7 +11,7 @@ import xarray as xr
 import giantstep as gs
 from giantstep.losses import Clipped, Loss
 from giantstep.theory import convex
-from giantstep.theory.status import LIMIT_ALONE
+from giantstep.theory.status import LIMIT_ALONE, SEPARABLE
 
 # the square loss in all but name, so that it takes the general path
 ALSO_SQUARE = Clipped("also square", 1.0, -np.inf, np.inf)
@@ -228,6 +228,16 @@ def test_labels_that_are_all_the_same_are_a_target_too():
     )
     for name in ("test_error", *BY_SIGN):
         np.testing.assert_allclose(found[name], other[name], rtol=SAME, atol=SIGNS)
+
+
+def test_a_readout_without_any_loss_is_no_answer_where_a_larger_one_has_none_either():
+    """All labels are 1: at d = ∞ every m that leaves a margin solves the equations, with a residual of zero."""
+    letters = gs.Letters((1.0, -0.5), (0.5, 0.5), biases=(0.2, -0.6))
+    net = gs.Network("sigmoid", eta=3.19, alpha0=0.494, beta=2.33, readout=letters)
+    ones = gs.Target("sign(relu(x))", latent_noise=0.775)
+    setting = {"alpha": 0.662, "lam": 0.0794, "bulk": "isotropic", "throw": False}
+    for loss in ("hinge", "squared_hinge", "logistic"):
+        assert int(gs.predict(net, ones, loss=loss, **setting).code) == SEPARABLE
 
 
 @pytest.mark.filterwarnings("ignore::giantstep.LimitWarning")

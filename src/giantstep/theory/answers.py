@@ -54,7 +54,8 @@ def wrong_by_ones(rule: Discretisation, solution: Solution) -> np.ndarray:
 def judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tolerance: float) -> None:
     """Say why a point fails, as far as this rule goes."""
     code = answers["code"]
-    imprecise = ~(answers["quadrature_error"] <= max(tolerance, ACCEPTED_ERROR)) & (code == CONVERGED)
-    code[imprecise] = IMPRECISE
-    code[((code == UNSOLVED) | (code == IMPRECISE)) & separable] = SEPARABLE
+    code[(code == CONVERGED) & ~(answers["quadrature_error"] <= max(tolerance, ACCEPTED_ERROR))] = IMPRECISE
+    # where no sample has any loss all scores vanish, and any larger m would do as well
+    lost = (code == UNSOLVED) | (code == IMPRECISE) | (answers["train_loss"] == 0.0)
+    code[lost & separable] = SEPARABLE
     code[FAILED[code] & interpolates] = RARE_INPUTS
