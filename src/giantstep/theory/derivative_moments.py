@@ -131,7 +131,7 @@ def _averages(
     N = slope - s0[:, None] - s1[:, None] * h
     h2, N2 = h * h, N * N
     parts = [N2, N * h2, N * h2 * h, N2 * h, N2 * h2]
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # next to a pole of σ' higher powers may overflow
         parts += [N2 * N, N2 * N * h, N2 * N2]
         rest = [E(part) for part in parts]
     if not has_moment(activation.derivative, 4):  # then neither of the third order is of use

@@ -30,7 +30,7 @@ def tabulated(averages: Averages, shift: np.ndarray, c: np.ndarray) -> np.ndarra
     """`averages` at shifts [U, K, N] with variances c [U, K], [Q, U, K, N]: by way of tables if that is less work."""
     U, K, N = shift.shape
     a, v = shift.reshape(-1, N), c.reshape(-1)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # c = 0 is an octave of its own, -∞
         octave = np.floor(np.log2(v))
     parts = list(alike(octave[:, None]))
     found = [_octave(averages, a[rows], v[rows], float(octave[rows[0]])) for rows in parts]

@@ -71,7 +71,16 @@ class Responses:
 
 
 def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution:
-    """Means, norms and errors, given the responses: linear algebra."""
+    """Means, norms and errors, given the responses: linear algebra.
+
+    A sample's field is off its label by R(κ) = base(κ) + φ·q on average of the square, and that drives the norms:
+
+        q = 𝒯 (α/β) E[φ R gain²] + signal,      𝒯 = -∂V/∂V̂ = (1 - by_V)⁻¹ by_hat.
+
+    With both sides times 1 - by_V this is a linear system for q, whose matrix is the Jacobian of the responses:
+
+        (1 - by_V - by_hat (α/β) E[φφᵀ gain²]) q = by_hat (α/β) E[φ base gain²] + (1 - by_V) signal.
+    """
     averages, label, bulk, readout = rule.averages, rule.label, rule.bulk, rule.readout
     V, response, gain = responses.V, responses.response, responses.gain
     spread = norm_covariance(bulk, readout)
@@ -88,7 +97,7 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
     if spread is not None:
         base += norm_variance(means.values[:, :, 0], averages.dmu0, spread)
 
-    pack = packing(len(bulk.weights))
+    pack = packing(len(bulk.weights))  # the norms: see the system above
     signal = signal_norms(bulk, response, responses.tangent, means)
     squared = gain * gain
     source = readout.alpha_over_beta * averages.hats(base * squared)

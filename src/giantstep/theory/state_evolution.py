@@ -115,7 +115,7 @@ class StateEvolution:
         averages, readout, bulk, pack = self.averages, self.readout, self.bulk, self.pack
         ratio, K = readout.alpha_over_beta, pack.groups
         M, (U, A) = fields[0], self.shape
-        hat = ratio * averages.hats(scores.G)
+        hat = ratio * averages.hats(scores.G)  # V̂ = α/β E[φ G]
         self._response = response = respond(bulk, state.V, hat, readout.beta, readout.lam)
         slope = self._slope(fields, scores.G)
         pairs = ratio[..., None] * averages.mean_pairs(slope)
@@ -132,7 +132,7 @@ class StateEvolution:
             ratio[..., 0] * averages.size,
         )
         self._tangent = tangent = total_tangent(response)
-        noise = apply(tangent, ratio * averages.hats(scores.F2))
+        noise = apply(tangent, ratio * averages.hats(scores.F2))  # 𝒯 q̂, q̂ = α/β E[φ F2]
         norms = noise + signal_norms(bulk, response, tangent, means)
         return OrderParameters(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
 

@@ -67,7 +67,7 @@ class Limits:
             return
         idle = np.isfinite(self._spare)
         along = (answers["zeta"][idle] ** 2).sum(axis=1)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # at β = 1 no direction is spare, and the norm is infinite
             answers["q2"][idle] = (answers["q1"][idle][:, 0] + along) / self._spare[idle][:, None]
         absurd = self._interpolates & ~(answers["test_error"] <= _ABSURD * self._power)
         answers["code"][absurd] = (

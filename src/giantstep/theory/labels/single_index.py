@@ -91,7 +91,7 @@ class OneDirection:
             square = np.asarray(self.function(z)) ** 2
             return np.stack([square, square**2])
 
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # a fourth power that overflows has no mean
             square, fourth = expectation(both, self.function, tolerance=TAIL_TOLERANCE)
         return float(square), float(fourth) if np.isfinite(fourth) else np.inf
 
