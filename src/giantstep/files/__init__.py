@@ -40,7 +40,7 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
     dataset : xarray.Dataset
         From any function of giantstep.
     path : str or path
-        Where to; its ending decides the form.
+        The file to write; its ending decides the format.
 
     Examples
     --------
@@ -74,12 +74,12 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
     Parameters
     ----------
     path : str or path
-        The file. One that is not what `save` has written, down to its checksum, is a `ParameterError`.
+        The file. A damaged file, or one that `save` did not write, is a `ParameterError`.
 
     Returns
     -------
     xarray.Dataset
-        As it was, attributes included.
+        The Dataset as you saved it, with its attributes.
 
     Examples
     --------

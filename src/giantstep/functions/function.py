@@ -23,21 +23,21 @@ from .variation import LOCATED, Variation, kinks, narrow_parts, observe
 class Function:
     """An activation or a target made of your own Python function.
 
-    Names and expressions such as `"tanh(2*x)"` need none of this: their derivatives and breakpoints are found.
+    Names and expressions such as `"tanh(2*x)"` need none of this: giantstep finds their derivatives and breakpoints.
 
     Parameters
     ----------
     function : callable
         Takes an array and returns one of the same shape, element by element.
     derivative : callable or Function, optional
-        Needed where a `Network` takes a step with this activation. It is compared with differences of the function.
+        Needed if a `Network` takes a step with this activation. giantstep compares it with differences of the function.
     breakpoints : iterable of float, optional
-        Where the function or one of its derivatives jumps: integrals are split there. Others are looked for: what
-        happens within |x| ≤ 5 on a width of 0.02 or more is found.
+        Places where the function or one of its derivatives jumps. Integrals are split there. giantstep looks for others
+        itself, and finds everything within |x| ≤ 5 that is at least 0.02 wide.
     name : str, optional
-        For messages and captions.
+        Name of the function in messages and captions.
     parity : {"odd", "even"}, optional
-        Found out on a fine grid if it is not given.
+        Symmetry of the function. Without it, giantstep checks the symmetry on a fine grid.
 
     Examples
     --------

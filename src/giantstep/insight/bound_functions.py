@@ -33,20 +33,20 @@ def bound_functions(
     model : Network, SpikedRF or TwoSpikes
         The first layer.
     target : Target, str or callable
-        What is to be learned.
+        The function to learn.
     x : number or 1-D array
         Where to evaluate them.
     bulk : {"exact", "isotropic", "orthogonal"}, optional
-        As in `predict`.
+        Distribution of the rows, as in `predict`.
 
     Returns
     -------
     xarray.Dataset
-        `upper` is the best multiple of μ0, which an infinite penalty learns; `lower` the best function that the first
-        layer allows at all. For γ = 1 they are functions of κ = x; for γ < 1 averages given x, as in
-        `learned_function`. `m_upper`, and `m`, `zeta`, `psi` (and `chi`), are the coefficients of that ideal readout.
-        With several letters they are those of the groups of neurons that differ: equal letters, and for odd
-        activations opposite ones, are one group.
+        `upper` is the best multiple of μ0, the function learned with an infinite penalty. `lower` is the best
+        function that the first layer allows. For γ = 1 they are functions of κ = x; for γ < 1 they are averages at
+        fixed x, as in `learned_function`. `m_upper`, and `m`, `zeta`, `psi` (and `chi`), are the coefficients of the
+        ideal readout. With several letters there is one coefficient for each group: equal letters, and for odd
+        activations opposite ones, form one group.
 
     Examples
     --------

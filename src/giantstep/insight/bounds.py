@@ -52,7 +52,7 @@ def bounds(
     r"""Upper and lower bounds on the test error of a readout fitted on any number of samples.
 
     ==============  =====================================================================================
-    ``upper``       :math:`E\,T^2 - \|P_{\mu_0} t_0\|^2`: what an infinite penalty reaches, so the best
+    ``upper``       :math:`E\,T^2 - \|P_{\mu_0} t_0\|^2`: the error with an infinite penalty, so the best
                     penalty does at least as well, for every alpha
     ``lower``       :math:`\inf_b E(T - b_1\mu_0 - b_2\kappa\mu_1 - b_3\mu_1 y)^2`: no readout does better,
                     whatever alpha, lam and beta
@@ -63,24 +63,24 @@ def bounds(
     ==============  =====================================================================================
 
     T is the noiseless target, a function of the projection κ on the spike and of y, the projection on the
-    rest of θ; :math:`t_0 = E_y T`. A target of several directions has a y for each of them, which enters linearly,
-    times a function of κ: ``by_direction`` says by how much that can lower the error at most, :math:`E\,t_{1,j}^2`
-    with :math:`t_{1,j} = E_y[y_j T]`. Letters and biases add their own μ0, μ1 to the spans, the exact bulk of a
-    Network adds ∂μ0/∂c. Where γ < 1 the lower bound may exceed the linear error.
+    rest of θ; :math:`t_0 = E_y T`. A target of several directions has one y for each. Its direction j can lower the
+    error by ``by_direction`` :math:`= E\,t_{1,j}^2` at most, with :math:`t_{1,j} = E_y[y_j T]`. Letters and biases add
+    their μ0 and μ1 to the spans, the exact bulk of a Network adds ∂μ0/∂c. Where γ < 1 the lower bound may exceed the
+    linear error.
 
     Parameters
     ----------
     model : Network, SpikedRF or TwoSpikes
         The first layer.
     target : Target, str or callable
-        What is to be learned.
+        The function to learn.
     over : {"eta"}, optional
-        Optimise each bound over the learning rate of a Network, whose own `eta` is then ignored. `eta_upper`,
-        `eta_lower`, `eta_lower_beta` are the best ones; a bound of zero means that the target can be learned
-        perfectly. Learning rates are searched over spikes r from 0.01 to 30; `at_end` says that one of the best ones
-        is at an end of these, so that a bound is lower still, or flat, beyond.
+        Optimise each bound over the learning rate of a Network, and ignore its own `eta`. The best rates are
+        `eta_upper`, `eta_lower` and `eta_lower_beta`. A bound of zero means that the target can be learned perfectly.
+        The search covers spikes r from 0.01 to 30; `at_end` is true if a best rate lies at an end of this range, so
+        that the bound may be lower beyond it.
     bulk : {"exact", "isotropic", "orthogonal"}, optional
-        As in `predict`.
+        Distribution of the rows, as in `predict`.
 
     Returns
     -------

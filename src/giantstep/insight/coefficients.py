@@ -43,8 +43,8 @@ def coefficients(
     .. math:: \mu_0 = E\,\sigma(z + r\kappa), \quad c\,\mu_1 = E\,z\,\sigma(z + r\kappa), \quad
               \mu_2^2 = E\,\sigma^2(z + r\kappa) - \mu_0^2 - c\,\mu_1^2 .
 
-    The fitted function is a combination of μ0(κ), κμ1(κ) and μ1(κ) times the rest of the target: these
-    curves are the vocabulary of a spiked layer. Without a spike they are constants.
+    The fitted function is a combination of μ0(κ), κμ1(κ) and μ1(κ) times the projection on the rest of the target.
+    Without a spike μ0, μ1 and μ2 are constants.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def coefficients(
     kappa : number or grid
         Where to evaluate them.
     target : Target, str or callable, optional
-        What the steps of a Network were taken on.
+        The target that the steps of a Network learn.
 
     Returns
     -------

@@ -41,14 +41,14 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
     through a part of the target that is linear in :math:`x_j` times a polynomial of degree p in directions found
     before, and only if the activation has a Hermite coefficient :math:`h_{p+1}` of that order (at variance r² + c).
     Odd activations use even degrees p; ReLU, GELU and the like, which are a straight line plus an even function, use
-    p = 0 and odd ones. What is of second order or more in directions not yet found is never found.
+    p = 0 and odd ones. A direction is never found if the target has it only in second or higher order.
 
     Parameters
     ----------
     net : Network
-        With its steps; give numbers, not grids.
+        The network, with its steps. Give numbers, not grids.
     target : Target or str or callable
-        Of one or several directions.
+        The function to learn, of one or several directions.
 
     Returns
     -------

@@ -66,17 +66,16 @@ def tune(
                                                                     split·budget/steps for each
     ==============================================================  ==========================================
 
-    A scan over a grid of the chosen parameters finds the valleys, all points of it at once; its best local
-    minima are then polished, within the scanned ranges, by a quasi-Newton method on differences of the error.
-    Ctrl-C after the scan returns what is polished by then and the best of the scan for the rest, with
-    `attrs["interrupted"]` = 1 and a warning.
+    A scan over a grid of the chosen parameters finds the valleys. A quasi-Newton method then improves the best local
+    minima, within the scanned ranges. Ctrl-C after the scan returns the optima improved so far, and the best points of
+    the scan for the others, with `attrs["interrupted"]` = 1 and a warning.
 
     Parameters
     ----------
     model : Network or SpikedRF
         The first layer.
     target : Target, str or callable
-        What is to be learned.
+        The function to learn.
     alpha : number or grid, optional
         Samples for the readout, divided by d.
     budget : number or grid, optional
@@ -86,8 +85,8 @@ def tune(
     loss : str or Loss
         Loss of the readout, as in `predict`.
     error : {"test_error", "test_error_01"}, optional
-        What is minimised: the squared error, or for labels ±1 the share of wrong signs. The latter is the default with
-        losses of the margin, such as "logistic", whose outputs have no scale that a squared error could judge.
+        The error to minimise: the squared error, or for labels ±1 the share of wrong signs. The latter is the default
+        with losses of the margin, such as "logistic": their outputs have no scale, so the squared error means little.
     bulk : str, optional
         Distribution of the rows, as in `predict`.
     d : number or grid, optional

@@ -37,7 +37,7 @@ class Loss:
         Where the derivative or its slope jumps: in y - z for a loss of that difference, in y·z otherwise. Averages are
         split there, and lose accuracy at those that are not named.
     name : str, optional
-        For messages and captions.
+        Name of the function in messages and captions.
 
     Examples
     --------

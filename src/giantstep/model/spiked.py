@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 @description
 class SpikedRF(Model):
-    """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a trainable readout: what a step leaves behind.
+    """Spiked random features σ(Fx), F = W + r 1 vᵀ/√d, with a readout to fit: the paper's model of a network after a
+    step.
 
-    Rows of W are uniform on the sphere of squared radius `c`, and |v|² = d. `Network.equivalent` gives the one that a
-    trained network resembles.
+    Rows of W are uniform on the sphere of squared radius `c`, and |v|² = d. `Network.equivalent` gives the
+    SpikedRF that resembles a trained network.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ class SpikedRF(Model):
     r : number or grid
         Strength of the spike. With letters, neuron i has the strength r times its letter.
     gamma : number or grid
-        Alignment v·θ/d of the spike with the target, from -1 to 1; of a target of several directions, with the first,
-        and with no other.
+        Alignment v·θ/d of the spike with the target, from -1 to 1. If the target has several directions, the spike is
+        aligned with the first only.
     c : number or grid
         Squared norm of the rows of W.
     beta : number or grid
@@ -80,9 +81,9 @@ class TwoSpikes(Model):
     activation : str, callable or Function
         σ: a name, an expression in x, or your own function.
     strengths : pair of float
-        (r1, r2).
+        The strengths (r1, r2) of the spikes.
     alignments : pair of float
-        (v1·θ/d, v2·θ/d), of the spikes with the target; θ is the first direction of a target of several.
+        (v1·θ/d, v2·θ/d). If the target has several directions, θ is the first.
     left : sequence of pairs of float
         The pairs (u1, u2) that neurons may have.
     weights : sequence of float
@@ -94,8 +95,8 @@ class TwoSpikes(Model):
 
     Notes
     -----
-    If all pairs are multiples of one pair there is only one spike, along a combination of v1 and v2. Such a model is
-    replaced by the `SpikedRF` that it equals, which `reduced()` shows.
+    If all pairs are multiples of one pair there is only one spike, along a combination of v1 and v2. `reduced()`
+    shows the `SpikedRF` that such a model is equal to, and giantstep computes with that.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def _as_given(function: FunctionLike) -> Function:
 class Target(Description):
     """The function to learn: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
 
-    A target of several directions is g(x1, x2, ...) + noise·ε, where x1 = θ_1·x/√d and so on, the directions θ_j being
+    A target of several directions is g(x1, x2, ...) + noise·ε. Here x1 = θ_1·x/√d and so on, and the directions θ_j are
     orthonormal.
 
     Parameters
@@ -44,14 +44,14 @@ class Target(Description):
         For labels ±1, the standard deviation of the noise that is added before the sign is taken (with several
         directions, to the function's value).
     scale : float, optional
-        Of "logistic": labels are +1 with probability sigmoid(`scale`·z); errors are measured against sign(z). Of
-        several directions: z is the function's value.
+        For "logistic": labels are +1 with probability sigmoid(`scale`·z), and errors are measured against sign(z). With
+        several directions, z is the value of the function.
     directions : int
-        Of "committee", "parity" and "staircase": how many (2 by default). Expressions say it themselves, and a callable
-        has as many as it has arguments; give the number for one with `*args` or defaults.
+        Number of directions of "committee", "parity" and "staircase" (default 2). You need not give it for expressions,
+        nor for a callable, which has one direction for each argument, unless it has `*args` or defaults.
     kinks : sequence of pairs
-        Of a callable of several directions: the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps.
-        Integrals are split there. Those of an expression are found.
+        For a callable of several directions: the hyperplanes n·z = c, as pairs (n, c), where it or its slope jumps.
+        Integrals are split there. Expressions need none.
     inputs : Inputs, optional
         The covariance of the inputs, and where the target lies in it; isotropic inputs by default.
 

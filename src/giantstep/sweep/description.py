@@ -138,13 +138,13 @@ class Sweep:
         The first layer. Every number of it may be a 1-D list, as may the noise, `alpha` and `lam`; the sweep is the
         product of all lists.
     target : Target, str or Function
-        What is to be learned.
+        The function to learn.
     alpha : number or sequence
         Samples for the readout, divided by d.
     lam : number or sequence
         Ridge penalty of the readout.
     loss : str
-        Of the readout.
+        Loss of the readout.
     theory : bool, Theory or dict, optional
         True, or arguments of `predict` beside the grid: `bulk`, `d`, `tolerance`.
     simulation : Simulation or dict, optional

@@ -59,9 +59,9 @@ def run_sweep(
     progress: bool | None = None,
     read: bool = True,
 ) -> Results:
-    """Compute what is missing of a sweep, keep it in the file `store`, and return all of it.
+    """Compute the missing results of a sweep, keep them in the file `store`, and return all results.
 
-    Run again after a crash, a Ctrl-C, with more trials or longer lists: only what is missing is computed. Several
+    Run again after a crash, a Ctrl-C, with more trials or longer lists: only missing results are computed. Several
     sweeps may share a store.
 
     Parameters
@@ -75,16 +75,16 @@ def run_sweep(
         What runs the jobs, in place of local processes: anything with `submit`, such as an executor of
         `concurrent.futures` (of processes: threads share their settings) or a Dask client. It stays open.
     workers : int, optional
-        Local processes; all processors by default.
+        Number of local processes; by default one for each processor.
     threads : int
-        Of each worker's linear algebra. With the same number results are the same bit for bit, however and
-        wherever they are computed (on processors of one kind); otherwise to about 1e-10.
+        Threads of each worker's linear algebra. With the same number, results are the same bit for bit on processors of
+        one kind; otherwise they agree to about 1e-10.
     scheduler : str, optional
         The address of a Dask cluster, "tcp://...", to use instead of local processes.
     retry : bool
-        Do what failed before, and only that. Failures are recorded with their message and otherwise left alone.
+        Whether to repeat the jobs that failed, and only those. Without it, failed jobs are left alone.
     progress : bool, optional
-        Show a line; by default one appears if a person is watching.
+        Whether to show a bar. By default one appears in notebooks and on terminals if the work takes over a second.
     read : bool
         False leaves the answers in the store, and the Datasets are None.
 

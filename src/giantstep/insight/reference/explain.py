@@ -48,10 +48,10 @@ def explain(
     """Where the test error of a network comes from: three parts that sum to it, and two lines to compare it with.
 
     ================  ==================================================================================
-    ``expressivity``  what is left when the same steps are taken on infinitely many samples, and the
-                      readout has infinitely many samples too: the lower bound of that layer
-    ``readout``       what finitely many samples of the readout (and neurons) add to it
-    ``batch_noise``   what the finite batches of the steps add
+    ``expressivity``  the error with infinitely many samples in the same steps and in the readout:
+                      the lower bound of that layer
+    ``readout``       added because the readout has finitely many samples (and neurons)
+    ``batch_noise``   added because the steps have finite batches
     ================  ==================================================================================
 
     Parts may be negative: a noisier step is longer, and that may help.
@@ -59,9 +59,9 @@ def explain(
     Parameters
     ----------
     model : Network
-        With its steps.
+        The network, with its steps.
     target : Target, str or callable
-        What is to be learned.
+        The function to learn.
     alpha : number or grid
         Samples for the readout, divided by d.
     lam : number or grid
@@ -75,8 +75,8 @@ def explain(
     -------
     xarray.Dataset
         On the grid of all parameters: `test_error`, its three parts, `advice` (a sentence), `budget` (samples of steps
-        and readout together, divided by d), and at that number of samples `bayes_error` (what message passing
-        reaches; NaN where it is not known) and `ridge_error`, with the best penalty.
+        and readout together, divided by d), and at that number of samples `bayes_error` (of message passing;
+        NaN where it is not known) and `ridge_error`, with the best penalty.
 
     Examples
     --------

@@ -43,13 +43,13 @@ def ridge(
     Parameters
     ----------
     target : Target, str or callable
-        What is to be learned.
+        The function to learn.
     alpha : number or grid
         All samples, divided by d.
     lam : number or grid, optional
-        Penalty; the one with the smallest test error if it is not given.
+        Ridge penalty. Without it, the penalty with the smallest test error.
     kernel : str, callable or Function, optional
-        f, such as "exp(x)": a name, an expression in x = x·x'/d, or a function of your own.
+        f, such as "exp(x)": a name, an expression in x = x·x'/d, or your own function.
 
     Returns
     -------

@@ -47,12 +47,12 @@ def labels_of(target: Target) -> Labels:
 
 
 def linear_error(target: Target | FunctionLike) -> float:
-    """Smallest error of any linear (kernel) method in this regime: what is left of σ* beyond degree one.
+    """The smallest error of any linear method, and in this regime of any kernel method.
 
     Parameters
     ----------
     target : Target, str or callable
-        What is to be learned.
+        The function to learn.
 
     Returns
     -------
