@@ -22,6 +22,7 @@ import numpy as np
 import xarray as xr
 
 import giantstep as gs
+from giantstep.insight.reference.bayes import tables
 
 ALPHAS, LONGER = np.linspace(0.2, 3.0, 50), np.linspace(0.1, 5.0, 50)
 BULKS = {
@@ -32,6 +33,18 @@ BULKS = {
 SIDE = {"isotropic": 300, "exact tanh": 150, "exact ReLU": 100}  # of the grid
 COUNT = {"isotropic": 2000, "exact tanh": 1000, "exact ReLU": 1000}  # of first layers
 COMMAND = "predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1"
+
+
+REFERENCE_TARGETS = {
+    "sign": gs.Target("sign"),
+    "sign pattern": gs.Target("sign(x**3 - x)"),
+    "logistic": gs.Target("logistic", scale=2.0),
+    "tanh + noise": gs.Target("tanh", noise=0.1),
+    "sin + noise": gs.Target("sin", noise=0.1),
+    "ReLU + noise": gs.Target("relu", noise=0.1),
+    "square": gs.Target("x**2"),
+    "sin": gs.Target("sin"),
+}
 
 
 class _Timed:
@@ -136,6 +149,19 @@ class Insight(_Timed):
     def time_two_spikes(self) -> None:
         two = gs.TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
         gs.predict(two, "sin", alpha=np.linspace(0.3, 3.0, 10), lam=0.1)
+
+
+class Reference(_Timed):
+    """The best possible error along a curve, from nothing, and at further numbers of samples."""
+
+    params, param_names = list(REFERENCE_TARGETS), ["target"]
+
+    def time_curve(self, target: str) -> None:
+        tables.clear()
+        gs.bayes(REFERENCE_TARGETS[target], alpha=LONGER)
+
+    def time_further(self, target: str) -> None:
+        gs.bayes(REFERENCE_TARGETS[target], alpha=LONGER)
 
 
 def _of_children() -> float:

@@ -196,3 +196,102 @@ def test_the_parts_sum_to_the_test_error(steps):
 def test_what_is_not_covered_is_refused(ask):
     with pytest.raises(gs.GiantstepError):
         ask()
+
+
+def test_tuning_takes_no_step_where_that_is_best_and_says_how_good_it_is():
+    target = gs.Target("sin", noise=0.1)
+    net = gs.Network("tanh", eta=1, alpha0=1, beta=10)
+    tuned = gs.tune(net, target, budget=[2, 4], over=("eta", "lam", "split"))
+    np.testing.assert_allclose(tuned.best_error, [0.1270, 0.0610], atol=6e-5)
+    assert float(tuned.best_split[0]) == 0.0
+    assert float(tuned.best_alpha[0]) == 2.0
+    assert float(tuned.best_split[1]) > 0.1
+    np.testing.assert_allclose(tuned.ridge_error, gs.ridge(target, alpha=[2, 4]).test_error)
+    np.testing.assert_allclose(tuned.bayes_error, gs.bayes(target, alpha=[2, 4]).test_error)
+    assert "ridge regression on the inputs is better" in tuned.advice.values[0]
+    assert "ridge" not in tuned.advice.values[1]
+    assert "message passing reaches 0.00371" in tuned.advice.values[1]
+
+
+@pytest.mark.parametrize(
+    ("fast", "slow", "noise"),
+    [("tanh", lambda z: np.tanh(z), 0.2), ("clip(x, -1, 1)", lambda z: np.clip(z, -1, 1), 0.0)],
+)
+def test_functions_of_ones_own_need_no_derivative(fast, slow, noise):
+    named, mine = (gs.bayes(gs.Target(f, noise=noise), alpha=[0.5, 1.2]) for f in (fast, slow))
+    np.testing.assert_allclose(mine.test_error, named.test_error, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "noise", "s"),
+    [("exp(-((x - 1.234567)/0.05)**2)", 0.2, 0.3), ("sign(x) + 0.5*sign(x - 1)", 0.3, 0.5)],
+)
+def test_what_a_label_reveals_of_a_hostile_target_is_that_of_a_sum_over_a_fine_grid(function, noise, s):
+    """A fixed point at α is a root of αF = q: F from a plain sum gives α, and `bayes` must find q there."""
+    z, xi = np.linspace(-8, 8, 16001) + 1e-7, np.linspace(-6, 6, 97)
+    label = np.asarray(gs.Target(function).function(z))
+    y = np.arange(label.min() - 6 * noise, label.max() + 6 * noise, noise / 3)
+    u = (z[:, None] - np.sqrt(1 - s * s) * xi) / s
+    prior = np.exp(-0.5 * u**2)
+    noisy = np.exp(-0.5 * ((y[:, None] - label) / noise) ** 2)
+    Z, slope = noisy @ prior, noisy @ (u * prior)
+    scale = np.exp(-0.5 * xi**2) / np.exp(-0.5 * xi**2).sum()
+    F = (slope**2 / np.maximum(Z, 1e-300)).sum(axis=0) @ scale / Z[:, len(xi) // 2].sum()
+    best = gs.bayes(gs.Target(function, noise=noise), alpha=float((1 - s * s) / F))
+    roots = [float(best[name]) for name in ("overlap", "informed_overlap")]
+    assert min(abs(root - 1 + s * s) for root in roots) < 1e-4
+
+
+def posterior_mean(target, y, omega, V):
+    """E[z | y, ω] on a fine grid, for labels with noise or flips."""
+    u = np.linspace(-7, 7, 401)
+    z = omega[:, None] + np.sqrt(V) * u
+    clean = np.asarray(target.function(z))
+    noise = float(target.noise)
+    likely = (
+        np.exp(-0.5 * ((y[:, None] - clean) / noise) ** 2)
+        if noise
+        else np.where(y[:, None] * clean > 0, 0.9, 0.1)
+    )
+    weight = likely * np.exp(-0.5 * u**2)
+    return (weight * z).sum(axis=1) / weight.sum(axis=1)
+
+
+def message_passing(target, alpha, d, seed, rounds=25):
+    """Overlap that approximate message passing reaches at finite size."""
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(size=d)
+    theta *= np.sqrt(d) / np.linalg.norm(theta)
+    X = rng.normal(size=(round(alpha * d), d)) / np.sqrt(d)
+    clean = np.asarray(target.function(X @ theta))
+    wrong = rng.random(len(clean)) < target.flips
+    y = np.where(wrong, -clean, clean) + float(target.noise) * rng.normal(size=len(clean))
+    estimate, g, V, information = np.zeros(d), np.zeros(len(y)), 1.0, 0.0
+    for turn in range(rounds):
+        omega = X @ estimate - V * g
+        g = (posterior_mean(target, y, omega, V) - omega) / V
+        new = alpha * np.mean(g**2)
+        information = new if turn < 4 else 0.5 * (new + information)
+        estimate = (X.T @ g + information * estimate) / (1.0 + information)
+        V = 1.0 / (1.0 + information)
+    return estimate @ theta / d
+
+
+@pytest.mark.slow
+def test_message_passing_at_finite_size_reaches_its_overlap():
+    """Five runs of 1500 inputs for each setting. Their z-scores have mean square 4/2 (Student's t, 4 degrees)."""
+    settings = [
+        (gs.Target("sign", flips=0.1), [1, 2, 5]),
+        (gs.Target("tanh", noise=0.1), [0.5, 1, 2]),
+        (gs.Target("relu", noise=0.1), [0.5, 1, 2]),
+        (gs.Target("sin", noise=0.1), [0.5, 1, 1.5]),
+    ]
+    z = []
+    for target, alphas in settings:
+        theory = gs.bayes(target, alpha=alphas).overlap.values
+        for alpha, overlap in zip(alphas, theory, strict=True):
+            runs = [message_passing(target, alpha, 1500, seed) for seed in range(5)]
+            z.append((np.mean(runs) - overlap) / (np.std(runs, ddof=1) / np.sqrt(5)))
+    print("z of message passing:", np.round(z, 2), "rms", np.sqrt(np.mean(np.square(z))))
+    assert np.sqrt(np.mean(np.square(z))) < 2.2
+    assert np.median(np.abs(z)) < 1.5

@@ -142,7 +142,7 @@ QUANTITIES = {
     "batch_noise": Quantity("error that the finite batches of the steps add"),
     "bayes_error": Quantity("test error of message passing on as many samples", r"\epsilon_g"),
     "ridge_error": Quantity("test error of the best ridge regression on as many samples", r"\epsilon_g"),
-    "advice": Quantity("the largest part of the error, and what helps"),
+    "advice": Quantity("where the error comes from, or how good it is, and what helps"),
     "eigenvalue": Quantity("eigenvalue", "x"),
     "density": Quantity("density of the bulk's eigenvalues", r"\rho"),
     "edge": Quantity("ends of the bulk's intervals"),

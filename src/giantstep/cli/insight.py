@@ -230,7 +230,10 @@ def tune(
     names = out.shown(
         dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
     )
-    out.deliver(dataset, output, out.table(dataset[names], names))
+    words = [out.table(dataset[names], names)]
+    if output.show is None and "advice" in dataset:
+        words += ["", *dict.fromkeys(filter(None, dataset["advice"].values.flat))]
+    out.deliver(dataset, output, "\n".join(words))
     out.draw(dataset, output, None)
     return out.status(dataset)
 

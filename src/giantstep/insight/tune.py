@@ -24,6 +24,7 @@ from ..theory.predict import predict
 from ..theory.status import NOTABLE, REAL_SIZE
 from .objective import Objective, Optimum, at_ends
 from .ranges import ranges
+from .reference.lines import beside
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,10 +105,12 @@ def tune(
     xarray.Dataset
         `best_error` and `best_lam`, `best_eta`, `best_split` (with `best_alpha0`, of each step, and `best_alpha`),
         `best_steps` (with `by_steps`, the best error for every number of steps) on the grid
-        of all other parameters; `slope`, the largest derivative of ln error with respect to the logarithm of a
-        parameter that is not at an end of its range; `at_end`, whether a parameter stopped at the end of its range:
-        look further there; and `landscape`, the scanned error, with the scanned values as coordinates: to 1e-6; after
-        several steps, and with other losses, on the coarsest rules, and infinite where these may be off by a tenth.
+        of all other parameters (a split of 0 is no step at all); `bayes_error` and `ridge_error`, what message passing
+        and ridge regression reach with as many samples, and `advice`, a sentence on how good the optimum is; `slope`,
+        the largest derivative of ln error with respect to the logarithm of a parameter that is not at an end of its
+        range; `at_end`, whether a parameter stopped at the end of its range: look further there; and `landscape`, the
+        scanned error, with the scanned values as coordinates: to 1e-6; after several steps, and with other losses, on
+        the coarsest rules, and infinite where these may be off by a tenth.
 
     Examples
     --------
@@ -185,10 +188,42 @@ def tune(
         found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
     if "steps" in every:
         found = _best_number(found)
+    if "split" in over and isinstance(model, Network):
+        without = evolve(model, eta=0.0, alpha0=0.0, steps=None)
+        settings = {
+            "loss": loss,
+            "error": error,
+            "bulk": bulk,
+            "d": d,
+            "scan": {k: v for k, v in axes.items() if k == "lam"},
+        }
+        found = _or_no_step(found, without, target, lam, settings)
+    if model.takes_steps:
+        found = found.assign(beside(found, target, error))
     attrs = provenance("tune", model, target, loss=loss.name, error=error, bulk=objective.bulk) | (
         {"interrupted": 1} if interrupted else {}
     )
     return found.assign_attrs(attrs, over=" ".join(every))
+
+
+def _or_no_step(
+    found: xr.Dataset, without: Network, target: Target, lam: Any, settings: dict[str, Any]
+) -> xr.Dataset:
+    """The optima, or those of all samples in the readout where that is better."""
+    samples, error = found["budget"].reset_coords(drop=True), settings["error"]
+    if "best_lam" in found:
+        bare = tune(without, target, alpha=samples, **settings).drop_dims("lam")
+    else:
+        options = {name: settings[name] for name in ("loss", "bulk", "d")}
+        bare = predict(without, target, alpha=samples, lam=lam, throw=False, **options)
+        bare = bare[[error]].rename({error: "best_error"})
+    bare = bare.drop_vars([name for name in bare.coords if name not in bare.dims])
+    zeros = dict.fromkeys(("best_split", "best_alpha0", "best_eta", "best_steps"), 0.0)
+    other = {"best_alpha": samples} | zeros | {str(name): bare[name] for name in bare.data_vars}
+    better = bare["best_error"] < found["best_error"]
+    shared = [name for name in map(str, found.data_vars) if name in other]
+    chosen = {name: found[name].where(~better, other[name]).astype(found[name].dtype) for name in shared}
+    return found.assign({name: part.assign_attrs(describe(name)) for name, part in chosen.items()})
 
 
 def _remark(best: np.ndarray, sized: np.ndarray) -> None:

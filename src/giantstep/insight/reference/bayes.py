@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...model.description import FunctionLike, Parameter
 
 _KEPT = 64  # tables
-_tables: dict[Target, StateEvolution | SeveralOverlaps] = {}
+tables: dict[Target, StateEvolution | SeveralOverlaps] = {}
 _TOLERANCE = 1e-3  # relative error of the test error from which on a point is marked
 
 
@@ -122,11 +122,11 @@ def _check_directions(target: Target, noise: float) -> None:
 
 def _table(target: Target, report: Callable[[float], None] | None) -> StateEvolution | SeveralOverlaps:
     """The state evolution of a target, made once."""
-    if target not in _tables:
-        if len(_tables) == _KEPT:
-            _tables.clear()
-        _tables[target] = (StateEvolution if target.directions == 1 else SeveralOverlaps)(target, report)
-    return _tables[target]
+    if target not in tables:
+        if len(tables) == _KEPT:
+            tables.clear()
+        tables[target] = (StateEvolution if target.directions == 1 else SeveralOverlaps)(target, report)
+    return tables[target]
 
 
 def _part(progress: Callable[[float], None], done: int, total: int, share: float) -> None:

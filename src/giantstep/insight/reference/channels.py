@@ -14,7 +14,7 @@ from ...errors import ParameterError
 from ...functions import Function
 from ...gaussian import density, even_pieces, moments, ndtr
 from ...theory.labels import BinaryLaw, binary_law
-from .rules import REACH, cavity_rule, gauss
+from .rules import REACH, cavity_rule, divided, gauss
 
 if TYPE_CHECKING:
     from ...model.target import Target
@@ -26,9 +26,8 @@ _FEW = np.arange(1, 128) / 128  # places within a panel at which a function is l
 _ROUGHLY = 10  # halvings that locate where the better sign changes: the error is flat in that
 _BRANCHES = 40  # monotone pieces of a function whose preimages are followed, at most
 _PANEL, _PANEL_NODES = 2.4, 8  # of z, over s or the noise in z, whichever is less
-_PER_NOISE = 2.5  # labels within a standard deviation of their noise
+_PER_NOISE = 3.5  # labels within a standard deviation of their noise
 _MOST = 60_000  # nodes of z
-_WAVE, _SLOW = 4.0, 9.0  # a panel of ω, times the bandwidth of the function beyond that of the slowest
 _TOGETHER = 24  # labels, and panels of ω, that share nodes of z
 _PREIMAGES, _FIELD = 192, 0.15  # nodes between turning points, and distance of fields given z over s
 
@@ -101,27 +100,26 @@ class Noisy:
         seen = function.variation(REACH)
         self.left, self.width = seen.left, seen.right - seen.left
         self.cuts = np.array([b for b in function.breakpoints if abs(b) < REACH])
-        self.length = _length(function)
+        self.seen = seen
         inside = np.asarray(function(self.left[:, None] + self.width[:, None] * _FEW), float)
         rise = np.abs(np.diff(inside, axis=1)).max(axis=1) / (_FEW[0] * self.width)
         self.noise_in_z = noise / np.maximum(rise, noise / REACH)
         if _PANEL_NODES / _PANEL * (self.width / self.noise_in_z).sum() > _MOST:
             raise ParameterError(
                 f"target {function.name!r} varies too fast for its noise of {noise:g}: its best possible error would"
-                " take too long; give it more noise, or none"
+                " take too long; give it more noise"
             )
         jumps = np.abs(np.subtract(*(np.asarray(function(self.cuts + h)) for h in (_BESIDE, -_BESIDE))))
         self.power = 1 if np.any(jumps > np.sqrt(_BESIDE) * np.ptp(inside)) else 2
 
     def _nodes(self, s: float, finer: int) -> tuple[np.ndarray, np.ndarray]:
         """z and weights: panels as narrow as what is not known of z, and as noise is in units of z."""
-        counts = np.ceil(self.width / (_PANEL / finer * np.minimum(s, self.noise_in_z))).astype(int)
-        parts = [a + b * np.arange(n) / n for a, b, n in zip(self.left, self.width, counts, strict=True)]
-        return gauss(np.concatenate([*parts, [self.left[-1] + self.width[-1]]]), _PANEL_NODES)
+        panels = divided(self.left, self.width, _PANEL / finer * np.minimum(s, self.noise_in_z))
+        return gauss(panels, _PANEL_NODES)
 
     def revealed(self, s: float, finer: int = 1) -> float:
         """F(s). Z = A B with A[y, z] the noise's density, banded once z is in the order of labels, and B[z, ω]."""
-        omega, w = cavity_rule(s, self.cuts, finer, self.function.parity is not None, self.length)
+        omega, w = cavity_rule(s, self.cuts, finer, self.function.parity is not None, self.seen)
         z, dz = self._nodes(s, finer)
         step, reach, total = self.noise / (_PER_NOISE * finer), REACH * self.noise, 0.0
         for o, weight in _blocks(int(len(omega) * s) + _PANEL_NODES, omega, w):  # which share most of their z
@@ -241,15 +239,9 @@ def channel_of(target: Target) -> Channel:
 def unexplained(function: Function, s: float) -> float:
     """Mean squared error of the best predictor of σ(z) from ω."""
     symmetric = function.parity is not None
-    omega, w = cavity_rule(s, function.breakpoints, half=symmetric, length=_length(function))
+    omega, w = cavity_rule(s, function.breakpoints, half=symmetric, seen=function.variation(REACH))
     part, _ = moments(function, omega, np.full_like(omega, s), tolerance=1e-11)
     return float((part.first**2 + part.remainder) @ w)
-
-
-def _length(function: Function) -> float:
-    """On which what a function's labels reveal varies with ω, where s is smaller."""
-    bandwidth = function.variation(REACH).bandwidth
-    return _WAVE / float(np.maximum(bandwidth[np.isfinite(bandwidth)] - _SLOW, 1.0).max(initial=1.0))
 
 
 def _crossings(

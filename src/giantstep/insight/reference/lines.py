@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...answers.quantities import describe
 from ...errors import ParameterError
 from .bayes import bayes
 from .ridge import ridge
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ...model.target import Target
+
+_FAR_BELOW = 3.0  # times less error, which a user would want to know of
 
 
 def total_samples(answer: xr.Dataset | xr.DataArray) -> xr.DataArray:
@@ -43,3 +46,29 @@ def reference_errors(
             line = np.nan * alpha
         found[f"{verb.__name__}_error"] = line.drop_vars("alpha", errors="ignore").where(known)
     return found
+
+
+def beside(tuned: xr.Dataset, target: Target, error: str) -> dict[str, xr.DataArray]:
+    """Reference errors for the optima of `tune`, and a sentence on each."""
+    import xarray as xr
+
+    samples = tuned["budget"] if "budget" in tuned.coords else total_samples(tuned)
+    lines = reference_errors(target, samples, error)
+    parts = (tuned["best_error"], lines["bayes_error"], lines["ridge_error"])
+    advice = xr.apply_ufunc(_sentence, *parts, vectorize=True, output_dtypes=[object])
+    return {name: part.assign_attrs(describe(name)) for name, part in (lines | {"advice": advice}).items()}
+
+
+def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
+    """How good a tuned network is with its samples."""
+    words = []
+    if ridge_error < best:
+        words.append(f"ridge regression on the inputs is better: {ridge_error:.3g} with as many samples")
+    if bayes_error < min(best, ridge_error) / _FAR_BELOW:
+        words.append(f"much less is possible: message passing reaches {bayes_error:.3g} with as many samples")
+    if not words and np.isfinite(ridge_error):
+        words.append("the network is better than ridge regression with as many samples")
+        words += [f"and {best / bayes_error:.2g} times the error of message passing"] * bool(
+            bayes_error > 0.0
+        )
+    return "; ".join(words)

@@ -8,14 +8,17 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from ...functions.chebyshev import through
+from ...functions.variation import Variation
 from ...gaussian import density, legendre
 
 REACH = 7.5  # standard deviations up to which Gaussian variables are followed; the mass beyond is 6e-14
 _PANEL = 0.6  # width of a panel in ω/√q; with 16 nodes, wider panels are off by 6e-9 for sin
 _NODES = 16
 _NARROWEST = 0.7  # of panels around a cut, over s
+_WAVE, _SLOW = 2.0, 9.0  # a panel of ω, times the bandwidth of the function beyond that of the slowest
 _DEGREE = 23
-_SHORTEST = 0.5**8  # half width of a panel of a series
+FAINT = 1e-6  # a value that does not count, beside 1
+_SHORTEST = 0.5**7  # half width of a panel of a series
 
 
 def gauss(edges: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -25,20 +28,30 @@ def gauss(edges: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     return (edges[:-1, None] + half * (1.0 + t)).reshape(-1), (half * w).reshape(-1)
 
 
+def divided(left: np.ndarray, width: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """Edges of panels that follow each other, each divided into parts that are not larger than `largest`."""
+    counts = np.ceil(width / largest).astype(int)
+    parts = [a + b * np.arange(n) / n for a, b, n in zip(left, width, counts, strict=True)]
+    return np.concatenate([*parts, [left[-1] + width[-1]]])
+
+
 def cavity_rule(
-    s: float, cuts: Iterable[float], finer: int = 1, half: bool = False, length: float = np.inf
+    s: float, cuts: Iterable[float], finer: int = 1, half: bool = False, seen: Variation | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for E over ω ~ N(0, q), q = 1 - s², of what varies on the scale s around `cuts`.
 
-    Elsewhere it varies on the scale `length`, if that is larger than s. `half`: both signs of ω contribute equally, and
-    nodes are from 0 on.
+    Elsewhere it varies as the function does that was `seen`, or on the scale s if that is larger. `half`: both signs of
+    ω contribute equally, and nodes are from 0 on.
     """
     root = np.sqrt((1.0 - s) * (1.0 + s))
     if root == 0.0:
         return np.zeros(1), np.ones(1)
-    narrow = _NARROWEST / finer * s / root
-    panel = min(_PANEL / finer, max(2.0 * narrow, length / finer / root))
+    narrow, panel = _NARROWEST / finer * s / root, _PANEL / finer
     edges = np.arange(-np.ceil(REACH / panel), np.ceil(REACH / panel) + 1) * panel
+    if seen is not None:
+        length = _WAVE / finer / np.clip(seen.bandwidth - _SLOW, 1.0, 1.0 / FAINT)
+        parts = divided(seen.left, seen.right - seen.left, np.maximum(length, 2.0 * narrow * root))
+        edges = np.concatenate([edges, parts / root])
     around = narrow * 2.0 ** np.arange(max(0, np.ceil(np.log2(panel / narrow))))
     for cut in cuts:
         edges = np.concatenate([edges, cut / root + np.concatenate([-around, [0.0], around])])
@@ -61,7 +74,7 @@ class PiecewiseSeries:
             left, right = pending.pop()
             half = 0.5 * (right - left)
             series = to_series @ np.array([function(left + half * (1.0 + x)) for x in t])
-            tail = np.abs(series[-2:]).max() / np.abs(series).max() if series.any() else 0.0
+            tail = np.abs(series[-2:]).max() / max(np.abs(series).max(), FAINT)
             if tail > tolerance and half > _SHORTEST:
                 pending += [(left, left + half), (left + half, right)]
                 continue

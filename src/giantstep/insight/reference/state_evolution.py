@@ -18,7 +18,7 @@ import numpy as np
 from ...model.target import Target
 from ...theory.labels import binary_law
 from .channels import Atoms, channel_of, unexplained
-from .rules import PiecewiseSeries, gauss
+from .rules import FAINT, PiecewiseSeries, gauss
 
 TOLERANCE = 1e-9
 _NOTHING = 1e-10  # a share of variance that is 0 up to rounding
@@ -44,9 +44,10 @@ class StateEvolution:
         def scaled(s: float, finer: int = 1) -> float:
             return channel.revealed(s, finer) / (s**self.power * (1.0 - s * s) ** self.order)
 
-        self.G = PiecewiseSeries(scaled, TOLERANCE, report)
-        checks = [abs(scaled(s, 2) / float(self.G(np.array(s))) - 1.0) for s in _PROBES]
-        self.relative_error = max(self.G.error, *checks)
+        usual, finer = (np.array([scaled(s, rule) for s in _PROBES]) for rule in (1, 2))
+        of_rules = float(np.abs((finer - usual) / np.maximum(usual, FAINT)).max())
+        self.G = PiecewiseSeries(scaled, max(TOLERANCE, of_rules), report)
+        self.relative_error = self.G.error + of_rules
         self.signs = None if law is None else Atoms.of_signs(law.clean)
         self.error = ErrorCurve(
             partial(unexplained, target.function) if self.signs is None else self.signs.error
