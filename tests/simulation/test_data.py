@@ -19,11 +19,17 @@ def test_sampled_test_errors_are_of_fresh_samples():
     assert float(found.test_error[0]) > 0.01
 
 
-def test_noise_before_a_steep_sigmoid_is_noise_before_a_sign():
-    """Y = sign(z + 2ε) agrees with sign z with probability ½ + arctan(½)/π; four standard errors of 10 000 samples."""
+@pytest.mark.parametrize(
+    ("target", "right"),
+    [
+        (gs.Target("logistic", scale=60.0, latent_noise=2.0), 0.5 + math.atan(0.5) / math.pi),
+        (gs.Target("sign", latent_noise=2.0), 0.5 + math.atan(0.5) / math.pi),
+        (gs.Target("sign", flips=0.1), 0.9),
+    ],
+)
+def test_noise_before_a_sign_and_flips_after_it_make_as_many_labels_wrong_as_they_say(target, right):
+    """sign(z + 2ε) is sign z with probability ½ + arctan(½)/π; four standard errors of 10 000 samples."""
     n, theta = 10_000, np.array([1.0, 0.0, 0.0])
-    target = gs.Target("logistic", scale=60.0, latent_noise=2.0)
     block = Data(Purpose.TRAIN, target, (theta,), Draws(0, 0, NumpyBackend())).block(0, n)
     share = np.mean(block.labels == np.sign(block.inputs[:, 0]))
-    expected = 0.5 + math.atan(0.5) / math.pi
-    assert share == pytest.approx(expected, abs=4.0 * math.sqrt(expected * (1.0 - expected) / n))
+    assert share == pytest.approx(right, abs=4.0 * math.sqrt(right * (1.0 - right) / n))

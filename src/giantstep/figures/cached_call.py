@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ import giantstep
 from ..errors import ParameterError
 from ..files import load, save
 from ..model.parameters import written
+from ..runtime.system import processor
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -146,12 +146,7 @@ def hardware(device: str) -> str:
         import torch
 
         return torch.cuda.get_device_name(device)
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            named = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        named = platform.processor() or platform.machine()
-    return f"{os.cpu_count()} × {named}"
+    return f"{os.cpu_count()} × {processor()}"
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ subclass of `Backend` is here, for numpy; the other, for torch, is in `backend_t
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ _SMALL = 64  # matrices for which no reduction is worth its overhead
 Answer = TypeVar("Answer")
 
 
-class Backend:
+class Backend(ABC):
     """Linear algebra of a trial. Of symmetric matrices the lower triangle alone counts.
 
     What every array library does alike is here; a subclass adds `asarray`, `numpy`, `indices`, `zeros`, `add_product`,
@@ -42,19 +43,21 @@ class Backend:
         self.eps = float(xp.finfo(self.dtype).eps)
         self.itemsize = np.dtype(dtype).itemsize
 
+    @abstractmethod
     def asarray(self, values: np.ndarray) -> Any:
-        raise NotImplementedError
+        """Values on the device, in the backend's precision."""
 
+    @abstractmethod
     def numpy(self, array: Any) -> np.ndarray:
         """A float64 numpy copy, for the small arrays that statistics are made of."""
-        raise NotImplementedError
 
+    @abstractmethod
     def indices(self, values: np.ndarray) -> Any:
         """Positions along an axis, for `take`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def zeros(self, *shape: int) -> Any:
-        raise NotImplementedError
+        """An array of zeros on the device."""
 
     def apply(self, function: Callable[[Any], Any], values: Any) -> Any:
         """An elementwise function of a large array, which it may overwrite."""
@@ -63,17 +66,17 @@ class Backend:
     def matmul(self, a: Any, b: Any) -> Any:
         return a @ b
 
+    @abstractmethod
     def add_product(self, total: Any, a: Any, b: Any) -> Any:
         """total + a·b, in the memory of `total`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_gram(self, total: Any, rows: Any) -> Any:
         """total + rowsᵀ·rows, in the memory of `total`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def symmetric_product(self, matrix: Any, columns: Any) -> Any:
         """matrix·columns for a symmetric matrix."""
-        raise NotImplementedError
 
     def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer] | None:
         """Begin some work of the host's in another thread, if this one is to wait for a device: what gives its answer,
@@ -94,9 +97,9 @@ class Backend:
             return self._by_reduction(matrix, right, lams)
         return self.xp.stack([self._by_cholesky(matrix, right, lam) for lam in lams], axis=1)
 
+    @abstractmethod
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
         """(matrix + lam)⁻¹·right for lam > 0."""
-        raise NotImplementedError
 
     def _by_reduction(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
         return self._by_eigenvalues(matrix, right, lams)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,13 @@ from attrs import asdict, define, field
 from ..errors import ParameterError
 from ..losses import as_loss
 from ..model.base import Model, check_model
-from ..model.parameters import check_count, number, parameter
+from ..model.parameters import check_count, checked, number, parameter
 from ..model.target import Target, as_target
 from ..model.words import table
 from ..simulation import check
 
 if TYPE_CHECKING:
-    from ..model.description import Parameter
+    pass
 
 
 def plain(value: Any) -> Any:
@@ -120,14 +121,6 @@ def _loss_name(loss: str) -> str:
     return as_loss(loss).name
 
 
-def _alpha(alpha: Parameter) -> Any:
-    return parameter("alpha", alpha, low=0.0, strict=True)
-
-
-def _lam(lam: Parameter) -> Any:
-    return parameter("lam", lam, low=0.0, infinite=True)
-
-
 @define(frozen=True, eq=False)
 class Sweep:
     """A problem on a grid, to be predicted (`theory`), simulated (`simulation`), or both. `run_sweep` computes it.
@@ -165,8 +158,8 @@ class Sweep:
 
     model: Model
     target: Target = field(converter=as_target)
-    alpha: Any = field(converter=_alpha)
-    lam: Any = field(converter=_lam)
+    alpha: Any = field(converter=partial(checked, "alpha"))
+    lam: Any = field(converter=partial(checked, "lam"))
     loss: str = field(default="square", converter=_loss_name)
     theory: Theory | None = field(default=None, converter=_as_theory)
     simulation: Simulation | None = field(default=None, converter=_as_simulation)
