@@ -60,6 +60,8 @@ def test_a_source_moves_the_target_along_the_power_law() -> None:
 def test_effective_ranks_are_shown() -> None:
     assert "effective rank 0.571 d" in repr(gs.Inputs(*TWO))
     assert "effective rank 30" in repr(gs.Inputs.power_law(0, d=30))
+    for inputs in LAWS:
+        assert ("exponents" if inputs is LAWS[-1] else "effective rank") in inputs._repr_html_()
     assert "Inputs" in gs.Target("sin", inputs=gs.Inputs(*TWO))._repr_html_()
 
 
@@ -147,7 +149,7 @@ def test_several_directions_share_eigenvalues() -> None:
             {"X": _sample(), "y": np.random.default_rng(0).normal(size=4000)},
             "says too little about a direction",
         ),
-        ({"X": _sample(), "y": np.ones(4000), "direction": np.ones(40)}, "leave out one of them"),
+        ({"X": _sample(), "y": np.ones(4000), "direction": np.ones(40)}, "give one or the other"),
         ({"X": _sample(), "keep": 1}, "True or False"),
     ],
 )

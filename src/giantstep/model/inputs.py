@@ -184,7 +184,13 @@ class Inputs(Description):
         return evolve(self, **numbers) if numbers else self
 
     def __repr__(self) -> str:
-        return f"<{self._call()}: effective rank {self.effective_rank:.3g}{'' if self.d else ' d'}>"
+        return f"<{self._call()}: {self._rank()}>"
+
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}<p>{self._rank()}</p>"
+
+    def _rank(self) -> str:
+        return f"effective rank {self.effective_rank:.3g}{'' if self.d else ' d'}"
 
     def _call(self) -> str:
         if self.d is None or len(self.omega) <= _FEW:
@@ -310,8 +316,8 @@ class PowerLaw(Inputs):
     def numbers(self) -> dict[str, Any]:
         return {"exponent": self.exponent}
 
-    def __repr__(self) -> str:
-        return f"<{self._call()}>" if np.ndim(self.exponent) else super().__repr__()
+    def _rank(self) -> str:
+        return f"{np.size(self.exponent)} exponents" if np.ndim(self.exponent) else super()._rank()
 
     def _call(self) -> str:
         return Description.__repr__(self).replace("PowerLaw", "Inputs.power_law", 1)

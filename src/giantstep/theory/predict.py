@@ -65,6 +65,7 @@ def predict(
     ``Target("sin", noise=0.5)``                  label noise, in the step and in the readout
     ``Target("sign", flips=0.1)``                 labels ±1, some of them wrong; ``latent_noise=`` before the sign
     ``Target("logistic", scale=2)``               labels ±1 drawn with probability sigmoid(2z)
+    ``Target("sin", inputs=Inputs([2, .5]))``     inputs with a covariance, of these eigenvalues
     ``loss="logistic"``                           ln(1 + exp(-yz)); also hinge, squared_hinge, exponential
     ``loss="huber:0.5"``                          robust regression; also absolute, pinball:0.9
     ``loss=gs.Loss(value, derivative)``           any other convex loss of (y, z)
