@@ -12,9 +12,9 @@ import numpy as np
 
 from ...errors import ParameterError
 from ...functions import Function
-from ...gaussian import density, even_pieces, moments, ndtr
+from ...gaussian import density, even_pieces, ndtr
 from ...theory.labels import BinaryLaw, binary_law
-from .rules import REACH, cavity_rule, divided, gauss
+from .rules import REACH, cavity_rule, divided, gauss, wavelength
 
 if TYPE_CHECKING:
     from ...model.target import Target
@@ -98,7 +98,8 @@ class Noisy:
     def __init__(self, function: Function, noise: float):
         self.function, self.noise = function, noise
         seen = function.variation(REACH)
-        self.left, self.width = seen.left, seen.right - seen.left
+        edges = np.unique(np.clip([*seen.left, *seen.right], -REACH, REACH))
+        self.left, self.width = edges[:-1], np.diff(edges)
         self.cuts = np.array([b for b in function.breakpoints if abs(b) < REACH])
         self.seen = seen
         inside = np.asarray(function(self.left[:, None] + self.width[:, None] * _FEW), float)
@@ -238,10 +239,17 @@ def channel_of(target: Target) -> Channel:
 
 def unexplained(function: Function, s: float) -> float:
     """Mean squared error of the best predictor of σ(z) from ω."""
-    symmetric = function.parity is not None
-    omega, w = cavity_rule(s, function.breakpoints, half=symmetric, seen=function.variation(REACH))
-    part, _ = moments(function, omega, np.full_like(omega, s), tolerance=1e-11)
-    return float((part.first**2 + part.remainder) @ w)
+    seen = function.variation(REACH)
+    omega, w = cavity_rule(s, function.breakpoints, half=function.parity is not None, seen=seen)
+    largest = np.minimum(_PANEL * s, wavelength(seen))
+    z, dz = gauss(divided(seen.left, seen.right - seen.left, largest), _PANEL_NODES)
+    total = 0.0
+    for o, weight in _blocks(int(len(omega) * s) + _PANEL_NODES, omega, w):
+        near = slice(*np.searchsorted(z, [o[0] - REACH * s, o[-1] + REACH * s]))
+        chance = density((z[near, None] - o) / s) * (dz[near, None] / s)
+        value = np.asarray(function(z[near]))[:, None]
+        total += float((chance * (value - (chance * value).sum(axis=0)) ** 2).sum(axis=0) @ weight)
+    return total
 
 
 def _crossings(

@@ -35,6 +35,11 @@ def divided(left: np.ndarray, width: np.ndarray, largest: np.ndarray) -> np.ndar
     return np.concatenate([*parts, [left[-1] + width[-1]]])
 
 
+def wavelength(seen: Variation) -> np.ndarray:
+    """Widths of panels that follow a function, [P]."""
+    return _WAVE / np.clip(seen.bandwidth - _SLOW, 1.0, 1.0 / FAINT)
+
+
 def cavity_rule(
     s: float, cuts: Iterable[float], finer: int = 1, half: bool = False, seen: Variation | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -49,8 +54,8 @@ def cavity_rule(
     narrow, panel = _NARROWEST / finer * s / root, _PANEL / finer
     edges = np.arange(-np.ceil(REACH / panel), np.ceil(REACH / panel) + 1) * panel
     if seen is not None:
-        length = _WAVE / finer / np.clip(seen.bandwidth - _SLOW, 1.0, 1.0 / FAINT)
-        parts = divided(seen.left, seen.right - seen.left, np.maximum(length, 2.0 * narrow * root))
+        largest = np.maximum(wavelength(seen) / finer, 2.0 * narrow * root)
+        parts = divided(seen.left, seen.right - seen.left, largest)
         edges = np.concatenate([edges, parts / root])
     around = narrow * 2.0 ** np.arange(max(0, np.ceil(np.log2(panel / narrow))))
     for cut in cuts:

@@ -157,7 +157,7 @@ class ErrorCurve:
     """An error over the power of s with which it vanishes, tabulated in the angle arcsin s: some are smooth in √q."""
 
     def __init__(self, error: Callable[[float], float]):
-        self.power = 2 if error(1e-4) < 0.03 * error(1e-3) else 1
+        self.power = 2 if error(1e-3) < 0.03 * error(1e-2) else 1
         self.series = PiecewiseSeries(
             lambda t: error(np.sin(_QUARTER * t)) / np.sin(_QUARTER * t) ** self.power, TOLERANCE
         )
