@@ -46,8 +46,9 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
             "over = 'eta' needs one eta for all steps: give Network(f, eta, alpha0, steps=...)"
         )
     others = {name: value for name, value in model.numbers().items() if name != "eta"}
-    grid = Grid(others | {"noise": target.noise})
-    flat = {name: grid.over(name, grid.dims).reshape(-1) for name in (*others, "noise")}
+    others |= target.numbers()
+    grid = Grid(others)
+    flat = {name: grid.over(name, grid.dims).reshape(-1) for name in others}
 
     def all_bounds(eta: np.ndarray, tolerance: float) -> dict[str, np.ndarray]:
         """Every bound at learning rates [settings, n]."""
@@ -111,11 +112,10 @@ def _lowest(series: np.ndarray) -> float:
 
 
 def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
-    """The η of r = 1 at α0, β and noise [U]; where the step makes no spike, β, so that c at least is of order one."""
+    """The η of r = 1 at α0, β and the target's numbers [U]; without a spike β, so that c at least is of order one."""
     first_step = evolve(net, steps=None)
-    problem = _posed(
-        first_step, target, {name: flat[name] for name in ("alpha0", "beta", "noise")}, flat["beta"]
-    )
+    names = ("alpha0", "beta", *target.numbers())
+    problem = _posed(first_step, target, {name: flat[name] for name in names}, flat["beta"])
     values = np.asarray(problem.merging.letters.values)
     found = by_letter(problem.first_layers.layer, values).r[:, np.abs(values).argmax()]
     per_rate = np.broadcast_to(np.abs(found), flat["beta"].shape)
@@ -125,9 +125,9 @@ def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]
 def _posed(
     net: Network, target: Target, flat: dict[str, np.ndarray], eta: np.ndarray, bulk: str | None = None
 ) -> Problem:
-    """The problem at settings [U] of the network's numbers and the noise, all along one dimension."""
+    """The problem at settings [U] of the network's and the target's numbers, all along one dimension."""
     import xarray as xr
 
     zipped = {name: xr.DataArray(values, dims="setting") for name, values in ({"eta": eta} | flat).items()}
     model = evolve(net, **{name: zipped[name] for name in net.numbers()})
-    return pose(model, evolve(target, noise=zipped["noise"]), Grid(zipped), bulk)
+    return pose(model, target.moved(**{name: zipped[name] for name in target.numbers()}), Grid(zipped), bulk)

@@ -57,6 +57,6 @@ def _typical_rate(net: Network, target: Target, budget: Any) -> float:
     alpha0 = np.asarray(net.alpha0 if budget is None else 0.3 * np.asarray(budget), dtype=float)
     middle = {
         name: np.atleast_1d(np.median(np.asarray(values, dtype=float)))
-        for name, values in (("alpha0", alpha0), ("beta", net.beta), ("noise", target.noise))
+        for name, values in ({"alpha0": alpha0, "beta": net.beta} | target.numbers()).items()
     }
     return float(rate_of_unit_spike(net, target, middle)[0])

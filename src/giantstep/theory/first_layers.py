@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_DIRECTIONS = 4  # of spikes
 MOST_STEPS = 40  # the exact bulk of so many takes a gigabyte, of 60 three and a half
+_MOST_STEPS_ON_SPECTRUM = 16  # and of so many on more than two eigenvalues of the inputs
 POINTS = 128  # nodes over a batch before the first step,
 _SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
 _ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
@@ -202,11 +203,13 @@ def train(
     neurons: Neurons, target: Target, steps: tuple[Step, ...], spectrum: InputSpectrum | None = None
 ) -> FirstLayers:
     """All steps, one after the other, for U networks at once."""
-    if len(steps) > MOST_STEPS:
+    spectrum = spectrum or InputSpectrum.isotropic(target.directions)
+    most = MOST_STEPS if spectrum.count <= 2 else _MOST_STEPS_ON_SPECTRUM
+    if len(steps) > most:
         raise NotCovered(
-            f"steps = {len(steps)}: the theory covers up to {MOST_STEPS}, which take a gigabyte; simulate more of them"
+            f"steps = {len(steps)}: the theory covers up to {most}, which take a gigabyte; simulate more of them"
         )
-    layer = neurons.drawn(len(steps[0].rate), spectrum or InputSpectrum.isotropic(target.directions))
+    layer = neurons.drawn(len(steps[0].rate), spectrum)
     path, error = [layer], np.zeros(len(layer.c))
     taken: list[Step] = []
     for step in steps:

@@ -53,6 +53,11 @@ class InputSpectrum:
         """μω, the share of each eigenvalue in |x|², [V, J]."""
         return self.mu * self.omega
 
+    @property
+    def rank(self) -> np.ndarray:
+        """The share of dimensions in which inputs vary, [V]."""
+        return ((self.omega > 0.0) * self.mu).sum(axis=-1)
+
     def at(self, chunk: np.ndarray) -> InputSpectrum:
         """That of some first layers."""
         if len(self.omega) == 1:

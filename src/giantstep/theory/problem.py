@@ -91,9 +91,14 @@ class Problem:
     @cached_property
     def width(self) -> int:
         """Array elements in flight per grid point."""
+        K, layers = len(self.weights), self.first_layers
+        rows = K * (1 + 2 * len(layers.steps))
+        inverses = (
+            layers.layer.spectrum.count - 1
+        ) * rows**2  # one for each further eigenvalue of the inputs
         if not self.law.trained or self._interpolates(self.alpha.shape[1]):
-            return _PLAIN_WIDTH
-        return POINTS * (len(self.weights) * (1 if self.activation.parity == "odd" else 2)) ** 2
+            return _PLAIN_WIDTH + inverses
+        return POINTS * (K * (1 if self.activation.parity == "odd" else 2)) ** 2 + inverses
 
     def part(self, chunk: np.ndarray, settings: np.ndarray) -> Problem:
         """Some first layers with settings that follow one another, which are solved as among all of them."""

@@ -45,18 +45,19 @@ class Limits:
         self.diverging = self._interpolates = self._idle = ridgeless
         if not ridgeless.any():
             return
+        spectrum = problem.first_layers.layer.at(chunk).spectrum
         linear_part = (w * (features.mu0**2 + features.mu1**2).sum(axis=1)).sum(axis=-1)
         rest = (w * features.mu2sq.sum(axis=1)).sum(axis=-1)
         linear = (rest <= _VANISHING * linear_part)[:, None]
-        directions = np.where(linear, np.minimum(beta, 1.0), beta)
+        directions = np.where(linear, np.minimum(beta, spectrum.rank[:, None]), beta)
         self.diverging = ridgeless & (np.abs(alpha - directions) <= _THRESHOLD)
         self._interpolates = ridgeless & (alpha < directions) & ~self.diverging
-        self._idle = ridgeless & linear & (beta >= 1.0) & ~self._interpolates
+        self._idle = ridgeless & linear & (beta >= spectrum.rank[:, None]) & ~self._interpolates
         slope = (w[:, None] * features.mu1**2).sum(axis=(1, 2))[:, None]
         lam = np.where(self._interpolates | self.diverging, 1.0, lam)
         lam = np.where(self._idle, 1e-11 * alpha * slope, lam)
         c = problem.c[chunk]
-        alike = self._idle & (c.shape[1] == 1)
+        alike = self._idle & (c.shape[1] * spectrum.count == 1)
         self._spare = np.where(alike, c[:, :1] * (beta - 1.0), np.nan)  # c(β - 1)
         beta = np.where(alike, np.maximum(beta, 2.0), beta)  # V2 → ∞ slowly near β = 1
         self.readout = Readout(alpha, beta, lam, noise, d, self._interpolates, mean_row_covariance)

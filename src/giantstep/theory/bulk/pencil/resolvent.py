@@ -91,8 +91,7 @@ class TrainedBulk(Bulk):
         return TrainedResolvent(self, np.zeros((len(self.c), 1, K, K)), None)
 
     def rank(self) -> np.ndarray:
-        rank = ((self.spectrum.omega > 0.0) * self.spectrum.mu).sum(axis=-1)
-        return np.broadcast_to(rank, len(self.c))
+        return np.broadcast_to(self.spectrum.rank, len(self.c))
 
     def norm_overlap(self) -> np.ndarray:
         K = len(self.weights)
