@@ -114,3 +114,15 @@ def test_relu_without_intercept_learns_both_sides_of_its_spike():
         model = OneStepRegressor(letters=letters, random_state=0, **settings).fit(X, y)
         errors[letters] = np.mean((model.predict(X[far]) - y[far]) ** 2)
     assert errors["auto"] < errors["uniform"] / 4
+
+
+def test_inputs_far_from_zero_count_as_much_as_others():
+    random = np.random.default_rng(3)
+    X = random.standard_normal((80, 5))
+    y = np.sin(X[:, 0]) + 0.1 * random.standard_normal(80)
+    plain, moved = (
+        OneStepRegressor(width=30, random_state=0).fit(inputs, y).predict(inputs) for inputs in (X, X + 1e5)
+    )
+    np.testing.assert_allclose(
+        moved, plain, atol=1e-6
+    )  # rounding is 1e5 times 2e-16, and features amplify it

@@ -142,3 +142,9 @@ def test_comparisons_say_which_statistics_are_compared_with_the_limit():
         "r, gamma and c are compared with the limit d = inf: part of their z is due to the finite d"
     )
     assert of_the_limit(["test_error", "psi"]) == ""
+
+
+def test_z_scores_are_expected_to_scatter_like_students_distribution():
+    from scipy.stats import t
+
+    assert Score("a theory", "test_error", 1, 10, 0.0, 0.0).expected == pytest.approx(t(9).std())
