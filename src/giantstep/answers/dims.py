@@ -1,4 +1,4 @@
-"""Which dimensions an answer has beyond those of the grid: groups of neurons, steps, spikes, directions of the target.
+"""The dimensions that an answer has beside the grid: groups of neurons, steps, spikes, directions of the target.
 
 The table of quantities has them, for theory, simulation and sweeps. A dimension appears only where there are
 several of its kind.

@@ -1,4 +1,4 @@
-"""Parity observed on values, for functions whose form does not prove it."""
+"""Parity observed on values, for functions without a form that proves it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds optimised over the learning rate: what one step can make learnable at best."""
+"""Bounds optimised over the learning rate: the best that one step can do."""
 
 from __future__ import annotations
 

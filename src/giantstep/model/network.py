@@ -1,4 +1,4 @@
-"""Networks, whose first layer takes giant gradient steps, and the steps."""
+"""Networks that take giant gradient steps on their first layer, and the steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a picture of curves shows, whoever draws it: a dataset's values along one dimension, one curve for each
+"""The content of a picture of curves: a dataset's values along one dimension, one curve for each
 combination of the others."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Marks(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What a picture shows, whoever draws it."""
+    """The content of a picture."""
 
     dataset: xr.Dataset
     names: list[str]

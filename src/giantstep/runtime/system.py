@@ -1,7 +1,7 @@
-"""What operating systems do differently, so that no other module asks which one it runs on.
+"""The differences between operating systems, so that no other module has to ask for them.
 
-Linux, macOS and Windows all compute the same. What one of them cannot do is left out here where it is a courtesy
-(nice processes, closed links), and done in another way where it is needed (processes, what they inherit).
+Linux, macOS and Windows all compute the same. Where a system lacks something, this module leaves it out if it is a
+courtesy (nice processes, closed links), and does it in another way if it is needed (processes, what they inherit).
 """
 
 from __future__ import annotations
