@@ -40,7 +40,8 @@ class Symbols(Directive):
 
 
 _MATHEMATICS = r"^ *\.\. math::.*\n(?:(?: +.*)?\n)*"  # a directive with its indented lines
-_KEPT = re.compile(rf"({_MATHEMATICS}|:math:`[^`]*`|``[^`]*``)", flags=re.MULTILINE)
+_EXAMPLE = r"^ *>>> .*\n(?: *\S.*\n?)*"  # with what it prints, up to an empty line
+_KEPT = re.compile(rf"({_MATHEMATICS}|{_EXAMPLE}|:math:`[^`]*`|``[^`]*``)", flags=re.MULTILINE)
 
 
 def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

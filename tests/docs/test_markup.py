@@ -68,7 +68,8 @@ def visible_text(page: str) -> str:
 
 def spoilt(page: str) -> list[str]:
     """What a reader should not see: markup that was not read, warnings of programs, paths of a machine."""
-    return re.findall(
+    blocks = " ".join(re.findall(r"<pre.*?</pre>", page, re.DOTALL))
+    return re.findall(r"\\\|", blocks) + re.findall(
         r"`|\*\*|(?<![\w*])\*\w+\*|\w*Warning: .*|/tmp/\S*|/home/\S*|ipykernel\S*", visible_text(page)
     )
 

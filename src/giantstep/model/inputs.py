@@ -232,10 +232,10 @@ class Inputs(Description):
             At least 0, which is isotropic. Above 1/2 there is no strict limit, and a few eigenvalues may count for
             most: look at the effective rank.
         d : int
-            The number of inputs, which is that of the eigenvalues.
+            The number of inputs, and of eigenvalues.
         source : float
-            The target's shares are proportional to eigenvalue ** `source`: 1 is a target without preference, more
-            favours large eigenvalues, less small ones.
+            The target's shares are proportional to the eigenvalue to the power `source`: 1 is a target without
+            preference, more favours large eigenvalues, less small ones.
 
         Examples
         --------
