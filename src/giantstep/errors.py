@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ _LIBRARIES = (
     "<frozen",
     "<attrs generated",
 )
+_LONGEST = 200  # characters of a value in a message
 
 
 class GiantstepError(Exception):
@@ -90,17 +92,30 @@ class ParameterError(GiantstepError, ValueError):
 
 def refused(name: str, value: object, reason: str) -> ParameterError:
     """The error that an argument's value is refused: "name = value reason"."""
-    shown = f"{value:g}" if isinstance(value, float) else " ".join(repr(value).split())
-    return ParameterError(f"{name} = {shown} {reason}", name, value, reason)
+    return ParameterError(f"{name} = {shown(value)} {reason}", name, value, reason)
+
+
+def shown(value: object) -> str:
+    """A value in a message: on one line, and no longer than that."""
+    try:
+        text = f"{value:g}" if isinstance(value, float) else " ".join(repr(value).split())
+    except (
+        Exception
+    ):  # Python writes no whole number of 5,000 digits, and objects may have a `__repr__` that fails
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 @contextmanager
-def named(name: str) -> Iterator[None]:
-    """Errors about a part of an argument that no one has named yet, such as its expression, are about `name`."""
+def named(name: str, part: str | None = None) -> Iterator[None]:
+    """Errors about a value that nobody has named yet, or about `part` of it, are about the argument `name`."""
     try:
         yield
     except ParameterError as error:
-        error.name = error.name or name
+        if error.name in (None, part):
+            error.name = name
+            if error.reason and not isinstance(error, ExpressionError):
+                error.args = (f"{name} = {shown(error.value)} {error.reason}",)
         raise
 
 
@@ -200,14 +215,6 @@ class LimitWarning(GiantstepWarning):
     """
 
 
-def users_line() -> int:
-    """For `warnings.warn`: the stacklevel of the line outside this package that led here."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
 def _outside_the_package(traceback: TracebackType | None, entered: bool = False) -> TracebackType | None:
     """The same traceback without the frames of this package, and of the libraries that it calls."""
     if traceback is None:
@@ -218,6 +225,14 @@ def _outside_the_package(traceback: TracebackType | None, entered: bool = False)
     if entered and file.startswith(_LIBRARIES):
         return later
     return TracebackType(later, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+
+
+def warn(message: str | Warning, category: type[Warning] = GiantstepWarning) -> None:
+    """Warn at the line of the user's that asked: the innermost one outside this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", __name__).startswith("giantstep"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _excerpt(text: str, position: int, width: int = 60) -> tuple[str, int]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError, users_line
+from ..errors import ParameterError, warn
+from ..model.arguments import as_it_is, checked_arguments
+from ..model.parameters import number
 from .dims import place_name
 from .own_simulation import as_trials, measurable
 
@@ -34,6 +36,7 @@ _ROUNDING = 1e-10  # relative difference that rounding explains: such a point te
 _NOTHING = 1e-24  # what is left of a squared error that is 0 in theory, where readouts interpolate: rounding, squared
 
 
+@checked_arguments(simulation=as_it_is, d=partial(number, low=1.0))
 def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.Dataset:
     """How far the simulated means lie from the theory, in standard errors over the trials.
 
@@ -78,7 +81,7 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
     """
     import xarray as xr
 
-    if not isinstance(theory, xr.Dataset) or "trial" in theory.dims:
+    if "trial" in theory.dims:
         raise ParameterError(
             "theory must come from predict; compare takes a theory and then a simulation", "theory"
         )
@@ -120,6 +123,7 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
     return found
 
 
+@checked_arguments()
 def summary(comparison: xr.Dataset) -> Summary:
     """A short table with the root mean square of z, the worst z, and the share of |z| > 3, for each statistic.
 
@@ -320,11 +324,9 @@ def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
     if np.isfinite(theory_d) or d is None or d >= _LARGE or errors is None:
         return
     if bool((np.abs(errors.sel(part="z")) > _BEYOND).any()):
-        warnings.warn(
+        warn(
             f"the theory is the limit d = inf, and the networks have d = {d:g}: part of the difference is due to their"
             f" size; predict(..., d={d:g}) corrects for it (on the command line, leave out --limit)",
-            GiantstepWarning,
-            stacklevel=users_line(),
         )
 
 
@@ -341,8 +343,6 @@ def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:
         except (KeyError, ValueError):
             continue
         if ours != theirs:
-            warnings.warn(
+            warn(
                 f"the {key} of the theory is {ours}, and the {key} of the simulation is {theirs}",
-                GiantstepWarning,
-                stacklevel=users_line(),
             )

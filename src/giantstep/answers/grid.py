@@ -13,11 +13,18 @@ import numpy as np
 
 from ..errors import ParameterError
 from .arrays import NamedArray, NamedArrays
-from .quantities import describe
+from .quantities import QUANTITIES, describe
 
 if TYPE_CHECKING:
     import xarray as xr
 
+_RESERVED = {name for name, row in QUANTITIES.items() if row.kind} | {
+    "trial",
+    "letter",
+    "letter_",
+    "step",
+    "part",
+}
 Variables = Mapping[str, tuple[tuple[str, ...], Any]]  # by name: dimensions and values
 
 
@@ -35,9 +42,13 @@ class Grid:
             dims = tuple(map(str, value.dims)) if labelled else ((name,) if array.ndim else ())
             for dim, size in zip(dims, array.shape, strict=True):
                 if self.sizes.setdefault(dim, size) != size:
+                    other = next(known for known, dims in self._dims.items() if dim in dims)
                     raise ParameterError(
-                        f"{name} has {size} values along dimension {dim!r}, another parameter has {self.sizes[dim]}"
+                        f"{name} has {size} values along dimension {dim!r}, and {other} has {self.sizes[dim]}",
+                        name,
                     )
+                if dim != name and (dim in _RESERVED or parameters.get(dim) is not None):
+                    _check_dimension(name, dim, parameters.get(dim))
             if labelled:
                 self._coords |= {d: ((d,), value.coords[d].values) for d in dims if d in value.coords}
             self._dims[name], self._values[name] = dims, array
@@ -56,9 +67,10 @@ class Grid:
     def check_single(self, why: str) -> None:
         """Refuse lists, in a sentence that names one and goes on with `why`."""
         if self.sizes:
-            dim, size = next(iter(self.sizes.items()))
+            name, size = next((name, values.size) for name, values in self._values.items() if values.ndim)
             raise ParameterError(
-                f"{dim} has {size} value{'s' if size > 1 else ''} in a list, and {why}; give a single number"
+                f"{name} has {size} value{'s' if size > 1 else ''} in a list, and {why}; give a single number",
+                name,
             )
 
     def dims_of(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -101,6 +113,12 @@ class Grid:
     ) -> xr.Dataset:
         """The same as a Dataset."""
         return self.answer(variables, attrs, coords).dataset()
+
+
+def _check_dimension(name: str, dim: str, parameter: Any) -> None:
+    """Refuse a dimension that an answer would have twice; that of another parameter which varies along it is fine."""
+    if dim in _RESERVED or tuple(getattr(parameter, "dims", (dim,) * np.ndim(parameter))) != (dim,):
+        raise ParameterError(f"{name} has the dimension {dim!r}, which answers have already; rename it", name)
 
 
 def _described(variables: Variables) -> dict[str, NamedArray]:

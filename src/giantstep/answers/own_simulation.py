@@ -97,7 +97,7 @@ def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
     """An array [trials, *points]; dimensions of the theory that have one point may be left out."""
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             f"simulation has {type(value).__name__} for {name}, which is no array of numbers; {_HOW}",
             "simulation",

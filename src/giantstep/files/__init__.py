@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..answers.tables import write_csv
 from ..errors import ParameterError
+from ..model.arguments import checked_arguments
 from .atomic import check_place, check_plain, replacing
 from .errors import Unreadable
 from .json import load_json, save_json, write_json
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["check_dataset_path", "check_place", "check_plain", "load", "replacing", "save", "write_json"]
 
 
+@checked_arguments()
 def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
     """Write a Dataset to a file, whole or not at all. What was there is replaced.
 
@@ -52,15 +54,6 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
     True
     """
     ending = _ending(path, _WRITERS, "saved")
-    if not hasattr(dataset, "data_vars"):
-        way = (
-            "keep the Dataset that it is from"
-            if hasattr(dataset, "dims")
-            else "predict and simulate make one"
-        )
-        raise ParameterError(
-            f"dataset is a {type(dataset).__name__}, and save keeps an xarray.Dataset; {way}"
-        )
     with replacing(path) as temporary:
         try:
             _WRITERS[ending](dataset, temporary)
@@ -68,6 +61,7 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
             raise ParameterError(f"path = {str(path)!r}: this cannot be kept as {ending}: {error}") from error
 
 
+@checked_arguments()
 def load(path: str | os.PathLike[str]) -> xr.Dataset:
     """The Dataset that `save` wrote to a ``.nc`` or ``.json`` file.
 

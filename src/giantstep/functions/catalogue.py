@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ExpressionError, ParameterError
+from ..errors import ExpressionError, ParameterError, shown
 from ..model.parameters import written
 from . import breakpoints as broken
 from .expression import MAX_EXPONENT, compact, expand, parse
@@ -54,7 +54,8 @@ def as_function(given: str | Function | Callable[[Any], Any], also: tuple[str, .
         return _from_text(given.__name__)
     if callable(given):
         return Function(given)
-    raise ParameterError(f"{given!r} is not a function; give a name, an expression in x, or a callable")
+    reason = "is not a function; give a name, an expression in x, or a callable"
+    raise ParameterError(f"{shown(given)} {reason}", None, given, reason)
 
 
 def catalogue() -> dict[str, Function]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..model.parameters import floats
+from ..model.parameters import a_function, a_text, finite_tuple, one_of, optional
 from .elementary import Parity
 from .lines import Lines, lines_of
 from .parity import observed_parity
@@ -64,22 +64,12 @@ class Function:
         name: str | None = None,
         parity: Parity | None = None,
     ):
-        for argument, given in (("function", function), ("derivative", derivative)):
-            if not callable(given) and (argument == "function" or given is not None):
-                raise ParameterError(
-                    f"{argument} = {given!r} is not callable; as_function(...) makes a Function of a text"
-                )
-        if parity not in ("odd", "even", None):
-            raise ParameterError(f"parity = {parity!r} is unknown; use 'odd', 'even' or None")
-        points = np.unique(floats("breakpoints", list(breakpoints)))
-        if not np.isfinite(points).all():
-            raise ParameterError(f"breakpoints = {points.tolist()} must be finite; leave out the others")
         self.__dict__.update(
-            _function=function,
-            _derivative=derivative,
-            _breakpoints=tuple(points.tolist()),
-            _parity=parity,
-            name=name or getattr(function, "__name__", type(function).__name__),
+            _function=a_function("function", function),
+            _derivative=optional(a_function, "derivative", derivative),
+            _breakpoints=finite_tuple("breakpoints", breakpoints),
+            _parity=optional(one_of("odd", "even"), "parity", parity),
+            name=optional(a_text, "name", name) or getattr(function, "__name__", type(function).__name__),
         )
 
     def __call__(self, x: Any, *more: Any) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..errors import ExpressionError, GiantstepWarning, ParameterError, users_line
+from ..errors import ExpressionError, ParameterError, warn
 from ..model.parameters import floats
 from .along_lines import Followed, follow_lines
 from .catalogue import as_function, shortened
@@ -78,11 +77,9 @@ class Joint(Function):
 
 
 def _warn_of_curves(what: str) -> None:
-    warnings.warn(
+    warn(
         f"{what} on curved surfaces, where integrals cannot be split: they converge slowly or not at all, and"
         " `quadrature_error` tells how far they are off",
-        GiantstepWarning,
-        stacklevel=users_line(),
     )
 
 
@@ -185,7 +182,8 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
         )  # the latter is a law of labels, which Target knows
         if directions != 1 or kinks:
             raise ParameterError(
-                f"target {text!r} is a function of x, a single direction; write x1, x2, ... for several"
+                f"{'kinks' if kinks else 'directions'} are for several directions, and {text!r} is a function of x, a"
+                " single one; write x1, x2, ... for several"
             )
         return single
     count = max(named)

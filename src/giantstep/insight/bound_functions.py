@@ -9,7 +9,9 @@ import numpy as np
 from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..gaussian import STRIDES
+from ..model.arguments import checked_arguments
 from ..model.base import Model
+from ..model.parameters import parameter
 from ..theory.problem import model_grid, pose
 from .bounds import checked_target, lowest, project
 from .learned import mean_given, places_of, target_curve
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _POINTS = 512  # κ intervals from which the coefficients of the best functions are computed
 
 
+@checked_arguments(x=parameter)
 def bound_functions(
     model: Model, target: Target | FunctionLike, x: Parameter, *, bulk: str | None = None
 ) -> xr.Dataset:

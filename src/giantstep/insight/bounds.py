@@ -14,7 +14,9 @@ import numpy as np
 from ..answers.grid import Grid
 from ..answers.provenance import provenance
 from ..errors import ParameterError
+from ..model.arguments import checked_arguments
 from ..model.base import Model
+from ..model.parameters import a_text
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.features import Features
@@ -41,6 +43,7 @@ class Best(NamedTuple):
     coefficients: np.ndarray
 
 
+@checked_arguments(over=a_text)
 @with_bar("bounding")
 def bounds(
     model: Model,

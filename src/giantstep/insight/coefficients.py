@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,10 +9,10 @@ import numpy as np
 
 from ..answers.grid import Grid
 from ..answers.provenance import provenance
-from ..errors import GiantstepWarning, ParameterError, users_line
+from ..errors import ParameterError, warn
 from ..gaussian import Moments, moments
+from ..model.arguments import checked_arguments
 from ..model.network import Network
-from ..model.parameters import parameter
 from ..model.spiked import SpikedRF
 from ..model.target import as_target
 from ..theory.derivative_moments import at_rest, has_moment
@@ -31,6 +30,7 @@ _BLOCK = 2048  # averages done together: bounds the memory, whatever the grid
 _WORRYING = 1e-8  # error, relative to √E σ², that a user should hear about
 
 
+@checked_arguments()
 def coefficients(
     model: Network | SpikedRF, kappa: Parameter, target: Target | FunctionLike | None = None
 ) -> xr.Dataset:
@@ -77,7 +77,7 @@ def coefficients(
         )
     letters = model.readout
     norms = {"c": model.c} if letters.c is None else {}  # else each letter has its own
-    grid = Grid({"r": model.r, **norms, "kappa": parameter("kappa", kappa)})
+    grid = Grid({"r": model.r, **norms, "kappa": kappa})
     values = np.asarray(letters.values)
     shape = (*grid.shape, len(values))
     c = np.broadcast_to(grid.over("c", grid.dims)[..., None] if letters.c is None else letters.c, shape)
@@ -86,11 +86,9 @@ def coefficients(
     averages, error = moments_in_blocks(model.activation, shift.reshape(-1), np.sqrt(c.reshape(-1)))
     mu0, mu1, mu2sq, dmu0 = coefficient_moments(averages, c.reshape(-1))
     if error.max() > _WORRYING:
-        warnings.warn(
+        warn(
             f"the coefficients of {model.activation.name} are known to {error.max():.0e} of its size only;"
             " name its breakpoints, if it has any",
-            GiantstepWarning,
-            stacklevel=users_line(),
         )
     answers = {"mu0": mu0, "mu1": mu1, "mu2": np.sqrt(mu2sq), "dmu0": dmu0, "quadrature_error": error}
     one = len(values) == 1

@@ -12,6 +12,7 @@ import numpy as np
 from ..answers.quantities import describe
 from ..errors import ParameterError
 from ..gaussian.cuts import Cuts
+from ..model.arguments import as_it_is, checked_arguments
 from ..model.base import Model
 from ..model.parameters import parameter
 from ..model.target import as_target
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..model.target import Target
 
 
+@checked_arguments(x=as_it_is)
 @with_bar("learning")
 def learned_function(
     model: Model,
@@ -87,10 +89,13 @@ def learned_function(
     >>> curve.learned.values.round(3), curve.truth.values.round(3)
     (array([0.53, 1.  ]), array([0.841, 0.909]))
     """
-
     target = as_target(target)
     fitted = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
     at = places_of(x, target.directions)
+    if clash := [dim for one in at for dim in one.dims if dim in fitted.coords and dim not in fitted.dims]:
+        raise ParameterError(
+            f"x has the dimension {clash[0]!r}, which the answer has already; rename it", "x"
+        )
     model = model.resolved()
     problem = pose(model, target, model_grid(model, target), bulk)
     learned = conditional_mean(problem, model, fitted, at)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..answers.provenance import provenance
-from ..errors import ConvergenceError, GiantstepWarning, NotCovered, ParameterError, users_line
+from ..errors import ConvergenceError, NotCovered, ParameterError, warn
+from ..model.arguments import checked_arguments
 from ..model.base import Model
-from ..model.parameters import check_count, check_report, flag, parameter
+from ..model.parameters import flag, one_of
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.problem import Problem, model_grid, pose
@@ -33,6 +33,7 @@ _UNRESOLVED = (
 )
 
 
+@checked_arguments(normalise=one_of("p", "n"), kernel=flag)
 @with_bar("solving")
 def spectrum(
     model: Model,
@@ -92,24 +93,19 @@ def spectrum(
     >>> found.edge.values.round(3)
     array([[0.014, 3.034]])
     """
-    if normalise not in ("p", "n"):
-        raise ParameterError(f"normalise = {normalise!r} is unknown; use 'p' or 'n'")
     if model.takes_steps and target is None:
         raise ParameterError(
-            "the spectrum of a Network needs the target that its step was taken on; give target="
+            "model is a Network, whose spectrum needs the target that its step was taken on; give target=",
+            "target",
         )
     check_one_spike(model)
-    points, kernel = check_count("points", points, 2), flag("kernel", kernel)
-    check_report(progress)
     target = as_target("x" if target is None else target)
-    more = {"alpha": parameter("alpha", alpha, low=0.0, strict=True)}
+    more = {"alpha": alpha} | ({} if d is None else {"d": d})
     if np.max(np.asarray(more["alpha"])) > _MOST_SAMPLES:
         raise ParameterError(
             f"alpha = {np.max(np.asarray(more['alpha'])):g} must be at most {_MOST_SAMPLES:g}: beyond that, eigenvalues"
             " grow with alpha, and nothing else changes"
         )
-    if d is not None:
-        more["d"] = parameter("d", d, low=1.0, infinite=True)
     grid = model_grid(model, target, **more)
     problem = pose(model, target, grid, spectral_bulk(model, target, bulk))
     found: list[dict[str, Any]] = []
@@ -148,11 +144,9 @@ def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
             " batches do not converge near the real axis; use bulk = 'isotropic', labels ±1, or simulate_spectrum"
         )
     if bulk is None:
-        warnings.warn(
+        warn(
             "there is no exact spectrum for real-valued targets of several directions: this is the spectrum of"
             " isotropic rows; give bulk = 'isotropic' to choose it",
-            GiantstepWarning,
-            stacklevel=users_line(),
         )
     return "isotropic" if bulk is None else bulk
 

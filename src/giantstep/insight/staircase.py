@@ -10,8 +10,9 @@ from numpy.polynomial.hermite_e import hermeval
 
 from ..answers.dims import place_name
 from ..answers.provenance import provenance
-from ..errors import NotCovered, ParameterError
+from ..errors import NotCovered
 from ..gaussian import expectation
+from ..model.arguments import checked_arguments
 from ..model.network import Network
 from ..model.target import as_target
 from ..theory.first_layers import FirstLayers
@@ -31,6 +32,7 @@ _ROUNDING = 1e-13
 _DEGREES = 8  # of polynomials that are looked for
 
 
+@checked_arguments()
 def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
     r"""Which directions of a target the spikes of a network find, at which of its steps, and why others are not found.
 
@@ -66,8 +68,6 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
     found at step 2 through degree 1 in directions found before
     """
     target = as_target(target)
-    if not isinstance(net, Network):
-        raise ParameterError("a staircase is climbed by the steps of a Network")
     grid = model_grid(net, target)
     grid.check_single("a staircase is climbed in one setting")
     layers = pose(net, target, grid, "isotropic").first_layers

@@ -12,11 +12,11 @@ from attrs import evolve
 
 from ..answers.provenance import provenance
 from ..answers.quantities import describe
-from ..errors import GiantstepWarning, LimitWarning, ParameterError, users_line
+from ..errors import GiantstepWarning, LimitWarning, ParameterError, refused, warn
 from ..losses import Loss, as_loss
-from ..model.base import check_model
+from ..model.arguments import checked_arguments
 from ..model.network import Network
-from ..model.parameters import check_report, parameter
+from ..model.parameters import one_of
 from ..model.spiked import SpikedRF
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
@@ -39,6 +39,22 @@ _ROUGHLY = (
 _STARTS = 3  # local minima of the scan that are polished
 
 
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, tuple | list) or not all(isinstance(one, str) for one in names):
+        raise refused(
+            name, value, f"is not allowed: it must be one or several of {', '.join(map(repr, _SOUGHT))}"
+        )
+    return tuple(names)
+
+
+def _ranges(name: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise refused(name, value, "is not allowed: it must be a dictionary, such as {'lam': [0.01, 0.1, 1]}")
+    return value
+
+
+@checked_arguments(over=_names, scan=_ranges, error=one_of("test_error", "test_error_01"))
 @with_bar("tuning")
 def tune(
     model: Network | SpikedRF,
@@ -118,9 +134,7 @@ def tune(
     >>> float(best.best_lam.round(2)), float(best.best_error.round(4))
     (0.18, 0.1309)
     """
-    target, over = as_target(target), (over,) if isinstance(over, str) else tuple(over)
-    loss = as_loss(loss)
-    check_report(progress)
+    target, loss, over = as_target(target), as_loss(loss), tuple(over)
     _check(model, over, alpha, budget, lam)
     error = _minimised(error, target, loss)
     axes = ranges(model, target, over, budget, loss, dict(scan or {}))
@@ -167,11 +181,9 @@ def tune(
         report(done)(1.0)
     if interrupted:
         unpolished = int(np.isnan(columns["slope"]).sum())
-        warnings.warn(
+        warn(
             f"interrupted: {unpolished} of {columns['slope'].size} optima are the best of the scan, not polished (their"
             " slope is nan)",
-            GiantstepWarning,
-            stacklevel=users_line(),
         )
     _remark(columns["best_error"], sized)
     scanned.attrs = describe("landscape" if error == "test_error" else error)
@@ -232,12 +244,11 @@ def _remark(best: np.ndarray, sized: np.ndarray) -> None:
         gap = np.nan_to_num(np.abs(best / sized - 1.0))
     if (far := gap > NOTABLE).any():
         at = np.unravel_index(gap.argmax(), gap.shape)
-        warnings.warn(
+        warn(
             f"{far.sum()} of {far.size} optima hold for the limit d = inf alone, out of reach of real sizes: the test"
             f" error there is {best[at]:.4g} in the limit and {sized[at]:.4g} at d = {REAL_SIZE:g}; give d to"
             " tune for a size",
             LimitWarning,
-            stacklevel=users_line(),
         )
 
 
@@ -260,8 +271,6 @@ def _minimised(error: str | None, target: Target, loss: Loss) -> str:
     """The error to minimise: the one asked for, or that which says most with this loss."""
     if error is None:
         return "test_error_01" if loss.margin else "test_error"
-    if error not in ("test_error", "test_error_01"):
-        raise ParameterError(f"error = {error!r} is unknown; use 'test_error' or 'test_error_01'")
     if error == "test_error_01" and not target.binary:
         raise ParameterError(
             "error = 'test_error_01' is for labels ±1, and this target has real labels; leave it out, or use a target"
@@ -271,7 +280,6 @@ def _minimised(error: str | None, target: Target, loss: Loss) -> str:
 
 
 def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any) -> None:
-    check_model(model)
     unknown = [name for name in over if name not in _SOUGHT]
     if unknown or not set(over) - {"steps"} or len(set(over)) != len(over):
         close = get_close_matches(unknown[0], _SOUGHT, n=1) if unknown else []
@@ -319,7 +327,7 @@ def _landscape(
         model = evolve(model, steps=axes["steps"])
     total = None
     if "split" in axes:
-        total = parameter("budget", budget, low=0.0, strict=True)
+        total = budget
         if type(total).__name__ != "DataArray":
             total = xr.DataArray(total, dims=("budget",)[: np.ndim(total)], coords={"budget": total})
         share = xr.DataArray(axes["split"], dims="split", coords={"split": axes["split"]})

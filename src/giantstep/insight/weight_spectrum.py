@@ -8,9 +8,10 @@ import numpy as np
 
 from ..answers.provenance import provenance
 from ..errors import ParameterError
+from ..model.arguments import checked_arguments
 from ..model.inputs import refuse_inputs
 from ..model.network import Network
-from ..model.parameters import check_count, parameter
+from ..model.parameters import one_of
 from ..model.spiked import SpikedRF
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
@@ -30,6 +31,7 @@ _FAR = {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0}
 _ASIDE = 1e-5  # η/x at which derivatives are read off imaginary parts, right to its square
 
 
+@checked_arguments(bulk=one_of("isotropic", "exact"))
 @with_bar("solving")
 def weight_spectrum(
     model: Network | SpikedRF,
@@ -84,15 +86,13 @@ def weight_spectrum(
     """
     if model.takes_steps and target is None:
         raise ParameterError(
-            "the weights of a Network need the target that its step was taken on; give target="
+            "model is a Network, whose weights need the target that its step was taken on; give target=",
+            "target",
         )
     target = as_target("x" if target is None else target)
-    more = {} if d is None else {"d": parameter("d", d, low=1.0, infinite=True)}
+    more = {} if d is None else {"d": d}
     refuse_inputs(target, "the spectrum of the weights")
     check_one_spike(model)
-    points = check_count("points", points, 2)
-    if bulk not in (None, "isotropic", "exact"):
-        raise ParameterError(f"bulk = {bulk!r} is unknown; use 'isotropic' or 'exact', or leave it out")
     grid = model_grid(model, target, **more)
     problem = pose(model, target, grid, spectral_bulk(model, target, bulk))
     power = float(problem.weights @ np.square(problem.merging.letters.values)) or np.nan

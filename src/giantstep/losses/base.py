@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, shown
+from ..model.parameters import a_function, a_text, finite_tuple, optional
 
 _FAR = 1e15  # farthest a proximal point may lie from ω
 _STEPS = 200
@@ -69,14 +70,10 @@ class Loss:
         kinks: Iterable[float] = (),
         name: str | None = None,
     ):
-        for argument, given in (("value", value), ("derivative", derivative)):
-            if not callable(given):
-                raise ParameterError(
-                    f"Loss {argument} = {given!r} is not callable; give a function of (y, z)"
-                )
-        self._value, self._derivative, self._second = value, derivative, second_derivative
-        self.kinks = tuple(float(k) for k in kinks)
-        self.name = name or getattr(value, "__name__", "own")
+        self._value, self._derivative = a_function("value", value), a_function("derivative", derivative)
+        self._second = optional(a_function, "second_derivative", second_derivative)
+        self.kinks = finite_tuple("kinks", kinks)
+        self.name = optional(a_text, "name", name) or getattr(value, "__name__", "own")
         _check_convex(self)
         self.residual = _depends_on_difference(value)
 
@@ -183,14 +180,22 @@ def stacked(found: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
     return np.stack([np.broadcast_to(f, shape) for f in found], axis=-1)
 
 
+def _on_arrays(name: str, function: Callable[[Any, Any], Any], y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    try:
+        return np.asarray(function(y, z), float)
+    except Exception as error:
+        reason = f"does not accept arrays (y, z): {shown(error)}"
+        raise ParameterError(f"{name} of the loss {reason}", name, function, reason) from error
+
+
 def _check_convex(loss: Loss) -> None:
     z = np.linspace(-6.0, 6.0, 481)
     for y in (-1.0, 1.0):
         labels = np.full_like(z, y)
-        try:
-            value, slope = np.asarray(loss.value(labels, z)), np.asarray(loss.derivative(labels, z))
-        except Exception as error:
-            raise ParameterError(f"loss {loss.name!r} does not accept arrays (y, z): {error}") from error
+        value, slope = (
+            _on_arrays("value", loss.value, labels, z),
+            _on_arrays("derivative", loss.derivative, labels, z),
+        )
         if value.shape != z.shape or slope.shape != z.shape:
             raise ParameterError(f"loss {loss.name!r} must act element by element on arrays (y, z)")
         if not (np.isfinite(value).all() and np.isfinite(slope).all()):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import evolve
 
-from ..errors import ParameterError
+from ..errors import refused
 from .description import Description
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ class Model(Description):
         return self
 
 
-def check_model(model: Any) -> None:
-    """Refuse what is no model."""
+def check_model(model: Any, name: str = "model") -> Model:
+    """A model; what is none is refused."""
     if not isinstance(model, Model):
-        raise ParameterError(
-            f"model = {model!r} is neither a Network nor a SpikedRF (nor a TwoSpikes)", "model"
-        )
+        raise refused(name, model, "is neither a Network nor a SpikedRF (nor a TwoSpikes)")
+    return model

@@ -7,14 +7,15 @@ Every numeric parameter takes a number, a 1-D sequence (which opens a grid dimen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
 import attrs
 import numpy as np
 
-from ..errors import ParameterError, named
+from ..errors import ParameterError, named, refused, shown
 from ..functions import Function
 from ..losses import Loss
 from .letters import Letters
@@ -146,16 +147,25 @@ class Description:
         >>> gs.Step.from_dict({"kind": "Step", "eta": 1, "alpha0": 2})
         Step(1, alpha0=2)
         """
-        kind = _kinds.get(data.get("kind", cls.__name__))
+        name = data.get("kind", cls.__name__) if isinstance(data, Mapping) else cls.__name__
+        kind = _kinds.get(name) if isinstance(name, str) else None
         if kind is None or not attrs.has(kind) or not issubclass(kind, cls):
-            raise ParameterError(f"kind = {data.get('kind')!r} is not a {cls.__name__}", "kind")
-        known = {field.name for field in kind._fields()}
-        unknown = set(data) - known - {"kind"}
-        if unknown:
-            raise ParameterError(
-                f"{kind.__name__} has no parameter {sorted(unknown)}; it has {sorted(known)}"
-            )
-        return kind(**{name: _restored(value) for name, value in data.items() if name != "kind"})
+            raise refused("data", data, f"has the kind {shown(name)}, which is not a {cls.__name__}")
+        return kind(**{name: _restored(value) for name, value in check_data(kind, data).items()})
+
+
+def check_data(kind: type, data: Any) -> dict[str, Any]:
+    """The arguments of a class as plain data has them; an error if some are unknown or missing."""
+    if not isinstance(data, Mapping):
+        raise refused("data", data, f"is not a dictionary, such as {kind.__name__}(...).to_dict() makes")
+    parts, known = {name: part for name, part in data.items() if name != "kind"}, signature(kind).parameters
+    if unknown := [name for name in parts if name not in known]:
+        names = ", ".join(known)
+        raise refused("data", data, f"has {shown(unknown[0])}, which {kind.__name__} has not; it has {names}")
+    missing = [name for name, one in known.items() if one.default is one.empty and name not in parts]
+    if missing:
+        raise refused("data", data, f"has no {missing[0]}, which {kind.__name__} needs")
+    return parts
 
 
 def _spec_or_name(part: Function | Loss) -> str:

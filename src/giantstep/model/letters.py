@@ -12,6 +12,7 @@ from attrs import asdict, field, frozen
 from attrs.converters import optional
 
 from ..errors import ParameterError
+from ..model.parameters import a_text, one_of
 from .parameters import number, number_tuple
 
 
@@ -52,7 +53,7 @@ class Letters:
         default=None, converter=optional(partial(number_tuple, "Letters.biases"))
     )
     c: tuple[float, ...] | None = field(default=None, converter=optional(partial(number_tuple, "Letters.c")))
-    law: str | None = None
+    law: str | None = field(default=None, converter=optional(partial(a_text, "Letters.law")))
 
     def __attrs_post_init__(self) -> None:
         for name in ("weights", "biases", "c"):
@@ -100,8 +101,7 @@ class Letters:
         >>> [round(gs.predict(net, "sin", alpha=1.5, lam=0.1, d=1000).test_error.item(), 4) for net in nets]
         [0.3412, 0.3266]
         """
-        if law not in _LAWS:
-            raise ParameterError(f"law = {law!r} is unknown; use one of {', '.join(sorted(_LAWS))}")
+        one_of(*_LAWS)("law", law)
         if self.biases is not None or self.law is not None:
             raise ParameterError("with_biases is for a finite vocabulary that has no biases yet")
         scale, nodes = number("scale", scale, low=0.0), int(number("nodes", nodes, low=1.0, high=100.0))
@@ -138,7 +138,9 @@ class Letters:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Letters:
-        return cls(**data)
+        from .description import check_data
+
+        return cls(**check_data(cls, data))
 
 
 class _Law(NamedTuple):

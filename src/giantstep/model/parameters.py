@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ParameterError, refused
+from ..errors import ParameterError, refused, shown
 
 
 class Row(NamedTuple):
@@ -313,7 +314,7 @@ def checked(name: str, value: Any) -> Any:
     return check(name, value, low=row.low, high=row.high, strict=row.strict, infinite=row.infinite)
 
 
-_LARGEST = sys.float_info.max
+_LARGEST, _MOST = sys.float_info.max, sys.maxsize
 _KINDS = {  # by numpy's letter for them
     "U": "a text",
     "S": "bytes",
@@ -426,11 +427,53 @@ def number_tuple(name: str, value: Any) -> tuple[float, ...]:
     return tuple(np.atleast_1d(parameter(name, value)).tolist())
 
 
-def check_count(name: str, value: Any, low: int) -> int:
+def finite_tuple(name: str, value: Any) -> tuple[float, ...]:
+    """Finite numbers, or none at all, as a tuple in order."""
+    if value is None or isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise refused(name, value, "is not a sequence of numbers")
+    numbers = floats(name, list(value))
+    if numbers.ndim > 1 or not np.isfinite(numbers).all():
+        raise refused(name, value, "must be finite numbers, one after the other; leave out the others")
+    return tuple(np.unique(numbers).tolist())
+
+
+def a_function(name: str, value: Any) -> Callable[..., Any]:
+    """What can be called."""
+    if not callable(value):
+        raise refused(name, value, "is not callable; give a function")
+    return value
+
+
+def one_of(*texts: str) -> Callable[[str, Any], str]:
+    """One of some texts."""
+
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in texts:
+            raise refused(name, value, f"is unknown; use {' or '.join(map(repr, texts))}")
+        return value
+
+    return check
+
+
+def a_text(name: str, value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise refused(name, value, "is not allowed: it must be a text")
+    return value
+
+
+def optional(check: Callable[[str, Any], Any], name: str, value: Any) -> Any:
+    """None, or what `check` allows."""
+    return None if value is None else check(name, value)
+
+
+def check_count(name: str, value: Any, low: int, high: int = _MOST) -> int:
     """A whole number of at least `low`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        reason = f"is not allowed: it must be a whole number, at least {low}"
-        raise ParameterError(f"{name} = {value!r} {reason}", name, value, reason)  # 2.0, not 2
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        most = "" if high == _MOST else f" and at most {high}"
+        reason = f"is not allowed: it must be a whole number, at least {low}{most}"
+        text = repr(value) if isinstance(value, float) else shown(value)  # 2.0, not 2
+        raise ParameterError(f"{name} = {text} {reason}", name, value, reason)
     return int(value)
 
 
@@ -439,18 +482,3 @@ def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise refused(name, value, "is not allowed: it must be True or False")
     return bool(value)
-
-
-def flag_or_none(name: str, value: Any) -> bool | None:
-    """The same where None leaves the choice to us."""
-    return None if value is None else flag(name, value)
-
-
-def check_report(progress: Any) -> None:
-    """Refuse for `progress` what cannot be told how far the work is."""
-    if progress is not None and not callable(progress):
-        raise refused(
-            "progress",
-            progress,
-            "is not allowed: it must be a function, to be called with the share of the work done, such as print",
-        )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field
 
-from ..errors import ParameterError, refused
+from ..errors import ParameterError, named, refused
 from ..functions import Function, as_function
 from .base import Model
 from .description import DEFAULT, description
@@ -17,8 +18,6 @@ from .letters import Letters, as_letters
 from .parameters import number, number_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .description import Parameter
 
 
@@ -69,6 +68,8 @@ class SpikedRF(Model):
 
 
 def _as_pairs(pairs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Sequence | np.ndarray) or not len(pairs):
+        raise refused("left", pairs, "is not a sequence of pairs of numbers, such as [(1, 0), (0, 1)]")
     return tuple(number_tuple("TwoSpikes.left", pair) for pair in pairs)
 
 
@@ -118,7 +119,8 @@ class TwoSpikes(Model):
     beta: float = DEFAULT
 
     def __attrs_post_init__(self) -> None:
-        _ = self.readout  # refuses weights that do not fit
+        with named("weights"):
+            _ = self.readout  # refuses weights that do not fit
         for name in ("c", "beta"):
             number(name, getattr(self, name))
         if {len(pair) for pair in (self.strengths, self.alignments, *self.left)} != {2}:

@@ -85,7 +85,7 @@ class Target(Description):
     inputs: Inputs | None = field(default=None, converter=as_inputs)
 
     def __attrs_post_init__(self) -> None:
-        logistic = self.function == "logistic"
+        logistic = isinstance(self.function, str) and self.function == "logistic"
         with named("function"):
             function = target_function("sign" if logistic else self.function, self.directions, self.kinks)
         scale = 1.0 if logistic and self.scale is None else self.scale
@@ -141,7 +141,10 @@ class Target(Description):
 
 def as_target(target: Target | FunctionLike) -> Target:
     """The `Target` that a string, a callable or an instance stands for."""
-    return target if isinstance(target, Target) else Target(target)
+    if isinstance(target, Target):
+        return target
+    with named("target", "function"):
+        return Target(target)
 
 
 @lru_cache(maxsize=256)

@@ -86,6 +86,10 @@ def drawing_of(
             f"{len(curves)} curves are too many for one picture (at most {_MOST_CURVES}); select some first,"
             " with dataset.isel(...) or dataset.sel(...)"
         )
+    if theory is not None and (missing := [name for name in names if name not in theory]):
+        raise ParameterError(
+            f"theory has no {missing[0]}, which is drawn of the dataset; leave it out", "theory"
+        )
     exact = dataset if theory is None and "trial" not in dataset[names[0]].dims else theory
     lines, theories, size = [], [], np.inf
     if exact is not None:

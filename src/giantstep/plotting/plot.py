@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..answers.dims import COUNTED
-from ..errors import ParameterError
-from ..model.parameters import flag
+from ..errors import ParameterError, refused
+from ..model.arguments import checked_arguments
+from ..model.parameters import a_text, flag
 from . import style
 from .drawing import Curve, Drawing, along, drawing_of, marks, parts, values_along
 from .legend import legend
@@ -23,6 +24,22 @@ if TYPE_CHECKING:
 _BOUNDS = {"upper", "lower", "lower_beta", "floor", "linear"}
 
 
+def _texts(name: str, value: Any) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple) or not texts or not all(isinstance(one, str) for one in texts):
+        raise refused(name, value, "is not allowed: it must be the name of a quantity, or a list of names")
+    return list(texts)
+
+
+def _axes_of_matplotlib(name: str, value: Any) -> Any:
+    if not hasattr(value, "get_figure"):
+        raise refused(
+            name, value, "is not allowed: it must be axes of matplotlib, such as plt.subplots() makes"
+        )
+    return value
+
+
+@checked_arguments(x=a_text, y=_texts, ax=_axes_of_matplotlib, interactive=flag)
 def plot(
     dataset: xr.Dataset,
     x: str | None = None,
@@ -80,8 +97,7 @@ def plot(
     >>> len(axes.lines)
     1
     """
-    _check_dataset(dataset)
-    if flag("interactive", interactive):
+    if interactive:
         raise ParameterError(
             "interactive = True is not available: `giantstep explore` has interactive pictures; leave interactive out"
         )
@@ -114,18 +130,6 @@ def plot(
         if not alone or (ax is None and marks(drawing) is not None):
             legend(axes, ours=ax is None)
     return axes
-
-
-def _check_dataset(dataset: Any) -> None:
-    if not hasattr(dataset, "data_vars"):
-        way = (
-            "give the Dataset and y=, the name"
-            if hasattr(dataset, "dims")
-            else "predict and simulate make one"
-        )
-        raise ParameterError(
-            f"dataset is a {type(dataset).__name__}, and plot draws an xarray.Dataset; {way}"
-        )
 
 
 def _axes(ax: Axes | None, compared: bool) -> tuple[Axes, Axes | None]:

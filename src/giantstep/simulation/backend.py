@@ -6,14 +6,13 @@ subclass of `Backend` is here, for numpy; the other, for torch, is in `backend_t
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import GiantstepWarning, ParameterError, users_line
+from ..errors import ParameterError, warn
 from ..runtime.system import free_memory
 
 DTYPES = ("float64", "float32")
@@ -252,11 +251,9 @@ def _by_columns(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
 def _warn_if_ill_conditioned(spectrum: np.ndarray, eps: float) -> None:
     """Rounding moves a minimum-norm solution by about eps times the condition number of the Gram matrix."""
     if len(spectrum) and (error := eps * spectrum[-1] / spectrum[0]) > _DOUBTFUL:
-        warnings.warn(
+        warn(
             f"lam = 0 with nearly dependent features: the minimum-norm readout is accurate to about {error:.0e} of "
             "its value; use a small positive lam, or an alpha further from beta",
-            GiantstepWarning,
-            stacklevel=users_line(),
         )
 
 

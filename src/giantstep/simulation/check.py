@@ -11,13 +11,14 @@ import numpy as np
 from ..answers.grid import Grid
 from ..errors import NotCovered, ParameterError
 from ..losses import Loss, as_loss
+from ..model.arguments import an_executor, as_it_is, at_least
 from ..model.base import Model
 from ..model.network import Network
-from ..model.parameters import check_count, floats
+from ..model.parameters import a_text, check_count, flag, floats, one_of
 from ..model.parameters import parameter as checked_parameter
 from ..model.spiked import SpikedRF
 from ..model.target import Target
-from .backend import Backend
+from .backend import DTYPES, Backend
 from .covariance import coordinates
 from .data import rows_at_most
 from .gradient_step import group_slices, width
@@ -146,6 +147,20 @@ def trial_numbers(trials: int | Sequence[int]) -> list[int]:
     return numbers
 
 
+ARGUMENTS = {
+    "d": at_least(2),
+    "trials": lambda name, value: trial_numbers(value),
+    "features": one_of("network", "gaussian"),
+    "learned_at": as_it_is,
+    "device": a_text,
+    "dtype": one_of(*DTYPES),
+    "backend": a_text,
+    "executor": an_executor,
+    "progress": flag,
+    "n_test": at_least(1),
+}
+
+
 def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) -> None:
     """No ratio may round to nothing at this d, and it must have room for the directions of spikes and target."""
     if d < (room := model.spike_directions + target.directions):
@@ -163,7 +178,7 @@ def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) ->
         if round(ratio * d) == 0:
             what = {"beta": "neurons", "alpha": "training samples", "alpha0": "samples in the step"}[name]
             raise ParameterError(
-                f"d = {d} is too small: {name} = {ratio:g} leaves no {what}; use d of at least {math.ceil(1 / ratio)}"
+                f"d = {d} is too small: {name} = {ratio:g} leaves no {what}; use d of at least {np.ceil(1 / ratio):g}"
             )
     letters, p = model.readout, width(model, d)
     if not letters.single and p < len(letters.values):

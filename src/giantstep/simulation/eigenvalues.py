@@ -8,6 +8,7 @@ import numpy as np
 
 from ..answers.grid import Grid
 from ..errors import ParameterError
+from ..model.arguments import checked_arguments
 from ..model.base import check_model
 from ..model.network import Network
 from ..model.spiked import SpikedRF
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+@checked_arguments(**check.ARGUMENTS)
 @with_bar("trials")
 def simulate_spectrum(
     model: Network | SpikedRF,
@@ -75,7 +77,8 @@ def simulate_spectrum(
     check_model(model)
     if model.takes_steps and target is None:
         raise ParameterError(
-            "the spectrum of a Network needs the target that its step was taken on; give target="
+            "model is a Network, whose spectrum needs the target that its step was taken on; give target=",
+            "target",
         )
     numbers = check.trial_numbers(trials)
     goal: Any = "x" if target is None else target

@@ -12,8 +12,9 @@ from ..answers.dims import Dimensions
 from ..answers.layer_grid import LayerGrid
 from ..answers.provenance import provenance
 from ..losses import Loss, as_loss
-from ..model.base import Model, check_model
-from ..model.parameters import check_count, flag_or_none
+from ..model.arguments import checked_arguments
+from ..model.base import Model
+from ..model.parameters import check_count
 from ..model.target import Target, as_target
 from . import check
 from .backend import make_backend
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+@checked_arguments(**check.ARGUMENTS)
 def simulate(
     model: Model,
     target: Target | str | Callable[[Any], Any],
@@ -159,9 +161,7 @@ def simulate(
     >>> trained.test_error.mean("trial").values.round(3)
     array([0.165, 0.136])
     """
-    numbers, workers = check.trial_numbers(trials), check_count("workers", workers, 1)
-    progress = flag_or_none("progress", progress)
-    check_model(model)
+    numbers = check.trial_numbers(trials)
     task = Task(
         model.resolved(),
         target,  # type: ignore[arg-type]  (the plan makes it one)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GiantstepError, GiantstepWarning, ParameterError, users_line
+from ..errors import GiantstepError, ParameterError, warn
 from ..runtime.progress import Display
 from ..runtime.threads import useful_threads
 from ..runtime.workers import WorkerDied, check_sendable, limit_threads, process_pool
@@ -64,10 +63,8 @@ def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | N
             complete = {task.trial for task in tasks} - unfinished
             if not complete:
                 raise
-            warnings.warn(
+            warn(
                 f"interrupted: the result has {len(complete)} of {len(complete | unfinished)} trials",
-                GiantstepWarning,
-                stacklevel=users_line(),
             )
             return results, True
     return results, False

@@ -13,6 +13,7 @@ from attrs import asdict, define, field
 from ..errors import ParameterError
 from ..losses import as_loss
 from ..model.base import Model, check_model
+from ..model.description import check_data
 from ..model.parameters import check_count, checked, number, parameter
 from ..model.target import Target, as_target
 from ..model.words import table
@@ -204,6 +205,8 @@ class Sweep:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Sweep:
         """The sweep that `to_dict` wrote."""
+        parts = check_data(cls, data)
+        kinds = {"model": Model, "target": Target}
         return cls(
-            **{**data, "model": Model.from_dict(data["model"]), "target": Target.from_dict(data["target"])}
+            **{name: kinds[name].from_dict(part) if name in kinds else part for name, part in parts.items()}
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext, suppress
@@ -18,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GiantstepError, GiantstepWarning, ParameterError, users_line
-from ..model.parameters import check_count, flag, flag_or_none
+from ..errors import GiantstepError, GiantstepWarning, ParameterError, named, warn
+from ..model.arguments import a_path, an_executor, as_it_is, checked_arguments
+from ..model.parameters import a_text, flag
 from ..runtime.progress import Display
 from ..runtime.system import cores
 from ..runtime.workers import WorkerDied, process_pool
@@ -47,6 +47,19 @@ class Unfinished(GiantstepWarning):
     """A run ended before all was done: somebody stopped it, or jobs failed."""
 
 
+def _a_sweep(name: str, value: Any) -> Sweep:
+    return value if isinstance(value, Sweep) else read_toml(a_path(name, value))
+
+
+@checked_arguments(
+    sweep=as_it_is,
+    store=lambda name, value: value if isinstance(value, Store) else a_path(name, value),
+    executor=an_executor,
+    scheduler=a_text,
+    retry=flag,
+    progress=flag,
+    read=flag,
+)
 def run_sweep(
     sweep: Sweep | str | os.PathLike[str],
     store: str | os.PathLike[str] | Store,
@@ -107,10 +120,11 @@ def run_sweep(
     >>> dict(curves.simulation.test_error.sizes)
     {'trial': 2, 'alpha0': 2, 'alpha': 2}
     """
-    sweep = sweep if isinstance(sweep, Sweep) else read_toml(sweep)
-    threads, display = check_count("threads", threads, 1), Display(flag_or_none("progress", progress))
-    retry, read = flag("retry", retry), flag("read", read)
-    most = _check_place(executor, workers, scheduler)
+    if executor is not None and (workers, scheduler) != (None, None):
+        raise ParameterError("executor says where jobs run: leave out workers and scheduler", "executor")
+    display, most = Display(progress), workers or cores()
+    with named("sweep"):
+        sweep = _a_sweep("sweep", sweep)
     wanted, interrupted, driver = parts(sweep), False, _Driver(threads, display)
     with nullcontext(store) if isinstance(store, Store) else Store.writing(store) as kept:
         kept.begin_run(sweep.to_dict(), [part.family for part in wanted], threads)
@@ -133,28 +147,16 @@ def run_sweep(
             interrupted = True
         results = collect(wanted, kept, read)
     for note in list(driver.notes.values())[:_MOST_NOTES]:
-        warnings.warn(note, stacklevel=users_line())
+        warn(note)
     if interrupted:
         note = f"interrupted: what is finished is kept in {str(kept.path)!r}; run it again to go on"
-        warnings.warn(note, Unfinished, stacklevel=users_line())
+        warn(note, Unfinished)
     if driver.failures:
         first = f"{len(driver.failures)} jobs failed, the first with: {driver.failures[0]}"
-        warnings.warn(f"{first}; retry = True does them again", Unfinished, stacklevel=users_line())
+        warn(f"{first}; retry = True does them again", Unfinished)
     if read:
         check_any(results, kept.path)
     return results._replace(interrupted=interrupted, done=driver.done)
-
-
-def _check_place(executor: Any, workers: int | None, scheduler: str | None) -> int:
-    """Refuse what cannot run jobs; the number of local processes."""
-    if executor is not None and (workers, scheduler) != (None, None):
-        raise ParameterError("executor says where jobs run: leave out workers and scheduler")
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise ParameterError(
-            f"executor = {executor!r} has no method submit; give an executor of concurrent.futures, a Dask client, or "
-            "leave it out for local processes"
-        )
-    return cores() if workers is None else check_count("workers", workers, 1)
 
 
 def _missing(part: Part, store: Store, retry: bool) -> np.ndarray:

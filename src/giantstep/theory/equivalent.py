@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import GiantstepWarning, NotCovered, users_line
+from ..errors import NotCovered, warn
 from ..model.inputs import refuse_inputs
 from ..model.letters import Letters
 from ..model.spiked import SpikedRF
@@ -87,11 +86,9 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
     problem = pose(net, target, grid, "isotropic")
     layer = problem.first_layers.layer
     if (reached := float(problem.first_layers.error.max(initial=0.0))) > ACCEPTED_ERROR:
-        warnings.warn(
+        warn(
             f"the integrals behind this spike and these row norms were not resolved: their relative error is about"
             f" {reached:.1e}; name the breakpoints of a function of your own, Function(f, derivative, breakpoints=...)",
-            GiantstepWarning,
-            stacklevel=users_line(),
         )
     if layer.spikes.max() > 1:
         raise NotCovered(

@@ -11,8 +11,9 @@ from ..answers.dims import Dimensions
 from ..answers.provenance import provenance
 from ..errors import NotCovered
 from ..losses import Loss, as_loss
-from ..model.base import Model, check_model
-from ..model.parameters import check_count, check_report, flag, number, parameter
+from ..model.arguments import checked_arguments
+from ..model.base import Model
+from ..model.parameters import checked
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from .warnings import check_converged, remark
@@ -146,6 +147,7 @@ def predict(
     ).dataset()
 
 
+@checked_arguments()
 def predicted(
     model: Model,
     target: Target | FunctionLike,
@@ -164,15 +166,11 @@ def predicted(
     from . import engine
     from .problem import model_grid, pose
 
-    check_model(model)
     model, target, loss = model.resolved(), as_target(target), as_loss(loss)
-    readout = readout_parameters(alpha, lam, d)
-    _check_supported(target, loss, readout["lam"])
-    workers, throw = check_count("workers", workers, 1), flag("throw", throw)
-    check_report(progress)
-    grid = model_grid(model, target, **readout)
+    _check_supported(target, loss, lam)
+    grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
     problem = pose(model, target, grid, bulk, loss)
-    tolerance = usual_tolerance(problem) if tolerance is None else number("tolerance", tolerance, low=0.0)
+    tolerance = usual_tolerance(problem) if tolerance is None else tolerance
     answers = engine.solve(problem, tolerance, progress, workers)
     names = ("sized_error", "rare", "scatter", "squares", "spread", "share")
     doubts = {name: answers.pop(name) for name in names}
@@ -207,11 +205,8 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
 
 def readout_parameters(alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
     """What a readout is given on top of a model and its target, checked; d only if there is one."""
-    given = {
-        "alpha": parameter("alpha", alpha, low=0.0, strict=True),
-        "lam": parameter("lam", lam, low=0.0, infinite=True),
-    }
-    return given if d is None else given | {"d": parameter("d", d, low=1.0, infinite=True)}
+    values = {"alpha": alpha, "lam": lam} | ({} if d is None else {"d": d})
+    return {name: checked(name, value) for name, value in values.items()}
 
 
 def _labelled(

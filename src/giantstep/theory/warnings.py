@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ConvergenceError, GiantstepWarning, LimitWarning, users_line
+from ..errors import ConvergenceError, LimitWarning, warn
 from .status import IMPRECISE, LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED, UNSOLVED, WIDE
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ _FEW = 0.3  # share up to which a first order is worth saying
 def remark(found: NamedArrays, doubts: dict[str, np.ndarray]) -> None:
     """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
     for message in _doubts(found, doubts):
-        warnings.warn(message, LimitWarning, stacklevel=users_line())
+        warn(message, LimitWarning)
 
 
 def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
@@ -88,7 +87,7 @@ def check_converged(found: NamedArrays, throw: bool) -> None:
         raise ConvergenceError(
             message + "; the partial result is in this exception's .partial", found.dataset()
         )
-    warnings.warn(message, GiantstepWarning, stacklevel=users_line())
+    warn(message)
 
 
 def _worst(size: np.ndarray, marked: np.ndarray) -> tuple[int, ...]:

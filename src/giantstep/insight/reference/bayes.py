@@ -11,8 +11,8 @@ import numpy as np
 from ...answers.grid import Grid
 from ...answers.provenance import provenance
 from ...errors import ParameterError
+from ...model.arguments import checked_arguments
 from ...model.inputs import refuse_inputs
-from ...model.parameters import check_report, parameter
 from ...model.target import Target, as_target
 from ...runtime.progress import with_bar
 from ...theory.status import CONVERGED, IMPRECISE, SENTENCES
@@ -29,6 +29,7 @@ tables: dict[Target, StateEvolution | SeveralOverlaps] = {}
 _TOLERANCE = 1e-3  # relative error of the test error from which on a point is marked
 
 
+@checked_arguments()
 @with_bar("solving")
 def bayes(
     target: Target | FunctionLike,
@@ -78,8 +79,11 @@ def bayes(
     """
     target = as_target(target)
     refuse_inputs(target, "the Bayes-optimal error")
-    check_report(progress)
-    grid = Grid({"alpha": parameter("alpha", alpha, low=0.0, strict=True), "noise": target.noise})
+    if target.function.has_spec and not np.ptp(np.asarray(target.function(np.linspace(-9.0, 9.0, 100)))):
+        raise ParameterError(
+            f"target = {target.function.name!r} is constant: there is nothing to learn", "target"
+        )
+    grid = Grid({"alpha": alpha, "noise": target.noise})
     samples, noises = (grid.over(name, grid.dims).reshape(-1) for name in ("alpha", "noise"))
     levels, which = np.unique(noises, return_inverse=True)
     _check_directions(target, float(levels[0]))

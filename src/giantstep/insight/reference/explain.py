@@ -12,6 +12,7 @@ from ...answers.dims import after_last_step
 from ...answers.quantities import describe
 from ...errors import LimitWarning, ParameterError
 from ...losses import Loss
+from ...model.arguments import a_network, checked_arguments
 from ...model.network import Network
 from ...model.target import Target, as_target
 from ...runtime.progress import with_bar
@@ -35,6 +36,7 @@ _ADVICE = {
 }
 
 
+@checked_arguments(model=a_network)
 @with_bar("explaining")
 def explain(
     model: Network,
@@ -85,8 +87,6 @@ def explain(
     >>> [round(float(parts[name]), 3) for name in ("expressivity", "readout", "batch_noise", "test_error")]
     [0.0, 0.079, 0.03, 0.109]
     """
-    if not isinstance(model, Network):
-        raise ParameterError(f"model = {model!r} takes no step; explain() is for a Network")
     target = as_target(target)
     whole = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk)
     ideal = _with_infinite_batches(model)
@@ -95,6 +95,8 @@ def explain(
         clean = predict(ideal, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk).test_error
         lowest = bounds(ideal, target, bulk=bulk).lower
     lowest, clean = (part.drop_vars("alpha0", errors="ignore") for part in (lowest, clean))
+    if "budget" in whole.dims:
+        raise ParameterError("a dimension is called 'budget', as one of the answers; rename it", "alpha")
     budget = total_samples(whole)
     dims = whole.test_error.dims
     parts = {"expressivity": lowest, "readout": clean - lowest, "batch_noise": whole.test_error - clean}

@@ -11,8 +11,8 @@ from ...answers.provenance import provenance
 from ...errors import ParameterError
 from ...functions import Function, as_function
 from ...gaussian import moments, ndtr
+from ...model.arguments import checked_arguments
 from ...model.inputs import refuse_inputs
-from ...model.parameters import parameter
 from ...model.target import Target, as_target
 from ...runtime.progress import with_bar
 from ...theory.labels import SeveralDirections, binary_law, labels_of
@@ -26,6 +26,7 @@ _HALVINGS = 80
 _STEP = 1e-3  # of differences, for kernels without a derivative
 
 
+@checked_arguments(kernel=lambda name, value: as_function(value))
 @with_bar("solving")
 def ridge(
     target: Target | FunctionLike,
@@ -66,10 +67,7 @@ def ridge(
     """
     target = as_target(target)
     refuse_inputs(target, "the error of ridge regression")
-    given = {"alpha": parameter("alpha", alpha, low=0.0, strict=True), "noise": target.noise}
-    if lam is not None:
-        given["lam"] = parameter("lam", lam, low=0.0, infinite=True)
-    grid = Grid(given)
+    grid = Grid({"alpha": alpha, "noise": target.noise} | ({} if lam is None else {"lam": lam}))
     at_zero, slope, floor = _kernel(kernel)
     fit = _Fit(target, grid.over("alpha", grid.dims), grid.over("noise", grid.dims), intercept=at_zero > 0.0)
     best = np.maximum(slope * fit.best_penalty(floor / slope) - floor, 0.0) + 0.0 * fit.alpha

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...functions import Joint
 from ...gaussian import moments
+from ...model.arguments import checked_arguments
 from .binary import BinaryLaw, binary_law, latent_noises
 from .compression import pairs
 from .label import LAYER, Label, is_sharp, kurtosis, label_layers
@@ -46,6 +47,7 @@ def labels_of(target: Target) -> Labels:
     return OneDirection(target.function if law is None else law.function(), law)
 
 
+@checked_arguments()
 def linear_error(target: Target | FunctionLike) -> float:
     """The smallest error of any linear method, and in this regime of any kernel method.
 
@@ -64,9 +66,6 @@ def linear_error(target: Target | FunctionLike) -> float:
     >>> round(gs.linear_error("sin"), 4)
     0.0645
     """
-    from ...model.target import as_target
-
-    target = as_target(target)
     labels = labels_of(target)
     if isinstance(labels, OneDirection):
         return float(moments(labels.function)[0].remainder)
