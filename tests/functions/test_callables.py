@@ -68,7 +68,7 @@ def test_functions_cannot_be_changed():
 
 
 def test_what_is_not_callable_is_refused():
-    with pytest.raises(ParameterError, match="as_function"):
+    with pytest.raises(ParameterError, match="is not callable"):
         Function("tanh")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="derivative = 3"):
         Function(cubic, derivative=3)  # type: ignore[arg-type]

@@ -36,11 +36,13 @@ def values() -> dict[str, Any]:
         "half a character": "\ud800", "long text": "x" * 10_000, "bytes": b"12", "bytearray": bytearray(b"12"),
         "memoryview": memoryview(b"12"), "path": pathlib.Path("no/such/place"), "empty list": [], "empty tuple": (),
         "list": [0.5, 1.0], "list of lists": [[1.0, 2.0], [3.0, 4.0]], "ragged": [[1.0], [2.0, 3.0]],
-        "mixed list": [1.0, "a"], "list of None": [None], "list of texts": ["alpha", "lam"], "nan in a list": [0.5, np.nan],
+        "mixed list": [1.0, "a"], "list of None": [None], "list of texts": ["alpha", "lam"],
+        "nan in a list": [0.5, np.nan],
         "endless list": endless, "set": {1.0}, "empty dict": {}, "dict": {"a": 1}, "kind alone": {"kind": "Network"},
         "wrong kind": {"kind": 3}, "unhashable kind": {"kind": []}, "range": range(1, 3), "iterator": iter([1.0]),
         "object": object(), "module": np, "Ellipsis": ..., "slice": slice(3),
-        "array": np.ones(2), "matrix": np.ones((2, 2)), "empty array": np.ones(0), "array of objects": np.array([None, 1.0]),
+        "array": np.ones(2), "matrix": np.ones((2, 2)), "empty array": np.ones(0),
+        "array of objects": np.array([None, 1.0]),
         "array of texts": np.array(["a"]), "masked": np.ma.masked_array([1.0, 2.0], [False, True]),
         "date": datetime.date(2020, 1, 1), "numpy's date": np.datetime64("2020-01-01"), "records": np.zeros(2, "i4,f8"),
         "DataArray": xr.DataArray([0.5, 1.0], dims="budget"), "dims status": xr.DataArray([0.5, 1.0], dims="status"),
@@ -68,7 +70,8 @@ class Verb(NamedTuple):
 
 def verbs() -> dict[str, Verb]:
     """Each public verb with arguments that it takes, small enough to be asked ten thousand times."""
-    net, srf, fit = gs.Network("tanh", eta=1.0, alpha0=1.0), gs.SpikedRF("tanh", r=1.0, gamma=0.5), {"alpha": 1.0, "lam": 0.1}
+    net, srf = gs.Network("tanh", eta=1.0, alpha0=1.0), gs.SpikedRF("tanh", r=1.0, gamma=0.5)
+    fit = {"alpha": 1.0, "lam": 0.1}
     asked = {"model": net, "target": "sin"}
     curve = gs.predict(net, "sin", alpha=[0.5, 1.0], lam=0.1)
     networks = gs.simulate(net, "sin", alpha=[0.5, 1.0], lam=0.1, d=20, trials=2)
@@ -125,9 +128,11 @@ class Case(NamedTuple):
     value: str
 
 
-def cases() -> list[Case]:
+def cases(table: dict[str, Verb]) -> list[Case]:
     """Every verb with every value for every argument."""
-    arguments = [(name, argument) for name, verb in verbs().items() for argument in signature(verb.call).parameters]
+    arguments = [
+        (name, argument) for name, verb in table.items() for argument in signature(verb.call).parameters
+    ]
     return [Case(*pair, value) for pair, value in itertools.product(arguments, values())]
 
 
@@ -141,7 +146,9 @@ def ending(case: Case, table: dict[str, Verb]) -> str:
     except gs.ConvergenceError:
         return "refused"
     except gs.GiantstepError as error:
-        named = getattr(error, "name", None) == case.argument or case.argument in str(error)
+        # a path is named by itself
+        words = (case.argument, f"{value}"[:100]) if case.argument in ("sweep", "store") else (case.argument,)
+        named = getattr(error, "name", None) == case.argument or any(word in str(error) for word in words)
         return "refused" if named else f"names no argument: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
@@ -167,9 +174,8 @@ def _time_limit() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def raw_endings(chosen: list[Case]) -> dict[Case, str]:
+def raw_endings(chosen: list[Case], table: dict[str, Verb]) -> dict[Case, str]:
     """The calls that neither answer nor are refused in a sentence that names the argument."""
-    table = verbs()
     endings = {case: ending(case, table) for case in chosen}
     print(Counter(end if end in ("answered", "refused") else "raw" for end in endings.values()))
     return {case: end for case, end in endings.items() if end not in ("answered", "refused")}

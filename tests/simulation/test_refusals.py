@@ -56,7 +56,7 @@ REFUSED = [
     ("tests for years", NET, {"n_test": 10**12}, "would draw .* samples"),
     ("infinite lam", NET, {"lam": np.inf}, "lam = inf cannot be simulated"),
     ("negative lam", NET, {"lam": -1.0}, "lam = -1"),
-    ("infinite alpha", NET, {"alpha": [1.0, np.inf]}, "alpha = inf cannot be simulated"),
+    ("infinite alpha", NET, {"alpha": [1.0, np.inf]}, "alpha = inf is not allowed"),
     ("zero alpha", NET, {"alpha": 0.0}, "alpha = 0 "),
     ("words for numbers", NET, {"alpha": "many"}, "alpha = 'many'"),
     ("infinite alpha0", Network("tanh", 1.0, np.inf), {}, "alpha0 = inf .*equivalent"),

@@ -198,7 +198,7 @@ def test_what_does_not_depend_on_x_is_a_level_line():
 
 
 def test_what_is_not_a_dataset_is_refused_by_its_kind():
-    with pytest.raises(ParameterError, match=r"is a DataArray, .* give the Dataset and y="):
+    with pytest.raises(ParameterError, match=r"is a DataArray, .* keep the Dataset"):
         gs.plot(made({"alpha": 3}).test_error)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="is a list"):
         gs.plot([1.0, 2.0])  # type: ignore[arg-type]

@@ -18,11 +18,8 @@ from .quantities import QUANTITIES, describe
 if TYPE_CHECKING:
     import xarray as xr
 
-_RESERVED = {name for name, row in QUANTITIES.items() if row.kind} | {
+_RESERVED = {name for name, row in QUANTITIES.items() if row.kind not in ("insight", "coordinate")} | {
     "trial",
-    "letter",
-    "letter_",
-    "step",
     "part",
 }
 Variables = Mapping[str, tuple[tuple[str, ...], Any]]  # by name: dimensions and values

@@ -16,7 +16,7 @@ from ..errors import GiantstepWarning, LimitWarning, ParameterError, refused, wa
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
 from ..model.network import Network
-from ..model.parameters import one_of
+from ..model.parameters import one_of, texts
 from ..model.spiked import SpikedRF
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
@@ -39,22 +39,13 @@ _ROUGHLY = (
 _STARTS = 3  # local minima of the scan that are polished
 
 
-def _names(name: str, value: Any) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) else value
-    if not isinstance(names, tuple | list) or not all(isinstance(one, str) for one in names):
-        raise refused(
-            name, value, f"is not allowed: it must be one or several of {', '.join(map(repr, _SOUGHT))}"
-        )
-    return tuple(names)
-
-
 def _ranges(name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise refused(name, value, "is not allowed: it must be a dictionary, such as {'lam': [0.01, 0.1, 1]}")
     return value
 
 
-@checked_arguments(over=_names, scan=_ranges, error=one_of("test_error", "test_error_01"))
+@checked_arguments(over=texts, scan=_ranges, error=one_of("test_error", "test_error_01"))
 @with_bar("tuning")
 def tune(
     model: Network | SpikedRF,

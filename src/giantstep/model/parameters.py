@@ -311,10 +311,19 @@ def checked(name: str, value: Any) -> Any:
     if row.kind == "flag":
         return flag(name, value)
     check = parameter if row.kind == "grid" else number
-    return check(name, value, low=row.low, high=row.high, strict=row.strict, infinite=row.infinite)
+    result = check(name, value, low=row.low, high=row.high, strict=row.strict, infinite=row.infinite)
+    sizes = np.abs(result)
+    far = (sizes > _LARGEST) & np.isfinite(sizes) | (sizes < 1.0 / _LARGEST) & row.strict
+    if np.any(far):
+        offender = float(np.asarray(result)[np.asarray(far)].flat[0])
+        raise refused(
+            name, offender, f"is not allowed: the theory takes numbers from {1 / _LARGEST:g} to {_LARGEST:g}"
+        )
+    return result
 
 
-_LARGEST, _MOST = sys.float_info.max, sys.maxsize
+_LARGEST = 1e20  # of a parameter: its powers are numbers, too
+_MOST = sys.maxsize
 _KINDS = {  # by numpy's letter for them
     "U": "a text",
     "S": "bytes",
@@ -344,7 +353,7 @@ def parameter(
 
     `strict` excludes `low` itself; `infinite` admits +inf.
     """
-    usual = type(value) in (float, int) and low <= value <= high and abs(value) <= _LARGEST
+    usual = type(value) in (float, int) and low <= value <= high and abs(value) <= sys.float_info.max
     if usual and not (strict and value == low):
         return float(value)  # without arrays, which take longer than what most numbers are given to
     values = floats(name, value)
@@ -460,6 +469,14 @@ def a_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise refused(name, value, "is not allowed: it must be a text")
     return value
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """A text, or several."""
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple) or not all(isinstance(one, str) for one in values):
+        raise refused(name, value, "is not allowed: it must be a name, or a list of names")
+    return list(values)
 
 
 def optional(check: Callable[[str, Any], Any], name: str, value: Any) -> Any:

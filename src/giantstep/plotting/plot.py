@@ -10,7 +10,7 @@ import numpy as np
 from ..answers.dims import COUNTED
 from ..errors import ParameterError, refused
 from ..model.arguments import checked_arguments
-from ..model.parameters import a_text, flag
+from ..model.parameters import a_text, flag, texts
 from . import style
 from .drawing import Curve, Drawing, along, drawing_of, marks, parts, values_along
 from .legend import legend
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 _BOUNDS = {"upper", "lower", "lower_beta", "floor", "linear"}
 
 
-def _texts(name: str, value: Any) -> list[str]:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list | tuple) or not texts or not all(isinstance(one, str) for one in texts):
-        raise refused(name, value, "is not allowed: it must be the name of a quantity, or a list of names")
-    return list(texts)
-
-
 def _axes_of_matplotlib(name: str, value: Any) -> Any:
     if not hasattr(value, "get_figure"):
         raise refused(
@@ -39,7 +32,13 @@ def _axes_of_matplotlib(name: str, value: Any) -> Any:
     return value
 
 
-@checked_arguments(x=a_text, y=_texts, ax=_axes_of_matplotlib, interactive=flag)
+@checked_arguments(
+    x=a_text,
+    y=texts,
+    reference=lambda name, value: check_references(value),
+    ax=_axes_of_matplotlib,
+    interactive=flag,
+)
 def plot(
     dataset: xr.Dataset,
     x: str | None = None,

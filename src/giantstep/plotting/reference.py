@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, refused
 from ..insight.reference.bayes import bayes
 from ..insight.reference.explain import PARTS
 from ..insight.reference.lines import total_samples
 from ..insight.reference.ridge import ridge
+from ..model.parameters import texts
 from ..model.target import Target
 from . import style
 from .drawing import Curve, Drawing, abscissa, along
@@ -35,9 +36,9 @@ _DIFFERENT = 1e-6  # by which message passing is worse than the best method wher
 
 def check_references(reference: str | Sequence[str]) -> list[str]:
     """The names of reference lines, which must be known."""
-    names = [reference] if isinstance(reference, str) else list(reference)
+    names = texts("reference", reference)
     if unknown := [name for name in names if name not in REFERENCES]:
-        raise ParameterError(f"reference = {unknown[0]!r} is unknown; use 'bayes', 'ridge' or both")
+        raise refused("reference", unknown[0], "is unknown; use 'bayes', 'ridge' or both")
     return names
 
 

@@ -1,0 +1,88 @@
+"""Whatever an argument is by mistake, a public verb says so in a sentence that names the argument."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import matplotlib
+import numpy as np
+import pytest
+import xarray as xr
+
+import giantstep as gs
+
+from .bad_input import cases, raw_endings, verbs
+
+matplotlib.use("Agg")
+QUICK = 300
+SLOW = (
+    "bayes",
+    "explain",
+    "tune",
+    "spectrum",
+    "weight_spectrum",
+    "run_sweep",
+    "compare",
+)  # in the long run alone
+NET, FIT = gs.Network("tanh", eta=1, alpha0=1), {"alpha": 1, "lam": 0.1}
+BUDGET = {name: xr.DataArray([1.0, 2.0], dims=name) for name in ("status", "lam")}
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_bad_input_is_refused_in_a_sentence():
+    table = verbs()
+    quick = [case for case in cases(table) if case.verb not in SLOW]
+    assert raw_endings(random.Random(0).sample(quick, QUICK), table) == {}
+
+
+@pytest.mark.hostile
+def test_all_bad_input_is_refused_in_a_sentence():
+    table = verbs()
+    gs.save(table["save"].fine["dataset"], "curve.nc")
+    assert raw_endings(cases(table), table) == {}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: gs.predict(NET, "sin", bulk=1.5, **FIT), "bulk = 1.5"),
+        (lambda: gs.predict(NET, "sin", progress="yes", **FIT), "progress = 'yes'"),
+        (
+            lambda: gs.predict(NET, "sin", **FIT | {"alpha": BUDGET["status"]}),
+            "alpha has the dimension 'status'",
+        ),
+        (lambda: gs.predict(NET, "sin", **FIT | {"alpha": BUDGET["lam"]}), "alpha has the dimension 'lam'"),
+        (lambda: gs.predict(NET, np.ones(2), **FIT), "target = array"),
+        (lambda: gs.Network.from_dict(None), "data = None"),
+        (lambda: gs.bounds(None, "sin"), "model = None"),
+        (lambda: gs.compare(None, None), "theory is a NoneType"),
+        (lambda: gs.summary(None), "comparison is a NoneType"),
+        (lambda: gs.load(3), "path = 3"),
+    ],
+)
+def test_a_sentence_names_the_argument_and_its_value(call, words):
+    with pytest.raises(gs.ParameterError, match=words):
+        call()
+
+
+def test_numpys_truth_values_are_python_s():
+    answered = gs.predict(gs.Network("tanh", eta=1, alpha0=1, reuse_batch=np.False_), "sin", **FIT)
+    assert np.isfinite(answered.test_error)
+
+
+@pytest.mark.parametrize("size", [1e308, 1e20])
+def test_extreme_numbers_are_answered_or_refused(size):
+    models = [
+        lambda: (NET, gs.Target("sin", noise=size)),
+        lambda: (gs.Network("tanh", eta=1, alpha0=1, beta=1 / size), "sin"),
+        lambda: (gs.SpikedRF("tanh", r=size, gamma=0.5), "sin"),
+        lambda: (gs.Network("tanh", eta=1, alpha0=1, bias_scale=size), "sin"),
+    ]
+    for made in models:
+        with contextlib.suppress(gs.GiantstepError):
+            gs.predict(*made(), **FIT)
