@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import asdict, define, field
@@ -18,9 +18,6 @@ from ..model.parameters import check_count, checked, number, parameter
 from ..model.target import Target, as_target
 from ..model.words import table
 from ..simulation import check
-
-if TYPE_CHECKING:
-    pass
 
 
 def plain(value: Any) -> Any:
