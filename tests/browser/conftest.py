@@ -13,9 +13,9 @@ import pytest
 from giantstep.explorer import Explorer
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-# Refused questions are logged by the browser itself, and are what some tests want. Plotly brings a style sheet for
-# maps, which are not drawn here; the content policy keeps it out.
-EXPECTED = ("400 (Bad Request)", "401 (Unauthorized)", "inline style")
+# Questions that are refused or find no server are logged by the browser itself, and are what some tests want. Plotly
+# brings a style sheet for maps, which are not drawn here; the content policy keeps it out.
+EXPECTED = ("400 (Bad Request)", "401 (Unauthorized)", "inline style", "net::ERR_FAILED")
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ export class Card {
     Object.assign(this, { id, title });
     this.status = el("span", { class: "status" });
     this.bar = el("progress", { max: 1, hidden: true, "aria-label": `${title}: progress` });
-    this.box = el("div", { class: "chart", tabindex: 0, role: "img", "aria-label": title });
+    this.box = el("div", { class: "chart", tabindex: 0, role: "group", "aria-roledescription": "chart", "aria-label": title });
     this.messages = el("div", { class: "messages", "aria-live": "polite" });
     this.facts = el("p", { class: "facts" });
     this.actions = el("div", { class: "actions" });

@@ -1,0 +1,79 @@
+"""The built-in examples: each is answered soon, without a warning, with numbers that mean something."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from giantstep.explorer.settings import Settings
+from giantstep.explorer.view import Effort
+from giantstep.explorer.views import VIEWS
+
+from .looking import QUIET, expect, settled, traces
+
+pytestmark = pytest.mark.browser
+
+LONGEST = {"landscape": 6.0, "optimum": 6.0}  # seconds of processor time for the map; others:
+LONGEST_VIEW = 3.0
+
+
+def examples(page: Any) -> list[tuple[str, str]]:
+    """Titles and settings, as after # in a link."""
+    groups = page.evaluate("async () => Object.values((await import('./presets.js')).PRESETS)")
+    return [tuple(example) for group in groups for example in group]
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Settings as the page sends them."""
+    usual = Settings()
+    values: dict[str, Any] = {name: value for name, value in parse_qsl(text) if name != "pin"}
+    for name, value in values.items():
+        if isinstance(getattr(usual, name), bool):
+            values[name] = value == "true"
+        elif isinstance(getattr(usual, name), int):
+            values[name] = int(value)
+    return values
+
+
+def test_every_example_is_answered_soon_and_without_a_warning(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    slow, warned = [], []
+    for title, text in examples(page):
+        settings = Settings.parse(parsed(text))
+        for name, view in VIEWS.items():
+            polished = settings.loss == "square" and settings.layer == "step" and settings.steps == 1
+            if name in ("simulate", "bounds") or (name == "optimum" and not polished):
+                continue
+            if name == "best_possible" and not settings.best:
+                continue
+            begun = time.process_time()
+            *_, answer = view.lines(settings.only(view.uses), Effort())
+            spent = time.process_time() - begun
+            if spent > LONGEST.get(name, LONGEST_VIEW):
+                slow.append((title, name, round(spent, 1)))
+            orthogonal = (
+                name == "spectrum" and settings.bulk == "orthogonal"
+            )  # whose spectrum is another's, as it says
+            if answer.get("notes") and not orthogonal:
+                warned.append((title, name, answer["notes"]))
+    assert not slow
+    assert not warned
+
+
+def test_every_example_opens_without_a_complaint(visit: Any) -> None:
+    page = visit("#bulk=isotropic")
+    settled(page, "curve")
+    for title, text in examples(page):
+        page.locator("#examples").select_option(f"#{text}")
+        page.wait_for_timeout(300)
+        settled(page, "curve", "learned")
+        expect(page.locator("#curve")).to_have_attribute("data-state", "computed", timeout=QUIET)
+        assert not page.locator("#alarm").inner_text(), title
+        assert page.locator("[aria-invalid], .message").count() == 0, title
+        assert traces(page)["main"]["y"], title
+        if "sign" in text and "quantity" not in text:
+            expect(page.locator("#summary dt").first).to_have_text("Wrong signs")
