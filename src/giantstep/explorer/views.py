@@ -177,8 +177,10 @@ def landscape(settings: Settings, effort: Effort) -> Answer:
     """Test errors over learning rates (or spikes) and penalties, at the working point; wrong signs too of labels ±1."""
     name, strengths, lam = _map_axes(settings, effort.coarse)
     arguments = {"alpha": settings.alpha, **_readout(settings, lam)}
+    if effort.coarse or not quick(settings):  # enough for shades
+        arguments["tolerance"] = _DRAFT
     call = Call("predict", settings, arguments, {name: strengths}, shows=("test_error",))
-    found, notes = _noted(call, throw=False, progress=effort.report, **_accuracy(effort))
+    found, notes = _noted(call, throw=False, progress=effort.report)
     errors = {one: found[one].transpose(name, "lam") for one in _TESTED if one in found}
     best = {one: _lowest(values, name) for one, values in errors.items()}
     values = {"strength": strengths.value, "lam": lam.value, **errors}
@@ -257,7 +259,9 @@ def _curve(settings: Settings, effort: Effort, along: str | None) -> Answer:
     model, arguments = _placed(along, values)
     arguments = {"alpha": settings.alpha, **_readout(settings)} | arguments
     call = Call("predict", settings, arguments, model, shows=("test_error", "train_error"))
-    found, notes = _noted(call, throw=False, progress=effort.report, **_accuracy(effort))
+    found, notes = _noted(
+        call, throw=False, progress=effort.report, **({"tolerance": _DRAFT} if effort.coarse else {})
+    )
     errors = {name: found[name] for name in _ERRORS if name in found}
     if not np.isfinite(found["test_error"].values).any():
         raise ParameterError(f"no point of the curve could be computed: {notes[0] if notes else 'unknown'}")
@@ -282,10 +286,6 @@ def _reference(verb: str, settings: Settings, **more: Any) -> Answer:
     call = Call(verb, settings, {"alpha": samples}, shows=("test_error",), of="y")
     found, notes = _noted(call, **more)
     return _answer(call, notes, x=values.value, **{name: found[name] for name in _TESTED if name in found})
-
-
-def _accuracy(effort: Effort) -> dict[str, float]:
-    return {"tolerance": _DRAFT} if effort.coarse else {}
 
 
 def _range(settings: Settings, count: int) -> Spaced:
