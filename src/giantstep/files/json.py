@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import CHANGED, NOT_OURS, Unreadable, check_size
-from .plain import plain
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -95,3 +94,8 @@ def _packed(value: Any) -> Any:
 
 def _unpacked(value: Any) -> Any:
     return float(value["float"]) if isinstance(value, dict) and set(value) == {"float"} else value
+
+
+def plain(value: Any) -> Any:
+    """numpy's numbers as Python's, so that attributes come back equal to what was saved."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

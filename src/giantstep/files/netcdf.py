@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import CHANGED, NOT_OURS, Unreadable, check_size
-from .plain import plain
+from .json import plain
 
 if TYPE_CHECKING:
     import xarray as xr
