@@ -10,8 +10,8 @@ from . import breakpoints as broken
 from . import calculus
 from .elementary import Parity
 from .function import Function
-from .parity import observed_parity
 from .program import Program
+from .symmetry_and_slope import observed_parity
 from .tree import Node, postorder
 
 DERIVATIVE_PREFIX = "d/dx "

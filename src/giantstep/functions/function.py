@@ -14,9 +14,8 @@ from ..errors import ParameterError
 from ..model.parameters import a_function, a_text, finite_tuple, one_of, optional
 from .elementary import Parity
 from .lines import Lines, lines_of
-from .parity import observed_parity
 from .roughness import powers
-from .slope import check_slope
+from .symmetry_and_slope import check_slope, observed_parity
 from .variation import LOCATED, Variation, kinks, narrow_parts, observe
 
 
