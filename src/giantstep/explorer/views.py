@@ -304,9 +304,7 @@ def _map_axes(settings: Settings, coarse: bool) -> tuple[str, Spaced, Spaced]:
     """Learning rates or spikes, and penalties of the map: fixed, so that their sliders move a mark and not the map."""
     strengths, penalties = _MAP[quick(settings)][coarse]
     name, ends = ("eta", (0.05, 50.0)) if settings.layer == "step" else ("r", (0.05, 5.0))
-    least = (
-        1e-4 if settings.loss == "square" else 1e-2
-    )  # other losses are slow where they hardly have a penalty
+    least = 1e-4 if quick(settings) else 1e-2  # others are slow where they hardly have a penalty
     return name, Spaced(*ends, strengths, log=True), Spaced(least, 1e2, penalties, log=True)
 
 
