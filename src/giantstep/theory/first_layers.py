@@ -99,7 +99,7 @@ class FirstLayers:
                 step, before = self.steps[t].at(chunk), self.path[t].at(chunk)
                 one = StepCovariance(self.neurons, before, step, law, t == taken[0], psi)
                 covariances.insert(0, one)
-                psi = one.earlier[0]
+                psi = None if one.first else one.earlier[0]
             columns = columns_of(self.neurons, last.frame(), covariances)
             blocks = [one.block for one in covariances]
             bulks.append(TrainedBulk(self.neurons.weights, last.c, blocks, columns))

@@ -93,7 +93,7 @@ class Profile:
     @property
     def on_target(self) -> np.ndarray:
         """Γ_sa = S̃_s·θ̃_a, [U, K, k]."""
-        return np.einsum("uskj,ujka->usa", self.P, self._per_layer(self.spectrum.tau), optimize=True)
+        return np.einsum("uskj,ujka->usa", self.P, self._per_layer(self.spectrum.tau))
 
     @property
     def gram(self) -> np.ndarray:

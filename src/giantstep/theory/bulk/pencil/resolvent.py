@@ -225,25 +225,28 @@ class TrainedResolvent(Resolvent):
 
     def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """T̂ = -∫μω G_zz, and T̂Ṽ = 1 - ∫μ G_za, free of cancellation."""
+        return self._averaged(self._moved(dVt))
+
+    def _averaged(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """-dT̂ and d(T̂Ṽ) for changes of the pencil."""
         bulk, z, every = self.bulk, slice(self.bulk.size, None), slice(None)
         start = bulk.rows[-1].start
         a = slice(start, start + len(bulk.weights))
-        moved = self._moved(dVt)
         return (
             _applied(_sandwich(self.G, bulk.spectrum, 2, z, z, every), moved),
             -_applied(_sandwich(self.G, bulk.spectrum, 1, z, a, every), moved),
         )
 
     @cached_property
-    def _units(self) -> np.ndarray:
-        """A unit change of each entry of Ṽ (and its mirror image), [U, A, pairs, K, K]."""
+    def _moved_by_units(self) -> np.ndarray:
+        """What `_moved` is for a unit change of each entry of Ṽ (and its mirror image), [U, A, pairs, R, R]."""
         units = packing(len(self.bulk.weights)).units
-        return np.broadcast_to(units, (*self.T.shape[:2], *units.shape))
+        return self._moved(np.broadcast_to(units, (*self.T.shape[:2], *units.shape)))
 
     @property
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
         """What `first_order` is along each entry of Ṽ, [U, A, pairs, K, K]."""
-        return self.first_order(self._units)
+        return self._averaged(self._moved_by_units)
 
     # quadratic forms
 
@@ -269,7 +272,7 @@ class TrainedResolvent(Resolvent):
         bulk, basis, moments = self.bulk, self.bulk.columns.basis, [Z.moments for Z in self.Z]
         sums, omega = basis.sums(self.G), bulk.spectrum.omega[:, None, :, None, None]
         forms, slopes = np.empty(0), list[np.ndarray]()
-        for moved in np.moveaxis(self._moved(self._units), 2, 0):
+        for moved in np.moveaxis(self._moved_by_units, 2, 0):
             dG = omega * (self.G @ moved[:, :, None] @ self.G)
             dX = (bulk.spectrum.on_inputs[:, None, :, None, None] * dG).sum(axis=2)
             changes = [
