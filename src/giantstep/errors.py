@@ -112,7 +112,7 @@ def named(name: str, part: str | None = None) -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        if error.name in (None, part):
+        if error.name in (None, part, "data"):
             error.name = name
             if error.reason and not isinstance(error, ExpressionError):
                 error.args = (f"{name} = {shown(error.value)} {error.reason}",)

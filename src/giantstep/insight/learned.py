@@ -92,7 +92,7 @@ def learned_function(
     target = as_target(target)
     fitted = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
     at = places_of(x, target.directions)
-    if clash := [dim for one in at for dim in one.dims if dim in fitted.coords and dim not in fitted.dims]:
+    if clash := [dim for one in at for dim in one.dims if dim in fitted.variables and dim not in fitted.dims]:
         raise ParameterError(
             f"x has the dimension {clash[0]!r}, which the answer has already; rename it", "x"
         )

@@ -125,6 +125,8 @@ def quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
         known = (names for names in _DEFAULTS if set(names) <= set(map(str, dataset.data_vars)))
         y = [name for name in next(known, ("test_error",)) if name != "truth"]
     names = [y] if isinstance(y, str) else list(y)
+    if not names:
+        raise ParameterError("y is empty; name a quantity, or leave it out", "y")
     drawable = [str(name) for name, values in dataset.data_vars.items() if values.dtype.kind == "f"]
     if unknown := [name for name in names if name not in drawable]:
         raise ParameterError(f"y = {unknown[0]!r} is not in this dataset; it has {', '.join(drawable)}")

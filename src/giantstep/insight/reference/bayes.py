@@ -79,7 +79,11 @@ def bayes(
     """
     target = as_target(target)
     refuse_inputs(target, "the Bayes-optimal error")
-    if target.function.has_spec and not np.ptp(np.asarray(target.function(np.linspace(-9.0, 9.0, 100)))):
+    if (
+        target.directions == 1
+        and target.function.has_spec
+        and not np.ptp(np.asarray(target.function(np.linspace(-9.0, 9.0, 100))))
+    ):
         raise ParameterError(
             f"target = {target.function.name!r} is constant: there is nothing to learn", "target"
         )

@@ -96,7 +96,9 @@ def explain(
         lowest = bounds(ideal, target, bulk=bulk).lower
     lowest, clean = (part.drop_vars("alpha0", errors="ignore") for part in (lowest, clean))
     if "budget" in whole.dims:
-        raise ParameterError("a dimension is called 'budget', as one of the answers; rename it", "alpha")
+        raise ParameterError(
+            "alpha or lam has the dimension 'budget', as one of the answers; rename it", "alpha"
+        )
     budget = total_samples(whole)
     dims = whole.test_error.dims
     parts = {"expressivity": lowest, "readout": clean - lowest, "batch_noise": whole.test_error - clean}
