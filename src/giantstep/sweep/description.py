@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from attrs import asdict, define, field
 
-from ..errors import ParameterError
+from ..errors import ParameterError, named
 from ..losses import as_loss
 from ..model.base import Model, check_model
 from ..model.description import check_data
@@ -174,7 +174,9 @@ class Sweep:
                     f"{name} is a DataArray, and a sweep is a product of lists; for zipped settings run several "
                     "sweeps into one store"
                 )
-        self.to_dict()  # refuses callables, with a sentence
+        for name in ("model", "target"):
+            with named(name):
+                getattr(self, name).to_dict()  # refuses callables, with a sentence
         if self.simulation is not None:
             check.check_choices(self.model, self.simulation.features)
             check.check_readout_parameters(self.alpha, self.lam)
