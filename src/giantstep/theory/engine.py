@@ -105,7 +105,7 @@ def solve(
 def _tasks(problem: Problem) -> Iterator[Task]:
     A, solver = problem.alpha.shape[1], solver_of(problem.loss)
     for layers, points, width in problem.blocks(_COARSEST):
-        count = max(1, -(-A * len(layers) * width // BLOCK))
+        count = min(A, max(1, -(-A * len(layers) * width // BLOCK)))  # one readout may be larger than a block
         for readouts in np.array_split(indices(A), count):
             yield Task(problem, solver, layers, readouts, points)
 
