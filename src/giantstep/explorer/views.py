@@ -40,6 +40,7 @@ _POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: those
 _SIMULATED = 8  # points of a simulated curve
 _MAP = {True: ((17, 13), (9, 7)), False: ((7, 6), (4, 3))}  # values on the map, and on its draft
 _DRAFT = 1e-4  # relative error of integrals in a draft
+_SHADES = 1e-3  # the same on a map that is slow or a draft: its shades tell no more
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
 _PLANE = Spaced(-2.5, 2.5, 33)  # those along each of the first two directions of several
 _SPECTRUM_POINTS = 80
@@ -178,7 +179,7 @@ def landscape(settings: Settings, effort: Effort) -> Answer:
     name, strengths, lam = _map_axes(settings, effort.coarse)
     arguments = {"alpha": settings.alpha, **_readout(settings, lam)}
     if effort.coarse or not quick(settings):  # enough for shades
-        arguments["tolerance"] = _DRAFT
+        arguments["tolerance"] = _SHADES
     call = Call("predict", settings, arguments, {name: strengths}, shows=("test_error",))
     found, notes = _noted(call, throw=False, progress=effort.report)
     errors = {one: found[one].transpose(name, "lam") for one in _TESTED if one in found}
