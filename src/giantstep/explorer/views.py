@@ -178,7 +178,7 @@ def landscape(settings: Settings, effort: Effort) -> Answer:
     """Test errors over learning rates (or spikes) and penalties, at the working point; wrong signs too of labels ±1."""
     name, strengths, lam = _map_axes(settings, effort.coarse)
     arguments = {"alpha": settings.alpha, **_readout(settings, lam)}
-    if effort.coarse or not quick(settings):  # enough for shades
+    if effort.coarse or not quick(settings) or settings.layer == "spiked":  # enough for shades
         arguments["tolerance"] = _SHADES
     call = Call("predict", settings, arguments, {name: strengths}, shows=("test_error",))
     found, notes = _noted(call, throw=False, progress=effort.report)
