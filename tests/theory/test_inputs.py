@@ -464,3 +464,15 @@ def test_letters_steps_and_directions_on_inputs_with_a_covariance_have_the_error
     same(found.m, m)
     same(found.chi, chi)
     same(answers(d=600, bulk="isotropic")[1], averaged)
+
+
+@pytest.mark.slow
+def test_three_letters_and_three_steps_with_kinks_agree_with_networks_at_d_4000():
+    """The rule in κ is larger than a block of work here. Networks: 24 of them in docs/networks_at_scale.md."""
+    letters = gs.Letters((-1, 0, 1), (0.25, 0.5, 0.25))
+    net = gs.Network(
+        "max(x, 0.1*x)", eta=0.4835, alpha0=0.798, beta=0.987, steps=3, rows="gaussian", readout=letters
+    )
+    target = gs.Target("tanh(x1)*x2 + x1", inputs=gs.Inputs.power_law(0.2, d=4000, source=2.9))
+    error = float(gs.predict(net, target, alpha=2.925, lam=0.058, d=4000).test_error)
+    assert abs(error - 0.6276) < 4 * 0.0021
