@@ -295,3 +295,11 @@ def test_message_passing_at_finite_size_reaches_its_overlap():
     print("z of message passing:", np.round(z, 2), "rms", np.sqrt(np.mean(np.square(z))))
     assert np.sqrt(np.mean(np.square(z))) < 2.2
     assert np.median(np.abs(z)) < 1.5
+
+
+@pytest.mark.parametrize("target", ["tanh(50*x)", "1/(1 + exp(-30*x))", "erf(20*x)"])
+def test_steep_injective_links_without_noise_reveal_all_that_a_label_can(target):
+    """The tails are equal in double precision, but not in truth: the overlap is alpha, whatever the link."""
+    best = gs.bayes(target, alpha=[0.5, 0.9])
+    np.testing.assert_allclose(best.overlap, best.alpha, rtol=1e-8)
+    assert float(best.alpha_exact) == pytest.approx(1.0, abs=1e-9)

@@ -23,6 +23,7 @@ _TINY = np.finfo(float).tiny
 _BESIDE, _ROUNDING = 1e-9, 1e-13  # distances from a jump, and from the end of a monotone piece
 _NOWHERE = 40.0  # where a normal density is 0
 _FEW = np.arange(1, 128) / 128  # places within a panel at which a function is looked at
+_VANISHING = 1e-10  # slope beside a flat piece, over the steepest, of a function that saturates
 _ROUGHLY = 10  # halvings that locate where the better sign changes: the error is flat in that
 _BRANCHES = 40  # monotone pieces of a function whose preimages are followed, at most
 _PANEL, _PANEL_NODES = 2.4, 8  # of z, over s or the noise in z, whichever is less
@@ -158,14 +159,40 @@ class Noiseless:
                 f"target {function.name!r} has {len(flat)} monotone pieces, and labels without noise are followed"
                 f" through at most {_BRANCHES}; give it some noise"
             )
+        saturated = self._saturated(cuts, flat, values[:, 0])
+        flat = flat & ~saturated
         levels, which = np.unique(np.round(values[flat, 0], 12), return_inverse=True)
         member = np.zeros((len(levels), len(flat)))
         member[which, np.flatnonzero(flat)] = 1.0
         self.atoms = Atoms(cuts[1:-1], member)
         self.flat = np.stack([self.atoms.cuts[:-1][flat], self.atoms.cuts[1:][flat]])
         self.power = 1 if flat.all() else 0
-        self.left, self.right = cuts[:-1][~flat], cuts[1:][~flat]
+        curved = ~flat & ~saturated
+        self.left, self.right = cuts[:-1][curved], cuts[1:][curved]
         self._follow_preimages()
+
+    def _saturated(self, cuts: np.ndarray, flat: np.ndarray, level: np.ndarray) -> np.ndarray:
+        """Pieces that are flat in double precision alone, as the tails of tanh(50 x): their labels still tell z.
+
+        A function that is truly flat has a slope beside the piece; one that saturates has none there either.
+        """
+        step = 1e-3 * np.diff(cuts)
+        beside = np.array(
+            [cuts[:-1] - np.roll(step, 1), cuts[1:] + np.roll(step, -1)]
+        )  # within the neighbours
+        slope = np.abs(self._slope(np.clip(beside, -REACH, REACH)))
+        neighbour = np.array([~np.roll(flat, 1), ~np.roll(flat, -1)])  # which of the two is curved
+        neighbour[0, 0] = neighbour[1, -1] = False
+        steepest = np.abs(self._slope(cuts[:-1, None] + np.diff(cuts)[:, None] * _FEW)).max()
+        smooth = (~neighbour | (slope < _VANISHING * steepest)).all(axis=0) & neighbour.any(axis=0)
+        saturated = flat & smooth
+        levels = np.round(level[flat], 12)
+        if saturated.any() and len(np.unique(levels)) < len(levels):
+            raise ParameterError(
+                f"target {self.function.name!r} has several tails that are equal in double precision, so that labels"
+                " without noise cannot tell them apart; give it some noise"
+            )
+        return saturated
 
     def _slope(self, z: np.ndarray) -> np.ndarray:
         """σ'(z); of functions without a derivative by differences of fourth order within the piece."""
