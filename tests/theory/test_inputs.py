@@ -476,3 +476,10 @@ def test_three_letters_and_three_steps_with_kinks_agree_with_networks_at_d_4000(
     target = gs.Target("tanh(x1)*x2 + x1", inputs=gs.Inputs.power_law(0.2, d=4000, source=2.9))
     error = float(gs.predict(net, target, alpha=2.925, lam=0.058, d=4000).test_error)
     assert abs(error - 0.6276) < 4 * 0.0021
+
+
+def test_equal_eigenvalues_are_isotropic_inputs_at_finite_d_too():
+    net = gs.Network("tanh", eta=2, alpha0=1)
+    equal = gs.Target("sin", inputs=gs.Inputs([1, 1, 1], masses=[0.2, 0.3, 0.5]))
+    errors = [float(gs.predict(net, y, alpha=1, lam=0.1, d=100).test_error) for y in ("sin", equal)]
+    assert errors[1] == pytest.approx(errors[0], rel=1e-13)

@@ -35,13 +35,22 @@ class InputSpectrum:
         inputs, k = target.inputs, target.directions
         if inputs is None:
             return InputSpectrum.isotropic(k)
-        if "exponent" in values:
-            exponents, place = np.unique(values["exponent"], return_inverse=True)
-            every = [inputs.at(exponent=float(exponent)) for exponent in exponents]
-        else:
-            every, place = [inputs], np.zeros(1, int)
+        if "exponent" not in values:
+            return InputSpectrum._merged(inputs.omega, inputs.mu, inputs.tau(k))
+        exponents, place = np.unique(values["exponent"], return_inverse=True)
+        every = [inputs.at(exponent=float(exponent)) for exponent in exponents]
         parts = ([one.omega for one in every], [one.mu for one in every], [one.tau(k) for one in every])
         return InputSpectrum(*(np.stack(part)[place] for part in parts))
+
+    @staticmethod
+    def _merged(omega: np.ndarray, mu: np.ndarray, tau: np.ndarray) -> InputSpectrum:
+        """Equal eigenvalues count once, so that equal ones alone are isotropic inputs, also at finite d."""
+        _, first, place = np.unique(omega, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # as they were given
+        onto = (place == order[:, None]).astype(float)
+        return InputSpectrum(
+            omega[first[order]][None], (onto @ mu)[None], np.einsum("ij,jkl->ikl", onto, tau)[None]
+        )
 
     @property
     def count(self) -> int:
