@@ -130,7 +130,7 @@ def test_directions_are_counted_from_one():
 @pytest.mark.parametrize("steps", [1, 2])
 def test_a_spike_on_two_directions_has_no_model_with_one_on_the_first(steps):
     net = gs.Network("gelu", eta=1.0, alpha0=2.0, steps=steps)
-    with pytest.raises(gs.ParameterError, match="components on several of the target's directions"):
+    with pytest.raises(gs.ParameterError, match="points along several directions of the target"):
         net.equivalent("x1 + x2/2 + x1*x2/3")
 
 

@@ -159,7 +159,7 @@ def test_a_coarser_tolerance_is_heeded_and_progress_reported():
 
 
 def test_bad_input_gets_a_sentence():
-    with pytest.raises(gs.ParameterError, match="squares must sum to at most 1"):
+    with pytest.raises(gs.ParameterError, match="the sum of their squares must be at most 1"):
         gs.TwoSpikes("tanh", (1, 1), (0.9, 0.9), ((1, 1),), (1,))
     with pytest.raises(gs.ParameterError, match="two strengths"):
         gs.TwoSpikes("tanh", (1,), (0.1, 0.1), ((1, 1),), (1,))

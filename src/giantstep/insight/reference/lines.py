@@ -66,6 +66,7 @@ def beside(tuned: xr.Dataset, target: Target, error: str) -> dict[str, xr.DataAr
 def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
     """How good a tuned network is with its samples."""
     words = []
+    ridge_error, bayes_error = (np.inf if np.isnan(x) else x for x in (ridge_error, bayes_error))  # not known
     if ridge_error < best:
         words.append(f"ridge regression on the inputs is better: {ridge_error:.3g} with as many samples")
     if bayes_error < min(best, ridge_error) / _FAR_BELOW:
@@ -73,6 +74,6 @@ def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
     if not words and np.isfinite(ridge_error):
         words.append("the network is better than ridge regression with as many samples")
         words += [f"and {best / bayes_error:.2g} times the error of message passing"] * bool(
-            bayes_error > 0.0
+            0.0 < bayes_error < np.inf
         )
     return "; ".join(words)
