@@ -25,9 +25,11 @@ OTHER = {  # a value for each setting that is not its initial one; those of the 
     "c": "2", "beta": "2", "readout": "ternary",
     "bulk": "isotropic", "alpha": "1", "lam": "1", "loss": "huber:0.5", "along": "lam", "low": "0.3", "high": "3",
     "quantity": "train_error", "d": "200", "finite": False, "trials": "3", "seed": "1",
+    "inputs": "blocks", "share": "0.5", "exponent": "0.2",
     "untrained": False, "linear": False, "best": False, "limits": True, "model": True,
 }  # fmt: skip
 _NEEDS: dict[str, str] = dict.fromkeys(("flips", "latent_noise"), "target=sign&noise=0&")
+_NEEDS |= {"share": "inputs=blocks&", "exponent": "inputs=power&"}
 _NEEDS |= dict.fromkeys(("r", "gamma", "c"), "layer=spiked&")
 
 

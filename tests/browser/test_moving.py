@@ -58,7 +58,7 @@ def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit: Any) -
     slow.let_go()
     settled(page, "curve", "learned")
     expect(page.locator("#curve.stale, #summary.stale")).to_have_count(0)
-    assert float(page.locator("#curve .chart").evaluate(opacity)) == 1
+    eventually(lambda: float(page.locator("#curve .chart").evaluate(opacity)) == 1)  # it fades in
     assert all(0 < share < 0.5 for share in traces(page)["main"]["y"])
 
 

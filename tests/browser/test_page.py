@@ -6,9 +6,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from .looking import CARDS, QUIET, drawn, eventually, expect, settled, traces, unfold
+import giantstep as gs
+from giantstep.explorer.settings import Settings
+
+from .looking import ALL_IN_SIGHT, CARDS, QUIET, drawn, eventually, expect, settled, traces, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -143,6 +147,39 @@ def test_classification_is_judged_by_its_signs(visit: Any, pictures: Path) -> No
     page.locator("#set-quantity").select_option("train_error_01")
     page.locator("#set-target").fill("sin")
     expect(page.locator("#curve .facts")).to_contain_text("Labels are not ±1")
+
+
+def test_structured_inputs_move_the_curve_and_leave_out_what_is_not_known_for_them(
+    visit: Any, pictures: Path
+) -> None:
+    page = visit("#alpha0=2&d=1000", size=ALL_IN_SIGHT)
+    settled(page)
+    before = traces(page)
+    expect(page.locator("#set-share")).to_be_hidden()
+    page.locator("#set-inputs").select_option("blocks")
+    page.locator("#set-share").fill("0.8")
+    page.wait_for_timeout(400)
+    settled(page)
+    after = traces(page)
+    usual = Settings(alpha0=2.0, d=1000)
+    net = gs.Network(usual.activation, eta=usual.eta, alpha0=usual.alpha0, beta=usual.beta)
+    inputs = gs.Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=[0.8, 0.2])
+    found = gs.predict(
+        net,
+        gs.Target(usual.target, noise=usual.noise, inputs=inputs),
+        alpha=np.array(after["main"]["x"]),
+        lam=usual.lam,
+        d=usual.d,
+    )
+    np.testing.assert_allclose(after["main"]["y"], found["test_error"].values, rtol=1e-9)
+    assert not np.allclose(after["main"]["y"], before["main"]["y"], rtol=0.05)
+    assert {"best possible", "best linear method"} <= set(before) - set(after)
+    assert page.locator("[aria-invalid], .message").count() == 0
+    page.screenshot(path=pictures / "inputs.png")
+    page.locator("#set-layer").select_option("spiked")  # which has isotropic inputs
+    expect(page.locator("#set-inputs")).to_be_hidden()
+    settled(page, "curve")
+    assert "best linear method" in traces(page)
 
 
 def test_a_simulation_drops_its_points_and_can_be_cancelled(visit: Any, pictures: Path) -> None:

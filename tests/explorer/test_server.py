@@ -183,6 +183,7 @@ PYTHON = re.compile(
         ("curve", {"flips": 0.1, "noise": 0.2}, "Latent noise"),
         ("coefficients", {"readout": "rademacher", "steps": 2, "activation": "relu"}, "directions"),
         ("spectrum", {"readout": "rademacher", "steps": 2, "activation": "relu"}, "one spike"),
+        ("curve", {"inputs": "blocks", "bias_scale": 1.0}, "isotropic inputs"),
         ("simulate", {"alpha0": "inf"}, "Step samples ÷ d (α₀)"),
     ],
 )

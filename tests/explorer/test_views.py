@@ -77,6 +77,62 @@ def test_targets_of_several_directions_are_answered(visitor: Visitor, view: str)
         assert answer["layer"]["gamma"] == pytest.approx(float(np.linalg.norm(direct["gamma"])), rel=1e-9)
 
 
+@pytest.mark.parametrize("inputs", ["blocks", "power"])
+@pytest.mark.parametrize("target", ["sin", "x1 + x1*x2"])
+def test_structured_inputs_reach_the_library(visitor: Visitor, inputs: str, target: str) -> None:
+    asked = SETTINGS | {
+        "inputs": inputs,
+        "share": 0.7,
+        "exponent": 0.2,
+        "target": target,
+        "activation": "relu",
+    }
+    _, (*_, answer, _) = visitor.ask("curve", asked)
+    rows = [[0.7, 0.3]] * gs.Target(target).directions
+    omega = (
+        gs.Inputs([5, 1], [0.25, 0.75], shares=rows)
+        if inputs == "blocks"
+        else gs.Inputs.power_law(0.2, Settings().d)
+    )
+    found = gs.predict(
+        gs.Network("relu", 1.3, 2.5),
+        gs.Target(target, noise=0.1, inputs=omega),
+        alpha=np.array(answer["x"]),
+        lam=0.02,
+        bulk="isotropic",
+        d=Settings().d,
+    )
+    np.testing.assert_allclose(answer["test_error"], found["test_error"].values, rtol=1e-9)
+    np.testing.assert_allclose(answer["test_error"], reproduced(answer["code"])["test_error"], rtol=1e-9)
+    for view in ("best_linear", "best_possible"):  # which are known for isotropic inputs
+        assert visitor.ask(view, asked) == (200, [{}, {"end": True}])
+
+
+@pytest.mark.parametrize(
+    ("view", "name"), [("bounds", "lower"), ("parts", "readout"), ("learned", "learned")]
+)
+def test_all_charts_are_of_the_structured_inputs(visitor: Visitor, view: str, name: str) -> None:
+    _, (*_, answer, _) = visitor.ask(view, SETTINGS | {"inputs": "blocks"})
+    found = reproduced(answer["code"])[name].values
+    np.testing.assert_allclose(np.asarray(answer[name], float), found, rtol=1e-9)
+    _, (*_, other, _) = visitor.ask(view, SETTINGS)
+    assert answer[name] != other[name]
+
+
+def test_a_simulation_is_of_the_structured_inputs(visitor: Visitor) -> None:
+    asked = SETTINGS | {"inputs": "power", "d": 60, "trials": 2}
+    _, (*_, answer, _) = visitor.ask("simulate", asked)
+    assert "gs.Inputs.power_law(0.3, d=60)" in answer["code"]
+    found = reproduced(answer["code"])["test_error"].mean("trial").values
+    np.testing.assert_allclose(answer["test_error"]["mean"], found, rtol=1e-9)
+
+
+def test_a_given_spike_has_isotropic_inputs(visitor: Visitor) -> None:
+    spiked = {"layer": "spiked", "bulk": "isotropic"}
+    _, (*_, answer, _) = visitor.ask("curve", spiked)
+    assert visitor.ask("curve", spiked | {"inputs": "blocks"})[1][-2]["test_error"] == answer["test_error"]
+
+
 def test_random_signs_and_biases_reach_the_library(visitor: Visitor) -> None:
     asked = {
         "target": "sign",

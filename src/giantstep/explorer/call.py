@@ -11,6 +11,7 @@ import numpy as np
 
 import giantstep as gs
 
+from ..model.inputs import PowerLaw
 from ..model.parameters import written
 from ..model.typed import letters
 
@@ -23,6 +24,7 @@ _LAYERS = {
     "step": ("Network", ("eta", "alpha0", "beta")),
     "spiked": ("SpikedRF", ("r", "gamma", "c", "beta")),
 }
+_BLOCKS = {"eigenvalues": [2.5, 0.5], "masses": [0.25, 0.75]}  # variances of the inputs, of mean 1
 _USUAL = {"steps": 1, "rows": "unit", "bias_scale": 0.0}  # of a network, left out
 
 
@@ -67,7 +69,7 @@ class Call:
     def run(self, **more: Any) -> Any:
         """Make the call; `more` are arguments that change how it is done, not what comes out."""
         kind, given = self._layer()
-        target = gs.Target(self.settings.target, **self._randomness())
+        target = gs.Target(self.settings.target, **self._of_target())
         subjects: list[Any] = []
         if "net" in self.of:
             subjects.append(getattr(gs, kind)(**{name: _value(value) for name, value in given.items()}))
@@ -85,7 +87,7 @@ class Call:
         lines = [
             _HEAD,
             _wrapped(f"net = gs.{kind}(", [activation, *_keywords(given)]) if "net" in self.of else "",
-            _wrapped("y = gs.Target(", [_literal(self.settings.target), *_keywords(self._randomness())]),
+            _wrapped("y = gs.Target(", [_literal(self.settings.target), *_keywords(self._of_target())]),
             _wrapped(f"found = gs.{self.verb}(", [self.of, *_keywords(self.arguments), *named]),
         ]
         lines = [line for line in lines if line]
@@ -104,10 +106,20 @@ class Call:
             given |= {name: getattr(s, name) for name, usual in _USUAL.items() if getattr(s, name) != usual}
         return kind, given | self.model
 
-    def _randomness(self) -> dict[str, Any]:
-        """What makes the labels random, where it is not zero."""
-        names = ("noise", "flips", "latent_noise")
-        return {name: getattr(self.settings, name) for name in names if getattr(self.settings, name)}
+    def _of_target(self) -> dict[str, Any]:
+        """What makes the labels random, where it is not zero, and the inputs, where they have a covariance."""
+        s, names = self.settings, ("noise", "flips", "latent_noise")
+        given = {name: getattr(s, name) for name in names if getattr(s, name)}
+        return given | ({"inputs": _inputs(s)} if s.structured else {})
+
+
+def _inputs(settings: Settings) -> gs.Inputs:
+    """A power law, or two blocks: each of the target's directions has the same share on the large one."""
+    if settings.inputs == "power":
+        return gs.Inputs.power_law(settings.exponent, d=settings.d)
+    row = [settings.share, round(1.0 - settings.share, 12)]
+    directions = gs.Target(settings.target).directions
+    return gs.Inputs(**_BLOCKS, shares=row if directions == 1 else [row] * directions)
 
 
 def _value(value: Any) -> Any:
@@ -132,6 +144,11 @@ def _literal(value: Any) -> str:
     if isinstance(value, gs.Letters):
         biases = "" if value.biases is None else f", biases={_literal(value.biases)}"
         return f"gs.Letters({_literal(value.values)}, {_literal(value.weights)}{biases})"
+    if isinstance(value, PowerLaw):
+        return f"gs.Inputs.power_law({_literal(value.exponent)}, d={value.d})"
+    if isinstance(value, gs.Inputs):
+        named = {name: np.asarray(getattr(value, name)).tolist() for name in ("masses", "shares")}
+        return f"gs.Inputs({value.omega.tolist()}, {', '.join(_keywords(named))})"
     if isinstance(value, dict):
         return (
             "{" + ", ".join(f"{json.dumps(name)}: {_literal(inner)}" for name, inner in value.items()) + "}"

@@ -22,6 +22,7 @@ _PHRASES = {  # sentences that point to Python, and what a visitor of the page d
     r"; (pass|give) (a Python function|Function\().*$": "; use another function",
     r"; ask predict\(.*$": "",
     r"^--readout ": "Initial readout ",
+    r"give biases of order one in its Letters, or a target without inputs=": "or choose isotropic inputs",
     r"\bor simulate\b": "or press Simulate",
 }
 _CODES = ("eta", "alpha0", "alpha", "lam", "beta", "gamma", "flips", "latent_noise", "bias_scale", "bulk")

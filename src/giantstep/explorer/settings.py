@@ -55,6 +55,36 @@ class Settings:
     flips: float = _parameter("flips", _PROBLEM, short=True, more=True)
     latent_noise: float = _parameter("latent_noise", _PROBLEM, short=True, more=True)
 
+    inputs: str = _control(
+        "isotropic",
+        _PROBLEM,
+        "Inputs",
+        options=(("isotropic", "isotropic"), ("blocks", "two blocks"), ("power", "power law")),
+        hint="best linear and best possible are known for isotropic inputs",
+        when=_STEP,
+    )
+    share: float = _control(
+        0.9,
+        _PROBLEM,
+        "Target on the large block",
+        hint="share of the target on the quarter of the inputs with five times the variance of the others",
+        low=0.0,
+        high=1.0,
+        slider=(0.0, 1.0, "linear"),
+        when=_STEP | {"inputs": "blocks"},
+    )
+    exponent: float = _control(
+        0.3,
+        _PROBLEM,
+        "Exponent",
+        symbol="a",
+        hint="variances of the inputs fall as j^-a, j = 1 to d",
+        low=0.0,
+        high=1.0,
+        slider=(0.0, 0.6, "linear"),
+        when=_STEP | {"inputs": "power"},
+    )
+
     layer: str = _control(
         "step",
         _LAYER,
@@ -130,6 +160,11 @@ class Settings:
     finite: bool = _control(True, _SIZE, "Theory at this d", more=True)
     trials: int = _parameter("trials", _SIZE, short=True, more=True)
     seed: int = _parameter("seed", _SIZE, short=True, more=True)
+
+    @property
+    def structured(self) -> bool:
+        """Whether the inputs have a covariance. A spike that is given directly has no place in one."""
+        return self.layer == "step" and self.inputs != "isotropic"
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Settings:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .settings import Settings
 
-_LABELS = ("target", "noise", "flips", "latent_noise")
+_LABELS = ("target", "noise", "flips", "latent_noise", "inputs", "share", "exponent")
 _MAPPED = (  # the first layer, without what the map runs over
     "activation", "readout", "layer", "alpha0", "steps", "rows", "bias_scale", "gamma", "c", "beta", *_LABELS
 )  # fmt: skip
@@ -73,18 +73,22 @@ _SAMPLES = ("layer", "alpha0", "steps", "along", "low", "high", "alpha", *_LABEL
 
 @view(_SAMPLES, lane=always("quick"))
 def best_linear(settings: Settings, effort: Effort) -> Answer:
-    """Ridge regression on the inputs with the best penalty, on as many samples as the network sees."""
-    return _reference("ridge", settings)
+    """Ridge regression on isotropic inputs with the best penalty, on as many samples as the network sees."""
+    return {} if settings.structured else _reference("ridge", settings)
 
 
 @view(_SAMPLES, lane=always("reference"))
 def best_possible(settings: Settings, effort: Effort) -> Answer:
-    """The best error that a fast method can reach on as many samples; for several directions that takes too long."""
-    single = Target(settings.target).directions == 1
-    return _reference("bayes", settings, progress=effort.report) if single else {}
+    """The best error that a fast method can reach on as many samples of isotropic inputs.
+
+    For several directions that takes too long.
+    """
+    if settings.structured or Target(settings.target).directions > 1:
+        return {}
+    return _reference("bayes", settings, progress=effort.report)
 
 
-@view((*_LAYER, "bulk"))
+@view((*_LAYER, "bulk", "d"))
 def bounds(settings: Settings, effort: Effort) -> Answer:
     """What no number of samples can beat."""
     call = Call("bounds", settings, _bulk(settings), shows=("lower", "upper", "linear"))
@@ -117,7 +121,7 @@ def learned(settings: Settings, effort: Effort) -> Answer:
     return _answer(call, notes, **values) | {"point": point, "layer": _layer(settings, found)}
 
 
-@view((*_LAYER, "alpha", "lam", "loss", "bulk"), lane=always("reference"))
+@view((*_LAYER, "alpha", "lam", "loss", "bulk", "d"), lane=always("reference"))
 def parts(settings: Settings, effort: Effort) -> Answer:
     """The network's test error as a sum of three, and what other methods reach on as many samples."""
     several = Target(settings.target).directions > 1  # whose best possible error takes too long for a page
@@ -133,7 +137,7 @@ def parts(settings: Settings, effort: Effort) -> Answer:
     return _answer(call, notes, **found) | {"parts": _PARTS}
 
 
-@view(_LAYER)
+@view((*_LAYER, "d"))  # a power law of the inputs depends on d
 def coefficients(settings: Settings, effort: Effort) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
     call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=("mu0", "mu1", "mu2"), of="net")

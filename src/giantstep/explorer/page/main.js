@@ -100,7 +100,7 @@ class Page {
   change(changed) {
     this.settings = { ...this.settings, ...changed };
     this.history.record(encode(this.settings, this.initial));
-    if (Object.keys(changed).length > 1 || "layer" in changed) this.controls.show(this.settings);
+    if (Object.keys(changed).length > 1 || "layer" in changed || "inputs" in changed) this.controls.show(this.settings);
     this.update(false);
   }
 

@@ -19,6 +19,7 @@ export const PRESETS = {
     ["5  A staircase: the second step finds a second direction", link({ ...staircase, steps: 2 }, { steps: 1 })],
     ["6  Signs: a classifier", link({ target: "sign", noise: 0, lam: 0.5 })],
     ["7  Noise, and the best possible error", link({ noise: 0.5, lam: 1, alpha0: 3 })],
+    ["8  The same network, on structured inputs", link({ inputs: "blocks", alpha0: 2, d: 1000 }, { inputs: "isotropic" })],
   ],
   "More to try": [
     ["A ReLU network", link({ activation: "relu", target: "tanh(2*x)", eta: 1.5, alpha0: 3, noise: 0.3 })],
@@ -36,7 +37,7 @@ export const PRESETS = {
     ["2  One step beats every linear method: tanh", link({ ...network, target: "tanh", lam: 0.01, alpha0: 100 }, { alpha0: 1 }, { alpha0: 10 })],
     ["2  One step beats every linear method: sin", link({ ...network, lam: 0.1, alpha0: 100 }, { alpha0: 1 }, { alpha0: 10 })],
     ["3  What one step can learn at all", link({ ...spiked, r: 0.9, limits: true, along: "lam", low: 0.005, high: 100, alpha: 4 }, { alpha: 1 }, { alpha: 16 })],
-    ["4  Spikes of several strengths: sin features, signs", link({ ...spiked, activation: "sin", target: "sign", quantity: "test_error" }, { r: 0.2 }, { r: 0.5 })],
+    ["4  Spikes of several alignments: sin features, signs", link({ ...spiked, activation: "sin", target: "sign", quantity: "test_error", gamma: 0.8 }, { gamma: 0.5 }, { gamma: 1 })],
     ["4  Spikes of several strengths: tanh", link({ ...spiked, target: "tanh" }, { r: 0.2 }, { r: 0.5 })],
     ["4  Spikes of several alignments: tanh", link({ ...spiked, target: "tanh", gamma: 0.8 }, { gamma: 0.5 }, { gamma: 1 })],
     ["5  Wider networks", link({ ...network, alpha0: 1.5, alpha: 1.2, along: "beta", low: 0.15, high: 3.3 })],
