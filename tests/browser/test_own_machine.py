@@ -23,6 +23,8 @@ def test_a_chart_has_these_buttons_and_no_others(visit: Any, address: str) -> No
     page = visit(address, size=ALL_IN_SIGHT)
     settled(page)
     for card in CARDS:
+        if card == "parts" and address:
+            continue  # errors are split into parts for targets of one direction alone
         page.locator(f"#{card} .nsewdrag").first.hover()
         bar = page.locator(f"#{card} .modebar")
         expect(bar).to_be_visible()
