@@ -48,11 +48,24 @@ def test_logs_stay_silent_unless_asked():
     assert run(200, False, io.StringIO(), 1.0) == ""
 
 
-def test_a_person_sees_a_bar_for_long_work_only():
-    assert run(5, None, Terminal(), 0.01) == ""
-    assert "5 of 5 done" in run(5, None, Terminal(), 10.0)
-    assert "5 of 5 done" in run(5, True, Terminal(), 0.01)
-    assert run(5, False, Terminal(), 10.0) == ""
+@pytest.mark.parametrize(
+    ("wanted", "patience", "shown"),
+    [(None, 60.0, False), (None, 0.01, True), (True, 60.0, True), (False, 0.01, False)],
+)
+@pytest.mark.parametrize(("display", "words"), [(Display, "0 of 3 done"), (Share, "bounding")])
+def test_a_person_sees_a_bar_for_long_work_whose_first_piece_is_not_done(
+    display, words, wanted, patience, shown, monkeypatch
+):
+    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    stream = Terminal()
+    with display(wanted, stream).over("bounding", 3):
+        deadline = time.monotonic() + 10.0  # the import of what draws the bar
+        while shown and words not in stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    left = stream.getvalue()
+    assert (words in left) == shown
+    time.sleep(0.05)
+    assert stream.getvalue() == left  # nothing draws any more
 
 
 def test_simulate_reports_on_standard_error_when_asked(capsys):
@@ -62,24 +75,9 @@ def test_simulate_reports_on_standard_error_when_asked(capsys):
     assert captured.err.splitlines()[-1].startswith("trials: 2 of 2 done")
 
 
-def test_a_person_sees_that_work_goes_on_whose_first_piece_takes_long(monkeypatch):
-    monkeypatch.setattr(progress, "_PATIENCE", 0.01)
-    for display, words in ((Display, "0 of 3 done"), (Share, "bounding")):
-        for wanted, shown in ((None, True), (True, True), (False, False)):
-            stream = Terminal()
-            with display(wanted, stream).over("bounding", 3):
-                deadline = time.monotonic() + 10.0  # the import of what draws the bar
-                while shown and words not in stream.getvalue() and time.monotonic() < deadline:
-                    time.sleep(0.01)
-            left = stream.getvalue()
-            assert (words in left) == shown
-            time.sleep(0.05)
-            assert stream.getvalue() == left  # nothing draws any more
-
-
 def test_a_share_is_told_in_percent_and_nothing_is_said_of_one_that_is_unknown():
     stream = Terminal()
-    with Share(None, stream, Clock(10.0)).of("tuning") as report:
+    with Share(True, stream).of("tuning") as report:
         report(0.44)
     assert "44 %" in stream.getvalue()
     assert Share(None, stream).words(0) == ""

@@ -1,4 +1,8 @@
-"""How far long work is: a bar on a terminal and in a notebook, a line now and then in a log."""
+"""How far long work is: a bar on a terminal and in a notebook, a line now and then in a log.
+
+Terminals have rich's bar, which keeps warnings whole that are printed meanwhile. In notebooks it is a line of HTML, for
+which nothing has to be installed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from contextlib import contextmanager
 from functools import wraps
 from html import escape
 from inspect import signature
-from threading import RLock, Timer
+from threading import Event, Thread
 from typing import Any, ClassVar, ParamSpec, TextIO, TypeVar
 
 P = ParamSpec("P")
@@ -18,14 +22,12 @@ R = TypeVar("R")
 _SHARE = 0.05  # of the work, and
 _SILENCE = 60.0  # seconds: whichever passes first makes a plain line due
 _PATIENCE = 1.0  # seconds that work must take before anything is shown unasked
+_REFRESH = 0.25  # seconds between two drawings of a bar
 _WHOLE = 100  # percent
 
 
 class Display:
-    """Shows done, running, failed, rate and time left. `wanted` None: only if a person watches long work.
-
-    A person, on a terminal or in a notebook, sees a bar also while a single piece of the work takes long.
-    """
+    """Shows done, running, failed, rate and time left. `wanted` None: only if a person watches long work."""
 
     def __init__(
         self,
@@ -36,9 +38,7 @@ class Display:
         self.wanted, self.stream, self.clock = wanted, stream or sys.stderr, clock
         self.notebook = stream is None and in_notebook()
         self.watched = self.notebook or self.stream.isatty()
-        self._bar: _TerminalBar | _NotebookBar | None = None
-        self._alarm: Timer | None = None  # for work whose first piece takes long
-        self._one_at_a_time = RLock()
+        self._painter: Thread | None = None
 
     @contextmanager
     def over(self, name: str, total: int) -> Iterator[Display]:
@@ -52,33 +52,30 @@ class Display:
     def begin(self, name: str, total: int) -> None:
         """`total` pieces of work are about to be done."""
         self.name, self.total, self.began = name, total, self.clock()
-        self._done, self._told, self._spoke = 0, 0, self.began
+        self._counts: tuple[int, int, int | None] = (0, 0, None)
+        self._reported, self._reported_at = 0, self.began
         if self.watched and self.wanted is not False:
-            self._alarm = Timer(_PATIENCE, self._still_at_it)
-            self._alarm.daemon = True
-            self._alarm.start()
+            self._ended = Event()
+            self._painter = Thread(target=self._paint, daemon=True)
+            self._painter.start()
 
     def advance(self) -> None:
         """One more piece is done."""
-        self.update(self._done + 1)
+        self.update(self._counts[0] + 1)
 
     def update(self, done: int, failed: int = 0, running: int | None = None) -> None:
         """So many pieces are finished (well or not) by now."""
-        self._done = done
-        if self.watched and (self.wanted or (self.wanted is None and self._long(done + failed))):
-            self._show(done, failed, running)
-        elif self.wanted and not self.watched and self._due(done + failed):
-            self._told, self._spoke = done + failed, self.clock()
+        self._counts, finished = (done, failed, running), done + failed
+        if self.wanted and not self.watched and self._due(finished):
+            self._reported, self._reported_at = finished, self.clock()
             print(f"{self.name}: {self.words(done, failed, running)}", file=self.stream, flush=True)
 
     def end(self) -> None:
-        with self._one_at_a_time:
-            if self._alarm is not None:
-                self._alarm.cancel()
-                self._alarm = None
-            if self._bar is not None:
-                self._bar.stop()
-                self._bar = None
+        """Take the bar away."""
+        if self._painter is not None:
+            self._ended.set()
+            self._painter.join()
+            self._painter = None
 
     def words(self, done: int, failed: int = 0, running: int | None = None) -> str:
         """'12 of 40 done, 2 running, 1 failed, 3.4/s, 8 s left'."""
@@ -91,83 +88,55 @@ class Display:
             parts += [f"{duration((self.total - finished) / rate)} left"]
         return ", ".join(parts)
 
-    def _still_at_it(self) -> None:
-        """The bar, where nothing has called for it yet; in the alarm's own thread."""
-        with self._one_at_a_time:
-            if self._bar is None and self._alarm is not None:
-                self._show(self._done, 0, None)
-
-    def _show(self, done: int, failed: int, running: int | None) -> None:
-        words, finished = self.words(done, failed, running), done + failed
-        with self._one_at_a_time:
-            if self._bar is None:
-                self._bar = _NotebookBar(self.name) if self.notebook else _TerminalBar(self)
-            total = self.total if finished else None  # a bar without a total runs to and fro
-            self._bar.show(words, finished, total)
-
-    def _long(self, finished: int) -> bool:
-        elapsed = self.clock() - self.began
-        return self._bar is not None or (finished > 0 and elapsed * self.total / finished > _PATIENCE)
+    def _paint(self) -> None:
+        """Draw the bar until the work ends, in a thread of its own: a single piece of the work may take long."""
+        if self._ended.wait(0.0 if self.wanted else _PATIENCE) and not self.wanted:
+            return
+        with _notebook_bar(self) if self.notebook else _terminal_bar(self) as draw:
+            ended = False
+            while not ended:
+                done, failed, running = self._counts
+                draw(self.words(done, failed, running), done + failed)
+                ended = self._ended.wait(_REFRESH)
 
     def _due(self, finished: int) -> bool:
-        if finished == self._told:
-            return self.clock() - self._spoke > _SILENCE
-        enough = finished - self._told >= max(1, _SHARE * self.total)
-        return enough or finished == self.total or self.clock() - self._spoke > _SILENCE
+        if self.clock() - self._reported_at > _SILENCE:
+            return True
+        new = finished - self._reported
+        return new >= max(1, _SHARE * self.total) or (new > 0 and finished == self.total)
 
 
-class _TerminalBar:
+Draw = Callable[[str, int], Any]  # what to say, and how many pieces are finished
+
+
+@contextmanager
+def _terminal_bar(display: Display) -> Iterator[Draw]:
     """One line of a terminal, gone when the work is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    def __init__(self, display: Display):
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (
-            TextColumn(display.name),
-            BarColumn(),
-            TextColumn("{task.description}"),
-            TimeElapsedColumn(),
-        )
-        self.bar = Progress(
-            *columns,
-            console=Console(file=display.stream),
-            transient=True,
-            redirect_stdout=False,  # which may go elsewhere
-            refresh_per_second=4,
-            get_time=display.clock,
-        )
-        self.bar.add_task("", total=None)
-        self.bar.tasks[0].start_time = display.began
-        self.bar.start()
-
-    def show(self, words: str, finished: int, total: int | None) -> None:
-        self.bar.update(self.bar.task_ids[0], completed=finished, total=total, description=words)
-
-    def stop(self) -> None:
-        self.bar.stop()
+    columns = TextColumn(display.name), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    console = Console(file=display.stream)
+    # standard output stays as it is: it may go elsewhere
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("", total=display.total)
+        yield lambda words, finished: bar.update(task, completed=finished, description=words)
 
 
-class _NotebookBar:
+@contextmanager
+def _notebook_bar(display: Display) -> Iterator[Draw]:
     """A bar below the cell, which is empty when the work is done."""
+    from IPython.display import display as show
 
-    def __init__(self, name: str):
-        from IPython.display import display
+    handle: Any = show({"text/html": ""}, display_id=True, raw=True)
 
-        self.name = name
-        self.handle: Any = display(_html(""), display_id=True, raw=True)
+    def draw(words: str, finished: int) -> None:
+        amount = f' value="{finished}" max="{display.total}"' if finished else ""  # without: to and fro
+        text = f"<span>{escape(display.name)} <progress{amount}></progress> {escape(words)}</span>"
+        handle.update({"text/html": text}, raw=True)
 
-    def show(self, words: str, finished: int, total: int | None) -> None:
-        amount = "" if total is None else f' value="{finished}" max="{total}"'
-        bar = f"<progress{amount}></progress>"
-        self.handle.update(_html(f"<span>{escape(self.name)} {bar} {escape(words)}</span>"), raw=True)
-
-    def stop(self) -> None:
-        self.handle.update(_html(""), raw=True)
-
-
-def _html(text: str) -> dict[str, str]:
-    return {"text/html": text}
+    yield draw
+    handle.update({"text/html": ""}, raw=True)
 
 
 def in_notebook() -> bool:
@@ -207,9 +176,7 @@ def with_bar(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             Share.open = True  # so that a verb which calls others shows one bar
             try:
                 with Share().of(name) as report:
-                    if reports:
-                        kwargs["progress"] = report
-                    return verb(*args, **kwargs)
+                    return verb(*args, **(kwargs | ({"progress": report} if reports else {})))
             finally:
                 Share.open = False
 
@@ -220,8 +187,7 @@ def with_bar(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def duration(seconds: float) -> str:
     """Seconds in words: '8 s', '3 min 20 s', '5 h 12 min'."""
-    seconds = round(seconds)
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes, seconds = divmod(seconds, 60)
-    return f"{minutes} min {seconds} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    minutes, seconds = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    return f"{minutes // 60} h {minutes % 60} min"

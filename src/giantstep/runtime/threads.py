@@ -80,3 +80,9 @@ def thread_pools() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def limit_threads(threads: int) -> None:
+    """In a process that others have started: linear algebra and draws share the cores with its siblings."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    thread_pools().limit(limits=threads)

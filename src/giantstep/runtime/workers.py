@@ -6,7 +6,7 @@ worker here is a new Python that runs a few lines of ours and gets its jobs thro
 user's script or notebook defines travel by value (cloudpickle), all others by name.
 
 One thread of this process looks after each worker. When a worker dies, the job that it was doing is lost and no
-other, and a new worker takes its place; one that does not even start is told apart, with the reason.
+other, and a new worker takes its place. Where a worker does not even start, the error is another, and has the reason.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from multiprocessing.pool import RemoteTraceback
 from multiprocessing.spawn import get_executable
-from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from queue import SimpleQueue
+from threading import Lock, Thread, local
 from typing import Any
 
 from ..errors import GiantstepError
@@ -60,13 +61,6 @@ class NoWorker(GiantstepError, RuntimeError):
     page = "Questions that people ask"
 
 
-class _Elsewhere(Exception):
-    """Where in the worker an error was raised: the cause of the one that is raised here."""
-
-    def __str__(self) -> str:
-        return f"\n{self.args[0]}"
-
-
 @contextmanager
 def process_pool(workers: int, threads: int) -> Iterator[Workers]:
     """Fresh processes with `threads` threads each; none of them outlives the block, whatever ends it."""
@@ -78,77 +72,47 @@ def process_pool(workers: int, threads: int) -> Iterator[Workers]:
 
 
 class Workers:
-    """So many processes that do what they are given, in the order in which it is given."""
+    """At most so many processes; they take jobs in the order in which these are submitted."""
 
     def __init__(self, workers: int, threads: int):
-        self._threads = threads
-        self._jobs: SimpleQueue[tuple[Future[Any], Any] | None] = SimpleQueue()
+        self._threads, self._keepers = threads, ThreadPoolExecutor(workers)
+        self._mine = local()  # the worker of each thread
         self._lock, self._closed = Lock(), False
-        self._alive: set[_Worker] = set()
-        self._keepers = [Thread(target=self._keep, daemon=True) for _ in range(workers)]
-        for keeper in self._keepers:
-            keeper.start()
+        self._started: list[_Worker] = []
 
     def submit(self, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
         """The future of `function(*args)`: its exceptions are the function's, `WorkerDied` or `NoWorker`."""
-        future: Future[Any] = Future()
-        self._jobs.put((future, (function, args)))
-        return future
+        return self._keepers.submit(self._do, function, args)
 
     def close(self) -> None:
         """End every process now; what has not begun is cancelled, what is under way is lost."""
         with self._lock:
             self._closed = True
-            alive = list(self._alive)
-        with suppress(Empty):
-            while waiting := self._jobs.get_nowait():
-                waiting[0].cancel()
-        for _ in self._keepers:
-            self._jobs.put(None)
-        for worker in alive:
+        for worker in self._started:
             worker.process.kill()
-        for keeper in self._keepers:
-            keeper.join()
+        self._keepers.shutdown(cancel_futures=True)
+        for worker in self._started:
+            worker.end()
 
-    def _keep(self) -> None:
-        """The life of a thread: it starts a worker, hands it one job after another, and replaces it if it dies."""
-        worker: _Worker | None = None
-        with suppress(NoWorker):  # said to whoever gives this thread a job
-            worker = self._started()
-        while (job := self._jobs.get()) is not None:
-            future, work = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                sent = _dumped(work)
-                worker = worker or self._started()
-                answer = worker.do(sent)
-            except Exception as error:
-                if isinstance(error, WorkerDied):
-                    worker = self._forgotten(worker)
-                future.set_exception(error)
-            else:
-                future.set_result(answer)
-        self._forgotten(worker)
+    def _do(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """One job, in the process of this thread."""
+        job = dumped((function, args))
+        if getattr(self._mine, "worker", None) is None:
+            self._mine.worker = self._start()
+        try:
+            return self._mine.worker.do(job)
+        except WorkerDied:
+            self._mine.worker = None
+            raise
 
-    def _started(self) -> _Worker:
+    def _start(self) -> _Worker:
         with self._lock:
             if self._closed:
                 raise NoWorker("the workers have been dismissed")
             worker = _Worker(self._threads)
-            self._alive.add(worker)
-        try:
-            worker.greet()
-        except NoWorker:
-            self._forgotten(worker)
-            raise
+            self._started.append(worker)
+        worker.greet()
         return worker
-
-    def _forgotten(self, worker: _Worker | None) -> None:
-        if worker is not None:
-            with self._lock:
-                self._alive.discard(worker)
-            worker.end()
 
 
 class _Worker:
@@ -190,7 +154,7 @@ class _Worker:
             ) from None
         result, error, where = pickle.loads(answer)
         if error is not None:
-            raise error from _Elsewhere(where)
+            raise error from RemoteTraceback(where)
         return result
 
     def end(self) -> None:
@@ -235,32 +199,19 @@ def _done(job: bytes) -> bytes:
     """What came of a job: its result, or the error and where it was raised."""
     try:
         function, args = pickle.loads(job)
-        return _dumped((function(*args), None, ""))
+        return dumped((function(*args), None, ""))
     except BaseException as error:
         where = traceback.format_exc()
         if isinstance(error, Exception):
             with suppress(Exception):  # one with arguments of its own may not come back
-                told = _dumped((None, error, where))
+                told = dumped((None, error, where))
                 pickle.loads(told)
                 return told
-        return _dumped((None, RuntimeError(f"{type(error).__name__}: {error}"), where))
+        return dumped((None, RuntimeError(f"{type(error).__name__}: {error}"), where))
 
 
-def _dumped(value: Any) -> bytes:
+def dumped(value: Any) -> bytes:
+    """What is sent to a worker."""
     import cloudpickle
 
     return cloudpickle.dumps(value)
-
-
-def limit_threads(threads: int) -> None:
-    """In a process that others have started: linear algebra and draws share the cores with its siblings."""
-    os.environ["OMP_NUM_THREADS"] = str(threads)
-    import scipy.linalg  # noqa: F401  (its own BLAS must be loaded before it can be capped)
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(threads)
-
-
-def check_sendable(value: Any) -> None:
-    """Raise what sending `value` to a worker would raise."""
-    _dumped(value)

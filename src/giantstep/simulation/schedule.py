@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import GiantstepError, ParameterError, warn
 from ..runtime.progress import Display
-from ..runtime.threads import useful_threads
-from ..runtime.workers import WorkerDied, check_sendable, limit_threads, process_pool
+from ..runtime.threads import limit_threads, useful_threads
+from ..runtime.workers import WorkerDied, dumped, process_pool
 from .gradient_step import width
 from .trial import Task, run_trial
 
@@ -140,7 +140,7 @@ def _end_after_parent() -> None:
 
 def _check_picklable(task: Task, workers: int, executor: Any) -> None:
     try:
-        check_sendable(task) if executor is None else pickle.dumps(task)
+        dumped(task) if executor is None else pickle.dumps(task)
     except Exception as error:
         how = f"workers = {workers}" if executor is None else f"executor = {executor!r}"
         raise ParameterError(

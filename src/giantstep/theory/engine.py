@@ -9,7 +9,8 @@ twice the nodes, or to one cut around the thin layers that are to blame.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -90,15 +91,16 @@ def solve(
     answers: Answers = {}
     done = 0
     tasks = list(_tasks(problem))
-    for task, solved in zip(tasks, _solved(tasks, tolerance, workers), strict=True):
-        place = np.ix_(task.layer_index, task.readout_index)
-        for name, values in solved.items():
-            if name not in answers:
-                answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
-            answers[name][place] = values
-        done += len(task.layer_index) * len(task.readout_index)
-        if progress:
-            progress(done / (U * A))
+    with closing(_solved(tasks, tolerance, workers)) as parts:  # ends the workers if `progress` raises
+        for task, solved in zip(tasks, parts, strict=True):
+            place = np.ix_(task.layer_index, task.readout_index)
+            for name, values in solved.items():
+                if name not in answers:
+                    answers[name] = np.empty((U, A, *values.shape[2:]), values.dtype)
+                answers[name][place] = values
+            done += len(task.layer_index) * len(task.readout_index)
+            if progress:
+                progress(done / (U * A))
     return answers
 
 
@@ -110,7 +112,7 @@ def _tasks(problem: Problem) -> Iterator[Task]:
             yield Task(problem, solver, layers, readouts, points)
 
 
-def _solved(tasks: list[Task], tolerance: float, workers: int) -> Iterator[Answers]:
+def _solved(tasks: list[Task], tolerance: float, workers: int) -> Generator[Answers, None, None]:
     """The answers of each task, in order; in processes of their own, if there are several of both."""
     if min(workers, len(tasks)) == 1:
         yield from (_solve(task, tolerance) for task in tasks)
