@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.errors import ParameterError
+from giantstep.model.checks import parameter
 from giantstep.model.letters import Letters, as_letters
 from giantstep.model.network import Network, Step
-from giantstep.model.parameters import parameter
 from giantstep.model.spiked import SpikedRF
 from giantstep.model.target import Target, as_target
 

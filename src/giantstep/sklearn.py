@@ -11,7 +11,7 @@ from .errors import ParameterError
 from .estimator import curve
 from .estimator.network import standardise
 from .losses import as_loss, square
-from .model.parameters import check_count, not_a_number, parameter
+from .model.checks import check_count, not_a_number, parameter
 
 try:
     from sklearn.base import ClassifierMixin, RegressorMixin, clone

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ParameterError, warn
-from ..model.arguments import as_it_is, checked_arguments
-from ..model.parameters import number
+from ..model.arguments import checked_arguments
+from ..model.checks import as_it_is, number
 from .dims import place_name
 from .own_simulation import as_trials, measurable
 

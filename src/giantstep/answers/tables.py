@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from ..model.parameters import written
+from ..model.checks import written
 from .arrays import NamedArray, NamedArrays
 from .dims import place_name
 

@@ -95,7 +95,7 @@ def _make(names: Sequence[str], how: How, page: bool) -> int:
     from pathlib import Path
 
     from ..figures import reproduce as verb
-    from ..model.parameters import check_count
+    from ..model.checks import check_count
 
     folder = Path(how.out or f"reproduction-{how.size}")
     workers = check_count("workers", how.workers or min(os.cpu_count() or 1, 8), 1)

@@ -14,8 +14,8 @@ from threadpoolctl import ThreadpoolController
 from ..errors import ParameterError
 from ..functions import as_function
 from ..losses import Clipped, Loss, as_loss, square
+from ..model.checks import check_count, flag, number
 from ..model.letters import Letters, as_letters
-from ..model.parameters import check_count, flag, number
 from ..runtime.system import free_memory
 from .network import FirstLayer, random_layer, standardise
 from .readout import LeftOut, Readout, decompose

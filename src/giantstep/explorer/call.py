@@ -11,8 +11,8 @@ import numpy as np
 
 import giantstep as gs
 
+from ..model.checks import written
 from ..model.inputs import PowerLaw
-from ..model.parameters import written
 from ..model.typed import letters
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import refused
-from ..model.parameters import flag, number
+from ..model.checks import flag, number
 
 _LONGEST_TEXT = 300  # of an expression or a list of letters
 

@@ -22,7 +22,7 @@ import giantstep
 
 from ..errors import ParameterError
 from ..files import load, save
-from ..model.parameters import written
+from ..model.checks import written
 from ..runtime.system import processor
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExpressionError, ParameterError, shown
-from ..model.parameters import written
+from ..model.checks import written
 from . import breakpoints as broken
 from .expression import MAX_EXPONENT, compact, expand, parse
 from .formula import DERIVATIVE_PREFIX, Formula

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..model.parameters import a_function, a_text, finite_tuple, one_of, optional
+from ..model.checks import a_function, a_text, finite_tuple, one_of, optional
 from .elementary import Parity
 from .lines import Lines, lines_of
 from .roughness import powers

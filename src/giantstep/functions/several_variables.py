@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExpressionError, ParameterError, warn
-from ..model.parameters import floats
+from ..model.checks import floats
 from .along_lines import Followed, follow_lines
 from .catalogue import as_function, shortened
 from .expression import compact, indices, parse

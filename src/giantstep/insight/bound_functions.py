@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..gaussian import STRIDES
 from ..model.arguments import checked_arguments
 from ..model.base import Model
-from ..model.parameters import parameter
+from ..model.checks import parameter
 from ..theory.problem import model_grid, pose
 from .bounds import checked_target, lowest, project
 from .learned import mean_given, places_of, target_curve

@@ -16,7 +16,7 @@ from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..model.arguments import checked_arguments
 from ..model.base import Model
-from ..model.parameters import a_text
+from ..model.checks import a_text
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.features import Features

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..model.parameters import parameter
+from ..model.checks import parameter
 from .bounds_over import rate_of_unit_spike
 
 if TYPE_CHECKING:

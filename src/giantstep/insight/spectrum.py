@@ -11,7 +11,7 @@ from ..answers.provenance import provenance
 from ..errors import ConvergenceError, NotCovered, ParameterError, warn
 from ..model.arguments import checked_arguments
 from ..model.base import Model
-from ..model.parameters import flag, one_of
+from ..model.checks import flag, one_of
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.problem import Problem, model_grid, pose

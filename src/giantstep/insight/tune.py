@@ -15,8 +15,8 @@ from ..answers.quantities import describe
 from ..errors import GiantstepWarning, LimitWarning, ParameterError, refused, warn
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
+from ..model.checks import one_of, texts
 from ..model.network import Network
-from ..model.parameters import one_of, texts
 from ..model.spiked import SpikedRF
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar

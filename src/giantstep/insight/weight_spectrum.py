@@ -9,9 +9,9 @@ import numpy as np
 from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..model.arguments import checked_arguments
+from ..model.checks import one_of
 from ..model.inputs import refuse_inputs
 from ..model.network import Network
-from ..model.parameters import one_of
 from ..model.spiked import SpikedRF
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar

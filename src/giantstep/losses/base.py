@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ParameterError, shown
-from ..model.parameters import a_function, a_text, finite_tuple, optional
+from ..model.checks import a_function, a_text, finite_tuple, optional
 
 _FAR = 1e15  # farthest a proximal point may lie from ω
 _STEPS = 200

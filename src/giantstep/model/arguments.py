@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from inspect import signature
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-from ..errors import ParameterError, named, refused
+from ..errors import named
 from ..losses import as_loss
 from .base import check_model
+from .checks import Check, a_bulk, a_dataset, a_path, a_report, allow, at_least, flag, number, parameter
 from .network import Network
-from .parameters import check_count, checked, flag, number, parameter
+from .parameters import checked
 from .target import as_target
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Check = Callable[[str, Any], Any]
-"""From an argument's name and value to what the verb works with, or an error that names the argument."""
+
+a_network = allow(lambda value: isinstance(value, Network), "takes no step; give a Network")
 
 
 def checked_arguments(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -48,67 +47,6 @@ def checked_arguments(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]
         return checked_verb
 
     return decorate
-
-
-def a_network(name: str, value: Any) -> Network:
-    if not isinstance(value, Network):
-        raise refused(name, value, "takes no step; give a Network")
-    return value
-
-
-def at_least(low: int, high: int = sys.maxsize) -> Check:
-    """A whole number."""
-    return lambda name, value: check_count(name, value, low, high)
-
-
-def a_path(name: str, value: Any) -> str | os.PathLike[str]:
-    if not isinstance(value, str | os.PathLike):
-        raise refused(name, value, "is not a path: give a text or a pathlib.Path")
-    path = os.fspath(value)
-    try:
-        valid = isinstance(path, str) and path and "\0" not in path and os.fsencode(path)
-    except UnicodeEncodeError:
-        valid = False
-    if not valid:
-        raise refused(name, value, "is no name that a file can have; choose another")
-    return value
-
-
-def a_dataset(name: str, value: Any) -> Any:
-    if not hasattr(value, "data_vars"):
-        kind, from_one = type(value).__name__, hasattr(value, "dims")
-        way = "keep the Dataset that it is from" if from_one else "predict and simulate make one"
-        raise ParameterError(f"{name} is a {kind}, and an xarray.Dataset is needed; {way}", name, value)
-    return value
-
-
-def a_report(name: str, value: Any) -> Callable[[float], object]:
-    if not callable(value):
-        raise refused(
-            name,
-            value,
-            "is not allowed: it must be a function, to be called with the share of the work done, such as print",
-        )
-    return value
-
-
-def a_bulk(name: str, value: Any) -> Any:
-    """The name of a law of rows, or the law itself; which of them a model has, the theory knows."""
-    if not isinstance(value, str) and not hasattr(value, "trained"):
-        raise refused(name, value, "is not allowed: it must be a text, such as 'exact' or 'isotropic'")
-    return value
-
-
-def an_executor(name: str, value: Any) -> Any:
-    if not callable(getattr(value, "submit", None)):
-        way = "give an executor of concurrent.futures, a Dask client, or leave it out for local processes (workers=)"
-        raise refused(name, value, f"has no method submit; {way}")
-    return value
-
-
-def as_it_is(name: str, value: Any) -> Any:
-    """What the verb itself has to look at."""
-    return value
 
 
 _ARGUMENTS: dict[str, Check] = {

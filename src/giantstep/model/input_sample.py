@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, refused
-from .parameters import floats
+from .checks import floats
 
 ROWS_PER_COLUMN = 10  # the sample's own noise adds columns/rows to the mean squared eigenvalue
 _MOST_NOISE = 0.1  # of a direction that is estimated from labels

@@ -11,8 +11,8 @@ from attrs.converters import optional
 
 from ..errors import NotCovered, ParameterError, refused
 from . import input_sample as sample
+from .checks import check_count, flag, floats, number
 from .description import DEFAULT, Description, _hashable, description
-from .parameters import check_count, flag, floats, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

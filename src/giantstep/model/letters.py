@@ -12,8 +12,8 @@ from attrs import asdict, field, frozen
 from attrs.converters import optional
 
 from ..errors import ParameterError
-from ..model.parameters import a_text, one_of
-from .parameters import number, number_tuple
+from ..model.checks import a_text, one_of
+from .checks import number, number_tuple
 
 
 @frozen(slots=False, repr=False)

@@ -13,10 +13,11 @@ from ..errors import ParameterError, refused
 from ..functions import Function, as_function
 from ..losses import as_loss
 from .base import Model
+from .checks import number
 from .description import DEFAULT, Description, description
 from .groups import merge
 from .letters import Letters, as_letters
-from .parameters import checked, number
+from .parameters import checked
 from .target import as_target
 
 if TYPE_CHECKING:

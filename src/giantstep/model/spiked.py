@@ -13,9 +13,9 @@ from attrs import field
 from ..errors import ParameterError, named, refused
 from ..functions import Function, as_function
 from .base import Model
+from .checks import number, number_tuple
 from .description import DEFAULT, description
 from .letters import Letters, as_letters
-from .parameters import number, number_tuple
 
 if TYPE_CHECKING:
     from .description import Parameter

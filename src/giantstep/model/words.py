@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..functions import Function
+from .checks import written
 from .letters import Letters
-from .parameters import PARAMETERS, written
+from .parameters import PARAMETERS
 
 _FEW = 4  # letters that are named
 _LONG = 12  # numbers of a list that are written out

@@ -10,7 +10,7 @@ import numpy as np
 from ..answers.dims import COUNTED
 from ..errors import ParameterError, refused
 from ..model.arguments import checked_arguments
-from ..model.parameters import a_text, flag, texts
+from ..model.checks import a_text, flag, texts
 from . import style
 from .drawing import Curve, Drawing, along, drawing_of, marks, parts, values_along
 from .legend import legend

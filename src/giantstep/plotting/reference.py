@@ -13,7 +13,7 @@ from ..insight.reference.bayes import bayes
 from ..insight.reference.explain import PARTS
 from ..insight.reference.lines import total_samples
 from ..insight.reference.ridge import ridge
-from ..model.parameters import texts
+from ..model.checks import texts
 from ..model.target import Target
 from . import style
 from .drawing import Curve, Drawing, abscissa, along

@@ -176,7 +176,9 @@ def with_bar(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             Share.open = True  # so that a verb which calls others shows one bar
             try:
                 with Share().of(name) as report:
-                    return verb(*args, **(kwargs | ({"progress": report} if reports else {})))
+                    if reports:
+                        kwargs["progress"] = report
+                    return verb(*args, **kwargs)
             finally:
                 Share.open = False
 

@@ -11,11 +11,10 @@ import numpy as np
 from ..answers.grid import Grid
 from ..errors import NotCovered, ParameterError
 from ..losses import Loss, as_loss
-from ..model.arguments import an_executor, as_it_is, at_least
 from ..model.base import Model
+from ..model.checks import a_text, an_executor, as_it_is, at_least, check_count, flag, floats, one_of
+from ..model.checks import parameter as checked_parameter
 from ..model.network import Network
-from ..model.parameters import a_text, check_count, flag, floats, one_of
-from ..model.parameters import parameter as checked_parameter
 from ..model.spiked import SpikedRF
 from ..model.target import Target
 from .backend import DTYPES, Backend

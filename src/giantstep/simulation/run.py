@@ -14,7 +14,7 @@ from ..answers.provenance import provenance
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
 from ..model.base import Model
-from ..model.parameters import check_count
+from ..model.checks import check_count
 from ..model.target import Target, as_target
 from . import check
 from .backend import make_backend

@@ -13,8 +13,9 @@ from attrs import asdict, define, field
 from ..errors import ParameterError, named
 from ..losses import as_loss
 from ..model.base import Model, check_model
+from ..model.checks import check_count, number, parameter
 from ..model.description import check_data
-from ..model.parameters import check_count, checked, number, parameter
+from ..model.parameters import checked
 from ..model.target import Target, as_target
 from ..model.words import table
 from ..simulation import check

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError, named, warn
-from ..model.arguments import a_path, an_executor, as_it_is, checked_arguments
-from ..model.parameters import a_text, flag
+from ..model.arguments import checked_arguments
+from ..model.checks import a_path, a_text, an_executor, as_it_is, flag
 from ..runtime.progress import Display
 from ..runtime.system import cores
 from ..runtime.workers import WorkerDied, process_pool
