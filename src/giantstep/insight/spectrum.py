@@ -193,7 +193,7 @@ def on_grid(
     variables = {}
     for name in found[0]:
         rows = [np.asarray(one[name]) for one in found]
-        shape = tuple(np.max([row.shape for row in rows], axis=0).astype(int))
+        shape = tuple(np.array([row.shape for row in rows], dtype=int).max(axis=0))
         padded = np.full((len(rows), *shape), np.nan)
         for i, row in enumerate(rows):
             padded[(i, *(slice(size) for size in row.shape))] = row
