@@ -21,8 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from giantstep.explorer import Explorer
 from giantstep.explorer.settings import Settings
-from giantstep.explorer.view import Effort
-from giantstep.explorer.views import VIEWS
+from giantstep.explorer.views import VIEWS, Effort
 
 QUICK = (
     "curve",

@@ -9,8 +9,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from giantstep.explorer.settings import Settings
-from giantstep.explorer.view import Effort
-from giantstep.explorer.views import VIEWS
+from giantstep.explorer.views import VIEWS, Effort
 
 from .looking import QUIET, expect, settled, traces
 

@@ -42,7 +42,7 @@ def test_a_page_without_its_token_says_what_to_open(visit: Any, explorer: Any) -
 
 
 def test_a_page_without_plotly_says_what_to_install(visit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("giantstep.explorer.plotly.find_spec", lambda name: None)
+    monkeypatch.setattr("giantstep.explorer.assets.find_spec", lambda name: None)
     page = visit()
     expect(page.locator("#alarm")).to_contain_text("pip install 'giantstep[explore]'")
 

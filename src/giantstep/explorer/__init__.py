@@ -5,10 +5,10 @@ its installed package. A notebook framework reruns cells in one thread, so that 
 quick one, and its pages run Python that a visitor may edit. Here questions go to warm processes that can be ended,
 nothing typed is ever run, and nothing is fetched from a network.
 
-`control`, `settings`: what the page says, checked, and the one list of its controls. `call`: a call of a public verb,
-as an action and as Python lines. `view`, `views`: what the page asks. `workers`: processes. `jobs`: turns and memory.
-`refusals`: what the library says, in the page's words. `server`: HTTP. `browser`: how the page is opened. `plotly`: its
-script. `page`: what the browser gets, of which `rounds.js` asks, `plots.js` and `chart.js` draw, and `main.js` is the
+`settings`: the one list of controls, and a visitor's values of them, checked. `call`: a call of a public verb, as an
+action and as Python lines. `views`: what the page asks. `workers`: the processes that answer. `jobs`: a question from
+its check to its answer. `refusals`: what the library says, in the page's words. `server`: HTTP. `assets`: the files
+that the browser gets. `page`: those files; in it `rounds.js` asks, `plots.js` and `chart.js` draw, and `main.js` is the
 whole.
 """
 

@@ -1,134 +1,158 @@
-"""A call of a public verb that can be made and that can be shown: the page's Python lines are what was run."""
+"""Settings of the page as calls of the library, which can be made and written: the page's Python lines are what ran."""
 
 from __future__ import annotations
 
 import json
 import math
+import warnings
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import giantstep as gs
 
+from ..errors import GiantstepWarning
 from ..model.checks import written
-from ..model.inputs import PowerLaw
 from ..model.typed import letters
+from .refusals import page_words
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from .settings import Settings
 
-_HEAD = "import numpy as np\nimport giantstep as gs\n"
-_WIDTH = 88
+_WIDTH = 80  # of a Python line, from its opening on
 _LAYERS = {
-    "step": ("Network", ("eta", "alpha0", "beta")),
-    "spiked": ("SpikedRF", ("r", "gamma", "c", "beta")),
+    "step": ("gs.Network", ("eta", "alpha0", "beta")),
+    "spiked": ("gs.SpikedRF", ("r", "gamma", "c", "beta")),
 }
-_BLOCKS = {"eigenvalues": [2.5, 0.5], "masses": [0.25, 0.75]}  # variances of the inputs, of mean 1
-_USUAL = {"steps": 1, "rows": "unit", "bias_scale": 0.0}  # of a network, left out
+_DEFAULTS = {"steps": 1, "rows": "unit", "bias_scale": 0.0}  # of a network, left out of the Python lines
+_BLOCKS = ([2.5, 0.5], [0.25, 0.75])  # variances of the inputs, of mean 1, and their shares of the inputs
 
 
 @dataclass(frozen=True)
 class Spaced:
-    """A range of values, evenly spaced or (`log`) in equal ratios, then multiplied by `times` and moved by `plus`."""
+    """A range of values, evenly spaced or (`log`) in equal ratios, then moved by `plus`."""
 
     low: float
     high: float
     count: int
     log: bool = False
-    times: float = 1.0
     plus: float = 0.0
 
     @property
     def value(self) -> np.ndarray:
-        values = (np.geomspace if self.log else np.linspace)(self.low, self.high, self.count)
-        return self.plus + self.times * values if self.plus or self.times != 1.0 else values
+        return self.plus + (np.geomspace if self.log else np.linspace)(self.low, self.high, self.count)
 
     def __str__(self) -> str:
-        name = "geomspace" if self.log else "linspace"
-        text = f"np.{name}({_literal(self.low)}, {_literal(self.high)}, {self.count})"
-        times = f"{_literal(self.times)} * " if self.times != 1.0 else ""
-        return f"{_literal(self.plus)} + {times}{text}" if self.plus else f"{times}{text}"
+        space = "geomspace" if self.log else "linspace"
+        text = f"np.{space}({_literal(self.low)}, {_literal(self.high)}, {self.count})"
+        return f"{_literal(self.plus)} + {text}" if self.plus else text
+
+
+@dataclass(frozen=True)
+class Object:
+    """An object of giantstep's: `value` makes it, and its text is the Python that does."""
+
+    maker: str  # "gs.Network"
+    arguments: tuple[Any, ...]
+    named: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> Any:
+        make = attrgetter(self.maker.removeprefix("gs."))(gs)
+        return make(*self.arguments, **_value(self.named))
+
+    def __str__(self) -> str:
+        return _wrapped(f"{self.maker}(", [*map(_literal, self.arguments), *_keywords(self.named)])
 
 
 @dataclass(frozen=True)
 class Call:
-    """`found = gs.<verb>(net, y, **arguments)`, for the first layer and the target that the settings describe.
-
-    `of` are the verb's subjects: "net" alone for what is about features (a target is named where steps were taken on
-    it), "y" alone for what is about the target.
-    """
+    """`answer = gs.<verb>(net, y, **arguments)`, for the first layer and the target that the settings describe."""
 
     verb: str
     settings: Settings
     arguments: dict[str, Any]
     model: dict[str, Any] = field(default_factory=dict)  # of the layer, beyond what the settings say
     shows: tuple[str, ...] = ()  # quantities that the last line prints
-    of: str = "net, y"
+    of: tuple[str, ...] = ("net", "y")  # what the verb is about: the network, the target, or both
+    named: dict[str, str] = field(default_factory=dict)  # the same by the names of arguments: target=y
 
-    def run(self, **more: Any) -> Any:
-        """Make the call; `more` are arguments that change how it is done, not what comes out."""
-        kind, given = self._layer()
-        target = gs.Target(self.settings.target, **self._of_target())
-        subjects: list[Any] = []
-        if "net" in self.of:
-            subjects.append(getattr(gs, kind)(**{name: _value(value) for name, value in given.items()}))
-        if "y" in self.of:
-            subjects.append(target)
-        named = {"target": target} if self.of == "net" and kind == "Network" else {}
-        arguments = {name: _value(value) for name, value in self.arguments.items()}
-        return getattr(gs, self.verb)(*subjects, **arguments, **named, **more)
+    def run(self, **more: Any) -> tuple[xr.Dataset, list[str]]:
+        """The answer, and the library's warnings in the page's words.
+
+        `more` are arguments that change how it is computed, not what comes out.
+        """
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", GiantstepWarning)
+            objects = {name: described.value for name, described in self._objects().items()}
+            arguments = _value(self.arguments) | {key: objects[name] for key, name in self.named.items()}
+            answer = getattr(gs, self.verb)(*(objects[name] for name in self.of), **arguments, **more)
+        return answer, sorted({page_words(str(warning.message)) for warning in caught})
 
     def python(self) -> str:
         """Lines that reproduce it, ready to paste. Texts are written as string literals, so they stay texts."""
-        kind, given = self._layer()
-        activation = _literal(given.pop("activation"))
-        named = ["target=y"] if self.of == "net" and kind == "Network" else []
-        lines = [
-            _HEAD,
-            _wrapped(f"net = gs.{kind}(", [activation, *_keywords(given)]) if "net" in self.of else "",
-            _wrapped("y = gs.Target(", [_literal(self.settings.target), *_keywords(self._of_target())]),
-            _wrapped(f"found = gs.{self.verb}(", [self.of, *_keywords(self.arguments), *named]),
+        arguments = [
+            *self.of,
+            *_keywords(self.arguments),
+            *(f"{key}={name}" for key, name in self.named.items()),
         ]
-        lines = [line for line in lines if line]
-        if self.shows:
-            lines.append(f"print(found[{json.dumps(list(self.shows))}])")
+        lines = [
+            "import numpy as np\nimport giantstep as gs\n",
+            *(f"{name} = {described}" for name, described in self._objects().items()),
+            _wrapped(f"answer = gs.{self.verb}(", arguments),
+            *([f"print(answer[{json.dumps(list(self.shows))}])"] if self.shows else []),
+        ]
         return "\n".join(lines) + "\n"
 
-    def _layer(self) -> tuple[str, dict[str, Any]]:
-        """The class that describes the first layer, and what it is given."""
-        s = self.settings
-        kind, names = _LAYERS[s.layer]
-        given = {"activation": s.activation} | {name: getattr(s, name) for name in names}
-        if s.readout != "uniform":
-            given["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
-        if s.layer == "step":
-            given |= {name: getattr(s, name) for name, usual in _USUAL.items() if getattr(s, name) != usual}
-        return kind, given | self.model
-
-    def _of_target(self) -> dict[str, Any]:
-        """What makes the labels random, where it is not zero, and the inputs, where they have a covariance."""
-        s, names = self.settings, ("noise", "flips", "latent_noise")
-        given = {name: getattr(s, name) for name in names if getattr(s, name)}
-        return given | ({"inputs": _inputs(s)} if s.structured else {})
+    def _objects(self) -> dict[str, Object]:
+        """What the names in the call stand for."""
+        makers = {"net": lambda: _first_layer(self.settings, self.model), "y": lambda: _target(self.settings)}
+        return {name: makers[name]() for name in (*self.of, *self.named.values())}
 
 
-def _inputs(settings: Settings) -> gs.Inputs:
+def _first_layer(s: Settings, model: dict[str, Any]) -> Object:
+    maker, names = _LAYERS[s.layer]
+    named = {name: getattr(s, name) for name in names}
+    if s.readout != "uniform":
+        named["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
+    if s.layer == "step":
+        named |= {name: getattr(s, name) for name, usual in _DEFAULTS.items() if getattr(s, name) != usual}
+    return Object(maker, (s.activation,), named | model)
+
+
+def _target(s: Settings) -> Object:
+    """The target, what makes its labels random, and the inputs where they have a covariance."""
+    named: dict[str, Any] = {
+        name: getattr(s, name) for name in ("noise", "flips", "latent_noise") if getattr(s, name)
+    }
+    if s.structured:
+        named["inputs"] = _inputs(s)
+    return Object("gs.Target", (s.target,), named)
+
+
+def _inputs(settings: Settings) -> Object:
     """A power law, or two blocks: each of the target's directions has the same share on the large one."""
     if settings.inputs == "power":
-        return gs.Inputs.power_law(settings.exponent, d=settings.d)
+        return Object("gs.Inputs.power_law", (settings.exponent,), {"d": settings.d})
     row = [settings.share, round(1.0 - settings.share, 12)]
     directions = gs.Target(settings.target).directions
-    return gs.Inputs(**_BLOCKS, shares=row if directions == 1 else [row] * directions)
+    variances, masses = _BLOCKS
+    shares = row if directions == 1 else [row] * directions
+    return Object("gs.Inputs", (variances,), {"masses": masses, "shares": shares})
 
 
 def _value(value: Any) -> Any:
-    """What a verb gets: arrays for ranges, also inside a dictionary or a tuple."""
+    """What a verb gets: arrays for ranges and objects for their descriptions, also inside a dictionary or a tuple."""
     if isinstance(value, dict):
         return {name: _value(inner) for name, inner in value.items()}
     if isinstance(value, tuple):
         return tuple(map(_value, value))
-    return value.value if isinstance(value, Spaced) else value
+    return value.value if isinstance(value, Spaced | Object) else value
 
 
 def _keywords(arguments: dict[str, Any]) -> list[str]:
@@ -142,19 +166,13 @@ def _literal(value: Any) -> str:
     if isinstance(value, float):
         return "np.inf" if math.isinf(value) else written(value)
     if isinstance(value, gs.Letters):
-        biases = "" if value.biases is None else f", biases={_literal(value.biases)}"
-        return f"gs.Letters({_literal(value.values)}, {_literal(value.weights)}{biases})"
-    if isinstance(value, PowerLaw):
-        return f"gs.Inputs.power_law({_literal(value.exponent)}, d={value.d})"
-    if isinstance(value, gs.Inputs):
-        named = {name: np.asarray(getattr(value, name)).tolist() for name in ("masses", "shares")}
-        return f"gs.Inputs({value.omega.tolist()}, {', '.join(_keywords(named))})"
+        return f"gs.{value!r}"
     if isinstance(value, dict):
         return (
             "{" + ", ".join(f"{json.dumps(name)}: {_literal(inner)}" for name, inner in value.items()) + "}"
         )
     if isinstance(value, tuple):
-        return "(" + ", ".join(map(_literal, value)) + (",)" if len(value) == 1 else ")")
+        return f"({', '.join(map(_literal, value))})"
     return str(value)
 
 

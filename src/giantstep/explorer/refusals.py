@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from http import HTTPStatus
 
 from ..errors import ExpressionError, GiantstepError, ParameterError
 from .settings import CONTROLS, Settings
@@ -21,27 +23,32 @@ _PHRASES = {  # sentences that point to Python, and what a visitor of the page d
     r"; giantstep\.functions\.catalogue\(\) lists the names": "; the box offers the names that are known",
     r"; (pass|give) (a Python function|Function\().*$": "; use another function",
     r"; ask predict\(.*$": "",
-    r"^--readout ": "Initial readout ",
     r"give biases of order one in its Letters, or a target without inputs=": "or choose isotropic inputs",
     r"\bor simulate\b": "or press Simulate",
 }
-_CODES = ("eta", "alpha0", "alpha", "lam", "beta", "gamma", "flips", "latent_noise", "bias_scale", "bulk")
-_WORDS = (
-    "function",
-    "target",
-    "activation",
-    "noise",
-    "loss",
-    "steps",
-    "rows",
-    "readout",
-    "along",
-    "low",
-    "high",
+_CODES = "eta|alpha0|alpha|lam|beta|gamma|flips|latent_noise|bias_scale|bulk"
+_WORDS = "function|target|activation|noise|loss|steps|rows|readout|along|low|high"  # which are English, too
+_ARGUMENT = re.compile(  # `lam` anywhere, words where they have a value: `loss = 'hinge'`
+    rf"(?<![\w'.])(?:({_CODES})\b(\s*=\s*)?|({_WORDS})\s*=\s*)(?:'([^']*)')?"
 )
-_ARGUMENT = re.compile(  # `lam`, and names that are English too where they have a value: `loss = 'hinge'`
-    rf"(?<![\w'.])(?:({'|'.join(_CODES)})\b(\s*=\s*)?|({'|'.join(_WORDS)})\s*=\s*)(?:'([^']*)')?"
-)
+
+
+class Refused(Exception):
+    """There is no answer, for a reason that the visitor should read; perhaps one setting is to blame."""
+
+    def __init__(
+        self, sentence: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST, setting: str | None = None
+    ):
+        super().__init__(sentence)
+        self.sentence, self.status, self.setting = sentence, status, setting
+
+    def json(self) -> str:
+        """What the page gets."""
+        return json.dumps({"error": self.sentence, "field": self.setting})
+
+
+class Gone(Exception):
+    """Nobody waits for the answer any more."""
 
 
 def page_words(text: str) -> str:
@@ -52,9 +59,9 @@ def page_words(text: str) -> str:
     return _ARGUMENT.sub(_labelled, text)
 
 
-def _labelled(found: re.Match[str]) -> str:
+def _labelled(argument: re.Match[str]) -> str:
     """The label of a setting for its name, and its value without quotes."""
-    code, sign, word, value = found.groups()
+    code, sign, word, value = argument.groups()
     name = code or word
     control = CONTROLS[_SETTINGS.get(name, name)]
     label = f"{control.label} ({control.symbol})" if control.symbol else control.label
@@ -67,7 +74,7 @@ def refusal(error: GiantstepError, settings: Settings | None = None) -> tuple[st
     if isinstance(error, ExpressionError):
         text = f"{error.reason} (column {error.position + 1} of {error.text[:80]})"
     elif name is None and isinstance(error, ParameterError):
-        subject = re.match(r"(?:--)?'?([^\s':,]+)", text)
+        subject = re.match(r"'?([^\s':,]+)", text)
         name = subject.group(1) if subject else None
         if name and settings is not None:
             texts = {settings.activation: "activation", settings.loss.partition(":")[0]: "loss"}

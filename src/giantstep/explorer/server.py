@@ -12,35 +12,35 @@ pictures of its own making (data and blob addresses). It may still run no inline
 
 from __future__ import annotations
 
+import html
 import ipaddress
 import json
+import os
 import secrets
 import selectors
 import socket
 import sys
+import tempfile
+import threading
+import webbrowser
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
 from ..runtime.system import ports_can_be_taken_over
-from . import plotly
-from .browser import opened
-from .jobs import Gone, Jobs, Refused
+from . import assets
+from .jobs import Jobs
+from .refusals import Gone, Refused
 from .settings import controls
 from .views import VIEWS
 
 PORT = 8642
-_PLOTLY = "/plotly.min.js"
 _MOST_BYTES = 16_384  # of a question
-_TYPES = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-}
+_JSON = "application/json"
 _EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text at all
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data: blob:;"
@@ -51,10 +51,10 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-_FRESH, _KEPT = (
-    "no-store",
-    "public, max-age=31536000, immutable",
-)  # the second for what has its version in its address
+_FRESH = "no-store"
+_VERSIONED = (
+    "public, max-age=31536000, immutable"  # how long a browser keeps what has its version in its address
+)
 
 
 class Explorer(ThreadingHTTPServer):
@@ -68,7 +68,7 @@ class Explorer(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.name = host.lower()
         self.token = secrets.token_urlsafe(24)
-        self.pages = _pages()
+        self.pages = assets.pages()
         super().__init__((host, port), _Handler)
         self.jobs = Jobs()
 
@@ -84,7 +84,7 @@ class Explorer(ThreadingHTTPServer):
 
     def server_close(self) -> None:
         if hasattr(self, "jobs"):  # not where listening failed
-            self.jobs.close()
+            self.jobs.workers.close()
         super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -95,29 +95,50 @@ class Explorer(ThreadingHTTPServer):
 
 def explore(host: str = "127.0.0.1", port: int | None = None, browser: bool = True) -> None:
     """Serve the explorer until Ctrl-C, and open it in a browser. Without a port: 8642, or a free one."""
-    with _listening(host, port) as server:
+    with listening(host, port) as server:
         print(f"giantstep explorer: {server.link}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
-        if plotly.script() is None:
-            print(plotly.MISSING, file=sys.stderr, flush=True)
+        if assets.plotly_script() is None:
+            print(assets.MISSING, file=sys.stderr, flush=True)
         try:
-            with opened(server.link, browser):
+            with opened(server.link) if browser else nullcontext():
                 server.serve_forever()
         except KeyboardInterrupt:
             print("the explorer has ended", file=sys.stderr)
 
 
-def _listening(host: str, port: int | None) -> Explorer:
+def listening(host: str, port: int | None, usual: int = PORT) -> Explorer:
+    """A server on this port; without one on the usual port, or on a free one where that is taken."""
     try:
-        return Explorer(host, PORT if port is None else port)
+        return Explorer(host, usual if port is None else port)
     except OverflowError:
         raise ParameterError(f"port = {port} must be a whole number from 0 to 65535") from None
     except OSError as error:
         if port is None:
-            return _listening(host, 0)
+            return listening(host, 0)
         raise ParameterError(
             f"cannot listen on host = {host!r}, port = {port} ({error.strerror or error}); choose another port, or 0, "
             "and for host an address of this machine"
         ) from None
+
+
+@contextmanager
+def opened(link: str) -> Iterator[None]:
+    """Have a browser open the link by way of a file that nobody else can read.
+
+    The command line of a browser can be read by all users of a machine; the file, which leads on to the link and is
+    removed at the end, cannot.
+    """
+    handle, name = tempfile.mkstemp(prefix="giantstep-", suffix=".html")  # readable by its owner alone
+    path = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            address = html.escape(link, quote=True)
+            file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">')
+            file.write(f'<a href="{address}">giantstep explorer</a>\n')
+        threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -127,26 +148,26 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # a line goes out when it is written
 
     def do_GET(self) -> None:
-        path = self.path.split("?")[0]
-        if not self._local():
-            self._refuse(Refused("this server is reached by IP address or as localhost only", 403))
-        elif path == "/api/about":
-            self._about()
-        elif path == _PLOTLY and (script := plotly.script()) is not None:
-            self._send(200, _TYPES["js"], script.read_bytes(), _KEPT)
-        elif path in self.server.pages:
-            self._send(200, *self.server.pages[path])
-        else:
-            self._refuse(Refused("there is no such page", 404))
+        try:
+            self._send(HTTPStatus.OK, *self._page())
+        except Refused as refusal:
+            self._refuse(refusal)
 
     do_HEAD = do_GET
 
-    def _about(self) -> None:
-        try:
+    def _page(self) -> tuple[str, bytes, str]:
+        """The type and the content of what is asked for, and how long it may be kept."""
+        path = self.path.split("?")[0]
+        if not self._local():
+            raise Refused("this server is reached by IP address or as localhost only", HTTPStatus.FORBIDDEN)
+        if path == "/api/about":
             self._check_token()
-        except Refused as refusal:
-            return self._refuse(refusal)
-        return self._send(200, "application/json", _about())
+            return _JSON, _about(), _FRESH
+        if path == "/plotly.min.js" and (script := assets.plotly_script()) is not None:
+            return assets.TYPES["js"], script.read_bytes(), _VERSIONED
+        if path not in self.server.pages:
+            raise Refused("there is no such page", HTTPStatus.NOT_FOUND)
+        return (*self.server.pages[path], _FRESH)
 
     def do_POST(self) -> None:
         try:
@@ -161,20 +182,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _question(self) -> tuple[str, bool, Any]:
         """The view that is asked for, whether a draft will do, and the settings as JSON gives them; or a refusal."""
         if not self._local() or not self._same_site():
-            raise Refused("questions must come from the explorer's own page", 403)
-        if not self.path.startswith("/api/"):
-            raise Refused("there is no such page", 404)
+            raise Refused("questions must come from the explorer's own page", HTTPStatus.FORBIDDEN)
+        before, _, question = self.path.partition("/api/")
+        view, _, manner = question.partition("/")
+        if before or manner not in ("", "draft"):
+            raise Refused("there is no such page", HTTPStatus.NOT_FOUND)
         self._check_token()
-        if self.headers.get_content_type() != "application/json":
-            raise Refused("questions must be JSON", 415)
+        if self.headers.get_content_type() != _JSON:
+            raise Refused("questions must be JSON", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
-            raise Refused("the question's length is missing", 411)
-        if len(length) > 9 or int(length) > _MOST_BYTES:
-            raise Refused(f"the question is too long; at most {_MOST_BYTES} bytes are read", 413)
-        view, _, manner = self.path.removeprefix("/api/").partition("/")
-        if manner not in ("", "draft"):
-            raise Refused("there is no such page", 404)
+            raise Refused("the question's length is missing", HTTPStatus.LENGTH_REQUIRED)
+        if len(length) > len(str(_MOST_BYTES)) or int(length) > _MOST_BYTES:
+            sentence = f"the question is too long; at most {_MOST_BYTES} bytes are read"
+            raise Refused(sentence, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         try:
             return view, manner == "draft", json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
@@ -183,22 +204,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_token(self) -> None:
         given = self.headers.get("Authorization", "").encode()
         if not secrets.compare_digest(given, f"Bearer {self.server.token}".encode()):
-            raise Refused(
-                "this page may not ask yet: open the whole link that giantstep explore printed in its terminal",
-                401,
-            )
+            sentence = "this page may not ask yet: open the whole link that giantstep explore printed in its terminal"
+            raise Refused(sentence, HTTPStatus.UNAUTHORIZED)
 
     def _stream(self, lines: Iterator[str]) -> None:
         """Send lines as they come; the first decides whether there is an answer at all."""
         first = next(lines)
-        self._headers(200, "application/x-ndjson")
+        self._headers(HTTPStatus.OK, "application/x-ndjson")
         self._line(first)
         try:
             for line in lines:
                 self._line(line)
             self._line('{"end": true}')
         except Refused as refusal:
-            self._line(json.dumps(_words(refusal)))
+            self._line(refusal.json())
 
     def _line(self, text: str) -> None:
         try:
@@ -226,14 +245,14 @@ class _Handler(BaseHTTPRequestHandler):
         return origin is None or origin.lower() == f"http://{self.headers.get('Host', '').lower()}"
 
     def _refuse(self, refusal: Refused) -> None:
-        self._send(refusal.status, "application/json", json.dumps(_words(refusal)).encode())
+        self._send(refusal.status, _JSON, refusal.json().encode())
 
-    def _send(self, status: int, kind: str, body: bytes, cache: str = _FRESH) -> None:
+    def _send(self, status: HTTPStatus, kind: str, body: bytes, cache: str = _FRESH) -> None:
         self._headers(status, kind, len(body), cache)
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _headers(self, status: int, kind: str, length: int | None = None, cache: str = _FRESH) -> None:
+    def _headers(self, status: HTTPStatus, kind: str, length: int | None = None, cache: str = _FRESH) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Cache-Control", cache)
@@ -247,17 +266,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: a terminal that fills up with requests helps nobody."""
 
 
-def _pages() -> dict[str, tuple[str, bytes]]:
-    """Every file of the page by its address, with its type."""
-    folder = files(__package__ or "giantstep.explorer") / "page"
-    found = {
-        f"/{entry.name}": (_TYPES[entry.name.rpartition(".")[2]], entry.read_bytes())
-        for entry in folder.iterdir()
-        if entry.name.rpartition(".")[2] in _TYPES
-    }
-    return found | {"/": found["/index.html"]}
-
-
 def _about() -> bytes:
     """What the page needs to know before it asks: the controls, names, and what each view uses."""
     from .. import __version__
@@ -266,18 +274,14 @@ def _about() -> bytes:
 
     about = {
         "version": __version__,
-        "plotly": plotly.version(),
-        "missing": plotly.MISSING,
+        "plotly": assets.plotly_version(),
+        "missing": assets.MISSING,
         "controls": controls(),
         "functions": list(catalogue()),
         "losses": list(NAMES),
         "views": {name: {"uses": view.uses, "drafts": view.drafts} for name, view in VIEWS.items()},
     }
     return json.dumps(about).encode()
-
-
-def _words(refusal: Refused) -> dict[str, str]:
-    return {"error": refusal.sentence} | ({"field": refusal.field} if refusal.field else {})
 
 
 def _is_address(text: str) -> bool:

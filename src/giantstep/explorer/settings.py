@@ -1,19 +1,22 @@
 """Every setting of the page, in one list: its initial value, its limits, and the control that changes it.
 
-What a parameter of the library is called, its limits and its slider come from the library's table of parameters. A new
-one is a field here and a word in `call.py`; the page builds its form from this list.
+The table of parameters has what a parameter of the library is called, its limits and its slider. A new one is a field
+here and a word in `call.py`; the page builds its form from this list.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ..errors import ParameterError, refused
+from ..model.checks import a_text, check_count, flag, number
 from ..model.parameters import PARAMETERS
-from .control import Control
 
+_LONGEST_TEXT = 300  # of an expression or a list of letters
+_ENDS = {"low": -1e3, "high": 1e4}  # between which a curve may run, whatever it runs along
 _PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
     "The problem",
     "The first layer",
@@ -24,6 +27,53 @@ _PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
 _STEP, _GIVEN = {"layer": "step"}, {"layer": "spiked"}  # which first layer a control belongs to
 
 
+@dataclass(frozen=True)
+class Control:
+    """How a setting looks on the page: `when` says for which other settings it is there."""
+
+    group: str
+    label: str
+    symbol: str | None = None
+    hint: str | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    infinite: bool = False
+    slider: tuple[float, float, str] | None = None  # its ends, and "log" or "linear"
+    options: tuple[tuple[str, str], ...] | None = None  # value and words
+    suggestions: str | None = None  # the list of names that is offered
+    short: bool = False
+    more: bool = False  # folded away until it is wanted
+    when: Mapping[str, str] | None = None
+
+    def read(self, name: str, value: Any, kind: type) -> Any:
+        """A visitor's value of the setting `name`, checked, as text, number, whole number or switch."""
+        if kind is bool:
+            return flag(name, value)
+        if kind is int:
+            return check_count(name, value, int(self.low), int(self.high))
+        if kind is str:
+            return self._text(name, value)
+        if isinstance(value, str):
+            try:
+                value = float(value)
+            except ValueError:
+                raise refused(name, value, "is not a number") from None
+        if self.infinite and value == math.inf:
+            return value
+        return self.within(name, value)
+
+    def within(self, name: str, value: Any) -> float:
+        """A number between the control's ends."""
+        return number(name, value, low=self.low, high=self.high)
+
+    def _text(self, name: str, value: Any) -> str:
+        if len(a_text(name, value)) > _LONGEST_TEXT:
+            raise refused(name, value, f"is longer than {_LONGEST_TEXT} characters")
+        if self.options and value not in dict(self.options):
+            raise refused(name, value, "is not among the choices")
+        return value.strip()
+
+
 def _control(initial: Any, group: str, label: str, **look: Any) -> Any:
     return field(default=initial, metadata={"control": Control(group, label, **look)})
 
@@ -31,9 +81,8 @@ def _control(initial: Any, group: str, label: str, **look: Any) -> Any:
 def _parameter(name: str, group: str, **look: Any) -> Any:
     """The control of one of the library's parameters."""
     row = PARAMETERS[name]
-    low, high = row.typed or (None, None)
-    initial = row.default if row.initial is None else row.initial
-    initial = look.pop("initial", initial)
+    low, high = row.typed or (-math.inf, math.inf)
+    initial = look.pop("initial", row.default if row.initial is None else row.initial)
     usual = {"symbol": row.letter or None, "hint": row.note or row.words, "slider": row.slider}
     return _control(initial, group, row.label, low=low, high=high, **usual | look)
 
@@ -134,8 +183,8 @@ class Settings:
         options=tuple(map(_axis, ("alpha", "lam", "beta", "eta", "alpha0", "r", "gamma"))),
         more=True,
     )
-    low: float = _control(0.1, _CURVE, "from", low=-1e3, high=1e4, short=True, more=True)
-    high: float = _control(6.0, _CURVE, "to", low=-1e3, high=1e4, short=True, more=True)
+    low: float = _control(0.1, _CURVE, "from", **_ENDS, short=True, more=True)
+    high: float = _control(6.0, _CURVE, "to", **_ENDS, short=True, more=True)
     quantity: str = _control(
         "auto",
         _CURVE,
@@ -171,7 +220,7 @@ class Settings:
         """Settings from a visitor's JSON; what is missing keeps its initial value, what is unknown is refused."""
         if not isinstance(given, Mapping):
             raise ParameterError("the settings must be a JSON object")
-        if unknown := sorted(str(name)[:40] for name in given if name not in CONTROLS):
+        if unknown := sorted(str(name) for name in given if name not in CONTROLS):
             raise ParameterError(f"there is no setting {unknown[0]!r}; there are {', '.join(CONTROLS)}")
         settings = cls(**{name: CONTROLS[name].read(name, given[name], _KINDS[name]) for name in given})
         settings._check_curve()
@@ -200,14 +249,11 @@ _KINDS: dict[str, type] = {f.name: type(f.default) for f in fields(Settings)}
 
 
 def controls() -> list[dict[str, Any]]:
-    """The list for the page, in its order."""
+    """The list for the page, in its order; of each control what is not at its default."""
     kinds = {str: "text", float: "number", int: "count", bool: "switch"}
+    usual = asdict(Control("", ""))
     return [
-        {
-            "name": f.name,
-            "initial": f.default,
-            "kind": kinds[_KINDS[f.name]],
-            **CONTROLS[f.name].for_page(),
-        }
+        {"name": f.name, "initial": f.default, "kind": kinds[_KINDS[f.name]]}
+        | {key: value for key, value in asdict(CONTROLS[f.name]).items() if value != usual[key]}
         for f in fields(Settings)
     ]

@@ -1,6 +1,8 @@
 """Warm processes that answer one question after another; each is ended only when nobody wants its answer any more.
 
-Where the system allows it they are forked, in milliseconds, from a small server that has the library loaded.
+`runtime.workers`, the pool of simulations, starts a new Python for each process. Here a process is lost whenever a
+visitor moves on from a slow question: where the system allows it, the next one is forked in milliseconds from a small
+server that has the library loaded.
 """
 
 from __future__ import annotations
@@ -10,53 +12,67 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from multiprocessing.connection import Connection
+from queue import Empty, LifoQueue
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import GiantstepError
-from ..runtime.system import deaf_children, preloading_context, step_back
-from .refusals import refusal
+from ..runtime.system import cores, deaf_children, preloading_context, step_back
+from .refusals import Gone, Refused, refusal
 from .settings import Settings
-from .view import Effort
-from .views import VIEWS
+from .views import VIEWS, Effort
 
-_WARM = {
-    "quick": 2,
-    "patient": 1,
-    "reference": 1,
-    "simulation": 0,
-}  # processes of each kind that wait for questions
-_POLITE = 5  # niceness of all that is not quick, so that sliders stay so
-_RETIRES = 1000  # questions after which a process is replaced, whatever it has gathered by then
-_SILENT = 0.3  # seconds before the first word on progress, and between two
+TICK = 0.05  # seconds between two looks at whether somebody still waits
+_NICENESS = 5  # of all that is not quick, so that sliders stay so
+_SILENCE = 0.3  # seconds before the first word on progress, and between two
 
-Message = tuple[str, Any]  # what it is ("line", "refused", "failed", "end") and what it says
+
+class Lane(NamedTuple):
+    """A queue of questions that take about as long: how many are answered at a time, and how many processes wait."""
+
+    turns: int
+    warm: int
+
+
+LANES = {
+    "quick": Lane(max(2, cores() // 2), 2),
+    "slow": Lane(4, 1),
+    "reference": Lane(1, 1),
+    "simulation": Lane(1, 0),
+}
+_starting = threading.Lock()  # one process at a time
+
+Message = tuple[str, Any]  # "line" or "refused" and what it says; "end"
 
 
 class Worker:
     """One process, and our end of the pipe to it."""
 
-    def __init__(self, context: Any, kind: str):
-        self.kind, self.asked, self.working = kind, 0, False
+    def __init__(self, context: Any, lane: str):
+        self.lane, self.working = lane, False
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_live, args=(kind, theirs), daemon=True)
-        with _nameless_main():
+        self.process = context.Process(target=live, args=(lane, theirs), daemon=True)
+        with _nameless_main(), deaf_children():
             self.process.start()
         theirs.close()
 
     def ask(self, view: str, settings: Settings, coarse: bool) -> None:
-        self.asked += 1
         self.working = True
         self.pipe.send((view, settings, coarse))
 
-    def hear(self, seconds: float) -> Message | None:
-        """The next message, None if there is none for so long; EOFError if the process has ended."""
-        if not self.pipe.poll(seconds):
-            return None
-        message = self.pipe.recv()
+    def hear(self, seconds: float) -> Message:
+        """The next message, or an empty one if none comes for so long."""
+        try:
+            if not self.pipe.poll(seconds):
+                return "", None
+            message = self.pipe.recv()
+        except (EOFError, ConnectionError):
+            sentence = "the computation ended unexpectedly; try less extreme values"
+            raise Refused(sentence, HTTPStatus.INTERNAL_SERVER_ERROR) from None
         self.working = message[0] == "line"
         return message
 
@@ -66,91 +82,73 @@ class Worker:
         self.process.join()
 
 
-_starting = threading.Lock()
-
-
 @contextmanager
 def _nameless_main() -> Iterator[None]:
     """Start a process that does not import the user's main module: a script without a guard would begin again in it."""
-    with _starting:
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            yield
-        finally:
-            sys.modules["__main__"] = main
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 class Workers:
-    """All processes: those that wait, by kind, and those at work."""
+    """All processes, and those of each lane that wait for a question."""
 
     def __init__(self) -> None:
         self._context = preloading_context("giantstep.explorer.preload")
-        self._idle: dict[str, list[Worker]] = {kind: [] for kind in _WARM}
-        self.busy: set[Worker] = set()
-        self._lock = threading.Lock()
-        self._ready = threading.Event()
-        self._closed = False
+        self._turns = {lane: threading.BoundedSemaphore(turns) for lane, (turns, _) in LANES.items()}
+        self._idle: dict[str, LifoQueue[Worker]] = {lane: LifoQueue() for lane in LANES}
+        self._warming = threading.Lock()
+        self.alive: set[Worker] = set()
+        self.closed = False
         threading.Thread(target=self._warm_up, daemon=True).start()
 
     @contextmanager
-    def lend(self, kind: str) -> Iterator[Worker]:
+    def lend(self, lane: str, wanted: Callable[[], bool]) -> Iterator[Worker]:
         """A worker for one question. One that is left in the middle of it is ended, and another takes its place."""
-        self._ready.wait()
-        with self._lock:
-            worker = self._idle[kind].pop() if self._idle[kind] else None
-        worker = worker or Worker(self._context, kind)
-        with self._lock:
-            self.busy.add(worker)
+        while not self._turns[lane].acquire(timeout=TICK):
+            if self.closed or not wanted():
+                raise Gone
         try:
-            yield worker
+            try:
+                worker = self._idle[lane].get_nowait()
+            except Empty:
+                worker = self._started(lane)
+            try:
+                yield worker
+            finally:
+                if worker.working or self.closed or not LANES[lane].warm:
+                    worker.end()
+                    self.alive.discard(worker)
+                    threading.Thread(target=self._warm_up, daemon=True).start()
+                else:
+                    self._idle[lane].put(worker)
         finally:
-            with self._lock:
-                self.busy.discard(worker)
-            if worker.working or worker.asked >= _RETIRES or not _WARM[kind] or not self._keep(worker):
-                worker.end()
-                threading.Thread(target=self._add, args=(kind,), daemon=True).start()
+            self._turns[lane].release()
 
     def close(self) -> None:
-        """End all work."""
-        with self._lock:
-            self._closed = True
-            workers = [*self.busy, *(worker for idle in self._idle.values() for worker in idle)]
-            self._idle = {kind: [] for kind in _WARM}
-        for worker in workers:
+        """End all work. A process that is just being started would complain if we ended before it."""
+        with _starting:
+            self.closed = True
+        for worker in [*self.alive]:
             worker.process.kill()
 
+    def _started(self, lane: str) -> Worker:
+        with _starting:
+            if self.closed:
+                raise Gone
+            worker = Worker(self._context, lane)
+            self.alive.add(worker)
+        return worker
+
     def _warm_up(self) -> None:
-        try:
-            # an interrupt may end the server of processes meanwhile; a worker that is asked for says so itself
-            with deaf_children(), suppress(OSError, EOFError, RuntimeError):
-                for kind, count in _WARM.items():
-                    for _ in range(count):
-                        self._add(kind)
-                        self._ready.set()  # the server of processes runs: whoever needs one gets one
-        finally:
-            self._ready.set()
-
-    def _add(self, kind: str) -> None:
-        """Have one more process waiting, if none is."""
-        with self._lock:
-            if self._closed or len(self._idle[kind]) >= _WARM[kind]:
-                return
-        try:
-            worker = Worker(self._context, kind)
-        except (OSError, EOFError, KeyError):  # the explorer ends, and the server of processes with it
-            if self._closed:
-                return
-            raise
-        if not self._keep(worker):
-            worker.end()
-
-    def _keep(self, worker: Worker) -> bool:
-        """Let a worker wait for the next question, unless the explorer ends."""
-        with self._lock:
-            if not self._closed:
-                self._idle[worker.kind].append(worker)
-            return not self._closed
+        """Have as many processes waiting as each lane wants."""
+        with self._warming, suppress(Gone):
+            for lane, (_, warm) in LANES.items():
+                while self._idle[lane].qsize() < warm:
+                    self._idle[lane].put(self._started(lane))
 
 
 def messages(view: str, settings: Settings, effort: Effort = Effort()) -> Iterator[Message]:  # noqa: B008
@@ -160,39 +158,40 @@ def messages(view: str, settings: Settings, effort: Effort = Effort()) -> Iterat
             yield "line", json.dumps(line, allow_nan=False)
         yield "end", None
     except GiantstepError as error:
-        yield "refused", refusal(error, settings)
+        sentence, setting = refusal(error, settings)
+        yield "refused", (sentence, HTTPStatus.BAD_REQUEST, setting)
     except (MemoryError, ArithmeticError) as error:
-        yield "refused", (f"these values are too extreme to compute with ({type(error).__name__})", None)
+        yield "refused", (f"these values are too extreme to compute with ({type(error).__name__})",)
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
-        text = f"the computation failed ({type(error).__name__}); the terminal has the details"
-        yield "failed", (text, None)
+        sentence = f"the computation failed ({type(error).__name__}); the terminal has the details"
+        yield "refused", (sentence, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 class _Progress:
     """Sends the share that is done as a line, now and then."""
 
     def __init__(self, pipe: Connection):
-        self.pipe, self.next = pipe, time.monotonic() + _SILENT
+        self.pipe, self.next = pipe, time.monotonic() + _SILENCE
 
     def __call__(self, share: float) -> None:
         if share < 1.0 and time.monotonic() >= self.next:
-            self.next = time.monotonic() + _SILENT
+            self.next = time.monotonic() + _SILENCE
             self.pipe.send(("line", json.dumps({"progress": round(float(share), 3)})))
 
 
-def _live(kind: str, pipe: Connection) -> None:
+def live(lane: str, pipe: Connection) -> None:
     """The life of a process."""
     from ..runtime.threads import allowed_threads
     from ..simulation.schedule import cap_threads, end_with_parent
     from . import preload as preload  # there already where processes are forked
 
-    if kind == "simulation":
+    if lane == "simulation":
         cap_threads(allowed_threads())
     else:  # one thread, as `preload` has arranged
         end_with_parent()
-    if kind != "quick":
-        step_back(_POLITE)
+    if lane != "quick":
+        step_back(_NICENESS)
     with suppress(EOFError, ConnectionError):  # nobody asks any more, or waits for what is unread
         while True:
             view, settings, coarse = pipe.recv()

@@ -92,12 +92,17 @@ def preloading_context(module: str) -> Any:
     """
     import multiprocessing
 
-    if sys.platform != "win32":
-        from multiprocessing.resource_tracker import ensure_running
-
-        ensure_running()  # now: a start within `deaf_children` would give the thread its hearing back
     context = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-    context.set_forkserver_preload([module])
+    if sys.platform != "win32":
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()  # now: within `deaf_children` it would make the thread hear again
+    if sys.platform == "linux":
+        from multiprocessing import forkserver
+
+        context.set_forkserver_preload([module])
+        with deaf_children():
+            forkserver.ensure_running()
     return context
 
 
