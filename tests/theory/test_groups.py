@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.model.groups import Merging, merge
+from giantstep.model.letters import Merging, merge
 from giantstep.theory import engine
 from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.response import respond

@@ -16,7 +16,7 @@ from .quantities import QUANTITIES, names
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..model.base import Model
+    from ..model.description import Model
 
 OF_THE_LAYER = names("first layer")
 """Answers that depend on the first layer alone, not on the readout's alpha and lam."""

@@ -14,7 +14,7 @@ from .dims import OF_THE_LAYER, Dimensions
 from .grid import Grid
 
 if TYPE_CHECKING:
-    from ..model.base import Model
+    from ..model.description import Model
     from ..model.target import Target
 
 

@@ -1,15 +1,21 @@
-"""Where a Dataset comes from: the attributes that every answer carries, as plain text and numbers."""
+"""Where a Dataset comes from: the attributes that every answer carries, as plain text and numbers, and a few words made
+of them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 
 if TYPE_CHECKING:
-    from ..model.base import Model
+    from ..model.description import Model
     from ..model.target import Target
+
+_FEW = 4  # letters that are named
+_KINDS = {"Network": "network", "SpikedRF": "spiked features", "TwoSpikes": "features with two spikes"}
+_OF_LABELS = ("flips", "latent_noise", "scale")  # of a target, which no coordinate says
 
 
 def provenance(
@@ -24,3 +30,41 @@ def provenance(
 def description(thing: Model | Target) -> str:
     """A model or target as JSON text; a user's own callable is named, since it cannot be kept."""
     return json.dumps(thing.to_read())
+
+
+def subject(attrs: Mapping[str, Any]) -> list[str]:
+    """Model and target of an answer in a few words each, from what its attributes say of them."""
+    words: list[str] = []
+    for key, noun in (("model", "activation"), ("target", "function")):
+        try:
+            data: dict[str, Any] = json.loads(attrs[key])
+        except (KeyError, ValueError):
+            continue  # coefficients have no target
+        name = data[noun].removeprefix("<").removesuffix(">")  # of a user's own function
+        words.append(f"{name} {_KINDS.get(data['kind'], 'target')}")
+        words += _of_neurons(data)
+        if data["kind"] == "Network" and attrs.get("bulk") == "isotropic":
+            words.append("isotropic bulk")  # which is not what a network's rows are
+        words += [f"{name} = {data[name]:g}" for name in _OF_LABELS if data.get(name)]
+        words += ["inputs with a covariance"] * bool(data.get("inputs"))
+    if attrs.get("loss", "square") != "square":
+        words.append(f"{attrs['loss']} loss")
+    if attrs.get("error") == "test_error_01":
+        words.append("fewest wrong signs")  # what was tuned for
+    return words
+
+
+def _of_neurons(model: Mapping[str, Any]) -> list[str]:
+    """What is unusual about a model's readout and about the loss of its steps."""
+    letters = model.get("readout") or {"values": [1.0]}
+    values, words = letters["values"], []
+    if set(values) != {1.0}:
+        few = len(values) <= _FEW
+        words.append(f"letters {', '.join(f'{v:g}' for v in values)}" if few else f"{len(values)} letters")
+    if letters.get("biases"):
+        words.append("biases")
+    steps = model.get("steps")
+    scheduled = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    losses = [step["loss"] for step in scheduled] or [model.get("step_loss")]
+    unusual = dict.fromkeys(loss for loss in losses if loss not in (None, "square"))
+    return words + [f"steps by {' and '.join(unusual)} loss"] * bool(unusual)

@@ -191,7 +191,7 @@ def note(text: str) -> None:
 
 
 def _subject(arrays: NamedArrays) -> str:
-    from ..model.words import subject
+    from ..answers.provenance import subject
 
     words = subject(arrays.attrs)
     if "bulk" in arrays.attrs and (bulk := f"{arrays.attrs['bulk']} bulk") not in words:

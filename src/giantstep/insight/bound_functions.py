@@ -10,8 +10,8 @@ from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..gaussian import STRIDES
 from ..model.arguments import checked_arguments
-from ..model.base import Model
 from ..model.checks import parameter
+from ..model.description import Model
 from ..theory.problem import model_grid, pose
 from .bounds import checked_target, lowest, project
 from .learned import mean_given, places_of, target_curve

@@ -15,8 +15,8 @@ from ..answers.grid import Grid
 from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..model.arguments import checked_arguments
-from ..model.base import Model
 from ..model.checks import a_text
+from ..model.description import Model
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.features import Features

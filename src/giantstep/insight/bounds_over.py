@@ -13,7 +13,7 @@ from ..answers.grid import Grid
 from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..functions.chebyshev import through
-from ..model.base import Model
+from ..model.description import Model
 from ..model.network import Network
 from ..model.target import Target
 from ..theory.equivalent import by_letter

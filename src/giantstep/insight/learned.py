@@ -13,8 +13,8 @@ from ..answers.quantities import describe
 from ..errors import ParameterError
 from ..gaussian.cuts import Cuts
 from ..model.arguments import checked_arguments
-from ..model.base import Model
 from ..model.checks import as_it_is, parameter
+from ..model.description import Model
 from ..model.target import as_target
 from ..runtime.progress import with_bar
 from ..theory.labels import SeveralDirections, labels_of

@@ -10,8 +10,8 @@ import numpy as np
 from ..answers.provenance import provenance
 from ..errors import ConvergenceError, NotCovered, ParameterError, warn
 from ..model.arguments import checked_arguments
-from ..model.base import Model
 from ..model.checks import flag, one_of
+from ..model.description import Model
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.problem import Problem, model_grid, pose

@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 
 from ..errors import named
 from ..losses import as_loss
-from .base import check_model
 from .checks import Check, a_bulk, a_dataset, a_path, a_report, allow, at_least, flag, number, parameter
+from .description import check_model
 from .network import Network
 from .parameters import checked
 from .target import as_target
@@ -50,7 +50,7 @@ def checked_arguments(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]
 
 
 _ARGUMENTS: dict[str, Check] = {
-    "model": lambda name, value: check_model(value, name),
+    "model": check_model,
     "net": a_network,
     "target": lambda name, value: as_target(value),
     "loss": lambda name, value: as_loss(value),

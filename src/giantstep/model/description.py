@@ -1,5 +1,5 @@
 """What models, steps and targets share: how they are made from the table of parameters, a dictionary form, equality by
-value, how they are shown.
+value, how they are shown; and what every model answers.
 
 Every numeric parameter takes a number, a 1-D sequence (which opens a grid dimension of that name), or an
 `xarray.DataArray` (whose dimensions are its own, so that two of them can be zipped).
@@ -7,8 +7,10 @@ Every numeric parameter takes a number, a 1-D sequence (which opens a grid dimen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
+from html import escape
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
@@ -17,10 +19,9 @@ import numpy as np
 
 from ..errors import ParameterError, named, refused, shown
 from ..functions import Function
-from ..losses import Loss
+from .checks import allow, written
 from .letters import Letters
 from .parameters import PARAMETERS, checked
-from .words import as_call, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,53 +34,50 @@ if TYPE_CHECKING:
 Class = TypeVar("Class", bound=type)
 DEFAULT: Any = object()  # the default that the table of parameters has
 _kinds: dict[str, type[Description]] = {}  # by name, as dictionaries say it
+_LONG = 12  # numbers of a list that are written out
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(attrs.field,))
+@dataclass_transform(frozen_default=True, field_specifiers=(attrs.field,))
 def description(cls: Class) -> Class:
     """Make a class with fields a frozen description.
 
     A field that is a row in the table of parameters is checked against that row, unless it has a converter of its own;
     `DEFAULT` stands for the row's default.
     """
-    make = attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=_from_table)
-    return make(cls)
+    return attrs.define(frozen=True, slots=False, repr=False, field_transformer=_from_table)(cls)
 
 
 def _from_table(cls: type, fields: list[Any]) -> list[Any]:
-    return [one.evolve(default=_default(one), converter=_converter(one)) for one in fields]
+    """Fields with defaults and checks from the table of parameters. Fields that are computed do not count as values."""
+    described = []
+    for field in fields:
+        default = PARAMETERS[field.name].default if field.default is DEFAULT else field.default
+        check = _converter(field, default) if field.converter or field.name in PARAMETERS else None
+        described.append(field.evolve(default=default, converter=check, eq=field.init, eq_key=_by_value))
+    return described
 
 
-def _default(field: Any) -> Any:
-    return PARAMETERS[field.name].default if field.default is DEFAULT else field.default
-
-
-def _converter(field: Any) -> Callable[[Any], Any]:
+def _converter(field: Any, default: Any) -> Callable[[Any], Any]:
     """What makes a field's value of what a user gives; errors name the field."""
-    name, convert, default = field.name, field.converter, _default(field)
 
     def converted(value: Any) -> Any:
         if value is None and default is None:
             return None
-        with named(name):
-            return convert(value) if convert else checked(name, value)
+        with named(field.name):
+            return field.converter(value) if field.converter else checked(field.name, value)
 
     converted.__annotations__["value"] = field.type  # as the signature shows it
-    return converted if convert or name in PARAMETERS else None  # type: ignore[return-value]
+    return converted
 
 
 class Description:
-    """What models and targets share: a dictionary form for provenance, links and sweeps, and equality by value."""
+    """What models and targets share: a dictionary form for provenance, links and sweeps, and how they are shown."""
 
-    # methods and properties for users, beside what they have given
+    # methods and properties for users, beside the fields
     _questions: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         _kinds[cls.__name__] = cls
-
-    @classmethod
-    def _fields(cls) -> Any:
-        return [one for one in attrs.fields(cls) if one.init]  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """This description as plain, JSON-ready data. A function of your own has no such form: an error.
@@ -94,44 +92,23 @@ class Description:
         >>> gs.Step(eta=1, alpha0=2).to_dict()
         {'kind': 'Step', 'eta': 1.0, 'alpha0': 2.0, 'loss': 'square'}
         """
-        return self._plain(lambda part: part.spec)
+        return _plain(self, lambda part: part.spec)
 
     def to_read(self) -> dict[str, Any]:
         """The same for readers, from which nothing is made again: functions and losses of a user's own are named."""
-        return self._plain(_spec_or_name)
-
-    def _plain(self, text: Callable[[Function | Loss], str]) -> dict[str, Any]:
-        """The kind and the fields; those that joined later only where they are used, so that older forms stay."""
-        data: dict[str, Any] = {"kind": type(self).__name__}
-        for field in self._fields():
-            value = getattr(self, field.name)
-            late = field.name in PARAMETERS and PARAMETERS[field.name].late
-            if not late or _hashable(value) != field.default:
-                data[field.name] = _plain(value, text)
-        return data
+        return _plain(self, _spec_or_name)
 
     def __repr__(self) -> str:
-        return as_call(self)
+        first, *others = stated(self)
+        return f"{type(self).__name__}({', '.join([first[1], *map('='.join, others)])})"
 
     def _repr_html_(self) -> str:
         return table(self)
 
     def __dir__(self) -> list[str]:
         """What tab completion offers: what a user gives and asks, not what other modules ask."""
-        offered = {"to_dict", "from_dict", *self._questions, *(field.name for field in self._fields())}
+        offered = {"to_dict", "from_dict", *self._questions, *signature(type(self)).parameters}
         return [name for name in super().__dir__() if name in offered or name.startswith("__")]
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
-    @cached_property
-    def _identity(self) -> tuple[Any, ...]:
-        return tuple(_hashable(getattr(self, field.name)) for field in self._fields())
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -168,27 +145,36 @@ def check_data(kind: type, data: Any) -> dict[str, Any]:
     return parts
 
 
-def _spec_or_name(part: Function | Loss) -> str:
+def _spec_or_name(part: Any) -> str:
     try:
         return part.spec
     except ParameterError:
         return f"<{part.name}>"  # no name of the catalogue's begins like this
 
 
-def _plain(value: Any, text: Callable[[Function | Loss], str]) -> Any:
-    if isinstance(value, Function | Loss):
+def _plain(value: Any, text: Callable[[Any], str]) -> Any:
+    """A value as JSON has it; what has a `spec`, such as a function, by its text."""
+    if hasattr(type(value), "spec"):
         return text(value)
     if isinstance(value, Description):
-        return value._plain(text)
+        return {"kind": type(value).__name__} | {
+            field.name: _plain(getattr(value, field.name), text)
+            for field in attrs.fields(type(value))  # type: ignore[arg-type]
+            if field.init and not _left_out(field, value)
+        }
     if isinstance(value, Letters):
         return value.to_dict()
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if isinstance(value, tuple):
-        return [_plain(one, text) for one in value] if value and isinstance(value[0], Description) else value
     if type(value).__name__ == "DataArray":
         return {"dims": list(value.dims), "data": np.asarray(value).tolist()}
-    return value
+    return [_plain(one, text) for one in value] if isinstance(value, tuple) else value
+
+
+def _left_out(field: Any, value: Any) -> bool:
+    """Whether a field joined later and is at its default, so that older dictionaries stay as they are."""
+    late = field.name in PARAMETERS and PARAMETERS[field.name].late
+    return late and _by_value(getattr(value, field.name)) == field.default
 
 
 def _restored(value: Any) -> Any:
@@ -202,10 +188,100 @@ def _restored(value: Any) -> Any:
     return Description.from_dict(value) if "kind" in value else Letters.from_dict(value)
 
 
-def _hashable(value: Any) -> Any:
+def _by_value(value: Any) -> Any:
     """A value as something that compares and hashes by content."""
     if isinstance(value, np.ndarray):
-        return (value.shape, tuple(value.ravel().tolist()))
+        return (value.shape, (value + 0.0).tobytes())  # -0 + 0 is 0
     if type(value).__name__ == "DataArray":
-        return (tuple(value.dims), _hashable(np.asarray(value)))
-    return value
+        return (tuple(value.dims), _by_value(np.asarray(value)))
+    return tuple(map(_by_value, value)) if isinstance(value, tuple) else value
+
+
+def table(described: Any) -> str:
+    """An HTML table with the meaning of each number, for notebooks."""
+    rows = [
+        f"<tr><th><code>{name}</code></th><td><code>{escape(text)}</code></td>"
+        f"<td>{escape(PARAMETERS[name].words if name in PARAMETERS else '')}</td></tr>"
+        for name, text in stated(described)
+    ]
+    style = ' style="text-align: left"'
+    return f"<table{style}><caption>{type(described).__name__}</caption>{''.join(rows)}</table>"
+
+
+def stated(described: Any) -> Iterator[tuple[str, str]]:
+    """Name and Python text of every argument that is not at its default."""
+    for argument in signature(type(described)).parameters.values():
+        text = _as_python(getattr(described, argument.name))
+        if argument.default is argument.empty or text != _as_python(argument.default):
+            yield argument.name, text
+
+
+def _as_python(value: Any) -> str:
+    """A value as Python text; long lists by their ends."""
+    if isinstance(value, Function):
+        return repr(value.spec) if value.has_spec else repr(value)
+    if isinstance(value, Letters):
+        return repr("uniform") if value.uniform else repr(value)
+    if isinstance(value, float):
+        return written(value)
+    if type(value).__name__ == "DataArray":
+        return f"<DataArray {dict(value.sizes)}>"
+    if isinstance(value, np.ndarray | tuple):
+        texts = [_as_python(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)]
+        few = len(texts) <= _LONG or isinstance(value[0], Description)
+        return f"[{', '.join(texts if few else [*texts[:2], '...', texts[-1]])}]"
+    return repr(value)
+
+
+class Model(Description):
+    """A first layer to put a readout on: a trained network, or spiked random features."""
+
+    activation: Function
+    beta: Any
+    readout: Letters
+    group: ClassVar[str] = "letter"  # the dimension along which groups of neurons are told apart
+    takes_steps: ClassVar[bool] = False  # whether gradient steps on the target made it
+
+    @cached_property
+    def most_steps(self) -> int:
+        """The number of gradient steps, the most of them on the grid that this model has or is from."""
+        return 0
+
+    @property
+    def spike_directions(self) -> int:
+        """How many directions the spikes of its groups may span."""
+        return 1
+
+    def numbers(self) -> dict[str, Any]:
+        """The numeric parameters by name, each of which may open a grid dimension, in the grid's order."""
+        raise NotImplementedError
+
+    @property
+    def shaping(self) -> tuple[str, ...]:
+        """The numbers, with the target's noise among them, that shape the first layer."""
+        raise NotImplementedError
+
+    def at(self, **numbers: float) -> Any:
+        """The same model with other numbers, which are known to be allowed."""
+        most = self.most_steps  # of the grid, which the copy keeps
+        return with_values(self, **{name: float(value) for name, value in numbers.items()}, most_steps=most)
+
+    def moved(self, **numbers: Any) -> Any:
+        """The same model with other numbers or grids of them, checked as any."""
+        return attrs.evolve(self, **numbers)  # type: ignore[type-var]
+
+    def resolved(self) -> Model:
+        """The simplest description of the same first layer."""
+        return self
+
+
+def with_values(described: Any, **values: Any) -> Any:
+    """A copy with other values, which are known to be allowed."""
+    changed = copy(described)
+    changed.__dict__.update(values)
+    return changed
+
+
+check_model = allow(
+    lambda value: isinstance(value, Model), "is neither a Network nor a SpikedRF (nor a TwoSpikes)"
+)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from attrs import evolve, field
-from attrs.converters import optional
 
 from ..errors import NotCovered, ParameterError, refused
 from . import input_sample as sample
 from .checks import check_count, flag, floats, number
-from .description import DEFAULT, Description, _hashable, description
+from .description import DEFAULT, Description, description
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,30 +23,19 @@ _ROUNDING = 1e-13
 _FEW = 12  # eigenvalues that are written out
 
 
-def _list(name: str, value: Any) -> np.ndarray:
-    """Numbers that are at least 0, as an array that nobody changes."""
+def _array(name: str, most_dims: int, form: str, value: Any) -> np.ndarray:
+    """Finite numbers, at least 0 unless they are matrices, as an array that nobody changes."""
     values = np.array(floats(name, value))
-    if values.ndim != 1 or not values.size:
-        raise ParameterError(f"{name} has shape {values.shape}; give a list of numbers", name)
-    return _frozen(name, values)
-
-
-def _frozen(name: str, values: np.ndarray) -> np.ndarray:
-    if not np.isfinite(values).all() or (values.ndim < 3 and values.min() < 0):
-        offender = float(values[~np.isfinite(values) | (values < 0)].flat[0])
-        raise refused(name, offender, "is not allowed: it must be finite and at least 0")
+    if not 1 <= values.ndim <= most_dims or not values.size:
+        raise ParameterError(f"{name} has shape {values.shape}; give {form}", name)
+    wrong = ~np.isfinite(values) | ((values < 0) & (values.ndim < 3))
+    if wrong.any():
+        raise refused(name, float(values[wrong].flat[0]), "is not allowed: it must be finite and at least 0")
     values.setflags(write=False)
     return values
 
 
-def _as_shares(value: Any) -> np.ndarray:
-    values = np.array(floats("shares", value))
-    if values.ndim not in (1, 2, 3):
-        raise ParameterError(
-            f"shares has shape {values.shape}; give a row, a row for each direction, or a matrix for each eigenvalue",
-            "shares",
-        )
-    return _frozen("shares", values)
+_SHARES = "a row, a row for each direction, or a matrix for each eigenvalue"
 
 
 class KeptRows(NamedTuple):
@@ -91,12 +79,14 @@ class Inputs(Description):
     _questions = ("power_law", "from_data", "effective_rank")
     kept: ClassVar[KeptRows | None] = None  # of an instance made from data with keep=True
 
-    eigenvalues: Sequence[float] | np.ndarray = field(converter=partial(_list, "eigenvalues"))
-    masses: Sequence[float] | np.ndarray | None = field(
-        default=None, converter=optional(partial(_list, "masses"))
+    eigenvalues: Sequence[float] | np.ndarray = field(
+        converter=partial(_array, "eigenvalues", 1, "a list of numbers")
     )
-    shares: Any = field(default=None, converter=optional(_as_shares))
-    d: int | None = field(default=None, converter=optional(partial(check_count, "d", low=1)))
+    masses: Sequence[float] | np.ndarray | None = field(
+        default=None, converter=partial(_array, "masses", 1, "a list of numbers")
+    )
+    shares: Any = field(default=None, converter=partial(_array, "shares", 3, _SHARES))
+    d: int | None = field(default=None, converter=partial(check_count, "d", low=1))
 
     def __attrs_post_init__(self) -> None:
         omega = np.asarray(self.eigenvalues)
@@ -117,7 +107,9 @@ class Inputs(Description):
             self._check_shares(np.asarray(self.shares))
 
     def _settle(self, omega: np.ndarray, mu: np.ndarray) -> None:
-        self.__dict__.update(eigenvalues=_frozen("eigenvalues", omega), masses=_frozen("masses", mu))
+        for values in (omega, mu):
+            values.setflags(write=False)
+        self.__dict__.update(eigenvalues=omega, masses=mu)
 
     def _check_shares(self, shares: np.ndarray) -> None:
         """Refuse shares that fit neither the eigenvalues nor any directions."""
@@ -154,21 +146,19 @@ class Inputs(Description):
         """The shares of a target's k directions as matrices [J, k, k], with the identity for their sum."""
         if self.shares is None:
             return (self.mu * self.omega)[:, None, None] * np.eye(k)
-        shares = np.asarray(self.shares)
-        if shares.ndim == 3:
-            found, own = shares, shares.shape[1]
-        else:
-            rows = np.atleast_2d(shares)
-            found, own = (
-                np.einsum("kj,kl->jkl", rows / rows.sum(axis=1)[:, None], np.eye(len(rows))),
-                len(rows),
-            )
-        if own != k:
+        tau = np.asarray(self.shares)
+        if tau.ndim < 3:
+            rows = np.atleast_2d(tau)
+            tau = np.einsum("kj,kl->jkl", rows / rows.sum(axis=1)[:, None], np.eye(len(rows)))
+        directions = tau.shape[1]
+        if directions != k:
+            form = f"a row for each direction [{k}, eigenvalues], or matrices [eigenvalues, {k}, {k}]"
             raise ParameterError(
-                f"shares is for {own} direction{'s' * (own > 1)}, and the target has {k}; give {_shape_for(k)}",
+                f"shares is for {directions} direction{'s' * (directions > 1)}, and the target has {k}; give"
+                f" {'one row' if k == 1 else form}",
                 "shares",
             )
-        return found
+        return tau
 
     @property
     def effective_rank(self) -> float:
@@ -197,30 +187,7 @@ class Inputs(Description):
             return super().__repr__()
         single = int(np.count_nonzero(self.mu * self.d < 1.5))
         others = f" and others in {len(self.omega) - single} bins" * (single < len(self.omega))
-        rows = f", {self.name}" if self.kept else ""
-        return f"Inputs of {single} eigenvalues one by one{others}{rows}"
-
-    @property
-    def name(self) -> str:
-        """Kept rows in a few words."""
-        return "" if self.kept is None else f"{len(self.kept.rows)} rows of data"
-
-    @property
-    def spec(self) -> str:
-        """Kept rows have no text."""
-        raise ParameterError(
-            f"inputs with {self.name} cannot be written to a dictionary or a file, nor be part of a sweep; use"
-            " Inputs.from_data without keep=True",
-            "inputs",
-        )
-
-    def _plain(self, text: Any) -> Any:
-        return super()._plain(text) if self.kept is None else text(self)  # type: ignore[arg-type]
-
-    @cached_property
-    def _identity(self) -> tuple[Any, ...]:
-        own = tuple(_hashable(getattr(self, field.name)) for field in self._fields())
-        return own if self.kept is None else (*own, hash(self.kept.rows.tobytes()))
+        return f"Inputs of {single} eigenvalues one by one{others}"
 
     @classmethod
     def power_law(cls, exponent: Parameter, d: int, source: float = 1.0) -> PowerLaw:
@@ -284,9 +251,33 @@ class Inputs(Description):
         tau = (omega / d)[:, None, None] if theta is None else np.einsum("ki,li->ikl", theta, theta)
         values, counts, shares = sample.binned(omega, tau, sample.bins(omega, tau))
         shares = None if theta is None else shares[:, 0, 0] if len(theta) == 1 else shares
-        found = cls(values, counts / d, shares, d)
-        found.__dict__.update({"kept": KeptRows(rows, omega, theta)} if flag("keep", keep) else {})
-        return found
+        if flag("keep", keep):
+            return InputsWithRows(values, counts / d, shares, d, KeptRows(rows, omega, theta))
+        return cls(values, counts / d, shares, d)
+
+
+@description
+class InputsWithRows(Inputs):
+    """Inputs of which simulations draw rows of a user's own sample: see `Inputs.from_data`."""
+
+    kept: KeptRows | None = None  # type: ignore[misc]
+
+    @property
+    def name(self) -> str:
+        """The rows in a few words."""
+        return f"{len(self.kept.rows)} rows of data" if self.kept else ""
+
+    @property
+    def spec(self) -> str:
+        """Rows have no text."""
+        raise ParameterError(
+            f"inputs with {self.name} cannot be written to a dictionary or a file, nor be part of a sweep; use"
+            " Inputs.from_data without keep=True",
+            "inputs",
+        )
+
+    def _call(self) -> str:
+        return f"{super()._call()}, {self.name}"
 
 
 @description
@@ -342,14 +333,6 @@ def _check_matrices(shares: np.ndarray) -> None:
         raise ParameterError(
             f"shares are matrices that sum to the identity; these sum to {total.tolist()}", "shares"
         )
-
-
-def _shape_for(k: int) -> str:
-    return (
-        "one row"
-        if k == 1
-        else f"a row for each direction [{k}, eigenvalues], or matrices [eigenvalues, {k}, {k}]"
-    )
 
 
 def as_inputs(inputs: Any) -> Inputs:

@@ -12,11 +12,9 @@ from attrs import evolve, field
 from ..errors import ParameterError, refused
 from ..functions import Function, as_function
 from ..losses import as_loss
-from .base import Model
 from .checks import number
-from .description import DEFAULT, Description, description
-from .groups import merge
-from .letters import Letters, as_letters
+from .description import DEFAULT, Description, Model, description, with_values
+from .letters import Letters, as_letters, merge
 from .parameters import checked
 from .target import as_target
 
@@ -200,58 +198,45 @@ class Network(Model):
         return {"unit": 0.0, "gaussian": 2.0}[self.rows] if isinstance(self.rows, str) else self.rows
 
     def numbers(self) -> dict[str, Any]:
-        if self.schedule is not None:
-            own = {}
-            for t, step in enumerate(self.schedule, start=1):
-                own |= {f"eta_{t}": step.eta, f"alpha0_{t}": step.alpha0}
+        if self.schedule is None:
+            numbers = {"eta": self.eta, "alpha0": self.alpha0, "steps": self.steps}
         else:
-            own = {"eta": self.eta, "alpha0": self.alpha0}
-            own |= {} if self.steps is None else {"steps": self.steps}
-        own |= {} if self.refit is None else {"refit": self.refit}
-        return own | {"beta": self.beta}
+            steps = enumerate(self.schedule, start=1)
+            numbers = {f"{name}_{t}": getattr(step, name) for t, step in steps for name in ("eta", "alpha0")}
+        numbers |= {"refit": self.refit, "beta": self.beta}
+        return {name: value for name, value in numbers.items() if value is not None}
 
     @property
     def shaping(self) -> tuple[str, ...]:
         return (*self.numbers(), "noise", "exponent")
 
     def at(self, **numbers: float) -> Network:
-        if self.schedule is None:
-            return super().at(**numbers)
-        moved = super().at(**{name: value for name, value in numbers.items() if name in ("beta", "refit")})
-        steps = [
-            evolve(
-                step, eta=numbers.get(f"eta_{t}", step.eta), alpha0=numbers.get(f"alpha0_{t}", step.alpha0)
-            )
-            for t, step in enumerate(self.schedule, start=1)
-        ]
-        moved.__dict__["steps"] = tuple(steps)
-        return moved
+        steps = self._schedule_at(numbers)
+        return with_values(super().at(**numbers), **steps)
 
     def moved(self, **numbers: Any) -> Network:
-        if self.schedule is None:
-            return super().moved(**numbers)
+        steps = self._schedule_at(numbers)
+        return super().moved(**numbers, **steps)
+
+    def _schedule_at(self, numbers: dict[str, Any]) -> dict[str, Any]:
+        """The schedule, if there is one, at its part of `numbers`, which is taken out of them."""
         steps = [
-            Step(numbers.pop(f"eta_{t}", step.eta), numbers.pop(f"alpha0_{t}", step.alpha0), step.loss)
-            for t, step in enumerate(self.schedule, start=1)
+            evolve(
+                step, **{name: numbers.pop(f"{name}_{t}", getattr(step, name)) for name in ("eta", "alpha0")}
+            )
+            for t, step in enumerate(self.schedule or (), start=1)
         ]
-        return evolve(self, **numbers, steps=tuple(steps))
+        return {"steps": tuple(steps)} if steps else {}
 
     def stages(self, values: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray, str]]:
         """(eta, alpha0, loss) of each step for `values` by the names of `numbers`; eta = 0 where none is taken."""
         if self.schedule is not None:
-            count = range(1, len(self.schedule) + 1)
-            losses = [step.loss for step in self.schedule]
-            return [
-                (values[f"eta_{t}"], values[f"alpha0_{t}"], loss)
-                for t, loss in zip(count, losses, strict=True)
-            ]
-        eta, alpha0 = values["eta"], values["alpha0"]
-        if "steps" not in values:
-            return [(eta, alpha0, self.step_loss)]
-        steps = np.asarray(values["steps"])
+            steps = enumerate(self.schedule, start=1)
+            return [(values[f"eta_{t}"], values[f"alpha0_{t}"], step.loss) for t, step in steps]
+        count = np.asarray(values.get("steps", 1))
         return [
-            (np.where(steps > t, eta, 0.0), alpha0, self.step_loss)
-            for t in range(max(1, int(steps.max(initial=0))))
+            (np.where(count > t, values["eta"], 0.0), values["alpha0"], self.step_loss)
+            for t in range(max(1, int(count.max(initial=0))))
         ]
 
     def equivalent(self, target: Target | FunctionLike) -> SpikedRF:

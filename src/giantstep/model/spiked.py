@@ -12,9 +12,8 @@ from attrs import field
 
 from ..errors import ParameterError, named, refused
 from ..functions import Function, as_function
-from .base import Model
 from .checks import number, number_tuple
-from .description import DEFAULT, description
+from .description import DEFAULT, Model, description
 from .letters import Letters, as_letters
 
 if TYPE_CHECKING:

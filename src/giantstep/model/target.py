@@ -10,7 +10,7 @@ from attrs import evolve, field
 
 from ..errors import ParameterError, named
 from ..functions import Function, as_hyperplanes, target_function
-from .description import DEFAULT, Description, description
+from .description import DEFAULT, Description, description, with_values
 from .inputs import Inputs, as_inputs
 
 if TYPE_CHECKING:
@@ -122,16 +122,11 @@ class Target(Description):
 
     def at(self, noise: float, **of_inputs: float) -> Target:
         """The same target with another noise, which is known to be allowed, and other numbers of its inputs."""
-        moved = object.__new__(Target)
-        moved.__dict__.update(self.__dict__, noise=float(noise))
-        if self.inputs is not None and of_inputs:
-            moved.__dict__.update(inputs=self.inputs.at(**of_inputs))
-        return moved
+        return with_values(self, noise=float(noise), inputs=self.inputs and self.inputs.at(**of_inputs))
 
     def moved(self, noise: Any, **of_inputs: Any) -> Target:
         """The same target with other numbers or grids of them, checked as any."""
-        inputs = self.inputs if self.inputs is None else self.inputs.at(**of_inputs)
-        return evolve(self, noise=noise, inputs=inputs)
+        return evolve(self, noise=noise, inputs=self.inputs and self.inputs.at(**of_inputs))
 
     @property
     def random_signs(self) -> bool:

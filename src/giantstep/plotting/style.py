@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..answers.dims import COUNTED, place_name
+from ..answers.provenance import subject
 from ..errors import ParameterError
 from ..files import check_place, replacing
-from ..model.words import subject
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from ..answers.dims import COUNTED
 from ..errors import GiantstepError, GiantstepWarning
-from ..model.base import Model
+from ..model.description import Model
 from ..model.target import Target
 from ..theory.predict import predict
 from .style import log_spaced, spans_decades

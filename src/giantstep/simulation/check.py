@@ -11,9 +11,9 @@ import numpy as np
 from ..answers.grid import Grid
 from ..errors import NotCovered, ParameterError
 from ..losses import Loss, as_loss
-from ..model.base import Model
 from ..model.checks import a_text, an_executor, as_it_is, at_least, check_count, flag, floats, one_of
 from ..model.checks import parameter as checked_parameter
+from ..model.description import Model
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target

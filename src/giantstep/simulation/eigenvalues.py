@@ -9,7 +9,7 @@ import numpy as np
 from ..answers.grid import Grid
 from ..errors import ParameterError
 from ..model.arguments import checked_arguments
-from ..model.base import check_model
+from ..model.description import check_model
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target
@@ -74,7 +74,7 @@ def simulate_spectrum(
     >>> dict(found.eigenvalue.sizes)
     {'trial': 3, 'rank': 50}
     """
-    check_model(model)
+    check_model("model", model)
     if model.takes_steps and target is None:
         raise ParameterError(
             "model is a Network, whose spectrum needs the target that its step was taken on; give target=",

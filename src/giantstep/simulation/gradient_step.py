@@ -10,7 +10,7 @@ import numpy as np
 
 from ..functions import Function
 from ..losses import Loss, square
-from ..model.base import Model
+from ..model.description import Model
 from ..model.letters import Letters
 from .backend import Backend
 from .data import SampleBlocks

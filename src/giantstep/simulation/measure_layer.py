@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.groups import merge
+from ..model.letters import merge
 from ..model.network import Network
 from .data import Data
 from .draw import left_across, unit

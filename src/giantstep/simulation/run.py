@@ -13,8 +13,8 @@ from ..answers.layer_grid import LayerGrid
 from ..answers.provenance import provenance
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
-from ..model.base import Model
 from ..model.checks import check_count
+from ..model.description import Model
 from ..model.target import Target, as_target
 from . import check
 from .backend import make_backend

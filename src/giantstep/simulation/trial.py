@@ -11,7 +11,7 @@ import numpy as np
 
 from ..answers.dims import Dimensions
 from ..losses import Loss, as_loss
-from ..model.base import Model
+from ..model.description import Model
 from ..model.spiked import SpikedRF
 from ..model.target import Target
 from ..runtime.threads import limited_threads

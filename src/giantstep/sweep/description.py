@@ -12,12 +12,10 @@ from attrs import asdict, define, field
 
 from ..errors import ParameterError, named
 from ..losses import as_loss
-from ..model.base import Model, check_model
 from ..model.checks import check_count, number, parameter
-from ..model.description import check_data
+from ..model.description import Model, check_data, check_model, table
 from ..model.parameters import checked
 from ..model.target import Target, as_target
-from ..model.words import table
 from ..simulation import check
 
 
@@ -164,7 +162,7 @@ class Sweep:
     simulation: Simulation | None = field(default=None, converter=_as_simulation)
 
     def __attrs_post_init__(self) -> None:
-        check_model(self.model)
+        check_model("model", self.model)
         if self.theory is None and self.simulation is None:
             raise ParameterError(
                 "nothing to do: give theory (an empty one will do), simulation (with its d), or both"

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import NotCovered
 from ..losses import as_loss
-from ..model.groups import Merging
+from ..model.letters import Merging
 from ..model.network import Network
 from ..model.spiked import SpikedRF, TwoSpikes
 from .batch import BatchLaw, batch_law, idle_batch

@@ -12,7 +12,7 @@ from ..answers.provenance import provenance
 from ..errors import NotCovered
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
-from ..model.base import Model
+from ..model.description import Model
 from ..model.parameters import checked
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
@@ -212,7 +212,7 @@ def readout_parameters(alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
 def _labelled(
     model: Model, target: Target, problem: Problem, answers: dict[str, np.ndarray], loss: Loss
 ) -> NamedArrays:
-    from ..model.groups import expand, summed
+    from ..model.letters import expand, summed
     from .status import FAILED, SENTENCES
 
     axes = Dimensions(model, target.directions)

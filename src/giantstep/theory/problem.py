@@ -14,7 +14,7 @@ import numpy as np
 from ..answers.layer_grid import LayerGrid
 from ..functions import Function
 from ..losses import Loss, square
-from ..model.groups import Merging, merge
+from ..model.letters import Merging, merge
 from .bulk import WORTHWHILE, InterpolatedBulk
 from .bulks import EXACT, ISOTROPIC, BulkLaw, Bulks, choose_bulk
 from .features import STEEPEST, Table, doublings, evaluations_per_model, steepness
@@ -27,7 +27,7 @@ from .symmetric import indices
 
 if TYPE_CHECKING:
     from ..answers.grid import Grid
-    from ..model.base import Model
+    from ..model.description import Model
     from ..model.target import Target
 
 BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
