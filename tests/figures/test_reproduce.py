@@ -139,7 +139,7 @@ def test_scores_say_which_quantities_are_compared_with_the_limit():
 
 def test_comparisons_say_which_statistics_are_compared_with_the_limit():
     assert of_the_limit(["test_error", "gamma", "r", "c"]) == (
-        "r, gamma and c are compared with the limit d = inf: part of their z is due to the finite d"
+        "c, r and gamma are compared with the limit d = inf: part of their z is due to the finite d"
     )
     assert of_the_limit(["test_error", "psi"]) == ""
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
+from rich.cells import cell_len
 
 import giantstep as gs
 from giantstep.answers.dims import after_last_step
-from giantstep.answers.tables import aligned, columns, display_width, points
+from giantstep.answers.tables import aligned, columns, points
 from giantstep.cli.output import table
 
 from .command import giantstep
@@ -47,7 +48,7 @@ def test_many_decades_infinities_and_nan_are_shown():
 
 def test_wide_and_combining_characters_keep_the_columns_straight():
     text = aligned({"名前": np.array(["η̃", "日本語"], object), "v": np.array([1, 2])})
-    assert len({display_width(line) for line in text.splitlines()}) == 1
+    assert len({cell_len(line) for line in text.splitlines()}) == 1
 
 
 def test_whole_numbers_and_truth_values_are_words():

@@ -15,23 +15,18 @@ from ..model.arguments import checked_arguments
 from ..model.checks import as_it_is, number
 from .dims import place_name
 from .own_simulation import as_trials, measurable
+from .quantities import names
 
 if TYPE_CHECKING:
     import xarray as xr
 
+_COLUMNS = ("statistic", "points", "rms z", "worst z", "|z| > 3", "worst at")
 PARTS = ("theory", "simulation", "standard_error", "difference", "z")
-_DIAGNOSTICS = ("residual", "quadrature_error", "converged", "status")
 _SAME = 1e-9  # relative distance of coordinates that count as equal (0.1·3 is not quite 0.3)
-_LARGE, _BEYOND = (
-    1000,
-    3.0,
-)  # dimensions from which the limit should do, and a z that scatter alone rarely has
-_ERRORS = ("test_error", "train_error", "test_error_01", "train_error_01")
-_OF_THE_LIMIT = ("r", "gamma", "c", "network_error")  # no theory corrects these for d
-_UNLIKELY, _ORDER = (
-    3.5,
-    15.0,
-)  # a z that is no scatter, and multiples of 1/d that may be left out of the theory
+_LARGE = 1000  # dimensions from which the limit should do
+_BEYOND = 3.0  # a z that scatter alone rarely has
+_UNLIKELY = 3.5  # a z that is no scatter
+_ORDER = 15.0  # multiples of 1/d that may be left out of the theory
 _ROUNDING = 1e-10  # relative difference that rounding explains: such a point tests nothing
 _NOTHING = 1e-24  # what is left of a squared error that is 0 in theory, where readouts interpolate: rounding, squared
 
@@ -96,14 +91,10 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
         raise ParameterError("simulation has 1 trial, and scatter needs at least 2; simulate more trials")
     _warn_if_different(theory, simulation)
     theory, simulation = _aligned(theory, simulation)
-    shared = [
-        name
-        for name in map(str, theory.data_vars)
-        if name in simulation.data_vars and name not in _DIAGNOSTICS
-    ]
+    shared = [name for name in measurable(theory) if name in simulation.data_vars]
     if not shared:
         raise ParameterError(
-            f"theory and simulation have no statistic in common; the theory has {measurable(theory)}",
+            f"theory and simulation have no statistic in common; the theory has {', '.join(measurable(theory))}",
             "simulation",
         )
     # variables and not arrays with labels, which would be aligned and merged again in every operation
@@ -159,38 +150,34 @@ def summary(comparison: xr.Dataset) -> Summary:
         raise ParameterError(
             "comparison does not come from compare; give what compare(...) returns", "comparison"
         )
-    rows: dict[str, list[Any]] = {
-        "statistic": [],
-        "points": [],
-        "rms z": [],
-        "worst z": [],
-        "|z| > 3": [],
-        "worst at": [],
-    }
-    for name, values in comparison.data_vars.items():
-        z = values.sel(part="z", drop=True)
-        tested = z.values[~np.isnan(z.values)]
-        if not tested.size:
-            continue
-        at = np.unravel_index(np.nanargmax(np.abs(z.values)), z.shape)
-        worst = z.isel(dict(zip(z.dims, at, strict=True)))
-        places = {str(dim): float(worst[dim]) for dim in z.dims if dim in worst.coords}
-        place = ", ".join(
-            place_name(dim, at) if dim == "direction" else f"{dim} = {at:g}" for dim, at in places.items()
-        )
-        cells = (name, tested.size, f"{np.sqrt(np.mean(tested**2)):.2f}", f"{worst.item():+.2f}")
-        share = f"{100 * np.mean(np.abs(tested) > 3):.0f} %"
-        for column, cell in zip(rows.values(), (*cells, share, place), strict=True):
-            column.append(cell)
+    rows = [_row(str(name), values.sel(part="z", drop=True)) for name, values in comparison.data_vars.items()]
+    cells = zip(*filter(None, rows), strict=True)
+    columns: dict[str, tuple[Any, ...]] = dict.fromkeys(_COLUMNS, ())
+    columns.update(zip(_COLUMNS, cells, strict=False))
     trials = comparison.attrs["trials"]
     usual = f"rms z {np.sqrt((trials - 1) / (trials - 3)):.2f}" if trials > 3 else "any rms z"
     beyond = 100 * 2 * student.sf(3, trials - 1)
-    table = aligned({name: np.array(column, dtype=object) for name, column in rows.items()})
+    table = aligned({name: np.array(column, dtype=object) for name, column in columns.items()})
     notes = [f"expected for {trials} trials if the theory holds: {usual}, |z| > 3 {beyond:.1f} %"]
     notes.append(_sizes_in_words(comparison))
     if np.isfinite(comparison.attrs.get("theory_d", np.inf)):
         notes += filter(None, [of_the_limit(map(str, comparison))])
-    return Summary(rows, table, notes)
+    return Summary(columns, table, notes)
+
+
+def _row(name: str, z: xr.DataArray) -> tuple[Any, ...]:
+    """A statistic's row of the summary; empty where no point tests the theory."""
+    tested = z.values[~np.isnan(z.values)]
+    if not tested.size:
+        return ()
+    at = np.unravel_index(np.nanargmax(np.abs(z.values)), z.shape)
+    worst = z.isel(dict(zip(z.dims, at, strict=True)))
+    places = {str(dim): float(worst[dim]) for dim in z.dims if dim in worst.coords}
+    place = ", ".join(
+        place_name(dim, at) if dim == "direction" else f"{dim} = {at:g}" for dim, at in places.items()
+    )
+    rms, beyond = np.sqrt(np.mean(tested**2)), 100 * np.mean(np.abs(tested) > 3)
+    return name, tested.size, f"{rms:.2f}", f"{worst.item():+.2f}", f"{beyond:.0f} %", place
 
 
 def _sizes_in_words(comparison: xr.Dataset) -> str:
@@ -198,20 +185,19 @@ def _sizes_in_words(comparison: xr.Dataset) -> str:
     of_theory, d = comparison.attrs.get("theory_d", np.inf), comparison.attrs.get("d")
     if np.isfinite(of_theory):
         return f"theory and networks have d = {of_theory:g}"
+    limit = "the theory is the limit d = inf"
     if d is None:
-        return "the theory is the limit d = inf; predict(..., d=...) with the networks' d corrects for their size"
-    return (
-        f"the theory is the limit d = inf, the networks have d = {d:g}; predict(..., d={d:g}) corrects for it"
-    )
+        return f"{limit}; predict(..., d=...) with the networks' d corrects for their size"
+    return f"{limit}, the networks have d = {d:g}; predict(..., d={d:g}) corrects for it"
 
 
 class Summary(str):
     """The text of `summary`; notebooks show it as a table."""
 
-    columns: dict[str, list[Any]]
+    columns: dict[str, tuple[Any, ...]]
     notes: list[str]
 
-    def __new__(cls, columns: dict[str, list[Any]], table: str, notes: list[str]) -> Summary:
+    def __new__(cls, columns: dict[str, tuple[Any, ...]], table: str, notes: list[str]) -> Summary:
         """Join a table and the notes below it."""
         text = super().__new__(cls, "\n".join([table, *notes]))
         text.columns, text.notes = columns, notes
@@ -235,7 +221,7 @@ def left_out(comparison: xr.Dataset, name: str = "test_error") -> str:
     """
     theory, difference, z = (comparison[name].sel(part=part).values for part in ("theory", "difference", "z"))
     beyond = np.abs(z) > _UNLIKELY
-    if name not in _ERRORS or not beyond.any():
+    if name not in names("error") or not beyond.any():
         return ""
     worst, unit = float(np.abs(difference[beyond] / theory[beyond]).max()), 1.0 / float(comparison.attrs["d"])
     why = f"effects of order 1/d, which the theory leaves out, are a few times {unit:.1%}"
@@ -244,14 +230,14 @@ def left_out(comparison: xr.Dataset, name: str = "test_error") -> str:
     return f"beyond scatter, {name} is off by up to {worst:.1%}: {why}"
 
 
-def of_the_limit(names: Iterable[str]) -> str:
+def of_the_limit(statistics: Iterable[str]) -> str:
     """Which statistics no theory corrects for d, in a sentence; nothing where there are none."""
-    names = set(names)
-    found = [name.replace("_", " ") for name in _OF_THE_LIMIT if name in names]
-    if not found:
+    statistics = set(statistics)
+    uncorrected = [name.replace("_", " ") for name in names("first layer") if name in statistics]
+    if not uncorrected:
         return ""
-    listed = " and ".join(filter(None, [", ".join(found[:-1]), found[-1]]))
-    verb, their = ("is", "its") if len(found) == 1 else ("are", "their")
+    listed = " and ".join(filter(None, [", ".join(uncorrected[:-1]), uncorrected[-1]]))
+    verb, their = ("is", "its") if len(uncorrected) == 1 else ("are", "their")
     return f"{listed} {verb} compared with the limit d = inf: part of {their} z is due to the finite d"
 
 
@@ -309,14 +295,11 @@ def _aligned_along(name: str, theory: xr.Dataset, simulation: xr.Dataset) -> tup
             f" predict with the simulation's {name}"
         )
     match = close[keep].argmax(axis=1)
-    if theory[name].ndim and simulation[name].ndim:
-        simulation = simulation.isel({name: keep})
-        theory = theory.isel({name: match}).assign_coords({name: simulation[name].variable})  # rounding gone
-    elif theory[name].ndim:
-        theory = theory.isel({name: int(match[0])})
-    elif simulation[name].ndim:
-        simulation = simulation.isel({name: int(keep[0])})
-    return theory, simulation
+    if not (theory[name].ndim and simulation[name].ndim):  # one number selects from the other's list
+        match, keep = int(match[0]), int(keep[0])
+    theory = theory.isel({name: match} if theory[name].ndim else {})
+    simulation = simulation.isel({name: keep} if simulation[name].ndim else {})
+    return theory.assign_coords({name: simulation[name].variable}), simulation  # rounding gone
 
 
 def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:

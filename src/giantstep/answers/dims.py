@@ -50,43 +50,36 @@ class Dimensions:
 
     def __init__(self, model: Model, directions: int = 1):
         letters, steps = model.readout, model.most_steps
-        self.several = not letters.single
-        self._group = model.group
-        self._present = {
-            "step": steps > 1,
-            "letter": self.several,
-            "letter_": self.several,
-            "spike": model.spike_directions > 1,
-            "direction": directions > 1,
-            "x": True,
-        }
+        groups = 1 if letters.single else len(letters.values)
+        self.several, self._group = groups > 1, model.group
         self._sizes = {
-            model.group: len(letters.values),
-            f"{model.group}_": len(letters.values),
             "step": steps,
-            "direction": directions,
+            "letter": groups,
+            "letter_": groups,
             "spike": model.spike_directions,
+            "direction": directions,
+            "x": -1,  # as many as there are
         }
         # after one step all letters have one alignment and, if they have no biases, r in proportion to the letter
-        alike = () if steps > 1 else ("gamma",) if letters.biases is not None else ("r", "gamma")
-        self._alike = alike
+        self._alike = () if steps > 1 else ("gamma",) if letters.biases is not None else ("r", "gamma")
         values = list(letters.values)
         # numbers of the user's along some of them
         self.coords: dict[str, list[float]] = (
             {"letter": values, "letter_": values} if self.several and model.group == "letter" else {}
         )
-        if steps > 1:
-            self.coords["step"] = list(range(1, steps + 1))
-        if directions > 1:
-            self.coords["direction"] = list(range(1, directions + 1))
+        for dim, size in (("step", steps), ("direction", directions)):
+            if size > 1:
+                self.coords[dim] = list(range(1, size + 1))
+
+    def _of(self, name: str) -> list[str]:
+        dims = QUANTITIES[name].dims if name in QUANTITIES else ()
+        common = "letter" if name in self._alike else ""
+        return [dim for dim in dims if self._sizes[dim] not in (0, 1) and dim != common]
 
     def of(self, name: str) -> tuple[str, ...]:
         """The dimensions of one answer, in order."""
-        dims = QUANTITIES[name].dims if name in QUANTITIES else ()
-        common = "letter" if name in self._alike else ""
-        present = [dim for dim in dims if self._present[dim] and dim != common]
-        return tuple(dim.replace("letter", self._group) for dim in present)
+        return tuple(dim.replace("letter", self._group) for dim in self._of(name))
 
     def shaped(self, name: str, values: np.ndarray, *sizes: int) -> np.ndarray:
         """Values of an answer with its own dimensions behind axes of these `sizes`."""
-        return values.reshape((*sizes, *(self._sizes.get(dim, -1) for dim in self.of(name))))
+        return values.reshape((*sizes, *(self._sizes[dim] for dim in self._of(name))))

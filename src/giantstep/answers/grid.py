@@ -1,22 +1,28 @@
 """Grids by named dimensions: from parameters that are numbers or arrays to labelled answers.
 
 A number opens no dimension; a 1-D array opens the dimension of its own name; a DataArray brings its own
-dimensions, so that two that share one are zipped rather than crossed.
+dimensions, so that two that share one are zipped rather than crossed. A `LayerGrid` divides a grid into first layers
+and the readouts on each of them, for theory and simulation alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import NotCovered, ParameterError
 from .arrays import NamedArray, NamedArrays
+from .dims import OF_THE_LAYER, Dimensions
 from .quantities import QUANTITIES, describe
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from ..model.description import Model
+    from ..model.target import Target
 
 _RESERVED = {name for name, row in QUANTITIES.items() if row.kind not in ("insight", "coordinate")} | {
     "trial",
@@ -110,6 +116,72 @@ class Grid:
     ) -> xr.Dataset:
         """The same as a Dataset."""
         return self.answer(variables, attrs, coords).dataset()
+
+
+class LayerGrid:
+    """A grid of first layers, along the dimensions of what shapes them, and readouts on each, along all others."""
+
+    def __init__(self, grid: Grid, shaping: Iterable[str]):
+        self.grid = grid
+        self.layer_dims = grid.dims_of(shaping)
+        self.dims = self.layer_dims + tuple(dim for dim in grid.dims if dim not in self.layer_dims)
+
+    @staticmethod
+    def grid_of(model: Model, target: Target, **more: object) -> Grid:
+        """The grid of a model's own parameters, those of the target, and `more`."""
+        if target.inputs is not None and not model.takes_steps:
+            raise NotCovered(
+                f"a {type(model).__name__} states its spike without a place among the eigenvalues of the inputs; use a"
+                " Network, or a target without inputs=",
+                "inputs",
+            )
+        return Grid(model.numbers() | target.numbers() | more)
+
+    @property
+    def layer_shape(self) -> tuple[int, ...]:
+        return tuple(self.grid.sizes[dim] for dim in self.layer_dims)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.grid.sizes[dim] for dim in self.dims)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many first layers, and how many readouts on each."""
+        layers = prod(self.layer_shape)
+        return layers, prod(self.grid.shape) // layers
+
+    def layers(self, name: str) -> np.ndarray:
+        """A parameter of the first layers, [U]."""
+        return self.grid.over(name, self.layer_dims).reshape(-1)
+
+    def settings(self, name: str, default: float = 0.0) -> np.ndarray:
+        """A parameter on all points, [U, A]; `default` where the grid does not have it."""
+        if name not in self.grid:
+            return np.full(self.counts, default)
+        return self.grid.over(name, self.dims).reshape(self.counts)
+
+    def label(
+        self,
+        answers: Mapping[str, np.ndarray],
+        axes: Dimensions,
+        attrs: Mapping[str, Any],
+        trials: Sequence[int] | None = None,
+        coords: Mapping[str, Any] | None = None,
+    ) -> NamedArrays:
+        """Answers as named arrays, with the parameters of the grid as coordinates.
+
+        An answer is [U, A, ...], one of the first layer alone [U, ...], behind the trials if there are any; these axes
+        may come flat. `axes` says what dimensions follow; further `coords` are as in `Grid.answer`.
+        """
+        leading = {} if trials is None else {"trial": len(trials)}
+        variables = {}
+        for name, values in answers.items():
+            dims = self.layer_dims if name in OF_THE_LAYER else self.dims
+            sizes = (*leading.values(), *(self.grid.sizes[dim] for dim in dims))
+            variables[name] = ((*leading, *dims, *axes.of(name)), axes.shaped(name, values, *sizes))
+        numbers = {} if trials is None else {"trial": trials}
+        return self.grid.answer(variables, attrs, axes.coords | numbers | dict(coords or {}))
 
 
 def _check_dimension(name: str, dim: str, parameter: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ParameterError
+from .quantities import QUANTITIES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,15 +16,6 @@ _HOW = (
     "give what simulate returns, or your own numbers: an array of shape [trials] or [trials, points of the theory], a"
     " dictionary of such arrays by name ('test_error', 'train_error', ...), or a DataFrame with a column for each"
 )
-_NOT_MEASURED = (
-    "residual",
-    "quadrature_error",
-    "converged",
-    "status",
-    "code",
-    "V1",
-    "V2",
-)  # no network has these
 
 
 def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Dataset:
@@ -82,15 +74,20 @@ def _with_trials(data: xr.Dataset, theory: xr.Dataset) -> xr.Dataset:
 def _dims_of(name: str, theory: xr.Dataset) -> tuple[str, ...]:
     if name not in theory.data_vars:
         raise ParameterError(
-            f"simulation names {name!r}, and the theory has no such quantity; it has {measurable(theory)}",
+            f"simulation names {name!r}, and the theory has no such quantity; it has {', '.join(measurable(theory))}",
             "simulation",
         )
     return tuple(map(str, theory[name].dims))
 
 
-def measurable(theory: xr.Dataset) -> str:
-    """The quantities of a theory that networks have too, as a list in words."""
-    return ", ".join(str(name) for name in theory.data_vars if name not in _NOT_MEASURED)
+def measurable(theory: xr.Dataset) -> list[str]:
+    """The quantities of a theory that networks have too."""
+    rows = {name: QUANTITIES.get(name) for name in map(str, theory.data_vars)}
+    return [
+        name
+        for name, row in rows.items()
+        if row is None or not (row.kind == "diagnostic" or row.only.startswith("theory"))
+    ]
 
 
 def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
@@ -136,7 +133,7 @@ def _from_table(table: Any, theory: xr.Dataset) -> xr.Dataset:
     if not names:
         raise ParameterError(
             f"simulation has the columns {', '.join(columns)}, and none is a quantity of the theory; name one of"
-            f" {measurable(theory)}",
+            f" {', '.join(measurable(theory))}",
             "simulation",
         )
     missing = [

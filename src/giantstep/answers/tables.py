@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import math
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
+from rich.cells import cell_len
 
 from ..model.checks import written
 from .arrays import NamedArray, NamedArrays
@@ -93,10 +93,10 @@ def aligned(flat: Mapping[str, np.ndarray], digits: int = 5) -> str:
     lines = [[] for _ in range(1 + max(map(len, cells.values()), default=0))]
     for name, texts in cells.items():
         column = [name, *texts]
-        width = max(map(display_width, column))
+        width = max(map(cell_len, column))
         left = np.asarray(flat[name]).dtype.kind in "OUS"
         for line, text in zip(lines, column, strict=True):
-            space = " " * (width - display_width(text))
+            space = " " * (width - cell_len(text))
             line.append(text + space if left else space + text)
     return "\n".join("  ".join(line).rstrip() for line in lines)
 
@@ -121,11 +121,3 @@ def _cells(values: np.ndarray, digits: int) -> list[str]:
         decimals = digits - 1 - math.floor(math.log10(sizes[0]))
         return [f"{value:.{max(0, min(decimals, digits + 1))}f}" for value in values]
     return [f"{value:.{digits}g}" for value in values]
-
-
-def display_width(text: str) -> int:
-    """Columns that a text takes in a terminal: wide characters count twice, combining ones not at all."""
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..answers.dims import Dimensions
-from ..answers.layer_grid import LayerGrid
+from ..answers.grid import LayerGrid
 from ..answers.provenance import provenance
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments

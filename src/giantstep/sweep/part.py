@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..answers.dims import OF_THE_LAYER, Dimensions
-from ..answers.layer_grid import LayerGrid
+from ..answers.grid import LayerGrid
 from .description import Sweep
 from .job import Answers, Job
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from ..answers.grid import Grid
-from ..answers.layer_grid import LayerGrid
+from ..answers.grid import Grid, LayerGrid
 from ..answers.provenance import provenance
 from .description import Sweep
 from .job import Answers, Job

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..answers.layer_grid import LayerGrid
+from ..answers.grid import LayerGrid
 from ..functions import Function
 from ..losses import Loss, square
 from ..model.letters import Merging, merge
