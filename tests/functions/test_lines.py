@@ -10,33 +10,13 @@ from giantstep.functions import Function, as_function
 from giantstep.gaussian import moments, sample, straight_moments
 
 STRAIGHT = {
-    "relu": ((0.0,), (0.0,), (1.0,)),
-    "abs": ((0.0,), (0.0,), (2.0,)),
-    "sign": ((0.0,), (2.0,), (0.0,)),
-    "hard_tanh": ((-1.0, 1.0), (0.0, 0.0), (1.0, -1.0)),
-    "relu(x - 1) - 3*sign(x + 2) - x": ((-2.0, 1.0), (-6.0, 0.0), (0.0, 1.0)),
+    "relu": [(0, 0), (0, 1)],
+    "abs": [(0, -1), (0, 1)],
+    "sign": [(-1, 0), (1, 0)],
+    "hard_tanh": [(-1, 0), (0, 1), (1, 0)],
+    "relu(x - 1) - 3*sign(x + 2) - x": [(3, -1), (-3, -1), (-4, 0)],
 }
-"""Breakpoints, jumps there, and changes of the slope."""
-
-CURVED = ["tanh", "elu", "relu(x)**2", "abs(x) + 1e-12*sin(x)", "where(x > 30, x**2, relu(x))"]
-
-
-@pytest.mark.parametrize("text", STRAIGHT)
-def test_lines_are_those_of_the_function(text):
-    lines = as_function(text).lines
-    assert lines is not None
-    for found, expected in zip(lines[2:], STRAIGHT[text], strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-14)
-    far = np.array([-1e3, -7.3, -1.5, -0.4, 0.3, 0.9, 2.0, 1e5])
-    beyond = np.maximum(far - lines.breakpoints[:, None], 0.0)
-    drawn = lines.value + lines.slope * far + lines.bends @ beyond + lines.jumps @ (beyond > 0.0)
-    np.testing.assert_allclose(drawn, as_function(text)(far), rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize("text", CURVED)
-def test_what_is_curved_anywhere_is_not_straight(text):
-    assert as_function(text).lines is None
-
+"""Value at 0 and slope of each line."""
 
 UNDECLARED = {
     "an end far out": lambda x: np.minimum(1e5 - x, 0.0),
@@ -47,16 +27,27 @@ UNDECLARED = {
 }
 
 
+@pytest.mark.parametrize("text", STRAIGHT)
+def test_lines_are_those_of_the_function(text):
+    np.testing.assert_allclose(as_function(text).lines, STRAIGHT[text], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "text", ["tanh", "elu", "relu(x)**2", "abs(x) + 1e-12*sin(x)", "where(x > 30, x**2, relu(x))"]
+)
+def test_what_is_curved_anywhere_is_not_straight(text):
+    assert as_function(text).lines is None
+
+
 @pytest.mark.parametrize("what", UNDECLARED)
 def test_what_is_not_declared_is_seen(what):
     assert Function(lambda x: np.maximum(x, 0.0) + UNDECLARED[what](x), breakpoints=[0.0]).lines is None
 
 
 def test_a_kink_that_is_not_declared_is_found_and_the_lines_beside_it_too():
-    lines = Function(lambda x: np.maximum(x, 0.0) + np.maximum(x - 3.0, 0.0), breakpoints=[0.0]).lines
-    assert lines is not None
-    np.testing.assert_allclose(lines.breakpoints, [0.0, 3.0], atol=1e-7)
-    np.testing.assert_allclose(lines.bends, [1.0, 1.0], rtol=1e-12)
+    f = Function(lambda x: np.maximum(x, 0.0) + np.maximum(x - 3.0, 0.0), breakpoints=[0.0])
+    np.testing.assert_allclose(f.breakpoints, [0.0, 3.0], atol=1e-7)
+    np.testing.assert_allclose(f.lines, [(0, 0), (0, 1), (-3, 2)], atol=1e-12)
 
 
 def test_a_table_of_values_is_asked_no_more_than_it_can_answer():
@@ -71,12 +62,11 @@ def test_a_table_of_values_is_asked_no_more_than_it_can_answer():
 
 
 NUMBERS = st.floats(-3.0, 3.0)
+BREAKS = st.tuples(NUMBERS, NUMBERS, NUMBERS)
 
 
 @given(
-    st.lists(
-        st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4, unique_by=lambda one: round(one[0], 2)
-    ),
+    st.lists(BREAKS, min_size=1, max_size=4, unique_by=lambda one: round(one[0], 2)),
     NUMBERS,
     NUMBERS,
     st.floats(-8.0, 8.0),
@@ -91,35 +81,15 @@ def test_closed_forms_are_the_averages(breaks, value, slope, shift, scale):
         return value + slope * x + np.where(beyond > 0.0, jumps + bends * beyond, 0.0).sum(axis=-1)
 
     f = Function(drawn, breakpoints=at)
-    found = straight_moments(f, np.array(shift), np.array(scale))
-    assume(found is not None)  # else rounding of the lines, or tails that cancel: the rule it is
-    closed, error = found
+    closed_form = straight_moments(f, np.array(shift), np.array(scale))
+    assume(closed_form is not None)  # else rounding of the lines, or terms that cancel: the rule it is
+    closed, error = closed_form
     assert closed.remainder >= 0.0
     assert error < 1e-8  # 4e-16·v⁴ where all of f is in a tail, v ≤ 40
     rule = sample(f, np.array(shift), np.array(scale), 128).moments()
     size = (np.abs(jumps).sum() + (np.abs(bends).sum() + abs(slope)) * (8.0 + 9.0 * scale) + abs(value)) ** 2
     for found, expected in zip(closed, rule, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-14 * max(size, 1.0), rtol=1e-12)
-
-
-@pytest.mark.parametrize("far", [4.0, 6.0, 8.0, 11.0])
-def test_the_variance_that_no_line_explains_is_known_where_it_is_tiny(far):
-    """At a kink that is `far` away: to digits of its own, which the difference of two second moments would not have."""
-    closed, _ = straight_moments(as_function("relu"), np.array([-far, far]), np.ones(2))
-    z = np.linspace(far, far + 12.0, 200_001)
-    tail = (z - far) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-    second = np.trapezoid((z - far) * tail, z)
-    mean, first = np.trapezoid(tail, z), np.trapezoid(z * tail, z)
-    np.testing.assert_allclose(closed.remainder, second - mean**2 - first**2, rtol=1e-8)
-
-
-def test_a_function_seen_from_afar_goes_by_rules():
-    """Clipped at ±1 and seen on a scale of a thousand, the tails are a million times what is left of them."""
-    f = as_function("hard_tanh")
-    assert straight_moments(f, np.zeros(1), np.full(1, 1e3)) is None
-    found, error = moments(f, 0.0, 1e3)
-    np.testing.assert_allclose(found.square, 1.0 - np.sqrt(2 / np.pi) * 2e-3 / 3, rtol=1e-8)
-    assert error <= 1e-12
 
 
 @pytest.mark.parametrize(
@@ -129,11 +99,12 @@ def test_a_function_seen_from_afar_goes_by_rules():
         ("hard_tanh(1e6*x)", 0.5, 1.0),
         ("hard_tanh", 2.0, 1e6),
         ("hard_tanh", 2.0, 300.0),
+        ("hard_tanh", 0.0, 1e3),
         ("abs(x - 1e5) - abs(x + 1e5)", 0.0, 1.0),
     ],
 )
-def test_tails_that_cancel_leave_their_averages_to_rules(text, shift, scale):
-    """From outside of a steep ramp too, where the line in the middle is flat and says nothing of it."""
+def test_terms_that_cancel_leave_their_averages_to_rules(text, shift, scale):
+    """From outside of a steep ramp too, whose lines say nothing of it."""
     f = as_function(text)
     found, error = moments(f, shift, scale)
     rule = sample(f, np.array(shift), np.array(scale), 128).moments()
@@ -151,10 +122,13 @@ def test_no_width_is_the_value_itself():
 
 @pytest.mark.parametrize("far", [0.5, 2.0, 6.0, 12.0, 25.0])
 def test_the_error_that_is_told_is_not_less_than_the_error(far):
-    """ReLU at a kink that far out, against many digits; errors count over √E f², and over E f² for the square."""
+    """ReLU at a kink that far out, against many digits; errors count over √E f², and over E f² for squares."""
     found, told = moments(as_function("relu"), -far, 1.0)
     with mp.workdps(60):
         v, tail, density = mp.mpf(far), mp.ncdf(-mp.mpf(far)), mp.npdf(mp.mpf(far))
         square, mean = (1 + v**2) * tail - v * density, density - v * tail
-        off = max(abs(found.square / square - 1), abs(found.mean - mean) / mp.sqrt(square))
+        remainder = square - mean**2 - tail**2
+        off = [abs(found.square - square), abs(found.remainder - remainder)]
+        off = max(*(one / square for one in off), abs(found.mean - mean) / mp.sqrt(square))
     assert off <= told
+    assert told < 1e-15 * (10.0 + 4.0 * far**4)  # the rounding of terms that differ by 1/far⁴ of themselves

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..model.checks import a_function, a_text, finite_tuple, one_of, optional
 from .elementary import Parity
-from .lines import Lines, lines_of
+from .lines import lines_of
 from .roughness import powers
 from .symmetry_and_slope import check_slope, observed_parity
 from .variation import LOCATED, Variation, kinks, narrow_parts, observe
@@ -146,8 +146,8 @@ class Function:
         return powers(self, self.breakpoints)
 
     @cached_property
-    def lines(self) -> Lines | None:
-        """The lines it is made of, where it is straight between its breakpoints; else None."""
+    def lines(self) -> np.ndarray | None:
+        """Value at 0 and slope of its lines, [pieces, 2], if it is straight between its breakpoints; else None."""
         return lines_of(self, self.breakpoints)
 
     @property

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,35 +18,23 @@ _EVERYWHERE = np.concatenate([_NEAR * (2.0 * _SPREAD - 1.0), -_FAR, _FAR])
 _ROUNDING = 16 * np.finfo(float).eps
 
 
-class Lines(NamedTuple):
-    """f(x) = value + slope·x left of all breakpoints; at each it jumps by `jumps`, and its slope changes by `bends`."""
-
-    value: float
-    slope: float
-    breakpoints: np.ndarray
-    jumps: np.ndarray
-    bends: np.ndarray
-
-
-def lines_of(f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...]) -> Lines | None:
-    """The lines that f is made of, cut at its breakpoints; None where a value is off them by more than rounding.
+def lines_of(f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...]) -> np.ndarray | None:
+    """Value at 0 and slope of the line on each piece between breakpoints, [pieces, 2]; None if f is not straight.
 
     A function without breakpoints is not looked at: if it is a line, its averages are no work. One that cannot be
     asked everywhere, such as a table of values, is not known to be straight.
     """
     if not breakpoints or np.abs(breakpoints).max() >= _FAR[-1]:
         return None
-    found: list[tuple[float, float]] = []
+    lines: list[tuple[float, float]] = []
     for left, right in pairwise((-_FAR[-1], *breakpoints, _FAR[-1])):
         close = min(right - left, 1.0) * _SPREAD[:64]
         inside = _EVERYWHERE[(left < _EVERYWHERE) & (right > _EVERYWHERE)]
         line = _line(f, np.sort(np.concatenate([inside, left + close, right - close])))
         if line is None:
             return None
-        found.append(line)
-    (values, slopes), b = np.array(found).T, np.asarray(breakpoints)
-    bends = np.diff(slopes)
-    return Lines(float(values[0]), float(slopes[0]), b, np.diff(values) + bends * b, bends)
+        lines.append(line)
+    return np.array(lines)
 
 
 def _line(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> tuple[float, float] | None:

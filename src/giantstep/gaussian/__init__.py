@@ -41,7 +41,7 @@ from .rules import (
     piecewise_rule,
     quarterable,
 )
-from .samples import Moments, Samples, grade, sample
+from .samples import Moments, Samples, sample
 from .straight import straight_moments
 
 __all__ = [
@@ -58,7 +58,6 @@ __all__ = [
     "expectation",
     "extrapolated_error",
     "fejer_rule",
-    "grade",
     "is_resolvable",
     "least_intervals",
     "legendre",

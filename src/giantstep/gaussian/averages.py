@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..functions import Function
-from .rules import REACH, STRIDES, density, extrapolated_error, line_rule, nested, piecewise_rule
+from .rules import REACH, STRIDES, density, extrapolated_error, line_rule, piecewise_rule
 from .samples import Moments, cuts, sample
 from .straight import straight_moments
 
@@ -154,7 +154,7 @@ def _resolution(
         size = np.sqrt(fine.square)
         around = size[np.abs(shift).argmin()]
         error = float(np.max(errors * size / np.maximum(np.maximum(size, around), 1e-300)))
-        if np.all(errors <= tolerance):
+        if error <= tolerance:
             return n, error
     return UNRESOLVED, error
 
@@ -164,23 +164,17 @@ def expectation(
     of: Function,
     shift: float = 0.0,
     scale: float = 1.0,
-    tolerance: float = 1e-13,
+    *,
+    tolerance: float,
 ) -> np.ndarray:
     """E g(z) over z ~ N(0, 1) for an array-valued g (nodes last) that is made of f(shift + scale·z)."""
     reach = next((reach for reach in _REACHES if _negligible_beyond(g, reach)), _REACHES[-1])
-    breakpoints = (np.asarray(of.breakpoints) - shift) / scale
-    n = max(2 * _FIRST, _rounded(least_intervals(of, scale, reach, abs(shift), abs(shift))))
-    while True:
-        z, weights = piecewise_rule(breakpoints, n, reach)
-        values = np.asarray(g(z.reshape(-1))).reshape((-1, *z.shape))
-        fine, middle, coarse = (
-            (values[..., nested(s)] * w).sum(axis=(-1, -2)) for s, w in zip(STRIDES, weights, strict=True)
-        )
-        size = np.sqrt((values**2 * weights[0]).sum(axis=(-1, -2))) + 1e-300
-        error = extrapolated_error(np.abs(fine - middle) / size, np.abs(middle - coarse) / size)
-        if np.all(error <= tolerance) or 2 * n > _LAST:
-            return fine
-        n *= 2
+    least = least_intervals(of, scale, reach, abs(shift), abs(shift))
+    points, _ = resolution(of, np.array([shift]), np.array(scale), reach, tolerance)
+    z, weights = piecewise_rule(
+        (np.asarray(of.breakpoints) - shift) / scale, 2 * max(points, _rounded(least)), reach
+    )
+    return np.asarray(g(z.reshape(-1))) @ weights[0].reshape(-1)
 
 
 def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> bool:

@@ -9,14 +9,14 @@ surroundings are cut out if it is steep.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import ParameterError
 from ..functions import Function
-from . import REACH, legendre, line_rule
+from .rules import REACH, density, legendre, line_rule, pieces
 
 _REACHES = (9.0, 12.0, 16.0, 21.0)
 _TAIL = 1e-13  # admissible g² φ at the ends, over E g²
@@ -60,33 +60,28 @@ class Cuts:
             planes += [_Plane(p.normal - q.normal, p.mix - q.mix) for p, q in combinations(scaled, 2)]
             planes = [_Plane(plane.normal[:j], plane.mix) for plane in planes]
 
-    def along(self, j: int) -> tuple[list[_Plane], list[tuple[_Plane, float]]]:
-        """What breaks along z_j: kinks, and smooth steps with their widths; all with n_j = 1."""
-        steep = []
-        for later in self._kinks[j + 1 :]:
-            for plane in later:
-                slope = plane.normal[j]
-                width = np.linalg.norm(plane.normal[j + 1 :]) / max(abs(slope), 1e-300)
-                if width < _STEEP:
-                    steep.append((_Plane(plane.normal[: j + 1] / slope, plane.mix / slope), float(width)))
-        return self._kinks[j], steep
-
     def places(self, j: int, offsets: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
-        """Where to cut z_j, [..., J, cuts], given offsets [..., H] and earlier variables [..., J]."""
-        kinks, steep = self.along(j)
-        at = [self._place(plane, offsets, before)[..., None] for plane in kinks]
-        at += [self._place(plane, offsets, before)[..., None] + width * _RIMS for plane, width in steep]
+        """Where to cut z_j, [..., J, cuts], given offsets [..., H] and earlier variables [..., J].
+
+        At kinks, and around those smooth steps that are steep: what later variables leave of their own kinks.
+        """
+
+        def place(plane: _Plane) -> np.ndarray:
+            at = (offsets @ plane.mix)[..., None]
+            for slope, z in zip(plane.normal, before, strict=False):
+                at = at - slope * z
+            return at[..., None]
+
+        at = [place(plane) for plane in self._kinks[j]]
+        for normal, mix in chain(*self._kinks[j + 1 :]):
+            slope = normal[j]
+            width = np.linalg.norm(normal[j + 1 :]) / max(abs(slope), 1e-300)
+            if width < _STEEP:
+                at.append(place(_Plane(normal[: j + 1] / slope, mix / slope)) + width * _RIMS)
         shape = (*offsets.shape[:-1], before[0].shape[-1] if before else 1)
         return np.concatenate(
             [np.broadcast_to(a, (*shape, a.shape[-1])) for a in at] or [np.zeros((*shape, 0))], -1
         )
-
-    @staticmethod
-    def _place(plane: _Plane, offsets: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
-        place = (offsets @ plane.mix)[..., None]
-        for slope, z in zip(plane.normal, before, strict=False):
-            place = place - slope * z
-        return place
 
     def points(self, coarser: int, finer: int, fastest: float) -> int:
         """Intervals on a line, or nodes in each of its pieces where it is cut, of one of three nested rules.
@@ -101,48 +96,19 @@ class Cuts:
         usual = max(usual, min(needed, _MANY.get(self.variables, 1) * usual))
         return multiple * int(np.ceil(usual * _COARSER[coarser] * 1.5**finer / multiple))
 
-    def levels(self, offsets: np.ndarray, points: int, reach: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each variable its nodes and weights for hyperplanes n·z = offsets [..., H], given the earlier ones.
-
-        Both are [..., J, n], J nodes of all earlier variables and n of this one; or [n] alone where nothing breaks.
-        """
-        found: list[tuple[np.ndarray, np.ndarray]] = []
-        before: list[np.ndarray] = []
-        for j in range(self.variables):
-            x, w = self._level(j, offsets, points, reach, before)
-            found.append((x, w))
-            if x.ndim > 1:
-                before = [np.repeat(one, x.shape[-1], axis=-1) for one in before]
-                before.append(x.reshape(*offsets.shape[:-1], -1))
-        return found
-
-    def _level(
-        self, j: int, offsets: np.ndarray, points: int, reach: float, before: list[np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes and weights of z_j, given all those of the variables `before`."""
-        if any(self._kinks):
-            return panels(self.places(j, offsets, before), points, reach * self._base)
-        nodes, weights = line_rule(points, reach)
-        return nodes, weights[0]
-
-    def nodes(
-        self, offsets: np.ndarray, points: int, reach: float, least: float = 0.0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes [..., m, J] and weights [..., J] of all variables together, the last one's running fastest.
-
-        Without those whose weight is less than `least` of the largest one, for offsets [H].
-        """
+    def nodes(self, offsets: np.ndarray, points: int, reach: float) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes [..., m, J] and weights [..., J] of all variables together, the last one's running fastest."""
         lead = offsets.shape[:-1]
         z: list[np.ndarray] = []
         weights = np.ones((*lead, 1))
         for j in range(self.variables):
-            x, w = self._level(j, offsets, points, reach, z)
+            if any(self._kinks):
+                x, w = panels(self.places(j, offsets, z), points, reach * self._base)
+            else:
+                x, (w, *_) = line_rule(points, reach)
             z = [np.repeat(one, x.shape[-1], axis=-1) for one in z]
             z.append(np.broadcast_to(x, (*weights.shape, x.shape[-1])).reshape(*lead, -1))
             weights = (weights[..., None] * w).reshape(*lead, -1)
-            if least:
-                felt = weights > least * weights.max()
-                z, weights = [one[felt] for one in z], weights[felt]
         return (np.stack(z, axis=-2) if z else np.zeros((*lead, 0, 1))), weights
 
 
@@ -160,12 +126,10 @@ def _distinct(planes: list[_Plane]) -> list[_Plane]:
 
 def panels(cuts: np.ndarray, n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gauss rule for E over N(0, 1) on the pieces between `edges` and `cuts` [..., c]: nodes and weights [..., all]."""
-    fixed = np.broadcast_to(edges, (*cuts.shape[:-1], len(edges)))
-    ends = np.sort(np.concatenate([fixed, np.clip(cuts, edges[0], edges[-1])], axis=-1), axis=-1)
-    half = 0.5 * np.diff(ends, axis=-1)[..., None]
+    middle, half = pieces(cuts, edges)
     x, w = legendre(n)
-    z = 0.5 * (ends[..., 1:] + ends[..., :-1])[..., None] + half * x
-    weights = half * (w / np.sqrt(2.0 * np.pi)) * np.exp(-0.5 * z * z)
+    z = middle + half * x
+    weights = half * w * density(z)
     shape = (*cuts.shape[:-1], -1)
     return z.reshape(shape), weights.reshape(shape)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -61,37 +60,34 @@ def legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.polynomial.legendre.leggauss(n)
 
 
-class Scaled(Sequence[np.ndarray]):
-    """Weights for each stride, made when they are asked for: those of a reference rule, scaled node by node."""
+def pieces(cuts: np.ndarray, fixed: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Middles and half widths [..., pieces, 1] of the pieces between `fixed` places, sorted, and `cuts` [..., k].
 
-    def __init__(self, scale: np.ndarray, reference: tuple[np.ndarray, ...]):
-        self._scale, self._reference = scale, reference
+    Cuts outside of them give empty pieces.
+    """
+    edges = np.empty(
+        (*cuts.shape[:-1], len(fixed) + cuts.shape[-1])
+    )  # all that follows lies in memory as it does
+    edges[..., : len(fixed)] = fixed
+    np.clip(cuts, fixed[0], fixed[-1], out=edges[..., len(fixed) :])
+    edges.sort(axis=-1)
+    return 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None], 0.5 * np.diff(edges, axis=-1)[..., None]
 
-    def __len__(self) -> int:
-        return len(STRIDES)
 
-    def __getitem__(self, rule: Any) -> Any:
-        return self._scale[..., nested(STRIDES[rule])] * self._reference[rule]
-
-
-def piecewise_rule(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, Sequence[np.ndarray]]:
+def piecewise_rule(
+    cuts: np.ndarray, n: int, reach: float = REACH
+) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     """Composite rule for E over N(0, 1), cut at `cuts` [..., k]: nodes [..., k + 3, n-1], and weights.
 
-    Cuts outside (-reach, reach) give empty pieces. The two fixed cuts at ±reach/3 keep every piece narrow
-    enough for the Gaussian itself to be resolved by a few dozen points.
+    Two fixed cuts at ±reach/3 keep every piece narrow enough for a few dozen points to resolve the Gaussian itself.
     """
-    edges = np.empty((*cuts.shape[:-1], 4 + cuts.shape[-1]))  # all that follows lies in memory as it does
-    edges[..., :4] = -reach, -reach / 3, reach / 3, reach
-    np.clip(cuts, -reach, reach, out=edges[..., 4:])
-    edges.sort(axis=-1)
-    half = 0.5 * np.diff(edges, axis=-1)[..., None]
-    middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
+    middle, half = pieces(cuts, (-reach, -reach / 3, reach / 3, reach))
     x, reference = fejer_rule(n)
     z = half * x
     z += middle
     scale = density(z)
     scale *= half
-    return z, Scaled(scale, reference)
+    return z, tuple(scale[..., nested(s)] * w for s, w in zip(STRIDES, reference, strict=True))
 
 
 def even_pieces(
@@ -103,10 +99,7 @@ def even_pieces(
     as `piecewise_rule`, but evenly spaced in a variable in which weights are analytic and die out at both ends, so that
     roots and poles there do no harm.
     """
-    ends = (np.full((*cuts.shape[:-1], 1), end) for end in (low, high))
-    edges = np.sort(np.concatenate([np.clip(cuts, low, high), *ends], axis=-1), axis=-1)
-    half = 0.5 * np.diff(edges, axis=-1)[..., None]
-    middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
+    middle, half = pieces(cuts, (low, high))
     t = _EVEN_REACH * (2.0 * np.arange(1, n) / n - 1.0)
     u = 0.5 * np.pi * np.sinh(t)
     z = middle + half * np.tanh(u)

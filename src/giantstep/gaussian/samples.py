@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ class Samples(NamedTuple):
 
     values: np.ndarray  # [..., n-1] or, with breakpoints, [..., pieces, n-1]
     z: np.ndarray
-    weights: Sequence[np.ndarray]  # one per stride
+    weights: tuple[np.ndarray, ...]  # one per stride
 
     def nodes(
         self, stride: int = 1, rows: tuple[slice, ...] = ()

@@ -59,8 +59,7 @@ class Rule:
                 w * density(self.first[..., nested(s)]) for s, w in zip(STRIDES, weights, strict=True)
             )
         elif cuts is not None:
-            self.first, weights = piecewise_rule(cuts, points, reach)
-            self._weights = tuple(weights)
+            self.first, self._weights = piecewise_rule(cuts, points, reach)
         else:
             line, weights = line_rule(2 * points, reach)
             self.first, self._weights = line[None, None], tuple(w[None, None] for w in weights)
