@@ -60,7 +60,7 @@ def legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.polynomial.legendre.leggauss(n)
 
 
-def pieces(cuts: np.ndarray, fixed: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+def pieces(cuts: np.ndarray, fixed: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Middles and half widths [..., pieces, 1] of the pieces between `fixed` places, sorted, and `cuts` [..., k].
 
     Cuts outside of them give empty pieces.
