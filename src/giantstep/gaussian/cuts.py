@@ -96,8 +96,13 @@ class Cuts:
         usual = max(usual, min(needed, _MANY.get(self.variables, 1) * usual))
         return multiple * int(np.ceil(usual * _COARSER[coarser] * 1.5**finer / multiple))
 
-    def nodes(self, offsets: np.ndarray, points: int, reach: float) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes [..., m, J] and weights [..., J] of all variables together, the last one's running fastest."""
+    def nodes(
+        self, offsets: np.ndarray, points: int, reach: float, least: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes [..., m, J] and weights [..., J] of all variables together, the last one's running fastest.
+
+        Without those whose weight is less than `least` of the largest one, for offsets [H].
+        """
         lead = offsets.shape[:-1]
         z: list[np.ndarray] = []
         weights = np.ones((*lead, 1))
@@ -109,6 +114,9 @@ class Cuts:
             z = [np.repeat(one, x.shape[-1], axis=-1) for one in z]
             z.append(np.broadcast_to(x, (*weights.shape, x.shape[-1])).reshape(*lead, -1))
             weights = (weights[..., None] * w).reshape(*lead, -1)
+            if least:
+                felt = weights > least * weights.max()
+                z, weights = [one[felt] for one in z], weights[felt]
         return (np.stack(z, axis=-2) if z else np.zeros((*lead, 0, 1))), weights
 
 
