@@ -280,7 +280,7 @@ def test_named_functions_are_not_rough(name):
 
 @pytest.mark.parametrize("text", ["gelu", "exp(-x**2)", "tanh"])
 def test_where_a_function_has_died_out_its_averages_take_no_more_points(text):
-    """Beyond 10 the first two are nothing but a tail, of which no rule has digits, and which no average over κ feels."""
+    """Beyond 10 the first two are a tail of which no rule has digits, and which no average over κ feels."""
     points, error = resolution(as_function(text), np.array([-40.0, 40.0]), np.ones(1), 9.0, 1e-11)
     assert points <= 192
     assert error <= 1e-11
