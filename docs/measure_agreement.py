@@ -2,7 +2,7 @@
 
     python docs/measure_agreement.py        from the root of the repository; about ten minutes on one core
 
-Every case of `tests/agreement/zoo.py` is simulated once and compared with the prediction at the same d; networks
+Every case of `tests/zoo.py` is simulated once and compared with the prediction at the same d; networks
 also with the isotropic model. The tables go to docs/_data, where the validation page includes them.
 """
 
@@ -17,8 +17,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.agreement import zoo  # noqa: E402
-from tests.agreement.harness import Case, mean_square_interval  # noqa: E402
+from tests import zoo  # noqa: E402
+from tests.agreement.harness import mean_square_interval  # noqa: E402
+from tests.zoo import Case  # noqa: E402
 
 import giantstep as gs  # noqa: E402
 
@@ -27,24 +28,12 @@ D, TRIALS, SEED = 300, 40, 4000
 
 def measured(case: Case, seed: int, bulks: tuple[str | None, ...]) -> list[tuple[float, float, float]]:
     """For each bulk the relative gap of the theory, its standard error, and z of the test error."""
-    run = gs.simulate(
-        case.model,
-        case.target,
-        alpha=case.alpha,
-        lam=case.lam,
-        d=D,
-        trials=TRIALS,
-        seed=seed,
-        progress=False,
-        **case.simulated,
-    )["test_error"]
+    run = case.simulate(d=D, trials=TRIALS, seed=seed)["test_error"]
     mean, error = float(run.mean()), float(run.std(ddof=1)) / TRIALS**0.5
     found = []
     for bulk in bulks:
-        options = case.options | ({} if bulk is None else {"bulk": bulk})
-        theory = float(
-            gs.predict(case.model, case.target, alpha=case.alpha, lam=case.lam, d=D, **options)["test_error"]
-        )
+        options = {} if bulk is None else {"bulk": bulk}
+        theory = float(case.predict(d=D, **options)["test_error"])
         found.append((theory / mean - 1.0, error / mean, (mean - theory) / error))
     return found
 

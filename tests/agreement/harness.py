@@ -8,33 +8,17 @@ only if its standard error is small enough to see an error of interest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 import xarray as xr
 
-import giantstep as gs
+from ..zoo import Case
 
 STATISTICS = ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2")
-_SPLIT = ("zeta", "q1")  # what depends on how rows are split along the spikes
-
-
-@dataclass(frozen=True)
-class Case:
-    """One setting: a model, a target and a readout, at one alpha and one lam."""
-
-    name: str
-    model: Any
-    target: Any
-    alpha: float
-    lam: float
-    options: dict[str, Any] = field(default_factory=dict)  # for predict: bulk, loss
-    simulated: dict[str, Any] = field(default_factory=dict)  # for simulate: features, loss
-    trials: int = 40  # as many as a standard error of 1 % takes at d = 250, with a margin
-    apart: bool = (
-        True  # whether spikes differ by more than chance at these sizes, so that zeta and q1 can be told
-    )
+SPLIT = ("zeta", "q1")  # what depends on how rows are split along the spikes
 
 
 @dataclass(frozen=True)
@@ -42,49 +26,37 @@ class Outcome:
     """z-scores of one case, and the relative standard error of its test error."""
 
     case: Case
+    run: xr.Dataset
     z: dict[str, np.ndarray]
     precision: float
     gap: float  # relative distance of the test error
-    trials: int
+
+    @property
+    def trials(self) -> int:
+        return self.run.sizes["trial"]
 
 
-def simulated(case: Case, *, d: int, seed: int, trials: int | None = None) -> xr.Dataset:
-    """A case, trained at finite size."""
-    return gs.simulate(
-        case.model,
-        case.target,
-        alpha=case.alpha,
-        lam=case.lam,
-        d=d,
-        trials=trials or case.trials,
-        seed=seed,
-        progress=False,
-        **case.simulated,
-    )
+def standard_error(values: xr.DataArray) -> xr.DataArray:
+    return values.std("trial", ddof=1) / np.sqrt(values.sizes["trial"])
 
 
-def judged(case: Case, run: xr.Dataset) -> Outcome:
+def judged(case: Case, run: xr.Dataset, **options: Any) -> Outcome:
     """A simulated case against the theory for its d."""
-    d, trials = run.attrs["d"], run.sizes["trial"]
-    theory = gs.predict(case.model, case.target, alpha=case.alpha, lam=case.lam, d=d, **case.options)
+    theory = case.predict(d=run.attrs["d"], **options)
     z = {}
     for name in STATISTICS:
-        if name not in run or name not in theory or (name in _SPLIT and not case.apart):
-            continue
-        mean = run[name].mean("trial").values
-        error = run[name].std("trial", ddof=1).values / np.sqrt(trials)
-        if np.all(error > 0):
-            z[name] = np.atleast_1d((mean - theory[name].values) / error)
+        if name in run and name in theory and (case.apart or name not in SPLIT):
+            error = standard_error(run[name]).values
+            if np.all(error > 0):
+                z[name] = np.atleast_1d((run[name].mean("trial").values - theory[name].values) / error)
     test = run["test_error"]
-    precision = float(test.std("trial", ddof=1) / np.sqrt(trials) / test.mean("trial"))
-    gap = float(theory["test_error"] / test.mean("trial") - 1.0)
-    return Outcome(case, z, precision, gap, trials)
+    precision = float(standard_error(test) / test.mean("trial"))
+    return Outcome(case, run, z, precision, float(theory["test_error"] / test.mean("trial") - 1.0))
 
 
-def confront(case: Case, *, d: int, seed: int, trials: int | None = None) -> tuple[xr.Dataset, Outcome]:
-    """Both: what was simulated, and how the theory does."""
-    run = simulated(case, d=d, seed=seed, trials=trials)
-    return run, judged(case, run)
+def outcomes(cases: list[Case], *, d: int, seed: int, **more: int) -> list[Outcome]:
+    """Every case with a seed of its own, so that their z-scores are independent."""
+    return [judged(case, case.simulate(d=d, seed=seed + i, **more)) for i, case in enumerate(cases)]
 
 
 def mean_square_interval(trials: list[int], level: float = 0.99) -> tuple[float, float]:
@@ -103,3 +75,26 @@ def report(outcomes: list[Outcome]) -> str:
         for o in outcomes
     ]
     return "\n" + "\n".join(lines)
+
+
+def assert_z_scores(all_outcomes: list[Outcome], names=STATISTICS) -> None:
+    """The mean of z² of each statistic over the cases is what it is for t-distributed values.
+
+    A 99 % interval for the test error; 99.9 % for the six others, since they are six more chances to fail.
+    """
+    for name in names:
+        known = [o for o in all_outcomes if name in o.z]
+        square = np.mean([np.ravel(o.z[name])[0] ** 2 for o in known])  # one per case: the first letter's
+        low, high = mean_square_interval([o.trials for o in known], 0.99 if name == "test_error" else 0.999)
+        message = f"{name}: mean z² {square:.2f} not in ({low:.2f}, {high:.2f})"
+        assert low < square < high, message + report(all_outcomes)
+
+
+def assert_that_three_per_cent_are_noticed(all_outcomes: list[Outcome]) -> None:
+    """With the theory 3 % larger, in the simulation's standard errors."""
+    planted = [
+        replace(o, z={**o.z, "test_error": o.z["test_error"] - 0.03 * (1.0 + o.gap) / o.precision})
+        for o in all_outcomes
+    ]
+    with pytest.raises(AssertionError, match="test_error: mean z²"):
+        assert_z_scores(planted, names=("test_error",))

@@ -13,10 +13,7 @@ import pytest
 
 import giantstep as gs
 
-METHODS = {
-    "Network": ("to_dict", "from_dict", "equivalent"),
-    "TwoSpikes": ("reduced",),
-}
+METHODS = {"Network": ("to_dict", "from_dict", "equivalent"), "TwoSpikes": ("reduced",)}
 NAMES = [name for name in gs.__all__ if name != "__version__"]
 CALLED = [*NAMES, *(f"{name}.{method}" for name, methods in METHODS.items() for method in methods)]
 

@@ -413,14 +413,7 @@ _simulated(
     lam=0.3,
     loss="huber:0.5",
 )
-_simulated(
-    "sampled test",
-    gs.SpikedRF("tanh", r=1.0, gamma=0.8),
-    "sin",
-    alpha=1.5,
-    lam=0.1,
-    n_test=500,
-)
+_simulated("sampled test", gs.SpikedRF("tanh", r=1.0, gamma=0.8), "sin", alpha=1.5, lam=0.1, n_test=500)
 _asked(
     "simulated eigenvalues",
     lambda: gs.simulate_spectrum(

@@ -16,6 +16,8 @@ import numpy as np
 from scipy.optimize import root
 from scipy.special import erf, ndtr
 
+from ..zoo import Case
+
 _X, _W = np.polynomial.legendre.leggauss(20)
 _END = 9.5  # the normal density is 1e-20 there
 
@@ -162,11 +164,17 @@ def solve(
         "q2": q2,
         "V1": V1,
         "V2": V2,
-        "freedom": beta * (1.0 - lam * V2) - alpha * (t.w @ (1.0 - D)),
     }
 
 
-def solve_case(case) -> dict[str, float]:
-    """The reference's answers for a `zoo.Case`."""
-    table = tabulate(PLAIN[case.activation], PLAIN[case.target], case.c, case.r, case.gamma)
-    return solve(table, c=case.c, beta=case.beta, alpha=case.alpha, lam=case.lam, noise=case.noise, d=case.d)
+def table_of(case: Case) -> Tabulated:
+    """Of a case with one group."""
+    model, functions = case.model, (case.model.activation, case.label.function)
+    return tabulate(*(PLAIN[f.name] for f in functions), float(model.c), float(model.r), float(model.gamma))
+
+
+def solve_case(case: Case, lam: float | None = None) -> dict[str, float]:
+    """The reference's answers for a case, or with another penalty."""
+    model, lam = case.model, case.lam if lam is None else lam
+    sizes = {"c": float(model.c), "beta": float(model.beta), "alpha": case.alpha, "lam": lam}
+    return solve(table_of(case), **sizes, noise=float(case.label.noise), d=case.options.get("d", math.inf))

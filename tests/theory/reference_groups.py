@@ -116,8 +116,6 @@ def solve(
         "q2": Q2,
         "V1": V1,
         "V2": V2,
-        "lower_bound": _lower_bound(t),
-        "upper_bound": t.w @ t2 - _explained(t.mu0, t0, t.w),
     }
 
 
@@ -129,7 +127,7 @@ def _explained(functions: np.ndarray, f: np.ndarray, w: np.ndarray) -> float:
     return float(((kept.T @ (root * f)) ** 2).sum())
 
 
-def _lower_bound(t: Tables) -> float:
+def lower_bound(t: Tables) -> float:
     """E t2 - |P t0|² - |P t1|² over the spans of (μ0, κμ1) and of μ1: no ridge can do better."""
     both = np.concatenate([t.mu0, t.kappa * t.mu1])
     return float(t.w @ t.t[2]) - _explained(both, t.t[0], t.w) - _explained(t.mu1, t.t[1], t.w)

@@ -9,7 +9,7 @@ import numpy as np
 
 from giantstep.theory.derivative_moments import at_rest
 
-from .zoo import Trained
+from ..zoo import Case
 
 
 class Rows(NamedTuple):
@@ -23,23 +23,23 @@ class Rows(NamedTuple):
     X: np.ndarray
 
 
-def train(case: Trained, d: int, rng: np.random.Generator) -> Rows:
+def train(case: Case, d: int, rng: np.random.Generator) -> Rows:
     """Draw a network and a batch, take the gradient step neuron by neuron, subtract the mean slope's spike."""
-    values, weights = (np.array(x) for x in case.letters)
-    p, n0 = round(case.beta * d), round(case.alpha0 * d)
+    model, letters = case.model, case.model.readout
+    values, weights = np.array(letters.values), np.array(letters.weights)
+    p, n0 = round(model.beta * d), round(model.alpha0 * d)
     group = np.repeat(np.arange(len(values)), np.diff(np.round(p * np.cumsum([0, *weights])).astype(int)))
     W0 = rng.standard_normal((p, d))
     W0 /= np.linalg.norm(W0, axis=1)[:, None]
     theta = rng.standard_normal(d)
     theta /= np.linalg.norm(theta)
     X = rng.standard_normal((n0, d))
-    f = case.model.activation
-    y = case.label.function(X @ theta) + case.noise * rng.standard_normal(n0)
-    biases = np.array(case.biases or np.zeros(len(values)))
+    f = model.activation
+    y = case.label.function(X @ theta) + case.label.noise * rng.standard_normal(n0)
+    biases = np.array(letters.biases or np.zeros(len(values)))
     h = X @ W0.T + biases[group]
-    letters = values[group]
-    residual = y - f(h) @ letters / p
-    k = case.eta / case.beta * letters
+    residual = y - f(h) @ values[group] / p
+    k = model.eta / model.beta * values[group]
     W1 = W0 + k[:, None] * ((f.derivative(h) * residual[:, None]).T @ X) / n0
     spike = X.T @ residual / n0
     h1 = at_rest(f, biases)[0].s0[0, :, 0]

@@ -23,64 +23,6 @@ from giantstep.theory.rule import Rule
 PAIR = gs.Letters((-1.0, 1.0), (0.5, 0.5))
 UNEQUAL = gs.Letters((0.5, 1.5), (0.5, 0.5))
 
-# activation, target, eta, alpha0, others, noise: gamma, c, r; then test error, training error, q2, m, zeta, psi, chi
-ONE_STEP = [
-    (
-        ("tanh", "x1 + x1*x2", 2.0, 2.0, {}, 0.0),
-        (0.707106781, 1.390094952, 1.713193893),
-        (1.662424939, 0.821204841, 2.176814100, 1.263742487, -0.341374919, (0.678232544, 0.0), 0.282756963),
-        (1.669923464, 0.819555528, 2.148740815, 1.175844958, -0.099800440, (0.705759614, 0.0)),
-    ),
-    (
-        ("relu", "x1 + x1*x2", 1.5, 2.0, {}, 0.0),
-        (0.693445682, 1.186790664, 1.081555513),
-        (
-            2.009553080,
-            0.859995390,
-            2.288689880,
-            0.146165850,
-            0.507948700,
-            (0.520686479, 0.271257941),
-            -0.108916689,
-        ),
-        (2.116433079, 0.861678178, 2.240354009, 0.285194450, 0.270709853, (0.550615515, 0.180269803)),
-    ),
-    (
-        ("erf", "tanh(x1) + (x2**2 - 1)/2", 2.0, 1.5, {}, 0.3),
-        (0.598835701, 1.380585610, 1.317887285),
-        (0.947203466, 0.343436991, 1.361719428, 0.713713475, -0.127427909, (0.474557649, 0.0), 0.056606808),
-        (0.953437698, 0.341042076, 1.355861905, 0.665423743, -0.023526575, (0.477517792, 0.0)),
-    ),
-    (
-        ("gelu", "x1 + x1*x2/2 + x2*x3/2", 2.0, 2.0, {}, 0.2),
-        (0.743337529, 1.246311186, 1.345283887),
-        (
-            1.415703649,
-            0.657975670,
-            1.523452171,
-            0.507568207,
-            0.072545223,
-            (0.427448637, 0.146413855, 0.007291886),
-            -0.219366004,
-        ),
-        (1.469301707, 0.650699626, 1.437680361, 0.495327446, 0.066395768, (0.467660476, 0.121062189, 0.0)),
-    ),
-]
-
-
-@pytest.mark.parametrize(("setting", "layer", "exact", "isotropic"), ONE_STEP, ids=lambda x: str(x[:2]))
-def test_one_step_has_its_check_values(setting, layer, exact, isotropic):
-    activation, target, eta, alpha0, more, noise = setting
-    net, goal = gs.Network(activation, eta=eta, alpha0=alpha0, **more), gs.Target(target, noise=noise)
-    for bulk, values in (("exact", exact), ("isotropic", isotropic)):
-        found = gs.predict(net, goal, alpha=1.5, lam=0.1, bulk=bulk)
-        names = ("test_error", "train_error", "q2", "m", "zeta", "psi", "chi")[: len(values)]
-        for name, value in zip(names, values, strict=True):
-            assert_allclose(found[name].values, value, atol=2e-8, err_msg=f"{bulk} {name}")
-        assert found.psi.dims == ("direction",)
-    assert_allclose(found.gamma.values, [layer[0], *[0.0] * (goal.directions - 1)], atol=2e-9)
-    assert_allclose([found.c, found.r], layer[1:], atol=2e-9)
-
 
 def test_kinked_targets_have_their_check_values_and_turn_back():
     """relu + relu is seen along (1, 1)/√2; the published ψ in that basis has no second component."""

@@ -8,14 +8,13 @@ import xarray as xr
 from scipy.integrate import quad
 
 import giantstep as gs
-from giantstep.theory import square
 
+from ..zoo import RIDGELESS, SCALAR, Case, named, spiked
 from . import reference
-from .zoo import CASES, KINKED, Case, named
 
 AGREEMENT = 1e-9  # what predict promises for test_error; statistics of order one are held to the same
 FREEDOM = 1e-12  # an exact identity of the equations: only rounding and two quadratures stand between
-GAMMAS = (0.0, 0.5, 0.999, 1.0)
+KINKED = [("relu", "relu"), ("tanh", "sign"), ("sign", "sign"), ("hard_tanh", "abs"), ("tanh", "sin")]
 
 
 def test_the_published_values():
@@ -28,7 +27,7 @@ def test_the_published_values():
     assert float(found.gamma) == pytest.approx(0.971854444, abs=1e-8)
 
 
-@pytest.mark.parametrize("case", CASES, ids=named(CASES))
+@pytest.mark.parametrize("case", SCALAR, ids=named(SCALAR))
 def test_every_statistic_equals_the_scalar_reference(case: Case):
     expected, found = reference.solve_case(case), case.predict()
     for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2", "V1", "V2"):
@@ -36,17 +35,15 @@ def test_every_statistic_equals_the_scalar_reference(case: Case):
     assert float(found.train_loss) == pytest.approx(expected["train_error"] / 2, rel=AGREEMENT, abs=1e-12)
 
 
-@pytest.mark.parametrize("case", CASES, ids=named(CASES))
+@pytest.mark.parametrize("case", SCALAR, ids=named(SCALAR))
 def test_effective_degrees_of_freedom_count_the_features_used(case: Case):
     """β(1 - λV2) = α E[(D - 1)/D], D averaged here on the reference's own rule."""
     found = case.predict()
-    t = reference.tabulate(
-        reference.PLAIN[case.activation], reference.PLAIN[case.target], case.c, case.r, case.gamma
-    )
+    t, beta = reference.table_of(case), float(case.model.beta)
     D = 1.0 + t.mu1**2 * float(found.V1) + t.mu2sq * float(found.V2)
-    used, free = case.beta * (1.0 - case.lam * float(found.V2)), case.alpha * (t.w @ (1.0 - 1.0 / D))
+    used, free = beta * (1.0 - case.lam * float(found.V2)), case.alpha * (t.w @ (1.0 - 1.0 / D))
     # at λV2 ≈ 1 the left side is a difference: its rounding is that of β
-    assert abs(used - free) < FREEDOM * max(case.beta, case.alpha)
+    assert abs(used - free) < FREEDOM * max(beta, case.alpha)
 
 
 # random features: ridge regression with a Marchenko-Pastur covariance, derived without Result 3
@@ -116,39 +113,19 @@ def test_random_features_equal_ridge_regression_with_a_marchenko_pastur_covarian
 
 def _ridgeless(case: Case) -> dict[str, float]:
     """The reference as λ → 0, by polynomial extrapolation in λ from five small values."""
-    table = reference.tabulate(
-        reference.PLAIN[case.activation], reference.PLAIN[case.target], case.c, case.r, case.gamma
-    )
     lams = np.array([1.0, 0.5, 0.25, 0.125, 0.0625]) * 1e-3
-    rows = [
-        reference.solve(
-            table, c=case.c, beta=case.beta, alpha=case.alpha, lam=lam, noise=case.noise, d=case.d
-        )
-        for lam in lams
-    ]
-    vander = np.vander(lams, increasing=True)
+    rows, vander = [reference.solve_case(case, lam) for lam in lams], np.vander(lams, increasing=True)
     return {name: float(np.linalg.solve(vander, [row[name] for row in rows])[0]) for name in rows[0]}
-
-
-RIDGELESS = [
-    Case("interpolating", "erf", "tanh", alpha=0.5, beta=1.5, r=0.5, noise=0.3),
-    Case("interpolating, kinked", "relu", "sin", alpha=0.7, beta=2.0, r=0.4),
-    Case("interpolating at finite size", "softplus", "sin", alpha=0.4, r=0.4, d=300.0),
-    Case("overdetermined", "tanh", "sin", alpha=2.5, beta=0.8, noise=0.3),
-    Case("overdetermined, kinked", "relu", "abs", alpha=4.0, r=1.4, gamma=0.6),
-    Case("linear, few samples", "identity", "sin", alpha=0.4, beta=0.7, noise=0.2),
-    Case("linear, few samples, wide", "identity", "sin", alpha=0.5, beta=2.5, noise=0.2),
-    Case("linear, more samples than features", "identity", "sin", alpha=1.4, beta=0.7, noise=0.2),
-]
 
 
 @pytest.mark.parametrize("case", RIDGELESS, ids=named(RIDGELESS))
 def test_no_ridge_is_the_limit_of_a_small_one(case: Case):
     """Five terms of a power series in λ ~ 1e-3 leave about (λ/λ0)^5 with λ0 ~ 0.1: 1e-8 is generous."""
-    expected, found = _ridgeless(case), case.but(lam=0.0).predict()
+    expected, found = _ridgeless(case), case.predict()
     for name in ("test_error", "m", "zeta", "psi", "q1", "q2"):
         assert float(found[name]) == pytest.approx(expected[name], rel=1e-8, abs=1e-8), name
-    directions = min(case.beta, 1.0) if case.activation == "identity" else case.beta
+    beta = float(case.model.beta)
+    directions = min(beta, 1.0) if case.model.activation.name == "identity" else beta
     if case.alpha < directions:
         assert float(found.train_error) == 0.0
         assert np.isinf(found.V2)
@@ -210,8 +187,8 @@ def test_the_peak_grows_as_one_over_the_root_of_the_ridge():
 
 
 def test_an_infinite_ridge_leaves_the_all_ones_direction():
-    case = Case("", "softplus", "sin", noise=0.4, r=1.3)
-    t = reference.tabulate(reference.PLAIN["softplus"], reference.PLAIN["sin"], case.c, case.r, case.gamma)
+    case = spiked("", "softplus", "sin", noise=0.4, r=1.3)
+    t = reference.table_of(case)
     m = (t.w @ (t.mu0 * t.t0)) / (t.w @ t.mu0**2)
     found = case.but(lam=math.inf).predict()
     assert float(found.m) == pytest.approx(m, rel=1e-10)
@@ -292,10 +269,10 @@ def test_a_sine_network_learns_a_sine_perfectly():
 # accuracy
 
 
-@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 0.999, 1.0])
 @pytest.mark.parametrize(("activation", "target"), KINKED)
 def test_errors_are_accurate_to_nine_digits_and_know_it(activation, target, gamma):
-    case = Case("", activation, target, gamma=gamma, r=1.1, c=1.2)
+    case = spiked("", activation, target, gamma=gamma, r=1.1, c=1.2)
     found, fine, expected = case.predict(), case.predict(tolerance=1e-13), reference.solve_case(case)
     error = abs(float(found.test_error) / expected["test_error"] - 1.0)
     assert error < AGREEMENT
@@ -308,7 +285,7 @@ def test_errors_are_accurate_to_nine_digits_and_know_it(activation, target, gamm
 @pytest.mark.parametrize("r", [0.1, 5.0, 20.0])
 @pytest.mark.parametrize(("activation", "target"), [("relu", "sin"), ("tanh", "abs")])
 def test_accuracy_holds_for_weak_and_steep_spikes(activation, target, r):
-    case = Case("", activation, target, gamma=0.95, r=r)
+    case = spiked("", activation, target, gamma=0.95, r=r)
     found, expected = case.predict(), reference.solve_case(case)
     assert float(found.test_error) == pytest.approx(expected["test_error"], rel=AGREEMENT)
 
@@ -367,25 +344,7 @@ def test_features_that_are_all_linear_leave_nothing_to_the_spikes_mode():
     np.testing.assert_allclose(found.m, found.m[-1], rtol=1e-13)
 
 
-@pytest.mark.parametrize("lam", [0.0, 1e-3, 0.5])
-def test_newtons_method_begins_at_the_solution_if_all_inputs_have_the_same_features(monkeypatch, lam):
-    """Without a spike they have: rounds towards the start, each of them a contraction, end there."""
-    gaps = []
-
-    def watched(V, response, Jacobian):
-        gaps.append(float(np.abs(response.V / V - 1.0).max()))
-        return newton(V, response, Jacobian)
-
-    newton = square._newton
-    monkeypatch.setattr(square, "_newton", watched)
-    monkeypatch.setattr(square, "_ROUNDS", 500)
-    still = gs.SpikedRF("relu", r=0.0, gamma=0.0, beta=0.8)
-    gs.predict(still, "sin", alpha=[0.3, 0.7, 0.9, 4.0], lam=lam)
-    assert max(gaps, default=0.0) < 1e-10
-
-
 @pytest.mark.parametrize("lam", [0.1, math.inf])
 def test_neurons_that_are_silent_leave_the_target_as_it_is(lam):
-    """Without any power the start of Newton's method is that of no samples, whatever the penalty."""
     found = gs.predict(gs.SpikedRF("0", r=1, gamma=0.5), "sin", alpha=[0.5, 2.0], lam=lam)
     np.testing.assert_allclose(found.test_error, (1.0 - math.exp(-2.0)) / 2.0, rtol=AGREEMENT)  # E sin²

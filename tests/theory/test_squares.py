@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.doubts import learned_by_squares, quadratic_part
+from giantstep.theory import engine
+from giantstep.theory.doubts import quadratic_part
 from giantstep.theory.labels import labels_of
+from giantstep.theory.problem import model_grid, pose
 
 
 @pytest.mark.parametrize(
@@ -24,10 +26,8 @@ from giantstep.theory.labels import labels_of
     ],
 )
 def test_the_quadratic_part_of_a_target(target, expected):
-    found = quadratic_part(labels_of(gs.Target(target)))
-    np.testing.assert_allclose(
-        found, expected, atol=1e-6
-    )  # labels of several directions are put on a lattice
+    # labels of several directions are put on a lattice
+    np.testing.assert_allclose(quadratic_part(labels_of(gs.Target(target))), expected, atol=1e-6)
 
 
 ETA, ALPHA0, ALPHA, LAM, SIZE, NETWORKS = 1.0, 2.0, 2.0, 0.3, 300, 24
@@ -71,27 +71,17 @@ def gained(rng: np.random.Generator, W: np.ndarray) -> tuple[float, float]:
     return errors[0], errors[1]
 
 
-def estimated(monkeypatch, steps: int) -> tuple[float, float]:
-    """Share of the test error, and the rows' spread along the target's direction, for the same network."""
-    seen = []
-
-    def noted(rule, solution):
-        seen.append((learned_by_squares(rule, solution), rule.bulk.spread_along_signals()))
-        return seen[-1][0]
-
-    monkeypatch.setattr("giantstep.theory.doubts.learned_by_squares", noted)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gs.LimitWarning)
-        gs.predict(
-            gs.Network("relu", eta=ETA, alpha0=ALPHA0, steps=steps), "He2", alpha=ALPHA, lam=LAM, d=SIZE
-        )
-    share, spread = seen[-1]
-    return float(share.item()), float(spread.item())
+def estimated(steps: int) -> tuple[float, float]:
+    """Share of the test error, as a warning says it, and the rows' spread along the target, for the same network."""
+    net, target = gs.Network("relu", eta=ETA, alpha0=ALPHA0, steps=steps), gs.Target("He2")
+    problem = pose(net, target, model_grid(net, target, alpha=ALPHA, lam=LAM, d=float(SIZE)))
+    share = engine.solve(problem, 1e-9)["squares"].item()
+    return share, problem.bulks(np.arange(1))[0].spread_along_signals().item()
 
 
-def test_networks_without_their_squares_err_more_by_the_estimate(monkeypatch):
+def test_networks_without_their_squares_err_more_by_the_estimate():
     """After one step, whose rows spread little: what comes next in 1/d is a few tenths of the estimate."""
-    share, spread = estimated(monkeypatch, steps=1)
+    share, spread = estimated(1)
     found = []
     for seed in range(NETWORKS):
         rng = np.random.default_rng(seed)
@@ -104,8 +94,8 @@ def test_networks_without_their_squares_err_more_by_the_estimate(monkeypatch):
     assert abs(along - spread) < 4 * wobble + 15 / SIZE * spread
 
 
-def test_rows_spread_further_with_every_step(monkeypatch):
-    spreads = [estimated(monkeypatch, steps)[1] for steps in (1, 2, 3)]
+def test_rows_spread_further_with_every_step():
+    spreads = [estimated(steps)[1] for steps in (1, 2, 3)]
     rng = np.random.default_rng(0)
     for steps, spread in zip((2, 3), spreads[1:], strict=True):
         along = [SIZE * trained(rng, steps)[:, 0].var() for _ in range(6)]

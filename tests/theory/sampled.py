@@ -1,50 +1,108 @@
 """The bulk of a trained network with its batches drawn at finite d: an independent check of the exact one.
 
-Each batch is drawn; spikes, rows' covariances C_s and the correlations of their norms follow from its samples as they
-are, step by step. No pencil, no free probability: the covariances are diagonalised or inverted.
+`gs.predict(net, target, bulk=sampled(d, seed), ...)`. Each batch is drawn; spikes, rows' covariances C_s and the
+correlations of their norms follow from its samples as they are, step by step. No pencil, no free probability:
+
+    P = (C⁻¹ + Ṽ ⊗ 1)⁻¹,    C = diag(C_s),
+
+is one matrix over groups and directions of input space, [K·d, K·d]. As plain as it can be, and as slow.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+import giantstep as gs
 from giantstep.theory.batch import BatchLaw
-from giantstep.theory.bulk import Bulk
+from giantstep.theory.bulk import Bulk, Resolvent
+from giantstep.theory.bulks import BulkLaw, Bulks
 from giantstep.theory.derivative_moments import at_rest, shifted
 from giantstep.theory.first_layers import FirstLayers
 from giantstep.theory.labels import BinaryLaw, labels_of
 from giantstep.theory.layer import FirstLayer
+from giantstep.theory.modes import Modes
+from giantstep.theory.problem import Problem
 from giantstep.theory.step_covariance import StepCovariance
 
-from .dense import Dense
-from .spectral import Spectral
 
-if TYPE_CHECKING:
-    from giantstep.model.target import Target
+def sampled(d: int, seed: int) -> BulkLaw:
+    """The rows of a trained network, with batches drawn at dimension d."""
+    return BulkLaw(f"sampled:{d}:{seed}", partial(_make, d=d, seed=seed), trained=True)
 
 
-def sampled_bulk(trained: FirstLayers, chunk: np.ndarray, d: int, seed: int) -> Bulk:
+def _make(problem: Problem, chunk: np.ndarray, refinement: int, d: int, seed: int) -> Bulks:
     """Some networks' bulk; they share the random numbers of their batches."""
-    drawn = [_drawn(trained, int(u), d, seed) for u in chunk]
+    trained = problem.first_layers
     frame = trained.layer.at(chunk).frame()
-    modes = trained.neurons.modes(frame)
-    to_target, to_spikes = frame.in_target_and_spikes()
-    weights = trained.neurons.weights
-    units = [
-        _orthonormal(t @ one.theta + s @ one.spikes)
-        for t, s, one in zip(to_target, to_spikes, drawn, strict=True)
-    ]
-    alike = all(
-        np.allclose(C @ one.C[0], one.C[0] @ C, rtol=0.0, atol=1e-9) for one in drawn for C in one.C[1:]
-    )
-    parts = [
-        _diagonalised(one, unit) if alike else _rooted(one, unit)
-        for one, unit in zip(drawn, units, strict=True)
-    ]
-    C, y, direct = (np.stack(values) for values in zip(*parts, strict=True))
-    return Spectral(weights, C, y, direct, modes) if alike else Dense(weights, C, y, direct, modes)
+    parts = []
+    for u, to_target, to_spikes in zip(chunk, *frame.in_target_and_spikes(), strict=True):
+        one = _drawn(trained, int(u), d, seed)
+        parts.append(_rooted(one, _orthonormal(to_target @ one.theta + to_spikes @ one.spikes)))
+    root, y, direct = (np.stack(values) for values in zip(*parts, strict=True))
+    return (Dense(trained.neurons.weights, root, y, direct, trained.neurons.modes(frame)),)
+
+
+@dataclass
+class Dense(Bulk):
+    """Symmetric roots of C [U, K, d, d], and modes as W_s y [U, modes, K, d]; norms and biases have an independent part
+    besides, of covariance `direct` [U, K, own, own]."""
+
+    weights: np.ndarray
+    root: np.ndarray
+    y: np.ndarray
+    direct: np.ndarray
+    modes: Modes
+
+    @property
+    def c(self) -> np.ndarray:  # type: ignore[override]
+        return (self.root**2).sum(axis=(-1, -2)) / self.root.shape[-1]
+
+    def resolvent(self, Vt: np.ndarray) -> DenseResolvent:
+        return DenseResolvent(self, Vt)
+
+    def norm_overlap(self) -> np.ndarray:
+        C = self.root @ self.root
+        return np.einsum("usij,utij->ust", C, C, optimize=True) / C.shape[-1]
+
+
+class DenseResolvent(Resolvent):
+    """P as blocks [U, A, K, K, d, d]."""
+
+    def __init__(self, bulk: Dense, Vt: np.ndarray):
+        self.bulk, self.Vt = bulk, Vt
+        U, K, d, _ = bulk.root.shape
+        A = Vt.shape[1]
+        self._P = np.empty((U, A, K, K, d, d))
+        for u in range(U):
+            pairs = np.einsum("sij,tjk->stik", bulk.root[u], bulk.root[u])
+            for a in range(A):
+                coupled: np.ndarray = np.eye(K * d) + (Vt[u, a][:, :, None, None] * pairs).swapaxes(
+                    1, 2
+                ).reshape(K * d, K * d)
+                inner = np.linalg.inv(coupled).reshape(K, d, K, d).swapaxes(1, 2)
+                self._P[u, a] = bulk.root[u][:, None] @ inner @ bulk.root[u][None]
+        self.T = np.einsum("uastii->uast", self._P) / d
+
+    def tangent(self, dVt: np.ndarray) -> np.ndarray:
+        moved = np.einsum("uanbc,uasbij,uactji->uanst", dVt, self._P, self._P, optimize=True)
+        return moved / self.bulk.root.shape[-1]
+
+    def forms(self) -> np.ndarray:
+        y = self.bulk.y
+        G = np.einsum("umsi,uastij,untj->uamsnt", y, self._P, y, optimize=True)
+        own = self.bulk.modes.own  # the part of norms and biases that no row knows of
+        for s in range(G.shape[3]):
+            G[:, :, own, s, own, s] += self.bulk.direct[:, None, s]
+        return G
+
+    def cotangent(self, u: np.ndarray) -> np.ndarray:
+        driven = np.einsum("umsi,uams->uasi", self.bulk.y, u, optimize=True)
+        pulled = np.einsum("uastij,uatj->uasi", self._P, driven, optimize=True)
+        return -np.einsum("uasi,uati->uast", pulled, pulled)
 
 
 class _Drawn(NamedTuple):
@@ -131,7 +189,7 @@ def _after(trained: FirstLayers, u: int, t: int, state: _Drawn, rng: np.random.G
     return _Drawn(joint, spikes, state.theta)
 
 
-def _labels(target: Target, z: np.ndarray, noise: float, rng: np.random.Generator) -> np.ndarray:
+def _labels(target: gs.Target, z: np.ndarray, noise: float, rng: np.random.Generator) -> np.ndarray:
     """Labels at projections z [n, k]."""
     law, n = labels_of(target).law, len(z)
     if law is None or not labels_of(target).binary:
@@ -154,17 +212,6 @@ def _orthonormal(vectors: np.ndarray) -> np.ndarray:
 def _vectors(one: _Drawn, units: np.ndarray) -> np.ndarray:
     """The modes but for the rows' covariance, [modes, K, d]: directions, dE[δw] and dE[bw]."""
     return np.concatenate([np.repeat(units[:, None], len(one.C), axis=1), np.swapaxes(one.pull, 0, 1)])
-
-
-def _diagonalised(one: _Drawn, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues [K, d], modes in the common eigenbasis, and what is left of the covariance of (δ, b)."""
-    shares = 1.0 + 0.37 * np.arange(len(one.C))  # a letter of 0 alone would not tell the directions apart
-    _, basis = np.linalg.eigh(np.einsum("s,sij->ij", shares, one.C))
-    C = np.einsum("ji,sjk,ki->si", basis, one.C, basis, optimize=True)
-    y = np.einsum("ij,msi->msj", basis, _vectors(one, units))
-    own = y[len(units) :]
-    own /= C
-    return C, y, _positive(one.own - np.einsum("msi,si,nsi->smn", own, C, own))
 
 
 def _rooted(one: _Drawn, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
