@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -15,13 +14,11 @@ from giantstep.errors import ParameterError
 from giantstep.gaussian import both_below
 from giantstep.gaussian.cuts import Cuts
 from giantstep.theory.labels import labels_of
-from giantstep.theory.labels.conditional_nodes import _between, _lattice, significant
-from giantstep.theory.labels.table import TableOnRule
+from giantstep.theory.labels.conditional_nodes import conditional_nodes, significant
 from giantstep.theory.layer import given
 from giantstep.theory.rule import Rule
 
-PAIR = gs.Letters((-1.0, 1.0), (0.5, 0.5))
-UNEQUAL = gs.Letters((0.5, 1.5), (0.5, 0.5))
+from ..zoo import PRODUCT, SIGNS, TWO
 
 
 def test_kinked_targets_have_their_check_values_and_turn_back():
@@ -41,8 +38,8 @@ def test_kinked_targets_have_their_check_values_and_turn_back():
 @pytest.mark.parametrize(
     ("activation", "target", "letters", "eta", "alpha0", "error", "psi"),
     [
-        ("relu", "tanh(x1) + tanh(x2) + x1*x2/2", PAIR, 2.0, 2.0, 0.720175468, (0.156227942, 0.301411680)),
-        ("tanh", "sign(x1) + sign(x1*x2)/2", UNEQUAL, 2.0, 1.5, 1.049510603, (0.296738821, 0.348668147)),
+        ("relu", "tanh(x1) + tanh(x2) + x1*x2/2", SIGNS, 2.0, 2.0, 0.720175468, (0.156227942, 0.301411680)),
+        ("tanh", "sign(x1) + sign(x1*x2)/2", TWO, 2.0, 1.5, 1.049510603, (0.296738821, 0.348668147)),
     ],
 )
 def test_letters_have_their_check_values(activation, target, letters, eta, alpha0, error, psi):
@@ -182,25 +179,15 @@ def test_flips_shrink_what_labels_say_and_leave_clean_ones_alone(spikes):
         assert_allclose(clean, own, atol=1e-12)
 
 
-def test_two_spikes_see_labels_by_tables_as_they_do_node_by_node():
-    """Tables are for kinks along the spikes' directions, nodes for any; where both can be had they agree."""
-    theta = np.array([[[0.6, 0.2], [-0.1, 0.5]]])
-    frame = given(np.ones((1, 2, 2)), theta, np.ones((1, 2))).frame()
-    rule = Rule(12, 9.0, across=(24,))
-    for text, kinks in (("tanh(x1) + x1*x2", 0), ("sign(x1) + x2", 1)):
-        law = labels_of(gs.Target(text))
-        table = TableOnRule(law, frame, rule, 48)
-        assert len(law.planes[0]) == kinks
-        assert table._table.oblique == bool(kinks)
-        mean, *along, square = direct = table._moments_at_nodes(law, 1)
-        if not kinks:
-            for a, b in zip(table.moments(law, 1), (mean, np.stack(along, axis=1), square), strict=True):
-                assert_allclose(a, b, atol=1e-7 * np.abs(b).max())
-        # E[Y | κ] over κ is E Y; its square with the rest is E Y²
-        weights = rule.at(1)[1]
-        mean, _, square = law.moments()
-        assert_allclose((weights * direct[0]).sum(), mean, atol=1e-9)
-        assert_allclose((weights * direct[-1]).sum(), square, rtol=1e-8)
+@pytest.mark.parametrize("text", ["tanh(x1) + x1*x2", "sign(x1) + x2", "max(x1, x2)"])
+def test_what_two_spikes_see_of_labels_makes_up_the_labels(text):
+    """E[Y | κ] over κ is E Y, E[Y² | κ] is E Y²: smooth, and with kinks along the spikes and across them."""
+    frame = given(np.ones((1, 2, 2)), np.array([[[0.6, 0.2], [-0.1, 0.5]]]), np.ones((1, 2))).frame()
+    law, rule = labels_of(gs.Target(text)), Rule(12, 9.0, across=(24,))
+    label, weights = law.conditional_moments(frame, rule, 48, 9.0)(1), rule.at(1)[1]
+    mean, _, square = law.moments()
+    assert_allclose((weights * label.t0).sum(), mean, atol=1e-9)
+    assert_allclose((weights * label.t2).sum(), square, rtol=1e-8)
 
 
 def test_logistic_labels_have_their_check_values():
@@ -213,18 +200,18 @@ def test_logistic_labels_have_their_check_values():
     assert_allclose(found.psi.values, [0.54123, 0.0], atol=1e-4)
 
 
-def test_a_clipped_score_that_never_clips_is_the_square_loss():
-    net, goal = gs.Network("tanh", eta=2.0, alpha0=2.0), gs.Target("x1 + tanh(x1*x2)", noise=0.2)
-    square = gs.predict(net, goal, alpha=1.5, lam=0.1)
-    huber = gs.predict(net, goal, alpha=1.5, lam=0.1, loss="huber:1000")
-    assert_allclose(huber.test_error, square.test_error, rtol=3e-6)
-    assert_allclose(huber.psi, square.psi, atol=3e-6)
-
-
-def test_with_two_spikes_a_clipped_score_that_never_clips_is_the_square_loss_too():
-    two = gs.TwoSpikes("tanh", (0.6, 0.3), (0.7, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
-    square = gs.predict(two, "x1 + x1*x2", alpha=1.5, lam=0.1)
-    huber = gs.predict(two, "x1 + x1*x2", alpha=1.5, lam=0.1, loss="huber:1000")
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (gs.Network("tanh", eta=2.0, alpha0=2.0), gs.Target("x1 + tanh(x1*x2)", noise=0.2)),
+        (gs.TwoSpikes("tanh", (0.6, 0.3), (0.7, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), PRODUCT),
+    ],
+    ids=["one spike", "two spikes"],
+)
+def test_a_clipped_score_that_never_clips_is_the_square_loss(model, target):
+    square, huber = (
+        gs.predict(model, target, alpha=1.5, lam=0.1, loss=loss) for loss in ("square", "huber:1000")
+    )
     assert_allclose(huber.test_error, square.test_error, rtol=3e-6)
     assert_allclose(huber.psi, square.psi, atol=3e-6)
 
@@ -297,7 +284,8 @@ def test_bad_targets_get_a_sentence(text, words):
 
 def test_undeclared_kinks_show_in_the_quadrature_error():
     net = gs.Network("tanh", eta=1.0, alpha0=1.0)
-    hidden = gs.Target(lambda a, b: np.abs(a + 0.3) + np.maximum(b, 0.2))
+    kinked = lambda a, b: np.abs(a + 0.3) + np.maximum(b, 0.2)  # noqa: E731
+    hidden = gs.Target(kinked)
     known = gs.Target("abs(x1 + 0.3) + max(x2, 0.2)")
     off, right = (
         gs.predict(net, t, alpha=1.0, lam=0.1, throw=False, tolerance=1e-3) for t in (hidden, known)
@@ -305,7 +293,7 @@ def test_undeclared_kinks_show_in_the_quadrature_error():
     gap = abs(float(off.test_error / right.test_error) - 1.0)
     assert gap > 1e-9
     assert float(off.quadrature_error) > 0.2 * gap
-    declared = gs.Target(hidden.function._function, kinks=[((1, 0), -0.3), ((0, 1), 0.2)])
+    declared = gs.Target(kinked, kinks=[((1, 0), -0.3), ((0, 1), 0.2)])
     assert_allclose(gs.predict(net, declared, alpha=1.0, lam=0.1).test_error, right.test_error, rtol=1e-8)
 
 
@@ -338,19 +326,18 @@ def test_steep_steps_are_found_where_their_argument_is_affine():
     assert len(places("erf(3*x1)*sigmoid(9*x2 + 1)")) == 10
 
 
-def test_nodes_are_a_lattice_along_what_no_kink_crosses():
-    """max(x1, x2) + x3 kinks on one plane: averages of a function that kinks there, and far fewer nodes."""
+def test_nodes_are_right_along_what_no_kink_crosses():
+    """max(x1, x2) + x3 kinks on one plane: Gauss nodes across it, a lattice along the others. E max(ξ - a, 0) =
+    φ(a) - a Φ(-a) with ξ = (x1 - x2)/√2 given that the spike lies along x3."""
     law = labels_of(gs.Target("max(x1, x2) + x3"))
-    normals, offsets = np.array([[0.6, -0.8, 0.0]]), np.linspace(-0.5, 0.5, 20)[:, None]
-    lattice = partial(_lattice, reach=law.reach, step=0.45, number=np.arange(20), square=np.zeros(20))
-    y, w = _between(law, normals, offsets, 9, lattice)
-    assert_allclose(w.sum(axis=-1), 1.0, atol=1e-11)
-    found = (w * np.maximum(np.einsum("k,nkj->nj", normals[0], y) - offsets, 0.0)).sum(axis=-1)
-    a = offsets[:, 0]  # E max(ξ - a, 0) = φ(a) - a Φ(-a)
-    assert_allclose(found, np.exp(-0.5 * a**2) / np.sqrt(2.0 * np.pi) - a * ndtr(-a), atol=1e-9)
-    assert_allclose((w * y[:, 2] ** 2).sum(axis=-1), 1.0, atol=1e-9)
-    plain, _ = lattice(3)
-    assert y.shape[-1] < 10 * plain.shape[-1]  # Gauss nodes in the pieces of all three took fifty times
+    frame = given(np.ones((1, 1, 1)), np.array([[[0.0], [0.0], [0.6]]]), np.ones((1, 1))).frame()
+    nodes = conditional_nodes(law, frame, np.linspace(-1.0, 1.0, 20)[None, None], 9)
+    z = frame.turn[0] @ (
+        frame.centre(np.linspace(-1.0, 1.0, 20)[None, None])[0][:, nodes.which] + frame.rho.T * nodes.y[0]
+    )
+    ramp = np.maximum(z[0] - z[1], 0.0) / np.sqrt(2.0)
+    for values, expected in ((1.0 + 0.0 * ramp, 1.0), (ramp, 1.0 / np.sqrt(2.0 * np.pi)), (z[0] ** 2, 1.0)):
+        assert_allclose(nodes.average(values[None])[0], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic"])
