@@ -7,12 +7,13 @@ bound on the relative excess of the objective.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
+
+import giantstep as gs
+
+from ..zoo import Case
 
 ACTIVATIONS = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
 
@@ -27,75 +28,53 @@ BOXES = {
 }
 
 
-@dataclass(frozen=True)
-class Labels:
-    """How labels arise from z = θ·x/√d: real with noise, or signs with flips, latent noise or a logistic law."""
-
-    clean: Callable[[np.ndarray], np.ndarray]
-    noise: float = 0.0
-    flips: float = 0.0
-    latent: float = 0.0
-    scale: float | None = None
-    binary: bool = False
-
-    def draw(self, z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        if not self.binary:
-            return self.clean(z) + self.noise * rng.standard_normal(len(z))
-        if self.scale is not None:
-            y = np.where(rng.random(len(z)) < expit(self.scale * z), 1.0, -1.0)
-        else:
-            y = np.sign(self.clean(z + self.latent * rng.standard_normal(len(z))))
-        return np.where(rng.random(len(z)) < self.flips, -y, y)
+def draw_labels(target: gs.Target, z: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Clean labels and those that are seen, from z = θ·x: real with noise, or signs with flips, latent noise or a
+    logistic law."""
+    clean = np.asarray(target.function(z))
+    if not target.binary:
+        return clean, clean + target.noise * rng.standard_normal(z.shape)
+    latent = z + target.latent_noise * rng.standard_normal(z.shape)
+    if target.scale is not None:
+        y = np.where(rng.random(z.shape) < expit(target.scale * latent), 1.0, -1.0)
+    else:
+        y = np.sign(np.asarray(target.function(latent)))
+    return np.sign(clean), np.where(rng.random(z.shape) < target.flips, -y, y)
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A model, a loss and labels."""
-
-    name: str
-    activation: str
-    loss: str
-    labels: Labels
-    r: float
-    gamma: float
-    alpha: float
-    beta: float
-    lam: float
-
-
-def trial(setting: Setting, d: int, seed: int, n_test: int = 4000) -> dict[str, float]:
+def trial(case: Case, d: int, seed: int, n_test: int = 4000) -> dict[str, float]:
     """One draw of features and data, the fitted readout's statistics, and the optimality certificate `excess`."""
-    rng = np.random.default_rng(seed)
-    p, n = round(setting.beta * d), round(setting.alpha * d)
+    rng, model, loss = np.random.default_rng(seed), case.model, case.options["loss"]
+    p, n = round(model.beta * d), round(case.alpha * d)
     W = rng.standard_normal((p, d))
     W /= np.linalg.norm(W, axis=1, keepdims=True)
     v, t = np.linalg.qr(rng.standard_normal((d, 2)))[0].T
-    theta = setting.gamma * v + np.sqrt(1.0 - setting.gamma**2) * t
-    F = W + setting.r * v  # unit spike: κ = v·x
-    sigma = ACTIVATIONS[setting.activation]
+    theta = model.gamma * v + np.sqrt(1.0 - model.gamma**2) * t
+    F = W + model.r * v  # unit spike: κ = v·x
+    sigma = ACTIVATIONS[model.activation.name]
 
     def batch(size: int) -> tuple[np.ndarray, np.ndarray]:
         X = rng.standard_normal((size, d))
         return sigma(X @ F.T) / np.sqrt(p), X @ theta
 
     phi, z = batch(n)
-    y = setting.labels.draw(z, rng)
-    a, excess = fit(setting.loss, phi, y, setting.lam)
+    _, y = draw_labels(case.label, z, rng)
+    a, excess = fit(loss, phi, y, case.lam)
     out = phi @ a
     phi, z = batch(n_test)
-    clean, test = setting.labels.clean(z), phi @ a
+    clean, test = draw_labels(case.label, z, rng)[0], phi @ a
     across = W.T @ a - v * (v @ (W.T @ a))
     answers = {
         "excess": excess,
         "test_error": np.mean((clean - test) ** 2),
         "train_error": np.mean((y - out) ** 2),
-        "train_loss": np.mean(value(setting.loss, y, out)),
+        "train_loss": np.mean(value(loss, y, out)),
         "m": a.sum() / np.sqrt(p),
         "psi": a @ W @ t / np.sqrt(p),
         "q1": across @ across / p,
         "q2": a @ a / p,
     }
-    if setting.labels.binary:
+    if case.label.binary:
         answers |= {"test_error_01": np.mean(clean * test < 0), "train_error_01": np.mean(y * out < 0)}
     return {name: float(answer) for name, answer in answers.items()}
 

@@ -17,6 +17,8 @@ from giantstep.theory.channel import BinaryChannel, Channel, RealChannel
 from giantstep.theory.channel.real import Window
 from giantstep.theory.labels import binary_law
 
+from .erm import draw_labels
+
 SAMPLES = 400_000
 # 13 channels × 3 κ × 6 averages: chance exceeds this once in ten thousand runs
 BEYOND_CHANCE = 6.0
@@ -40,21 +42,11 @@ FIELDS = tuple(
 GIVEN = (FIELDS[0], FIELDS[1][:, None], *FIELDS[2:])  # as a channel takes them: P for each direction
 
 
-def drawn(target: gs.Target, noise: float, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+def drawn(target: gs.Target, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
     """y, clean labels, labels and cavity fields [SAMPLES, κ], straight from their definition."""
     M, P, _, q = FIELDS
     y, xi = rng.standard_normal((2, SAMPLES, KAPPA.size))
-    z = GAMMA * KAPPA + np.sqrt(1 - GAMMA**2) * y
-    clean = np.asarray(target.function(z))
-    if target.binary:
-        clean, latent = np.sign(clean), z + target.latent_noise * rng.standard_normal(z.shape)
-        if target.scale is None:
-            labels = np.sign(np.asarray(target.function(latent)))
-        else:
-            labels = np.where(rng.random(z.shape) < expit(target.scale * latent), 1.0, -1.0)
-        labels = np.where(rng.random(z.shape) < target.flips, -labels, labels)
-    else:
-        labels = clean + noise * rng.standard_normal(z.shape)
+    clean, labels = draw_labels(target, GAMMA * KAPPA + np.sqrt(1 - GAMMA**2) * y, rng)
     return y, clean, labels, M + P * y + np.sqrt(q - P**2) * xi
 
 
@@ -94,7 +86,7 @@ def test_averages_for_real_labels_are_those_of_drawn_samples(text: str, target: 
     loss, noise, rows = as_loss(text), 0.3, np.zeros(1, int)
     channel = RealChannel(loss, as_function(target), CENTRE, RHO, NODES)
     found = averages(channel, (rows, *GIVEN, np.array([noise])))
-    check(loss, found, drawn(gs.Target(target, noise=noise), noise, np.random.default_rng(1)))
+    check(loss, found, drawn(gs.Target(target, noise=noise), np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize("text", BINARY)
@@ -105,7 +97,7 @@ def test_averages_for_binary_labels_are_those_of_drawn_samples(text: str):
     channel = BinaryChannel(loss, law, CENTRE, RHO, NODES)
     found = averages(channel, (rows, *GIVEN, np.zeros(1)))
     found["train"], found["test"] = channel.wrong(rows, *GIVEN)
-    check(loss, found, drawn(target, 0.0, np.random.default_rng(2)))
+    check(loss, found, drawn(target, np.random.default_rng(2)))
 
 
 def test_a_loss_of_ones_own_is_averaged_like_its_closed_form():

@@ -76,15 +76,18 @@ def test_extreme_margins_neither_overflow_nor_lose_digits():
     assert np.allclose(loss.derivative(ones, z), [-1.0, -1.0, -np.exp(-40.0), 0.0], rtol=1e-15)
 
 
-def test_a_loss_of_ones_own_is_checked():
-    with pytest.raises(ParameterError, match="not convex"):
-        Loss(lambda y, z: -((y - z) ** 2), lambda y, z: 2 * (y - z))
-    with pytest.raises(ParameterError, match="derivative is not the derivative of value"):
-        Loss(lambda y, z: (y - z) ** 2, lambda y, z: z - y)
-    with pytest.raises(ParameterError, match="not finite"):
-        Loss(lambda y, z: np.where(z > 0, np.inf, 0.0), lambda y, z: 0.0 * z)
-    with pytest.raises(ParameterError, match="not callable"):
-        Loss("square", lambda y, z: z - y)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("value", "slope", "words"),
+    [
+        (lambda y, z: -((y - z) ** 2), lambda y, z: 2 * (y - z), "not convex"),
+        (lambda y, z: (y - z) ** 2, lambda y, z: z - y, "derivative is not the derivative of value"),
+        (lambda y, z: np.where(z > 0, np.inf, 0.0), lambda y, z: 0.0 * z, "not finite"),
+        ("square", lambda y, z: z - y, "not callable"),
+    ],
+)
+def test_a_loss_of_ones_own_is_checked(value, slope, words):
+    with pytest.raises(ParameterError, match=words):
+        Loss(value, slope)
 
 
 def test_a_loss_of_ones_own_knows_whether_it_is_a_function_of_the_residual():
