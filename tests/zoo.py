@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 import giantstep as gs
 from giantstep import Letters, Network, SpikedRF, Target
 
@@ -278,8 +276,3 @@ def inputs_with_a_covariance(d: int) -> list[Case]:
         Case("two directions", Network("tanh", 1, 1), product, simulated={"n_test": 3000}),
         Case("huber readout", Network("tanh", 1.5, 1), on("sin", large, noise=0.3), 1.5, 0.3, _HUBER),
     ]
-
-
-def found_values(found: Any, *names: str) -> np.ndarray:
-    """Answers of a dataset, one after the other."""
-    return np.concatenate([np.ravel(found[name].values) for name in names])
