@@ -125,10 +125,6 @@ grids = st.lists(positive, min_size=1, max_size=4)
             "kernel = 1 is not allowed: it must be True or False",
         ),
         (
-            lambda: gs.plot(xr.Dataset(), interactive="no"),  # type: ignore[call-overload]
-            "interactive = 'no' is not allowed: it must be True or False",
-        ),
-        (
             lambda: gs.predict(Network("tanh", 1, 1), "sin", alpha=1, lam="small"),
             "lam = 'small' is not a number",
         ),  # type: ignore[arg-type]

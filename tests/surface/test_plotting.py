@@ -453,11 +453,6 @@ def test_titles_name_functions_of_ones_own_and_what_else_is_unusual():
         net.to_dict()
 
 
-def test_interactive_pictures_are_the_explorers():
-    with pytest.raises(ParameterError, match="giantstep explore"):
-        gs.plot(made({"alpha": 3}), interactive=True)
-
-
 TWO_RATES = gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0)
 
 

@@ -211,7 +211,7 @@ def tune(
     }
     wanted = tuple(over.split(","))
     if output.plot:
-        from ..plotting.insight import check_landscape
+        from ..plotting.pictures import check_landscape
 
         ranges = [name for name, value in (layer.values | values).items() if getattr(value, "ndim", 0)]
         check_landscape(wanted, [*wanted, *(name for name in ranges if name not in wanted)])

@@ -35,12 +35,27 @@ class Curve(NamedTuple):
     label: str
     values: xr.DataArray
 
+    def places(self, x: str) -> np.ndarray:
+        """Where the values are, on the dimension x."""
+        return self.values[x].values if x in self.values.coords else np.arange(self.values.sizes[x])
 
-class Marks(NamedTuple):
-    """Words for the lines of a picture, one for each theory, and for its points."""
+    def along(self, x: str) -> tuple[np.ndarray, np.ndarray]:
+        """Places and values; infinite values (the interpolation peak) leave a gap."""
+        flat = self.values.transpose(x).values.astype(float)
+        return self.places(x), np.where(np.isfinite(flat), flat, np.nan)
 
-    lines: list[str]
-    points: str
+    def measured(self) -> tuple[Curve, Curve] | None:
+        """Means over trials and their standard errors, where something was measured."""
+        values = self.values
+        if "part" in values.dims:
+            means, errors = values.sel(part="simulation"), values.sel(part="standard_error")
+        elif "trial" in values.dims:
+            trials = values.sizes["trial"]
+            means = values.mean("trial")
+            errors = values.std("trial", ddof=min(1, trials - 1)) / np.sqrt(trials)
+        else:
+            return None
+        return self._replace(values=means), self._replace(values=errors)
 
 
 class Drawing(NamedTuple):
@@ -53,22 +68,15 @@ class Drawing(NamedTuple):
     lines: list[Curve]  # what is exact: one for each curve, or for each theory of each curve; or none
     theories: list[str]
     theory_d: float = np.inf  # that the lines are for
-    truth: xr.DataArray | None = None  # the target along x, which learned functions are drawn over
+    truth: Curve | None = None  # the target along x, which learned functions are drawn over
 
     @property
     def compared(self) -> bool:
         return "part" in self.dataset.dims
 
     @property
-    def abscissae(self) -> np.ndarray:
-        return along(self.curves[0].values, self.x)
-
-    @property
-    def ordinates(self) -> np.ndarray:
-        """Every value that is drawn as a line or a point."""
-        shown = [part for curve in self.curves for part in parts(curve.values)[:2] if part is not None]
-        shown += [line.values for line in self.lines]
-        return np.concatenate([values_along(values, self.x) for values in shown])
+    def measured(self) -> bool:
+        return self.compared or "trial" in self.curves[0].values.dims
 
 
 def drawing_of(
@@ -76,11 +84,13 @@ def drawing_of(
 ) -> Drawing:
     names = quantities(dataset, y)
     x = abscissa(dataset, names, x)
-    over = "truth" in dataset and "truth" not in names and dataset["truth"].dims == (x,)
-    truth = dataset["truth"].sortby(x) if over else None
     curves = list(_curves(dataset, names, x))
-    if over and len(curves) == 1:  # beside the target's, a line needs its name
-        curves = [Curve(f"learned {style.symbol(dataset[names[0]])}", curves[0].values)]
+    truth = None
+    if "truth" in dataset and "truth" not in names and dataset["truth"].dims == (x,):
+        values = dataset["truth"].sortby(x)
+        truth = Curve(f"target {style.symbol(values)}", values)
+        if len(curves) == 1:  # beside the target's, a line needs its name
+            curves = [curves[0]._replace(label=f"learned {style.symbol(dataset[names[0]])}")]
     if len(curves) > _MOST_CURVES:
         raise ParameterError(
             f"{len(curves)} curves are too many for one picture (at most {_MOST_CURVES}); select some first,"
@@ -90,39 +100,34 @@ def drawing_of(
         raise ParameterError(
             f"theory has no {missing[0]}, which is drawn of the dataset; leave it out", "theory"
         )
-    exact = dataset if theory is None and "trial" not in dataset[names[0]].dims else theory
-    lines, theories, size = [], [], np.inf
-    if exact is not None:
-        size, several = _size(exact), {"bulk"} & (set(exact.dims) - set(dataset.dims))
-        again = exact.attrs.get("command") in ("predict", "compare")
-        smooth = smooth_theory(exact, names, x) if again else None
-        exact = _exact(exact) if smooth is None else smooth
-        lines = list(_curves(exact.transpose(..., *several), names, x))
-        theories = [f"{bulk} theory" for bulk in exact["bulk"].values] if several else ["theory"]
-        if len(lines) != len(curves) * len(theories):
-            raise ParameterError(
-                f"theory has {len(lines)} curves and the dataset {len(curves)}; give both the same"
-            )
-    drawing = Drawing(dataset, names, x, curves, lines, theories, size, truth)
-    if not np.isfinite(drawing.ordinates).any():
+    if not any(np.isfinite(each[names]).to_array().any() for each in (dataset, theory) if each is not None):
         raise ParameterError(f"no value of {names[0]} is finite here: there is nothing to draw")
-    return drawing
+    drawing = Drawing(dataset, names, x, curves, [], [], truth=truth)
+    exact = dataset if theory is None and "trial" not in dataset[names[0]].dims else theory
+    return drawing if exact is None else _with_lines(drawing, exact)
 
 
-def _exact(theory: xr.Dataset) -> xr.Dataset:
-    return theory.sel(part="theory") if "part" in theory.dims else theory
-
-
-def _size(theory: xr.Dataset) -> float:
-    """The d that a prediction, or the theory of a comparison, is for; the limit where none is said."""
-    size = theory.attrs.get("theory_d", theory["d"].values if "d" in theory.coords else np.inf)
-    return float(size) if np.ndim(size) == 0 else np.nan
+def _with_lines(drawing: Drawing, theory: xr.Dataset) -> Drawing:
+    """The lines of a theory, one for each `bulk` that it alone has, and smooth where it can be asked for more."""
+    names, x = drawing.names, drawing.x
+    several = {"bulk"} & (set(theory.dims) - set(drawing.dataset.dims))
+    smooth = smooth_theory(theory, names, x)
+    if smooth is None:
+        smooth = theory.sel(part="theory") if "part" in theory.dims else theory
+    lines = list(_curves(smooth.transpose(..., *several), names, x))
+    theories = [f"{bulk} theory" for bulk in smooth["bulk"].values] if several else ["theory"]
+    if len(lines) != len(drawing.curves) * len(theories):
+        raise ParameterError(
+            f"theory has {len(lines)} curves and the dataset {len(drawing.curves)}; give both the same"
+        )
+    d = theory.attrs.get("theory_d", theory["d"].values if "d" in theory.coords else np.inf)
+    return drawing._replace(lines=lines, theories=theories, theory_d=float(d) if np.ndim(d) == 0 else np.nan)
 
 
 def quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
     """What is drawn of a dataset: what was named, which must be there, or what matters most."""
     if y is None:
-        known = (names for names in _DEFAULTS if set(names) <= set(map(str, dataset.data_vars)))
+        known = (names for names in _DEFAULTS if set(names) <= set(dataset.data_vars))
         y = [name for name in next(known, ("test_error",)) if name != "truth"]
     names = [y] if isinstance(y, str) else list(y)
     if not names:
@@ -162,39 +167,3 @@ def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
                 known = dim in values.coords and dim != "bulk"  # which has names
                 words.append(style.setting(values[dim], float(chosen[dim])) if known else f"{dim} {place}")
             yield Curve(", ".join(words), chosen)
-
-
-def marks(drawing: Drawing) -> Marks | None:
-    """What lines and points stand for, in words, where a picture has points."""
-    values = drawing.curves[0].values
-    if not drawing.compared and "trial" not in values.dims:
-        return None
-    trials = values.sizes.get("trial", drawing.dataset.attrs.get("trials"))
-    size = "limit $d = \\infty$" if np.isinf(drawing.theory_d) else f"$d = {drawing.theory_d:g}$"
-    lines = [f"{theory}, {size}" for theory in drawing.theories]
-    d = drawing.dataset.attrs.get("d")
-    simulated = "simulated" if d is None or not lines else f"simulated, $d = {d:g}$"
-    many = "" if trials is None else f", {trials} trials"
-    return Marks(lines, f"{simulated}, 1 trial" if trials == 1 else f"{simulated}: mean ± s.e.{many}")
-
-
-def parts(values: xr.DataArray) -> tuple[xr.DataArray | None, xr.DataArray | None, xr.DataArray | None]:
-    """What is exact, what was measured, and its standard errors; None for what there is not."""
-    if "part" in values.dims:
-        theory, points, bars = (values.sel(part=p) for p in ("theory", "simulation", "standard_error"))
-        return theory, points, bars
-    if "trial" not in values.dims:
-        return values, None, None
-    trials = values.sizes["trial"]
-    return None, values.mean("trial"), values.std("trial", ddof=min(1, trials - 1)) / np.sqrt(trials)
-
-
-def along(values: xr.DataArray, x: str) -> np.ndarray:
-    """The places of values on the dimension x."""
-    return values[x].values if x in values.coords else np.arange(values.sizes[x])
-
-
-def values_along(values: xr.DataArray, x: str) -> np.ndarray:
-    """Values along x; infinite ones (the interpolation peak) leave a gap."""
-    flat = values.transpose(x).values.astype(float)
-    return np.where(np.isfinite(flat), flat, np.nan)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..answers.dims import COUNTED
-from ..errors import ParameterError, refused
+from ..errors import refused
 from ..model.arguments import checked_arguments
-from ..model.checks import a_text, flag, texts
+from ..model.checks import a_text, texts
 from . import style
-from .drawing import Curve, Drawing, along, drawing_of, marks, parts, values_along
-from .legend import legend
+from .drawing import Curve, Drawing, drawing_of
+from .pictures import draw_picture
 from .reference import against_samples, check_references, draw_references
 from .theory_line import FEW
 
@@ -37,7 +37,6 @@ def _axes_of_matplotlib(name: str, value: Any) -> Any:
     y=texts,
     reference=lambda name, value: check_references(value),
     ax=_axes_of_matplotlib,
-    interactive=flag,
 )
 def plot(
     dataset: xr.Dataset,
@@ -47,7 +46,6 @@ def plot(
     theory: xr.Dataset | None = None,
     reference: str | Sequence[str] = (),
     ax: Axes | None = None,
-    interactive: bool = False,
 ) -> Axes:
     """Draw `y` against the dimension `x`, one curve for each combination of the other dimensions.
 
@@ -81,8 +79,6 @@ def plot(
         are then drawn over the total number of samples, of all steps and of the readout.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a figure of its own by default.
-    interactive : bool
-        Refused: `giantstep explore` has interactive pictures.
 
     Returns
     -------
@@ -96,116 +92,92 @@ def plot(
     >>> len(axes.lines)
     1
     """
-    if interactive:
-        raise ParameterError(
-            "interactive = True is not available: `giantstep explore` has interactive pictures; leave interactive out"
-        )
-    if x is None and y is None:
-        from .insight import picture_of
-
-        if (picture := picture_of(dataset)) is not None:
-            return picture(dataset, theory, ax)
+    if x is None and y is None and (picture := draw_picture(dataset, theory, ax)) is not None:
+        return picture
     drawing = drawing_of(dataset, x, y, theory)
     if reference:
         drawing = against_samples(drawing)
+    count, many = len(drawing.curves), len(drawing.theories)
     with style.styled():
         axes, below = _axes(ax, drawing.compared)
-        count = len(drawing.curves)
-        many = len(drawing.theories)
         for index, curve in enumerate(drawing.curves):
-            lines = [line.values for line in drawing.lines[index * many : (index + 1) * many]]
-            _draw(axes, curve, lines, drawing.x, style.look(index, count))
+            look = style.look(index, count)
+            _draw(axes, curve, drawing.lines[index * many : (index + 1) * many], drawing.x, look)
             if below is not None:
-                _draw_residuals(below, curve, drawing.x, style.look(index, count))
+                z = curve._replace(values=curve.values.sel(part="z"))
+                below.plot(*z.along(drawing.x), marker=look.marker, color=look.color, **style.POINTS)
         if drawing.truth is not None:
-            places, values = along(drawing.truth, drawing.x), values_along(drawing.truth, drawing.x)
-            axes.plot(places, values, label=f"target {style.symbol(drawing.truth)}", **style.TRUTH)
+            axes.plot(*drawing.truth.along(drawing.x), label=drawing.truth.label, **style.TRUTH)
         if reference:
-            draw_references(axes, drawing, check_references(reference))
-        _decorate(axes, below, drawing)
-        if ax is None:  # of a user's own axes there may be several, with one legend
+            draw_references(axes, drawing, reference)
+        _decorate(axes, below or axes, drawing)
+        named = drawing.measured and ax is None  # of a user's own axes there may be several, with one legend
+        if named:
             _name_marks(axes, drawing)
-        alone = len(drawing.curves) == 1 and drawing.truth is None and not reference
-        if not alone or (ax is None and marks(drawing) is not None):
-            legend(axes, ours=ax is None)
+        if named or drawing.curves[0].label:
+            style.legend(axes, ours=ax is None)
     return axes
 
 
 def _axes(ax: Axes | None, compared: bool) -> tuple[Axes, Axes | None]:
+    """The axes of the curves, and those of the differences below them in a comparison of ours."""
     if ax is not None:
         return ax, None
-    from .shown import ShownAxes
-
     if not compared:
-        return style.new_figure().add_subplot(axes_class=ShownAxes), None
-    above, below = style.new_figure(5.0, 4.6).subplots(
-        2, 1, sharex=True, height_ratios=(3, 1), subplot_kw={"axes_class": ShownAxes}
-    )
+        return style.panels(style.new_figure())[0], None
+    above, below = style.panels(style.new_figure(5.0, 4.6), 2, sharex=True, height_ratios=(3, 1))
+    below.axhspan(-2, 2, color="0.93", zorder=0)
+    below.axhline(0.0, **style.LEVEL)
+    below.grid(visible=False)
+    below.set_ylabel("z, in standard\nerrors; grey: ±2")
     return above, below
 
 
-def _draw(axes: Axes, curve: Curve, lines: list[xr.DataArray], x: str, look: style.Look) -> None:
+def _draw(axes: Axes, curve: Curve, lines: list[Curve], x: str, look: style.Look) -> None:
     """A line for what is exact, points with bars for what was measured; one entry in the legend for both.
 
     Several theories of one curve have different dashes.
     """
-    _, points, bars = parts(curve.values)
-    label: str | None = curve.label
+    measured, label = curve.measured(), curve.label
     for place, line in enumerate(lines):
         dashes = look.linestyle if len(lines) == 1 else style.look(place, len(lines)).linestyle
-        style_ = {"color": look.color, "linestyle": dashes}
-        marked = "." if points is None and line.size <= FEW else None
-        axes.plot(along(line, x), values_along(line, x), label=label, marker=marked, **style_)
-        label = None
-    if points is not None and bars is not None:
-        face = {"markerfacecolor": "white", "markeredgecolor": look.color, "markeredgewidth": 1.1}
-        axes.errorbar(
-            along(points, x),
-            values_along(points, x),
-            yerr=values_along(bars, x),
-            label=label,
-            color=look.color,
-            linestyle="none",
-            marker=look.marker,
-            zorder=3,
-            **face,
-        )
+        marker = "." if measured is None and line.values.size <= FEW else None
+        axes.plot(*line.along(x), label=label, marker=marker, color=look.color, linestyle=dashes)
+        label = ""
+    if measured is not None:
+        means, errors = measured
+        points = {"marker": look.marker, "color": look.color, "markeredgecolor": look.color, "zorder": 3}
+        axes.errorbar(*means.along(x), yerr=errors.along(x)[1], label=label, **points, **style.POINTS)
 
 
 def _name_marks(axes: Axes, drawing: Drawing) -> None:
-    """Entries of the legend for lines and points, in no curve's colour."""
-    if (words := marks(drawing)) is not None:
-        color = style.look(0, 1).color if len(drawing.curves) == 1 else "0.4"
-        face = {"markerfacecolor": "white", "markeredgewidth": 1.1, "ls": "none"}
-        for place, line in enumerate(words.lines):
-            axes.plot(
-                [], [], color=color, linestyle=style.look(place, len(words.lines)).linestyle, label=line
-            )
-        axes.plot([], [], color=color, marker=style.look(0, 1).marker, label=words.points, **face)
+    """Entries of the legend for lines and points, in no curve's colour where there are several."""
+    trials = drawing.curves[0].values.sizes.get("trial", drawing.dataset.attrs.get("trials"))
+    color = style.look(0, 1).color if len(drawing.curves) == 1 else "0.4"
+    size = "limit $d = \\infty$" if np.isinf(drawing.theory_d) else f"$d = {drawing.theory_d:g}$"
+    for place, theory in enumerate(drawing.theories):
+        dashes = style.look(place, len(drawing.theories)).linestyle
+        axes.plot([], [], color=color, linestyle=dashes, label=f"{theory}, {size}")
+    d = drawing.dataset.attrs.get("d")
+    words = f"simulated, $d = {d:g}$" if d is not None and drawing.theories else "simulated"
+    words += ", 1 trial" if trials == 1 else ": mean ± s.e."
+    words += f", {trials} trials" if trials not in (None, 1) else ""
+    axes.plot([], [], color=color, marker=style.marker(0), label=words, **style.POINTS)
 
 
-def _draw_residuals(axes: Axes, curve: Curve, x: str, look: style.Look) -> None:
-    z = curve.values.sel(part="z")
-    options: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.1}
-    axes.plot(along(z, x), values_along(z, x), look.marker, color=look.color, **options)
-
-
-def _decorate(axes: Axes, below: Axes | None, drawing: Drawing) -> None:
+def _decorate(axes: Axes, lowest: Axes, drawing: Drawing) -> None:
+    """Scales and words; `lowest` are the axes that have x below them."""
     dataset, names, x = drawing.dataset, drawing.names, drawing.x
-    label = dataset[x] if x in dataset.coords else None
-    drawn = [np.concatenate([np.ravel(line.get_ydata()) for line in axes.get_lines()])]  # type: ignore[arg-type]
-    style.choose_scales(axes, drawing.abscissae, drawn)
-    lowest = below or axes
-    if x in COUNTED and lowest.get_xscale() == "linear":
+    if style.log_spaced(drawing.curves[0].places(x)):
+        style.set_log(axes, "x")
+        if style.spans_decades(np.concatenate([np.ravel(line.get_ydata()) for line in axes.get_lines()])):  # type: ignore[arg-type]
+            style.set_log(axes, "y")
+    elif x in COUNTED:
         lowest.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
-    lowest.set_xlabel(x if label is None else style.axis_label(label))
+    lowest.set_xlabel(style.axis_label(dataset[x]) if x in dataset.coords else x)
     several = "test error" if _BOUNDS.issuperset(names) else ""
     axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else several)
     axes.set_title(style.title(dataset), loc="left")
-    if below is not None:
-        below.axhspan(-2, 2, color="0.93", zorder=0)
-        below.axhline(0.0, color="0.5", linewidth=0.8)
-        below.set_ylabel("z, in standard\nerrors; grey: ±2")
-        reach = max(3.3, 1.1 * max(abs(edge) for edge in below.get_ylim()))
-        below.set_ylim(-reach, reach)
-        below.grid(visible=False)
+    if lowest is not axes:
+        reach = max(3.3, 1.1 * max(abs(edge) for edge in lowest.get_ylim()))
+        lowest.set_ylim(-reach, reach)

@@ -1,14 +1,20 @@
-"""One look for every picture: colours, line styles, words on axes; readable in greyscale and without a display."""
+"""One look for every picture: colours, lines, axes, legends, words; readable in greyscale and without a display."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from matplotlib import colormaps, rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
+from matplotlib.transforms import BboxBase
 
 from ..answers.dims import COUNTED, place_name
 from ..answers.provenance import subject
@@ -17,8 +23,6 @@ from ..files import check_place, replacing
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _RC: Any = {  # keyed by matplotlib's own names
     "font.size": 9.0,
@@ -49,7 +53,10 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _ENDINGS = ("png", "pdf", "svg")
 _LONGEST_LABEL = 45
 _LONGEST_TITLE = 60  # letters that fit over a picture
-LOG_RATIO = 30.0  # quantities that span more than this are drawn on a logarithmic axis
+_WITHIN, _TALLEST = 8, 20  # entries up to which a legend may be inside the axes, and entries of a column
+_LOG_RATIO = 30.0  # quantities that span more than this are drawn on a logarithmic axis
+POINTS: Mapping[str, Any] = {"linestyle": "none", "markerfacecolor": "white", "markeredgewidth": 1.1}
+LEVEL: Mapping[str, Any] = {"color": "0.5", "linewidth": 0.8}
 TRUTH: Mapping[str, Any] = {
     "color": "0.6",
     "linestyle": "-",
@@ -67,30 +74,49 @@ class Look(NamedTuple):
     marker: str
 
 
+class ShownFigure(Figure):
+    """A figure without pyplot, which would keep it open and need a backend. Notebooks show it, sharp at every size."""
+
+    def _repr_svg_(self) -> str:
+        buffer = StringIO()
+        self.savefig(buffer, format="svg")
+        return buffer.getvalue()
+
+
+class ShownAxes(Axes):
+    """Axes that a notebook shows, as their whole figure, when they are the value of a cell."""
+
+    def _repr_svg_(self) -> str | None:
+        return self.figure._repr_svg_() if isinstance(self.figure, ShownFigure) else None
+
+
 def look(index: int, count: int) -> Look:
     """The look of curve `index` of `count`: distinct colours for a few, shades in order for many."""
-    if count <= len(_COLOURS):
-        color = _COLOURS[index]
-    else:
-        from matplotlib import colormaps
+    color = _COLOURS[index] if count <= len(_COLOURS) else colormaps["viridis"](0.92 * index / (count - 1))
+    return Look(color, _DASHES[index % len(_DASHES)], marker(index))
 
-        color = colormaps["viridis"](0.92 * index / (count - 1))
-    return Look(color, _DASHES[index % len(_DASHES)], _MARKERS[index % len(_MARKERS)])
+
+def marker(index: int) -> str:
+    """The marker of curve `index`."""
+    return _MARKERS[index % len(_MARKERS)]
 
 
 def styled() -> Any:
     """A context in which new figures and axes take the look."""
-    from matplotlib import rc_context
-
     return rc_context(_RC)
 
 
-def new_figure(width: float = 5.0, height: float = 3.6) -> Figure:
+def new_figure(width: float = 5.0, height: float = 3.6) -> ShownFigure:
     """An empty figure that no window and no global state knows of; notebooks show it."""
-    from .shown import ShownFigure
-
     with styled():
         return ShownFigure(figsize=(width, height), layout="constrained")
+
+
+def panels(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> list[Axes]:
+    """The axes of a figure, row by row; notebooks show each of them as the whole figure."""
+    with styled():
+        made = figure.subplots(rows, columns, squeeze=False, subplot_kw={"axes_class": ShownAxes}, **options)
+        return list(np.ravel(made))
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -115,11 +141,6 @@ def symbol(values: xr.DataArray) -> str:
     """The quantity's symbol, ready for matplotlib; its name where it has none."""
     tex = values.attrs.get("symbol")
     return f"${tex}$" if tex else str(values.name)
-
-
-def bare(text: str) -> str:
-    """About what a text with symbols looks like: each symbol a letter, nothing between dollars and backslashes."""
-    return re.sub(r"\\\w+|\\.", "a", text).translate(str.maketrans("", "", "${}_ "))
 
 
 def axis_label(values: xr.DataArray) -> str:
@@ -165,26 +186,57 @@ def _lines(parts: list[str]) -> list[str]:
     return lines
 
 
-def choose_scales(axes: Axes, x: np.ndarray, y: list[np.ndarray]) -> None:
-    """A logarithmic axis for x where its values are spaced so, and then for y where it spans decades."""
-    if log_spaced(x):
-        set_log(axes, "x")
-        if y and spans_decades(np.concatenate([np.ravel(values) for values in y])):
-            set_log(axes, "y")
+def legend(axes: Axes, ours: bool = True) -> None:
+    """Explain everything that has a label, each label once: inside the axes where it covers nothing, else beside them.
+
+    A figure of `ours` grows for a legend beside the axes; the size of a user's own stays.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    entries = dict(zip(labels, handles, strict=True))
+    if not entries:
+        return
+    few, columns = len(entries) <= _WITHIN, 1 + (len(entries) - 1) // _TALLEST
+    content: Any = {"handles": entries.values(), "labels": entries.keys(), "ncols": columns}
+    inside = axes.legend(**content, loc="best" if few else "upper left")
+    inside.set_in_layout(False)
+    figure: Any = axes.figure
+    if few:
+        figure.draw_without_rendering()  # which decides where the legend lies
+    box = inside.get_window_extent()
+    if few and not _covers(axes, box):
+        return
+    inside.remove()
+    if not ours:
+        axes.legend(**content, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width + box.width / figure.dpi, height)
+    figure.legend(**content, loc="outside right upper")
+
+
+def _covers(axes: Axes, box: BboxBase) -> bool:
+    """Whether a box lies on a line, a point, an area or a bar of the axes."""
+    box = box.padded(2.0)
+    shapes: list[Any] = [*axes.lines, *axes.patches]
+    drawn = [(shape.get_path(), shape.get_transform()) for shape in shapes]
+    areas = (area for area in axes.collections if area.get_zorder() > 0)
+    drawn += [(path, area.get_transform()) for area in areas for path in area.get_paths()]
+    return any(path.transformed(place).intersects_bbox(box, filled=False) for path, place in drawn)
+
+
+class _Plain(LogFormatter):
+    """Plain numbers at the ticks of a logarithmic axis: 0.6, not 6 × 10⁻¹."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
 
 
 def set_log(axes: Axes, which: str) -> None:
-    """A logarithmic axis, "x" or "y", with plain numbers at its ticks: 0.6, not 6 × 10⁻¹."""
-    from matplotlib.ticker import LogFormatter
-
-    class Plain(LogFormatter):
-        def __call__(self, x: float, pos: int | None = None) -> str:
-            return f"{x:g}" if super().__call__(x, pos) else ""
-
+    """A logarithmic axis, "x" or "y", with plain numbers at its ticks."""
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_formatter(Plain())
-    axis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.8)))
+    axis.set_major_formatter(_Plain())
+    axis.set_minor_formatter(_Plain(minor_thresholds=(1.5, 0.8)))
 
 
 def log_spaced(values: np.ndarray) -> bool:
@@ -199,4 +251,4 @@ def log_spaced(values: np.ndarray) -> bool:
 def spans_decades(values: np.ndarray) -> bool:
     """Whether values are positive and differ so much that a logarithmic axis suits them."""
     finite = values[np.isfinite(values)]
-    return bool(finite.size and finite.min() > 0 and finite.max() / finite.min() > LOG_RATIO)
+    return bool(finite.size and finite.min() > 0 and finite.max() / finite.min() > _LOG_RATIO)

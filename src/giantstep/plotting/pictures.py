@@ -1,0 +1,213 @@
+"""Pictures that are not curves along a parameter: spectra, landscapes and parts of an error, functions on a plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..insight.reference.explain import PARTS
+from ..insight.spectra.tail import end_of_most
+from . import style
+from .drawing import abscissa
+from .reference import DASHES, MESSAGE_PASSING, WORDS
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+_FAR = 3.0  # times the bulk's upper edge, beyond which an outlier is named rather than shown
+_SHOULDER, _CUT = 0.03, 3.0  # the picture ends at so many times the density at that share of the upper edge
+_TAIL = 1.1  # times where most of the bulk ends, up to which a tail is drawn
+_WORSE = 3.0  # times the least error, beyond which all shades are one: a map is looked at for its valley
+_BINS = 60
+_MOST = 0.95  # share of simulated eigenvalues that are surely of the bulk
+_PANELS = {"truth": "target", "learned": "learned function"}
+_MAP: Any = {"shading": "nearest", "rasterized": True}
+_OPTIMUM: Any = {"marker": "*", "markersize": 12, "linestyle": "none"}
+_MARK: Any = {"clip_on": False, "linestyle": "none"}
+
+
+def _spectrum(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
+    """The bulk's density, and markers at outliers (the spike of order d is beyond any axis); simulated eigenvalues as a
+    histogram, with the density of `theory` beside it where that is given."""
+    simulated = dataset["eigenvalue"].values if "rank" in dataset.dims else None
+    bulk = dataset if theory is None and simulated is None else theory
+    if bulk is not None and bulk["density"].ndim != 1:
+        raise ParameterError(
+            "a picture of a spectrum shows one of them: give single numbers instead of ranges"
+        )
+    if simulated is not None:
+        _histogram(axes, simulated, None if bulk is None else end_of_most(bulk))
+    if bulk is not None:
+        _density(axes, bulk)
+    axes.set(xlabel="eigenvalue", ylabel="density")
+
+
+def _histogram(axes: Axes, eigenvalues: np.ndarray, end: float | None) -> None:
+    """Simulated eigenvalues [trial, rank] up to the `end` of the bulk; where that is not known, until few are left."""
+    last = _FAR * float(np.quantile(eigenvalues, _MOST)) if end is None else _TAIL * end
+    inside, trials = eigenvalues[eigenvalues < last], len(eigenvalues)
+    counts, edges = np.histogram(inside, bins=_BINS)
+    heights = counts / (eigenvalues.size * np.diff(edges))
+    words = f"simulated, {trials} trial{'s' if trials > 1 else ''}"
+    axes.stairs(heights, edges, color=style.look(0, 2).color, linewidth=1.0, label=words)
+    if end is None and inside.size < eigenvalues.size:
+        words = f"{(eigenvalues.size - inside.size) / trials:.3g} beyond, up to {eigenvalues.max():.4g}"
+        axes.plot([edges[-1]], [0.0], marker=">", color="C3", label=words, **_MARK)
+
+
+def _density(axes: Axes, bulk: xr.Dataset) -> None:
+    order = np.argsort(bulk["eigenvalue"].values)
+    x, y = bulk["eigenvalue"].values[order], bulk["density"].values[order]
+    end, edge = end_of_most(bulk), x.max()
+    x, y = x[x <= _TAIL * end], y[x <= _TAIL * end]  # of a thin tail the beginning
+    axes.fill_between(x, y, color="0.85", linewidth=0, zorder=0)
+    words = "bulk" if end >= edge else f"bulk; a thin tail ends at {edge:.4g}"
+    axes.plot(x, y, color="black", linewidth=1.2, label=words)
+    outliers = np.ravel(bulk["outlier"].values) if "outlier" in bulk else np.empty(0)
+    near, far = outliers[outliers <= _FAR * x.max()], outliers[outliers > _FAR * x.max()]
+    if near.size:
+        axes.plot(near, 0.0 * near, marker="v", color="C3", label="outlier", **_MARK)
+    for words in [f"outlier at {outlier:.4g}" for outlier in far] + _spikes(bulk):
+        axes.plot([max([x.max(), *near])], [0.0], marker=">", color="C3", label=words, **_MARK)
+    if (zero := float(bulk["mass_at_zero"])) > 0:
+        axes.plot([0.0], [0.0], marker="^", color="C0", label=f"{zero:.3g} of all at 0", **_MARK)
+    shoulder = float(np.interp(_SHOULDER * x.max(), x, y))
+    axes.set_ylim(0.0, min(1.05 * float(y.max()), _CUT * shoulder))  # a density may diverge at a hard edge
+
+
+def _spikes(bulk: xr.Dataset) -> list[str]:
+    """Where the eigenvalues of order d are, in words: no axis that shows the bulk has room for them."""
+    if "threshold" in bulk:  # of weights at a size: their one spike is the outlier, or has not left the bulk
+        return []
+    known = "spike" in bulk and np.isfinite(bulk["spike"].values).any()
+    places = np.ravel(bulk["spike" if known else "spike_per_d"].values) if "spike_per_d" in bulk else []
+    return [f"spike at {place:.4g}{'' if known else ' d'}" for place in places if place > 0.0]
+
+
+def check_landscape(over: Sequence[str], dims: Iterable[str]) -> None:
+    """Refuse a picture of more than two dimensions."""
+    dims = list(dims)
+    if set(dims) != set(over) or len(over) > 2:
+        others = ", ".join(dim for dim in dims if dim not in over)
+        fewer = f"give one value of {others}" if others else f"optimise over two of {', '.join(over)}"
+        raise ParameterError(f"a picture of a landscape shows one or two optimised parameters: {fewer}")
+
+
+def _landscape(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
+    """The scanned error with its optimum: a curve along one parameter, a map over two."""
+    over = dataset.attrs["over"].split()
+    error = dataset["landscape"]
+    check_landscape(over, map(str, error.dims))
+    best = [float(dataset[f"best_{name}"]) for name in over]
+    if len(over) == 1:
+        axes.plot(error[over[0]], error, color="black")
+        axes.plot(best, [float(dataset["best_error"])], color="C3", label="optimum", **_OPTIMUM)
+        axes.set_ylabel(style.axis_label(error))
+        if style.spans_decades(error.values):
+            style.set_log(axes, "y")
+    else:
+        shades = error.transpose(*reversed(over)).values
+        least, worst = float(shades.min()), float(shades.max(where=np.isfinite(shades), initial=0.0))
+        most = min(worst, _WORSE * least)
+        seen = np.where(np.isfinite(shades), shades, 2.0 * worst)  # no answer, where rates explode
+        places = (error[name].values for name in over)
+        drawn = axes.pcolormesh(*places, seen, cmap="cividis", vmin=least, vmax=most, **_MAP)
+        extend = "max" if most < shades.max() else "neither"
+        axes.figure.colorbar(drawn, ax=axes, extend=extend, label=style.axis_label(error))
+        axes.plot(*([value] for value in best), color="white", markeredgecolor="black", **_OPTIMUM)
+        above: Any = {"xytext": (0, 8), "textcoords": "offset points", "horizontalalignment": "center"}
+        axes.annotate(
+            "optimum", (best[0], best[1]), color="white", **above
+        )  # in the valley, whose shades are dark
+    for which, name in zip("xy", over, strict=False):
+        axes.set(**{f"{which}label": style.axis_label(error[name])})
+        if name != "split":
+            style.set_log(axes, which)
+
+
+def _parts(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
+    """The parts of a test error as stacked areas, as bars where one is negative; beside them the references."""
+    if theory is not None:
+        raise ParameterError("theory is for curves, and the parts of an error are areas; leave it out")
+    error, single = dataset["test_error"], not dataset["test_error"].dims
+    x = "" if single else abscissa(dataset, ["test_error"], None)
+    if error.ndim > 1:
+        others = ", ".join(str(dim) for dim in error.dims if dim != x)
+        raise ParameterError(
+            f"a picture of the parts of an error has one axis, {x}; select one value of {others}"
+        )
+    places = np.zeros(1) if single else dataset[x].values
+    width = 0.8 * (np.ones(1) if single else np.gradient(places))
+    parts = np.array([np.atleast_1d(dataset[name].values) for name in PARTS])
+    stack = axes.bar if single or parts.min() < 0.0 else axes.fill_between
+    for index, (name, part) in enumerate(zip(PARTS, parts, strict=True)):
+        look: Any = {"color": style.look(index, len(PARTS)).color, "alpha": 0.75, "linewidth": 0.0}
+        before = parts[:index]
+        start = np.where((before < 0.0) == (part < 0.0), before, 0.0).sum(0)  # of what has the same sign
+        ends: Any = (part, width, start) if stack == axes.bar else (start, start + part)
+        stack(places, *ends, label=name.replace("_", " "), **look)
+    for name, words, marker in (("bayes", MESSAGE_PASSING, "o"), ("ridge", WORDS["ridge"], "s")):
+        line = np.atleast_1d(dataset[f"{name}_error"].values)
+        if np.isfinite(line).any():
+            axes.plot(places, line, DASHES[name], color="0.1", label=words, marker=marker if single else None)
+    axes.axhline(0.0, **style.LEVEL)
+    axes.set_ylabel(style.axis_label(error))
+    if single:
+        axes.set(xticks=[], xlim=(-1.5, 1.5))
+        return
+    if style.log_spaced(places):
+        style.set_log(axes, "x")
+    axes.set_xlabel(style.axis_label(dataset[x]))
+
+
+def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> Axes:
+    """Target and learned function side by side on the plane of two directions, in the same shades."""
+    if set(dataset["learned"].dims) != {"x1", "x2"}:
+        raise ParameterError(
+            "a picture of a plane shows one setting: give numbers instead of ranges, or select one with"
+            " dataset.isel(...)"
+        )
+    if ax is not None or theory is not None:
+        raise ParameterError(
+            f"{'ax' if ax is not None else 'theory'} is for one panel of curves, and a plane is drawn on two;"
+            " leave it out"
+        )
+    reach = max(float(np.abs(dataset[name]).max()) for name in _PANELS)
+    figure = style.new_figure(6.4, 3.6)
+    both = style.panels(figure, 1, 2, sharex=True, sharey=True)
+    with style.styled():
+        for axes, (name, words) in zip(both, _PANELS.items(), strict=True):
+            values = dataset[name].transpose("x2", "x1")
+            places = values["x1"], values["x2"]
+            axes.pcolormesh(*places, values, cmap="RdBu_r", vmin=-reach, vmax=reach, **_MAP)
+            axes.set(title=f"{words}, {style.symbol(values)}", xlabel="$x_1$", aspect="equal")
+            axes.grid(visible=False)
+        both[0].set_ylabel("$x_2$")
+        figure.colorbar(both[0].collections[0], ax=both, label="value, in both panels", shrink=0.85)
+        figure.suptitle(style.title(dataset), fontsize="medium", x=0.02, horizontalalignment="left")
+    return both[0]
+
+
+_ONE_PANEL = {"density": _spectrum, "rank": _spectrum, "landscape": _landscape, "batch_noise": _parts}
+"""How answers are drawn that have such a variable or dimension."""
+
+
+def draw_picture(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> Axes | None:
+    """The picture of a dataset that does not make curves; None for one that does."""
+    if "truth" in dataset and {"x1", "x2"} <= set(dataset["truth"].dims):
+        return _plane(dataset, theory, ax)
+    draw = next(
+        (_ONE_PANEL[name] for name in _ONE_PANEL if name in {*dataset.variables, *dataset.dims}), None
+    )
+    if draw is None:
+        return None
+    with style.styled():
+        axes = style.panels(style.new_figure())[0] if ax is None else ax
+        draw(axes, dataset, theory)
+        axes.set_title(style.title(dataset), loc="left")
+        style.legend(axes, ours=ax is None)
+    return axes
