@@ -164,14 +164,16 @@ def setting(values: xr.DataArray, number: float) -> str:
 
 def title(dataset: xr.Dataset) -> str:
     """What is common to all curves: model, target, and the parameters that do not vary."""
+    compared = "part" in dataset.dims  # theory and networks may have different d: the legend says which
+    left_out = {"d"} if compared else set()
+    if "noise" in dataset.coords and not dataset["noise"].values.any():
+        left_out.add("noise")
     fixed = [
         setting(values, float(values))
         for name, values in dataset.coords.items()
-        if values.ndim == 0 and values.dtype.kind in "fi" and not (name == "noise" and float(values) == 0.0)
+        if values.ndim == 0 and values.dtype.kind in "fi" and name not in left_out
     ]
-    if "part" in dataset.dims:  # theory and networks may have different d: the legend says which
-        fixed = [words for words in fixed if not words.startswith("$d = ")]
-    elif "d" not in dataset.coords and "d" in dataset.attrs:
+    if not compared and "d" not in dataset.coords and "d" in dataset.attrs:
         fixed.append(f"$d = {dataset.attrs['d']}$")
     return "\n".join(_lines([*subject(dataset.attrs), *fixed]))
 
