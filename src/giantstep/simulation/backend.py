@@ -1,14 +1,13 @@
 """Array libraries behind one interface: the array API (`xp`), plus the linear algebra that it lacks or leaves slow.
 
-These are symmetric updates in place, Cholesky solves, a tridiagonal reduction, random numbers drawn on the device. One
-subclass of `Backend` is here, for numpy; the other, for torch, is in `backend_torch`.
+These are symmetric updates in place, Cholesky solves, a tridiagonal reduction, random numbers drawn on the device.
+`Backend` does all of it in the array API alone; its subclasses for numpy and for torch do it faster.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,46 +16,41 @@ from ..runtime.system import free_memory
 
 DTYPES = ("float64", "float32")
 _CACHE_ELEMENTS = 1 << 16  # elementwise functions work on pieces that stay in a core's cache
-INDEFINITE = "not positive definite to rounding (use a larger lam or dtype = 'float64'): pivot"
 _DOUBTFUL = 1e-4  # relative accuracy below which a minimum-norm solution comes with a warning
 _SMALL = 64  # matrices for which no reduction is worth its overhead
+_PANELS = 8  # of a lower triangle, whose products then are 9/16 of those of the whole,
+# each of so many rows or a multiple: Gram matrices in float64 are a third faster for it on an H200
+_NARROWEST, _WIDEST = 256, 1024
 
-Answer = TypeVar("Answer")
 
-
-class Backend(ABC):
-    """Linear algebra of a trial. Of symmetric matrices the lower triangle alone counts.
-
-    What every array library does alike is here; a subclass adds `asarray`, `numpy`, `indices`, `zeros`, `add_product`,
-    `add_gram`, `symmetric_product`, `_by_cholesky`, and what it does better.
-    """
+class Backend:
+    """Linear algebra of a trial. Of symmetric matrices the lower triangle alone counts."""
 
     block_rows = 1024  # samples whose features are in memory at once; a multiple of draw.CHUNK_ROWS
     panel_columns = 128  # columns of a p×p matrix worked on at once: what stays in cache
     many_lams = 8  # from this many lams on, one reduction that serves all beats one factorisation per lam
-    draws_natively = False
 
-    def __init__(self, xp: Any, name: str, dtype: str = "float64", device: str = "cpu"):
+    def __init__(self, xp: Any, name: str, dtype: str = "float64", device: str | None = "cpu"):
         self.xp, self.name, self.device = xp, name, device
         self.dtype = getattr(xp, dtype)
         self.eps = float(xp.finfo(self.dtype).eps)
         self.itemsize = np.dtype(dtype).itemsize
 
-    @abstractmethod
     def asarray(self, values: np.ndarray) -> Any:
         """Values on the device, in the backend's precision."""
+        return self.xp.asarray(values, dtype=self.dtype, device=self.device)
 
-    @abstractmethod
-    def numpy(self, array: Any) -> np.ndarray:
-        """A float64 numpy copy, for the small arrays that statistics are made of."""
-
-    @abstractmethod
     def indices(self, values: np.ndarray) -> Any:
         """Positions along an axis, for `take`."""
+        return self.xp.asarray(values, device=self.device)
 
-    @abstractmethod
+    def numpy(self, array: Any) -> np.ndarray:
+        """A float64 numpy copy, for the small arrays that statistics are made of."""
+        return np.asarray(array, dtype=np.float64)
+
     def zeros(self, *shape: int) -> Any:
         """An array of zeros on the device."""
+        return self.xp.zeros(shape, dtype=self.dtype, device=self.device)
 
     def apply(self, function: Callable[[Any], Any], values: Any) -> Any:
         """An elementwise function of a large array, which it may overwrite."""
@@ -65,22 +59,18 @@ class Backend(ABC):
     def matmul(self, a: Any, b: Any) -> Any:
         return a @ b
 
-    @abstractmethod
     def add_product(self, total: Any, a: Any, b: Any) -> Any:
         """total + a·b, in the memory of `total`."""
+        total += a @ b
+        return total
 
-    @abstractmethod
     def add_gram(self, total: Any, rows: Any) -> Any:
         """total + rowsᵀ·rows, in the memory of `total`."""
+        return self.add_product(total, rows.T, rows)
 
-    @abstractmethod
     def symmetric_product(self, matrix: Any, columns: Any) -> Any:
         """matrix·columns for a symmetric matrix."""
-
-    def aside(self, work: Callable[[], Answer]) -> Callable[[], Answer] | None:
-        """Begin some work of the host's in another thread, if this one is to wait for a device: what gives its answer,
-        or raises what it raised. None where the host has all the work itself."""
-        return None
+        return matrix @ columns
 
     def solve_shifted(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
         """(matrix + lam)⁻¹·right for every lam, as columns; the minimum-norm solution where lam = 0.
@@ -96,9 +86,9 @@ class Backend(ABC):
             return self._by_reduction(matrix, right, lams)
         return self.xp.stack([self._by_cholesky(matrix, right, lam) for lam in lams], axis=1)
 
-    @abstractmethod
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
         """(matrix + lam)⁻¹·right for lam > 0."""
+        return self.xp.linalg.solve(matrix + lam * self.asarray(np.eye(matrix.shape[0])), right)
 
     def _by_reduction(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
         return self._by_eigenvalues(matrix, right, lams)
@@ -116,9 +106,6 @@ class Backend(ABC):
             kept = spectrum > cutoff if lam == 0 else np.ones(len(spectrum), dtype=bool)
             column[kept] = 1 / (np.maximum(spectrum[kept], 0.0) + lam)
         return vectors @ (self.asarray(weights) * (vectors.T @ right)[:, None])
-
-    def draw(self, words: list[tuple[int, ...]], shape: tuple[int, int], normal: bool) -> Any:
-        raise NotImplementedError(f"{self.name} draws with numpy")
 
     def free_bytes(self) -> int | None:
         """Memory that a trial may still take on this device; None where it cannot be known."""
@@ -142,15 +129,6 @@ class NumpyBackend(Backend):
 
     def zeros(self, *shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=self.dtype, order="F")
-
-    def asarray(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray(values, dtype=self.dtype)
-
-    def numpy(self, array: np.ndarray) -> np.ndarray:
-        return np.asarray(array, dtype=np.float64)
-
-    def indices(self, values: np.ndarray) -> np.ndarray:
-        return values
 
     def apply(self, function: Callable[[Any], Any], values: np.ndarray) -> np.ndarray:
         step = max(1, _CACHE_ELEMENTS // values.shape[1])
@@ -213,8 +191,7 @@ class NumpyBackend(Backend):
     def _by_cholesky(self, matrix: np.ndarray, right: np.ndarray, lam: float) -> np.ndarray:
         factorise, solve = self._lapack("potrf", "potrs")
         factor, info = factorise(self._copy(matrix, lam), lower=1, clean=0, overwrite_a=True)
-        if info:
-            raise np.linalg.LinAlgError(f"Gram matrix + {lam:g} is {INDEFINITE} {info}")
+        _check_definite(lam, info)
         return solve(factor, right, lower=1)[0]
 
     def _by_reduction(self, matrix: np.ndarray, right: np.ndarray, lams: Sequence[float]) -> np.ndarray:
@@ -231,8 +208,7 @@ class NumpyBackend(Backend):
         solved = np.empty((size, len(lams)), dtype=self.dtype, order="F")
         for column, lam in enumerate(lams):
             *_, solution, info = solve(diagonal + self.dtype(lam), off_diagonal, rotated)
-            if info:
-                raise np.linalg.LinAlgError(f"Gram matrix + {lam:g} is {INDEFINITE} {info}")
+            _check_definite(lam, info)
             solved[:, column] = solution[:, 0]
         solved[1:] = apply("L", "N", reflectors, tau, solved[1:], 64 * len(lams))[0]
         return solved
@@ -241,6 +217,71 @@ class NumpyBackend(Backend):
         from scipy.linalg import eigh
 
         return eigh(self._copy(matrix), lower=True, driver="evd", overwrite_a=True, check_finite=False)
+
+
+class TorchBackend(Backend):
+    """torch, on the CPU or on a GPU. It has no symmetric update: one is made of products, panel by panel."""
+
+    many_lams = 48
+    """One eigendecomposition costs as much as 48 (float32) to 52 (float64) Cholesky solves on an H200 at n = 10,000;
+    `benchmarks/simulation.py --device cuda` prints both times."""
+
+    def __init__(self, dtype: str = "float64", device: str = "cpu"):
+        import array_api_compat.torch as xp
+        import torch
+
+        super().__init__(xp, "torch", dtype, device)
+        self.torch = torch
+        self.draws_natively = device != "cpu"  # random numbers come from the device's own generator
+        if device != "cpu":
+            self.block_rows, self.panel_columns = 8192, 2048
+
+    def numpy(self, array: Any) -> np.ndarray:
+        return array.to("cpu", self.torch.float64).numpy()
+
+    def add_product(self, total: Any, a: Any, b: Any) -> Any:
+        return total.addmm_(a, b)
+
+    def add_gram(self, total: Any, rows: Any) -> Any:
+        step = min(_WIDEST, _NARROWEST * -(-rows.shape[1] // (_PANELS * _NARROWEST)))
+        for start in range(0, rows.shape[1], step):
+            stop = start + step
+            total[start:stop, :stop].addmm_(rows[:, start:stop].T, rows[:, :stop])
+        return total
+
+    def symmetric_product(self, matrix: Any, columns: Any) -> Any:
+        return matrix.tril() @ columns + matrix.tril(-1).T @ columns
+
+    def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
+        shifted = matrix.clone()
+        shifted.diagonal().add_(lam)
+        factor, info = self.torch.linalg.cholesky_ex(shifted)
+        _check_definite(lam, int(info))
+        return self.torch.cholesky_solve(right[:, None], factor)[:, 0]
+
+    def draw(self, words: list[tuple[int, ...]], shape: tuple[int, int], normal: bool) -> Any:
+        generator = self.torch.Generator(self.device)
+        draw = self.torch.randn if normal else self.torch.rand
+        chunks = []
+        for word in words:
+            generator.manual_seed(
+                int(np.random.SeedSequence(word).generate_state(1, np.uint64)[0] >> np.uint64(1))
+            )
+            chunks.append(draw(shape, generator=generator, dtype=self.dtype, device=self.device))
+        return self.torch.cat(chunks)
+
+    def free_bytes(self) -> int | None:
+        if self.device == "cpu":
+            return super().free_bytes()
+        return int(self.torch.cuda.mem_get_info(self.device)[0])
+
+
+def _check_definite(lam: float, pivot: int) -> None:
+    if pivot:
+        raise np.linalg.LinAlgError(
+            f"Gram matrix + {lam:g} is not positive definite to rounding (use a larger lam or dtype = 'float64'): "
+            f"pivot {pivot}"
+        )
 
 
 def _by_columns(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -257,6 +298,28 @@ def _warn_if_ill_conditioned(spectrum: np.ndarray, eps: float) -> None:
         )
 
 
+def _torch_backend(dtype: str, device: str) -> TorchBackend:
+    """torch on that device, if both are there."""
+    try:
+        import torch
+    except ImportError:
+        raise ParameterError(
+            f"device = {device!r} with backend 'torch' needs torch, which is not installed; "
+            "install giantstep[gpu], or use device = 'cpu' and backend = 'numpy'"
+        ) from None
+    try:
+        kind = torch.device(device).type
+    except RuntimeError:
+        raise ParameterError(
+            f"device = {device!r} is not a torch device; use 'cpu', 'cuda' or 'cuda:1'"
+        ) from None
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ParameterError(
+            f"device = {device!r} was asked for, but torch sees no CUDA GPU; use device = 'cpu'"
+        )
+    return TorchBackend(dtype, device)
+
+
 def make_backend(name: str | None = None, device: str = "cpu", dtype: str = "float64") -> Backend:
     """The backend of that name; by default numpy on the CPU and torch elsewhere."""
     name = name or ("numpy" if device == "cpu" else "torch")
@@ -265,9 +328,7 @@ def make_backend(name: str | None = None, device: str = "cpu", dtype: str = "flo
     if not device.startswith(("cpu", "cuda", "mps", "xpu")):
         raise ParameterError(f"device = {device!r} is unknown; use 'cpu', 'cuda' or 'cuda:1'")
     if name == "torch":
-        from .backend_torch import torch_backend
-
-        return torch_backend(dtype, device)
+        return _torch_backend(dtype, device)
     if name != "numpy":
         raise ParameterError(f"backend = {name!r} is unknown; use 'numpy' or 'torch'")
     if device != "cpu":

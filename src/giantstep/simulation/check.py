@@ -18,8 +18,8 @@ from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target
 from .backend import DTYPES, Backend
-from .covariance import coordinates
 from .data import rows_at_most
+from .first_layer import coordinates
 from .gradient_step import group_slices, width
 from .trial import Task
 

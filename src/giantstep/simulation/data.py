@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,6 @@ class Block(NamedTuple):
     inputs: Any  # [rows, d]
     clean: Any  # [rows], the noiseless target: for binary labels its sign
     labels: Any  # [rows], what the learner sees
-
-
-class SampleBlocks(Protocol):
-    """A batch that comes in blocks, whatever it is made of."""
-
-    def blocks(self, rows: int) -> Iterator[Block]: ...
 
 
 @dataclass(frozen=True)

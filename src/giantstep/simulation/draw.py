@@ -9,15 +9,13 @@ between settings far less noisy than the settings themselves.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
-from ..runtime.threads import allowed_threads
-from .backend import Backend
+from .backend import Backend, TorchBackend
 
 _ROUNDING = 1e-12  # lengths of what is left of a unit vector
 CHUNK_ROWS = 256
@@ -80,34 +78,15 @@ class Draws:
     def _rows(self, batch: int, kind: Kind, start: int, stop: int, width: int, *, normal: bool) -> Any:
         first, last = start // CHUNK_ROWS, -(-stop // CHUNK_ROWS)
         words = [(self.seed, self.trial, int(batch), int(kind), chunk) for chunk in range(first, last)]
-        rows = stop - first * CHUNK_ROWS
-        if self.backend.draws_natively:
-            block = self.backend.draw(words, (CHUNK_ROWS, width), normal)[:rows, :]
-        else:
-            block = self.backend.asarray(_draw_numpy(words, rows, width, normal))
-        return block[start - first * CHUNK_ROWS :, :]
-
-
-def _draw_numpy(words: list[tuple[int, ...]], rows: int, width: int, normal: bool) -> np.ndarray:
-    """Chunks side by side in as many threads as the process may use; numpy draws without holding the lock."""
-    block = np.empty((rows, width))
-
-    def fill(index: int) -> None:
-        generator = _philox(*words[index])
-        part = block[index * CHUNK_ROWS : (index + 1) * CHUNK_ROWS]
-        if normal:
-            generator.standard_normal(out=part)
-        else:
-            generator.random(out=part)
-
-    threads = min(len(words), allowed_threads())
-    if threads < 2 or block.size < 1 << 16:
-        for index in range(len(words)):
-            fill(index)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(fill, range(len(words))))
-    return block
+        begin, end = start - first * CHUNK_ROWS, stop - first * CHUNK_ROWS
+        if isinstance(self.backend, TorchBackend) and self.backend.draws_natively:
+            return self.backend.draw(words, (CHUNK_ROWS, width), normal)[begin:end, :]
+        values = np.empty((end, width))
+        for index, word in enumerate(words):
+            generator = _philox(*word)
+            fill = generator.standard_normal if normal else generator.random
+            fill(out=values[index * CHUNK_ROWS : (index + 1) * CHUNK_ROWS])
+        return self.backend.asarray(values)[begin:, :]
 
 
 def _philox(seed: int, trial: int, batch: int, kind: int, chunk: int) -> np.random.Generator:
@@ -121,13 +100,13 @@ def _philox(seed: int, trial: int, batch: int, kind: int, chunk: int) -> np.rand
 def directions(count: int, d: int, draws: Draws) -> list[Any]:
     """Orthonormal vectors, uniform."""
     drawn = draws.normal(Purpose.START, Kind.DIRECTIONS, 0, count, d)
-    found: list[Any] = []
+    units: list[Any] = []
     for i in range(count):
         vector = drawn[i, :]
-        for other in found:
+        for other in units:
             vector = vector - (drawn[i, :] @ other) * other
-        found.append(unit(vector))
-    return found
+        units.append(unit(vector))
+    return units
 
 
 def left_across(rest: list[Any]) -> tuple[Any, ...]:

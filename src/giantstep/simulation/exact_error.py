@@ -15,7 +15,7 @@ few passes over a p×p matrix.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,57 +37,36 @@ MOST_TERMS = 80
 
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
 _TALL = 16  # neurons per κ node from which on an eigendecomposition costs next to nothing
-_EARLY_TERMS = 16  # of the series, before it is known how many are needed: 15 at d = 300, 8 at d = 10,000
 
 
-class NetworkError:
-    """E (σ*(θ·x) - a·σ(Fx + b)/√p)² of readouts a, for a layer F and a target σ* of one direction.
+def network_error(
+    layer: Weights, activation: Function, target: Function, readouts: Any, backend: Backend
+) -> np.ndarray | None:
+    """E (σ*(θ·x) - a·σ(Fx + b)/√p)² for each column a of `readouts`, for a target σ* of one direction.
 
-    What does not depend on the readouts begins when this is made: on a GPU, while that is busy with the fit.
+    None where the series is so long that samples are cheaper.
     """
-
-    def __init__(self, layer: Weights, activation: Function, target: Function, backend: Backend):
-        self.backend, self.target = backend, target
-        rows, v, theta = layer.rows, layer.v[0], layer.theta[0]
-        p = rows.shape[0]
-        self.rows = backend.xp.concat([rows, theta[None, :]], axis=0)
-        self.functions = [*((group, activation) for group in layer.groups), (slice(p, None), target)]
-        norms = np.append(np.sqrt(backend.numpy(backend.xp.vecdot(rows, rows))), 1.0)
-        biases = np.zeros(p) if layer.biases is None else backend.numpy(layer.biases)
-        self.biases = np.append(biases, 0.0)
-        self.along = np.append(backend.numpy(backend.matmul(rows, v)), float(theta @ v))
-        self.across = np.sqrt(np.maximum(norms**2 - self.along**2, 0.0))
-        squares = [mean_squares(f, self.biases[g], norms[g]) for g, f in self.functions]
-        self.squares = np.concatenate(squares)
-        self._early = backend.aside(lambda: self._expanded(_EARLY_TERMS))
-
-    def __call__(self, readouts: Any) -> np.ndarray | None:
-        """For each column of `readouts`; None where the series is so long that samples are cheaper."""
-        along, across, backend = self.along, self.across, self.backend
-        neurons = backend.numpy(readouts) / math.sqrt(readouts.shape[0])
-        weights = np.vstack([neurons, -np.ones(readouts.shape[1])])
-        gram = backend.add_gram(backend.zeros(len(weights), len(weights)), self.rows.T)
-        sizes = np.abs(weights).max(axis=1) * np.sqrt(self.squares)
-        terms = _terms_needed(gram, along, across, sizes, TOLERANCE * float(self.squares[-1]), backend)
-        if terms > MOST_TERMS:
-            return None
-        early = self._early if terms <= _EARLY_TERMS else None
-        moments, columns = self._expanded(terms) if early is None else early()
-        factors = _factors(moments, columns[:terms], backend)
-        pairs = _pair_sums(gram, along, across, factors, weights, backend)
-        return (weights**2).T @ self.squares + 2 * pairs
-
-    def _expanded(self, terms: int) -> tuple[list[HermiteMoments], list[list[np.ndarray]]]:
-        """The neurons' Hermite moments, and the columns of `_columns`."""
-        kappa, kappa_weights = _kappa_rule(self.along, self.across, self.target)
-        moments = [
-            hermite_moments(f, self.along[g], self.biases[g], self.across[g], kappa, terms)
-            for g, f in self.functions
-        ]
-        return moments, _columns(moments, kappa_weights)
+    theta, v, p = layer.theta[0], layer.v[0], layer.rows.shape[0]
+    rows = backend.xp.concat([layer.rows, theta[None, :]], axis=0)
+    functions = [*((group, activation) for group in layer.groups), (slice(p, None), target)]
+    norms = np.append(np.sqrt(backend.numpy(backend.xp.vecdot(layer.rows, layer.rows))), 1.0)
+    biases = np.append(np.zeros(p) if layer.biases is None else backend.numpy(layer.biases), 0.0)
+    along = np.append(backend.numpy(backend.matmul(layer.rows, v)), float(theta @ v))
+    across = np.sqrt(np.maximum(norms**2 - along**2, 0.0))
+    squares = np.concatenate([mean_squares(f, biases[g], norms[g]) for g, f in functions])
+    weights = np.vstack([backend.numpy(readouts) / math.sqrt(p), -np.ones(readouts.shape[1])])
+    gram = backend.add_gram(backend.zeros(p + 1, p + 1), rows.T)
+    sizes = np.abs(weights).max(axis=1) * np.sqrt(squares)
+    terms = _terms_needed(gram, along, across, sizes, TOLERANCE * float(squares[-1]), backend)
+    if terms > MOST_TERMS:
+        return None
+    kappa, kappa_weights = _kappa_rule(along, across, target)
+    moments = [hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions]
+    pairs = _pair_sums(gram, along, across, _factors(moments, kappa_weights, backend), weights, backend)
+    return (weights**2).T @ squares + 2 * pairs
 
 
-def exact_gaussian_test_error(
+def gaussian_error(
     layer: Weights, coefficients: Coefficients, target: Function, statistics: dict[str, np.ndarray]
 ) -> np.ndarray:
     """E (σ*(θ·x) - a·φ/√p)² for Gaussian features: given κ all is Gaussian, and the statistics settle it.
@@ -112,17 +91,22 @@ def exact_gaussian_test_error(
     return weights @ (square + t.square[:, None])
 
 
-def _panels(size: int, backend: Backend) -> list[tuple[int, int]]:
-    step = backend.panel_columns
-    return [(start, min(start + step, size)) for start in range(0, size, step)]
+def _correlations(
+    gram: Any, along: np.ndarray, across: np.ndarray, backend: Backend
+) -> Iterator[tuple[int, int, Any]]:
+    """ρ_ij in panels, each for columns start to stop and rows from `start` on.
 
-
-def _correlations(gram: Any, along: Any, inverse: Any, start: int, stop: int) -> Any:
-    """ρ_ij for columns start to stop and rows from `start` on."""
-    panel = gram[start:, start:stop] - along[start:, None] * along[None, start:stop]
-    panel *= inverse[start:, None]
-    panel *= inverse[None, start:stop]
-    return panel
+    A row that lies along v (the target at gamma = 1) correlates with nothing.
+    """
+    tiny, size = 1e-7 * max(float(across.max()), 1e-300), len(along)
+    scales = np.where(across > tiny, 1 / np.maximum(across, tiny), 0.0)
+    shift, inverse = backend.asarray(along), backend.asarray(scales)
+    for start in range(0, size, backend.panel_columns):
+        stop = min(start + backend.panel_columns, size)
+        panel = gram[start:, start:stop] - shift[start:, None] * shift[None, start:stop]
+        panel *= inverse[start:, None]
+        panel *= inverse[None, start:stop]
+        yield start, stop, panel
 
 
 def _below_diagonal(panel: Any, backend: Backend) -> Any:
@@ -130,12 +114,6 @@ def _below_diagonal(panel: Any, backend: Backend) -> Any:
     columns = panel.shape[1]
     panel[:columns, :] = backend.xp.tril(panel[:columns, :], k=-1)
     return panel
-
-
-def _inverse(across: np.ndarray) -> np.ndarray:
-    """1/s_i, and 0 for a row that lies along v (the target at gamma = 1), which correlates with nothing."""
-    tiny = 1e-7 * max(float(across.max()), 1e-300)
-    return np.where(across > tiny, 1 / np.maximum(across, tiny), 0.0)
 
 
 def _terms_needed(
@@ -146,10 +124,10 @@ def _terms_needed(
     The sums are taken at k = 4 and 8 and bounded beyond: their logarithms are convex in k up to there, and
     further on each step gains at least the largest |ρ_ij|.
     """
-    shift, inverse, b = (backend.asarray(x) for x in (along, _inverse(across), sizes))
+    b = backend.asarray(sizes)
     largest, fourth, eighth = 0.0, 0.0, 0.0
-    for start, stop in _panels(len(along), backend):
-        power = _below_diagonal(_correlations(gram, shift, inverse, start, stop), backend)
+    for start, stop, rho in _correlations(gram, along, across, backend):
+        power = _below_diagonal(rho, backend)
         power *= power
         largest = max(largest, float(backend.xp.max(power)) ** 0.5)
         power *= power
@@ -171,10 +149,8 @@ def _pair_sums(
     backend: Backend,
 ) -> np.ndarray:
     """Σ_{i>j} a_i a_j Σ_k ρ_ij^k E_κ[S_k,i S_k,j], for every column of `weights`; the averages by `_factors`."""
-    shift, inverse, a = (backend.asarray(x) for x in (along, _inverse(across), weights))
-    total = np.zeros(weights.shape[1])
-    for start, stop in _panels(len(along), backend):
-        rho = _correlations(gram, shift, inverse, start, stop)
+    a, total = backend.asarray(weights), np.zeros(weights.shape[1])
+    for start, stop, rho in _correlations(gram, along, across, backend):
         kernel = backend.xp.zeros_like(rho)
         for factor in reversed(factors):  # Horner's rule
             kernel *= rho
@@ -185,31 +161,22 @@ def _pair_sums(
     return total
 
 
-def _columns(moments: list[HermiteMoments], kappa_weights: np.ndarray) -> list[list[np.ndarray]]:
-    """For each k and each of `moments` a matrix C_k [sites, few] with (C_k C_kᵀ)_ij = E_κ[S_k,i S_k,j] to rounding.
+def _factors(moments: list[HermiteMoments], kappa_weights: np.ndarray, backend: Backend) -> list[Any]:
+    """For each k a matrix C_k [rows, few] on the device with (C_k C_kᵀ)_ij = E_κ[S_k,i S_k,j] to rounding.
 
     Neurons differ little, so that a handful of columns remain. With few neurons, or many columns as a sharp target
     needs, finding the few would cost more than it saves.
     """
-    rows, root = sum(each.neurons for each in moments), np.sqrt(kappa_weights)
-    columns: list[list[np.ndarray]] = []
+    rows, root, factors = sum(each.neurons for each in moments), np.sqrt(kappa_weights), []
     for sites in zip(*(each.sites for each in moments), strict=True):
-        scaled = [own * root for own in sites]
+        columns = [values * root for values in sites]
         if rows >= _TALL * len(root):
-            every = np.concatenate(scaled)
+            every = np.concatenate(columns)
             values, vectors = np.linalg.eigh(every.T @ every)
-            scaled = [own @ vectors[:, values > 1e-16 * values[-1]] for own in scaled]
-        columns.append(scaled)
-    return columns
-
-
-def _factors(moments: list[HermiteMoments], columns: list[list[np.ndarray]], backend: Backend) -> list[Any]:
-    """The same for neurons instead of the sites that stand for them: matrices [rows, few] on the device."""
-    on_device = [each.on(backend) for each in moments]
-    return [
-        backend.xp.concat([put(own) for put, own in zip(on_device, each, strict=True)], axis=0)
-        for each in columns
-    ]
+            columns = [each @ vectors[:, values > 1e-16 * values[-1]] for each in columns]
+        of_neurons = [each.at_neurons(part, backend) for each, part in zip(moments, columns, strict=True)]
+        factors.append(backend.xp.concat(of_neurons, axis=0))
+    return factors
 
 
 def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tuple[np.ndarray, np.ndarray]:

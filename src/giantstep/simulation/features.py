@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,19 +18,22 @@ from ..model.target import Target
 from .backend import Backend
 from .data import Block
 from .draw import Draws, Kind
-from .exact_error import Coefficients, NetworkError, exact_gaussian_test_error
+from .exact_error import Coefficients, gaussian_error, network_error
 from .gradient_step import Weights, preactivations
-
-ExactError = Callable[[Any, dict[str, np.ndarray]], np.ndarray | None]
-"""From readouts [p, columns] and their statistics to test errors [columns]; None where samples are cheaper."""
 
 
 class FeatureMap(Protocol):
-    """A map from a block of samples to features [rows, p], which may know its test error without sampling."""
+    """A map from a block of samples to features [rows, p].
+
+    It may know test errors [columns] without sampling, from readouts [p, columns] and their statistics; None where
+    samples are cheaper, or needed.
+    """
 
     def __call__(self, block: Block, batch: int) -> Any: ...
 
-    def exact_error(self, target: Target) -> ExactError | None: ...
+    def exact_error(
+        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
+    ) -> np.ndarray | None: ...
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,15 @@ class NetworkFeatures:
         fields = preactivations(self.layer.rows, self.layer.biases, block.inputs, self.backend)
         return self.backend.apply(self.activation, fields)
 
-    def exact_error(self, target: Target) -> ExactError | None:
+    def exact_error(
+        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
+    ) -> np.ndarray | None:
         clean, rows = _clean_function(target), self.layer.rows
         longest = math.sqrt(float(self.backend.xp.max(self.backend.xp.vecdot(rows, rows))))
         shift = 0.0 if self.layer.biases is None else float(self.backend.xp.max(abs(self.layer.biases)))
         if clean is None or not gaussian.is_resolvable(self.activation, gaussian.round_up(longest), shift):
             return None
-        error = NetworkError(self.layer, self.activation, clean, self.backend)
-        return lambda readouts, statistics: error(readouts)
+        return network_error(self.layer, self.activation, clean, readouts, self.backend)
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,11 @@ class GaussianFeatures:
             features[:, group] = mu0 + mu1 * features[:, group] + mu2 * noise[:, group]
         return features
 
-    def exact_error(self, target: Target) -> ExactError | None:
+    def exact_error(
+        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
+    ) -> np.ndarray | None:
         clean = _clean_function(target)
-        if clean is None:
-            return None
-        return lambda readouts, statistics: exact_gaussian_test_error(
-            self.layer, self.coefficients, clean, statistics
-        )
+        return None if clean is None else gaussian_error(self.layer, self.coefficients, clean, statistics)
 
 
 def _clean_function(target: Target) -> Function | None:

@@ -1,7 +1,14 @@
-"""How the first layer of a trial comes about: drawn with its spikes, or drawn without and trained, step by step."""
+"""How the first layer of a trial comes about: drawn with its spikes, or drawn without and trained, step by step.
+
+Inputs with a covariance Ω are x = Ω^½g with g ~ N(0, I), so that w·x = (Ω^½w)·g: a network depends on its rows through
+Ω^½w alone. A trial keeps these, in the eigenbasis of Ω, and the inputs g: labels, features, errors and statistics are
+then those of isotropic inputs. Two things differ. Initial rows are Ω^½ times what they would be, and a gradient step
+in w is Ω times that in Ω^½w.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -9,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from .. import gaussian
+from ..errors import ParameterError
 from ..losses import as_loss
+from ..model.inputs import Inputs
 from ..model.network import Network
 from ..model.spiked import SpikedRF, TwoSpikes
 from ..model.target import Target
 from .backend import Backend
-from .covariance import eigenvalues, target_directions
 from .data import Data
 from .draw import Draws, Kind, Purpose, directions, length, step_batch
 from .gradient_step import (
@@ -22,6 +30,7 @@ from .gradient_step import (
     biases_of_neurons,
     gradient_step,
     group_slices,
+    largest_remainder,
     letters_of_neurons,
     refitted,
     spread,
@@ -41,43 +50,49 @@ def first_layer(model: Any, target: Target, d: int, draws: Draws, bulk: str | No
 
 @first_layer.register(SpikedRF)
 def _(model: SpikedRF, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
-    letters, backend = model.readout, draws.backend
-    groups = group_slices(letters, width(model, d))
+    letters, groups = model.readout, group_slices(model.readout, width(model, d))
     r, gamma, c = float(model.r), float(model.gamma), float(model.c)  # type: ignore[arg-type]
-    radius = np.sqrt(spread(letters.c or (c,) * len(groups), groups))
-    spike = r * letters_of_neurons(letters, groups)
-    v, t, *others = directions(1 + target.directions, d, draws)
-    if bulk == "orthogonal":
-        rows, radius = _rows_across((v,), backend)
-    else:
-        rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
-    if r:
-        rows = rows + backend.asarray(spike)[:, None] * v[None, :]
-    theta = gamma * v + float(np.sqrt(1 - gamma**2)) * t
-    biases = biases_of_neurons(letters, groups, backend)
-    return Weights(rows, spike[None], radius, (v,), (t, *others), (theta, *others), groups, biases)
+    radii = np.sqrt(spread(letters.c or (c,) * len(groups), groups))
+    spikes, across = r * letters_of_neurons(letters, groups)[None], float(np.sqrt(1 - gamma**2))
+    layer = _spiked_layer(spikes, radii, (gamma,), across, groups, target, d, draws, bulk)
+    return replace(layer, biases=biases_of_neurons(letters, groups, draws.backend))
 
 
 @first_layer.register(TwoSpikes)
 def _(model: TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
-    backend = draws.backend
     groups = group_slices(model.readout, width(model, d))
-    first, second, t, *others = directions(2 + target.directions, d, draws)
-    v = (first, second)
-    radius = np.full(groups[-1].stop, np.sqrt(model.c))
-    if bulk == "orthogonal":
-        rows, radius = _rows_across(v, backend)
-    else:
-        rows = backend.asarray(radius)[:, None] * unit_rows(len(radius), d, draws)
     pairs = np.asarray(model.left) * np.asarray(model.strengths)
     spikes = np.stack([spread(tuple(column), groups) for column in pairs.T])
-    for spike, direction in zip(spikes, v, strict=True):
+    radii, along = np.full(groups[-1].stop, np.sqrt(model.c)), model.alignments
+    across = float(np.sqrt(max(0.0, 1.0 - sum(g * g for g in along))))
+    return _spiked_layer(spikes, radii, along, across, groups, target, d, draws, bulk)
+
+
+def _spiked_layer(
+    spikes: np.ndarray,
+    radii: np.ndarray,
+    along: Sequence[float],
+    across: float,
+    groups: tuple[slice, ...],
+    target: Target,
+    d: int,
+    draws: Draws,
+    bulk: str | None,
+) -> Weights:
+    """Random rows with these norms plus spikes [S, p]; the target's first direction has the components `along` them
+    and `across` them."""
+    backend = draws.backend
+    units = directions(len(spikes) + target.directions, d, draws)
+    v, rest = tuple(units[: len(spikes)]), tuple(units[len(spikes) :])
+    if bulk == "orthogonal":
+        rows, radii = _rows_across(v, backend)
+    else:
+        rows = backend.asarray(radii)[:, None] * unit_rows(len(radii), d, draws)
+    theta = across * rest[0]
+    for spike, gamma, direction in zip(spikes, along, v, strict=True):
         rows = rows + backend.asarray(spike)[:, None] * direction[None, :]
-    along = model.alignments
-    theta = float(np.sqrt(max(0.0, 1.0 - sum(g * g for g in along)))) * t
-    for gamma, direction in zip(along, v, strict=True):
         theta = theta + gamma * direction
-    return Weights(rows, spikes, radius, v, (t, *others), (theta, *others), groups)
+    return Weights(rows, spikes, radii, v, rest, (theta, *rest[1:]), groups)
 
 
 @first_layer.register(Network)
@@ -94,31 +109,20 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
         rows = rows * backend.xp.sqrt(covariance)
     test = Data(Purpose.TEST, target, tuple(theta), draws, model.most_steps)
     track = Track(model, rows, values, biases, groups, test)
-    readout, seen = values, None  # √p·a, and the last step's batch
+    readout, last = values, None  # √p·a, and the last step's batch
     for t, (eta, alpha0, loss) in enumerate(model.stages(model.numbers())):
         n0, eta = round(float(alpha0) * d), float(eta)
         if n0 and eta:
             data = replace(test, batch=step_batch(0 if model.reuse_batch else t))
             mean = None if track.taken else _mean_output(model, values, biases, backend)
             activation, rate = model.activation, eta * d
-            if model.refit is not None and seen is not None:
-                readout = refitted(rows, biases, activation, *seen, float(model.refit), backend)  # type: ignore[arg-type]
+            if model.refit is not None and last is not None:
+                readout = refitted(rows, biases, activation, *last, float(model.refit))  # type: ignore[arg-type]
                 rate *= length(values) / length(readout)
-            rows, pull = gradient_step(
-                rows,
-                readout,
-                biases,
-                activation,
-                data,
-                n0,
-                rate,
-                backend,
-                as_loss(loss),
-                mean,
-                covariance,
-            )
+            layer = rows, readout, biases, activation
+            rows, pull = gradient_step(*layer, data, n0, rate, as_loss(loss), mean, covariance)
             track.stepped(rows, pull, readout)
-            seen = data, n0
+            last = data, n0
         track.measure(rows)
     return track.weights(rows, free)
 
@@ -166,3 +170,61 @@ def _rows_across(v: tuple[Any, ...], backend: Backend) -> tuple[Any, np.ndarray]
         rows = rows - direction[:, None] * direction[None, :]
         square = square - backend.numpy(direction) ** 2
     return rows, np.sqrt(square)
+
+
+def coordinates(inputs: Inputs, d: int) -> np.ndarray:
+    """How many of d coordinates have each eigenvalue, [J]; refused where one that counts has none."""
+    if inputs.d not in (None, d):
+        raise ParameterError(
+            f"d = {d} is not the number of inputs that the eigenvalues were made for; use d={inputs.d}, or make the"
+            f" inputs for {d}",
+            "d",
+        )
+    counts = largest_remainder(inputs.mu, d)
+    if np.any((counts == 0) & (inputs.mu > 0)):
+        share = float(inputs.mu[(counts == 0) & (inputs.mu > 0)][0])
+        raise ParameterError(
+            f"d = {d} is too small: no input has the eigenvalue of mass {share:g}; use d of at least"
+            f" {int(np.ceil(1.0 / share))}",
+            "d",
+        )
+    return counts
+
+
+def eigenvalues(inputs: Inputs, d: int) -> np.ndarray:
+    """The eigenvalue of each coordinate, with mean 1 [d]."""
+    if inputs.kept is not None:
+        return inputs.kept.omega
+    omega = np.repeat(inputs.omega, coordinates(inputs, d))
+    return omega / omega.mean()
+
+
+def target_directions(inputs: Inputs, k: int, d: int, draws: Draws) -> list[Any]:
+    """The target's k directions Ω^½θ, orthonormal, and one more across them.
+
+    On each eigenvalue they are τ^½Q with orthonormal rows Q, uniform. An eigenvalue with fewer coordinates than
+    directions has not room for them: there the shares are right on average, and all directions together are made
+    orthonormal in the end.
+    """
+    drawn = draws.backend.numpy(draws.normal(Purpose.START, Kind.DIRECTIONS, 0, k + 1, d))
+    theta = drawn[:k]
+    if inputs.kept is not None and inputs.kept.theta is not None:
+        theta = inputs.kept.theta
+    else:
+        values, vectors = np.linalg.eigh(inputs.tau(k))
+        roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ vectors.swapaxes(1, 2)
+        ends = np.cumsum(coordinates(inputs, d))
+        blocks = np.split(theta, ends[:-1], axis=1)
+        theta = np.concatenate(
+            [root @ _orthonormal(block) for root, block in zip(roots, blocks, strict=True)], axis=1
+        )
+        theta = _orthonormal(theta)
+    free = drawn[k] - (theta @ drawn[k]) @ theta
+    return [draws.backend.asarray(one) for one in (*theta, free / np.linalg.norm(free))]
+
+
+def _orthonormal(rows: np.ndarray) -> np.ndarray:
+    """The nearest orthonormal rows [k, n]; where n < k, orthogonal columns of length √(k/n)."""
+    k, n = rows.shape
+    left, _, right = np.linalg.svd(rows, full_matrices=False)
+    return left @ right * max(1.0, k / max(n, 1)) ** 0.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..losses import Loss, square
 from ..model.description import Model
 from ..model.letters import Letters
 from .backend import Backend
-from .data import SampleBlocks
+from .data import Data
 from .draw import Draws, Kind, Purpose
 from .readout import ridge
 
@@ -80,10 +80,9 @@ def gradient_step(
     letters: np.ndarray,
     biases: Any | None,
     activation: Function,
-    data: SampleBlocks,
+    data: Data,
     n0: int,
     eta: float,
-    backend: Backend,
     loss: Loss = square,
     mean_output: float | None = None,
     covariance: Any | None = None,
@@ -91,13 +90,25 @@ def gradient_step(
     """One step of size `eta` down the loss (1/n0) Σ ℓ(y, f), at a_i = letter_i/√p, f = a·σ(Wx + b)/√p.
 
     Returns the stepped rows W + eta/(n0√p) Σ e a_i σ'(w_i·x + b_i) x and the direction Σ e x that the step pulls every
-    row along. Where `mean_output` is known, E f, it takes the place of f in that direction: the rest of f, of order
-    1/√d, pulls the rows back along what they have in common, an effect of its own in theory, and would tilt the
-    direction towards it. `covariance` are the eigenvalues [d] of the inputs', where all is in whitened coordinates.
+    row along, e = -∂ℓ(y, f) being the residual y - f for the square loss. Where `mean_output` is known, E f, it takes
+    the place of f in that direction: the rest of f, of order 1/√d, pulls the rows back along what they have in common,
+    an effect of its own in theory, and would tilt the direction towards it. `covariance` are the eigenvalues [d] of the
+    inputs', where all is in whitened coordinates.
     """
-    readout = backend.asarray(letters / rows.shape[0])[:, None]  # a_i/√p
-    batch = ((block.inputs, block.labels[:, None], None) for block in data.blocks(n0))
-    change, pull = descent(rows, readout, biases, batch, activation, backend, loss, mean_output)
+    backend, (p, d) = data.draws.backend, rows.shape
+    readout = backend.asarray(letters / p)[:, None]  # a_i/√p
+    change, pull = backend.zeros(d, p).T, backend.zeros(1, d)
+    for block in data.blocks(n0):
+        labels = block.labels[:, None]
+        fields = preactivations(rows, biases, block.inputs, backend)
+        slopes = backend.apply(activation.derivative, fields + 0.0)
+        error = -loss.derivative(labels, backend.matmul(backend.apply(activation, fields), readout))
+        slopes *= error
+        change = backend.add_product(change, slopes.T, block.inputs)
+        if mean_output is not None:
+            error = -loss.derivative(labels, backend.xp.full_like(labels, mean_output))
+        pull = pull + backend.matmul(error.T, block.inputs)
+    change *= readout
     if covariance is not None:
         change, pull = change * covariance, pull * covariance
     change *= eta / n0
@@ -105,64 +116,25 @@ def gradient_step(
     return change, pull[0, :]
 
 
-Batch = Iterable[tuple[Any, Any, Any]]
-"""Samples in blocks: inputs [rows, d], targets [rows, outputs], and weights [rows] or None."""
-
-
-def descent(
-    rows: Any,
-    readout: Any,
-    biases: Any | None,
-    batch: Batch,
-    activation: Function,
-    backend: Backend,
-    loss: Loss = square,
-    mean_output: float | None = None,
-) -> tuple[Any, Any]:
-    """Minus the gradient, in the rows, of Σ_μ w_μ Σ_k ℓ(y_k, f_k), f = σ(Wx + b)·readout.
-
-    Arrays in, arrays out: `rows` is W [p, d] and `readout` is [p, outputs]. Returns the descent [p, d] and the pull
-    Σ w e x [outputs, d] of each output, e = -∂ℓ(y, f) being the residual y - f for the square loss; with
-    `mean_output` in the place of f in the pull.
-    """
-    p, d = rows.shape
-    outputs = readout.shape[1]
-    change, pull = backend.zeros(d, p).T, backend.zeros(outputs, d)
-    for inputs, targets, weights in batch:
-        fields = preactivations(rows, biases, inputs, backend)
-        slopes = backend.apply(activation.derivative, fields + 0.0)
-        error = -loss.derivative(targets, backend.matmul(backend.apply(activation, fields), readout))
-        if weights is not None:
-            error *= weights[:, None]
-        slopes *= error if outputs == 1 else backend.matmul(error, readout.T)
-        change = backend.add_product(change, slopes.T, inputs)
-        if mean_output is not None:
-            error = -loss.derivative(targets, backend.xp.full_like(targets, mean_output))
-        pull = pull + backend.matmul(error.T, inputs)
-    if outputs == 1:  # all samples pull a neuron by its one weight
-        change *= readout
-    return change, pull
-
-
 def refitted(
     rows: Any,
     biases: Any | None,
     activation: Callable[[Any], Any],
-    data: SampleBlocks,
+    data: Data,
     n: int,
     lam: float,
-    backend: Backend,
 ) -> np.ndarray:
     """The letters √p·a of the readout that minimises ½ Σ (y - a·σ(Wx + b)/√p)² + lam/2 |a|² over n samples.
 
     As in every such fit a_i is of order one, and the letters are therefore of order √p.
     """
 
+    backend, p = data.draws.backend, rows.shape[0]
+
     def features(n: int) -> Iterator[tuple[Any, Any]]:
         for block in data.blocks(n):
             yield backend.apply(activation, preactivations(rows, biases, block.inputs, backend)), block.labels
 
-    p = rows.shape[0]
     return p**0.5 * backend.numpy(ridge(features, p, {n: [lam]}, backend)[n].readouts[:, 0])
 
 

@@ -7,7 +7,6 @@ One neuron takes a quadrature, split at the function's breakpoints. Many of them
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -39,21 +38,19 @@ class HermiteMoments(NamedTuple):
         """How many there are."""
         return self.sites.shape[1] if self.phi is None else len(self.phi)
 
-    def on(self, backend: Backend) -> Callable[[np.ndarray], Any]:
-        """What takes [sites, columns] to the neurons' own [rows, columns], on the backend's device."""
+    def at_neurons(self, columns: np.ndarray, backend: Backend) -> Any:
+        """The neurons' values [rows, columns], on the device, from those of the sites [sites, columns]."""
         if self.phi is None or self.scale is None:
-            return backend.asarray
-        a, rows = self.phi.shape[1], len(self.phi)
+            return backend.asarray(columns)
         phi, scale = backend.asarray(self.phi), backend.asarray(self.scale)
-        parts = [phi * scale[:, b : b + 1] for b in range(scale.shape[1])]
-
-        def interpolated(columns: np.ndarray) -> Any:
-            total, grid = backend.zeros(rows, columns.shape[1]), columns.reshape(a, len(parts), -1)
-            for b, part in enumerate(parts):
-                total = backend.add_product(total, part, backend.asarray(np.ascontiguousarray(grid[:, b])))
-            return total
-
-        return interpolated
+        total, grid = (
+            backend.zeros(len(self.phi), columns.shape[1]),
+            columns.reshape(phi.shape[1], scale.shape[1], -1),
+        )
+        for b in range(scale.shape[1]):
+            part = backend.asarray(np.ascontiguousarray(grid[:, b]))
+            total = backend.add_product(total, phi * scale[:, b : b + 1], part)
+        return total
 
 
 def hermite_moments(

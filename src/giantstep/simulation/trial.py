@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..answers.dims import Dimensions
+from ..functions import Function
+from ..gaussian import moments
 from ..losses import Loss, as_loss
 from ..model.description import Model
-from ..model.spiked import SpikedRF
 from ..model.target import Target
 from ..runtime.threads import limited_threads
-from . import evaluate
 from .backend import Backend, make_backend
 from .data import Data
 from .draw import Draws, Purpose
 from .features import FeatureMap, GaussianFeatures, NetworkFeatures, ResultTwo
 from .first_layer import first_layer
 from .gradient_step import Weights, width
-from .readout import Fit, fitter
+from .readout import fitter
 
 ENOUGH_SAMPLES = 20_000
 """Test samples (10 d if that is more) where the average over inputs is not available in closed form."""
+
+_BLOCK = 4096  # Gaussian averages done together: bounds the memory
 
 
 @dataclass(frozen=True)
@@ -56,82 +58,143 @@ def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarra
 
 
 def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
-    draws = Draws(task.seed, task.trial, backend)
-    layer = first_layer(task.model, task.target, task.d, draws, task.bulk)
-    features = _features(task, layer, draws)
-    train = Data(Purpose.TRAIN, task.target, layer.theta, draws, task.model.most_steps)
-    gaussian = math.isinf(train.limit)  # and not rows of the user's own
-    exact = features.exact_error(task.target) if gaussian and task.n_test is None else None
+    model, target, draws = task.model, task.target, Draws(task.seed, task.trial, backend)
+    layer = first_layer(model, target, task.d, draws, task.bulk)
+    features: FeatureMap = NetworkFeatures(layer, model.activation, backend)
+    if task.features == "gaussian":
+        features = GaussianFeatures(layer, ResultTwo(model), draws)  # type: ignore[arg-type]
+    train = Data(Purpose.TRAIN, target, layer.theta, draws, model.most_steps)
 
     def rows(n: int) -> Iterator[tuple[Any, Any]]:
         return ((features(block, Purpose.TRAIN), block.labels) for block in train.blocks(n))
 
-    problems = _problems(task.points)
+    sizes = np.array([n for n, _ in task.points])
+    problems = {n: sorted({lam for size, lam in task.points if size == n}) for n in np.unique(sizes).tolist()}
     fits = fitter(as_loss(task.loss))(rows, layer.rows.shape[0], problems, backend)
-    order = [(n, problems[n].index(lam)) for n, lam in task.points]
-    readouts = backend.xp.stack([fits[n].readouts[:, column] for n, column in order], axis=1)
-    answers = _training(fits, order) | evaluate.summary_statistics(layer, readouts, backend)
-    known = None if exact is None else exact(readouts, answers)
-    errors, samples = _errors(task, features, train, readouts, known)
-    answers |= errors
-    if task.learned_at:
-        at = np.array(task.learned_at)
-        weights = (layer.rows, layer.theta[: at.shape[1]], at)
-        answers["learned"] = evaluate.learned_function(
-            readouts, *weights, task.model.activation, layer.biases
-        ).T
-    return _shaped(answers, layer.measured | {"test_samples": np.array(float(samples))}, task)
-
-
-def _shaped(
-    answers: dict[str, np.ndarray], measured: dict[str, np.ndarray], task: Task
-) -> dict[str, np.ndarray]:
-    """With the dimensions of `Dimensions`, points first."""
-    axes, count = Dimensions(task.model, task.target.directions), len(task.points)
-    of_points = {
-        name: axes.shaped(name, np.moveaxis(values, -1, 0), count) for name, values in answers.items()
+    order = [(fits[n], problems[n].index(lam)) for n, lam in task.points]
+    readouts = backend.xp.stack([fit.readouts[:, column] for fit, column in order], axis=1)
+    answers = {
+        name: np.array([getattr(fit, name)[column] for fit, column in order])
+        for name in ("train_error", "train_loss", "optimality")
+        if getattr(order[0][0], name) is not None
     }
-    return of_points | {name: axes.shaped(name, values) for name, values in measured.items()}
-
-
-def _errors(
-    task: Task,
-    features: FeatureMap,
-    train: Data,
-    readouts: Any,
-    exact: np.ndarray | None,
-) -> tuple[dict[str, np.ndarray], int]:
-    """Test errors, and over how many samples the squared one was averaged: none where it is exact.
-
-    For binary labels also the shares of wrong signs, always sampled.
-    """
-    backend, target, test = train.draws.backend, task.target, replace(train, batch=Purpose.TEST)
-    errors = {} if exact is None else {"test_error": exact}
+    answers |= summary_statistics(layer, readouts, backend)
+    test = replace(train, batch=Purpose.TEST)
     samples = int(min(task.n_test or max(ENOUGH_SAMPLES, 10 * task.d), test.limit))
-    if exact is None or target.binary:
-        errors = evaluate.sampled_errors(features, test, samples, readouts, backend) | errors
+    gaussian = math.isinf(train.limit)  # and not rows of the user's own
+    exact = features.exact_error(target, readouts, answers) if gaussian and task.n_test is None else None
+    if exact is None or target.binary:  # shares of wrong signs are always counted on samples
+        answers |= sampled_errors(features, test, samples, readouts)
+    if exact is not None:
+        answers["test_error"], samples = exact, 0
     if target.binary:
-        sizes = np.array([n for n, _ in task.points])
-        errors["train_error_01"] = evaluate.wrong_training_signs(features, train, sizes, readouts, backend)
-    return errors, samples if exact is None else 0
-
-
-def _features(task: Task, layer: Weights, draws: Draws) -> FeatureMap:
-    if task.features == "gaussian":
-        assert isinstance(task.model, SpikedRF)  # refused earlier, with a sentence
-        return GaussianFeatures(layer, ResultTwo(task.model), draws)
-    return NetworkFeatures(layer, task.model.activation, draws.backend)
-
-
-def _problems(points: tuple[tuple[int, float], ...]) -> dict[int, list[float]]:
-    """{n: lams} without repetitions, sizes growing."""
-    return {n: sorted({lam for size, lam in points if size == n}) for n in sorted({n for n, _ in points})}
-
-
-def _training(fits: dict[int, Fit], order: list[tuple[int, int]]) -> dict[str, np.ndarray]:
-    names = ("train_error", "train_loss", "optimality")
+        answers["train_error_01"] = wrong_training_signs(features, train, sizes, readouts)
+    if task.learned_at:
+        x = np.array(task.learned_at)
+        weights = readouts, layer.rows, layer.theta[: x.shape[1]], layer.biases
+        answers["learned"] = learned_function(*weights, x, model.activation, backend).T
+    axes = Dimensions(model, target.directions)
+    measured = layer.measured | {"test_samples": np.array(float(samples))}
     return {
-        name: np.array([getattr(fits[n], name)[column] for n, column in order])
-        for name in names
-        if getattr(fits[order[0][0]], name) is not None
-    }
+        name: axes.shaped(name, np.moveaxis(values, -1, 0), len(task.points))
+        for name, values in answers.items()
+    } | {name: axes.shaped(name, values) for name, values in measured.items()}
+
+
+def sampled_errors(features: FeatureMap, test: Data, samples: int, readouts: Any) -> dict[str, np.ndarray]:
+    """Mean squared error against the noiseless target, and for binary labels the share of wrong signs."""
+    backend = test.draws.backend
+    square, wrong = np.zeros(readouts.shape[1]), np.zeros(readouts.shape[1])
+    for block in test.blocks(samples):
+        outputs = _outputs(features(block, test.batch), readouts, backend)
+        if test.target.binary:
+            wrong += _count(outputs * block.clean[:, None] <= 0, backend)
+        outputs -= block.clean[:, None]
+        square += backend.numpy(backend.xp.sum(outputs * outputs, axis=0))
+    errors = {"test_error": square / samples}
+    return errors | ({"test_error_01": wrong / samples} if test.target.binary else {})
+
+
+def wrong_training_signs(features: FeatureMap, train: Data, sizes: np.ndarray, readouts: Any) -> np.ndarray:
+    """Share of wrong signs on the training labels: a second pass over the very same samples.
+
+    Each readout counts the first `sizes` of them, those that it was fitted on.
+    """
+    backend, wrong = train.draws.backend, np.zeros(len(sizes))
+    for block in train.blocks(int(sizes.max())):
+        outputs = _outputs(features(block, train.batch), readouts, backend)
+        used = backend.asarray(block.start + np.arange(outputs.shape[0])[:, None] < sizes)
+        wrong += _count((outputs * block.labels[:, None] <= 0) & (used > 0), backend)
+    return wrong / sizes
+
+
+def _outputs(features: Any, readouts: Any, backend: Backend) -> Any:
+    outputs = backend.matmul(features, readouts)
+    outputs /= readouts.shape[0] ** 0.5
+    return outputs
+
+
+def _count(condition: Any, backend: Backend) -> np.ndarray:
+    return backend.numpy(backend.xp.sum(backend.xp.astype(condition, backend.dtype), axis=0))
+
+
+def summary_statistics(layer: Weights, readouts: Any, backend: Backend) -> dict[str, np.ndarray]:
+    """m, zeta, psi, q1, q2 of readouts [p, columns]: letters first, then directions, then columns.
+
+    With sums over the neurons i of letter s: m_s = Σ a_i/√p, zeta_sj = Σ a_i w_i·v_j/√p, psi_sm = Σ a_i w_i·e_m/√p,
+    q1_st = h_s·h_t with h_s = Σ a_i Π w_i/√p and Π projecting out all v_j, q2_s = Σ a_i²/p; w_i are the bulk rows,
+    v_j and e_m unit vectors along the spikes and along the rest of each direction of the target.
+    """
+    p = layer.rows.shape[0]
+    v, rest = ([backend.numpy(unit) for unit in units] for units in (layer.v, layer.rest))
+    m, zeta, psi, q2, across = [], [], [], [], []
+    for group in layer.groups:
+        part = readouts[group, :]
+        weights = backend.numpy(part)
+        image = backend.numpy(backend.matmul(layer.rows[group, :].T, part))
+        for spike, unit in zip(
+            layer.spike, v, strict=True
+        ):  # what F maps to, less the spikes: the bulk's part
+            image -= unit[:, None] * (spike[group] @ weights)
+        m.append(weights.sum(axis=0) / np.sqrt(p))
+        zeta.append([unit @ image / np.sqrt(p) for unit in v])
+        psi.append([unit @ image / np.sqrt(p) for unit in rest])
+        q2.append((weights**2).sum(axis=0) / p)
+        for unit in v:
+            image = image - unit[:, None] * (unit @ image)
+        across.append(image / np.sqrt(p))
+    q1 = [[(h * g).sum(axis=0) for g in across] for h in across]
+    answers = {"m": m, "zeta": zeta, "psi": psi, "q1": q1, "q2": q2}
+    return {name: np.asarray(rows) for name, rows in answers.items()}
+
+
+def learned_function(
+    readouts: Any,
+    rows: Any,
+    theta: Sequence[Any],
+    biases: Any | None,
+    x: np.ndarray,
+    activation: Function,
+    backend: Backend,
+) -> np.ndarray:
+    r"""E[f | θ·x/√d = x] of given weights, averaged exactly over the rest of the input: [columns, points].
+
+    .. math:: f(x) = \frac1{\sqrt p}\sum_i a_i\, E_g\,\sigma\big(b_i\cdot x + \sqrt{|F_i|^2 - |b_i|^2}\,g\big),
+
+    `readouts` are a [p, columns]; `rows` is F [p, d]; `theta` are the first few of the target's orthonormal directions,
+    and b = Fθ. `x` are points [points, directions] in the span of those. Given the projections on θ, every
+    pre-activation is Gaussian: no sampling is needed.
+    """
+    along = np.stack([backend.numpy(rows @ direction) for direction in theta], axis=1)
+    square = backend.numpy(backend.xp.sum(rows * rows, axis=1))
+    across = np.sqrt(np.maximum(square - (along**2).sum(axis=1), 0.0))
+    shift = np.zeros(len(along)) if biases is None else backend.numpy(biases)
+    weights = backend.numpy(readouts)
+    total = np.zeros((weights.shape[1], len(x)))
+    size = max(1, _BLOCK // len(x))
+    for start in range(0, len(along), size):
+        part = slice(start, start + size)
+        centre = along[part] @ x.T + shift[part, None]
+        averages, _ = moments(activation, centre, np.broadcast_to(across[part, None], centre.shape))
+        total += weights[part].T @ averages.mean
+    return total / np.sqrt(len(along))
