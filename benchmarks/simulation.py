@@ -25,7 +25,6 @@ import numpy as np
 from giantstep.model.spiked import SpikedRF
 from giantstep.model.target import Target
 from giantstep.runtime.threads import allowed_threads
-from giantstep.simulation import draw
 from giantstep.simulation.backend import Backend, make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
@@ -82,14 +81,13 @@ def watch(backend: Backend, ledger: Ledger) -> None:
     timed("add_gram", "products", lambda total, rows: rows.shape[0] * rows.shape[1] ** 2.0)
     timed("symmetric_product", "products", product)
     timed("solve_shifted", "factorisations", solves)
-    timed("draw", "draws", lambda words, shape, normal: 0.0)
-    drawn = draw._draw_numpy
+    draw = Draws.normal
 
-    def draw_numpy(words: Any, rows: int, width: int, normal: bool) -> np.ndarray:
-        with ledger.entry("draws", rows * width):
-            return drawn(words, rows, width, normal)
+    def normal(draws: Draws, batch: int, kind: Any, start: int, stop: int, width: int) -> Any:
+        with ledger.entry("draws", (stop - start) * width):
+            return draw(draws, batch, kind, start, stop, width)
 
-    draw._draw_numpy = draw_numpy
+    Draws.normal = normal
 
 
 def straightforward(task: Task) -> np.ndarray:
@@ -145,12 +143,12 @@ def report_crossover(backend: Backend, size: int) -> None:
 
 def watched_trial(task: Task, dtype: str, synchronise: Callable[[], None]) -> tuple[Ledger, float]:
     """Where the time of a trial goes, and its seconds."""
-    ledger, original, backend = Ledger(synchronise), draw._draw_numpy, make_backend(None, task.device, dtype)
+    ledger, original, backend = Ledger(synchronise), Draws.normal, make_backend(None, task.device, dtype)
     watch(backend, ledger)
     try:
         return ledger, best_of(1, lambda: run_trial(task, backend), synchronise)
     finally:
-        draw._draw_numpy = original
+        Draws.normal = original
 
 
 def idle_share(task: Task, backend: Backend) -> float:

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.simulation.backend import NumpyBackend, make_backend
-from giantstep.simulation.covariance import coordinates, eigenvalues, target_directions
-from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
-from giantstep.simulation.first_layer import first_layer
+from giantstep.simulation.first_layer import coordinates, eigenvalues, first_layer, target_directions
+
+from .helpers import BACKEND, drawn, samples
 
 TWO = ([2.5, 0.5], [0.25, 0.75])
 MATRICES = np.array([[[0.5, 0.3], [0.3, 0.4]], [[0.5, -0.3], [-0.3, 0.6]]])
@@ -30,7 +29,7 @@ def test_one_eigenvalue_is_isotropic() -> None:
 def test_directions_have_the_shares_that_were_asked_for(k: int) -> None:
     shares = MATRICES if k == 2 else MATRICES[:, 0, 0]
     inputs, d = gs.Inputs(*TWO, shares), 40
-    *theta, free = target_directions(inputs, k, d, Draws(3, 1, NumpyBackend()))
+    *theta, free = target_directions(inputs, k, d, Draws(3, 1, BACKEND))
     ends = np.cumsum(coordinates(inputs, d))
     assert ends.tolist() == [10, 40]
     blocks = np.split(np.stack(theta), ends[:-1], axis=1)
@@ -42,7 +41,7 @@ def test_two_directions_on_single_eigenvalues_are_orthonormal_with_the_right_mea
     inputs, d = gs.Inputs.power_law(0.5, d=50), 50
     total = np.zeros(d)
     for trial in range(400):
-        theta = np.stack(target_directions(inputs, 2, d, Draws(0, trial, NumpyBackend()))[:2])
+        theta = np.stack(target_directions(inputs, 2, d, Draws(0, trial, BACKEND))[:2])
         np.testing.assert_allclose(theta @ theta.T, np.eye(2), atol=1e-12)
         total += theta[0] ** 2 / 400
     # each share is τ·2 sin² of a uniform angle, of standard deviation τ/√2; orthonormality costs a few per cent
@@ -56,10 +55,9 @@ def test_a_step_is_the_plain_gradient_step_in_the_inputs() -> None:
         "x1 + x1*x2", inputs=gs.Inputs([2.5, 0.5, 0.0], [0.2, 0.6, 0.2], [[0.7, 0.3, 0], [0.2, 0.8, 0]])
     )
     net = gs.Network("tanh", eta=eta, alpha0=n0 / d, readout="rademacher")
-    draws = Draws(5, 0, NumpyBackend())
-    layer, start = (first_layer(one, target, d, draws) for one in (net, gs.Network("tanh", eta=0, alpha0=0)))
+    (layer, draws), (start, _) = (drawn(one, target, d) for one in (net, gs.Network("tanh", eta=0, alpha0=0)))
     root = np.sqrt(eigenvalues(target.inputs, d))
-    block = Data(Purpose.STEP, target, layer.theta, draws).block(0, n0)
+    block = samples(Purpose.STEP, layer, draws, target, n0)
     x, there = block.inputs * root, root > 0
     w = start.rows[:, there] / root[there]
     theta = np.stack(layer.theta)[:, there] / root[there]
@@ -75,7 +73,7 @@ def test_a_step_is_the_plain_gradient_step_in_the_inputs() -> None:
 
 def test_initial_rows_have_unit_norm_in_the_space_of_the_inputs() -> None:
     target = gs.Target("sin", inputs=gs.Inputs(*TWO))
-    layer = first_layer(gs.Network("tanh", eta=0, alpha0=0), target, 40, Draws(0, 0, NumpyBackend()))
+    layer, _ = drawn(gs.Network("tanh", eta=0, alpha0=0), target)
     root = np.sqrt(eigenvalues(target.inputs, 40))
     np.testing.assert_allclose(((layer.rows / root) ** 2).sum(axis=1), 1.0)
 
@@ -96,34 +94,14 @@ def test_a_grid_of_exponents_is_its_points() -> None:
     np.testing.assert_allclose(grid.r.sel(exponent=0.0).mean(), isotropic.mean(), rtol=0.2)  # the same law
 
 
-def test_torch_agrees_with_numpy() -> None:
-    pytest.importorskip("torch")
-    net = gs.Network("relu", eta=1, alpha0=1, steps=2, rows="gaussian")
-    target = gs.Target("x1 + x1*x2", inputs=gs.Inputs(*TWO, MATRICES))
-    given = {"alpha": 2, "lam": 0.1, "d": 40, "trials": 2, "n_test": 200}
-    ours, theirs = (gs.simulate(net, target, backend=name, **given) for name in ("numpy", "torch"))
-    for name in ("test_error", "c", "r", "gamma", "psi"):
-        np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-9, atol=1e-12)
-    assert make_backend("torch").name == "torch"
-
-
-@pytest.mark.parametrize(
-    ("inputs", "d", "words"),
-    [
-        (gs.Inputs.power_law(0.3, d=50), 40, "use d=50"),
-        (gs.Inputs(*TWO), 2, None),
-        (gs.Inputs([9, 1], [0.01, 0.99]), 20, "use d of at least 100"),
-    ],
-)
-def test_sizes_without_room_for_the_eigenvalues_are_refused(
-    inputs: gs.Inputs, d: int, words: str | None
-) -> None:
-    target = gs.Target("sin", inputs=inputs)
-    if words is None:  # 0.5 of two inputs is one of them
-        assert coordinates(inputs, d).tolist() == [1, 1]
-        return
-    with pytest.raises(gs.ParameterError, match=words):
-        gs.simulate(gs.Network("tanh", eta=1, alpha0=1), target, alpha=1, lam=0.1, d=d)
+@pytest.mark.parametrize("masses", [[0.25, 0.75], [0.26, 0.74]])
+def test_eigenvalues_have_mean_one_whatever_the_size(masses) -> None:
+    """A quarter of 10 inputs is 2 or 3 of them: the eigenvalues of the 10 are rescaled."""
+    for d in (2, 10, 11):
+        inputs = gs.Inputs([2.5, 0.5], masses)
+        omega = eigenvalues(inputs, d)
+        assert omega.mean() == pytest.approx(1.0, rel=1e-14)
+        assert np.unique(omega, return_counts=True)[1].tolist() == coordinates(inputs, d).tolist()[::-1]
 
 
 def _sample(n: int = 1200, d: int = 20, seed: int = 0) -> np.ndarray:
@@ -136,24 +114,20 @@ def _sample(n: int = 1200, d: int = 20, seed: int = 0) -> np.ndarray:
 def test_kept_rows_are_the_users_own_and_each_is_in_one_batch() -> None:
     X = _sample()
     inputs = gs.Inputs.from_data(X, direction=np.ones(20), keep=True)
-    target = gs.Target("x", inputs=inputs)
-    net = gs.Network("tanh", eta=1, alpha0=1, steps=2)
-    draws = Draws(0, 0, NumpyBackend())
+    target, net = gs.Target("x", inputs=inputs), gs.Network("tanh", eta=1, alpha0=1, steps=2)
+    draws = Draws(0, 0, BACKEND)
     layer = first_layer(net, target, 20, draws)
-    root, seen = np.sqrt(eigenvalues(inputs, 20)), []
     centred = X - X.mean(axis=0)
-    scale = np.sqrt((centred**2).mean())
-    gram = centred @ centred.T / scale**2
-    z = centred @ np.ones(20)
+    lengths = np.linalg.norm(centred, axis=1) / np.sqrt((centred**2).mean())
+    order, seen = np.argsort(lengths), []
     for batch in (Purpose.STEP, Purpose.TEST + 1, Purpose.TRAIN, Purpose.TEST):
-        data = Data(batch, target, layer.theta, draws, net.most_steps)
-        block = data.block(0, 300)
-        assert data.limit == 300
-        rows = data._places[:300]
-        seen.append(rows)
-        x = block.inputs * root  # the same rows, turned: all products agree
-        np.testing.assert_allclose(x @ x.T, gram[np.ix_(rows, rows)], atol=1e-9)
-        np.testing.assert_allclose(block.labels, (z / z.std())[rows], atol=1e-9)
+        block = samples(batch, layer, draws, target, 300, net.most_steps)
+        x = block.inputs * np.sqrt(eigenvalues(inputs, 20))  # the same rows, turned: lengths and labels agree
+        places = order[np.searchsorted(lengths[order], np.linalg.norm(x, axis=1) - 1e-9)]
+        np.testing.assert_allclose(np.linalg.norm(x, axis=1), lengths[places], rtol=1e-9)
+        z = centred @ np.ones(20)
+        np.testing.assert_allclose(block.labels, (z / z.std())[places], atol=1e-9)
+        seen.append(places)
     assert len(np.unique(np.concatenate(seen))) == 1200
 
 
@@ -172,14 +146,3 @@ def test_kept_rows_of_gaussian_inputs_give_what_gaussian_inputs_do() -> None:
         )
         error = np.sqrt((here.var("trial", ddof=1) + there.var("trial", ddof=1)) / 60)
         assert abs(here.mean() - there.mean()) < 4 * error, name
-
-
-def test_too_few_kept_rows_are_refused_with_numbers() -> None:
-    target = gs.Target("sin", inputs=gs.Inputs.from_data(_sample(), keep=True))
-    net = gs.Network("tanh", eta=1, alpha0=1)
-    with pytest.raises(gs.ParameterError, match=r"needs 420 rows.*1200 rows.*400 for each"):
-        gs.simulate(net, target, alpha=21, lam=0.1, d=20)
-    with pytest.raises(gs.ParameterError, match="use d=20"):
-        gs.simulate(net, target, alpha=1, lam=0.1, d=30)
-    with pytest.raises(gs.ParameterError, match="learned_at"):
-        gs.simulate(net, target, alpha=1, lam=0.1, d=20, learned_at=[0, 1])

@@ -8,25 +8,17 @@ import numpy as np
 import pytest
 
 from giantstep import Letters, Network, SpikedRF, Step, Target, TwoSpikes, predict
-from giantstep.errors import ParameterError
 from giantstep.simulation import simulate
-from giantstep.simulation.backend import make_backend
-from giantstep.simulation.data import Data
-from giantstep.simulation.draw import Draws, Purpose
-from giantstep.simulation.evaluate import summary_statistics
-from giantstep.simulation.first_layer import first_layer
+from giantstep.simulation.draw import Purpose
+from giantstep.simulation.trial import summary_statistics
 from giantstep.theory.layer import seen_from
 
-BACKEND = make_backend()
+from .helpers import BACKEND, drawn, ridge_readout, samples
+
 BOTH = Letters((1.0, -1.0), (0.5, 0.5))
 FEW = {"alpha": 0.2, "lam": 0.1, "n_test": 50, "progress": False}  # a readout that nobody asks about
 STAIR = "x1 + x1*x2"
 ENOUGH = 4.0  # standard errors
-
-
-def drawn(model, target, d=40, trial=0):
-    draws = Draws(5, trial, BACKEND)
-    return first_layer(model, target, d, draws), draws
 
 
 def test_one_direction_written_x1_is_x_bit_for_bit():
@@ -74,16 +66,6 @@ def test_psi_is_measured_along_the_directions_that_the_theory_reports(model):
     np.testing.assert_allclose(found, expected, atol=1e-11)
 
 
-def chance(value, target):
-    """P(Y = 1) given the value of the function, before flips."""
-    if target.scale is None:
-        noisy = np.vectorize(math.erf)(value / (math.sqrt(2) * (target.latent_noise or 1e-300)))
-        return (1 + noisy) / 2
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-    each = 1 / (1 + np.exp(-target.scale * (value[:, None] + target.latent_noise * nodes)))
-    return each @ weights / weights.sum()
-
-
 @pytest.mark.parametrize("steps", [1, 2])
 @pytest.mark.parametrize(("activation", "letter"), [("softplus(-x)", 1.0), ("relu", -1.0)])
 def test_spikes_that_point_away_are_measured_as_the_theory_reports_them(activation, letter, steps):
@@ -98,40 +80,6 @@ def test_spikes_that_point_away_are_measured_as_the_theory_reports_them(activati
         allowed = 5.0 * trials.std("trial", ddof=1) / math.sqrt(6) + 0.1 * np.abs(expected)
         assert bool((np.abs(trials.mean("trial") - expected) < allowed).all()), name
         assert bool((np.abs(expected) > allowed).all()), name
-
-
-@pytest.mark.parametrize(
-    "target",
-    [
-        Target("x1*x2 + x1", flips=0.2),
-        Target("x1*x2 + x1", latent_noise=0.7),
-        Target("x1*x2 + x1", scale=2.0),
-        Target("x1*x2 + x1", scale=2.0, latent_noise=1.5, flips=0.1),
-    ],
-    ids=str,
-)
-def test_signs_are_as_likely_as_the_value_of_the_function_makes_them(target):
-    """Labels less their expectation are uncorrelated with whatever the inputs say, to four standard errors."""
-    n, (first, second) = 20_000, np.eye(4)[:2]
-    block = Data(Purpose.TRAIN, target, (first, second), Draws(0, 0, BACKEND)).block(0, n)
-    z1, z2 = block.inputs[:, 0], block.inputs[:, 1]
-    value = z1 * z2 + z1
-    np.testing.assert_array_equal(block.clean, np.sign(value))
-    mean = (1 - 2 * target.flips) * (2 * chance(value, target) - 1)
-    assert set(np.unique(block.labels)) == {-1.0, 1.0}
-    for test in (np.ones(n), value, z2, block.clean):
-        error = math.sqrt(((1 - mean**2) * test**2).sum())
-        assert abs((block.labels - mean) @ test) < ENOUGH * error
-
-
-def test_real_labels_are_the_function_of_the_projections_plus_noise():
-    target, theta = Target("x1 - 2*x2**2", noise=0.5), tuple(np.eye(3)[[2, 0]])
-    block = Data(Purpose.TRAIN, target, theta, Draws(0, 0, BACKEND)).block(0, 10_000)
-    expected = block.inputs[:, 2] - 2 * block.inputs[:, 0] ** 2
-    np.testing.assert_allclose(block.clean, expected, rtol=1e-14, atol=1e-14)
-    noise = block.labels - block.clean
-    assert noise.std() == pytest.approx(0.5, abs=ENOUGH * 0.5 / math.sqrt(2 * len(noise)))
-    assert abs(noise @ expected) < ENOUGH * 0.5 * np.linalg.norm(expected)
 
 
 def z_scores(found, expected):
@@ -188,15 +136,13 @@ def relu_mean(mean, scale):
 def test_the_learned_function_on_a_plane_is_the_average_over_the_rest_of_the_input():
     points = np.array([[0.0, 0.0], [1.0, -0.5], [-1.5, 2.0]])
     model, target = Network("relu", 1.5, 2.0), Target("x1 + x1*x2 + x3")
-    options = {"alpha": 2.0, "lam": 0.1, "d": 30, "trials": [3], "n_test": 50}
+    options = {"alpha": 2.0, "lam": 0.1, "d": 30, "trials": [3], "n_test": 50, "seed": 5}
     learned = simulate(model, target, learned_at=points, **options).learned
     assert learned.dims == ("trial", "x")
     np.testing.assert_array_equal(np.stack([learned.x1, learned.x2], axis=1), points)
-    draws = Draws(0, 3, BACKEND)
-    layer = first_layer(model, target, 30, draws)
-    block = Data(Purpose.TRAIN, target, layer.theta, draws).block(0, 60)
-    features = np.maximum(block.inputs @ layer.rows.T, 0.0) / math.sqrt(30)
-    readout = np.linalg.solve(features.T @ features + 0.1 * np.eye(30), features.T @ block.labels)
+    layer, draws = drawn(model, target, 30, trial=3)
+    block = samples(Purpose.TRAIN, layer, draws, target, 60)
+    readout = ridge_readout(np.maximum(block.inputs @ layer.rows.T, 0.0), block.labels, 0.1)
     along = layer.rows @ np.stack(layer.theta[:2]).T
     scale = np.sqrt((layer.rows**2).sum(axis=1) - (along**2).sum(axis=1))
     expected = readout @ relu_mean(along @ points.T, scale[:, None]) / math.sqrt(30)
@@ -209,16 +155,3 @@ def test_the_learned_function_along_one_direction_averages_over_the_others():
     plane = simulate(model, STAIR, learned_at=np.stack([0.7 + 0 * nodes, nodes], axis=1), **options).learned
     line = simulate(model, STAIR, learned_at=[0.7], **options).learned
     assert float(line[0, 0]) == pytest.approx(float(plane[0].values @ weights / weights.sum()), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"d": 2}, "d = 2 is too small for 1 direction.s. of spikes and 2 of the target"),
-        ({"d": 20, "learned_at": [[0.0, 0.0, 1.0]]}, "this target has 2"),
-        ({"d": 20, "learned_at": [[0.0, np.nan]]}, "learned_at"),
-    ],
-)
-def test_what_has_no_room_is_refused(options, words):
-    with pytest.raises(ParameterError, match=words):
-        simulate(Network("relu", 1.0, 1.0), STAIR, alpha=1.0, lam=0.1, trials=1, **options)

@@ -83,20 +83,15 @@ def test_a_share_is_told_in_percent_and_nothing_is_said_of_one_that_is_unknown()
     assert Share(None, stream).words(0) == ""
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "predict --eta 1 --alpha0 1 --alpha 1 --lam 1",
-        "compare --eta 1 --alpha0 1 --alpha 1 --lam 1 --d 20 --trials 2",
-        "bounds --eta 1 --alpha0 1",
-        "learned --eta 1 --alpha0 1 --alpha 1 --lam 1",
-        "staircase --eta 1 --alpha0 1",
-        "spectrum --eta 1 --alpha0 1",
-        "spectrum --weights --eta 1 --alpha0 1",
-        "tune --eta 1 --alpha0 1 --alpha 1",
-        "coefficients --eta 1 --alpha0 1",
-    ],
-)
+STEP = "--eta 1 --alpha0 1"
+LONG = [
+    f"predict {STEP} --alpha 1 --lam 1", f"compare {STEP} --alpha 1 --lam 1 --d 20 --trials 2", f"bounds {STEP}",
+    f"learned {STEP} --alpha 1 --lam 1", f"staircase {STEP}", f"spectrum {STEP}", f"spectrum --weights {STEP}",
+    f"tune {STEP} --alpha 1", f"coefficients {STEP}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", LONG)
 def test_every_command_that_may_take_long_shows_that_it_works_and_ends_in_one_line(
     command, monkeypatch, capsys
 ):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from giantstep.errors import GiantstepWarning
-from giantstep.simulation.backend import NumpyBackend, make_backend
+from giantstep.simulation.backend import NumpyBackend
 from giantstep.simulation.readout import ridge
 
 RNG = np.random.default_rng(0)
@@ -55,21 +55,6 @@ def test_the_gradient_of_the_penalised_sum_of_losses_vanishes(n):
     np.testing.assert_allclose(phi.T @ (phi @ a - labels[:n]) + 0.2 * a, 0, atol=1e-11)
 
 
-def test_both_sides_of_the_gram_matrix_give_one_solution():
-    """n×n kernels with n < p, and p×p moments with the same n: padding features with zeros changes sides."""
-    _, _, rows = problem(p=50, n=60)
-
-    def padded(count):
-        for phi, y in rows(count):
-            yield np.hstack([phi, np.zeros((len(phi), 40))]) * np.sqrt(90 / 50), y
-
-    wide = ridge(rows, 50, {60: [0.1]}, NumpyBackend())[60]
-    tall = ridge(padded, 90, {60: [0.1]}, NumpyBackend())[60]
-    np.testing.assert_allclose(tall.readouts[:50], wide.readouts, atol=1e-12)
-    np.testing.assert_allclose(tall.readouts[50:], 0, atol=1e-13)
-    np.testing.assert_allclose(tall.train_error, wide.train_error, rtol=1e-10)
-
-
 @pytest.mark.parametrize(("n", "rank"), [(30, None), (150, None), (30, 12), (150, 12)])
 def test_without_penalty_the_solution_is_that_of_minimum_norm(n, rank):
     features, labels, rows = problem(rank=rank)
@@ -99,29 +84,13 @@ def test_minimum_norm_is_the_limit_of_a_vanishing_penalty():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_cholesky_tridiagonal_and_eigenvalue_routes_agree(dtype):
+def test_few_lams_many_and_zero_are_solved_alike(dtype):
+    """By Cholesky's factorisation, by a tridiagonal reduction, and by eigenvalues: condition number 1e2, times some."""
     backend = NumpyBackend(dtype)
     rows = RNG.standard_normal((300, 150)).astype(dtype)
     gram = backend.add_gram(backend.zeros(150, 150), rows)
-    right, lams = RNG.standard_normal(150).astype(dtype), [0.5, 2.0, 30.0]
-    exact = np.stack([np.linalg.solve(rows.T @ rows + lam * np.eye(150), right) for lam in lams], axis=1)
-    tolerance = 1e3 * backend.eps  # condition number 1e2, times some
-    for route in (backend._by_reduction, backend._by_eigenvalues):
-        np.testing.assert_allclose(route(gram, right, lams), exact, atol=tolerance)
-    for lam, column in zip(lams, exact.T, strict=True):
-        np.testing.assert_allclose(backend._by_cholesky(gram, right, lam), column, atol=tolerance)
-
-
-def test_in_place_products_accept_either_memory_order():
-    backend = make_backend()
-    a, b = RNG.standard_normal((7, 5)), RNG.standard_normal((5, 6))
-    for order in "CF":
-        for left in (a, np.asfortranarray(a)):
-            for right in (b, np.asfortranarray(b)):
-                total = np.ones((7, 6), order=order)
-                result = backend.add_product(total, left, right)
-                np.testing.assert_allclose(result, 1 + a @ b, rtol=1e-13)
-                assert np.shares_memory(result, total)
-    for rows in (a, np.asfortranarray(a)):
-        gram = backend.add_gram(backend.zeros(5, 5), rows)
-        np.testing.assert_allclose(np.tril(gram), np.tril(a.T @ a), rtol=1e-13)
+    right, few = RNG.standard_normal(150).astype(dtype), [0.5, 2.0, 30.0]
+    exact = np.stack([np.linalg.solve(rows.T @ rows + lam * np.eye(150), right) for lam in few], axis=1)
+    for lams in (few, few + list(range(40, 50)), [*few, 0.0]):
+        solved = backend.solve_shifted(gram, right, lams)[:, :3]
+        np.testing.assert_allclose(solved, exact, atol=1e3 * backend.eps)

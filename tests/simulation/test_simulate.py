@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from attrs import evolve
+from threadpoolctl import threadpool_limits
 
 from giantstep.errors import GiantstepWarning
 from giantstep.functions import Function
@@ -18,8 +19,9 @@ from giantstep.model.letters import Letters
 from giantstep.model.network import Network
 from giantstep.model.spiked import SpikedRF
 from giantstep.model.target import Target
-from giantstep.simulation import schedule, simulate
-from giantstep.simulation.trial import run_trial
+from giantstep.runtime.progress import Display
+from giantstep.simulation import simulate
+from giantstep.simulation.schedule import TrialError
 
 NET = Network("tanh", eta=1.5, alpha0=2.0)
 SRF = SpikedRF("tanh", r=0.9, gamma=0.8, c=1.1, beta=1.3)
@@ -106,8 +108,6 @@ def test_settings_that_share_a_dimension_are_zipped():
 
 
 def test_workers_and_executors_give_the_same_bits():
-    from threadpoolctl import threadpool_limits
-
     with threadpool_limits(1):
         alone = simulate(NET, "sin", **SMALL)
         with ThreadPoolExecutor(2) as executor:
@@ -127,18 +127,28 @@ def test_binary_targets_add_shares_of_wrong_signs(target):
     assert (interpolating.train_error_01 == 0).all()
 
 
-def test_neurons_under_a_continuous_law_have_letters_of_their_own_and_sums_for_statistics():
-    result = simulate(Network("tanh", 1.5, 2.0, readout="gaussian"), "sin", **SMALL)
-    assert result.m.dims == ("trial", "alpha", "lam")
-    sampled = simulate(Network("tanh", 1.5, 2.0, readout="gaussian"), "sin", n_test=20_000, **SMALL)
-    assert np.abs(sampled.test_error / result.test_error - 1).max() < 5 * np.sqrt(4 / 20_000)
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [(NET, "sin"), (SRF, "sign"), (Network("tanh", 1.5, 2.0, readout="gaussian"), "sin")],
+)
+def test_sampled_test_errors_scatter_around_the_exact_ones(model, target):
+    exact = simulate(model, target, **SMALL)
+    assert exact.m.dims == ("trial", "alpha", "lam")
+    sampled = simulate(model, target, n_test=20_000, **SMALL)
+    spread = np.abs(sampled.test_error / exact.test_error - 1)
+    assert spread.max() < 5 * np.sqrt(4 / 20_000)  # e² of kurtosis up to 5 has relative variance 4
+    assert spread.max() > 1e-5
+    if target == "sign":
+        np.testing.assert_array_equal(sampled.test_error_01, exact.test_error_01)
 
 
-def test_signs_without_noise_are_binary_and_their_exact_error_is_that_of_the_samples():
-    exact = simulate(SRF, "sign", **SMALL)
-    sampled = simulate(SRF, "sign", n_test=20_000, **SMALL)
-    assert np.abs(sampled.test_error / exact.test_error - 1).max() < 5 * np.sqrt(4 / 20_000)
-    np.testing.assert_array_equal(sampled.test_error_01, exact.test_error_01)
+def test_numbers_of_samples_and_neurons_are_the_nearest_whole_ones():
+    """0.14·20 = 2.8 is three samples, 0.27·20 = 5.4 five neurons: interpolated at n < p, and one direction is left."""
+    model = SpikedRF("tanh", r=0.9, gamma=0.8, beta=0.27)
+    near = simulate(model, "sin", alpha=[0.14, 0.15, 0.16], lam=0.1, d=20, trials=1)
+    np.testing.assert_array_equal(
+        near.test_error[0], near.test_error[0, 1].broadcast_like(near.test_error[0])
+    )
 
 
 def test_labels_have_the_noise_that_was_asked_for():
@@ -151,14 +161,6 @@ def test_labels_have_the_noise_that_was_asked_for():
     np.testing.assert_allclose(clean.test_error, (1 - np.exp(-2)) / 2, rtol=1e-6)
 
 
-def test_sampled_test_errors_scatter_around_the_exact_ones():
-    exact = simulate(NET, "sin", **SMALL)
-    sampled = simulate(NET, "sin", n_test=20_000, **SMALL)
-    spread = (sampled.test_error / exact.test_error - 1).values
-    assert np.abs(spread).max() < 5 * np.sqrt(4 / 20_000)  # e² of kurtosis up to 5 has relative variance 4
-    assert np.abs(spread).max() > 1e-5
-
-
 def test_measured_statistics_make_up_the_outputs_of_linear_networks():
     """For σ(x) = x the learned function is x·(Wᵀa + u·a v)/√p: errors follow from m, zeta, psi, q1 alone."""
     model = SpikedRF("x", r=0.7, gamma=0.6)
@@ -168,57 +170,56 @@ def test_measured_statistics_make_up_the_outputs_of_linear_networks():
     np.testing.assert_allclose(result.test_error, expected, rtol=1e-9)
 
 
-def test_ctrl_c_returns_the_trials_that_are_complete(monkeypatch):
-    calls = []
+class Pressing:
+    """tanh as a user writes it, who presses Ctrl-C at the so many-th call."""
 
-    def interrupted(task):
-        calls.append(task)
-        if len(calls) == 6:  # two settings per trial: trial 2 is left half done
+    def __init__(self, at: float = np.inf):
+        self.calls, self.at = 0, at
+
+    def __call__(self, x):
+        self.calls += 1
+        if self.calls == self.at:
             signal.raise_signal(signal.SIGINT)
-        return run_trial(task)
+        return np.tanh(x)
 
-    monkeypatch.setattr(schedule, "run_trial", interrupted)
-    with pytest.warns(GiantstepWarning, match="interrupted"):
-        result = simulate(Network("tanh", [1.0, 2.0], 1.0), "sin", **SMALL | {"trials": 5})
-    assert list(result.trial) == [0, 1]
-    assert result.attrs["interrupted"] == 1
+    def trained(self, trials: int) -> xr.Dataset:
+        """With two settings."""
+        activation = Function(self, derivative=lambda x: 1 - np.tanh(x) ** 2)
+        return simulate(
+            Network(activation, [1.0, 2.0], 1.0), "sin", **SMALL | {"trials": trials, "n_test": 50}
+        )
 
 
-def test_ctrl_c_before_the_first_trial_is_complete_stays_an_interruption(monkeypatch):
-    def interrupted(task):
-        if task.model.eta == 2.0:  # the first setting of trial 0 is done, the second is not
-            raise KeyboardInterrupt
-        return run_trial(task)
-
-    monkeypatch.setattr(schedule, "run_trial", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        simulate(Network("tanh", [1.0, 2.0], 1.0), "sin", **SMALL)
+def test_ctrl_c_returns_the_trials_that_are_complete():
+    one, five = Pressing(), Pressing()
+    one.trained(1)
+    every = five.trained(5)
+    trial = (five.calls - one.calls) // 4
+    with pytest.warns(GiantstepWarning, match="interrupted: the result has 2 of 5 trials"):
+        found = Pressing(five.calls - 2 * trial - trial // 4).trained(5)  # in the second setting of trial 2
+    assert list(found.trial) == [0, 1]
+    assert found.attrs["interrupted"] == 1
+    xr.testing.assert_equal(found.drop_attrs(), every.sel(trial=[0, 1]).drop_attrs())
+    with pytest.raises(KeyboardInterrupt):  # before a trial is complete
+        Pressing(one.calls - trial // 4).trained(5)
 
 
 class Interrupting:
     """An executor whose third future is interrupted while waited for; the fourth is already done."""
 
     def __init__(self):
-        self.cancelled = 0
-        self.count = 0
+        self.futures = []
 
     def submit(self, function, task):
-        future, executor = Future(), self
-        self.count += 1
-        if self.count != 3:
-            future.set_result(function(task))
-        else:
+        self.futures.append(Future() if len(self.futures) != 2 else Waiting())
+        if len(self.futures) != 3:
+            self.futures[-1].set_result(function(task))
+        return self.futures[-1]
 
-            class Waiting(Future):
-                def result(self, timeout=None):
-                    raise KeyboardInterrupt
 
-                def cancel(self):
-                    executor.cancelled += 1
-                    return super().cancel()
-
-            future = Waiting()
-        return future
+class Waiting(Future):
+    def result(self, timeout=None):
+        raise KeyboardInterrupt
 
 
 def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
@@ -226,11 +227,11 @@ def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
     with pytest.warns(GiantstepWarning, match="3 of 4 trials"):
         result = simulate(NET, "sin", executor=executor, **SMALL | {"trials": 4})
     assert list(result.trial) == [0, 1, 3]
-    assert executor.cancelled == 1
+    assert executor.futures[2].cancelled()
 
 
 def test_ctrl_c_with_workers_does_not_wait_for_the_trials_that_are_left(monkeypatch):
-    advance, done, pressed = schedule.Display.advance, [], []
+    advance, done, pressed = Display.advance, [], []
 
     def press_after_two(display):
         advance(display)
@@ -239,7 +240,7 @@ def test_ctrl_c_with_workers_does_not_wait_for_the_trials_that_are_left(monkeypa
             pressed.append(time.monotonic())
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(schedule.Display, "advance", press_after_two)
+    monkeypatch.setattr(Display, "advance", press_after_two)
     with pytest.warns(GiantstepWarning, match="interrupted"):
         result = simulate(NET, "sin", workers=2, **SMALL | {"trials": 5000})
     assert time.monotonic() - pressed[0] < 15  # all 5000 would take a minute or so
@@ -255,7 +256,5 @@ def failing(x):
 
 def test_a_failed_trial_says_how_to_run_it_again():
     model = SpikedRF(Function(failing), r=0.5, gamma=0.5)
-    with pytest.raises(
-        schedule.TrialError, match=r"trial 7 of seed 3 failed at r=0.5.*no good.*seed=3, trials=\[7\]"
-    ):
+    with pytest.raises(TrialError, match=r"trial 7 of seed 3 failed at r=0.5.*no good.*seed=3, trials=\[7\]"):
         simulate(model, "sin", seed=3, **SMALL | {"trials": [7]})

@@ -8,6 +8,8 @@ server that has the library loaded.
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import threading
 import time
@@ -15,6 +17,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
+from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from queue import Empty, LifoQueue
 from types import ModuleType
@@ -182,14 +185,13 @@ class _Progress:
 
 def live(lane: str, pipe: Connection) -> None:
     """The life of a process."""
-    from ..runtime.threads import allowed_threads
-    from ..simulation.schedule import cap_threads, end_with_parent
+    from ..runtime.threads import allowed_threads, limit_threads
     from . import preload as preload  # there already where processes are forked
 
-    if lane == "simulation":
-        cap_threads(allowed_threads())
-    else:  # one thread, as `preload` has arranged
-        end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it quietly
+    threading.Thread(target=_end_after_parent, daemon=True).start()
+    if lane == "simulation":  # all others have one thread, as `preload` has arranged
+        limit_threads(allowed_threads())
     if lane != "quick":
         step_back(_NICENESS)
     with suppress(EOFError, ConnectionError):  # nobody asks any more, or waits for what is unread
@@ -197,3 +199,10 @@ def live(lane: str, pipe: Connection) -> None:
             view, settings, coarse = pipe.recv()
             for message in messages(view, settings, Effort(coarse, _Progress(pipe))):
                 pipe.send(message)
+
+
+def _end_after_parent() -> None:
+    """A process whose parent was killed would wait for ever: its siblings keep its pipe open."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)

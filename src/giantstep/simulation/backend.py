@@ -6,6 +6,7 @@ These are symmetric updates in place, Cholesky solves, a tridiagonal reduction, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +29,10 @@ class Backend:
 
     block_rows = 1024  # samples whose features are in memory at once; a multiple of draw.CHUNK_ROWS
     panel_columns = 128  # columns of a p×p matrix worked on at once: what stays in cache
-    many_lams = 8  # from this many lams on, one reduction that serves all beats one factorisation per lam
+    many_lams = 8
+    """From this many lams on, one reduction that serves all beats one factorisation per lam. numpy's tridiagonal one
+    takes as long as 7 or 8 Cholesky factorisations: measured at size 2000 on Sapphire Rapids cores, OpenBLAS 0.3.31,
+    0.34 s against 0.050 s with two threads, 0.57 s against 0.069 s with one."""
 
     def __init__(self, xp: Any, name: str, dtype: str = "float64", device: str | None = "cpu"):
         self.xp, self.name, self.device = xp, name, device
@@ -119,13 +123,8 @@ class NumpyBackend(Backend):
     products go through scipy too, not through `@`: see `runtime.threads`.
     """
 
-    many_lams = 8
-    """A tridiagonal reduction takes as long as 7 or 8 Cholesky factorisations. Measured at size 2000 on Sapphire
-    Rapids cores, OpenBLAS 0.3.31: 0.34 s against 0.050 s with two threads, 0.57 s against 0.069 s with one."""
-
     def __init__(self, dtype: str = "float64"):
         super().__init__(np, "numpy", dtype)
-        self._work = np.empty((0, 0), dtype=self.dtype)
 
     def zeros(self, *shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=self.dtype, order="F")
@@ -180,17 +179,9 @@ class NumpyBackend(Backend):
     def symmetric_product(self, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self._blas("symm")(1.0, matrix, columns, lower=1)
 
-    def _copy(self, matrix: np.ndarray, lam: float = 0.0) -> np.ndarray:
-        """A scratch copy of matrix + lam, in memory that is kept from call to call."""
-        if self._work.shape != matrix.shape:
-            self._work = np.empty(matrix.shape, dtype=self.dtype, order="F")
-        np.copyto(self._work, matrix)
-        np.einsum("ii->i", self._work)[:] += lam  # a view of the diagonal
-        return self._work
-
     def _by_cholesky(self, matrix: np.ndarray, right: np.ndarray, lam: float) -> np.ndarray:
         factorise, solve = self._lapack("potrf", "potrs")
-        factor, info = factorise(self._copy(matrix, lam), lower=1, clean=0, overwrite_a=True)
+        factor, info = factorise(_shifted(matrix, lam), lower=1, clean=0, overwrite_a=True)
         _check_definite(lam, info)
         return solve(factor, right, lower=1)[0]
 
@@ -199,7 +190,7 @@ class NumpyBackend(Backend):
         reduce, reduce_size, apply, solve = self._lapack("sytrd", "sytrd_lwork", "ormqr", "ptsv")
         size = len(right)
         reduced, diagonal, off_diagonal, tau, info = reduce(
-            self._copy(matrix), lower=1, lwork=int(reduce_size(size, lower=1)[0]), overwrite_a=True
+            _shifted(matrix), lower=1, lwork=int(reduce_size(size, lower=1)[0]), overwrite_a=True
         )
         # The reflectors leave the first coordinate alone and are those of a QR factorisation of the rest.
         reflectors = np.asfortranarray(reduced[1:, :-1])
@@ -216,7 +207,7 @@ class NumpyBackend(Backend):
     def _eigh(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from scipy.linalg import eigh
 
-        return eigh(self._copy(matrix), lower=True, driver="evd", overwrite_a=True, check_finite=False)
+        return eigh(_shifted(matrix), lower=True, driver="evd", overwrite_a=True, check_finite=False)
 
 
 class TorchBackend(Backend):
@@ -284,6 +275,13 @@ def _check_definite(lam: float, pivot: int) -> None:
         )
 
 
+def _shifted(matrix: np.ndarray, lam: float = 0.0) -> np.ndarray:
+    """A copy of matrix + lam, by columns, which LAPACK may overwrite."""
+    copy = matrix.copy(order="F")
+    np.einsum("ii->i", copy)[:] += lam  # a view of the diagonal
+    return copy
+
+
 def _by_columns(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
     """The matrix or its transpose, whichever BLAS takes without a copy, and whether it is the transpose."""
     return (matrix, False) if matrix.flags.f_contiguous else (matrix.T, True)
@@ -298,8 +296,19 @@ def _warn_if_ill_conditioned(spectrum: np.ndarray, eps: float) -> None:
         )
 
 
-def _torch_backend(dtype: str, device: str) -> TorchBackend:
-    """torch on that device, if both are there."""
+def make_backend(name: str | None = None, device: str = "cpu", dtype: str = "float64") -> Backend:
+    """The backend of that name; by default numpy on the CPU and torch elsewhere."""
+    name = name or ("numpy" if device == "cpu" else "torch")
+    if dtype not in DTYPES:
+        raise ParameterError(f"dtype = {dtype!r} is not supported; use one of {DTYPES}")
+    if not re.fullmatch(r"(cpu|cuda|mps|xpu)(:[0-9]+)?", device):
+        raise ParameterError(f"device = {device!r} is unknown; use 'cpu', 'cuda' or 'cuda:1'")
+    if name not in ("numpy", "torch"):
+        raise ParameterError(f"backend = {name!r} is unknown; use 'numpy' or 'torch'")
+    if name == "numpy" and device != "cpu":
+        raise ParameterError(f"backend = 'numpy' runs on device 'cpu', not on {device!r}; leave backend out")
+    if name == "numpy":
+        return NumpyBackend(dtype)
     try:
         import torch
     except ImportError:
@@ -307,30 +316,8 @@ def _torch_backend(dtype: str, device: str) -> TorchBackend:
             f"device = {device!r} with backend 'torch' needs torch, which is not installed; "
             "install giantstep[gpu], or use device = 'cpu' and backend = 'numpy'"
         ) from None
-    try:
-        kind = torch.device(device).type
-    except RuntimeError:
-        raise ParameterError(
-            f"device = {device!r} is not a torch device; use 'cpu', 'cuda' or 'cuda:1'"
-        ) from None
-    if kind == "cuda" and not torch.cuda.is_available():
+    if device.startswith("cuda") and not torch.cuda.is_available():
         raise ParameterError(
             f"device = {device!r} was asked for, but torch sees no CUDA GPU; use device = 'cpu'"
         )
     return TorchBackend(dtype, device)
-
-
-def make_backend(name: str | None = None, device: str = "cpu", dtype: str = "float64") -> Backend:
-    """The backend of that name; by default numpy on the CPU and torch elsewhere."""
-    name = name or ("numpy" if device == "cpu" else "torch")
-    if dtype not in DTYPES:
-        raise ParameterError(f"dtype = {dtype!r} is not supported; use one of {DTYPES}")
-    if not device.startswith(("cpu", "cuda", "mps", "xpu")):
-        raise ParameterError(f"device = {device!r} is unknown; use 'cpu', 'cuda' or 'cuda:1'")
-    if name == "torch":
-        return _torch_backend(dtype, device)
-    if name != "numpy":
-        raise ParameterError(f"backend = {name!r} is unknown; use 'numpy' or 'torch'")
-    if device != "cpu":
-        raise ParameterError(f"backend = 'numpy' runs on device 'cpu', not on {device!r}; leave backend out")
-    return NumpyBackend(dtype)

@@ -89,28 +89,23 @@ def check_learned_at(x: Any, features: str, directions: int) -> tuple[tuple[floa
             "learned_at needs features = 'network': Gaussian features are not a function of x"
         )
     points = floats("learned_at", x)
-    if points.ndim < 2:
-        return tuple((value,) for value in np.atleast_1d(checked_parameter("learned_at", x)).tolist())
+    checked_parameter("learned_at", points.ravel())
+    points = points.reshape(-1, 1) if points.ndim < 2 else points
     if points.ndim > 2 or not 1 <= points.shape[1] <= directions:
         raise ParameterError(
             f"learned_at has shape {points.shape}; give numbers, along the target's first direction, or points "
             f"[n, j] in its first j directions: this target has {directions}"
         )
-    return tuple(map(tuple, checked_parameter("learned_at", points.ravel()).reshape(points.shape).tolist()))
-
-
-def check_readout_parameters(alpha: Any, lam: Any) -> tuple[Any, Any]:
-    """alpha and lam as numbers, arrays or DataArrays within their ranges."""
-    for name, value in (("alpha", alpha), ("lam", lam)):
-        if _any_infinite(value):
-            why = "infinitely many samples cannot be drawn" if name == "alpha" else "the readout is then zero"
-            raise ParameterError(f"{name} = inf cannot be simulated: {why}; use a large finite value")
-    return checked_parameter("alpha", alpha, low=0.0, strict=True), checked_parameter("lam", lam, low=0.0)
+    return tuple(map(tuple, points.tolist()))
 
 
 def check_loss(loss: str | Loss, target: Target, lam: Any) -> Loss:
     """The loss; errors for labels and penalties that it cannot have."""
     loss = as_loss(loss)
+    if np.isinf(lam).any():
+        raise ParameterError(
+            "lam = inf cannot be simulated: the readout is then zero; use a large finite value", "lam"
+        )
     if loss.margin and not target.binary:
         raise NotCovered(
             f"loss = {loss.name!r} is for labels ±1, and this target has real labels; use a binary target such as "
@@ -122,13 +117,6 @@ def check_loss(loss: str | Loss, target: Target, lam: Any) -> Loss:
             "not unique; use a small number such as 1e-4"
         )
     return loss
-
-
-def _any_infinite(value: Any) -> bool:
-    try:
-        return bool(np.isposinf(np.asarray(value, dtype=float)).any())
-    except (TypeError, ValueError):
-        return False  # not numbers at all: the range check says so
 
 
 def trial_numbers(trials: int | Sequence[int]) -> list[int]:
@@ -169,13 +157,12 @@ def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) ->
         )
     if target.inputs is not None:
         coordinates(target.inputs, d)  # refuses sizes that have no room for all eigenvalues
-    ratios = {"beta": float(model.beta)} | {"alpha": min(alpha)}  # type: ignore[arg-type]
-    if isinstance(model, Network):
-        batches = [float(a) for eta, a, _ in model.stages(model.numbers()) if float(eta) > 0 and float(a) > 0]
-        ratios |= {"alpha0": min(batches)} if batches else {}
-    for name, ratio in ratios.items():
+    ratios = [("beta", float(model.beta), "neurons"), ("alpha", min(alpha), "training samples")]  # type: ignore[arg-type]
+    for eta, alpha0, _ in model.stages(model.numbers()) if isinstance(model, Network) else ():
+        if float(eta) > 0 and float(alpha0) > 0:
+            ratios.append(("alpha0", float(alpha0), "samples in the step"))
+    for name, ratio, what in ratios:
         if round(ratio * d) == 0:
-            what = {"beta": "neurons", "alpha": "training samples", "alpha0": "samples in the step"}[name]
             raise ParameterError(
                 f"d = {d} is too small: {name} = {ratio:g} leaves no {what}; use d of at least {np.ceil(1 / ratio):g}"
             )
@@ -195,11 +182,13 @@ def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) ->
 
 def needed_bytes(task: Task, backend: Backend) -> int:
     """Peak memory of a trial: rows and their step, Gram matrix and its factorisation, blocks of samples."""
-    d, p = task.d, width(task.model, task.d)
-    sizes = [n for n, _ in task.points] + _refits(task)
+    model, d, p = task.model, task.d, width(task.model, task.d)
+    sizes = [n for n, _ in task.points]
+    if isinstance(model, Network) and model.refit is not None:  # a readout is fitted between steps
+        sizes += [round(float(alpha0) * d) for _, alpha0, _ in model.stages(model.numbers())[:-1]]
     few = max((n for n in sizes if n < p), default=0)
     many = any(n >= p for n in sizes)
-    rows = 3 * p * d if task.model.takes_steps else 2 * p * d
+    rows = 3 * p * d if model.takes_steps else 2 * p * d
     solves = 4 if any(lam == 0 for _, lam in task.points) else 3
     matrices = (p * p if many else 0) + few * (p + few) + (solves - 1) * max(p * many, few) ** 2
     if not as_loss(task.loss).linear:  # all features, and a weighted or signed copy or two of them
@@ -209,39 +198,23 @@ def needed_bytes(task: Task, backend: Backend) -> int:
     return backend.itemsize * (max(rows, p * d + matrices) + blocks)
 
 
-def _refits(task: Task) -> list[int]:
-    """Samples behind the readouts that are fitted between steps."""
-    model = task.model
-    if not isinstance(model, Network) or model.refit is None:
-        return []
-    return [round(float(alpha0) * task.d) for _, alpha0, _ in model.stages(model.numbers())[:-1]]
-
-
 def check_samples(task: Task) -> None:
     """Refuse a trial that would draw inputs for days, or more rows of the user's own than there are."""
-    model = task.model
+    model, limit = task.model, rows_at_most(task.target, task.model.most_steps)
     stages = model.stages(model.numbers()) if isinstance(model, Network) else []
     batches = [float(alpha0) * task.d for _, alpha0, _ in stages]
-    _check_own_rows(task, max(batches, default=0.0))
-    samples = max(n for n, _ in task.points) + sum(batches) + (task.n_test or 0)
-    if samples * task.d > _MOST_NUMBERS:
-        raise ParameterError(
-            f"a trial with d = {task.d} would draw {samples:.1e} samples, {samples * task.d:.1e} random numbers, which"
-            f" takes days; up to {_MOST_NUMBERS:.0e} are allowed: use a smaller alpha, alpha0 or n_test, or predict"
-        )
-
-
-def _check_own_rows(task: Task, largest: float) -> None:
-    limit = rows_at_most(task.target, task.model.most_steps)
-    if math.isinf(limit):
-        return
-    if task.learned_at:
+    readout, test = max(n for n, _ in task.points), task.n_test or 0
+    if task.learned_at and not math.isinf(limit):
         raise NotCovered("learned_at averages over Gaussian inputs; leave out keep=True for it", "learned_at")
-    needed = max(largest, max(n for n, _ in task.points), task.n_test or 1)
-    if needed > limit:
+    if (needed := max(*batches, readout, test)) > limit:
         raise ParameterError(
             f"a batch needs {needed:.0f} rows, and the {task.target.inputs.name}, divided between steps, readout and"  # type: ignore[union-attr]
             f" test, have {limit:.0f} for each; use a smaller alpha, alpha0 or n_test, or more data"
+        )
+    if (numbers := (readout + sum(batches) + test) * task.d) > _MOST_NUMBERS:
+        raise ParameterError(
+            f"a trial with d = {task.d} would draw {numbers / task.d:.1e} samples, {numbers:.1e} random numbers, which"
+            f" takes days; up to {_MOST_NUMBERS:.0e} are allowed: use a smaller alpha, alpha0 or n_test, or predict"
         )
 
 

@@ -27,9 +27,9 @@ from .readout import Fit, Problems, Rows
 TOLERANCE = {"float64": 1e-8, "float32": 1e-3}
 """Relative suboptimality above which a fit is an error. Most fits are far better: see `optimality`."""
 
-_AIM = (
-    1e-22  # relative suboptimality: readouts to eleven digits, or as far as rounding lets Newton's method go
-)
+AIM = 1e-22
+"""Relative suboptimality: readouts to eleven digits, or as far as rounding lets Newton's method go."""
+
 _MOST_STEPS = 300
 _SHRINK = 0.3  # of the smoothing scale, each time that its problem is solved
 _SMALLEST = 1e-9  # scale down to which proximal scores hold
@@ -51,7 +51,13 @@ def convex(loss: Loss, rows: Rows, p: int, problems: Problems, backend: Backend)
         for lam in sorted(lams, reverse=True):
             readout, gaps[lam] = Newton(part, labels[:n], lam, loss, backend).solve(readout)
             start[lam] = readout
-            _check(loss, n, lam, gaps[lam], backend)
+            if not gaps[lam] <= _tolerance(backend):
+                way_out = "use a larger lam" + (" or dtype = 'float64'" if backend.itemsize == 4 else "")
+                raise ConvergenceError(
+                    f"the readout for loss = {loss.name!r} at lam = {lam:g} and {n} samples has a relative duality "
+                    f"gap of {gaps[lam]:.1e}, and {_tolerance(backend):.0e} is required; {way_out}",
+                    None,
+                )
         readouts = backend.xp.stack([start[lam] for lam in lams], axis=1)
         outputs = backend.numpy(backend.matmul(part, readouts)).T
         fits[n] = Fit(
@@ -78,16 +84,6 @@ def _tolerance(backend: Backend) -> float:
     return TOLERANCE["float32" if backend.itemsize == 4 else "float64"]
 
 
-def _check(loss: Loss, n: int, lam: float, gap: float, backend: Backend) -> None:
-    if not gap <= _tolerance(backend):
-        way_out = "use a larger lam" + (" or dtype = 'float64'" if backend.itemsize == 4 else "")
-        raise ConvergenceError(
-            f"the readout for loss = {loss.name!r} at lam = {lam:g} and {n} samples has a relative duality "
-            f"gap of {gap:.1e}, and {_tolerance(backend):.0e} is required; {way_out}",
-            None,
-        )
-
-
 class _Point(NamedTuple):
     readout: Any  # [p]
     outputs: np.ndarray  # z = Φa, [n]
@@ -107,13 +103,16 @@ class Newton:
         self.loss, self.backend = loss, backend
         self.scale, self.multipliers = _SMALLEST, np.zeros_like(labels)
 
-    def solve(self, start: Any, aim: float = _AIM, most_steps: int = _MOST_STEPS) -> tuple[Any, float]:
+    def solve(self, start: Any, aim: float = AIM, most_steps: int = _MOST_STEPS) -> tuple[Any, float]:
         """The readout, and a bound on how far its objective is above the minimum, relative to it.
 
         Ends at the `aim`, after `most_steps`, or where progress ends below the tolerance: what is left is rounding.
         """
-        if not self.loss.continuous:
-            self.scale = self._reach()
+        if (
+            not self.loss.continuous
+        ):  # how far a unit of force on a sample moves its output: |φ|²/lam, on average
+            power = float(self.backend.xp.sum(self.features * self.features))
+            self.scale = max(power / len(self.labels) / self.lam, _SMALLEST)
         tolerance, patience = _tolerance(self.backend), _PATIENCE[bool(self.loss.continuous)]
         outputs = self._outputs(start)
         self.multipliers = -np.asarray(self.loss.derivative(self.labels, outputs), dtype=float)
@@ -126,15 +125,13 @@ class Newton:
                 self.multipliers, self.scale = point.force, max(self.scale * _SHRINK, _SMALLEST)
                 point = self._point(point.readout, point.outputs)
             else:
-                point = self._step(point)
+                direction = self._direction(point)
+                length = self._length(point, direction, self._outputs(direction))
+                readout = point.readout + length * direction
+                point = self._point(readout, self._outputs(readout))
             failures = failures + 1 if best.gap <= tolerance and point.gap > best.gap / 2 else 0
             best = min(best, point, key=lambda each: each.gap)
         return best.readout, best.gap
-
-    def _reach(self) -> float:
-        """How far one unit of force on a sample moves its own output: |φ|²/lam, on average."""
-        power = float(self.backend.xp.sum(self.features * self.features))
-        return max(power / len(self.labels) / self.lam, _SMALLEST)
 
     def _outputs(self, readout: Any) -> np.ndarray:
         return self.backend.numpy(self.backend.matmul(self.features, readout))
@@ -155,12 +152,6 @@ class Newton:
         objective = float(np.sum(loss.value(self.labels, outputs))) + lam / 2 * float(readout @ readout)
         gap = (unsolved + unconverged) / max(objective, 1e-300)
         return _Point(readout, outputs, force, slope, gradient, unsolved, unconverged, gap)
-
-    def _step(self, point: _Point) -> _Point:
-        direction = self._direction(point)
-        length = self._length(point, direction, self._outputs(direction))
-        readout = point.readout + length * direction
-        return self._point(readout, self._outputs(readout))
 
     def _direction(self, point: _Point) -> Any:
         """-(lam + Φᵀ diag(slope) Φ)⁻¹·gradient, by samples where fewer than p of them have a slope."""

@@ -24,7 +24,7 @@ from .. import gaussian
 from ..functions import Function
 from .backend import Backend
 from .gradient_step import Weights
-from .hermite import HermiteMoments, hermite_moments, mean_squares, trapezoidal_step
+from .hermite import HermiteMoments, hermite_moments, mean_squares
 
 Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """From kappa [nodes] to mu0, mu1, mu2 of Result 2, each [letters, nodes]."""
@@ -187,7 +187,9 @@ def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tupl
     The target, the last row, may vary faster: the rule is refined until it resolves the target's square, and the line
     is cut at its kinks where it lies so much along v that they stay sharp.
     """
-    points = gaussian.quarterable(2 * _KAPPA_REACH / trapezoidal_step(along[:-1], across[:-1]))
+    scale = min(1.5, float((across[:-1] / np.maximum(np.abs(along[:-1]), 1e-300)).min()))
+    step = 2 * math.pi * scale / math.sqrt(60 * (2 + scale**2))
+    points = gaussian.quarterable(2 * _KAPPA_REACH / step)
     cut = bool(target.breakpoints) and across[-1] < 0.3 * abs(along[-1])
     least = gaussian.along_gaussian(target, abs(float(along[-1])), float(across[-1]), cut, _KAPPA_REACH)
     points = max(points, gaussian.quarterable((1 + cut) * least))  # half of them in each piece

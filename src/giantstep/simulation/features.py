@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -22,23 +22,9 @@ from .exact_error import Coefficients, gaussian_error, network_error
 from .gradient_step import Weights, preactivations
 
 
-class FeatureMap(Protocol):
-    """A map from a block of samples to features [rows, p].
-
-    It may know test errors [columns] without sampling, from readouts [p, columns] and their statistics; None where
-    samples are cheaper, or needed.
-    """
-
-    def __call__(self, block: Block, batch: int) -> Any: ...
-
-    def exact_error(
-        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
-    ) -> np.ndarray | None: ...
-
-
 @dataclass(frozen=True)
 class NetworkFeatures:
-    """φ = σ(Fx + b): what the network computes."""
+    """φ = σ(Fx + b) [rows, p] of a block of samples: what the network computes."""
 
     layer: Weights
     activation: Function
@@ -51,6 +37,7 @@ class NetworkFeatures:
     def exact_error(
         self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
     ) -> np.ndarray | None:
+        """Test errors [columns] of readouts [p, columns] without samples; None where these are cheaper, or needed."""
         clean, rows = _clean_function(target), self.layer.rows
         longest = math.sqrt(float(self.backend.xp.max(self.backend.xp.vecdot(rows, rows))))
         shift = 0.0 if self.layer.biases is None else float(self.backend.xp.max(abs(self.layer.biases)))
@@ -86,8 +73,12 @@ class GaussianFeatures:
     def exact_error(
         self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
     ) -> np.ndarray | None:
+        """Test errors [columns], from the statistics of the readouts."""
         clean = _clean_function(target)
         return None if clean is None else gaussian_error(self.layer, self.coefficients, clean, statistics)
+
+
+FeatureMap = NetworkFeatures | GaussianFeatures
 
 
 def _clean_function(target: Target) -> Function | None:

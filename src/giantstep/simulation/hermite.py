@@ -71,7 +71,12 @@ def hermite_moments(
         scales = np.broadcast_to(across[:, None], shifts.shape)
         return HermiteMoments(np.moveaxis(_moments_at(function, shifts, scales, terms), -1, 0))
     if np.ptp(biases) == 0:
-        phi, s = _box(along, across, float(np.abs(kappa).max()), terms)
+        low, high = float(across.min()), float(across.max())
+        # φ enters as φκ, hence with wave numbers up to κ times those of m
+        omega = float(np.abs(kappa).max()) * np.ptp(along) / 2 * _wave_number(low, terms)
+        # e^(iωx) has Chebyshev coefficients J_n(ω), below 1e-13 from n = 14 + 2ω on
+        phi = _Chebyshev(float(along.min()), float(along.max()), 14 + math.ceil(2 * omega))
+        s = _Chebyshev(low, high, _degree_in_scale(low, high, terms))
         if phi.count * s.count < len(along) / 2:
             sites, scales = (each.ravel() for each in np.meshgrid(phi.nodes, s.nodes, indexing="ij"))
             at_sites = _interpolated(function, sites[:, None] * kappa + biases[0], scales, terms)
@@ -87,26 +92,6 @@ def mean_squares(function: Function, biases: np.ndarray, norms: np.ndarray) -> n
         if nodes.count < len(norms) / 2:
             return nodes.weights(norms) @ gaussian.moments(function, biases[0], nodes.nodes)[0].square
     return gaussian.moments(function, biases, norms)[0].square
-
-
-def trapezoidal_step(along: np.ndarray, across: np.ndarray) -> float:
-    """The step in κ with which the trapezoidal rule is exact for products of two neurons under a Gaussian.
-
-    They are smoothed on the scale w = s_i/φ_i: the spectrum, exp(-k²w²/(2(2 + w²))), is e^-30 where the rule ends.
-    """
-    scale = min(1.5, float((across / np.maximum(np.abs(along), 1e-300)).min()))
-    return 2 * math.pi * scale / math.sqrt(60 * (2 + scale**2))
-
-
-def _box(along: np.ndarray, across: np.ndarray, reach: float, terms: int) -> tuple[_Chebyshev, _Chebyshev]:
-    """Chebyshev points for all (φ, s) of the rows; φ enters as φκ, hence with wave numbers up to κ times those of m."""
-    low, high = float(across.min()), float(across.max())
-    width = reach * np.ptp(along) / 2 * _wave_number(low, terms)
-    # e^(iωx) has Chebyshev coefficients J_n(ω), below 1e-13 from n = 14 + 2ω on
-    return (
-        _Chebyshev(float(along.min()), float(along.max()), 14 + math.ceil(2 * width)),
-        _Chebyshev(low, high, _degree_in_scale(low, high, terms)),
-    )
 
 
 def _wave_number(scale: float, terms: int) -> float:

@@ -29,6 +29,8 @@ class Track:
     ):
         self.model, self.letters, self.biases, self.groups, self.test = model, letters, biases, groups, test
         self.theta, self.backend = test.theta, test.draws.backend
+        # a neuron's spike is its letter's times this: under a continuous law spikes are per unit of the letter
+        self.scale = letters if model.readout.law is not None else np.ones(len(letters))
         self.taken, self._readout = 0, letters
         self._pull: Any = None  # Σ (y - E f) x of the first step
         self._history: list[dict[str, np.ndarray]] = []
@@ -47,24 +49,21 @@ class Track:
 
     def _means(self, rows: Any) -> np.ndarray:
         """Mean row of each letter; of a continuous law, that per unit of the letter."""
-        numpy, matmul = self.backend.numpy, self.backend.matmul
-        if self.model.readout.law is not None:
-            return numpy(matmul(self.backend.asarray(self.letters), rows))[None] / float(
-                self.letters @ self.letters
-            )
-        ones = [self.backend.asarray(np.ones(g.stop - g.start)) for g in self.groups]
-        sums = [numpy(matmul(one, rows[g, :])) for one, g in zip(ones, self.groups, strict=True)]
-        return np.stack([total / (g.stop - g.start) for total, g in zip(sums, self.groups, strict=True)])
+        backend, means = self.backend, []
+        for group in self.groups:
+            scale = self.scale[group]
+            total = backend.numpy(backend.matmul(backend.asarray(scale), rows[group, :]))
+            means.append(total / float(scale @ scale))
+        return np.stack(means)
 
     def measure(self, rows: Any) -> None:
         """Keep what the layer is like now: r, c, γ of every letter, by the displacement of its mean row."""
         if not self._several:
             return
         numpy, letters = self.backend.numpy, self.model.readout
-        K = len(self.groups)
         spikes = self._means(rows) - self._start
         length = np.sqrt((spikes**2).sum(axis=1)) * (self._facing if self.taken else 1.0)
-        values = np.ones(K) if letters.law is not None else np.asarray(letters.values)
+        values = np.ones(1) if letters.law is not None else np.asarray(letters.values)
         with np.errstate(divide="ignore", invalid="ignore"):
             r = np.where(values == 0.0, 0.0, length / np.where(values == 0.0, 1.0, values))
             inverse = np.where((length != 0.0) & (values != 0.0), 1.0 / length, 0.0)
@@ -88,32 +87,29 @@ class Track:
         """Squared norms of the rows less their spikes, and their means by letter."""
         numpy, matmul, asarray = self.backend.numpy, self.backend.matmul, self.backend.asarray
         square = numpy(self.backend.xp.sum(rows * rows, axis=1))
-        scale = self.letters if self.model.readout.law is not None else np.ones(len(self.letters))
+        scale = self.scale
         for group, spike in zip(self.groups, spikes, strict=True):
             along = numpy(matmul(rows[group, :], asarray(spike)))
             square[group] += scale[group] * (scale[group] * (spike @ spike) - 2.0 * along)
         return square, np.array([square[group].mean() for group in self.groups])
 
     def weights(self, rows: Any, free: Any) -> Weights:
-        """The layer in the end. Without a step there is no spike, and `free` is a direction across the target."""
-        return self._together(rows, free) if self._several else self._single(rows, free)
+        """The layer in the end. Without a step there is no spike, and `free` is a direction across the target.
 
-    def _single(self, rows: Any, free: Any) -> Weights:
-        """Split the rows along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares.
-
-        Biases change the slope that the step goes through: then each letter has an r of its own.
+        After one step rows are split along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares. Biases change the
+        slope that the step goes through: then each letter has an r of its own.
         """
+        if self._several:
+            return self._after_several(rows, free)
         backend, letters = self.backend, self.letters
         v = unit(free if self._pull is None else self._pull)
         along_v, *along_theta = (backend.numpy(backend.matmul(rows, one)) for one in (v, *self.theta))
         parts = self.groups if self.model.readout.biases is not None else (slice(0, len(letters)),)
         power = [float(letters[part] @ letters[part]) for part in parts]
-        r = np.array(
-            [
-                float(letters[part] @ along_v[part]) / size if size and self.taken else 0.0
-                for part, size in zip(parts, power, strict=True)
-            ]
-        )
+        r = np.zeros(len(parts))
+        for s, part in enumerate(parts):
+            if self.taken and power[s]:
+                r[s] = float(letters[part] @ along_v[part]) / power[s]
         spike = spread(tuple(r), parts) * letters
         bulk = backend.numpy(backend.xp.sum(rows * rows, axis=1)) - 2 * spike * along_v + spike**2
         gamma = [float(v @ theta) if self.taken else 0.0 for theta in self.theta]
@@ -127,33 +123,39 @@ class Track:
         radii = np.sqrt(bulk)
         return Weights(rows, spike[None], radii, (v,), rest, self.theta, self.groups, self.biases, measured)
 
-    def _together(self, rows: Any, free: Any) -> Weights:
+    def _after_several(self, rows: Any, free: Any) -> Weights:
         """Split the rows of every letter from its own spike, along the directions that the spikes span."""
         backend, numpy = self.backend, self.backend.numpy
         spikes = self._means(rows) - self._start if self.taken else np.zeros_like(self._start)
         b, v = self._frame(spikes, numpy(free))
         theta = np.stack([numpy(one) for one in self.theta])
         rest = left_across(list(theta - (theta @ v.T) @ v))
-        scale = self.letters if self.model.readout.law is not None else np.ones(len(self.letters))
-        neuron = np.concatenate(
-            [np.tile(b[:, s : s + 1], g.stop - g.start) for s, g in enumerate(self.groups)], axis=1
-        )
+        neuron = np.stack([spread(tuple(component), self.groups) for component in b])
         bulk = self._bulk_norms(rows, spikes)[0]
-        measured = {name: self._steps([one[name] for one in self._history]) for name in self._history[0]}
+        measured = {
+            name: self._steps([values[name] for values in self._history]) for name in self._history[0]
+        }
         measured["overlap"] = np.stack([(self._means(rows) @ one) for one in theta], axis=-1)
         directions, across = (tuple(backend.asarray(one) for one in many) for many in (v, rest))
         radii = np.sqrt(np.maximum(bulk, 0.0))
         return Weights(
-            rows, neuron * scale, radii, directions, across, self.theta, self.groups, self.biases, measured
+            rows,
+            neuron * self.scale,
+            radii,
+            directions,
+            across,
+            self.theta,
+            self.groups,
+            self.biases,
+            measured,
         )
 
-    def _steps(self, found: list[np.ndarray]) -> np.ndarray:
+    def _steps(self, values: list[np.ndarray]) -> np.ndarray:
         """One row for each step, and NaN for those that other points of a grid take but not this one."""
         steps = self.model.steps
-        count = len(found) if self.model.schedule is not None or steps is None else int(steps)  # type: ignore[arg-type]
-        rows = np.full((self.model.most_steps, *found[0].shape), np.nan)
-        for step, values in enumerate(found[:count]):
-            rows[step] = values
+        count = len(values) if self.model.schedule is not None or steps is None else int(steps)  # type: ignore[arg-type]
+        rows = np.full((self.model.most_steps, *values[0].shape), np.nan)
+        rows[:count] = values[:count]
         return rows
 
     def _frame(self, spikes: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,9 +177,7 @@ class Track:
             shared[group] += merging.share[letter] * merging.sign[letter] * spikes[letter]
         shared[np.asarray(merging.letters.values) == 0.0] = 0.0
         v = np.linalg.svd(shared, full_matrices=False)[2][:S]
-        last = int(
-            np.flatnonzero(np.asarray(merging.letters.values) != 0.0)[-1]
-        )  # its components count as positive
+        last = int(np.flatnonzero(merging.letters.values)[-1])  # its components count as positive
         v *= np.where(shared[last] @ v.T < 0.0, -1.0, 1.0)[:, None]
         if S == 1 or self.taken == 1:
             v = self._faced(v, spikes)

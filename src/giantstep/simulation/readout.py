@@ -1,19 +1,17 @@
-"""Fit the readout: a fitter gives the readouts of all sample sizes and penalties of a trial.
+"""Fit the readouts of all sample sizes and penalties of a trial: ridge regression; `convex` has other losses.
 
-A fitter takes the training samples as a function (so that it decides how often to pass over them) and
-`problems`, {n: lams}; it returns {n: Fit}. Those of the square loss are here; `convex` has the others.
+Both take the training samples as a function (so that they decide how often to pass over them) and `problems`,
+{n: lams}, and return {n: Fit}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..losses import Loss
 from .backend import Backend
 
 Rows = Callable[[int], Iterator[tuple[Any, Any]]]
@@ -29,19 +27,6 @@ class Fit(NamedTuple):
     train_error: np.ndarray  # [lams], mean squared
     train_loss: np.ndarray  # [lams], mean loss
     optimality: np.ndarray | None = None  # [lams], relative duality gap; None where the fit is in closed form
-
-
-class Fitter(Protocol):
-    def __call__(self, rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]: ...
-
-
-def fitter(loss: Loss) -> Fitter:
-    """What fits readouts for this loss."""
-    if loss.linear:
-        return ridge
-    from .convex import convex
-
-    return partial(convex, loss)
 
 
 def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]:

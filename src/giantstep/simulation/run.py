@@ -13,7 +13,6 @@ from ..answers.grid import LayerGrid
 from ..answers.provenance import provenance
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
-from ..model.checks import check_count
 from ..model.description import Model
 from ..model.target import Target, as_target
 from . import check
@@ -205,7 +204,6 @@ class Plan:
         model, target = task.model, as_target(task.target)
         features, bulk = check.check_choices(model, task.features), check.check_bulk(model, task.bulk)
         at = check.check_learned_at(task.learned_at, features, target.directions)
-        alpha, lam = check.check_readout_parameters(alpha, lam)
         self.common = common = replace(
             task,
             target=target,
@@ -213,9 +211,6 @@ class Plan:
             bulk=bulk,
             learned_at=at,
             loss=check.check_loss(task.loss, target, lam),
-            d=check_count("d", task.d, 2),
-            seed=check_count("seed", task.seed, 0),
-            n_test=None if task.n_test is None else check_count("n_test", task.n_test, 1),
             backend=make_backend(task.backend, task.device, task.dtype).name,
         )
         self.axes = Dimensions(model, target.directions)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
-from threading import Thread
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from ..errors import GiantstepError, ParameterError, warn
 from ..runtime.progress import Display
-from ..runtime.threads import limit_threads, useful_threads
+from ..runtime.threads import useful_threads
 from ..runtime.workers import WorkerDied, dumped, process_pool
 from .gradient_step import width
 from .trial import Task, run_trial
@@ -47,25 +44,18 @@ def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | N
     results: Results = {}
     with Display(progress).over("trials", len(tasks)) as shown, _futures(tasks, workers, executor) as futures:
         try:
-            for index, future in enumerate(futures):
-                results[index] = _result(future, tasks[index])
+            for index, task in enumerate(tasks):
+                results[index] = _result(futures[index], task) if futures else attempt(task)
                 shown.advance()
         except KeyboardInterrupt:
             for index, future in enumerate(futures):
-                if (
-                    future.done()
-                    and index not in results
-                    and not future.cancelled()
-                    and not future.exception()
-                ):
+                if future.done() and not future.cancelled() and not future.exception():
                     results[index] = future.result()
-            unfinished = {task.trial for index, task in enumerate(tasks) if index not in results}
-            complete = {task.trial for task in tasks} - unfinished
+            every = {task.trial for task in tasks}
+            complete = every - {task.trial for index, task in enumerate(tasks) if index not in results}
             if not complete:
                 raise
-            warn(
-                f"interrupted: the result has {len(complete)} of {len(complete | unfinished)} trials",
-            )
+            warn(f"interrupted: the result has {len(complete)} of {len(every)} trials")
             return results, True
     return results, False
 
@@ -81,64 +71,27 @@ def _result(future: Any, task: Task) -> dict[str, np.ndarray]:
     raise TrialError(f"trial {task.trial} of seed {task.seed} at d={task.d} was lost: {reason}")
 
 
-class _Deferred:
-    """A future that computes when its result is asked for: one process, in order."""
-
-    def __init__(self, task: Task):
-        self.task = task
-
-    def result(self) -> dict[str, np.ndarray]:
-        return attempt(self.task)
-
-    def done(self) -> bool:
-        return False
-
-    def cancel(self) -> None:
-        """Nothing has begun."""
-
-
 @contextmanager
 def _futures(tasks: list[Task], workers: int, executor: Any) -> Iterator[list[Any]]:
-    """One future per task; those that nobody waits for any more are cancelled at the end."""
+    """One future per task, none where this process does the work; what nobody waits for any more is cancelled."""
     if executor is None and workers == 1:
-        yield [_Deferred(task) for task in tasks]
+        yield []
         return
-    _check_picklable(tasks[0], workers, executor)
-    if executor is not None:
-        futures = [executor.submit(attempt, task) for task in tasks]
+    _check_sendable(tasks[0], workers, executor)
+    size = max(max(task.d, width(task.model, task.d)) for task in tasks)
+    threads = max(1, useful_threads(size) // workers)
+    with (
+        process_pool(min(workers, len(tasks)), threads) if executor is None else nullcontext(executor) as pool
+    ):
+        futures = [pool.submit(attempt, task) for task in tasks]
         try:
             yield futures
         finally:
             for future in futures:
                 future.cancel()
-        return
-    size = max(max(task.d, width(task.model, task.d)) for task in tasks)
-    with process_pool(min(workers, len(tasks)), max(1, useful_threads(size) // workers)) as pool:
-        yield [pool.submit(attempt, task) for task in tasks]
 
 
-def cap_threads(threads: int) -> None:
-    """In a process of `multiprocessing`: it has so many threads, and ends with its parent."""
-    end_with_parent()
-    limit_threads(threads)
-
-
-def end_with_parent() -> None:
-    """In a worker: Ctrl-C ends it quietly, and so does the end of its parent."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    Thread(target=_end_after_parent, daemon=True).start()
-
-
-def _end_after_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever: its siblings keep the queue open."""
-    from multiprocessing import parent_process
-
-    if (parent := parent_process()) is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _check_picklable(task: Task, workers: int, executor: Any) -> None:
+def _check_sendable(task: Task, workers: int, executor: Any) -> None:
     try:
         dumped(task) if executor is None else pickle.dumps(task)
     except Exception as error:

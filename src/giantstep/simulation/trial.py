@@ -17,12 +17,13 @@ from ..model.description import Model
 from ..model.target import Target
 from ..runtime.threads import limited_threads
 from .backend import Backend, make_backend
+from .convex import convex
 from .data import Data
 from .draw import Draws, Purpose
 from .features import FeatureMap, GaussianFeatures, NetworkFeatures, ResultTwo
 from .first_layer import first_layer
 from .gradient_step import Weights, width
-from .readout import fitter
+from .readout import ridge
 
 ENOUGH_SAMPLES = 20_000
 """Test samples (10 d if that is more) where the average over inputs is not available in closed form."""
@@ -70,7 +71,8 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
 
     sizes = np.array([n for n, _ in task.points])
     problems = {n: sorted({lam for size, lam in task.points if size == n}) for n in np.unique(sizes).tolist()}
-    fits = fitter(as_loss(task.loss))(rows, layer.rows.shape[0], problems, backend)
+    loss, p = as_loss(task.loss), layer.rows.shape[0]
+    fits = ridge(rows, p, problems, backend) if loss.linear else convex(loss, rows, p, problems, backend)
     order = [(fits[n], problems[n].index(lam)) for n, lam in task.points]
     readouts = backend.xp.stack([fit.readouts[:, column] for fit, column in order], axis=1)
     answers = {
@@ -129,9 +131,7 @@ def wrong_training_signs(features: FeatureMap, train: Data, sizes: np.ndarray, r
 
 
 def _outputs(features: Any, readouts: Any, backend: Backend) -> Any:
-    outputs = backend.matmul(features, readouts)
-    outputs /= readouts.shape[0] ** 0.5
-    return outputs
+    return backend.matmul(features, readouts) / readouts.shape[0] ** 0.5
 
 
 def _count(condition: Any, backend: Backend) -> np.ndarray:

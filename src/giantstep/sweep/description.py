@@ -178,7 +178,6 @@ class Sweep:
                 getattr(self, name).to_dict()  # refuses callables, with a sentence
         if self.simulation is not None:
             check.check_choices(self.model, self.simulation.features)
-            check.check_readout_parameters(self.alpha, self.lam)
             check.check_loss(self.loss, self.target, self.lam)
 
     def _repr_html_(self) -> str:

@@ -1,0 +1,163 @@
+"""The exact average over inputs: against closed forms, and against sampling."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from giantstep import gaussian
+from giantstep.functions import as_function
+from giantstep.model.letters import Letters
+from giantstep.model.network import Network
+from giantstep.model.spiked import SpikedRF, TwoSpikes
+from giantstep.model.target import Target, as_target
+from giantstep.simulation import simulate
+from giantstep.simulation.data import Data
+from giantstep.simulation.draw import Purpose
+from giantstep.simulation.exact_error import TOLERANCE, network_error
+from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
+from giantstep.simulation.hermite import hermite_moments, mean_squares
+from giantstep.simulation.trial import sampled_errors, summary_statistics
+
+from .helpers import BACKEND, drawn
+
+LETTERS = Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3), c=(1.0, 2.0))
+
+
+def layer_and_readouts(model, target="sin", d=60):
+    layer, draws = drawn(model, target, d)
+    rng, p = np.random.default_rng(0), layer.rows.shape[0]
+    return draws, layer, np.stack([rng.standard_normal(p), rng.random(p), np.ones(p) / np.sqrt(p)], axis=1)
+
+
+def cosines_of(gram):
+    size = np.sqrt(np.diag(gram))
+    cosine = gram / np.outer(size, size)
+    np.fill_diagonal(cosine, 1.0)  # arcsin and arccos turn a rounding error there into its square root
+    return np.clip(cosine, -1, 1), size
+
+
+def arcsine(gram):  # E sign(u) sign(v)
+    return 2 / math.pi * np.arcsin(cosines_of(gram)[0])
+
+
+def erf_kernel(gram):  # E erf(u) erf(v)
+    size = np.sqrt(1 + 2 * np.diag(gram))
+    return 2 / math.pi * np.arcsin(2 * gram / np.outer(size, size))
+
+
+def arccosine(gram):  # E relu(u) relu(v)
+    cosine, size = cosines_of(gram)
+    angle = np.arccos(cosine)
+    return np.outer(size, size) * (np.sin(angle) + (math.pi - angle) * cosine) / (2 * math.pi)
+
+
+def sine(gram):  # E sin(u) sin(v)
+    size = np.diag(gram)
+    return np.exp(-(size[:, None] + size) / 2) * np.sinh(gram)
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"), [("erf", erf_kernel), ("sign", arcsine), ("relu", arccosine), ("sin", sine)]
+)
+@pytest.mark.parametrize("gamma", [0.0, 0.7, 0.999, 1.0])
+@pytest.mark.parametrize("r", [0.0, 0.8, 3.0])
+def test_the_exact_error_is_that_of_the_closed_form_kernels(name, kernel, gamma, r):
+    """Activation and target from one family whose covariance is known in closed form."""
+    _, layer, readouts = layer_and_readouts(SpikedRF(name, r=r, gamma=gamma, c=1.2, beta=0.8))
+    rows = np.vstack([layer.rows, *layer.theta])
+    weights = np.vstack([readouts / np.sqrt(len(layer.rows)), -np.ones(readouts.shape[1])])
+    expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
+    function = as_function(name)
+    error = network_error(layer, function, function, readouts, BACKEND)
+    np.testing.assert_allclose(error, expected, rtol=TOLERANCE)
+
+
+SPIKED = [SpikedRF("tanh", r=0.9, gamma=gamma, readout=LETTERS) for gamma in (0.5, 1.0)]
+SAMPLED = [
+    (SpikedRF("tanh", r=0.9, gamma=0.8, readout=LETTERS), "sign", "network"),
+    (SpikedRF("relu", r=1.5, gamma=0.99, readout=LETTERS), "tanh", "network"),
+    (Network("tanh", 3.0, 0.5), "sin", "network"),
+    (
+        Network("relu", 1.0, 1.0, readout=Letters((1.0, -1.0), (0.5, 0.5), biases=(0.5, -0.2))),
+        "abs",
+        "network",
+    ),
+    (Network("softplus", 0.0, 0.0), "He2", "network"),
+    (TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), "tanh", "network"),
+    *((model, target, "gaussian") for model in SPIKED for target in ("sin", "sign")),
+]
+
+
+@pytest.mark.parametrize(("model", "target", "kind"), SAMPLED)
+def test_the_exact_error_is_the_mean_over_samples(model, target, kind):
+    draws, layer, readouts = layer_and_readouts(model, target)
+    target, statistics = as_target(target), summary_statistics(layer, readouts, BACKEND)
+    features = NetworkFeatures(layer, model.activation, BACKEND)
+    if kind == "gaussian":
+        features = GaussianFeatures(layer, ResultTwo(model), draws)
+    exact = features.exact_error(target, readouts, statistics)
+    data, runs = Data(Purpose.TEST, target, layer.theta, draws), []
+    for block in data.blocks(60_000):
+        outputs = features(block, Purpose.TEST) @ readouts / np.sqrt(len(readouts))
+        runs.append((outputs - block.clean[:, None]) ** 2)
+    errors = np.concatenate(runs)
+    z = (exact - errors.mean(axis=0)) / (errors.std(axis=0) / np.sqrt(len(errors)))
+    assert np.abs(z).max() < 4.5
+    some = 9_000  # not a whole number of blocks
+    sampled = sampled_errors(features, data, some, readouts)["test_error"]
+    np.testing.assert_allclose(sampled, errors[:some].mean(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "method"),
+    [
+        (Target("x1*x2"), {"n_test": 100}, "sampled"),
+        (Target("x1*x2"), {"features": "gaussian"}, "sampled"),
+        (Target("x1*x2", flips=0.1), {}, "sampled"),
+        (Target("sign(x1*x2)", flips=0.1), {}, "sampled"),
+        (Target("tanh"), {}, "exact"),
+        (Target("tanh"), {"n_test": 100}, "sampled"),
+    ],
+    ids=str,
+)
+def test_the_answer_says_how_test_errors_were_averaged(target, options, method):
+    found = simulate(
+        SpikedRF("relu", r=1.0, gamma=0.7), target, alpha=1.0, lam=0.1, d=60, trials=2, **options
+    )
+    assert found.attrs["test_error_method"] == method
+    samples = 0 if method == "exact" else options.get("n_test", 20_000)
+    np.testing.assert_array_equal(found.test_samples, [samples, samples])
+
+
+def test_rows_that_are_nearly_parallel_are_left_to_sampling():
+    model, target = SpikedRF("tanh", r=0.5, gamma=0.5, beta=20.0), as_target("sin")
+    _, layer, readouts = layer_and_readouts(model, target, d=3)
+    assert network_error(layer, model.activation, target.function, readouts, BACKEND) is None
+
+
+@pytest.mark.parametrize(("name", "bias"), [("tanh", 0.0), ("relu", 0.3), ("sign", -0.2)])
+def test_a_grid_stands_for_many_similar_rows(name, bias):
+    """The moments of 2000 rows, which a grid of (φ, s) stands for, and of a few of them, computed one by one."""
+    rng, kappa = np.random.default_rng(3), np.linspace(-8.5, 8.5, 29)
+    along, across = 0.9 + 0.02 * rng.standard_normal(2000), 1.1 + 0.01 * rng.random(2000)
+    biases, function = np.full(2000, bias), as_function(name)
+    many = hermite_moments(function, along, biases, across, kappa, 12)
+    assert many.sites.shape[1] < 1000
+    for k in range(12):
+        rows = many.at_neurons(many.sites[k], BACKEND)
+        for i in (0, 1000, 1999):
+            part = slice(i, i + 1)
+            one = hermite_moments(function, along[part], biases[part], across[part], kappa, 12)
+            np.testing.assert_allclose(rows[i], one.sites[k, 0], atol=1e-11)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-16, 1e-3, 0.3])
+@pytest.mark.parametrize("name", ["tanh", "relu", "sign"])
+def test_mean_squares_of_many_neurons_are_those_of_each(name, spread):
+    function, norms = as_function(name), 1.1 + spread * np.random.default_rng(4).random(500)
+    squares = mean_squares(function, np.full(500, 0.2), norms)
+    expected = gaussian.moments(function, np.full(500, 0.2), norms)[0].square
+    np.testing.assert_allclose(squares, expected, rtol=1e-12)
