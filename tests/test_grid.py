@@ -6,7 +6,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giantstep.answers.grid import Grid
+from giantstep.answers.grid import Grid, LayerGrid
 from giantstep.errors import ParameterError
 
 value = st.floats(-1e3, 1e3)
@@ -59,16 +59,21 @@ def test_dims_of_names_only_what_varies_with_the_given_parameters():
     grid = Grid({"eta": [1.0, 2.0], "beta": 1.0, "alpha": [1.0, 2.0, 3.0]})
     assert grid.dims_of(["alpha", "eta", "r"]) == ("eta", "alpha")
     assert grid.dims_of(["beta"]) == ()
-    assert "eta" in grid
-    assert "r" not in grid
+    with pytest.raises(ValueError, match="eta varies along"):
+        grid.over("eta", ())
 
 
-def test_dimensions_of_different_length_are_refused():
+def test_a_grid_is_divided_into_first_layers_and_readouts():
+    split = LayerGrid(Grid({"alpha": [1.0, 2.0, 3.0], "eta": [4.0, 5.0], "lam": 0.5}), ["eta"])
+    assert (split.dims, split.shape, split.counts) == (("eta", "alpha"), (2, 3), (2, 3))
+    assert split.layers("eta").tolist() == [4.0, 5.0]
+    assert split.settings("alpha").tolist() == [[1.0, 2.0, 3.0]] * 2
+    assert split.settings("d", np.inf).tolist() == [[np.inf] * 3] * 2
+
+
+def test_dimensions_of_different_length_or_of_another_name_s_are_refused():
     a, b = xr.DataArray([1.0, 2.0], dims="run"), xr.DataArray([1.0, 2.0, 3.0], dims="run")
     with pytest.raises(ParameterError, match="lam has 3 values along dimension 'run'"):
         Grid({"eta": a, "lam": b})
-
-
-def test_a_parameter_is_not_averaged_over_its_own_dimension():
-    with pytest.raises(ValueError, match="eta varies along"):
-        Grid({"eta": [1.0, 2.0]}).over("eta", ())
+    with pytest.raises(ParameterError, match="which answers have already"):
+        Grid({"eta": a.rename(run="trial")})

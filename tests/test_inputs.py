@@ -24,18 +24,14 @@ LAWS = [
 
 
 @pytest.mark.parametrize("inputs", LAWS, ids=str)
-def test_dictionaries_restore_equal_inputs(inputs: gs.Inputs) -> None:
+def test_dictionaries_restore_equal_inputs_and_isotropic_targets_have_none(inputs: gs.Inputs) -> None:
+    assert "inputs" not in gs.Target("sin").to_dict()
     target = gs.Target("x1 + x1*x2" if np.ndim(inputs.shares) > 1 else "sin", inputs=inputs)
     again = gs.Target.from_dict(json.loads(json.dumps(target.to_dict())))
     assert again == target
     assert hash(again) == hash(target)
     assert pickle.loads(pickle.dumps(target)) == target
     assert sum(law == inputs for law in LAWS) == 1
-
-
-def test_isotropic_targets_keep_their_dictionary() -> None:
-    assert "inputs" not in gs.Target("sin").to_dict()
-    assert gs.Target("sin").numbers() == {"noise": 0.0}
 
 
 def test_eigenvalues_have_mean_one_and_shares_sum_to_the_identity() -> None:
@@ -63,38 +59,6 @@ def test_effective_ranks_are_shown() -> None:
     for inputs in LAWS:
         assert ("exponents" if inputs is LAWS[-1] else "effective rank") in inputs._repr_html_()
     assert "Inputs" in gs.Target("sin", inputs=gs.Inputs(*TWO))._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (([1, -1],), "eigenvalues = -1 is not allowed"),
-        (([1, np.nan],), "finite"),
-        (([0, 0],), "all 0"),
-        (([],), "list of numbers"),
-        ((["a"],), "not a number"),
-        (([1, 2], [0.5, 0.6]), "sum to 1.1"),
-        (([1, 2], [1.0]), "1 entries for 2 eigenvalues"),
-        (([1, 2], None, [0.5, 0.6]), "sum to 1.1"),
-        (([1, 2], None, [0.5, 0.2, 0.3]), r"shares has shape \(3,\) for 2 eigenvalues"),
-        (([1, 0], None, [0.5, 0.5]), "eigenvalue 0, where the inputs do not vary"),
-        (([1, 2], None, [[[1.2, 0], [0, 0.5]], [[-0.2, 0], [0, 0.5]]]), "at least 0"),
-        (([1, 2], None, [[[0.5, 0], [0, 0.5]], [[0.5, 0], [0, 0.4]]]), "sum to the identity"),
-        (([1, 2], None, [[[0.5, 0.1], [0, 0.5]], [[0.5, 0], [0, 0.5]]]), "symmetric"),
-    ],
-)
-def test_what_is_no_spectrum_is_refused(given: tuple[object, ...], words: str) -> None:
-    with pytest.raises(gs.ParameterError, match=words):
-        gs.Inputs(*given)
-
-
-def test_shares_must_fit_the_targets_directions() -> None:
-    with pytest.raises(gs.ParameterError, match="for 1 direction, and the target has 2"):
-        gs.Target("x1 + x1*x2", inputs=gs.Inputs(*TWO, [0.5, 0.5]))
-    with pytest.raises(gs.ParameterError, match="for 2 directions, and the target has 1"):
-        gs.Target("sin", inputs=gs.Inputs(*TWO, MATRICES))
-    with pytest.raises(gs.ParameterError, match="must be Inputs"):
-        gs.Target("sin", inputs=[1, 2])
 
 
 def _sample(n: int = 4000, d: int = 40) -> np.ndarray:
@@ -128,49 +92,70 @@ def test_a_direction_is_found_from_labels() -> None:
         np.testing.assert_allclose(*moments, rtol=0.02)
 
 
-def test_several_directions_share_eigenvalues() -> None:
-    inputs = gs.Inputs.from_data(_sample(), direction=np.eye(40)[:2])
-    assert inputs.tau(2).shape[1:] == (2, 2)
-    np.testing.assert_allclose(inputs.tau(2).sum(axis=0), np.eye(2), atol=1e-12)
-    gs.Target("x1 + x1*x2", inputs=inputs)
+def test_several_directions_share_eigenvalues_and_are_treated_alike() -> None:
+    pair = np.array([np.eye(40)[0], np.eye(40)[0] + 0.5 * np.eye(40)[1]])  # not orthogonal
+    tau, swapped = (gs.Inputs.from_data(_sample(), direction=rows).tau(2) for rows in (pair, pair[::-1]))
+    np.testing.assert_allclose(tau.sum(axis=0), np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(tau[:, ::-1, ::-1], swapped, atol=1e-12)
+    assert np.abs(tau - swapped).max() > 0.01
+
+
+SAMPLE = _sample()
+NAMES = {"Inputs": gs.Inputs, "Target": gs.Target, "np": np, "TWO": TWO, "MATRICES": MATRICES}
+NAMES |= {"data": gs.Inputs.from_data, "X": SAMPLE, "few": _sample(300)}
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("call", "words"),
     [
-        ({"X": np.zeros((100, 3))}, "X is constant"),
-        ({"X": np.ones(5)}, r"shape \(5,\)"),
-        ({"X": np.full((100, 3), np.nan)}, "not finite"),
-        ({"X": _sample(300)}, "300 rows for 40 columns.*at least 400 rows"),
-        ({"X": _sample(), "direction": np.ones(3)}, "give 40 finite numbers"),
-        ({"X": _sample(), "direction": np.zeros(40)}, "do not vary along it"),
-        ({"X": _sample(), "y": np.ones(3)}, "one finite label for each"),
+        ("Inputs([1, -1])", "eigenvalues = -1 is not allowed"),
+        ("Inputs([1, np.nan])", "finite"),
+        ("Inputs([0, 0])", "all 0"),
+        ("Inputs([])", "list of numbers"),
+        ("Inputs(['a'])", "not a number"),
+        ("Inputs([1, 2], [0.5, 0.6])", "sum to 1.1"),
+        ("Inputs([1, 2], [1.0])", "1 entries for 2 eigenvalues"),
+        ("Inputs([1, 2], None, [0.5, 0.6])", "sum to 1.1"),
+        ("Inputs([1, 2], None, [0.5, 0.2, 0.3])", r"shares has shape \(3,\) for 2 eigenvalues"),
+        ("Inputs([1, 0], None, [0.5, 0.5])", "eigenvalue 0, where the inputs do not vary"),
+        ("Inputs([1, 2], None, [[[1.2, 0], [0, 0.5]], [[-0.2, 0], [0, 0.5]]])", "at least 0"),
+        ("Inputs([1, 2], None, [[[0.5, 0], [0, 0.5]], [[0.5, 0], [0, 0.4]]])", "sum to the identity"),
+        ("Inputs([1, 2], None, [[[0.5, 0.1], [0, 0.5]], [[0.5, 0], [0, 0.5]]])", "symmetric"),
+        ("Target('x1 + x1*x2', inputs=Inputs(*TWO, [0.5, 0.5]))", "for 1 direction, and the target has 2"),
         (
-            {"X": _sample(), "y": np.random.default_rng(0).normal(size=4000)},
-            "says too little about a direction",
+            "Target('sin', inputs=Inputs(*TWO, MATRICES))",
+            "for 2 directions, and the target has 1; give one row",
         ),
-        ({"X": _sample(), "y": np.ones(4000), "direction": np.ones(40)}, "give one or the other"),
-        ({"X": _sample(), "keep": 1}, "True or False"),
+        ("Target('sin', inputs=[1, 2])", "must be Inputs"),
+        ("data(np.zeros((100, 3)))", "X is constant"),
+        ("data(np.ones(5))", r"shape \(5,\)"),
+        ("data(np.full((100, 3), np.nan))", "not finite"),
+        ("data(few)", "300 rows for 40 columns.*at least 400 rows"),
+        ("data(X, direction=np.ones(3))", "give 40 finite numbers"),
+        ("data(X, direction=np.zeros(40))", "do not vary along it"),
+        ("data(X, y=np.ones(3))", "one finite label for each"),
+        ("data(X, y=np.random.default_rng(0).normal(size=4000))", "says too little about a direction"),
+        ("data(X, y=np.ones(4000), direction=np.ones(40))", "give one or the other"),
+        ("data(X, keep=1)", "True or False"),
     ],
 )
-def test_data_that_say_too_little_are_refused(given: dict[str, object], words: str) -> None:
+def test_what_is_no_spectrum_and_says_too_little_is_refused(call: str, words: str) -> None:
     with pytest.raises(gs.ParameterError, match=words):
-        gs.Inputs.from_data(**given)
+        eval(call, NAMES)
 
 
 def test_kept_data_are_equal_by_content_and_have_no_dictionary() -> None:
-    one, same, other = (gs.Inputs.from_data(X, keep=True) for X in (_sample(), _sample(), -_sample()))
+    one, same, other = (gs.Inputs.from_data(X, keep=True) for X in (SAMPLE, _sample(), -SAMPLE))
     assert one == same
     assert hash(one) == hash(same)
     assert one != other
-    assert one != gs.Inputs.from_data(_sample())
+    assert one != gs.Inputs.from_data(SAMPLE)
     assert pickle.loads(pickle.dumps(one)) == one
     assert "4000 rows of data" in repr(one)
     with pytest.raises(gs.ParameterError, match="cannot be written"):
         gs.Target("sin", inputs=one).to_dict()
-    simulated = gs.simulate(
-        gs.Network("tanh", eta=1, alpha0=1), gs.Target("sin", inputs=one), alpha=1, lam=1, d=40, trials=1
-    )
+    target = gs.Target("sin", inputs=one)
+    simulated = gs.simulate(gs.Network("tanh", eta=1, alpha0=1), target, alpha=1, lam=1, d=40, trials=1)
     assert "4000 rows of data" in simulated.attrs["target"]
 
 
@@ -185,17 +170,10 @@ def test_bins_move_answers_by_less_than_a_ten_thousandth(exponent: float) -> Non
     parts = (vectors.T @ direction) ** 2 * values
     every = gs.Inputs(values, shares=parts / parts.sum(), d=d)
     assert len(binned.omega) < d
-    for net in (
-        gs.Network("tanh", eta=0, alpha0=0),
-        gs.Network("tanh", eta=0.3, alpha0=1),
-        gs.Network("relu", eta=0.3, alpha0=1, steps=2),
-    ):
-        errors = [
-            gs.predict(
-                net, gs.Target("sin", inputs=inputs), alpha=[0.6, 4], lam=0.01, d=d, throw=False
-            ).test_error
-            for inputs in (binned, every)
-        ]
+    targets = [gs.Target("sin", inputs=inputs) for inputs in (binned, every)]
+    at = {"alpha": [0.6, 4], "lam": 0.01, "d": d, "throw": False}
+    for net in (gs.Network("tanh", eta=[0, 0.3], alpha0=1), gs.Network("relu", eta=0.3, alpha0=1, steps=2)):
+        errors = [gs.predict(net, target, **at).test_error for target in targets]
         np.testing.assert_allclose(*errors, rtol=1e-4)
 
 

@@ -29,33 +29,34 @@ def test_columns_are_flat_and_broadcast_in_the_order_of_the_largest_quantity():
     assert list(points(dataset, ["b"])) == ["x", "b"]
 
 
-def test_numbers_line_up_on_their_decimal_point():
-    text = aligned({"x": np.linspace(0.1, 0.9, 3), "error": np.array([0.123456, 12.34567, -3.0])})
-    assert text.splitlines() == ["  x     error", "0.1   0.12346", "0.5  12.34567", "0.9  -3.00000"]
-
-
-def test_short_numbers_stay_short_and_rounding_is_zero():
-    text = aligned(
-        {"n": np.array([1.0, 20.0]), "z": np.array([1.0, 1e-17]), "s": np.array(["a", "bc"], object)}
-    )
-    assert text.splitlines() == [" n  z  s", " 1  1  a", "20  0  bc"]
-
-
-def test_many_decades_infinities_and_nan_are_shown():
-    text = aligned({"x": np.array([1.23456789e-9, 12345.678, np.inf, np.nan, -np.inf])})
-    assert [line.strip() for line in text.splitlines()] == ["x", "1.2346e-09", "12346", "inf", "nan", "-inf"]
+@pytest.mark.parametrize(
+    ("flat", "lines"),
+    [
+        (  # decimal points line up
+            {"x": np.linspace(0.1, 0.9, 3), "error": np.array([0.123456, 12.34567, -3.0])},
+            ["  x     error", "0.1   0.12346", "0.5  12.34567", "0.9  -3.00000"],
+        ),
+        (  # short numbers stay short, and rounding is zero
+            {"n": np.array([1.0, 20.0]), "z": np.array([1.0, 1e-17]), "s": np.array(["a", "bc"], object)},
+            [" n  z  s", " 1  1  a", "20  0  bc"],
+        ),
+        (
+            {"x": np.array([1.23456789e-9, 12345.678, np.inf, np.nan, -np.inf])},
+            ["         x", "1.2346e-09", "     12346", "       inf", "       nan", "      -inf"],
+        ),
+        (
+            {"t": np.array([0, 10]), "ok": np.array([True, False])},
+            [" t     ok", " 0   True", "10  False"],
+        ),
+    ],
+)
+def test_tables_are_aligned_and_have_sensible_digits(flat, lines):
+    assert aligned(flat).splitlines() == lines
 
 
 def test_wide_and_combining_characters_keep_the_columns_straight():
     text = aligned({"名前": np.array(["η̃", "日本語"], object), "v": np.array([1, 2])})
     assert len({cell_len(line) for line in text.splitlines()}) == 1
-
-
-def test_whole_numbers_and_truth_values_are_words():
-    assert aligned({"t": np.array([0, 10]), "ok": np.array([True, False])}).splitlines()[1:] == [
-        " 0   True",
-        "10  False",
-    ]
 
 
 STEPS = xr.Dataset(
@@ -73,20 +74,14 @@ def test_each_setting_has_its_own_last_step():
     assert np.isnan(after_last_step(STEPS.r.where(STEPS.steps > 1)).values[0])  # one without any step
 
 
-def test_rows_beyond_the_last_step_of_a_setting_are_left_out():
+def test_rows_beyond_the_last_step_of_a_setting_are_left_out_unless_all_is_written():
     flat = points(STEPS, ["r"])
-    assert {name: values.tolist() for name, values in flat.items()} == {
-        "steps": [1.0, 2.0, 2.0],
-        "step": [1, 1, 2],
-        "r": [5.0, 6.0, 7.0],
-    }
-
-
-def test_a_table_of_everything_has_a_column_per_step_and_a_row_per_point():
-    flat = columns(STEPS)
-    assert list(flat) == ["steps", "alpha", "test_error", "r[step 1]", "r[step 2]"]
-    assert flat["test_error"].tolist() == [1.0, 2.0, 3.0, 4.0]
-    np.testing.assert_array_equal(flat["r[step 2]"], [np.nan, np.nan, 7.0, 7.0])
+    expected = {"steps": [1.0, 2.0, 2.0], "step": [1, 1, 2], "r": [5.0, 6.0, 7.0]}
+    assert {name: values.tolist() for name, values in flat.items()} == expected
+    every = columns(STEPS)
+    assert list(every) == ["steps", "alpha", "test_error", "r[step 1]", "r[step 2]"]
+    assert every["test_error"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    np.testing.assert_array_equal(every["r[step 2]"], [np.nan, np.nan, 7.0, 7.0])
 
 
 def test_dimensions_without_labels_are_counted():
