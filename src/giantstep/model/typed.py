@@ -58,21 +58,20 @@ def schedule(text: str) -> list[Step]:
         eta, _, rest = entry.strip().partition(":")
         alpha0, _, loss = rest.partition(":")
         try:
-            steps.append(Step(float(eta), float(alpha0), loss or "square"))
-        except ValueError as error:
-            if isinstance(error, ParameterError):
-                raise
+            numbers = float(eta), float(alpha0)
+        except ValueError:
             reason = f"has {entry.strip()!r}, which is no step; write them like 1:0.5, 2:1 (eta:alpha0)"
             raise refused("schedule", text, reason) from None
+        steps.append(Step(*numbers, loss or "square"))
     return steps
 
 
-INPUTS = ("eigenvalues", "masses", "shares", "power_law", "source", "d", "inputs", "direction")
 _ALTERNATIVES = {
     "eigenvalues": ("eigenvalues", "masses", "shares"),
     "power_law": ("power_law", "source", "d"),
     "inputs": ("inputs", "direction"),
 }
+INPUTS = tuple(name for names in _ALTERNATIVES.values() for name in names)
 _USUAL_SIZE = 1000  # eigenvalues of a power law, where no d is given
 
 
@@ -97,32 +96,36 @@ def inputs(given: Mapping[str, Any], folder: Path = Path()) -> Inputs | None:
     if not kinds:
         return None
     if kinds == ["power_law"]:
-        exponent, source = words["power_law"], float(words.get("source", 1.0))
-        exponent = numbers("power-law", exponent) if isinstance(exponent, str) else exponent
-        return Inputs.power_law(exponent, words.get("d", _USUAL_SIZE), source)
+        exponent, source = words["power_law"], words.get("source", 1.0)
+        size = words.get("d", _USUAL_SIZE)
+        return Inputs.power_law(_numbers("power-law", exponent), size, _numbers("source", source))
     if kinds == ["inputs"]:
-        loaded = {
-            name: _loaded(name, folder / words[name]) for name in ("inputs", "direction") if name in words
+        arrays = {
+            name: _loaded(name, folder / path)
+            for name, path in words.items()
+            if name in _ALTERNATIVES["inputs"]
         }
-        return Inputs.from_data(loaded["inputs"], loaded.get("direction"))
+        return Inputs.from_data(arrays["inputs"], arrays.get("direction"))
     return Inputs(
         **{name: _listed(name, words[name]) for name in _ALTERNATIVES["eigenvalues"] if name in words}
     )
 
 
+def _numbers(name: str, value: Any) -> Any:
+    return numbers(name, value) if isinstance(value, str) else value
+
+
 def _listed(name: str, value: Any) -> Any:
     """A list of numbers; of lists, if written like [[0.8, 0.2], [0.2, 0.8]]."""
-    if not isinstance(value, str):
-        return value
-    if value.lstrip().startswith("["):
+    if isinstance(value, str) and value.lstrip().startswith("["):
         import json
 
         try:
             return json.loads(value)
         except ValueError:
             raise _refusal(name, value, "is not a list of lists, such as [[0.8, 0.2], [0.2, 0.8]]") from None
-    found = numbers(name, value)
-    return [found] if isinstance(found, float) else found
+    listed = _numbers(name, value)
+    return [listed] if isinstance(value, str) and isinstance(listed, float) else listed
 
 
 def _loaded(name: str, path: Path) -> np.ndarray:
