@@ -11,7 +11,7 @@ from .settings import CONTROLS, Settings
 
 _SETTINGS = {"function": "target"}  # names of the library that differ from the page's
 _PHRASES = {  # sentences that point to Python, and what a visitor of the page does instead
-    r"SpikedRF, which needs no derivative": "a spike, given directly",
+    r"SpikedRF, which needs no derivative": "“Comes from: a spike, given directly”",
     r"there is no SpikedRF with one spike that resembles this network": "they have no coefficients in common",
     r", or the spiked features model net\.equivalent\(target\)": "",
     r"(a special |an? )?SpikedRF or TwoSpikes": "a given spike",

@@ -16,6 +16,7 @@ const ALONG = {
 const TAIL = 0.85; // share of the values that the map's shades tell apart
 const SHADES = ["#0d2b59", "#165690", "#2682a0", "#4faaa0", "#96cd96", "#dee8a0", "#fcf8d2"];
 const SIGNS = ["#0b5c8f", "#62a6cf", "#f4f4f2", "#e59a5c", "#b04a00"]; // of values below and above zero
+const ALIKE = 1e-6; // relative difference of errors that are the same but for rounding
 const LEVELS = 12; // contour lines between the ends of the scale
 const BAR = { thickness: 10, len: 0.9, outlinewidth: 0 }; // of shades
 const PINS = ["dot", "dashdot", "longdash"];
@@ -77,7 +78,7 @@ const PARTS = {
 
 /** Bars: three parts, their sum, and other methods. */
 export function parts({ parts: answer }) {
-  if (!answer.parts) return "The squared error of a network is split here: let the first layer come from gradient steps, choose a target of one direction, and a loss of the residual, such as square or huber:0.5.";
+  if (!answer.parts) return "This chart splits the squared error of a trained network. It needs a first layer that comes from gradient steps, a target of one direction, and a loss of the difference between output and label, such as square or huber:0.5.";
   const colours = theme(), largest = answer.parts.toSorted((a, b) => answer[b] - answer[a])[0];
   const bars = [
     ...answer.parts.map((name) => [PARTS[name][0], answer[name], name === largest ? colours.red : colours.orange]),
@@ -151,11 +152,13 @@ export function map({ map: answer, best: polishedOne }, settings) {
   const spot = (label, at, marker) => traces.push({ type: "scatter", mode: "markers", name: label, x: [at.strength], y: [at.lam], marker: { size: 13, line: { width: 1.6, color: "#fff" }, ...marker }, hovertemplate: label });
   const strength = settings[name];
   if (strength > 0 && settings.lam > 0) spot("you are here", { strength, lam: settings.lam }, { symbol: "cross", color: "#10161d" });
-  const found = best?.best ?? answer.best[quantity];
-  if (found) {
+  const lowest = best?.best ?? answer.best[quantity];
+  if (lowest) {
     const kind = best ? "optimum" : squared && polished(settings) ? "best of the map so far" : "best of the map";
-    const place = `${symbol} = ${shown(found.strength, 3)}, λ = ${shown(found.lam, 3)}`;
-    spot(`${kind}: ${squared ? "error" : "wrong signs"} ${shownError(found.error)} at ${place}${best?.at_end ? " (at the map's edge)" : ""}`, found, { symbol: "star", color: "#f0a800", line: { width: 1.2, color: "#10161d" } });
+    const alike = errors.every((row) => row.every((v) => Math.abs(v - row[0]) <= ALIKE * row[0])); // a step without samples
+    const place = `${alike ? `every ${symbol}` : `${symbol} = ${shown(lowest.strength, 3)}`}, λ = ${shown(lowest.lam, 3)}`;
+    const edge = best?.at_end && !alike ? " (at the map's edge)" : "";
+    spot(`${kind}: ${squared ? "error" : "wrong signs"} ${shownError(lowest.error)} at ${place}${edge}`, lowest, { symbol: "star", color: "#f0a800", line: { width: 1.2, color: "#10161d" } });
   }
   const edges = (values) => [values[0] ** 1.5 / values[1] ** 0.5, values.at(-1) ** 1.5 / values.at(-2) ** 0.5]; // half a cell beyond
   return { traces, names: [name, "lam"], keep: `${name} lam`, x: { title: ALONG[name], log: true, range: edges(x) }, y: { title: ALONG.lam, log: true, range: edges(y) } };
@@ -173,8 +176,8 @@ export function spectrum({ network: answer, isotropic }, settings) {
     });
   };
   stems(answer.outlier.filter((v) => v !== null), "sticks out (outlier)", colours.red, "diamond");
-  stems((answer.spike ?? []).filter((v) => v !== null && v > 0), "mean of the features", colours.orange, "square");
-  return { traces, names: ["eigenvalue", "mass_per_log"], facts: factsOf(answer, settings), keep: "spectrum", x: { title: "eigenvalue of the features' covariance", log: true }, y: { title: "share per unit of ln" } };
+  stems((answer.spike ?? []).filter((v) => v !== null && v > 0), "common to all neurons", colours.orange, "square");
+  return { traces, names: ["eigenvalue", "mass_per_log"], facts: factsOf(answer, settings), keep: "spectrum", x: { title: "eigenvalue of the features' covariance", log: true }, y: { title: "share of eigenvalues, per factor e" } };
 }
 
 /** One curve per interval of the bulk, as mass per unit of the logarithm: areas on the picture are shares. */
@@ -189,6 +192,6 @@ function factsOf({ mass_at_zero: zero, spike_per_d: perD }, settings) {
   const growing = (perD ?? []).filter((v) => v !== null && v > 1e-9).map((v) => `${shown(v, 3)}·d`);
   const facts = [];
   if (zero > 1e-12) facts.push(`${shown(100 * zero, 3)} % of the eigenvalues are zero`);
-  if (growing.length && !settings.finite) facts.push(`the features' mean makes ${growing.length > 1 ? "spikes" : "a spike"} at ${growing.join(", ")}, far to the right`);
+  if (growing.length && !settings.finite) facts.push(`what all neurons have in common makes ${growing.length > 1 ? "spikes" : "a spike"} at ${growing.join(", ")}, far to the right`);
   return facts.join("; ");
 }

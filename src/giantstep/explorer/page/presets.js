@@ -16,7 +16,7 @@ export const PRESETS = {
     ["2  One giant step can", ""],
     ["3  Too large a step", link({ eta: 40, alpha0: 2 }, { eta: 3, alpha0: 2 })],
     ["4  Two steps", link({ eta: 1, alpha0: 1, steps: 2 }, { steps: 1 })],
-    ["5  A staircase: the second step finds a second direction", link({ ...staircase, steps: 2 }, { steps: 1 })],
+    ["5  A staircase: a second step begins to find a second direction", link({ ...staircase, steps: 2 }, { steps: 1 })],
     ["6  Signs: a classifier", link({ target: "sign", noise: 0, lam: 0.5 })],
     ["7  Noise, and the best possible error", link({ noise: 0.5, lam: 1, alpha0: 3 })],
     ["8  The same network, on structured inputs", link({ inputs: "blocks", alpha0: 2, d: 1000 }, { inputs: "isotropic" })],
