@@ -68,7 +68,8 @@ def main_trace(page: Any, card: str) -> Any:
     picked = """({ data, _fullLayout: layout }) => {
       const trace = data?.find(({ meta }) => meta === "main");
       if (!trace) return null;
-      const { xaxis, yaxis } = layout, to = (axis, v) => v === null ? null : axis._offset + axis.d2p(v);
+      const { xaxis, yaxis } = layout, within = (axis, at) => (at < 0 || at > axis._length ? null : axis._offset + at);
+      const to = (axis, v) => v === null ? null : within(axis, axis.d2p(v));
       const places = trace.z ? [] : trace.x.map((v, i) => [to(xaxis, v), to(yaxis, trace.y[i])]);
       const { x, y, z, type, name, line, marker, zmin, zmax, colorscale } = trace;
       const cross = data.find(({ name }) => name === "you are here");

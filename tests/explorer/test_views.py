@@ -257,7 +257,8 @@ def test_the_parts_of_an_error_sum_to_it(visitor: Visitor) -> None:
         ("best_possible", TWO, {}),
         ("parts", SPIKED, {"parts": None}),
         ("parts", TWO, {"parts": None}),
-        ("parts", SIGNS | {"loss": "logistic"}, {"parts": None}),
+        ("parts", SIGNS, {"parts": None}),
+        ("parts", {"loss": "logistic", "target": "sign", "noise": 0.0}, {"parts": None}),
     ],
 )
 def test_what_is_not_known_or_takes_too_long_is_left_out(

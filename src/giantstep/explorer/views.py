@@ -115,8 +115,9 @@ def learned(settings: Settings, effort: Effort) -> Answer:
 
 def parts(settings: Settings, effort: Effort) -> Answer:
     """The network's test error as a sum of three, and what other methods reach on as many samples."""
-    several = Target(settings.target).directions > 1  # whose best possible error takes too long for a page
-    if settings.layer == "spiked" or several or not as_loss(settings.loss).residual:
+    target = Target(settings.target, flips=settings.flips, latent_noise=settings.latent_noise)
+    slow = target.directions > 1  # whose best possible error takes too long for a page
+    if settings.layer == "spiked" or slow or target.random_signs or not as_loss(settings.loss).residual:
         return {"parts": None}
     arguments = _arguments(settings, "alpha", "lam", "loss", "bulk")
     call = Call("explain", settings, arguments, shows=(*_PARTS, "test_error"))

@@ -161,7 +161,7 @@ function axis({ title, log, range, categories }, colours) {
   if (categories) return { ...shared, type: "category", ticks: "" };
   if (!log) return { ...shared, type: "linear", nticks: 7, ...(range ? { range } : { autorange: true }) };
   const few = range && range[1] / range[0] < FEW;
-  const ticks = few ? { dtick: "D2", minorloglabels: "complete", tickformat: "~g" } : { dtick: 1, exponentformat: "power" };
+  const ticks = few ? { dtick: "D2", minorloglabels: "complete", tickformat: "~g" } : { dtick: 1, tickangle: 0, exponentformat: "power" };
   return { ...shared, ...ticks, type: "log", ...(range ? { range: range.map(Math.log10) } : { autorange: true }) };
 }
 

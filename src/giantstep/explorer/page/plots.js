@@ -17,6 +17,7 @@ const TAIL = 0.85; // share of the values that the map's shades tell apart
 const SHADES = ["#0d2b59", "#165690", "#2682a0", "#4faaa0", "#96cd96", "#dee8a0", "#fcf8d2"];
 const SIGNS = ["#0b5c8f", "#62a6cf", "#f4f4f2", "#e59a5c", "#b04a00"]; // of values below and above zero
 const ALIKE = 1e-6; // relative difference of errors that are the same but for rounding
+const TINY = 1e-7; // of the largest eigenvalue: smaller ones have next to no mass
 const LEVELS = 12; // contour lines between the ends of the scale
 const BAR = { thickness: 10, len: 0.9, outlinewidth: 0 }; // of shades
 const PINS = ["dot", "dashdot", "longdash"];
@@ -78,7 +79,7 @@ const PARTS = {
 
 /** Bars: three parts, their sum, and other methods. */
 export function parts({ parts: answer }) {
-  if (!answer.parts) return "This chart splits the squared error of a trained network. It needs a first layer that comes from gradient steps, a target of one direction, and a loss of the difference between output and label, such as square or huber:0.5.";
+  if (!answer.parts) return "This chart splits the squared error of a trained network. It needs a first layer that comes from gradient steps, a target of one direction without flipped signs or latent noise, and a loss of the difference between output and label, such as square or huber:0.5.";
   const colours = theme(), largest = answer.parts.toSorted((a, b) => answer[b] - answer[a])[0];
   const bars = [
     ...answer.parts.map((name) => [PARTS[name][0], answer[name], name === largest ? colours.red : colours.orange]),
@@ -128,7 +129,7 @@ export function basis({ mu }) {
   const colours = theme(), most = mu.curves.length > 4 ? [mu.curves[0], mu.curves.at(-1)] : mu.curves;
   const kinds = [["mu0", "mean (μ₀)", colours.blue], ["mu1", "slope (μ₁)", colours.orange], ["mu2", "rest (μ₂)", colours.green]];
   const traces = most.flatMap(({ letter, ...curves }, i) => kinds.map(([name, words, colour], k) =>
-    line(`${words}${letter === null ? "" : `, neurons of sign ${shown(letter, 3)}`}`, mu.kappa, curves[name], colour, { line: { dash: dash(letter === null ? k : i), width: 2 }, more: { meta: i + k === 0 ? "main" : undefined } }))).reverse();
+    line(`${words}${letter === null ? "" : `, a₀ = ${shown(letter, 3)}`}`, mu.kappa, curves[name], colour, { line: { dash: dash(letter === null ? k : i), width: 2 }, more: { meta: i + k === 0 ? "main" : undefined } }))).reverse();
   return { traces, names: ["kappa", "coefficient"], unified: true, keep: "kappa", x: { title: "κ, input along the step" }, y: { title: "response" } };
 }
 
@@ -177,7 +178,8 @@ export function spectrum({ network: answer, isotropic }, settings) {
   };
   stems(answer.outlier.filter((v) => v !== null), "sticks out (outlier)", colours.red, "diamond");
   stems((answer.spike ?? []).filter((v) => v !== null && v > 0), "common to all neurons", colours.orange, "square");
-  return { traces, names: ["eigenvalue", "mass_per_log"], facts: factsOf(answer, settings), keep: "spectrum", x: { title: "eigenvalue of the features' covariance", log: true }, y: { title: "share of eigenvalues, per factor e" } };
+  const places = traces.flatMap((t) => t.x), high = Math.max(...places), low = Math.max(Math.min(...places), TINY * high);
+  return { traces, names: ["eigenvalue", "mass_per_log"], facts: factsOf(answer, settings), keep: "spectrum", x: { title: "eigenvalue of the features' covariance", log: true, range: places.length ? [low / 1.5, 2 * high] : undefined }, y: { title: "share per factor e" } };
 }
 
 /** One curve per interval of the bulk, as mass per unit of the logarithm: areas on the picture are shares. */
