@@ -324,3 +324,8 @@ def test_letters_part_ways_at_the_second_step(visitor: Visitor) -> None:
     layer = asked(visitor, "curve", settings)["layer"]
     assert np.shape(layer["path"]["r"]) == (2, 2)  # steps and letters
     assert layer["r"] == layer["path"]["r"][-1]
+
+
+def test_parts_that_are_far_from_real_sizes_say_so(visitor: Visitor) -> None:
+    settings = {"eta": 1, "alpha0": 100, "target": "tanh", "noise": 0, "lam": 0.01}
+    assert "very large networks" in asked(visitor, "parts", settings)["notes"][0]

@@ -31,6 +31,8 @@ _TEST_ERRORS = ("test_error", "test_error_01")
 _POINT = ("alpha", "lam", "loss", "bulk", "d")  # arguments of a prediction
 _PARTS = ("expressivity", "readout", "batch_noise")
 
+_PARTS_OF_THE_LIMIT = "These are the parts for very large networks. At the sizes of real networks the error is noticeably different here."
+
 _LOG_RATIO = 30.0  # ranges that span more than this are spaced, and drawn, logarithmically
 _POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: those that are quick, any other
 _SIMULATED = 8  # points of a simulated curve
@@ -122,6 +124,7 @@ def parts(settings: Settings, effort: Effort) -> Answer:
     arguments = _arguments(settings, "alpha", "lam", "loss", "bulk")
     call = Call("explain", settings, arguments, shows=(*_PARTS, "test_error"))
     answer, notes = call.run()
+    notes = [_PARTS_OF_THE_LIMIT if note.startswith("the limit d = inf") else note for note in notes]
     values = {name: _last(answer)[name] for name in (*call.shows, "ridge_error", "bayes_error")}
     return _answer(call, notes, **values) | {"parts": _PARTS}
 
