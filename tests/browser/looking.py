@@ -42,9 +42,11 @@ def start(name: str) -> str:
 def settled(page: Any, *cards: str) -> None:
     """The page is there, and these cards (all, if none is named) compute no more."""
     busy = ", ".join(f"#{card}.busy" for card in cards) or ".card.busy"
+    frames = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
     expect(page.locator("html[data-ready=true]")).to_be_attached(timeout=QUIET)
+    page.evaluate(frames)  # in which cards take note of a change
     expect(page.locator(busy)).to_have_count(0, timeout=QUIET)
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(frames)
 
 
 def traces(page: Any, card: str = "curve") -> dict[str, dict[str, Any]]:

@@ -56,7 +56,7 @@ def test_every_example_is_answered_soon_and_without_a_warning(visit: Any) -> Non
                 slow.append((title, name, round(spent, 1)))
             orthogonal = (
                 name == "spectrum" and settings.bulk == "orthogonal"
-            )  # whose spectrum is another's, as it says
+            )  # which is another's, as it says
             limit = name == "parts"  # which are those of the limit, and say so where that is far
             if answer.get("notes") and not (orthogonal or limit):
                 warned.append((title, name, answer["notes"]))
@@ -69,7 +69,6 @@ def test_every_example_opens_without_a_complaint(visit: Any) -> None:
     settled(page, "curve")
     for title, text in examples(page):
         page.locator("#examples").select_option(f"#{text}")
-        page.wait_for_timeout(300)
         settled(page, "curve", "learned")
         expect(page.locator("#curve")).to_have_attribute("data-state", "computed", timeout=QUIET)
         assert not page.locator("#alarm").inner_text(), title

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from .looking import (
     QUIET,
     enter,
     eventually,
+    expect,
     pixels,
     settled,
     slide,
@@ -214,7 +216,9 @@ def test_every_control_leaves_every_chart_with_the_marks_of_its_settings(
         page.locator(f"#slide-{name}").press("ArrowRight")
         shows_its_settings(page, explorer, cards)
     enter(page, name, OTHER[name])
+    expect(page).to_have_url(re.compile(f"[#&]{name}="))
     after = shows_its_settings(page, explorer, cards)
+    expect(page.locator("[aria-invalid]")).to_have_count(0)
     page.screenshot(path=pictures / f"after-{name}.png")
     if name in LINES:
         assert page.locator("#curve .chart").evaluate("({ data }) => data.length") != lines

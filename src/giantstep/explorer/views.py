@@ -31,7 +31,10 @@ _TEST_ERRORS = ("test_error", "test_error_01")
 _POINT = ("alpha", "lam", "loss", "bulk", "d")  # arguments of a prediction
 _PARTS = ("expressivity", "readout", "batch_noise")
 
-_PARTS_OF_THE_LIMIT = "These are the parts for very large networks. At the sizes of real networks the error is noticeably different here."
+_PARTS_OF_THE_LIMIT = (
+    "These are the parts for very large networks. At the sizes of real networks the error is noticeably different"
+    " here."
+)
 
 _LOG_RATIO = 30.0  # ranges that span more than this are spaced, and drawn, logarithmically
 _POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: those that are quick, any other

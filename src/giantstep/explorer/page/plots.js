@@ -1,4 +1,4 @@
-// Pictures of answers, as Plotly takes them. Curves differ in colour and in dash; bounds are green, what is pinned is grey.
+// Pictures of answers, as Plotly takes them. Curves differ in colour and in dash; bounds and what is pinned are grey.
 
 import { dash, literally, theme } from "./chart.js";
 import { shown, shownError } from "./dom.js";
