@@ -42,8 +42,9 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
-def at_work(visitor: Visitor) -> list[Worker]:
-    return [worker for worker in visitor.server.jobs.workers.alive if worker.working]
+def at_work(visitor: Visitor, lane: str) -> list[Worker]:
+    alive = list(visitor.server.jobs.workers.alive)
+    return [worker for worker in alive if worker.lane == lane and worker.working]
 
 
 def question(visitor: Visitor, view: str, settings: dict[str, Any]) -> bytes:
@@ -262,7 +263,7 @@ def test_work_ends_when_nobody_waits(visitor: Visitor) -> None:
     with socket.create_connection((visitor.host, visitor.port)) as connection:
         connection.sendall(question(visitor, "simulate", {"d": 1500, "trials": 50}))
         assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
-        (worker,) = at_work(visitor)
+        (worker,) = at_work(visitor, "simulation")
     wait_until(lambda: worker not in visitor.server.jobs.workers.alive)
     assert not worker.process.is_alive()
 
@@ -270,7 +271,7 @@ def test_work_ends_when_nobody_waits(visitor: Visitor) -> None:
 @pytest.mark.posix
 def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor: Visitor) -> None:
     def waiting() -> set[int]:
-        alive = visitor.server.jobs.workers.alive
+        alive = list(visitor.server.jobs.workers.alive)
         return {worker.process.pid for worker in alive if worker.lane == "quick" and not worker.working}
 
     visitor.ask("bounds", {"eta": 1.11})
@@ -283,11 +284,11 @@ def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor: 
         for pid in before:
             os.kill(pid, signal.SIGSTOP)  # slow, whatever the machine
         connection.sendall(question(visitor, "curve", {"activation": "relu", "noise": 0.123}))
-        wait_until(lambda: bool(at_work(visitor)))
-        (worker,) = at_work(visitor)
+        wait_until(lambda: bool(at_work(visitor, "quick")))
+        (worker,) = at_work(visitor, "quick")
         for pid in before - {worker.process.pid}:
             os.kill(pid, signal.SIGCONT)
-    wait_until(lambda: len(waiting()) >= 2 and worker.process.pid not in waiting())
+    wait_until(lambda: len(waiting()) >= 2 and worker not in visitor.server.jobs.workers.alive)
     assert visitor.ask("bounds", {"eta": 1.13})[0] == 200
 
 
@@ -296,7 +297,7 @@ def test_a_worker_that_dies_is_a_sentence_and_the_next_question_is_answered(visi
     with socket.create_connection((visitor.host, visitor.port)) as connection:
         connection.sendall(question(visitor, "simulate", {"d": 1500, "trials": 50}))
         connection.recv(20)
-        (worker,) = at_work(visitor)
+        (worker,) = at_work(visitor, "simulation")
         os.kill(worker.process.pid, signal.SIGKILL)
         with connection.makefile() as answer:
             assert "ended unexpectedly" in answer.read()
