@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
-from giantstep.estimator.network import random_layer
+from giantstep.estimator.network import random_layer, standardise
 from giantstep.functions import as_function
 from giantstep.model.letters import Letters
 from giantstep.sklearn import OneStepClassifier, OneStepRegressor
@@ -126,3 +126,14 @@ def test_inputs_far_from_zero_count_as_much_as_others():
     np.testing.assert_allclose(
         moved, plain, atol=1e-6
     )  # rounding is 1e5 times 2e-16, and features amplify it
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_a_weight_of_two_counts_as_two_samples_where_inputs_are_made_standard(whiten):
+    random = np.random.default_rng(4)
+    X, weights = random.standard_normal((40, 3)) + 1.0, random.integers(1, 4, 40)
+    weighted = standardise(X, weights.astype(float), whiten)(X)
+    repeated = standardise(X.repeat(weights, axis=0), np.ones(weights.sum()), whiten)(X)
+    np.testing.assert_allclose(
+        np.abs(weighted), np.abs(repeated), rtol=1e-9
+    )  # eigenvectors are of either sign

@@ -261,3 +261,12 @@ def test_what_is_no_dataset_is_refused_by_name(tmp_path):
         with pytest.raises(gs.ParameterError, match=f"dataset is a {type(given).__name__}, .* {way}"):
             gs.save(given, tmp_path / "a.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_small_file_cannot_ask_for_much_memory(tmp_path):
+    """Chunks that were never written take no room on disk: 400 MB in a file of some kB."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("a", (50_000_000,), "f8", chunks=(1 << 20,))
+    with pytest.raises(ParameterError, match=r"asks for 0\.4 GiB of memory, out of proportion"):
+        gs.load(tmp_path / "a.nc")

@@ -73,6 +73,7 @@ CHANGES = [
     "UPDATE job SET data = data || x'00' WHERE id = 2",
     "UPDATE job SET facts = facts || ' ' WHERE id = 2",
     "UPDATE job SET id = 1000 WHERE id = 2",
+    "UPDATE job SET (facts, data, checksum) = (SELECT facts, data, checksum FROM job AS o WHERE o.id = 3) WHERE id = 2",
     "UPDATE job SET checksum = checksum + 1 WHERE id = 2",
     "DELETE FROM job WHERE id = 2",
     "DELETE FROM job WHERE id = (SELECT max(id) FROM job)",

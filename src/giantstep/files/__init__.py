@@ -1,8 +1,8 @@
 """Datasets on disk: netCDF and JSON keep everything and come back identical, CSV and Parquet are for other programs.
 
-Files are replaced whole or not at all (`place`). Those that can be loaded again carry a checksum of all they say, so
+Files are replaced whole or not at all (`atomic`). Those that can be loaded again carry a checksum of all they say, so
 that a damaged one is refused and never answers other numbers; one that somebody made up cannot ask for more memory
-than its own size warrants, nor for other files (`netcdf`, `text`).
+than its own size warrants, nor for other files (`netcdf`, `json`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..answers.tables import write_csv
+from ..answers.tables import columns, write_csv
 from ..errors import ParameterError
 from ..model.arguments import checked_arguments
 from .atomic import check_place, check_plain, replacing
-from .errors import Unreadable
-from .json import load_json, save_json, write_json
+from .json import Unreadable, load_json, save_json, write_json
 from .netcdf import load_netcdf, save_netcdf
-from .parquet import pyarrow, save_parquet
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -106,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
 def check_dataset_path(path: str | os.PathLike[str]) -> None:
     """Refuse a path that `save` would refuse, before the work whose result should go there."""
     if _ending(path, _WRITERS, "saved") == ".parquet":
-        pyarrow()
+        _pyarrow()
     check_place(path)
 
 
@@ -124,5 +122,24 @@ def _save_csv(dataset: xr.Dataset, path: Path) -> None:
         write_csv(dataset, file)
 
 
-_WRITERS = {".nc": save_netcdf, ".json": save_json, ".csv": _save_csv, ".parquet": save_parquet}
+def _save_parquet(dataset: xr.Dataset, path: Path) -> None:
+    arrow = _pyarrow()
+    table = arrow.table({name: arrow.array(values) for name, values in columns(dataset).items()})
+    from pyarrow import parquet
+
+    parquet.write_table(table, path)
+
+
+def _pyarrow() -> Any:
+    """The library, or a refusal that says how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ParameterError(
+            ".parquet needs pyarrow, which is not installed; pip install pyarrow, or write .nc or .csv"
+        ) from None
+    return pyarrow
+
+
+_WRITERS = {".nc": save_netcdf, ".json": save_json, ".csv": _save_csv, ".parquet": _save_parquet}
 _READERS = {".nc": load_netcdf, ".json": load_json}

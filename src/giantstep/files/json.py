@@ -10,8 +10,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import CHANGED, NOT_OURS, Unreadable, check_size
-
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -20,6 +18,25 @@ if TYPE_CHECKING:
 _KEY = "giantstep_dataset"  # says what the file is; its value is the version of the layout below
 _VERSION = 2  # 1 had no checksum
 _MOST = 1 << 30  # bytes of text, which take several times as much when they are read
+
+
+class Unreadable(Exception):
+    """A file that is not what `save` wrote; the message completes "it cannot be read: ..."."""
+
+
+NOT_OURS = "it is damaged, or not a Dataset that giantstep saved"
+CHANGED = "it does not match its checksum: it is damaged, or somebody has changed it"
+
+
+def check_size(asked: int, file_size: int) -> None:
+    """Refuse arrays that are out of proportion to the file that holds them, before there is memory for them.
+
+    What we write takes about as much room in memory as on disk; other programs compress, seldom more than tenfold.
+    """
+    if asked > 16 * file_size + (64 << 20):
+        raise Unreadable(
+            f"it asks for {asked / 2**30:.1f} GiB of memory, out of proportion to its own {file_size / 2**20:.1f} MiB"
+        )
 
 
 def save_json(dataset: xr.Dataset, path: Path) -> None:

@@ -13,8 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import CHANGED, NOT_OURS, Unreadable, check_size
-from .json import plain
+from .json import CHANGED, NOT_OURS, Unreadable, check_size, plain
 
 if TYPE_CHECKING:
     import xarray as xr
