@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +13,11 @@ from ..model.spiked import SpikedRF
 from ..theory.labels import linear_error
 from . import look
 from .cached_call import CachedCall
-from .registry import Size, number, sizes
+from .registry import Figure, Size, number, sizes
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawn
 
     from .registry import Data
 
@@ -30,8 +29,7 @@ _NETWORKS = {"theory": "exact", "isotropic": "isotropic", "limit": "limit"}
 _OF_NETWORKS = {"theory": "exact theory", "isotropic": "isotropic model", "limit": r"exact, $d = \infty$"}
 
 
-@dataclass(frozen=True)
-class Curves:
+class Curves(NamedTuple):
     """Curves of one panel: their name in words, target and problem."""
 
     words: str
@@ -39,38 +37,32 @@ class Curves:
     problem: Problem
 
 
-@dataclass(frozen=True)
-class CurveFigure:
+def _curve_figure(
+    name: str,
+    title: str,
+    caption: str,
+    sizes: Mapping[str, Size],
+    panels: Mapping[str, Curves],
+    bulks: tuple[str, ...],
+    at: np.ndarray,
+    ends: tuple[float, float],
+    draw: Callable[[Data], Drawn],
+    space: Callable[..., np.ndarray] = np.linspace,
+    **simulation: Any,
+) -> Figure:
     """A figure made of curves: simulated `at` some points, by theory on as many as its size has, from end to end."""
 
-    NAME: str
-    TITLE: str
-    CAPTION: str
-    SIZES: Mapping[str, Size]
-    panels: Mapping[str, Curves]
-    bulks: tuple[str, ...]
-    at: np.ndarray
-    ends: tuple[float, float]
-    draw: Callable[[Data], Figure]
-    space: Callable[..., np.ndarray] = np.linspace
-    simulation: Mapping[str, Any] = field(default_factory=dict)
+    def parts(size: Size) -> dict[str, CachedCall]:
+        calls: dict[str, CachedCall] = {}
+        fine, seed = space(*ends, size.curve), number(name)
+        for panel, (_, target, problem) in panels.items():
+            calls |= curve_parts(panel, problem, target, at, fine, size, seed, bulks, **simulation)
+        return calls
 
-    def parts(self, size: Size) -> dict[str, CachedCall]:
-        """The calls of all panels."""
-        found: dict[str, CachedCall] = {}
-        fine = self.space(*self.ends, size.curve)
-        for name, curves in self.panels.items():
-            seed, more = number(self.NAME), self.simulation
-            found |= curve_parts(
-                name, curves.problem, curves.target, self.at, fine, size, seed, self.bulks, **more
-            )
-        return found
-
-    def comparisons(self, data: Data) -> dict[str, xr.Dataset]:
-        """Simulations against the theory of each bulk."""
-        return curve_comparisons(
-            data, {name: curves.words for name, curves in self.panels.items()}, self.bulks
-        )
+    words = {panel: curves.words for panel, curves in panels.items()}
+    return Figure(
+        name, title, caption, sizes, parts, draw, lambda data: curve_comparisons(data, words, bulks)
+    )
 
 
 def curve_parts(
@@ -118,7 +110,7 @@ _ALPHA0 = [0.0, 1.0, 3.0, 10.0, 100.0]
 _NET = Network("tanh", eta=1.0, alpha0=_ALPHA0)
 
 
-def _draw_trained(data: Data) -> Figure:
+def _draw_trained(data: Data) -> Drawn:
     figure, both = look.panels(2, height=4.2)
     shades = look.shades(len(_ALPHA0))
     for axes, (target, lam) in zip(both, _PENALTIES.items(), strict=True):
@@ -144,7 +136,7 @@ def _spiked(student: str, varied: str) -> Problem:
     return _against_alpha(SpikedRF(student, **{"r": 1.0, "gamma": 1.0, varied: _VARIED[varied][2]}), lam=0.1)
 
 
-def _draw_spikes(data: Data) -> Figure:
+def _draw_spikes(data: Data) -> Drawn:
     figure, axes_of = look.panels(2, width=8.2, height=5.6, rows=2, sharex=True)
     for row, (name, (words, symbol, values)) in enumerate(_VARIED.items()):
         shades, pair = look.shades(len(values)), axes_of[2 * row : 2 * row + 2]
@@ -171,7 +163,7 @@ def _draw_spikes(data: Data) -> Figure:
     return figure
 
 
-def _draw_width(data: Data) -> Figure:
+def _draw_width(data: Data) -> Drawn:
     figure, (axes,) = look.panels(1)
     look.curves(axes, data, "width", "beta", look.shades(1), _NETWORKS)
     look.label_axes(axes, data["width-limit"], "beta", log="x")
@@ -182,7 +174,7 @@ def _draw_width(data: Data) -> Figure:
 _LETTERS = {"uniform": "uniform, $u_i = 1$", "rademacher": r"Rademacher, $u_i = \pm 1$"}
 
 
-def _draw_letters(data: Data) -> Figure:
+def _draw_letters(data: Data) -> Drawn:
     figure, (axes,) = look.panels(1)
     shades = look.shades(len(_LETTERS))[::-1]
     for readout, shade in zip(_LETTERS, shades, strict=True):
@@ -194,97 +186,90 @@ def _draw_letters(data: Data) -> Figure:
     return figure
 
 
-FIGURES = {
-    figure.NAME: figure
-    for figure in (
-        CurveFigure(
-            "trained-network",
-            "One step beats every linear method",
-            "Test error of a tanh network (η̃ = 1, p = d) against the samples of its readout, for a tanh target"
-            " with λ = 0.01 (left) and a sin target with λ = 0.1 (right), after a step on α₀ d samples. Without a"
-            " step (α₀ = 0: random features) no number of samples gets below the best linear predictor; after a step"
-            " on many it does. Solid: exact theory of the trained network at this d; dashed: the paper's isotropic"
-            " model of it; dotted: d = ∞. Points: trained networks with standard errors. The theory is corrected for"
-            " d to leading order, which at d of a few hundred leaves a few per cent.",
-            sizes(full=Size(2000, 5)),
-            {
-                name: Curves(f"{name} target", name, _against_alpha(_NET, lam))
-                for name, lam in _PENALTIES.items()
-            },
-            ("exact", "isotropic"),
-            np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0]),
-            (0.2, 9.0),
-            _draw_trained,
-            np.geomspace,
-        ),
-        CurveFigure(
-            "spikes",
-            "Spiked random features against random features",
-            "Test error of spiked random features (c = 1, p = d, λ = 0.1) against the samples of the readout: sin"
-            " features on a sign target (left), tanh features on a tanh target (right). Above: spikes of several"
-            " strengths r that are aligned with the target, r = 0 being plain random features. Below: a spike of"
-            " strength 1 with several alignments γ. Solid: theory at this d; dotted: d = ∞; points: simulations with"
-            " standard errors.",
-            sizes(tiny_curve=4, quick=Size(300, 10, 40)),
-            {
-                f"{student}-{varied}": Curves(
-                    f"{student} on {target}, several {varied}", target, _spiked(student, varied)
-                )
-                for student, target in _PAIRS.items()
-                for varied in _VARIED
-            },
-            ("isotropic",),
-            _POINTS,
-            (0.2, 3.2),
-            _draw_spikes,
-        ),
-        CurveFigure(
-            "width",
-            "Wider networks",
-            "Test error of a tanh network on a sin target against its width β = p/d, with α₀ = 1.5, α = 1.2, λ ="
-            " 0.1 and η̃ = 1. A wider network has a weaker spike (r ∝ 1/β) and more parameters. Solid: exact theory"
-            " of the trained network at this d; dashed: the paper's isotropic model of it, which is off for narrow"
-            " networks, whose step is strong; dotted: d = ∞. Points: trained networks with standard errors.",
-            sizes(full=Size(5000, 20)),
-            {
-                "width": Curves(
-                    "tanh on sin",
-                    "sin",
-                    lambda beta: (
-                        Network("tanh", eta=1.0, alpha0=1.5, beta=beta),
-                        {"alpha": 1.2, "lam": 0.1},
-                    ),
-                )
-            },
-            ("exact", "isotropic"),
-            np.array([0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0]),
-            (0.15, 3.3),
-            _draw_width,
-            np.geomspace,
-        ),
-        CurveFigure(
-            "letters",
-            "Letters of both signs",
-            "Test error of spiked relu features with W = Π⊥ on a relu target (c = r = γ = 1, λ = 0.1) against the"
-            " samples of the readout: spikes of both signs (Rademacher letters) beside the same sign for all neurons"
-            " (uniform). Two letters give the readout two bent functions of the input along the spike instead of"
-            " one, and a smaller error. Solid: theory at this d; dotted: d = ∞; points: simulations with standard"
-            " errors.",
-            sizes(),
-            {
-                readout: Curves(
-                    f"{readout} letters",
-                    "relu",
-                    _against_alpha(SpikedRF("relu", r=1.0, gamma=1.0, readout=readout), lam=0.1),
-                )
-                for readout in _LETTERS
-            },
-            ("orthogonal",),
-            _POINTS,
-            (0.2, 3.2),
-            _draw_letters,
-            simulation={"bulk": "orthogonal"},
-        ),
-    )
-}
-"""By name: the paper's figures 2, 4, 5 and 6."""
+FIGURES = (
+    _curve_figure(
+        "trained-network",
+        "One step beats every linear method",
+        "Test error of a tanh network (η̃ = 1, p = d) against the samples of its readout, for a tanh target"
+        " with λ = 0.01 (left) and a sin target with λ = 0.1 (right), after a step on α₀ d samples. Without a"
+        " step (α₀ = 0: random features) no number of samples gets below the best linear predictor; after a step"
+        " on many it does. Solid: exact theory of the trained network at this d; dashed: the paper's isotropic"
+        " model of it; dotted: d = ∞. Points: trained networks with standard errors. The theory is corrected for"
+        " d to leading order, which at d of a few hundred leaves a few per cent.",
+        sizes(full=Size(2000, 5)),
+        {name: Curves(f"{name} target", name, _against_alpha(_NET, lam)) for name, lam in _PENALTIES.items()},
+        ("exact", "isotropic"),
+        np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0]),
+        (0.2, 9.0),
+        _draw_trained,
+        np.geomspace,
+    ),
+    _curve_figure(
+        "spikes",
+        "Spiked random features against random features",
+        "Test error of spiked random features (c = 1, p = d, λ = 0.1) against the samples of the readout: sin"
+        " features on a sign target (left), tanh features on a tanh target (right). Above: spikes of several"
+        " strengths r that are aligned with the target, r = 0 being plain random features. Below: a spike of"
+        " strength 1 with several alignments γ. Solid: theory at this d; dotted: d = ∞; points: simulations with"
+        " standard errors.",
+        sizes(tiny_curve=4, quick=Size(300, 10, 40)),
+        {
+            f"{student}-{varied}": Curves(
+                f"{student} on {target}, several {varied}", target, _spiked(student, varied)
+            )
+            for student, target in _PAIRS.items()
+            for varied in _VARIED
+        },
+        ("isotropic",),
+        _POINTS,
+        (0.2, 3.2),
+        _draw_spikes,
+    ),
+    _curve_figure(
+        "width",
+        "Wider networks",
+        "Test error of a tanh network on a sin target against its width β = p/d, with α₀ = 1.5, α = 1.2, λ ="
+        " 0.1 and η̃ = 1. A wider network has a weaker spike (r ∝ 1/β) and more parameters. Solid: exact theory"
+        " of the trained network at this d; dashed: the paper's isotropic model of it, which is off for narrow"
+        " networks, whose step is strong; dotted: d = ∞. Points: trained networks with standard errors.",
+        sizes(full=Size(5000, 20)),
+        {
+            "width": Curves(
+                "tanh on sin",
+                "sin",
+                lambda beta: (
+                    Network("tanh", eta=1.0, alpha0=1.5, beta=beta),
+                    {"alpha": 1.2, "lam": 0.1},
+                ),
+            )
+        },
+        ("exact", "isotropic"),
+        np.array([0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0]),
+        (0.15, 3.3),
+        _draw_width,
+        np.geomspace,
+    ),
+    _curve_figure(
+        "letters",
+        "Letters of both signs",
+        "Test error of spiked relu features with W = Π⊥ on a relu target (c = r = γ = 1, λ = 0.1) against the"
+        " samples of the readout: spikes of both signs (Rademacher letters) beside the same sign for all neurons"
+        " (uniform). Two letters give the readout two bent functions of the input along the spike instead of"
+        " one, and a smaller error. Solid: theory at this d; dotted: d = ∞; points: simulations with standard"
+        " errors.",
+        sizes(),
+        {
+            readout: Curves(
+                f"{readout} letters",
+                "relu",
+                _against_alpha(SpikedRF("relu", r=1.0, gamma=1.0, readout=readout), lam=0.1),
+            )
+            for readout in _LETTERS
+        },
+        ("orthogonal",),
+        _POINTS,
+        (0.2, 3.2),
+        _draw_letters,
+        bulk="orthogonal",
+    ),
+)

@@ -1,22 +1,21 @@
-"""Which figures there are, and what a figure's module has to offer."""
+"""Which figures there are, and what a figure is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawn
 
     from .cached_call import CachedCall
 
     Data = Mapping[str, xr.Dataset]
-    Parts = Mapping[str, CachedCall | Callable[[Data], CachedCall]]
+    Parts = Mapping[str, CachedCall | Callable[[Data], CachedCall]]  # a function gets the parts before it
 
 NAMES = (
     "learned-function",
@@ -64,28 +63,23 @@ def sizes(tiny_curve: int = 5, quick: Size = _QUICK, full: Size = _FULL) -> dict
     return {"tiny": Size(60, 4, tiny_curve, n_test=2000), "quick": quick, "full": full}
 
 
-class FigureModule(Protocol):
-    """What a figure is: a module of this package, or one of the figures of `learning_curves`."""
+@dataclass(frozen=True)
+class Figure:
+    """What a figure computes (`parts`, by name), what it compares by theory and simulation, and how it looks.
+
+    `comparisons` are answers of `compare` by name, none where nothing is simulated; `draw` sees the data alone.
+    """
 
     NAME: str
     TITLE: str
     CAPTION: str
     SIZES: Mapping[str, Size]  # tiny (tests), quick, full (the paper's)
-
-    def parts(self, size: Size) -> Parts:
-        """What to compute, by name; a function gets the parts before it and says what comes next."""
-        ...
-
-    def comparisons(self, data: Data) -> dict[str, xr.Dataset]:
-        """Theory against simulation, as `compare` answers, by name; empty where nothing is simulated."""
-        ...
-
-    def draw(self, data: Data) -> Figure:
-        """The picture, from the data alone."""
-        ...
+    parts: Callable[[Size], Parts]
+    draw: Callable[[Data], Drawn]
+    comparisons: Callable[[Data], dict[str, xr.Dataset]] = lambda data: {}
 
 
-def find(name: str) -> FigureModule:
+def find(name: str) -> Figure:
     """The figure of that name, or of that number."""
     if name.isdecimal() and 1 <= int(name) <= len(NAMES):
         name = NAMES[int(name) - 1]
@@ -99,11 +93,10 @@ def find(name: str) -> FigureModule:
         raise ParameterError(
             f"figure {name!r} is unknown; there are {', '.join(NAMES)}, or their numbers 1 to {len(NAMES)}"
         )
-    from .learning_curves import FIGURES
+    from . import input_functions, learning_curves, spectrum
 
-    if name in FIGURES:
-        return FIGURES[name]  # type: ignore[return-value]
-    return import_module(f".{name.replace('-', '_')}", __package__)  # type: ignore[return-value]
+    figures = (*input_functions.FIGURES, *learning_curves.FIGURES, spectrum.FIGURE)
+    return next(figure for figure in figures if name == figure.NAME)
 
 
 def number(name: str) -> int:

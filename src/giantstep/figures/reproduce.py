@@ -12,7 +12,7 @@ from ..errors import ParameterError
 from ..files import check_place
 from ..runtime.progress import Display
 from .cached_call import CachedCall, Machine, machine
-from .registry import NAMES, FigureModule, Size, find
+from .registry import NAMES, Figure, Size, find
 from .scores import Score, scores, write_csv
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ def reproduce(
     return made
 
 
-def _files(figure: FigureModule, size: str) -> list[str]:
+def _files(figure: Figure, size: str) -> list[str]:
     """What a figure writes: its pictures, and the data of each part."""
     parts = [f"{part}.nc" for part in figure.parts(figure.SIZES[size])]
     return [f"{figure.NAME}.{ending}" for ending in (*ENDINGS, *parts)]
 
 
-def make_figure(figure: FigureModule, size: Size, folder: Path, on: Machine) -> Made:
+def make_figure(figure: Figure, size: Size, folder: Path, on: Machine) -> Made:
     """Data, PDF and PNG of one figure."""
     from ..plotting import save_figure
     from ..plotting.style import styled

@@ -11,38 +11,29 @@ from ..model.spiked import SpikedRF
 from ..plotting.style import styled
 from . import look
 from .cached_call import CachedCall
-from .registry import Size, number
+from .registry import Figure, Size, number
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawn
 
     from .registry import Data
 
-NAME = "spectrum"
-TITLE = "Spectrum of the features"
-CAPTION = (
-    "Eigenvalues of the covariance ΨᵀΨ/p of spiked sign features with α = β = 1 (we choose c = r = 1):"
-    " histogram over all trials, and the density in theory at d = ∞, which diverges as x^(-1/2) at 0. One"
-    " eigenvalue of order d, far to the right, carries the features' mean; its position is compared with the"
-    " theory in the table."
-)
-SIZES = {"tiny": Size(60, 4, 40), "quick": Size(400, 20, 120), "full": Size(2000, 10, 200)}
-MODEL = SpikedRF("sign", r=1.0, gamma=1.0, c=1.0, beta=1.0)
+_MODEL = SpikedRF("sign", r=1.0, gamma=1.0, c=1.0, beta=1.0)
 
 
-def parts(size: Size) -> dict[str, CachedCall]:
-    """Theory and eigenvalues."""
-    return spectrum_parts(MODEL, 1.0, size, number(NAME))
-
-
-def comparisons(data: Data) -> dict[str, xr.Dataset]:
+def _comparisons(data: Data) -> dict[str, xr.Dataset]:
     """The spike; the bulk's eigenvalues are too rigid for a z-score and are drawn."""
-    return {"sign features": single(data["theory"], data["simulation"], spike=-1)}
+    import xarray as xr
+
+    theory, simulation = data["theory"], data["simulation"]
+    expected = xr.Dataset({"spike": theory["spike"].isel({theory["spike"].dims[-1]: 0})}, attrs=theory.attrs)
+    largest = xr.Dataset({"spike": simulation["eigenvalue"].isel(rank=-1)}, attrs=simulation.attrs)
+    return {"sign features": compare(expected.drop_vars("d"), largest)}
 
 
-def draw(data: Data) -> Figure:
+def _draw(data: Data) -> Drawn:
     """The bulk, and the spike in words."""
     theory, simulation = data["theory"], data["simulation"]
     bulk = simulation["eigenvalue"].isel(rank=slice(None, -1)).values.ravel()
@@ -58,7 +49,7 @@ def draw(data: Data) -> Figure:
     words = (
         f"largest eigenvalue\ntheory {float(theory['spike'].max()):.1f}\n"
         f"simulated {float(spike.mean()):.1f} ± {error:.1f}\n"
-        f"largest difference of shares\nin the bulk: {100 * distance(theory, bulk):.1f} %"
+        f"largest difference of shares\nin the bulk: {100 * _distance(theory, bulk):.1f} %"
     )
     axes.text(0.97, 0.62, words, transform=axes.transAxes, ha="right", va="top", fontsize=8)
     axes.legend(loc="upper right")
@@ -76,26 +67,14 @@ def spectrum_parts(model: Any, alpha: float, size: Size, seed: int) -> dict[str,
     }
 
 
-def single(theory: xr.Dataset, simulation: xr.Dataset, **ranks: int) -> xr.Dataset:
-    """Single eigenvalues (`spike=-1`: the largest one) against their theory, which has one of each."""
-    import xarray as xr
-
-    expected = {name: theory[name].isel({theory[name].dims[-1]: 0}) for name in ranks}
-    measured = {name: simulation["eigenvalue"].isel(rank=rank) for name, rank in ranks.items()}
-    return compare(
-        xr.Dataset(expected, attrs=theory.attrs).drop_vars("d"), xr.Dataset(measured, attrs=simulation.attrs)
-    )
-
-
-def distance(theory: xr.Dataset, eigenvalues: np.ndarray) -> float:
+def _distance(theory: xr.Dataset, eigenvalues: np.ndarray) -> float:
     """Largest difference between the shares of bulk eigenvalues below x, in theory and in these, over all x."""
     order = np.argsort(theory["eigenvalue"].values)
     x = theory["eigenvalue"].values[order]
     below = np.cumsum((theory["weight"] * theory["density"]).values[order])
     middle = below - 0.5 * np.diff(below, prepend=0.0)  # a node's mass lies on both of its sides
-    found = np.sort(eigenvalues)
-    expected = np.interp(found, x, middle / below[-1])
-    ranks = (np.arange(len(found)) + 0.5) / len(found)
+    expected = np.interp(np.sort(eigenvalues), x, middle / below[-1])
+    ranks = (np.arange(len(eigenvalues)) + 0.5) / len(eigenvalues)
     return float(np.abs(expected - ranks).max())
 
 
@@ -114,3 +93,17 @@ def draw_bulk(
             x, density = theory["eigenvalue"].values[inside], theory["density"].values[inside]
             order = np.argsort(x)
             axes.plot(x[order], density[order], color="#0072B2", label=None if place else "theory")
+
+
+FIGURE = Figure(
+    "spectrum",
+    "Spectrum of the features",
+    "Eigenvalues of the covariance ΨᵀΨ/p of spiked sign features with α = β = 1 (we choose c = r = 1):"
+    " histogram over all trials, and the density in theory at d = ∞, which diverges as x^(-1/2) at 0. One"
+    " eigenvalue of order d, far to the right, carries the features' mean; its position is compared with the"
+    " theory in the table.",
+    {"tiny": Size(60, 4, 40), "quick": Size(400, 20, 120), "full": Size(2000, 10, 200)},
+    lambda size: spectrum_parts(_MODEL, 1.0, size, number("spectrum")),
+    _draw,
+    _comparisons,
+)
