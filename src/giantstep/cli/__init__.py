@@ -72,7 +72,7 @@ def make_app() -> App:
     from cyclopts import App
 
     from .. import __version__
-    from . import commands, figures, insight, reference, spectra, sweep
+    from . import commands, figures, insight, spectra, sweep
     from .help import PlainHelp
 
     app = App(
@@ -92,9 +92,9 @@ def make_app() -> App:
         insight.staircase,
         spectra.spectrum,
         insight.tune,
-        reference.explain,
-        reference.bayes,
-        reference.ridge,
+        insight.explain,
+        insight.bayes,
+        insight.ridge,
         insight.coefficients,
     )
     for place, verb in enumerate((*verbs, commands.functions)):
