@@ -154,6 +154,7 @@ def test_the_isotropic_model_is_off_for_strong_steps_and_right_for_weak_ones_on_
     assert float(gap.sel(eta=8.0)[0]) < -0.1 < 0.1 < float(gap.sel(eta=8.0)[-1])
     assert abs(float(gap.sel(eta=2.0)[-1])) < 0.03
     width = made("width")
+    assert width["width-limit"].attrs["bulk"] == "exact"
     narrow, wide = (
         np.abs(width["width-isotropic"]["test_error"] / width["width-exact"]["test_error"] - 1)[i]
         for i in (0, -1)
