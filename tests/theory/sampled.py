@@ -162,7 +162,7 @@ def _after(trained: FirstLayers, u: int, t: int, state: _Drawn, rng: np.random.G
     e = -np.asarray(step.loss.derivative(labels, output))
     pairs = np.triu_indices(z.shape[1])
     rows = np.concatenate([np.ones((1, n)), z.T, z.T[pairs[0]] * z.T[pairs[1]]])
-    law = BatchLaw(e[None], rows[None] / n, slopes, np.ones(1))
+    law = BatchLaw(e[None], rows[None] / n, slopes)
     before = FirstLayer(c, state.spikes @ state.spikes.T[None], np.zeros((1, K, z.shape[1])), np.ones((1, K)))
     one = StepCovariance(neurons, before, step._replace(share=np.array([d / n])), law, first)
     level, k = np.broadcast_to, one.k[0]

@@ -30,19 +30,16 @@ if TYPE_CHECKING:
     from .layer import Neurons
 
 _NEGLIGIBLE = 1e-17  # weight of a node, times its largest power, under which averages do without it
-_DIFFERENCE = 1e-4  # of the output, to see how residuals change with it
 
 
 @dataclass(frozen=True)
 class BatchLaw:
     """One rule: nodes e [U, n], and weights [U or 1, rows, n] with rows for 1, each x_j, and each pair x_j x_l, j ≤ l;
-    the averages of σ and σ' at the nodes, [U or 1, K, n or 1]; and the mean curvature of the loss, [U or 1], by which
-    residuals follow the network's output."""
+    and the averages of σ and σ' at the nodes, [U or 1, K, n or 1]."""
 
     e: np.ndarray
     weights: np.ndarray
     moments: DerivativeMoments
-    mean_curvature: np.ndarray
 
     @cached_property
     def directions(self) -> int:
@@ -65,11 +62,20 @@ class BatchLaw:
 
 
 def batch_law(
-    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int
+    neurons: Neurons,
+    target: Target,
+    layer: FirstLayer,
+    noise: np.ndarray,
+    loss: Loss,
+    points: int,
+    shift: float = 0.0,
 ) -> tuple[list[BatchLaw], float]:
-    """The batch of a step on three nested rules, finest first, and the error of the averages at its nodes."""
+    """The batch of a step on three nested rules, finest first, and the error of the averages at its nodes.
+
+    `shift` is added to the network's output, from which residuals are taken.
+    """
     before = not np.any(layer.gram)
-    return (_before if before else _after)(neurons, target, layer, noise, loss, points)
+    return (_before if before else _after)(neurons, target, layer, noise, loss, points, shift)
 
 
 def idle_batch(neurons: Neurons, directions: int, points: int) -> list[BatchLaw]:
@@ -79,17 +85,23 @@ def idle_batch(neurons: Neurons, directions: int, points: int) -> list[BatchLaw]
     e, weights = line_rule(points)
     rows = np.concatenate([[1.0], np.zeros(directions), np.eye(directions)[np.triu_indices(directions)]])
     return [
-        BatchLaw(e[None, nested(s)], rows[None, :, None] * w, finite, np.ones(1))
+        BatchLaw(e[None, nested(s)], rows[None, :, None] * w, finite)
         for s, w in zip(STRIDES, weights, strict=True)
     ]
 
 
 def _before(
-    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int
+    neurons: Neurons,
+    target: Target,
+    layer: FirstLayer,
+    noise: np.ndarray,
+    loss: Loss,
+    points: int,
+    shift: float,
 ) -> tuple[list[BatchLaw], float]:
     """No spikes yet: e is a function of the label alone, and σ' has the same averages at every sample."""
     moments, error = at_rest(neurons.activation, neurons.biases)
-    output = neurons.output(moments).item()
+    output = neurons.output(moments).item() + shift
     levels, level = np.unique(noise, return_inverse=True)
     bends = tuple(output + bend for bend in loss.bends)
     labels = [_first_labels(labels_of(target), float(x), points, bends) for x in levels]
@@ -98,7 +110,7 @@ def _before(
         y, weights = (
             rule[0] if len(levels) == 1 else (_padded(parts)[level] for parts in zip(*rule, strict=True))
         )
-        laws.append(_law(loss, y, output, weights, moments))
+        laws.append(BatchLaw(_residual(loss, y, output), weights, moments))
     return laws, error
 
 
@@ -120,7 +132,13 @@ def _padded(rows: Sequence[np.ndarray], value: float = 0.0) -> np.ndarray:
 
 
 def _after(
-    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int
+    neurons: Neurons,
+    target: Target,
+    layer: FirstLayer,
+    noise: np.ndarray,
+    loss: Loss,
+    points: int,
+    shift: float,
 ) -> tuple[list[BatchLaw], float]:
     frame = layer.frame()
     gamma, labels = frame.gamma[:, 0], labels_of(target)
@@ -130,17 +148,17 @@ def _after(
     cuts = [label_layers(breaks, gamma)] if is_sharp(breaks, gamma).any() else []
     soft = bool(loss.bends) and frame.spikes == 1 and not noise.any() and bool(labels.turning_values.size)
     if soft:
-        cuts.append(_turns(neurons, layer, loss, labels.turning_values, reach))
+        cuts.append(_turns(neurons, layer, loss, labels.turning_values - shift, reach))
     least = float(labels.least_intervals(frame).max()) * (2.0 if cuts else 1.0)
     points = max(points, 2 * quarterable(least))
     across = across_intervals(frame.b, layer.c, points // 2)
     all_cuts = np.concatenate(cuts, axis=1) if cuts else None
     rule = Rule(points // 2, max(reach, labels.reach), all_cuts, across, reach, soft)
-    shift = frame.b @ rule.at(1)[0] + neurons.biases[:, None]
-    moments, error = shifted(neurons.activation, shift, layer.c)
-    bends = neurons.output(moments)[..., None] + np.asarray(loss.bends) if loss.bends else None
+    argument = frame.b @ rule.at(1)[0] + neurons.biases[:, None]
+    moments, error = shifted(neurons.activation, argument, layer.c)
+    bends = (neurons.output(moments) + shift)[..., None] + np.asarray(loss.bends) if loss.bends else None
     conditional = labels.batch(frame, rule, noise, points, bends)
-    nodes = indices(shift.shape[-1])[None]
+    nodes = indices(argument.shape[-1])[None]
     laws: list[BatchLaw] = []
     for stride in STRIDES:
         kappa, weights = rule.at(stride)
@@ -150,7 +168,8 @@ def _after(
         rows = _rows(kappa, weights, given_kappa, U)
         kept = (np.abs(rows).max(axis=1) * (1.0 + y**4)).max(axis=0) > _NEGLIGIBLE
         here = moments.at(at[kept])
-        laws.append(_law(loss, y[:, kept], neurons.output(here), rows[..., kept], here))
+        residual = _residual(loss, y[:, kept], neurons.output(here) + shift)
+        laws.append(BatchLaw(residual, rows[..., kept], here))
     return laws, error
 
 
@@ -173,17 +192,9 @@ def _turns(
     return _padded([own[None] for own in cuts], np.inf)
 
 
-def _law(
-    loss: Loss, y: np.ndarray, output: np.ndarray | float, weights: np.ndarray, moments: DerivativeMoments
-) -> BatchLaw:
-    """From labels y and the network's output to residuals, e = -∂ℓ(y, f): y - f for the square loss."""
-    below, here, above = (
-        np.asarray(loss.derivative(y, output + side + 0.0 * y)) for side in (-_DIFFERENCE, 0.0, _DIFFERENCE)
-    )
-    law = BatchLaw(-here, weights, moments, np.ones(len(y)))
-    if loss.linear:
-        return law
-    return BatchLaw(-here, weights, moments, law.mean(above - below) / (2.0 * _DIFFERENCE))
+def _residual(loss: Loss, y: np.ndarray, output: np.ndarray | float) -> np.ndarray:
+    """e = -∂ℓ(y, f) of labels y [U, n]: y - f for the square loss."""
+    return -np.asarray(loss.derivative(y, output + 0.0 * y))
 
 
 def _rows(kappa: np.ndarray, weights: np.ndarray, given_kappa: np.ndarray, U: int) -> np.ndarray:

@@ -230,7 +230,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     solution = solutions[0]
     in_kappa = kappa_error(solutions, typical, solver.linear)
     in_bulk = bulk_error(all_solutions[2:], typical, solver.linear) if inside else np.zeros_like(in_kappa)
-    inherited = np.maximum(problem.first_layers.error[chunk], table.error)[:, None]
+    inherited = np.maximum(limits.error, np.maximum(problem.first_layers.error[chunk], table.error)[:, None])
     if not solver.linear:
         inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
     answers = answers_of(problem, chunk, solution, np.maximum(in_kappa + in_bulk, inherited))

@@ -34,6 +34,7 @@ _MOST_STEPS_ON_SPECTRUM = 16  # and of so many on more than two eigenvalues of t
 POINTS = 128  # nodes over a batch before the first step,
 _SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
 _ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
+_DIFFERENCE = 0.02  # of the network's output, over the size of labels, to see how forces change with it
 _SMALLEST_SHARE = 1e-18  # 1/α0 of a batch that is as good as all inputs
 
 
@@ -105,17 +106,19 @@ class FirstLayers:
             bulks.append(TrainedBulk(self.neurons.weights, last.c, blocks, columns))
         return tuple(bulks)
 
-    def batch(self, t: int, chunk: np.ndarray, refinement: int) -> list[BatchLaw]:
-        """The batch of step t of some networks of one kind, on three nested rules, finest first."""
+    def batch(self, t: int, chunk: np.ndarray, refinement: int, shift: float = 0.0) -> list[BatchLaw]:
+        """The batch of step t of some networks of one kind, on three nested rules, finest first; with a `shift` of the
+        network's output."""
         step, layer = self.steps[t].at(chunk), self.path[t].at(chunk)
         spikes = int(layer.spikes.max()) if np.any(layer.gram) else 0
         points = (POINTS, *_SPIKED_POINTS)[min(spikes, 2)] << refinement
         if not np.any(step.rate):  # no step at all: any batch will do
             return idle_batch(self.neurons, self.target.directions, points)
-        return batch_law(self.neurons, self.target, layer, step.noise, step.loss, points)[0]
+        return batch_law(self.neurons, self.target, layer, step.noise, step.loss, points, shift)[0]
 
-    def mean_row_covariance(self, chunk: np.ndarray) -> np.ndarray | None:
+    def mean_row_covariance(self, chunk: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
         """What steps have added to the covariance of the groups' mean rows, times p, [U, K, K]: an effect of order 1/d.
+        And its error, [U].
 
         The network's output has the part Σ_t n_t ℓ_t s0_t w̄_t·x, linear in the mean rows w̄_t of the groups (n_t is a
         group's share of the neurons). A step descends on the residual, so it moves all rows against it:
@@ -126,18 +129,50 @@ class FirstLayers:
         left out: with them the mean rows come out right, but errors at d = 150 to 200 do not, since other effects of
         order 1/d are not known. For inputs with a covariance this effect is not known.
         """
-        taken = np.flatnonzero(self.taken[chunk[0]])
+        taken, error = np.flatnonzero(self.taken[chunk[0]]), np.zeros(len(chunk))
         if not len(taken) or self.layer.spectrum.count > 1:
-            return None
-        neurons, K = self.neurons, len(self.neurons.values)
+            return None, error
+        K = len(self.neurons.values)
         L = np.broadcast_to(np.eye(K), (len(chunk), K, K))
         for t in taken:
-            law, step = self.batch(int(t), chunk, 0)[0], self.steps[t].at(chunk)
-            s0 = neurons.values[:, None] * law.moments.s0 + 0.0 * law.e[:, None]  # ℓ_s s0_s on every node
-            D = law.mean(s0[:, :, None] * s0[:, None]) * neurons.weights
-            L = L - (step.rate * law.mean_curvature)[:, None, None] * D @ L
-        drawn = np.diag(1.0 / neurons.weights)
-        return L @ drawn @ np.swapaxes(L, -1, -2) - drawn
+            rate = self.steps[t].at(chunk).rate
+            curvature, off = self._mean_curvature(int(t), chunk)
+            L = L - rate[:, None, None] * (curvature * self.neurons.weights) @ L
+            error += rate * off
+        drawn = np.diag(1.0 / self.neurons.weights)
+        return L @ drawn @ np.swapaxes(L, -1, -2) - drawn, error
+
+    def _mean_curvature(self, t: int, chunk: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """E[ℓ'' ℓ_s s0_s ℓ_t s0_t] over the batch of step t, [U, K, K], and its error, [U].
+
+        A kinked loss has no ℓ'' at a sample, but labels with a density make the average force a smooth function of the
+        network's output f, so that this is -d/df E[e ℓ_s s0_s ℓ_t s0_t]. Each average is cut at its own kinks;
+        differences over h, 2h and 4h are extrapolated to h = 0.
+        """
+        values = self.neurons.values[:, None]
+
+        def averages(law: BatchLaw, e: np.ndarray) -> np.ndarray:
+            s0 = values * law.moments.s0 + 0.0 * e[:, None]  # on every node
+            return law.mean(e[:, None, None] * s0[:, :, None] * s0[:, None])
+
+        loss = self.steps[t].loss
+        if loss.linear:
+            law = self.batch(t, chunk, 0)[0]
+            return averages(law, np.ones_like(law.e)), np.zeros(len(chunk))
+        h = _DIFFERENCE * labels_of(self.target).size
+
+        def slope(h: float) -> np.ndarray:
+            above, below = (
+                np.stack([averages(law, law.e) for law in self.batch(t, chunk, 0, shift)[:2]])
+                for shift in (h, -h)
+            )
+            return (below - above) / (2.0 * h)
+
+        first, second, third = slope(h), slope(2.0 * h), slope(4.0 * h)
+        better, worse = (4.0 * first - second) / 3.0, (4.0 * second - third) / 3.0
+        fine, half = best = (16.0 * better - worse) / 15.0
+        error = np.maximum(np.abs(best - better)[0], np.abs(fine - half))
+        return fine, error.reshape(len(chunk), -1).max(axis=-1)
 
 
 @singledispatch

@@ -39,7 +39,10 @@ class Limits:
         )
         w = features.weights
         self._power = (w * label.t2).sum(axis=-1)[:, None] + noise**2
-        mean_row_covariance = None if np.all(np.isinf(d)) else problem.first_layers.mean_row_covariance(chunk)
+        mean_row_covariance, self.error = None, np.zeros(d.shape)
+        if not np.all(np.isinf(d)):
+            mean_row_covariance, error = problem.first_layers.mean_row_covariance(chunk)
+            self.error = error[:, None] / d  # of the test error, in which it has an effect of order 1/d
         ridgeless = lam == 0.0
         self.readout = Readout(alpha, beta, lam, noise, d, ridgeless, mean_row_covariance)
         self.diverging = self._interpolates = self._idle = ridgeless
