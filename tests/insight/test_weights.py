@@ -89,7 +89,7 @@ def test_a_trained_layer_has_the_bulk_of_its_batch():
 def rows_of(model, target="x"):
     target = gs.Target(target) if isinstance(target, str) else target
     problem = pose(model, target, model_grid(model, target))
-    return RowBulk(problem.bulks(np.array([0]))[0], float(problem.beta[0, 0]))
+    return RowBulk(problem.bulk(np.array([0])), float(problem.beta[0, 0]))
 
 
 def test_a_trained_layer_of_any_activation_has_the_bulk_of_its_batch():

@@ -245,7 +245,7 @@ def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, flo
 
     neurons = Neurons(f, gs.Letters((1.0,), (1.0,)))
     moments, _ = at_rest(f, np.zeros(1))
-    batch = BatchLaw(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0, moments, np.ones(1))
+    batch = BatchLaw(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0, moments)
     step = make_step(np.array([k]), np.array([n0 / d]), np.ones(1), np.zeros(1), as_loss("square"))
     rows = StepCovariance(neurons, neurons.drawn(1), step, batch, first=True)
     fa, fb = X.T @ rows.fa[0, 0, 0] / n0, X.T @ rows.fb[0, 0, 0] / n0

@@ -2,7 +2,7 @@
 
 A task is a rectangle of (first layers, readouts), solved on three nested rules in κ, coarse to fine, each starting
 from the last: that costs less than the finest alone, and yields the quadrature error. The rules inside a trained bulk
-are judged by ones with half the nodes, on the coarsest rule in κ. Points whose error is too large go on to a rule with
+are judged by what its answers are on ones with half the nodes. Points whose error is too large go on to a rule with
 twice the nodes, or to one cut around the thin layers that are to blame.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from ..gaussian import STRIDES
 from .answers import Answers, answers_of, judge, wrong_by_ones
-from .bulks import Bulks
+from .bulk import Bulk
 from .channel import make_channel
 from .doubts import add_doubts
 from .equations.averages import Averages
@@ -63,7 +63,7 @@ class Task:
     reach_factor: float = 1.0  # stretch of the range of κ
     start: Any = None  # of the solver
     kappa_cuts: np.ndarray | None = None  # of the rule in κ, around thin layers
-    bulks: Bulks | None = None  # if they are known
+    bulk: Bulk | None = None  # if it is known
 
     @property
     def finest(self) -> int:
@@ -130,7 +130,6 @@ class _Attempt:
     """A task's answers on its rule, with what tells how to do better."""
 
     answers: Answers
-    bulks: Bulks
     rules: list[Discretisation]  # in κ, finest first,
     solutions: list[Solution]  # and solutions on them
     in_kappa: np.ndarray  # quadrature error that finer rules in κ mend, [U, A], that of the wrong signs apart
@@ -186,7 +185,7 @@ def _refinements(
                     readout_index=readouts[a],
                     points=(1 + in_kappa) * task.points,
                     refinement=task.refinement + in_bulk,
-                    bulks=attempt.bulks if len(u) == len(layers) and not in_bulk else None,
+                    bulk=attempt.rules[0].bulk if len(u) == len(layers) and not in_bulk else None,
                     reach_factor=min(_FARTHEST, task.reach_factor * 4.0 / 3.0)
                     if cut_off
                     else task.reach_factor,
@@ -213,7 +212,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     tabulated = [table.at(stride) for stride in STRIDES]
     limits = Limits(problem, chunk, task.readout_index, *tabulated[0])
     readout = limits.readout
-    bulks = task.bulks or problem.bulks(chunk, task.refinement, len(task.readout_index))
+    bulk = task.bulk or problem.bulk(chunk, task.refinement, len(task.readout_index))
     folds = problem.odd and task.kappa_cuts is None
     rules: list[Discretisation] = []
     for (features, label), stride in zip(tabulated, STRIDES, strict=True):
@@ -221,15 +220,12 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
             features, label = folded(features, label)
         given = problem.labels, problem.frame(chunk), features.kappa, task.points // stride
         channel = cache(partial(make_channel, problem.loss, *given))
-        averages = Averages(features, bulks[0].modes)
-        rules.append(Discretisation(problem, chunk, averages, label, bulks[0], readout, channel))
-    # the bulk's own rules are judged on the coarsest rule in κ, once
-    inside = [replace(rules[-1], bulk=half) for half in bulks[1:]]
-    all_solutions = _solve_rules(solver, [*rules, *inside], task.start)
-    solutions, typical = all_solutions[:3], rules[0].averages.mean(rules[0].label.t2[:, None])  # E σ*²
-    solution = solutions[0]
+        averages = Averages(features, bulk.modes)
+        rules.append(Discretisation(problem, chunk, averages, label, bulk, readout, channel))
+    solutions = _solve_rules(solver, rules, task.start)
+    solution, typical = solutions[0], rules[0].averages.mean(rules[0].label.t2[:, None])  # E σ*²
     in_kappa = kappa_error(solutions, typical, solver.linear)
-    in_bulk = bulk_error(all_solutions[2:], typical, solver.linear) if inside else np.zeros_like(in_kappa)
+    in_bulk = bulk_error(solution, typical)
     inherited = np.maximum(limits.error, np.maximum(problem.first_layers.error[chunk], table.error)[:, None])
     if not solver.linear:
         inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
@@ -251,7 +247,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     unsolvable = separable & (answers["code"] == UNSOLVED)
     final = limits.diverging | unsolvable | hopeless | lost | np.isnan(solution.test_error)
     judge(answers, np.asarray(separable), readout.interpolates, tolerance)
-    return _Attempt(answers, bulks, rules, solutions, in_kappa, in_bulk, final, profile)
+    return _Attempt(answers, rules, solutions, in_kappa, in_bulk, final, profile)
 
 
 def _solve_rules(solver: Solver, rules: list[Discretisation], start: Any) -> list[Solution]:

@@ -80,11 +80,17 @@ def take_step(
         before, move = layer.at(left), step.at(left)
         laws, error = batch_law(neurons, target, before, noise[left], step.loss, points)
         # the three rules as three times the first layers
+        count = len(left)
         on_rules = [_pull(before, extra[left], law) for law in laws]
-        pull = Pull(*(np.concatenate(part) for part in zip(*on_rules, strict=True)))
-        thrice = np.tile(np.arange(len(left)), 3)
+        pull = Pull(
+            *(
+                np.concatenate([np.broadcast_to(one, (count, *one.shape[1:])) for one in part])
+                for part in zip(*on_rules, strict=True)
+            )
+        )
+        thrice = np.tile(np.arange(count), 3)
         rules = _after(neurons, before.at(thrice), move.at(thrice), pull)
-        after = after.replaced(left, rules.at(np.arange(len(left))))
+        after = after.replaced(left, rules.at(np.arange(count)))
         return np.maximum(_distance(rules), error)
 
     error = refine(compute, len(step.rate), points, last, tolerance)
@@ -92,7 +98,7 @@ def take_step(
 
 
 class Pull(NamedTuple):
-    """Averages over a batch of what its samples do to the rows of each group."""
+    """Averages over a batch of what its samples do to the rows of each group; U or 1 of them."""
 
     s0: np.ndarray  # E σ' before the step, or at the first node: its sign is that of the spike, [U, K]
     turn: np.ndarray  # E[e s1], [U, K]

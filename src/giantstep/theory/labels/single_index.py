@@ -97,11 +97,11 @@ class OneDirection:
 
     def least_intervals(self, frame: Frame) -> np.ndarray:
         """Intervals along κ under which a rule may miss what labels do, [U]; in each piece, where it is cut."""
-        gamma, rho = (np.vectorize(round_up)(np.abs(part[:, 0])) for part in (frame.gamma, frame.rho))
+        gamma, rho = ([round_up(abs(x)) for x in part[:, 0].tolist()] for part in (frame.gamma, frame.rho))
         cut = is_sharp(self.function.breakpoints, frame.gamma[:, 0])
         if self.binary:  # in closed form given κ
-            return np.where(cut, 0.0, blurred_intervals(gamma, rho, self.reach))
-        every = zip(gamma.tolist(), rho.tolist(), cut.tolist(), strict=True)
+            return np.where(cut, 0.0, blurred_intervals(np.array(gamma), np.array(rho), self.reach))
+        every = zip(gamma, rho, cut.tolist(), strict=True)
         return np.array([along_gaussian(self.function, *one, self.reach) for one in every])
 
     def unseen_error(self, spikes: int) -> float:
