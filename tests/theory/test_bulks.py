@@ -142,7 +142,7 @@ def test_a_bulk_along_a_line_is_the_bulk_itself(activation, steps):
     [
         (gs.Network("sin", eta=1.4, alpha0=0.075), gs.Target("sin"), 1e-6),
         (gs.Network("sigmoid", eta=27.0, alpha0=0.9, steps=2), gs.Target("tanh"), 1e-7),
-        (gs.Network("erf", eta=25.0, alpha0=3.4, steps=2, step_loss="absolute"), gs.Target("sin"), 0.1),
+        (gs.Network("erf", eta=25.0, alpha0=3.4, steps=2, step_loss="absolute"), gs.Target("sin"), 0.01),
         (gs.Network("tanh", eta=2.0, alpha0=1.0), gs.Target("sin"), 0.0),
     ],
 )
