@@ -87,6 +87,15 @@ def test_no_kink_of_a_known_sum_is_missed(places, half, scale):
             assert nearest(function.breakpoints, kink) <= 1e-12, form
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("sqrt(abs(x**2 - 0.6*x + 0.09))", 0.3), ("sqrt(abs(x**2 - 2.468*x + 1.522756))", 1.234)],
+)
+def test_a_zero_that_rounding_hides_is_found_to_rounding(text, place):
+    """At a double root values are nothing but rounding for 1e-8 around it."""
+    assert nearest(as_function(text).breakpoints, place) <= ROUNDING
+
+
 def test_a_function_with_too_many_breakpoints_is_refused():
     with pytest.raises(ParameterError, match="more than 64 kinks"):
         as_function("abs(sin(3*x))")

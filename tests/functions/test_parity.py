@@ -39,6 +39,7 @@ from giantstep.functions import Function, as_function
         ("d/dx tanh", "even"),
         ("d/dx cos", "odd"),
         ("tanh(x) + 1e-9", None),
+        ("cos(x) + 1e-9*x", None),
         ("tanh(x) + 1e-6*x**2", None),
         ("tanh(x) + where(abs(x - 30) < 1e-5, 1, 0)", None),  # a needle far out, announced by its breakpoints
         ("cos(x) + max(x - 39, 0)", None),

@@ -3,7 +3,7 @@
 from .catalogue import as_function, catalogue
 from .function import Function
 from .hyperplanes import as_planes
-from .levels import crossings, turning_values
+from .properties import crossings, turning_values
 from .several_variables import Joint, as_hyperplanes, target_function
 
 __all__ = [

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ParameterError
 from . import tree
 from .calculus import derivative
-from .elementary import ELEMENTARY
+from .operations import ELEMENTARY
 from .program import Program
 from .tree import Node, postorder
 
@@ -23,10 +23,7 @@ RANGE = 40.0
 SPACING = 0.01
 MAX_BREAKPOINTS = 64
 MODERATE = 9.0  # a function must be finite this far out
-MAX_EFFORT = 4e8
-
-_PER_STEP_MADE, _PER_STEP_RUN = 5_000, 800  # what a step of a program costs to make, and to run on nothing
-_PER_SLOPE = 10_000  # and what it costs to differentiate a node
+MAX_STEPS = 8_000  # of all programs that are run in search of zeros: about a second
 
 _MERGE = 1e-12  # zeros closer than this, relative to max(1, |x|), are one: rounding separates them
 _BISECTIONS = 70  # SPACING/2**70 is below the resolution of double precision everywhere but next to 0
@@ -39,53 +36,33 @@ def _grid() -> np.ndarray:
     return np.concatenate([-half[::-1], [0.0], half])
 
 
-class Effort:
-    """What looking for breakpoints may cost; counted, not timed, so that an expression fares alike everywhere.
-
-    Every text is to be answered within a second. A unit is about a nanosecond of a machine of 2020.
-    """
-
-    def __init__(self, allowed: float = MAX_EFFORT):
-        self.left = allowed
-
-    def program(self, root: Node) -> Program:
-        """A program that is paid for, with what it will cost to run it."""
-        program = Program(root)
-        self.spend(_PER_STEP_MADE * len(program.steps))
-        return program
-
-    def spend(self, units: float) -> None:
-        self.left -= units
-        if self.left < 0:
-            raise ParameterError(
-                "the function is too intricate: finding its kinks and jumps would take too long; simplify it, or "
-                "give a Python function with its derivative and breakpoints, Function(f, derivative=, breakpoints=)"
-            )
-
-    def run(self, program: Program, x: np.ndarray) -> np.ndarray:
-        self.spend(program.cost * x.size + _PER_STEP_RUN * len(program.steps))
-        return program(x)
-
-
 def breakpoints(root: Node) -> tuple[float, ...]:
     """All x in [-RANGE, RANGE] where the tree or its derivative may jump, sorted."""
     points = np.empty(0)
-    effort, slopes, seen = Effort(), {}, set()
+    slopes: dict[Node, Node] = {}
+    steps, known = 0, set()
     for node in postorder(root):
         difference = breaks_at(node)
         if difference is None:
             continue
-        program = effort.program(difference)
-        if program.key in seen:  # the same thing written twice
+        value = Program(difference)
+        if value.key in known or _stays_away_from_zero(value):  # the same thing written twice, or 1 + x**2
             continue
-        seen.add(program.key)
-        points = _merged(np.concatenate([points, zeros(difference, program, points, effort, slopes)]))
+        known.add(value.key)
+        programs = with_slopes(difference, slopes)
+        steps += sum(len(program.steps) for program in programs)
+        if steps > MAX_STEPS:
+            raise ParameterError(
+                "the function is too intricate: finding its kinks and jumps would take too long; simplify it, or "
+                "give a Python function with its derivative and breakpoints, Function(f, derivative=, breakpoints=)"
+            )
+        points = _merged(np.concatenate([points, zeros(programs, points)]))
         if points.size > MAX_BREAKPOINTS:
             raise ParameterError(
                 f"the function has more than {MAX_BREAKPOINTS} kinks or jumps for |x| <= {RANGE:g}; "
                 "use a smooth function, or one that breaks less often"
             )
-    return tuple(float(point) for point in points)
+    return tuple(points.tolist())
 
 
 def breaks_at(node: Node) -> Node | None:
@@ -99,49 +76,55 @@ def breaks_at(node: Node) -> Node | None:
         difference = node.args[0]
     elif node.op in ELEMENTARY and (edge := ELEMENTARY[node.op].edge) is not None:
         difference = tree.sub(node.args[0], tree.const(edge))
-    if difference is None or tree.is_const(difference) or difference.low > 0 or difference.high < 0:
-        return None
-    return difference
+    return None if difference is None or tree.is_const(difference) else difference
 
 
-def zeros(
-    root: Node, value: Program, inner: np.ndarray, effort: Effort, slopes: dict[Node, Node]
-) -> np.ndarray:
-    """Zeros and sign changes of a tree g, ready as `value`, whose own breakpoints are `inner`.
+def _stays_away_from_zero(function: Program) -> bool:
+    """Whether it is far larger everywhere than its changes between neighbours of the grid."""
+    values = function(_grid())
+    with np.errstate(invalid="ignore"):
+        changes = np.abs(np.diff(values))
+    return bool(np.all(np.minimum(np.abs(values[1:]), np.abs(values[:-1])) > 10.0 * changes))
+
+
+def with_slopes(g: Node, slopes: dict[Node, Node]) -> list[Program]:
+    """Programs of g'', g' and g; `slopes` are derivatives that have been taken already, and gets more of them."""
+    slope = derivative(g, slopes)
+    return [Program(derivative(slope, slopes)), Program(slope), Program(g)]
+
+
+def zeros(programs: list[Program], inner: np.ndarray) -> np.ndarray:
+    """Zeros and sign changes of a function g, given g'', g' and g; the breakpoints of its own parts are `inner`.
 
     Zeros of g that lie between neighbours of the grid do not show in its signs there. But g is monotone
     between zeros of g', and g' between those of g'' (Rolle): these are found first and join the grid, so that
     up to three zeros within SPACING of each other are told apart, and a zero that is only touched is found.
     """
-    before = len(slopes)
-    slope = derivative(root, slopes)
-    curvature = derivative(slope, slopes)
-    effort.spend(_PER_SLOPE * (len(slopes) - before))
+    *slopes, value = programs
     x = np.union1d(_grid(), inner)
-    for level in (curvature, slope):
-        if not tree.is_const(level):
-            x = np.union1d(x, _sign_changes(effort.program(level), x, inner, effort))
-    at = np.abs(effort.run(value, x))
+    for slope in slopes:
+        x = np.union1d(x, _sign_changes(slope, x, inner))
+    at = np.abs(value(x))
     touched = x[1:-1][at[1:-1] < _TOUCHED * np.minimum(at[:-2], at[2:])]
-    return np.concatenate([_sign_changes(value, x, np.empty(0), effort), touched])
+    return np.concatenate([_sign_changes(value, x, np.empty(0)), touched])
 
 
-def _sign_changes(function: Program, x: np.ndarray, kinks: np.ndarray, effort: Effort) -> np.ndarray:
+def _sign_changes(function: Program, x: np.ndarray, kinks: np.ndarray) -> np.ndarray:
     """Where the sign of `function` changes between neighbours in x; at a kink it is taken inside the cell."""
     inward = np.where(np.isin(x, kinks), RANGE * 1e-15, 0.0)
     left, right = x[:-1] + inward[:-1], x[1:] - inward[1:]
-    changes = _sign(effort.run(function, left)) != _sign(effort.run(function, right))
-    return _bisect(function, left[changes], right[changes], effort)
+    changes = _sign(function(left)) != _sign(function(right))
+    return _bisect(function, left[changes], right[changes])
 
 
-def _bisect(function: Program, left: np.ndarray, right: np.ndarray, effort: Effort) -> np.ndarray:
+def _bisect(function: Program, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """In each cell the point where the sign of `function` stops being that of the left end."""
-    sign = _sign(effort.run(function, left))
+    sign = _sign(function(left))
     for _ in range(_BISECTIONS if left.size else 0):
         middle = 0.5 * (left + right)
         if ((middle == left) | (middle == right)).all():  # neighbouring numbers
             break
-        same = _sign(effort.run(function, middle)) == sign
+        same = _sign(function(middle)) == sign
         left, right = np.where(same, middle, left), np.where(same, right, middle)
     return np.where(np.abs(function(left)) < np.abs(function(right)), left, right)
 

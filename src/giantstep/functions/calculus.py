@@ -1,10 +1,10 @@
-"""Derivatives of trees by the chain rule, and parity where the form of the tree proves it."""
+"""Derivatives of trees by the chain rule."""
 
 from __future__ import annotations
 
 from . import tree
-from .elementary import ELEMENTARY, Parity
 from .expression import expand
+from .operations import ELEMENTARY
 from .tree import Node, postorder
 
 
@@ -37,50 +37,19 @@ def _slope(node: Node, slopes: list[Node]) -> Node:
             return tree.neg(slopes[0])
         case "mul" | "chain":
             return tree.add(tree.chain(slopes[0], args[1]), tree.chain(args[0], slopes[1]))
-        case "div":
+        case "div" | "quotient":
             above = tree.sub(slopes[0], tree.chain(node, slopes[1]))
-            if args[1].low > 0 or args[1].high < 0:
-                return tree.div(above, args[1])
-            return tree.chain(tree.div(tree.ONE, args[1]), above)
+            return tree.quotient(above, args[1])
         case "power":
             outer = tree.mul(tree.const(node.value), tree.power(args[0], node.value - 1))
             return tree.chain(outer, slopes[0])
         case "max":
-            return tree.select(tree.less(args[1], args[0]), *slopes)
+            return tree.select(tree.apply("less", args[1], args[0]), *slopes)
         case "min":
-            return tree.select(tree.less(args[0], args[1]), *slopes)
+            return tree.select(tree.apply("less", args[0], args[1]), *slopes)
         case "select":
             return tree.select(args[0], slopes[1], slopes[2])
         case _:
             if tree.is_const(slopes[0], 0):
                 return tree.ZERO
             return tree.chain(expand(ELEMENTARY[node.op].derivative, args[0]), slopes[0])
-
-
-def proven_parity(root: Node) -> Parity | None:
-    """Odd or even when that follows from the parts of the tree; None when they do not tell."""
-    parities: dict[Node, Parity | None] = {}
-    for node in postorder(root):
-        parities[node] = _parity(node, [parities[arg] for arg in node.args])
-    return parities[root]
-
-
-def _parity(node: Node, parts: list[Parity | None]) -> Parity | None:
-    if node.op == "x":
-        return "odd"
-    if all(part == "even" for part in parts):  # numbers included: they have no parts
-        return "even"
-    if None in parts:
-        return None
-    match node.op:
-        case "add" | "sub" | "neg":
-            return parts[0] if len(set(parts)) == 1 else None
-        case "mul" | "div" | "chain":
-            return "even" if parts[0] == parts[1] else "odd"
-        case "power" if float(node.value).is_integer():
-            return "odd" if node.value % 2 else "even"
-        case "select":
-            return "odd" if parts == ["even", "odd", "odd"] else None
-        case op if op in ELEMENTARY:
-            return ELEMENTARY[op].parity
-    return None

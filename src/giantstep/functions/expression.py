@@ -11,14 +11,12 @@ import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-
-import numpy as np
+from functools import partial, reduce
 
 from ..errors import ExpressionError
 from . import tree
-from .elementary import ELEMENTARY
 from .names import DEFINITIONS, canonical, unknown
-from .program import implementation
+from .operations import ELEMENTARY
 from .tree import Node
 
 MAX_LENGTH = 1000
@@ -34,6 +32,7 @@ _MISSPELT = (  # what makes a syntax error, and what to say of it
 )
 _HINTS = {"^": "powers are written **", ":": "write the expression in x alone"}
 _ARITHMETIC = {ast.Add: tree.add, ast.Sub: tree.sub, ast.Mult: tree.mul, ast.Div: tree.div}
+_COMPARISONS = {ast.Lt: "less", ast.Gt: "less", ast.LtE: "at_most", ast.GtE: "at_most"}
 _REFUSED: dict[type, str] = {
     ast.IfExp: "write where(condition, a, b) instead of if and else",
     ast.Attribute: "names with a dot are not read; write tanh(x), not np.tanh(x)",
@@ -194,13 +193,11 @@ class _Reader:
         terms = [self.real(term, depth) for term in (node.left, *node.comparators)]
         result = tree.ONE
         for sign, left, right in zip(node.ops, terms[:-1], terms[1:], strict=True):
-            if isinstance(sign, (ast.Lt, ast.Gt)):
-                step = tree.less(left, right) if isinstance(sign, ast.Lt) else tree.less(right, left)
-            elif isinstance(sign, (ast.LtE, ast.GtE)):
-                step = tree.at_most(left, right) if isinstance(sign, ast.LtE) else tree.at_most(right, left)
-            else:
+            if type(sign) not in _COMPARISONS:
                 raise self.refuse("only <, <=, > and >= compare; an equality holds at single points", node)
-            result = tree.both(result, step)
+            if isinstance(sign, (ast.Gt, ast.GtE)):
+                left, right = right, left
+            result = tree.both(result, tree.apply(_COMPARISONS[type(sign)], left, right))
         return result
 
     def call(self, node: ast.Call, depth: int) -> Node:
@@ -218,7 +215,7 @@ class _Reader:
             raise self.refuse(unknown(name, also=(*ELEMENTARY, *_SYNTAX)), node)
         if known in ELEMENTARY:
             self._count(node, known, 1, 1)
-            return _apply(known, self.real(node.args[0], depth))
+            return tree.apply(known, self.real(node.args[0], depth))
         definition = DEFINITIONS[known]
         self._count(node, known, 1, 1 + len(definition.parameters))
         argument, *given = (self.real(arg, depth) for arg in node.args)
@@ -237,21 +234,11 @@ class _Reader:
         self._count(node, name, *((3, 3) if name == "clip" else (2, None)))
         first, *others = (self.real(argument, depth) for argument in node.args)
         if name == "clip":
-            return tree.smaller(tree.larger(first, others[0]), others[1])
-        for other in others:
-            first = tree.smaller(first, other) if name == "min" else tree.larger(first, other)
-        return first
+            return tree.apply("min", tree.apply("max", first, others[0]), others[1])
+        return reduce(partial(tree.apply, name), others, first)
 
     def _count(self, node: ast.Call, name: str, fewest: int, most: int | None) -> None:
         given = len(node.args)
         if given < fewest or (most is not None and given > most):
             allowed = {fewest: f"{fewest}", None: f"at least {fewest}"}.get(most, f"{fewest} to {most}")
             raise self.refuse(f"{name} takes {allowed} argument(s), not {given}", node)
-
-
-def _apply(name: str, argument: Node) -> Node:
-    """An elementary function of a node; of a number, its value."""
-    if not tree.is_const(argument):
-        return tree.absolute(argument) if name == "abs" else Node(name, (argument,))
-    with np.errstate(all="ignore"):
-        return tree.const(float(implementation(name, 0.0, np)(np.float64(argument.value))))

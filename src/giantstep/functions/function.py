@@ -12,10 +12,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..model.checks import a_function, a_text, finite_tuple, one_of, optional
-from .elementary import Parity
-from .lines import lines_of
-from .roughness import powers
-from .symmetry_and_slope import check_slope, observed_parity
+from .properties import Parity, check_slope, lines_of, observed_parity, powers
 from .variation import LOCATED, Variation, kinks, narrow_parts, observe
 
 
@@ -53,7 +50,7 @@ class Function:
     _function: Callable[..., Any]
     _derivative: Callable[[Any], Any] | None
     _breakpoints: tuple[float, ...]
-    _parity: Parity | None
+    _parity: Parity | None = None
 
     def __init__(
         self,

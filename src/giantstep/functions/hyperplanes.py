@@ -8,13 +8,14 @@ combination alone; or a quadratic form that factors. Otherwise it is curved, and
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from itertools import product
 
 import numpy as np
 
 from . import tree
-from .breakpoints import Effort, breakpoints, breaks_at, zeros
-from .elementary import ELEMENTARY
+from .breakpoints import breakpoints, breaks_at, with_slopes, zeros
+from .operations import ELEMENTARY
 from .program import Program
 from .tree import Node, postorder
 
@@ -25,6 +26,8 @@ MAX_PIECES = 16  # affine pieces of one part that are told apart
 _ROUNDING = 1e-12
 _STEEP = 2.0  # slope, over a step's width, from which on the usual rules would need many nodes
 _RIMS = (-6.0, -2.5, 0.0, 2.5, 6.0)  # where a steep step is cut out, in units of its width
+_POINTS = 4096  # at which a part must be larger than
+_SMALL = 0.01  # of its median not to vanish anywhere
 _TRIALS = 64  # points at which a part is compared with a quadratic form
 
 
@@ -79,17 +82,13 @@ class _Surfaces:
 
     def __init__(self, variables: int):
         self._variables = variables
-        self._zeros: dict[Node, list[Hyperplane] | None] = {}
-        self._pieces: dict[Node, list[np.ndarray] | None] = {}
+        self._points = 2.0 * np.random.default_rng(0).normal(size=(variables, _POINTS))
+        self.zeros = cache(self._zeros)
+        self.pieces = cache(self._pieces)
 
-    def zeros(self, node: Node) -> list[Hyperplane] | None:
+    def _zeros(self, node: Node) -> list[Hyperplane] | None:
         """Hyperplanes that hold all zeros of a node; None where it has others."""
-        if node not in self._zeros:
-            self._zeros[node] = self._find_zeros(node)
-        return self._zeros[node]
-
-    def _find_zeros(self, node: Node) -> list[Hyperplane] | None:
-        if tree.is_const(node) or node.low > 0 or node.high < 0:
+        if tree.is_const(node) or self._stays_away_from_zero(node):
             return []
         if node.op in ("mul", "chain"):
             parts = [self.zeros(arg) for arg in node.args[:2]]
@@ -102,13 +101,14 @@ class _Surfaces:
         along = self._along_one_direction(node)
         return along if along is not None else _quadratic(node, self._variables)
 
-    def pieces(self, node: Node) -> list[np.ndarray] | None:
-        """The affine functions [c0, c1, ...] of which a node is always one; None where it has other pieces."""
-        if node not in self._pieces:
-            self._pieces[node] = self._find_pieces(node)
-        return self._pieces[node]
+    def _stays_away_from_zero(self, node: Node) -> bool:
+        """Whether it has one sign and about one size at many points, as 1 + x1**2 does."""
+        values = np.asarray(Program(node, self._variables)(*self._points))
+        same_sign = np.isfinite(values).all() and abs(np.sign(values).sum()) == values.size
+        return bool(same_sign and np.abs(values).min() > _SMALL * np.median(np.abs(values)))
 
-    def _find_pieces(self, node: Node) -> list[np.ndarray] | None:
+    def _pieces(self, node: Node) -> list[np.ndarray] | None:
+        """The affine functions [c0, c1, ...] of which a node is always one; None where it has other pieces."""
         args, size = node.args, self._variables + 1
         if node.op in ("const", "x"):
             return [node.value * np.eye(size)[0] if node.op == "const" else np.eye(size)[1 + int(node.value)]]
@@ -138,15 +138,10 @@ class _Surfaces:
     def _along_one_direction(self, node: Node) -> list[Hyperplane] | None:
         """Zeros of a function of one combination n·z alone, which are sought along a line; None if it has more."""
         normals: list[np.ndarray] = []
-        made: dict[Node, Node | None] = {}
 
+        @cache
         def on_line(part: Node) -> Node | None:
             """The same as a function of x = n·z."""
-            if part not in made:
-                made[part] = restricted(part)
-            return made[part]
-
-        def restricted(part: Node) -> Node | None:
             pieces = self.pieces(part)
             if pieces is None or len(pieces) > 1:
                 args = [on_line(arg) for arg in part.args]
@@ -164,8 +159,7 @@ class _Surfaces:
         line = on_line(node)
         if line is None or not normals:
             return None
-        effort = Effort()
-        at = zeros(line, effort.program(line), np.asarray(breakpoints(line)), effort, {})
+        at = zeros(with_slopes(line, {}), np.asarray(breakpoints(line)))
         return [(tuple(normals[0]), float(zero)) for zero in at]
 
 

@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .elementary import ELEMENTARY
+import numpy as np
+
+from .operations import ELEMENTARY
 
 MAX_HERMITE = 10
 
@@ -23,18 +25,9 @@ class Definition:
     parameters: tuple[tuple[str, float], ...] = ()
 
 
-def hermite(degree: int) -> tuple[float, ...]:
-    """Coefficients c0, c1, ... of the probabilists' Hermite polynomial: He_n+1 = x He_n - n He_n-1."""
-    before, now = [0.0], [1.0]
-    for n in range(degree):
-        following = [0.0, *now]
-        for k, coefficient in enumerate(before):
-            following[k] -= n * coefficient
-        before, now = now, following
-    return tuple(now)
-
-
-def _polynomial_text(coefficients: tuple[float, ...]) -> str:
+def _hermite_text(degree: int) -> str:
+    """The probabilists' Hermite polynomial of that degree."""
+    coefficients = np.polynomial.hermite_e.herme2poly(np.eye(degree + 1)[degree])
     terms = [f"{c:+.0f}*x**{k}" for k, c in enumerate(coefficients) if c]
     return " ".join(reversed(terms)).removeprefix("+1*").removeprefix("+").replace("*x**0", "")
 
@@ -53,7 +46,7 @@ DEFINITIONS: dict[str, Definition] = {
     "abs": Definition("abs(x)"),
     "sign": Definition("sign(x)"),
     "heaviside": Definition("x > 0"),
-    **{f"He{n}": Definition(_polynomial_text(hermite(n))) for n in range(1, MAX_HERMITE + 1)},
+    **{f"He{n}": Definition(_hermite_text(n)) for n in range(1, MAX_HERMITE + 1)},
 }
 ALIASES = {
     "linear": "identity",
@@ -87,8 +80,7 @@ def unknown(name: str, *, also: tuple[str, ...] = ()) -> str:
     """What to say about a name that is not in the tables: the nearest that is, or where to look."""
     if named_target(name) is not None:
         return f"{name[:40]!r} is a target of several directions, and a function of one variable is needed"
-    known = {_plain(candidate): candidate for candidate in (*DEFINITIONS, *also)}
-    known |= {_plain(alias): alias for alias in ALIASES}
+    known = {_plain(candidate): candidate for candidate in (*DEFINITIONS, *ALIASES, *also)}
     near = difflib.get_close_matches(_plain(name), known, n=1)
     hint = f"did you mean {known[near[0]]!r}?" if near else "giantstep.functions.catalogue() lists the names"
     return f"no function is called {name[:40]!r}; {hint}"
@@ -98,5 +90,4 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_\s]", "", name).lower()
 
 
-_SPELLINGS = {_plain(name): name for name in (*ELEMENTARY, *DEFINITIONS)}
-_SPELLINGS |= ALIASES
+_SPELLINGS = {_plain(name): name for name in (*ELEMENTARY, *DEFINITIONS)} | ALIASES

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .elementary import ELEMENTARY
+from .operations import implementation
 from .tree import Node, postorder
 
-_EXPENSIVE = 20  # an elementary function takes so many times as long as a sum, about
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]  # function, arguments, registers to free
 
 
@@ -37,7 +35,6 @@ class Program:
             register[node] = steps[step]
         self.result, self._given = register[root], first
         self.key = (tuple(self.constants), tuple(self.steps), self.result)  # equal for equal computations
-        self.cost = sum(_EXPENSIVE if op in ELEMENTARY or op == "power" else 1 for op, _, _ in self.steps)
         self._finished = self._last_uses(first)
         self._bound: dict[Any, list[Step]] = {}
 
@@ -83,50 +80,3 @@ class Program:
         for i, step in last.items():
             finished[step] += (i,)
         return finished
-
-
-def implementation(op: str, value: float, xp: Any) -> Callable[..., Any]:
-    """The array function that carries out one operation of the tree in the namespace `xp`."""
-    if op in ELEMENTARY:
-        return ELEMENTARY[op].build(xp)
-    if op == "power":
-        return _integer_power(int(value)) if float(value).is_integer() else lambda a: a**value
-    if op == "chain":
-        return lambda a, b, zero: xp.where((a == 0) | (b == 0), zero, a * b)
-    if op == "number":
-        return _number if xp is np else lambda condition, one: xp.astype(condition, one.dtype)
-    names = {
-        "max": "maximum",
-        "min": "minimum",
-        "select": "where",
-        "and": "logical_and",
-        "not": "logical_not",
-    }
-    return getattr(xp, names[op]) if op in names else _OPERATORS[op]
-
-
-_OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "neg": operator.neg,
-    "less": operator.lt,
-    "at_most": operator.le,
-}
-
-
-def _number(condition: Any, one: Any) -> Any:
-    return condition.astype(one.dtype)
-
-
-def _integer_power(exponent: int) -> Callable[[Any], Any]:
-    """Repeated squaring: exact for small integers and many times faster than a general power."""
-
-    def power(a: Any) -> Any:
-        result: Any = None
-        for bit in f"{abs(exponent):b}":  # from the highest: square, and multiply by a where the bit is set
-            result = a if result is None else result * result * a if bit == "1" else result * result
-        return result if exponent > 0 else 1.0 / result
-
-    return power

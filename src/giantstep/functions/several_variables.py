@@ -12,7 +12,6 @@ import numpy as np
 
 from ..errors import ExpressionError, ParameterError, warn
 from ..model.checks import floats
-from .along_lines import Followed, follow_lines
 from .catalogue import as_function, shortened
 from .expression import compact, indices, parse
 from .function import Function
@@ -20,6 +19,7 @@ from .hyperplanes import Hyperplane, as_planes, distinct, hyperplanes, steep_ste
 from .names import TARGETS, named_target
 from .program import Program
 from .tree import Node
+from .variation import Followed, follow_lines
 
 MAX_DIRECTIONS = 4
 _TRIALS = 512
@@ -192,14 +192,11 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
     _check_count(count, text)
     if re.search(r"\bx\b", text):
         raise ExpressionError("x is a single direction, x1, x2, ... are several: use one or the other", text)
-    missing = sorted(set(range(1, count + 1)) - set(named))
-    if missing or 0 in named:
-        reason = (
-            f"x{missing[0]} is missing: number the directions from x1 on, without gaps"
-            if missing
-            else "x0 is no direction"
-        )
-        raise ExpressionError(reason if missing else f"{reason}; the first is x1", text)
+    if 0 in named:
+        raise ExpressionError("x0 is no direction; the first is x1", text)
+    if len(named) < count:
+        missing = min(set(range(1, count + 1)) - set(named))
+        raise ExpressionError(f"x{missing} is missing: number the directions from x1 on, without gaps", text)
     tree = parse(
         text, [f"x{j}" for j in range(1, count + 1)]
     )  # first, so that errors show the text as it was typed

@@ -1,10 +1,10 @@
-"""Expression trees in one variable, with the simplifications that keep derivatives cheap to evaluate.
+"""Expression trees, with the simplifications that keep derivatives cheap to evaluate.
 
 A node is an operation on other nodes. Nodes are compared by identity and shared freely, so a tree is in
 general a directed acyclic graph; every pass over it walks `postorder`, which visits each node once.
 
-Real operations: x, const, add, sub, mul, chain, div, neg, power, max, min, select, number and the names of
-`elementary.ELEMENTARY`. Conditions, which are true or false: less, at_most, and, not; `number` makes one 1 or 0.
+Real operations: x, const, add, sub, mul, chain, div, quotient, neg, power, max, min, select, number and the names of
+`operations.ELEMENTARY`. Conditions, which are true or false: less, at_most, and, not; `number` makes one 1 or 0.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ import math
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from .bounds import bounds, may_fail
+import numpy as np
+
+from .operations import implementation
 
 CONDITIONS = frozenset({"less", "at_most", "and", "not"})
+_MAY_OVERFLOW = frozenset(
+    {"div", "quotient", "sqrt", "log", "log1p", "exp", "expm1", "sinh", "cosh"}
+)  # or have no value
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """One operation; `value` is the number of a `const` and the exponent of a `power`.
+    """One operation; `value` is the number of a `const`, the exponent of a `power` and the index of a variable.
 
-    What is known of every node: numbers `low` and `high` between which it always is, and whether it may be infinite
-    or undefined somewhere (`wild`), because of a division by zero, an overflow or the like in it.
+    A `wild` node may be infinite or undefined somewhere, because of a division by zero, an overflow or the like in it.
     """
 
     op: str
     args: tuple[Node, ...] = ()
     value: float = 0.0
-    low: float = field(init=False)
-    high: float = field(init=False)
     wild: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        ranges = [(arg.low, arg.high) for arg in self.args]
-        low, high = bounds(self.op, self.args, ranges, self.value)
-        wild = may_fail(self.op, ranges, self.value) or any(arg.wild for arg in self.args)
-        for name, known in (("low", low), ("high", high), ("wild", wild)):
-            object.__setattr__(self, name, known)
+        root = self.op == "power" and (self.value < 0 or not float(self.value).is_integer())
+        wild = root or self.op in _MAY_OVERFLOW or any(arg.wild for arg in self.args)
+        object.__setattr__(self, "wild", wild)
 
 
 X = Node("x")
@@ -70,51 +70,44 @@ def is_const(node: Node, value: float | None = None) -> bool:
     return node.op == "const" and (value is None or node.value == value)
 
 
+def apply(op: str, *args: Node) -> Node:
+    """An operation on nodes; on numbers, its value."""
+    if not all(map(is_const, args)):
+        return Node(op, args)
+    with np.errstate(all="ignore"):
+        return const(float(implementation(op, 0.0, np)(*(np.float64(arg.value) for arg in args))))
+
+
 def add(a: Node, b: Node) -> Node:
-    if is_const(a) and is_const(b):
-        return const(a.value + b.value)
     if is_const(a, 0):
         return b
     if is_const(b, 0):
         return a
-    if b.op == "neg":
-        return sub(a, b.args[0])
-    return Node("add", (a, b))
+    return sub(a, b.args[0]) if b.op == "neg" else apply("add", a, b)
 
 
 def sub(a: Node, b: Node) -> Node:
-    if is_const(a) and is_const(b):
-        return const(a.value - b.value)
     if is_const(b, 0):
         return a
-    if is_const(a, 0):
-        return neg(b)
-    return Node("sub", (a, b))
+    return neg(b) if is_const(a, 0) else apply("sub", a, b)
 
 
 def neg(a: Node) -> Node:
-    if is_const(a):
-        return const(-a.value)
-    if a.op == "neg":
-        return a.args[0]
-    return Node("neg", (a,))
+    return a.args[0] if a.op == "neg" else apply("neg", a)
 
 
 def mul(a: Node, b: Node) -> Node:
     if is_const(b):
         a, b = b, a  # numbers first, so that products of numbers meet and fold
-    if is_const(a):
-        if is_const(b):
-            return const(a.value * b.value)
-        if a.value == 0:
-            return ZERO
-        if a.value == 1:
-            return b
-        if a.value == -1:
-            return neg(b)
-        if b.op == "mul" and is_const(b.args[0]):
-            return mul(const(a.value * b.args[0].value), b.args[1])
-    return Node("mul", (a, b))
+    if is_const(a, 0):
+        return ZERO
+    if is_const(a, 1):
+        return b
+    if is_const(a, -1):
+        return neg(b)
+    if is_const(a) and b.op == "mul" and is_const(b.args[0]):
+        return mul(apply("mul", a, b.args[0]), b.args[1])
+    return apply("mul", a, b)
 
 
 def chain(a: Node, b: Node) -> Node:
@@ -133,17 +126,17 @@ def chain(a: Node, b: Node) -> Node:
 
 
 def div(a: Node, b: Node) -> Node:
-    """a/b; a quotient of numbers by zero raises ZeroDivisionError."""
-    if is_const(b):
-        if is_const(a):
-            return const(a.value / b.value)
-        if b.value == 0:
-            raise ZeroDivisionError
-        if b.value == 1:
-            return a
-    if is_const(a, 0):
-        return ZERO
-    return Node("div", (a, b))
+    """a/b; anything by the number zero raises ZeroDivisionError."""
+    if is_const(b, 0):
+        raise ZeroDivisionError
+    if is_const(b, 1):
+        return a
+    return ZERO if is_const(a, 0) else apply("div", a, b)
+
+
+def quotient(a: Node, b: Node) -> Node:
+    """a/b for slopes: 0 where a is, or where b is infinite, whatever the other (see `chain`)."""
+    return div(a, b) if is_const(a) or is_const(b) else Node("quotient", (a, b, ZERO))
 
 
 def power(base: Node, exponent: float) -> Node:
@@ -154,35 +147,7 @@ def power(base: Node, exponent: float) -> Node:
         return base
     if is_const(base):
         return const(math.pow(base.value, exponent))
-    if exponent == 0.5:
-        return Node("sqrt", (base,))
-    return Node("power", (base,), exponent)
-
-
-def absolute(a: Node) -> Node:
-    return a if a.low >= 0 else Node("abs", (a,))
-
-
-def larger(a: Node, b: Node) -> Node:
-    if is_const(b) and a.low >= b.value:
-        return a
-    return const(max(a.value, b.value)) if is_const(a) and is_const(b) else Node("max", (a, b))
-
-
-def smaller(a: Node, b: Node) -> Node:
-    if is_const(b) and a.high <= b.value:
-        return a
-    return const(min(a.value, b.value)) if is_const(a) and is_const(b) else Node("min", (a, b))
-
-
-def less(a: Node, b: Node) -> Node:
-    """The condition a < b; between numbers it is the number 1 or 0."""
-    return const(a.value < b.value) if is_const(a) and is_const(b) else Node("less", (a, b))
-
-
-def at_most(a: Node, b: Node) -> Node:
-    """The condition a <= b, which is not the opposite of b < a: neither holds where one of them is undefined."""
-    return const(a.value <= b.value) if is_const(a) and is_const(b) else Node("at_most", (a, b))
+    return Node("sqrt", (base,)) if exponent == 0.5 else Node("power", (base,), exponent)
 
 
 def both(a: Node, b: Node) -> Node:
@@ -198,9 +163,7 @@ def either(a: Node, b: Node) -> Node:
 
 
 def opposite(a: Node) -> Node:
-    if is_const(a):
-        return const(not a.value)
-    return a.args[0] if a.op == "not" else Node("not", (a,))
+    return a.args[0] if a.op == "not" else apply("not", a)
 
 
 def select(condition: Node, a: Node, b: Node) -> Node:

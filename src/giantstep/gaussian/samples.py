@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..functions import Function
-from ..functions.roughness import SMOOTH
+from ..functions.properties import SMOOTH
 from .rules import REACH, STRIDES, density, fejer_rule, line_rule, nested, piecewise_rule
 
 _FAR = 20.0  # scale from which on a function is cut at places of its own
