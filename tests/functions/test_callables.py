@@ -22,26 +22,17 @@ def cubic_slope(x):
 
 def test_a_plain_callable_is_wrapped_without_a_derivative():
     function = as_function(cubic)
-    assert function.name == "cubic"
-    assert function.breakpoints == ()
+    assert (function.name, function.breakpoints, function.has_derivative) == ("cubic", (), False)
     assert function(2.0) == 8.0
-    assert not function.has_derivative
-    with pytest.raises(ParameterError, match=r"Function\(f, derivative=\.\.\.\)"):
-        _ = function.derivative
 
 
-def test_a_given_derivative_is_a_function_with_the_same_breakpoints():
+def test_a_derivative_is_a_function_with_the_same_breakpoints():
     function = Function(cubic, derivative=cubic_slope, breakpoints=[1], name="c")
     assert function.has_derivative
     assert function.derivative(2.0) == 12.0
     assert (function.derivative.name, function.derivative.breakpoints) == ("c'", (1.0,))
-    given = Function(cubic_slope)
-    assert Function(cubic, derivative=given).derivative is given
-
-
-def test_a_callable_has_no_text():
-    with pytest.raises(ParameterError, match="cannot be written as text"):
-        _ = as_function(cubic).spec
+    slope = Function(cubic_slope)
+    assert Function(cubic, derivative=slope).derivative is slope
 
 
 def test_identity_is_that_of_the_callable_and_what_is_said_of_it():
@@ -52,38 +43,39 @@ def test_identity_is_that_of_the_callable_and_what_is_said_of_it():
     observed = Function(cubic)
     assert observed.parity == "odd"
     assert observed == Function(cubic)  # having looked at its parity does not change it
-
-
-def test_a_callable_pickles_if_it_can_itself():
     function = Function(cubic, derivative=cubic_slope, breakpoints=[0.5])
     again = pickle.loads(pickle.dumps(function))
     assert again == function
     assert again.derivative(1.0) == 3.0
 
 
-def test_functions_cannot_be_changed():
-    for function in (as_function(cubic), as_function("tanh")):
-        with pytest.raises(FrozenInstanceError):
-            function.name = "other"
+@pytest.mark.parametrize("function", [as_function(cubic), as_function("tanh")])
+def test_functions_cannot_be_changed(function):
+    with pytest.raises(FrozenInstanceError):
+        function.name = "other"
 
 
-def test_what_is_not_callable_is_refused():
-    with pytest.raises(ParameterError, match="is not callable"):
-        Function("tanh")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="derivative = 3"):
-        Function(cubic, derivative=3)  # type: ignore[arg-type]
-
-
-def test_callables_that_do_not_act_element_by_element_are_refused():
-    x = np.ones(3)
-    with pytest.raises(ParameterError, match=r"numpy\.vectorize"):
-        Function(math.erf)(x)
-    with pytest.raises(ParameterError, match=r"does not accept a numpy array .*ambiguous"):
-        Function(lambda a: a if a > 0 else 0.0)(x)
-    with pytest.raises(ParameterError, match=r"no attribute 'relu'"):
-        Function(lambda a: a.relu())(x)
-    with pytest.raises(ParameterError, match="element by element"):
-        Function(lambda a: a[:2])(x)
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: Function("tanh"), "is not callable"),
+        (lambda: Function(cubic, derivative=3), "derivative = 3"),
+        (lambda: Function(np.abs, breakpoints=[np.inf]), "finite"),
+        (lambda: as_function(cubic).derivative, "Function(f, derivative=...)"),
+        (lambda: as_function(cubic).spec, "cannot be written as text"),
+        (lambda: Function(math.erf)(np.ones(3)), "numpy.vectorize"),
+        (
+            lambda: Function(lambda a: a if a > 0 else 0.0)(np.ones(3)),
+            "does not accept a numpy array (The truth value",
+        ),
+        (lambda: Function(lambda a: a.relu())(np.ones(3)), "no attribute 'relu'"),
+        (lambda: Function(lambda a: a[:2])(np.ones(3)), "element by element"),
+    ],
+)
+def test_refusals_say_what_to_do(call, words):
+    with pytest.raises(ParameterError) as caught:
+        call()
+    assert words in str(caught.value)
 
 
 def test_a_constant_callable_is_spread_over_the_array():

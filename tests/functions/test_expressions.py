@@ -41,6 +41,7 @@ X = np.array([-2.5, -1.0, -0.25, 0.5, 1.5, 3.0])
         ("   x", X),
         ("where(1 > 2, x, -x)", -X),
         ("max(x, 0) <= 0", X <= 0),
+        (f"(x/3)**{MAX_EXPONENT}", (X / 3) ** MAX_EXPONENT),
     ],
 )
 def test_expressions_mean_what_they_say(text, expected):
@@ -63,179 +64,77 @@ def test_no_comparison_with_an_undefined_value_holds(text, expected):
     assert as_function("x <= 0.5")(0.5) == as_function("x >= 0.5")(0.5) == 1.0
 
 
-HOSTILE = {
-    # text: column of the refusal (None: wherever Python's parser stopped)
-    "__import__('os').system('true')": 11,
-    "__import__(x)": 0,
-    "eval(x)": 0,
-    "exec(x)": 0,
-    "open(x)": 0,
-    "print(x)": 0,
-    "x.__class__": 0,
-    "x.__class__.__bases__": 0,
-    "().__class__": 0,
-    "np.tanh(x)": 0,
-    "1 + os": 4,
-    "y + 1": 0,
-    "2*x + tan(x)": 6,
-    "lambda x: x": 8,
-    "lambda: x": 0,
-    "(lambda: x)()": 7,
-    "[x]": 0,
-    "{x}": 0,
-    "x[0]": 1,
-    "[x for x in x]": 0,
-    "(x for x in x)": 0,
-    "(x := 3)": 3,
-    "x = 3": None,
-    "x == 1": 0,
-    "x != 1": 2,
-    "x is x": 0,
-    "x in x": 0,
-    "'tanh'": 0,
-    '"x"': 0,
-    "f'{x}'": 1,
-    "b'x'": 1,
-    "tanh(x=1)": 7,
-    "tanh(*x)": 5,
-    "tanh(**x)": 7,
-    "tanh(x)(x)": 0,
-    "tanh()": 0,
-    "tanh(x, x)": 0,
-    "where(x, 1, 2)": 6,
-    "where(x > 1, 2)": 0,
-    "max(x)": 0,
-    "clip(x, 1)": 0,
-    "1 if x > 0 else 2": 0,
-    "x and x": 0,
-    "not x": 4,
-    "x, x": 0,
-    "x; x": 1,
-    "x\nx": 1,
-    "x\x00": 1,
-    "x\t+1": 1,
-    "x # comment": 2,
-    "9**9**9**9": 6,
-    "x**65": 3,
-    "x**-65": 3,
-    "x**1e300": 3,
-    "x**x": 3,
-    "(-2)**x": 6,
-    "1e999": 0,
-    "x + 1e999": 4,
-    "1e308*10*x": 0,
-    "nan": 0,
-    "inf*x": 0,
-    "x + nan": 4,
-    "1/0": 0,
-    "x/0": 0,
-    "0/0*x": 0,
-    "log(0)*x": 0,
-    "log(-1)*x": 0,
-    "(-8)**0.5*x": 0,
-    "10.0**64*10.0**64*10.0**64*10.0**64*10.0**64*x": 0,
-    "1j*x": 0,
-    "True*x": 0,
-    "None": 0,
-    "...": 0,
-    "x // 2": 0,
-    "x % 2": 2,
-    "x @ x": 2,
-    "x & 1": 2,
-    "~x": 0,
-    "x^2": 1,
-    "x²": 1,
-    "х": 0,  # Cyrillic
-    "ｘ": 0,  # full width
-    "σ(x)": 0,
-    "x\u200b": 1,
-    "√x": 0,
-    "": 0,
-    "   ": 0,
-    "(": None,
-    "x +": None,
-    "x x": None,
-    "0777*x": None,
+LONG = {
     "1" * (MAX_LENGTH - 2) + "*x": 0,
     "x+" * MAX_LENGTH + "x": MAX_LENGTH,
     "(" * 300 + "x" + ")" * 300: None,
     "-" * 900 + "x": MAX_DEPTH + 1,
     "tanh(" * 150 + "x" + ")" * 150: (MAX_DEPTH + 1) * 5,
     "x**(" * 120 + "1" + ")" * 120: None,
-    "await x": None,
-    "yield x": None,
-    "import os": 0,
-    "leaky_relu(x, x)": 14,
 }
+HOSTILE = {  # column of the refusal (None: wherever Python's parser stopped), and texts that are refused there
+    0: [
+        "__import__(x)", "eval(x)", "exec(x)", "open(x)", "print(x)", "x.__class__", "x.__class__.__bases__",
+        "().__class__", "np.tanh(x)", "y + 1", "lambda: x", "[x]", "{x}", "[x for x in x]", "(x for x in x)", "x == 1",
+        "x is x", "x in x", "'tanh'", '"x"', "tanh(x)(x)", "tanh()", "tanh(x, x)", "where(x > 1, 2)", "max(x)",
+        "clip(x, 1)", "1 if x > 0 else 2", "x and x", "x, x", "1e999", "1e308*10*x", "nan", "inf*x", "1/0", "x/0",
+        "0/0*x", "log(0)*x", "log(-1)*x", "(-8)**0.5*x", "10.0**64*10.0**64*10.0**64*10.0**64*10.0**64*x", "1j*x",
+        "True*x", "None", "...", "x // 2", "~x", "х", "ｘ", "σ(x)", "√x", "", "   ", "import os",
+    ],
+    1: ["x[0]", "f'{x}'", "b'x'", "x; x", "x\nx", "x\x00", "x\t+1", "x^2", "x²", "x\u200b"],
+    2: ["x != 1", "x # comment", "x % 2", "x @ x", "x & 1"],
+    3: ["(x := 3)", "x**65", "x**-65", "x**1e300", "x**x"],
+    4: ["1 + os", "not x", "x + 1e999", "x + nan"],
+    5: ["tanh(*x)"],
+    6: ["2*x + tan(x)", "where(x, 1, 2)", "9**9**9**9", "(-2)**x"],
+    7: ["(lambda: x)()", "tanh(x=1)", "tanh(**x)"],
+    8: ["lambda x: x"],
+    11: ["__import__('os').system('true')"],
+    14: ["leaky_relu(x, x)"],
+    None: ["x = 3", "(", "x +", "x x", "0777*x", "await x", "yield x"],
+}  # fmt: skip
+REFUSED = LONG | {text: column for column, texts in HOSTILE.items() for text in texts}
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", REFUSED)
 def test_everything_outside_the_language_is_refused_at_its_column(text):
     with pytest.raises(ExpressionError) as caught:
         as_function(text)
     assert caught.value.text == text
     assert 0 <= caught.value.position <= len(text)
     assert caught.value.reason
-    if HOSTILE[text] is not None:
-        assert caught.value.position == HOSTILE[text]
+    if REFUSED[text] is not None:
+        assert caught.value.position == REFUSED[text]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("y = x", "without an ="),
-        ("2x", "as in 2*x"),
-        ("2 tanh(x)", "as in 2*x"),
-        ("(1 + x)x", "as in 2*x"),
+        ("y = x", "without an ="), ("2x", "as in 2*x"), ("2 tanh(x)", "as in 2*x"), ("(1 + x)x", "as in 2*x"),
         ("tanh(x", "never closed"),
+        # what no Gaussian average can use
+        ("log(x)", "not finite at x = 0"), ("1/x", "not finite at x = 0"), ("sqrt(x)", "not finite at x = -0.01"),
+        ("x**-2", "not finite at x = 0"), ("x**0.3", "not finite"), ("sin(x)/x", "not finite at x = 0"),
+        ("1/(x - 0.123456789)", "0.123457"), ("1/(x**2 - 1e-9)", "not finite"),
+        ("1/((x - 0.003)*(x - 0.004))", "0.003"), ("where(x > 0, 1/x, 0)", "unbounded near x = 0"),
+        ("where(x > 0, log(x), 0)", "unbounded near x = 0"),
+        ("1/(x - 20)", "unbounded near x = 20"), ("exp(exp(x))", "not finite"), ("((x**64)**64)**64", "not finite"),
+        ("1e308*(1e308*x)", "not finite"), ("abs(sin(5*x))", "more than 64"), ("sign(sin(1000*x))", "more than 64"),
     ],
-)
-def test_usual_slips_are_named(text, words):
+)  # fmt: skip
+def test_refusals_say_what_is_wrong(text, words):
     with pytest.raises(ExpressionError) as caught:
         as_function(text)
     assert words in caught.value.reason
 
 
-def test_the_caret_of_the_message_stands_under_the_offence():
+def test_the_caret_of_the_message_stands_under_the_offence_also_in_another_process():
     with pytest.raises(ExpressionError) as caught:
         as_function("2*x + foo(x)")
     _, shown, caret = str(caught.value).split("\n")
     assert shown[caret.index("^") :].startswith("foo")
-
-
-def test_a_refusal_crosses_from_a_worker_process_whole():
-    with pytest.raises(ExpressionError) as caught:
-        as_function("2*x + foo(x)")
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.position) == (str(caught.value), 6)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("log(x)", "not finite at x = 0"),
-        ("1/x", "not finite at x = 0"),
-        ("sqrt(x)", "not finite at x = -0.01"),
-        ("x**-2", "not finite at x = 0"),
-        ("x**0.3", "not finite"),
-        ("sin(x)/x", "not finite at x = 0"),
-        ("1/(x - 0.123456789)", "0.123457"),
-        ("1/(x**2 - 1e-9)", "not finite"),
-        ("1/((x - 0.003)*(x - 0.004))", "0.003"),
-        ("where(x > 0, 1/x, 0)", "unbounded near x = 0"),
-        ("where(x > 0, log(x), 0)", "unbounded near x = 0"),
-        ("1/(x - 20)", "unbounded near x = 20"),
-        ("exp(exp(x))", "not finite"),
-        ("((x**64)**64)**64", "not finite"),
-        ("1e308*(1e308*x)", "not finite"),
-        ("abs(sin(5*x))", "more than 64"),
-        ("sign(sin(1000*x))", "more than 64"),
-    ],
-)
-def test_functions_that_no_gaussian_average_can_use_are_refused(text, words):
-    with pytest.raises(ExpressionError) as caught:
-        as_function(text)
-    assert words in caught.value.reason
 
 
 @pytest.mark.parametrize(
@@ -248,10 +147,6 @@ def test_growth_and_guarded_domains_are_accepted(text):
 def test_branches_that_are_not_taken_do_not_warn():
     function = as_function("where(x > 0, x*exp(-1/x), 0)/(1 + exp(-1000*x))")  # warnings are errors here
     assert function(np.array([-1.0, 0.0, 1.0])) == pytest.approx([0.0, 0.0, np.exp(-1.0)], rel=1e-14)
-
-
-def test_the_largest_exponent_is_allowed():
-    assert as_function(f"(x/9)**{MAX_EXPONENT}")(9.0) == 1.0
 
 
 @settings(max_examples=400, deadline=None)

@@ -82,9 +82,9 @@ def breaks_at(node: Node) -> Node | None:
 def _stays_away_from_zero(function: Program) -> bool:
     """Whether it is far larger everywhere than its changes between neighbours of the grid."""
     values = function(_grid())
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         changes = np.abs(np.diff(values))
-    return bool(np.all(np.minimum(np.abs(values[1:]), np.abs(values[:-1])) > 10.0 * changes))
+    return bool(np.all(0.1 * np.minimum(np.abs(values[1:]), np.abs(values[:-1])) > changes))
 
 
 def with_slopes(g: Node, slopes: dict[Node, Node]) -> list[Program]:
