@@ -94,9 +94,11 @@ class Display:
             return
         with _notebook_bar(self) if self.notebook else _terminal_bar(self) as draw:
             ended = False
-            while not ended:
+            while True:
                 done, failed, running = self._counts
                 draw(self.words(done, failed, running), done + failed)
+                if ended:  # what was reported last is drawn, too
+                    break
                 ended = self._ended.wait(_REFRESH)
 
     def _due(self, finished: int) -> bool:
