@@ -80,7 +80,6 @@ def chance(value: np.ndarray, target: gs.Target) -> np.ndarray:
         (gs.Target("x1*x2 + x1", latent_noise=0.7), lambda z1, z2: z1 * z2 + z1),
         (gs.Target("x1*x2 + x1", scale=2.0, latent_noise=1.5, flips=0.1), lambda z1, z2: z1 * z2 + z1),
     ],
-    ids=str,
 )
 def test_signs_are_as_likely_as_the_value_of_the_function_makes_them(target, function):
     """Labels less their expectation are uncorrelated with whatever the inputs say, to four standard errors."""
