@@ -6,7 +6,7 @@ alpha and d for the theory, trial and n (samples) for a simulation. Both identif
 again in whatever grid it is asked for: extending a grid or adding trials keeps what is there.
 
 Numbers count as equal when they agree to 12 digits: 0.1·3 is not quite 0.3, and "0.1:1:10" has other last bits than
-"0.1:2:20". Work is done in larger portions (see `Part.jobs`): a point is the unit of *identity*, not of work.
+"0.1:2:20". Work is done in larger portions (see `Part.portions`): a point is the unit of *identity*, not of work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from ..answers.dims import OF_THE_LAYER, Dimensions
 from ..answers.grid import LayerGrid
 from .description import Sweep
-from .job import Answers, Job
+from .job import Answers, Job, Work
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -88,24 +88,21 @@ def _as_words(keys: np.ndarray) -> np.ndarray:
     return keys.view(np.dtype((np.void, 8 * keys.shape[1]))).reshape(-1)
 
 
-class Part(ABC):
-    """Points in the order of the split: first layers, then the readouts on each."""
+Portion = tuple[np.ndarray, np.ndarray]  # which settings, and which points of each
 
+
+class Part(ABC):
+    """Points in the order of the split: settings (first layers), then the points (readouts) on each."""
+
+    unit: str  # what is counted for people
     family: Family
     split: LayerGrid
-    unit: str  # what is counted for people
+    shape: tuple[int, int]  # how many settings, and how many points each
 
     def __init__(self, sweep: Sweep):
-        self.sweep, self.own, self.axes = (
-            sweep,
-            tuple(sweep.model.numbers()),
-            Dimensions(sweep.model, sweep.target.directions),
-        )
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """How many settings, and how many points each."""
+        self.sweep = sweep
+        self.own = tuple(sweep.model.numbers())
+        self.axes = Dimensions(sweep.model, sweep.target.directions)
 
     @cached_property
     @abstractmethod
@@ -113,20 +110,27 @@ class Part(ABC):
         """The points that are wanted, [settings · points, columns]."""
 
     @abstractmethod
-    def jobs(self, missing: np.ndarray) -> Iterator[Job]:
-        """The work that gives the points where `missing` [settings · points] holds."""
+    def portions(self, missing: np.ndarray) -> list[Portion]:
+        """The points where `missing` [settings, points] holds, as rectangles that are computed together."""
 
     @abstractmethod
-    def count(self, missing: np.ndarray) -> int:
-        """How many jobs that is."""
+    def work(self, settings: np.ndarray, points: np.ndarray) -> Work:
+        """What computes a portion."""
 
     @abstractmethod
     def units(self, chosen: np.ndarray) -> int:
-        """How many of what people count have a chosen point."""
+        """How many of what people count have a chosen point, of `chosen` [settings, points]."""
 
     @abstractmethod
     def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
         """Answers [settings · points, ...] as a Dataset."""
+
+    def jobs(self, portions: list[Portion]) -> Iterator[Job]:
+        """The work that gives these portions."""
+        keys = self.keys.reshape(*self.shape, -1)
+        for settings, points in portions:
+            chosen = keys[np.ix_(settings, points)].reshape(-1, keys.shape[-1])
+            yield Job(self.family.id, chosen, self.work(settings, points))
 
     def check(self, workers: int) -> None:  # noqa: B027  (theory has nothing to check)
         """Refuse what cannot be computed here before anything is."""
@@ -134,10 +138,9 @@ class Part(ABC):
     def _words(self) -> dict[str, Any]:
         """What there is to say about the problem besides numbers."""
         model, target = self.sweep.model.to_dict(), self.sweep.target.to_dict()
-        for step in model.get("steps") or [] if isinstance(model.get("steps"), list) else []:
-            if isinstance(step, dict):  # its numbers are among the points'
-                step.update(eta=None, alpha0=None)
         words = {key: value for key, value in model.items() if key not in self.own}
+        for step in words.get("steps") or ():  # a schedule, whose numbers are among the points'
+            step.update(eta=None, alpha0=None)
         if "inputs" in target:
             target["inputs"] |= dict.fromkeys(self.sweep.target.inputs.numbers())  # type: ignore[union-attr]
         return {"model": words, "target": {**target, "noise": None}, "loss": self.sweep.loss}

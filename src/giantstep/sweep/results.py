@@ -80,7 +80,25 @@ def collect(wanted: list[Part], store: Store, read: bool = True) -> Results:
     progress = []
     for part in wanted:
         places, failed = find_done(part, store)
-        progress.append(summarise(part, store, places, failed))
+        messages = tuple(
+            message
+            for points, message in store.failures(part.family)
+            if (positions(points, part.keys[failed]) >= 0).any()
+        )
+        counts = [
+            part.units(chosen.reshape(part.shape)) for chosen in (places >= -1, places < 0, failed)
+        ]  # all, not done, failed
+        progress.append(
+            Progress(
+                part.family.kind,
+                part.unit,
+                wanted=counts[0],
+                done=counts[0] - counts[1],
+                failed=counts[2],
+                seconds=store.seconds(part.family),
+                messages=messages,
+            )
+        )
         if read and (places >= 0).any():
             datasets[part.family.kind] = _dataset(part, store, places)
     return Results(**datasets, status=tuple(progress))
@@ -92,25 +110,6 @@ def find_done(part: Part, store: Store) -> tuple[np.ndarray, np.ndarray]:
     points = [points for points, _ in store.failures(part.family)]
     failed = positions(part.keys, np.concatenate([part.keys[:0], *points])) >= 0
     return places, failed & (places < 0)
-
-
-def summarise(part: Part, store: Store, places: np.ndarray, failed: np.ndarray) -> Progress:
-    """How far a part is, from what `find_done` says of it."""
-    wanted = part.units(np.ones(len(part.keys), dtype=bool))
-    messages = [
-        message
-        for points, message in store.failures(part.family)
-        if (positions(points, part.keys[failed]) >= 0).any()
-    ]
-    return Progress(
-        part.family.kind,
-        part.unit,
-        wanted,
-        wanted - part.units(places < 0),
-        part.units(failed),
-        store.seconds(part.family),
-        tuple(messages),
-    )
 
 
 def check_any(collected: Results, path: Path) -> None:

@@ -10,12 +10,10 @@ import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any
-
-import numpy as np
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError, named, warn
 from ..model.arguments import checked_arguments
@@ -25,7 +23,6 @@ from ..runtime.system import cores
 from ..runtime.workers import WorkerDied, process_pool
 from .description import Sweep
 from .job import RESULTS_VERSION, Job, Outcome, perform
-from .part import Part
 from .results import Results, check_any, collect, find_done, parts
 from .store import Store
 from .toml import read as read_toml
@@ -45,10 +42,6 @@ class SweepError(GiantstepError, RuntimeError):
 
 class Unfinished(GiantstepWarning):
     """A run ended before all was done: somebody stopped it, or jobs failed."""
-
-
-def _a_sweep(name: str, value: Any) -> Sweep:
-    return value if isinstance(value, Sweep) else read_toml(a_path(name, value))
 
 
 @checked_arguments(
@@ -124,25 +117,27 @@ def run_sweep(
         raise ParameterError("executor says where jobs run: leave out workers and scheduler", "executor")
     display, most = Display(progress), workers or cores()
     with named("sweep"):
-        sweep = _a_sweep("sweep", sweep)
+        sweep = sweep if isinstance(sweep, Sweep) else read_toml(a_path("sweep", sweep))
     wanted, interrupted, driver = parts(sweep), False, _Driver(threads, display)
     with nullcontext(store) if isinstance(store, Store) else Store.writing(store) as kept:
         kept.begin_run(sweep.to_dict(), [part.family for part in wanted], threads)
-        missing = {part: _missing(part, kept, retry) for part in wanted}
-        jobs = {part: part.count(points) for part, points in missing.items() if points.any()}
-        most = min(most, sum(jobs.values()))
+        portions = {}
+        for part in wanted:
+            places, failed = find_done(part, kept)
+            missing = failed if retry else (places < 0) & ~failed
+            if missing.any():
+                portions[part] = part.portions(missing.reshape(part.shape))
+        most = min(most, sum(map(len, portions.values())))
         try:
             if executor is None and scheduler is None:
-                for part in jobs:
+                for part in portions:
                     part.check(most)
-            with (
-                _open_executor(executor, scheduler, most, threads)
-                if jobs
-                else nullcontext((None, 0)) as place
-            ):
-                for part in jobs:
-                    display.begin(part.family.kind, jobs[part])
-                    driver.run(part.jobs(missing[part]), kept, *place)
+            with ExitStack() as cleanup:
+                if portions:
+                    place = cleanup.enter_context(_open_executor(executor, scheduler, most, threads))
+                for part, rectangles in portions.items():
+                    display.begin(part.family.kind, len(rectangles))
+                    driver.run(part.jobs(rectangles), kept, *place)
         except KeyboardInterrupt:
             interrupted = True
         results = collect(wanted, kept, read)
@@ -157,12 +152,6 @@ def run_sweep(
     if read:
         check_any(results, kept.path)
     return results._replace(interrupted=interrupted, done=driver.done)
-
-
-def _missing(part: Part, store: Store, retry: bool) -> np.ndarray:
-    """The points to compute now, [points]."""
-    places, failed = find_done(part, store)
-    return failed if retry else (places < 0) & ~failed
 
 
 class _Here:

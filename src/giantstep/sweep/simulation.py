@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,8 @@ from ..simulation.run import Plan, averaging, provenance_of
 from ..simulation.schedule import attempt
 from ..simulation.trial import Task
 from .description import Sweep
-from .job import Answers, Job
-from .part import Family, Part, distinct, rounded
+from .job import Answers
+from .part import Family, Part, Portion, distinct, rounded
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,49 +33,42 @@ class SimulationPart(Part):
     def __init__(self, sweep: Sweep):
         super().__init__(sweep)
         assert sweep.simulation is not None
-        told = sweep.simulation
-        self.trials = check.trial_numbers(told.trials)
-        options = {name: getattr(told, name) for name in _OPTIONS}
+        self.trials = check.trial_numbers(sweep.simulation.trials)
+        options = {name: getattr(sweep.simulation, name) for name in _OPTIONS}
         self.plan = Plan(Task(sweep.model, sweep.target, loss=sweep.loss, **options), sweep.alpha, sweep.lam)
         self.split = self.plan.split
         setting = {**self._words(), **{name: getattr(self.plan.common, name) for name in _OPTIONS}}
         self.family = Family("simulation", (*self.own, *sweep.target.numbers(), "trial", "n", "lam"), setting)
-
-    @property
-    def shape(self) -> tuple[int, int]:
         layers, readouts = self.split.counts
-        return len(self.trials) * layers, readouts
+        self.shape = len(self.trials) * layers, readouts
 
     @cached_property
     def keys(self) -> np.ndarray:
-        split, (layers, readouts) = self.split, self.split.counts
-        own = rounded(
-            np.stack([split.layers(name) for name in (*self.own, *self.sweep.target.numbers())], axis=1)
+        numbers = [rounded(self.split.settings(name)) for name in (*self.own, *self.sweep.target.numbers())]
+        trials = np.reshape(self.trials, (-1, 1, 1)).astype(float)
+        n, lam = (
+            np.rint(self.split.settings("alpha") * self.plan.common.d),
+            rounded(self.split.settings("lam")),
         )
-        lead = np.concatenate(
-            [np.tile(own, (len(self.trials), 1)), np.repeat(self.trials, layers)[:, None].astype(float)],
-            axis=1,
-        )
-        n, lam = np.rint(split.settings("alpha") * self.plan.common.d), rounded(split.settings("lam"))
-        each = np.stack([n, lam], axis=-1).reshape(layers * readouts, 2)
-        return np.concatenate(
-            [np.repeat(lead, readouts, axis=0), np.tile(each, (len(self.trials), 1))], axis=1
-        )
+        columns = np.broadcast_arrays(*numbers, trials, n, lam)  # each [trials, layers, readouts]
+        return np.stack(columns, axis=-1).reshape(-1, len(columns))
 
-    def jobs(self, missing: np.ndarray) -> Iterator[Job]:
+    def portions(self, missing: np.ndarray) -> list[Portion]:
+        """One trial at one setting each."""
         keys = self.keys.reshape(*self.shape, -1)
-        for row in np.flatnonzero(missing.reshape(self.shape).any(axis=1)):
-            cells = np.flatnonzero(missing.reshape(self.shape)[row])
-            cells = cells[distinct(keys[row, cells])]  # several alphas may mean the same number of samples
-            trial, setting = divmod(int(row), self.split.counts[0])
-            task = replace(self.plan.task(setting, cells), trial=self.trials[trial])
-            yield Job(self.family.id, keys[row, cells], SimulationWork(task))
+        portions = []
+        for row in np.flatnonzero(missing.any(axis=1)):
+            points = np.flatnonzero(missing[row])
+            points = points[distinct(keys[row, points])]  # several alphas may mean the same number of samples
+            portions.append((row[None], points))
+        return portions
 
-    def count(self, missing: np.ndarray) -> int:
-        return int(missing.reshape(self.shape).any(axis=1).sum())
+    def work(self, settings: np.ndarray, points: np.ndarray) -> SimulationWork:
+        trial, layer = divmod(int(settings[0]), self.split.counts[0])
+        return SimulationWork(replace(self.plan.task(layer, points), trial=self.trials[trial]))
 
     def units(self, chosen: np.ndarray) -> int:
-        return self.count(chosen)
+        return int(chosen.any(axis=1).sum())
 
     def check(self, workers: int) -> None:
         """Sizes at the smallest ratios, memory at the largest."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
 
 from ..answers.grid import Grid, LayerGrid
 from ..answers.provenance import provenance
 from .description import Sweep
-from .job import Answers, Job
-from .part import Family, Part, rounded
+from .job import Answers
+from .part import Family, Part, Portion, rounded
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,10 +34,7 @@ class TheoryPart(Part):
         setting = {**self._words(), "bulk": theory.bulk, "tolerance": theory.tolerance}
         self.family = Family("theory", self.columns, setting)
         self.split = LayerGrid(grid, sweep.model.shaping)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.split.counts
+        self.shape = self.split.counts
 
     @cached_property
     def _values(self) -> np.ndarray:
@@ -50,15 +45,45 @@ class TheoryPart(Part):
     def keys(self) -> np.ndarray:
         return rounded(self._values).reshape(-1, len(self.columns))
 
-    def jobs(self, missing: np.ndarray) -> Iterator[Job]:
-        keys = self.keys.reshape(*self.shape, -1)
-        for rows, cells in self._rectangles(missing):
-            values, chosen = self._values[np.ix_(rows, cells)], keys[np.ix_(rows, cells)]
-            work = TheoryWork(self._problem, values)
-            yield Job(self.family.id, chosen.reshape(-1, keys.shape[-1]), work)
+    def portions(self, missing: np.ndarray) -> list[Portion]:
+        """Block by block of the wanted grid."""
+        settings, points = self.shape
+        width = min(points, BLOCK)
+        height = max(1, BLOCK // width)
+        portions = []
+        for top in range(0, settings, height):
+            for left in range(0, points, width):
+                patterns = missing[top : top + height, left : left + width]
+                kinds, kind = np.unique(patterns, axis=0, return_inverse=True)
+                for index, pattern in enumerate(kinds):  # rows that lack the same points go together
+                    if pattern.any():
+                        rows = np.flatnonzero(kind.ravel() == index)
+                        portions.append((top + rows, left + np.flatnonzero(pattern)))
+        return portions
 
-    def count(self, missing: np.ndarray) -> int:
-        return sum(1 for _ in self._rectangles(missing))
+    def work(self, settings: np.ndarray, points: np.ndarray) -> TheoryWork:
+        import xarray as xr
+
+        sweep, numbers = self.sweep, {}
+        assert sweep.theory is not None
+        values = self._values[np.ix_(settings, points)]
+        for column, name in enumerate(self.columns):
+            if name in sweep.model.shaping:
+                numbers[name] = xr.DataArray(values[:, 0, column], dims="setting")
+            else:
+                numbers[name] = xr.DataArray(values[0, :, column], dims="point")
+        return TheoryWork(
+            {
+                "model": sweep.model.moved(**{name: numbers[name] for name in self.own}),
+                "target": sweep.target.moved(**{name: numbers[name] for name in sweep.target.numbers()}),
+                "alpha": numbers["alpha"],
+                "lam": numbers["lam"],
+                "loss": sweep.loss,
+                "bulk": sweep.theory.bulk,
+                "d": None if np.isinf(numbers["d"]).all() else numbers["d"],
+                "tolerance": sweep.theory.tolerance,
+            }
+        )
 
     def units(self, chosen: np.ndarray) -> int:
         return int(np.count_nonzero(chosen))
@@ -70,71 +95,21 @@ class TheoryPart(Part):
         dataset = self._label(answers, said | attrs)
         return dataset.transpose(*grid.dims, *coords, ..., missing_dims="ignore")
 
-    @cached_property
-    def _problem(self) -> Sweep:
-        """The sweep without its grids, which may be long: each block brings its own numbers."""
-        sweep, point = self.sweep, dict(zip(self.columns, self._values[0, 0].tolist(), strict=True))
-        return evolve(
-            sweep,
-            model=sweep.model.at(**{name: point[name] for name in self.own}),
-            target=sweep.target.at(**{name: point[name] for name in sweep.target.numbers()}),
-            alpha=point["alpha"],
-            lam=point["lam"],
-            theory=evolve(sweep.theory, d=None),  # type: ignore[type-var]
-            simulation=None,
-        )
-
-    def _rectangles(self, missing: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Settings × points that are missing, block by block of the wanted grid."""
-        settings, points = self.shape
-        missing = missing.reshape(self.shape)
-        width = min(points, BLOCK)
-        height = max(1, BLOCK // width)
-        for top in range(0, settings, height):
-            for left in range(0, points, width):
-                patterns = missing[top : top + height, left : left + width]
-                if patterns.all():
-                    yield np.arange(top, top + len(patterns)), np.arange(left, left + patterns.shape[1])
-                elif patterns.any():  # rows that lack the same points go together
-                    kinds, kind = np.unique(patterns, axis=0, return_inverse=True)
-                    for index, pattern in enumerate(kinds):
-                        if pattern.any():
-                            yield top + np.flatnonzero(kind.ravel() == index), left + np.flatnonzero(pattern)
-
 
 @dataclass(frozen=True)
 class TheoryWork:
-    """One call of `predict` on first layers × readouts, values [settings, points, columns]."""
+    """One call of `predict`, with arguments along the dimensions setting (first layers) and point (readouts)."""
 
-    problem: Sweep
-    values: np.ndarray
+    arguments: dict[str, Any]
 
     def compute(self) -> tuple[Answers, dict[str, str]]:
-        import xarray as xr
-
         from ..theory.predict import predict
 
-        sweep, numbers = self.problem, {}
-        assert sweep.theory is not None
-        for column, name in enumerate((*sweep.numbers(), "d")):
-            along = name in sweep.model.shaping
-            values = self.values[:, 0, column] if along else self.values[0, :, column]
-            numbers[name] = xr.DataArray(values, dims="setting" if along else "point")
-        size = numbers.pop("d")
-        dataset = predict(
-            sweep.model.moved(**{name: numbers[name] for name in sweep.model.numbers()}),
-            sweep.target.moved(**{name: numbers[name] for name in sweep.target.numbers()}),
-            alpha=numbers["alpha"],
-            lam=numbers["lam"],
-            loss=sweep.loss,
-            bulk=sweep.theory.bulk,
-            d=None if np.isinf(size).all() else size,
-            tolerance=sweep.theory.tolerance,
-            throw=False,
-        )
+        dataset = predict(**self.arguments, throw=False)
+        points = self.arguments["alpha"].size
         answers = {}
-        for name, found in dataset.data_vars.items():
-            whole = found if "point" in found.dims else found.expand_dims(point=self.values.shape[1])
+        for name, values in dataset.data_vars.items():
+            whole = values if "point" in values.dims else values.expand_dims(point=points)
             whole = whole.transpose("setting", "point", ...).values
             answers[str(name)] = whole.reshape(-1, *whole.shape[2:])
         return answers, {"bulk": dataset.attrs["bulk"]}
