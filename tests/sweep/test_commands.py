@@ -96,7 +96,7 @@ GOOD = {
         ({"model": '{ kind = "rnn", activation = "tanh", r = 1, gamma = 1 }'}, "model.kind = 'rnn'"),
         ({"model": '{ activation = "tanh", eta = 1, alpha0 = 1, reuse_batch = 1 }'}, "reuse_batch = 1 is not allowed"),
         ({"theory": '{ tolerance = true }'}, "theory.tolerance = True has a truth value"),
-        ({"model": '{ activation = 3, eta = 1, alpha0 = 1 }'}, "model.activation = 3 is not a text"),
+        ({"model": '{ activation = 3, eta = 1, alpha0 = 1 }'}, "activation = 3 is not a function"),
         ({"target": "3"}, "target = 3 is neither a function"),
         ({"theory": "3"}, "theory = 3 is not a table of options"),
         ({"simulation": "{ trials = 3 }"}, "simulation.d is missing"),

@@ -90,24 +90,17 @@ def fields_of(kind: type) -> tuple[list[str], list[str]]:
     return list(every), [name for name, one in every.items() if one.default is one.empty]
 
 
-def _options(kind: Any, name: str, given: Any) -> Any:
+def _options(kind: Any, given: Any) -> Any:
+    """A part of a sweep from a table of its options; True is a table without any."""
+    name, (names, needed) = kind.__name__.lower(), fields_of(kind)
+    if isinstance(given, bool | np.bool_):
+        given = {} if given else None
     if given is None or isinstance(given, kind):
         return given
     if not isinstance(given, Mapping):
-        raise ParameterError(
-            f"{name} = {given!r} is not a table of options; it may have {', '.join(fields_of(kind)[0])}"
-        )
-    check_keys(name, given, *fields_of(kind))
+        raise ParameterError(f"{name} = {given!r} is not a table of options; it may have {', '.join(names)}")
+    check_keys(name, given, names, needed)
     return kind(**given)
-
-
-def _as_theory(given: Theory | Mapping[str, Any] | bool | None) -> Theory | None:
-    given = ({} if given else None) if isinstance(given, bool | np.bool_) else given
-    return _options(Theory, "theory", given)
-
-
-def _as_simulation(given: Simulation | Mapping[str, Any] | None) -> Simulation | None:
-    return _options(Simulation, "simulation", given)
 
 
 def _loss_name(loss: str) -> str:
@@ -158,8 +151,8 @@ class Sweep:
     alpha: Any = field(converter=partial(checked, "alpha"))
     lam: Any = field(converter=partial(checked, "lam"))
     loss: str = field(default="square", converter=_loss_name)
-    theory: Theory | None = field(default=None, converter=_as_theory)
-    simulation: Simulation | None = field(default=None, converter=_as_simulation)
+    theory: Theory | None = field(default=None, converter=partial(_options, Theory))
+    simulation: Simulation | None = field(default=None, converter=partial(_options, Simulation))
 
     def __attrs_post_init__(self) -> None:
         check_model("model", self.model)

@@ -10,7 +10,7 @@ import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -132,12 +132,11 @@ def run_sweep(
             if executor is None and scheduler is None:
                 for part in portions:
                     part.check(most)
-            with ExitStack() as cleanup:
-                if portions:
-                    place = cleanup.enter_context(_open_executor(executor, scheduler, most, threads))
-                for part, rectangles in portions.items():
-                    display.begin(part.family.kind, len(rectangles))
-                    driver.run(part.jobs(rectangles), kept, *place)
+            if portions:
+                with _open_executor(executor, scheduler, most, threads) as (pool, at_once):
+                    for part, rectangles in portions.items():
+                        display.begin(part.family.kind, len(rectangles))
+                        driver.run(part.jobs(rectangles), kept, pool, at_once)
         except KeyboardInterrupt:
             interrupted = True
         results = collect(wanted, kept, read)

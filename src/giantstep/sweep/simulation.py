@@ -60,7 +60,7 @@ class SimulationPart(Part):
         for row in np.flatnonzero(missing.any(axis=1)):
             points = np.flatnonzero(missing[row])
             points = points[distinct(keys[row, points])]  # several alphas may mean the same number of samples
-            portions.append((row[None], points))
+            portions.append((np.array([row]), points))
         return portions
 
     def work(self, settings: np.ndarray, points: np.ndarray) -> SimulationWork:

@@ -30,19 +30,12 @@ import numpy as np
 from ..errors import ExpressionError, ParameterError
 from ..model.letters import Letters
 from ..model.network import Network, Step
+from ..model.parameters import PARAMETERS
 from ..model.spiked import SpikedRF
 from ..model.target import Target
 from ..model.typed import INPUTS, inputs, numbers
 from .description import Sweep, check_keys, fields_of
 
-_WORDS = (
-    "activation",
-    "function",
-    "readout",
-    "step_loss",
-    "loss",
-    "kind",
-)  # what is not a number in these tables
 _LETTERS = ("values", "weights", "biases", "c")
 
 
@@ -93,37 +86,26 @@ def sweep_of(data: dict[str, Any], folder: Path = Path()) -> Sweep:
 def _model(given: Any) -> Network | SpikedRF:
     if not isinstance(given, dict):
         raise ParameterError(f"model = {given!r} is not a table; begin it with a line [model]")
-    kinds = {"network": Network, "spikedrf": SpikedRF}
-    default = "network" if {"eta", "alpha0", "steps"} & set(given) else "spikedrf"
-    name = str(given.get("kind", default))
-    kind = kinds.get(name.lower())
+    table, ready = dict(given), {}
+    name = str(table.pop("kind", "network" if {"eta", "alpha0", "steps"} & set(given) else "spikedrf"))
+    kind = {"network": Network, "spikedrf": SpikedRF}.get(name.lower())
     if kind is None:
         raise ParameterError(
             f"model.kind = {name!r} is unknown; use 'network' or 'spikedrf', or leave it out"
         )
-    names, needed = fields_of(kind)
     if kind is SpikedRF and not {"r", "gamma"} & set(given):
         raise ParameterError(
             "model has neither eta and alpha0, which make a network, nor r and gamma, which make spiked features"
         )
-    check_keys("model", given, ["kind", *names], needed)
-    plain = {key: value for key, value in given.items() if key != "kind"}
-    schedule = plain.pop("steps") if _is_schedule(plain.get("steps")) else None
-    values = _values("model", plain)
-    if schedule is not None:
-        for place, step in enumerate(schedule, start=1):
-            check_keys(f"model.steps {place}", step, *fields_of(Step))
-        values["steps"] = [
-            Step(**_values(f"model.steps {t}", step)) for t, step in enumerate(schedule, start=1)
-        ]
-    if isinstance(values.get("readout"), dict):
-        check_keys("model.readout", values["readout"], _LETTERS, ("values", "weights"))
-        values["readout"] = Letters(**values["readout"])
-    return kind(**values)
-
-
-def _is_schedule(given: Any) -> bool:
-    return isinstance(given, list) and bool(given) and all(isinstance(step, dict) for step in given)
+    steps = table.get("steps")
+    if isinstance(steps, list) and steps and all(isinstance(step, dict) for step in steps):
+        del table["steps"]
+        ready["steps"] = [_made(Step, f"model.steps {t}", step) for t, step in enumerate(steps, start=1)]
+    if isinstance(table.get("readout"), dict):
+        readout = table.pop("readout")
+        check_keys("model.readout", readout, _LETTERS, ("values", "weights"))
+        ready["readout"] = Letters(**readout)
+    return _made(kind, "model", table, **ready)
 
 
 def _target(given: Any, folder: Path) -> Target:
@@ -131,10 +113,8 @@ def _target(given: Any, folder: Path) -> Target:
         return Target(given)
     if not isinstance(given, dict):
         raise ParameterError(f"target = {given!r} is neither a function, such as 'sin', nor a table")
-    check_keys("target", given, *fields_of(Target))
-    law = given.get("inputs")
-    if law is None:
-        return Target(**_values("target", given))
+    if (law := given.get("inputs")) is None:
+        return _made(Target, "target", given)
     if not isinstance(law, dict):
         raise ParameterError(
             f"target.inputs = {law!r} is not a table, such as {{ power_law = 0.3, d = 500 }}"
@@ -143,16 +123,17 @@ def _target(given: Any, folder: Path) -> Target:
     if isinstance(law.get("power_law"), list):
         law = {**law, "power_law": _grid("target.inputs.power_law", law["power_law"])}
     rest = {key: value for key, value in given.items() if key != "inputs"}
-    return Target(**_values("target", rest), inputs=inputs(law, folder))
+    return _made(Target, "target", rest, inputs=inputs(law, folder))
 
 
-def _values(where: str, table: dict[str, Any]) -> dict[str, Any]:
-    """A table whose numbers may be lists and ranges."""
-    for word in set(table) & set(_WORDS) - {"readout"}:
-        if not isinstance(table[word], str):
-            raise ParameterError(f"{where}.{word} = {table[word]!r} is not a text")
-    words = {*_WORDS, "reuse_batch", *({"rows"} if isinstance(table.get("rows"), str) else ())}
-    return {key: value if key in words else _grid(f"{where}.{key}", value) for key, value in table.items()}
+def _made(kind: type, where: str, table: dict[str, Any], **ready: Any) -> Any:
+    """A description from a table, whose numbers may be lists and ranges, and from arguments that are ready."""
+    check_keys(where, table | ready, *fields_of(kind))
+    numbers = {key for key in table if PARAMETERS[key].kind not in ("text", "flag")}
+    values = {
+        key: _grid(f"{where}.{key}", value) if key in numbers else value for key, value in table.items()
+    }
+    return kind(**values, **ready)
 
 
 def _grid(key: str, given: Any) -> Any:
