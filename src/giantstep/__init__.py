@@ -27,7 +27,7 @@ _HOME = {
     "bayes": "insight.reference.bayes",
     "ridge": "insight.reference.ridge",
     "explain": "insight.reference.explain",
-    "bound_functions": "insight.bound_functions",
+    "bound_functions": "insight.bounds",
     "learned_function": "insight.learned",
     "spectrum": "insight.spectrum",
     "weight_spectrum": "insight.weight_spectrum",
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from .files import load as load
     from .files import save as save
     from .functions import Function as Function
-    from .insight.bound_functions import bound_functions as bound_functions
+    from .insight.bounds import bound_functions as bound_functions
     from .insight.bounds import bounds as bounds
     from .insight.coefficients import coefficients as coefficients
     from .insight.learned import learned_function as learned_function

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.bound_functions import bound_functions
-from giantstep.insight.bounds import bounds
+from giantstep.insight.bounds import bound_functions, bounds
 from giantstep.insight.bounds_over import rate_of_unit_spike
 
 ROUNDING = 1e-8  # relative: predict's quadrature tolerance is 1e-9, the bounds' 1e-11

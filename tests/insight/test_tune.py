@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.objective import Objective
+from giantstep.insight.search import Objective
 from giantstep.insight.tune import _best_number, tune
 from giantstep.losses import as_loss
 

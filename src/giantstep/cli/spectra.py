@@ -160,7 +160,7 @@ def _listed(values: Any) -> str:
 
 def _tail(one: Any) -> str:
     """Where the eigenvalues of real networks end, if that is far below the upper edge."""
-    from ..insight.spectra.tail import BEYOND, end_of_most
+    from ..insight.spectrum import BEYOND, end_of_most
 
     end, edge = end_of_most(one), float(one["edge"].max())
     return f"{'':14s} (a thin tail: {1 - BEYOND:.2%} of the bulk is below {end:.4g})" if end < edge else ""

@@ -22,9 +22,8 @@ from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.predict import predict
 from ..theory.status import NOTABLE, REAL_SIZE
-from .objective import Objective, Optimum, at_ends
-from .ranges import ranges
-from .reference.lines import beside
+from .reference.explain import beside
+from .search import Objective, at_ends, polished, ranges
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +35,6 @@ _SCANNED = 1e-6  # tolerance of the scan,
 _ROUGHLY = (
     0.1  # and what coarsest rules may be off after several steps, where rates that are too large explode
 )
-_STARTS = 3  # local minima of the scan that are polished
 
 
 def _ranges(name: str, value: Any) -> Mapping[str, Any]:
@@ -161,8 +159,8 @@ def tune(
         )
         slope, at_end = np.nan, bool(at_ends(where, grids).any())
         try:
-            if not interrupted:
-                optimum = _polished(point.values, grids, at, objective, report(done))
+            if not interrupted and np.isfinite(best):
+                optimum = polished(point.values, grids, at, objective, report(done))
                 best, where, sized[index] = optimum.error, tuple(map(float, optimum.x)), optimum.sized
                 slope, at_end = optimum.stationarity(grids)
         except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
@@ -342,31 +340,3 @@ def _landscape(
         whole = total if total.ndim == 0 else total.values
         scanned = scanned.assign_coords(split=axes["split"], budget=whole)
     return scanned.assign_attrs(found.attrs)
-
-
-def _polished(
-    values: np.ndarray,
-    axes: list[np.ndarray],
-    at: dict[str, float],
-    objective: Objective,
-    report: Callable[[float], None],
-) -> Optimum:
-    """The least error near the best local minima of a scan, the best point of which is one of them."""
-    found: list[Optimum] = []
-    starts = _local_minima(values)[:_STARTS]
-    for start in starts:
-        first, low, high = (
-            np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
-            for k in (0, -1, 1)
-        )
-        found.append(objective.minimise(at, first, low, high))
-        report(len(found) / len(starts))
-    return min(found, key=lambda optimum: optimum.error)
-
-
-def _local_minima(values: np.ndarray) -> np.ndarray:
-    """Indices [n, axes] of points no higher than their neighbours along any axis or diagonal, best first."""
-    from scipy.ndimage import minimum_filter
-
-    lowest = np.isfinite(values) & (values <= minimum_filter(values, size=3, mode="nearest"))
-    return np.argwhere(lowest)[np.argsort(values[lowest], kind="stable")]

@@ -313,10 +313,11 @@ def checked(name: str, value: Any) -> Any:
         return flag(name, value)
     check = parameter if row.kind == "grid" else number
     result = check(name, value, low=row.low, high=row.high, strict=row.strict, infinite=row.infinite)
-    sizes = np.abs(result)
+    values = np.asarray(result)
+    sizes = np.abs(values)
     far = (sizes > _LARGEST) & np.isfinite(sizes) | (sizes < 1.0 / _LARGEST) & row.strict
     if np.any(far):
-        offender = float(np.asarray(result)[np.asarray(far)].flat[0])
+        offender = float(values[far].flat[0])
         raise refused(
             name, offender, f"is not allowed: the theory takes numbers from {1 / _LARGEST:g} to {_LARGEST:g}"
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..insight.reference.explain import PARTS
-from ..insight.spectra.tail import end_of_most
+from ..insight.spectrum import end_of_most
 from . import style
 from .drawing import abscissa
 from .reference import DASHES, MESSAGE_PASSING, WORDS

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ParameterError, refused
 from ..insight.reference.bayes import bayes
-from ..insight.reference.lines import total_samples
+from ..insight.reference.explain import total_samples
 from ..insight.reference.ridge import ridge
 from ..model.checks import texts
 from ..model.target import Target

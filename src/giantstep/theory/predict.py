@@ -13,7 +13,6 @@ from ..errors import NotCovered
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
 from ..model.description import Model
-from ..model.parameters import checked
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from .warnings import check_converged, remark
@@ -168,7 +167,8 @@ def predicted(
 
     model, target, loss = model.resolved(), as_target(target), as_loss(loss)
     _check_supported(target, loss, lam)
-    grid = model_grid(model, target, **readout_parameters(alpha, lam, d))
+    size = {} if d is None else {"d": d}
+    grid = model_grid(model, target, alpha=alpha, lam=lam, **size)
     problem = pose(model, target, grid, bulk, loss)
     tolerance = usual_tolerance(problem) if tolerance is None else tolerance
     answers = engine.solve(problem, tolerance, progress, workers)
@@ -201,12 +201,6 @@ def _check_supported(target: Target, loss: Loss, lam: Any) -> None:
             f"lam must be positive and finite with loss = {loss.name!r}: its limits 0 and inf are known for the"
             " square loss only; use a small or a large number"
         )
-
-
-def readout_parameters(alpha: Any, lam: Any, d: Any) -> dict[str, Any]:
-    """What a readout is given on top of a model and its target, checked; d only if there is one."""
-    values = {"alpha": alpha, "lam": lam} | ({} if d is None else {"d": d})
-    return {name: checked(name, value) for name, value in values.items()}
 
 
 def _labelled(

@@ -1,28 +1,77 @@
-"""An error as a function of hyperparameters, and its least value in a box."""
+"""Where `tune` searches: the values that it scans, and the least error near the best of them."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import GiantstepWarning
+from ..errors import GiantstepWarning, ParameterError
 from ..losses import Loss, square
+from ..model.checks import parameter
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target
 from ..theory.predict import predict
 from ..theory.status import REAL_SIZE
+from .bounds_over import rate_of_unit_spike
 
 if TYPE_CHECKING:
     import xarray as xr
 
+_SCAN = {
+    "lam": np.geomspace(1e-5, 1e3, 25),
+    "split": np.linspace(0.04, 0.96, 12),
+    "steps": np.arange(1.0, 5.0),
+}
+_SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
+_COARSER = {
+    "eta": np.geomspace(0.1, 20.0, 9),
+    "split": np.linspace(0.04, 0.96, 7),
+}  # with rate and split at once, and where every point is dear: after several steps, and with losses other than square,
+_PENALTIES = np.geomspace(1e-3, 1e3, 13)  # which have these penalties
+_STARTS = 3  # local minima of the scan that are polished
 _STEP = 4e-3  # of differences, in the logarithm of a parameter
 _DIFFERENCE = {1: 2.0 / 3.0, -1: -2.0 / 3.0, 2: -1.0 / 12.0, -2: 1.0 / 12.0}
 """Shares of values at so many steps in a derivative, times the step: of fourth order, good to 1e-9 of the error."""
 _FAILED = 10.0  # over the error at the start, what a search takes for the error of a point that fails
 _STANDS_STILL = 1e-8  # relative slope at which an optimum is one
+
+
+def ranges(
+    model: Any, target: Target, over: tuple[str, ...], budget: Any, loss: Loss, scan: dict[str, Any]
+) -> dict[str, np.ndarray]:
+    """Values to scan along each parameter, increasing."""
+    if stray := set(scan) - set(over):
+        raise ParameterError(f"scan = {sorted(stray)} are not optimised over; over = {over!r}")
+    axes = {}
+    dear = not loss.linear or model.most_steps > 1 or "steps" in over or {"eta", "split"} <= set(over)
+    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if dear else {})}
+    if not loss.linear:
+        usual["lam"] = _PENALTIES
+    for name in over:
+        given = scan.get(name)
+        if given is None and name == "eta":
+            given = _typical_rate(model, target, budget) * usual[name]
+        values = parameter(name, usual[name] if given is None else given, low=0.0, strict=True)
+        axes[name] = np.unique(np.atleast_1d(np.asarray(values, dtype=float)))
+        if len(axes[name]) < 3 and name != "steps":
+            raise ParameterError(f"scan of {name} has {len(axes[name])} values; give three or more")
+        if name == "split" and axes[name][-1] >= 1.0:
+            raise ParameterError("scan of split must lie strictly between 0 and 1")
+    return axes
+
+
+def _typical_rate(net: Network, target: Target, budget: Any) -> float:
+    """The learning rate of a spike of one, in the middle of the grid."""
+    alpha0 = np.asarray(net.alpha0 if budget is None else 0.3 * np.asarray(budget), dtype=float)
+    middle = {
+        name: np.atleast_1d(np.median(np.asarray(values, dtype=float)))
+        for name, values in ({"alpha0": alpha0, "beta": net.beta} | target.numbers()).items()
+    }
+    return float(rate_of_unit_spike(net, target, middle)[0])
 
 
 def at_ends(x: tuple[float, ...], axes: list[np.ndarray]) -> np.ndarray:
@@ -73,27 +122,25 @@ class Objective:
         ]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
 
-    def minimise(self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray) -> Optimum:
-        """The least error in a box around `start`, in logarithms of the parameters; never above that at the start."""
+    def minimise(
+        self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray, scale: float
+    ) -> Optimum:
+        """The least error in a box around `start`, searched in ln x; `scale` is about the error there."""
         from scipy.optimize import minimize
 
-        first = self.error(at, start)
-        if not np.isfinite(first):
-            return Optimum(start, first, first, np.zeros(len(start)))
-
-        def sloped(y: np.ndarray) -> tuple[float, np.ndarray]:
+        def relative(y: np.ndarray) -> tuple[float, np.ndarray]:
             error, slope = self.error_and_slope(at, np.exp(y))
-            return min(error / first, _FAILED), slope / first
+            return min(error / scale, _FAILED), slope / scale
 
         options = {"ftol": 0.0, "gtol": _STANDS_STILL}
         bounds = list(zip(np.log(low), np.log(high), strict=True))
-        found = minimize(sloped, np.log(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        if found.fun > 1.0:
-            return Optimum(
-                start, first, self._at_usual_size(at, start, first), self.error_and_slope(at, start)[1]
-            )
-        x, error = np.clip(np.exp(found.x), low, high), first * float(found.fun)
-        return Optimum(x, error, self._at_usual_size(at, x, error), first * found.jac)
+        result = minimize(
+            relative, np.log(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+        if result.fun == _FAILED:  # the start itself fails
+            return Optimum(start, np.inf, np.inf, np.zeros(len(start)))
+        x, error = np.clip(np.exp(result.x), low, high), scale * float(result.fun)
+        return Optimum(x, error, self._at_usual_size(at, x, error), scale * result.jac)
 
     def error(self, at: dict[str, float], x: np.ndarray) -> float:
         """The error as `predict` has it; infinite where it fails."""
@@ -137,3 +184,31 @@ class Objective:
         target = self._target.at(**{name: chosen[name] for name in self._target.numbers()})
         readout = {name: chosen[name] for name in ("alpha", "lam", "d") if name in chosen}
         return model.moved(**several) if several else model, target, readout
+
+
+def polished(
+    values: np.ndarray,
+    axes: list[np.ndarray],
+    at: dict[str, float],
+    objective: Objective,
+    report: Callable[[float], None],
+) -> Optimum:
+    """The least error near the best local minima of a scan, the best point of which is one of them."""
+    found: list[Optimum] = []
+    starts = _local_minima(values)[:_STARTS]
+    for start in starts:
+        first, low, high = (
+            np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
+            for k in (0, -1, 1)
+        )
+        found.append(objective.minimise(at, first, low, high, float(values[tuple(start)])))
+        report(len(found) / len(starts))
+    return min(found, key=lambda optimum: optimum.error)
+
+
+def _local_minima(values: np.ndarray) -> np.ndarray:
+    """Indices [n, axes] of points no higher than their neighbours along any axis or diagonal, best first."""
+    from scipy.ndimage import minimum_filter
+
+    lowest = np.isfinite(values) & (values <= minimum_filter(values, size=3, mode="nearest"))
+    return np.argwhere(lowest)[np.argsort(values[lowest], kind="stable")]
