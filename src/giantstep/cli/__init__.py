@@ -108,10 +108,14 @@ def make_app() -> App:
 def _run(arguments: Sequence[str] | None) -> int:
     from cyclopts import CoercionError, CycloptsError, MissingArgumentError
 
+    from ..errors import GiantstepError
+
     app = make_app()
     try:
         return app(arguments, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
+        if isinstance(error.__cause__, GiantstepError):  # of a range or a file, whose option has said all
+            raise error.__cause__ from None
         help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
         words = " ".join(str(error).split())
         if isinstance(error, CoercionError) and error.target_type is float and error.token is not None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError
-from ..model.typed import numbers
 from . import output as out
-from .options import BULKS, LOSSES, Layer, Output, Picture, option, whole
+from .options import BULKS, LOSSES, Layer, Output, Picture, option, ranges, whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,8 +21,8 @@ _ON_NEW_INPUTS = ("test_error_01", "test_error")  # of labels ±1 the share of w
 _ERRORS = (*_ON_NEW_INPUTS, "train_error")
 _MEASURED = {"simulation": "simulation", "± se": "standard_error"}
 
-_Alpha = Annotated[str, option("samples for the readout, divided by d", _READOUT)]
-_Lam = Annotated[str, option("ridge penalty; 0: minimum norm", _READOUT)]
+_Alpha = Annotated[Any, ranges("samples for the readout, divided by d", _READOUT)]
+_Lam = Annotated[Any, ranges("ridge penalty; 0: minimum norm", _READOUT)]
 _Loss = Annotated[str, option(LOSSES, _READOUT, "NAME")]
 _Bulk = Annotated[str | None, option(BULKS, _READOUT, "NAME")]
 _NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
@@ -50,7 +49,7 @@ def predict(
     lam: _Lam,
     loss: _Loss = "square",
     bulk: _Bulk = None,
-    d: Annotated[str | None, option("input dimension, for the finite-size correction", _READOUT)] = None,
+    d: Annotated[Any, ranges("input dimension, for the finite-size correction", _READOUT)] = None,
     tolerance: Annotated[
         float | None, Parameter(help="of numerical integration; a larger one may help", group=_READOUT)
     ] = None,
@@ -84,15 +83,13 @@ def predict(
     from ..theory.predict import predicted
     from ..theory.status import DIVERGES
 
-    out.check(output)
-    given: dict[str, Any] = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
-    given |= {} if d is None else {"d": numbers("d", d)}
-    out.check_curve(output, layer.values | given)
+    ratios = {"alpha": alpha, "lam": lam} | ({} if d is None else {"d": d})
+    out.check_curve(output, layer.values | ratios)
     with out.working("predicting") as progress:
         found = predicted(
             layer.model(),
-            layer.goal(given.get("d")),
-            **given,
+            layer.goal(d),
+            **ratios,
             loss=loss,
             bulk=bulk,
             throw=False,
@@ -102,8 +99,8 @@ def predict(
     converged = bool(found["converged"].values.all())
     plain = converged and not (found["code"].values == DIVERGES).any()
     names = out.shown(found, output, [*_errors(found), *([] if plain else ["status"])])
-    out.deliver(found, output, out.table(found, names))
-    out.draw(found, output, names[:1], reference=reference.split(",") if reference else ())
+    lines = reference.split(",") if reference else ()
+    out.deliver(found, output, out.table(found, names), names[:1], reference=lines)
     return 0 if converged else 2
 
 
@@ -128,9 +125,9 @@ def simulate(
       giantstep simulate --eta 1 --alpha0 0.5 --alpha 0.5:3:6 --lam 0.1 \\
         --d 400 --trials 20 --workers 2
     """
-    out.check(output)
-    out.check_curve(output, layer.values | {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)})
-    dataset = _simulated(layer, alpha, lam, d, loss, run, features=features)
+    ratios = {"alpha": alpha, "lam": lam}
+    out.check_curve(output, layer.values | ratios)
+    dataset = _simulated(layer, ratios, d, loss, run, features=features)
     names = out.shown(dataset, output, _errors(dataset))
     trials = dataset.sizes["trial"]
     table, columns = dataset.mean("trial", keep_attrs=True), names
@@ -138,9 +135,7 @@ def simulate(
         errors = dataset[names].std("trial", ddof=1) / trials**0.5
         table = table.assign({f"± {name}": errors[name] for name in names})
         columns = [column for name in names for column in (name, f"± {name}")]
-    out.deliver(dataset, output, out.table(table, columns))
-    out.draw(dataset, output, names[:1])
-    return out.status(dataset)
+    return out.deliver(dataset, output, out.table(table, columns), names[:1])
 
 
 def compare(
@@ -172,23 +167,21 @@ def compare(
     from ..answers.comparison import left_out, side_by_side, summary
     from ..theory.predict import predict as theory_of
 
-    out.check(output)
     if run.trials == 1:
         raise ParameterError("--trials 1: standard errors need at least 2 trials")
-    given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
-    out.check_curve(output, layer.values | given)
+    ratios = {"alpha": alpha, "lam": lam}
+    out.check_curve(output, layer.values | ratios)
     options: dict[str, Any] = {"loss": loss, "throw": False} | ({} if limit else {"d": d})
     theories: dict[str | None, xr.Dataset] = {}
     for kind in (None,) if bulk is None else bulk.split(","):  # before what is refused is simulated
         with out.working("predicting") as progress:
             theories[kind] = theory_of(
-                layer.model(), layer.goal(d), **given, **options, bulk=kind, progress=progress
+                layer.model(), layer.goal(d), **ratios, **options, bulk=kind, progress=progress
             )
-    dataset = _simulated(layer, alpha, lam, d, loss, run)
+    dataset = _simulated(layer, ratios, d, loss, run)
     several = {str(kind): verb(theory, dataset) for kind, theory in theories.items()}
     if len(several) > 1:
-        _deliver_bulks(several, theories, dataset, output)
-        return out.status(dataset)
+        return _deliver_bulks(several, theories, dataset, output)
     ((exact, compared),) = zip(theories.values(), several.values(), strict=True)
     names = out.shown(compared, output, _ON_NEW_INPUTS)
     words = []
@@ -198,9 +191,8 @@ def compare(
     words.append(summary(compared))
     if not limit:
         words += filter(None, (left_out(compared, name) for name in names))
-    out.deliver(compared, output, "\n".join(words))
-    out.draw(compared, output, names[:1])
-    return out.status(dataset) or (0 if exact["converged"].all() else 2)
+    status = out.deliver(compared, output, "\n".join(words), names[:1])
+    return status or (0 if exact["converged"].all() else 2)
 
 
 def _deliver_bulks(
@@ -208,7 +200,7 @@ def _deliver_bulks(
     theories: Mapping[Any, xr.Dataset],
     simulation: xr.Dataset,
     output: Picture,
-) -> None:
+) -> int:
     """Several theories of one network beside one simulation: a table of each prediction and its z, and all curves."""
     import xarray as xr
 
@@ -227,8 +219,9 @@ def _deliver_bulks(
     summaries = "\n\n".join(f"{bulk}:\n{summary(compared)}" for bulk, compared in several.items())
     above = out.heading(first.assign_attrs(bulk=" and ".join(several)))
     rows = aligned(points(xr.Dataset(columns), list(columns)))
-    out.deliver(both, output, f"{above}\n{name}\n{rows}\n\n{summaries}")
-    out.draw(simulation, output, [name], theory=lines.assign_coords(bulk=list(several)))
+    words = f"{above}\n{name}\n{rows}\n\n{summaries}"
+    theory = lines.assign_coords(bulk=list(several))
+    return out.deliver(both, output, words, [name], picture=simulation, theory=theory)
 
 
 _COLUMNS = (
@@ -257,12 +250,10 @@ def functions(
     from ..functions import as_function, catalogue
     from ..insight.coefficients import hermite_table
 
-    out.check(output)
     chosen = {name: as_function(name) for name in names} if names else catalogue()
     dataset = hermite_table(chosen)
     shown = out.shown(dataset, output, list(map(str, dataset.data_vars)))
-    out.deliver(dataset, output, "\n".join([*_COLUMNS, aligned(points(dataset, shown))]))
-    return 0
+    return out.deliver(dataset, output, "\n".join([*_COLUMNS, aligned(points(dataset, shown))]))
 
 
 def demo(
@@ -305,10 +296,9 @@ def _errors(found: Any) -> list[str]:
     return [name for name in _ERRORS if name in found]
 
 
-def _simulated(layer: Layer, alpha: str, lam: str, d: int, loss: str, run: Run, **more: Any) -> xr.Dataset:
+def _simulated(
+    layer: Layer, ratios: Mapping[str, Any], d: int, loss: str, run: Run, **more: Any
+) -> xr.Dataset:
     from ..simulation import simulate as verb
 
-    model, target = layer.model(), layer.goal(d)
-    ratios = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
-    options = {name: getattr(run, name) for name in ("trials", "seed", "workers", "device", "dtype")}
-    return verb(model, target, **ratios, loss=loss, d=d, **options, **more)
+    return verb(layer.model(), layer.goal(d), **ratios, loss=loss, d=d, **asdict(run), **more)

@@ -10,12 +10,15 @@ from ..answers.dims import place_name
 from ..errors import ParameterError
 from ..model.typed import numbers
 from . import output as out
-from .options import BULKS, LOSSES, Goal, Layer, Picture, option
+from .options import BULKS, LOSSES, Goal, Layer, Picture, option, ranges
 
 _QUESTION = Group("The question", sort_key=4)
 _Bulk = Annotated[str | None, option(BULKS, _QUESTION, "NAME")]
-_D = Annotated[str | None, option("input dimension, for finite-size effects", _QUESTION)]
-_All = Annotated[str, option("all samples, of steps and readout together, divided by d", _QUESTION)]
+_D = Annotated[Any, ranges("input dimension, for finite-size effects", _QUESTION)]
+_Alpha = Annotated[Any, ranges("samples for the readout, divided by d", _QUESTION)]
+_Lam = Annotated[Any, ranges("ridge penalty", _QUESTION)]
+_Loss = Annotated[str, option(LOSSES, _QUESTION, "NAME")]
+_All = Annotated[Any, ranges("all samples, of steps and readout together, divided by d", _QUESTION)]
 _THRESHOLDS = ("alpha_weak", "alpha_amp", "alpha_optimal", "alpha_exact")
 _EVERY = 10  # places of a curve that nobody chose, of which a table shows one
 _NO_GOAL, _NO_LAYER, _NO_PICTURE = Goal(), Layer(), Picture()
@@ -45,35 +48,32 @@ def bounds(
     """
     from ..insight.bounds import bounds as verb
 
-    out.check(output)
     values = {name: value for name, value in layer.values.items() if name != over}
     out.check_curve(output, values)
     model = layer.model(**layer.undecided(*filter(None, [over])))
     with out.working("bounding"):
         dataset = verb(model, layer.goal(), over=over, bulk=bulk)
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
-    out.deliver(dataset, output, out.table(dataset, names))
+    table = out.table(dataset, names)
     curves = [
         name for name in names if not name.startswith("eta_") and name not in ("by_direction", "at_end")
     ]
-    if curves:
-        dataset = dataset[curves].broadcast_like(dataset[curves[0]])
-    out.draw(dataset, output, curves or names)
-    return 0
+    picture = dataset[curves].broadcast_like(dataset[curves[0]]) if curves else None
+    return out.deliver(dataset, output, table, curves or names, picture=picture)
 
 
 def learned(
     *,
-    alpha: Annotated[str, option("samples for the readout, divided by d", _QUESTION)],
-    lam: Annotated[str, option("ridge penalty", _QUESTION)],
+    alpha: _Alpha,
+    lam: _Lam,
     at: Annotated[
-        str | None,
-        option("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)", _QUESTION),
+        Any,
+        ranges("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)", _QUESTION),
     ] = None,
     plane: Annotated[
         bool, Parameter(help="over the target's first two directions", group=_QUESTION, negative="")
     ] = False,
-    loss: Annotated[str, option(LOSSES, _QUESTION, "NAME")] = "square",
+    loss: _Loss = "square",
     bulk: _Bulk = None,
     d: _D = None,
     layer: Layer = _NO_LAYER,
@@ -91,27 +91,22 @@ def learned(
     """
     from ..insight.learned import learned_function as verb
 
-    out.check(output)
-    given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
-    size = None if d is None else numbers("d", d)
-    line = numbers("at", at or ("-3:3:41" if plane else "-3:3:121"))
+    line = numbers("at", "-3:3:41" if plane else "-3:3:121") if at is None else at
     where = (line, line) if plane else line
     with out.working("predicting"):
-        dataset = verb(layer.model(), layer.goal(size), where, **given, loss=loss, bulk=bulk, d=size)
+        dataset = verb(layer.model(), layer.goal(d), where, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
     names = out.shown(dataset, output, ["truth", "learned"])
     if plane and output.show is None:
         table = _plane_summary(dataset)
     else:
         table = _some_rows(dataset, names, "x" if at is None and not plane else None, "--at")
-    out.deliver(dataset, output, table)
-    out.draw(dataset, output, None)
-    return 0
+    return out.deliver(dataset, output, table)
 
 
 def coefficients(
     *,
     kappa: Annotated[
-        str | None, option("projections of the input on the spike (default -4:4:81)", _QUESTION)
+        Any, ranges("projections of the input on the spike (default -4:4:81)", _QUESTION)
     ] = None,
     layer: Layer = _NO_LAYER,
     output: Picture = _NO_PICTURE,
@@ -128,19 +123,14 @@ def coefficients(
     """
     from ..insight.coefficients import coefficients as verb
 
-    out.check(output)
-    known = layer.values
-    model = layer.model(
-        **({"gamma": 1.0} if "r" in known and "gamma" not in known else {})
-    )  # nothing depends on it
+    alone = layer.r is not None and layer.gamma is None
+    model = layer.model(**({"gamma": 1.0} if alone else {}))  # nothing depends on it
+    places = numbers("kappa", "-4:4:81") if kappa is None else kappa
     with out.working("computing"):
-        dataset = verb(
-            model, numbers("kappa", kappa or "-4:4:81"), layer.goal() if model.takes_steps else None
-        )  # type: ignore[arg-type]
+        dataset = verb(model, places, layer.goal() if model.takes_steps else None)  # type: ignore[arg-type]
     names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
-    out.deliver(dataset, output, _some_rows(dataset, names, "kappa" if kappa is None else None, "--kappa"))
-    out.draw(dataset, output, names)
-    return 0
+    table = _some_rows(dataset, names, "kappa" if kappa is None else None, "--kappa")
+    return out.deliver(dataset, output, table, names)
 
 
 def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int:
@@ -154,7 +144,6 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
     from ..insight.staircase import staircase as verb
     from ..model.network import Network
 
-    out.check(output)
     model = layer.model()
     if not isinstance(model, Network):
         raise ParameterError("a staircase is climbed by the steps of a network: give --eta and --alpha0")
@@ -166,9 +155,7 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
         for place, why in zip(places, whys, strict=True)
     ]
     names = out.shown(dataset, output, ["overlap"])
-    out.deliver(dataset, output, "\n".join([out.table(dataset, names), "", *reasons]))
-    out.draw(dataset, output, ["overlap"])
-    return 0
+    return out.deliver(dataset, output, "\n".join([out.table(dataset, names), "", *reasons]), ["overlap"])
 
 
 def tune(
@@ -176,12 +163,10 @@ def tune(
     over: Annotated[
         str, option("what to optimise: lam, eta, split, steps, as in eta,lam", _QUESTION, "NAMES")
     ] = "lam",
-    alpha: Annotated[str | None, option("samples for the readout, divided by d", _QUESTION)] = None,
-    budget: Annotated[
-        str | None, option("samples for step and readout together, to be split", _QUESTION)
-    ] = None,
-    lam: Annotated[str | None, option("ridge penalty, where it is not optimised", _QUESTION)] = None,
-    loss: Annotated[str, option(LOSSES, _QUESTION, "NAME")] = "square",
+    alpha: _Alpha = None,
+    budget: Annotated[Any, ranges("samples for step and readout together, to be split", _QUESTION)] = None,
+    lam: Annotated[Any, ranges("ridge penalty, where it is not optimised", _QUESTION)] = None,
+    loss: _Loss = "square",
     error: Annotated[
         str | None,
         option(
@@ -206,11 +191,7 @@ def tune(
     """
     from ..insight.tune import tune as verb
 
-    out.check(output)
-    given = {"alpha": alpha, "budget": budget, "lam": lam, "d": d}
-    values: dict[str, Any] = {
-        name: None if text is None else numbers(name, text) for name, text in given.items()
-    }
+    values = {"alpha": alpha, "budget": budget, "lam": lam, "d": d}
     wanted = tuple(over.split(","))
     if output.plot:
         from ..plotting.pictures import check_landscape
@@ -221,7 +202,7 @@ def tune(
     with out.working("tuning") as progress:
         dataset = verb(
             layer.model(**layer.undecided(*chosen)),
-            layer.goal(values["d"]),
+            layer.goal(d),
             over=wanted,
             loss=loss,
             error=error,
@@ -235,9 +216,7 @@ def tune(
     words = [out.table(dataset[names], names)]
     if output.show is None and "advice" in dataset:
         words += ["", *dict.fromkeys(filter(None, dataset["advice"].values.flat))]
-    out.deliver(dataset, output, "\n".join(words))
-    out.draw(dataset, output, None)
-    return out.status(dataset)
+    return out.deliver(dataset, output, "\n".join(words))
 
 
 def bayes(*, alpha: _All, goal: Goal = _NO_GOAL, output: Picture = _NO_PICTURE) -> int:
@@ -254,25 +233,20 @@ def bayes(*, alpha: _All, goal: Goal = _NO_GOAL, output: Picture = _NO_PICTURE) 
     """
     from ..insight.reference.bayes import bayes as verb
 
-    out.check(output)
-    given = {"alpha": numbers("alpha", alpha)}
-    out.check_curve(output, goal.values | given)
+    out.check_curve(output, goal.values | {"alpha": alpha})
     with out.working("computing") as progress:
-        dataset = verb(goal.goal(), **given, progress=progress)
+        dataset = verb(goal.goal(), alpha=alpha, progress=progress)
     names = out.shown(dataset, output, ["test_error_01", "test_error", "overlap", "optimal_error"])
     words = [out.table(dataset, names)]
-    words += ["", out.table(dataset, [n for n in _THRESHOLDS if n in dataset], headed=False)] * (
-        not output.show
-    )
-    out.deliver(dataset, output, "\n".join(words))
-    out.draw(dataset, output, names[:1])
-    return 0
+    if not output.show:
+        words += ["", out.table(dataset, [n for n in _THRESHOLDS if n in dataset], headed=False)]
+    return out.deliver(dataset, output, "\n".join(words), names[:1])
 
 
 def ridge(
     *,
     alpha: _All,
-    lam: Annotated[str | None, option("ridge penalty (default: the best)", _QUESTION)] = None,
+    lam: Annotated[Any, ranges("ridge penalty (default: the best)", _QUESTION)] = None,
     kernel: Annotated[
         str | None, option("of x = x·x'/d, as in 'exp(x)' (default: the inputs themselves)", _QUESTION, "F")
     ] = None,
@@ -286,21 +260,18 @@ def ridge(
     """
     from ..insight.reference.ridge import ridge as verb
 
-    out.check(output)
-    given = {"alpha": numbers("alpha", alpha)} | ({} if lam is None else {"lam": numbers("lam", lam)})
-    out.check_curve(output, goal.values | given)
-    dataset = verb(goal.goal(), **given, kernel=kernel)
+    ratios = {"alpha": alpha} | ({} if lam is None else {"lam": lam})
+    out.check_curve(output, goal.values | ratios)
+    dataset = verb(goal.goal(), **ratios, kernel=kernel)
     names = out.shown(dataset, output, ["test_error_01", "test_error", "best_lam"])
-    out.deliver(dataset, output, out.table(dataset, names))
-    out.draw(dataset, output, names[:1])
-    return 0
+    return out.deliver(dataset, output, out.table(dataset, names), names[:1])
 
 
 def explain(
     *,
-    alpha: Annotated[str, option("samples for the readout, divided by d", _QUESTION)],
-    lam: Annotated[str, option("ridge penalty", _QUESTION)],
-    loss: Annotated[str, option(LOSSES, _QUESTION, "NAME")] = "square",
+    alpha: _Alpha,
+    lam: _Lam,
+    loss: _Loss = "square",
     bulk: _Bulk = None,
     layer: Layer = _NO_LAYER,
     output: Picture = _NO_PICTURE,
@@ -318,17 +289,13 @@ def explain(
     from ..insight.reference.explain import PARTS
     from ..insight.reference.explain import explain as verb
 
-    out.check(output)
-    given = {"alpha": numbers("alpha", alpha), "lam": numbers("lam", lam)}
     with out.working("predicting"):
-        dataset = verb(layer.model(), layer.goal(), **given, loss=loss, bulk=bulk)  # type: ignore[arg-type]
+        dataset = verb(layer.model(), layer.goal(), alpha=alpha, lam=lam, loss=loss, bulk=bulk)  # type: ignore[arg-type]
     names = out.shown(dataset, output, ["test_error", *PARTS, "bayes_error", "ridge_error"])
     words = [out.table(dataset, names)]
     if not output.show:
         words += ["", *dict.fromkeys(dataset["advice"].values.flat)]
-    out.deliver(dataset, output, "\n".join(words))
-    out.draw(dataset, output, None)
-    return 0
+    return out.deliver(dataset, output, "\n".join(words))
 
 
 def _some_rows(dataset: Any, names: list[str], along: str | None, flag: str) -> str:

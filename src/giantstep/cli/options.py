@@ -40,9 +40,23 @@ LOSSES = (
 )
 
 
-def option(help: str, group: Group, metavar: str = "RANGE") -> Any:
+def option(help: str, group: Group, metavar: str, **more: Any) -> Any:
     """A text option whose value may begin with a minus sign."""
-    return Parameter(help=help, group=group, metavar=metavar, allow_leading_hyphen=True)
+    return Parameter(help=help, group=group, metavar=metavar, allow_leading_hyphen=True, **more)
+
+
+def ranges(help: str, group: Group) -> Any:
+    """An option that is a number or several, as in 0.5:3:6: a command gets a float or an array."""
+    return option(help, group, "RANGE", converter=_numbers, show_default=_shown)
+
+
+def _shown(default: float | None) -> str | None:
+    return None if default is None else f"{default:g}"
+
+
+def _numbers(kind: Any, tokens: Sequence[Token]) -> float | np.ndarray:
+    (token,) = tokens
+    return numbers(str(token.keyword).lstrip("-"), token.value)
 
 
 def whole(help: str, **more: Any) -> Any:
@@ -61,6 +75,21 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
     raise ValueError(f'"{text}" is not one whole number')
 
 
+def _dataset_path(kind: Any, tokens: Sequence[Token]) -> str:
+    """A file that can be written: others are refused before anything is computed."""
+    from ..files import check_dataset_path
+
+    check_dataset_path(tokens[0].value)
+    return tokens[0].value
+
+
+def _picture_path(kind: Any, tokens: Sequence[Token]) -> str:
+    from ..plotting.style import check_picture_path
+
+    check_picture_path(tokens[0].value)
+    return tokens[0].value
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Goal:
@@ -72,7 +101,7 @@ class Goal:
             "a name or an expression in the input's projection x, or in several: 'x1 + x1*x2'", _TARGET, "F"
         ),
     ] = "sin"
-    noise: Annotated[str, option("standard deviation of the noise on the labels", _TARGET)] = "0"
+    noise: Annotated[Any, ranges("standard deviation of the noise on the labels", _TARGET)] = 0.0
     flips: Annotated[
         float,
         Parameter(help="chance that a ±1 label is wrong; labels become the target's signs", group=_TARGET),
@@ -107,7 +136,7 @@ class Goal:
         ),
     ] = None
     power_law: Annotated[
-        str | None, option("eigenvalues fall as j^-exponent, j = 1 to d (1000 without --d)", _INPUTS)
+        Any, ranges("eigenvalues fall as j^-exponent, j = 1 to d (1000 without --d)", _INPUTS)
     ] = None
     source: Annotated[
         str | None,
@@ -130,20 +159,18 @@ class Goal:
     @cached_property
     def values(self) -> dict[str, float | np.ndarray]:
         """The numeric parameters that were given, or that have defaults."""
-        exponent = {} if self.power_law is None else {"exponent": numbers("power-law", self.power_law)}
-        return {"noise": numbers("noise", self.noise)} | exponent
+        return {"noise": self.noise} | ({} if self.power_law is None else {"exponent": self.power_law})
 
-    def goal(self, d: float | np.ndarray | None = None, **changed: Any) -> Target:
+    def goal(self, d: float | np.ndarray | None = None) -> Target:
         """The target that was described; a power law has as many eigenvalues as there are inputs, if that is known."""
         from ..model.target import Target
 
         labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
-        values = self.values | changed
         words = {name: getattr(self, name) for name in INPUTS if name != "d"}
-        if "exponent" in values:
+        if self.power_law is not None:
             size = float(d) if d is not None and getattr(d, "ndim", 0) == 0 else inf
-            words |= {"power_law": values["exponent"]} | ({"d": int(size)} if size < inf else {})
-        return Target(self.target, noise=values["noise"], inputs=inputs(words), **labels)
+            words |= {"d": int(size)} if size < inf else {}
+        return Target(self.target, noise=self.noise, inputs=inputs(words), **labels)
 
 
 @Parameter(name="*")
@@ -151,12 +178,12 @@ class Goal:
 class Layer(Goal):
     """The first layer and what it has learned from."""
 
-    eta: Annotated[str | None, option("learning rate of the step, divided by d", _NETWORK)] = None
+    eta: Annotated[Any, ranges("learning rate of the step, divided by d", _NETWORK)] = None
     alpha0: Annotated[
-        str | None, option("samples in the step, divided by d; 0: random features, inf: population", _NETWORK)
+        Any, ranges("samples in the step, divided by d; 0: random features, inf: population", _NETWORK)
     ] = None
     steps: Annotated[
-        str | None, option("how many such steps, each on a fresh batch; 0: none (default 1)", _NETWORK)
+        Any, ranges("how many such steps, each on a fresh batch; 0: none (default 1)", _NETWORK)
     ] = None
     schedule: Annotated[
         str | None,
@@ -177,18 +204,16 @@ class Layer(Goal):
         Parameter(help="every step on the same batch (only simulated)", group=_NETWORK, negative=()),
     ] = False
     refit: Annotated[
-        str | None,
-        option("fit the readout between steps, with this ridge penalty (only simulated)", _NETWORK),
+        Any,
+        ranges("fit the readout between steps, with this ridge penalty (only simulated)", _NETWORK),
     ] = None
-    r: Annotated[str | None, option("strength of the spike", _FEATURES)] = None
-    gamma: Annotated[str | None, option("alignment of the spike with the target, -1 to 1", _FEATURES)] = None
-    c: Annotated[str | None, option("squared norm of the rows without the spike (default 1)", _FEATURES)] = (
-        None
-    )
+    r: Annotated[Any, ranges("strength of the spike", _FEATURES)] = None
+    gamma: Annotated[Any, ranges("alignment of the spike with the target, -1 to 1", _FEATURES)] = None
+    c: Annotated[Any, ranges("squared norm of the rows without the spike (default 1)", _FEATURES)] = None
     activation: Annotated[
         str, option("a name (see giantstep functions) or an expression, such as 'tanh(2*x)'", _COMMON, "F")
     ] = "tanh"
-    beta: Annotated[str, option("width, divided by d", _COMMON)] = "1"
+    beta: Annotated[Any, ranges("width, divided by d", _COMMON)] = 1.0
     readout: Annotated[
         str,
         option(
@@ -204,9 +229,7 @@ class Layer(Goal):
         """The numeric parameters that were given, or that have defaults."""
         names = (*NETWORK_ONLY, *FEATURES_ONLY, "beta")
         given = {name: getattr(self, name) for name in names}
-        return {
-            name: numbers(name, text) for name, text in given.items() if text is not None
-        } | super().values
+        return {name: value for name, value in given.items() if value is not None} | super().values
 
     def model(self, **changed: Any) -> Network | SpikedRF:
         """The model that was described; `changed` replaces some of its numbers."""
@@ -227,7 +250,7 @@ class Layer(Goal):
         initial = {} if self.rows == "unit" else {"rows": _rows(self.rows)}
         initial |= {"bias_scale": self.bias_scale} if self.bias_scale else {}
         initial |= {"reuse_batch": True} if self.reuse_batch else {}
-        initial |= {} if self.refit is None else {"refit": numbers("refit", self.refit)}
+        initial |= {} if self.refit is None else {"refit": self.refit}
         if features and initial:
             raise ParameterError(f"{_flags(initial)}: options of a network, which has --eta and --alpha0")
         common |= initial
@@ -237,23 +260,17 @@ class Layer(Goal):
                     "--schedule lists all steps with their eta and alpha0: leave the others out"
                 )
             return Network(steps=schedule(self.schedule), **common)
-        if {"eta", "alpha0"} <= set(network):
-            return Network(**network, **common)
-        if {"r", "gamma"} <= set(features):
-            return SpikedRF(**features, **common)
-        missing = (
-            "--alpha0"
-            if "eta" in network
-            else "--eta"
-            if network
-            else "--gamma"
-            if "r" in features
-            else "--r"
-        )
-        if network or features:
-            raise ParameterError(
-                f"{missing} is missing: with {_flags(network or features)} alone there is no model yet"
-            )
+        for kind, needed, given in (
+            (Network, ("eta", "alpha0"), network),
+            (SpikedRF, ("r", "gamma"), features),
+        ):
+            missing = [name for name in needed if name not in given]
+            if not missing:
+                return kind(**given, **common)
+            if given:
+                raise ParameterError(
+                    f"--{missing[0]} is missing: with {_flags(given)} alone there is no model yet"
+                )
         raise ParameterError(
             "no model: give --eta and --alpha0 for a network, or --r and --gamma for spiked random features"
         )
@@ -283,6 +300,7 @@ class Output:
             "also write everything to a .nc, .json, .csv or .parquet file, replacing one that is there",
             _OUTPUT,
             "FILE",
+            converter=_dataset_path,
         ),
     ] = None
 
@@ -292,7 +310,10 @@ class Output:
 class Picture(Output):
     """Where the answer goes, and a picture of it."""
 
-    plot: Annotated[str | None, option("also draw a .png, .pdf or .svg file", _OUTPUT, "FILE")] = None
+    plot: Annotated[
+        str | None,
+        option("also draw a .png, .pdf or .svg file", _OUTPUT, "FILE", converter=_picture_path),
+    ] = None
     x: Annotated[str | None, option("parameter along the plot's horizontal axis", _OUTPUT, "NAME")] = None
 
 

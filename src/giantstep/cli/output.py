@@ -26,18 +26,6 @@ _SPELT = {"±": "+-", "²": "2", "½": "1/2", "·": "*", "×": "x", "√": "sqrt
 _LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
 
 
-def check(output: Output) -> None:
-    """Refuse a file that cannot be written before anything is computed."""
-    if output.out:
-        from ..files import check_dataset_path
-
-        check_dataset_path(output.out)
-    if isinstance(output, Picture) and output.plot:
-        from ..plotting.style import check_picture_path
-
-        check_picture_path(output.plot)
-
-
 def check_curve(output: Picture, values: Mapping[str, object]) -> None:
     """Refuse a picture of a single number before that is computed; what is named to be shown may have dimensions of
     its own."""
@@ -49,8 +37,21 @@ def check_curve(output: Picture, values: Mapping[str, object]) -> None:
         raise ParameterError("--plot draws curves: give some parameter a range, as in --alpha 0.5:3:20")
 
 
-def deliver(dataset: xr.Dataset | NamedArrays, output: Output, table: str) -> None:
-    """The answer on standard output in the form that was asked for, and in a file if one was named."""
+def deliver(
+    dataset: xr.Dataset | NamedArrays,
+    output: Output,
+    table: str,
+    y: Sequence[str] | None = None,
+    *,
+    picture: xr.Dataset | None = None,
+    theory: xr.Dataset | None = None,
+    reference: Sequence[str] = (),
+) -> int:
+    """The answer on standard output in the form that was asked for, in a file and as a picture if they were named; the
+    command's status, which is 130, as after any Ctrl-C, when the work was cut short (of which a warning has told).
+
+    The picture shows `y` of the answer, or of another dataset, `picture`.
+    """
     said = ""
     if output.out:
         from ..answers.arrays import as_dataset
@@ -76,22 +77,13 @@ def deliver(dataset: xr.Dataset | NamedArrays, output: Output, table: str) -> No
         abandon_output()
     if said:
         note(said)
+    if isinstance(output, Picture) and output.plot:
+        from ..answers.arrays import as_dataset
+        from ..plotting import plot
 
-
-def draw(
-    dataset: xr.Dataset | NamedArrays,
-    output: Picture,
-    names: Sequence[str] | None,
-    theory: xr.Dataset | None = None,
-    reference: Sequence[str] = (),
-) -> None:
-    """The picture, if one was asked for."""
-    if not output.plot:
-        return
-    from ..answers.arrays import as_dataset
-    from ..plotting import plot
-
-    save_picture(plot(as_dataset(dataset), output.x, names, theory=theory, reference=reference), output.plot)
+        drawn = as_dataset(dataset) if picture is None else picture
+        save_picture(plot(drawn, output.x, y, theory=theory, reference=reference), output.plot)
+    return 130 if dataset.attrs.get("interrupted") else 0
 
 
 def save_picture(axes: Axes, path: str) -> None:
@@ -173,11 +165,6 @@ def _constants(arrays: NamedArrays) -> list[str]:
 def working(words: str) -> AbstractContextManager[Callable[[float], None]]:
     """What is being done, on a terminal, once it takes long; gives the function that tells how much of it is done."""
     return Share().of(words)
-
-
-def status(dataset: xr.Dataset) -> int:
-    """130, as after any Ctrl-C, when the work was cut short (of which a warning has told)."""
-    return 130 if dataset.attrs.get("interrupted") else 0
 
 
 def deed(verb: str, path: str) -> str:

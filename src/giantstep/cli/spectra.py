@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from ..errors import NotCovered, ParameterError
-from ..model.typed import numbers
 from . import output as out
-from .options import BULKS, Layer, Picture, option, whole
+from .options import BULKS, Layer, Picture, option, ranges, whole
 
 _QUESTION = Group("The question", sort_key=4)
 _SHOWN = ("edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier")
@@ -21,7 +20,7 @@ _NO_LAYER, _NO_PICTURE = Layer(), Picture()
 
 def spectrum(
     *,
-    alpha: Annotated[str | None, option("samples, divided by d (default 1)", _QUESTION)] = None,
+    alpha: Annotated[Any, ranges("samples, divided by d (default 1)", _QUESTION)] = None,
     weights: Annotated[
         bool,
         Parameter(help="squared singular values of the first layer instead", group=_QUESTION, negative=""),
@@ -36,7 +35,7 @@ def spectrum(
         Literal["p", "n"], Parameter(help="divide by width or by samples", group=_QUESTION)
     ] = "p",
     bulk: Annotated[str | None, option(BULKS, _QUESTION, "NAME")] = None,
-    d: Annotated[str | None, option("input dimension, for finite-size effects", _QUESTION)] = None,
+    d: Annotated[Any, ranges("input dimension, for finite-size effects", _QUESTION)] = None,
     trials: Annotated[int, whole("with --d: so many simulated spectra beside it", group=_QUESTION)] = 0,
     seed: Annotated[int, whole("of the simulated spectra", group=_QUESTION)] = 0,
     layer: Layer = _NO_LAYER,
@@ -51,9 +50,7 @@ def spectrum(
         --trials 10 --plot s.png
       giantstep spectrum --weights --eta 3 --alpha0 0.5 --target tanh --d 1000
     """
-    out.check(output)
-    size = None if d is None else numbers("d", d)
-    if trials and (weights or kernel or normalise != "p" or not isinstance(size, float)):
+    if trials and (weights or kernel or normalise != "p" or not isinstance(d, float)):
         raise ParameterError(
             "--trials simulates the feature covariance, divided by p, at one --d; it does not go with --weights,"
             " --kernel or --normalise n"
@@ -65,19 +62,19 @@ def spectrum(
             f"{stray} belongs to the spectrum of the features, and --weights asks for the spectrum of the first layer,"
             " which has no samples; leave out one or the other"
         )
-    ratio = numbers("alpha", alpha or "1")
+    ratio = 1.0 if alpha is None else alpha
     if weights:
         from ..insight.weight_spectrum import weight_spectrum
 
         with out.working("solving"):
-            dataset = weight_spectrum(layer.model(), layer.goal(size), d=size, bulk=bulk)
+            dataset = weight_spectrum(layer.model(), layer.goal(d), d=d, bulk=bulk)
     else:
         from ..insight.spectrum import spectrum as verb
 
-        options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": size}
+        options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": d}
         try:
             with out.working("solving") as progress:
-                dataset = verb(layer.model(), layer.goal(size), alpha=ratio, **options, progress=progress)
+                dataset = verb(layer.model(), layer.goal(d), alpha=ratio, **options, progress=progress)
         except NotCovered as error:
             if not trials:
                 raise
@@ -87,20 +84,19 @@ def spectrum(
     if trials:
         from ..simulation.eigenvalues import simulate_spectrum
 
-        model, target = layer.model(), layer.goal(size)
-        if not isinstance(ratio, float) or not isinstance(size, float):
+        if not isinstance(ratio, float) or not isinstance(d, float):
             raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
         with out.working("simulating"):
-            drawn = simulate_spectrum(model, target, alpha=ratio, d=round(size), trials=trials, seed=seed)
+            drawn = simulate_spectrum(
+                layer.model(), layer.goal(d), alpha=ratio, d=round(d), trials=trials, seed=seed
+            )
         spikes = 1 if dataset is None else int((dataset["spike_per_d"] > 0.0).sum())
         words = _simulated_summary(drawn["eigenvalue"], spikes)
     if dataset is not None:
         names = out.shown(dataset, output, _SHOWN)
         words = "\n".join(filter(None, ["\n".join(_summary(dataset, names)), words]))
     answer: Any = drawn if dataset is None else dataset
-    out.deliver(answer, output, words)
-    out.draw(answer if drawn is None else drawn, output, None, theory=None if drawn is None else dataset)
-    return 0
+    return out.deliver(answer, output, words, picture=drawn, theory=None if drawn is None else dataset)
 
 
 def _simulated_summary(eigenvalues: Any, spikes: int) -> str:
