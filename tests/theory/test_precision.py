@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from giantstep.theory.precision import bulk_error
+from giantstep.theory.answers import bulk_error
 
 ONE = np.ones((1, 1))
 

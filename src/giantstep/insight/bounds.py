@@ -23,8 +23,7 @@ from ..runtime.progress import with_bar
 from ..theory.features import Features
 from ..theory.labels import Label, linear_error
 from ..theory.modes import Modes, mean_functions
-from ..theory.problem import Problem, model_grid, pose
-from ..theory.tabulated import averaged
+from ..theory.problem import Problem, averaged, model_grid, pose
 from .learned import mean_given, places_of, target_curve
 
 if TYPE_CHECKING:

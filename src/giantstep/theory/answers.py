@@ -1,17 +1,31 @@
-"""What solutions say: the answers of a task, and a status for each of its points."""
+"""The answers of a task: values, their errors, and a status for each of its points.
+
+Errors come from solutions on nested rules, finest first. Two rules are judged: that in κ, and those over batches inside
+an exact bulk. Each is judged by itself, while the other one is held, so that errors of opposite sign cannot cancel.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..gaussian import extrapolated_error
+from .equations.averages import apply
 from .equations.order_parameters import Solution
-from .precision import ACCEPTED_ERROR
 from .problem import Problem
 from .solver import Discretisation
 from .status import CONVERGED, FAILED, IMPRECISE, RARE_INPUTS, SEPARABLE, UNSOLVED
-from .symmetric import packing
+from .symmetric import TINY, identity, packing, solve_or_nan
 
 RESIDUAL_TOLERANCE = 1e-9
+ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
+NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
+_SMALL_LOSS = 1e-2  # the same for the training loss
+_MONITORED = (("test_error", NEARLY_ZERO), ("train_loss", _SMALL_LOSS))
+_MARGIN = 10.0  # for estimates that are sound up to a factor
+_BULK_MARGIN = 2.0
+_ROUNDING = 1e-13  # relative change of T̂ and Ĝ that is none
 
 Answers = dict[str, np.ndarray]
 
@@ -59,3 +73,56 @@ def judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tol
     lost = (code == UNSOLVED) | (code == IMPRECISE) | (answers["train_loss"] == 0.0)
     code[lost & separable] = SEPARABLE
     code[FAILED[code] & interpolates] = RARE_INPUTS
+
+
+def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -> np.ndarray:
+    """Relative error of the test error, of the training loss and, for `linear` scores, of the responses, [U, A]:
+    what the rule in κ leaves.
+
+    One quantity alone may agree on two rules by accident, its error changing sign between them: if that is on the finer
+    ones, the others tell; if on the coarser ones, it seems to converge slowly, and all of them together tell better.
+    """
+    fine, middle, coarse = solutions
+    last, previous = _change(fine, middle, typical, linear), _change(middle, coarse, typical, linear)
+    own = extrapolated_error(last, previous).max(axis=-1)
+    together = extrapolated_error(last.max(axis=-1), previous.max(axis=-1))
+    return np.nan_to_num(np.minimum(own, _MARGIN * together) + fine.tail, nan=np.inf, posinf=np.inf)
+
+
+def bulk_error(solution: Solution, typical: np.ndarray) -> np.ndarray:
+    """What the rules inside the bulk leave of the same, [U, A].
+
+    A relative error ε of T̂ and Ĝ is one of the map V → response(V), whose fixed point moves by J⁻¹ times that, J = 1 -
+    d response/dV. Errors are sums of terms of the size of E σ*², which may cancel to something small.
+    """
+    error = solution.response.resolvent.error()
+    error = np.where(error <= _ROUNDING, 0.0, error)
+    if not error.any():
+        return error
+    V = np.abs(solution.state.V)
+    inverse = np.abs(
+        solve_or_nan(solution.Jacobian, np.broadcast_to(identity(V.shape[-1]), solution.Jacobian.shape))
+    )
+    moved = (apply(inverse, V) / (V + TINY)).max(axis=-1)
+    sizes = [
+        np.maximum(np.abs(getattr(solution, name)) / (typical + TINY), least) for name, least in _MONITORED
+    ]
+    error = _BULK_MARGIN * error * moved / np.minimum(1.0, np.minimum(*sizes))
+    return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
+
+
+def _change(one: Solution, other: Solution, typical: np.ndarray, linear: bool) -> np.ndarray:
+    """What is watched, relative to its size, [U, A, quantities].
+
+    The responses join in where they are solved to rounding, so that their differences are the quadrature's.
+    """
+    parts: list[np.ndarray] = []
+    for name, least in _MONITORED:
+        value = getattr(one, name)
+        size = np.maximum(np.abs(value), least * typical) + TINY
+        parts.append((np.abs(value - getattr(other, name)) / size)[..., None])
+    if linear:
+        V = one.state.V
+        change = np.abs(V - other.state.V) / packing(one.state.groups).sizes(V)
+        parts.append(change.max(axis=-1, keepdims=True))
+    return np.concatenate(parts, axis=-1)

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .answers import NEARLY_ZERO
 from .equations.order_parameters import Solution
-from .precision import NEARLY_ZERO
 from .solver import Discretisation, Solver
 from .status import (
     CONVERGED,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..gaussian import STRIDES
-from .answers import Answers, answers_of, judge, wrong_by_ones
+from .answers import ACCEPTED_ERROR, Answers, answers_of, bulk_error, judge, kappa_error, wrong_by_ones
 from .bulk import Bulk
 from .channel import make_channel
 from .doubts import add_doubts
@@ -35,7 +35,6 @@ from .equations.thin_layers import (
 )
 from .features import STEEPEST, folded, steepness
 from .labels import BinaryLaw
-from .precision import ACCEPTED_ERROR, bulk_error, kappa_error
 from .problem import BLOCK, Problem
 from .solver import Discretisation, Solver, solver_of
 from .status import UNSOLVED

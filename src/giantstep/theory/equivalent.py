@@ -11,15 +11,14 @@ from ..errors import NotCovered, warn
 from ..model.inputs import refuse_inputs
 from ..model.letters import Letters
 from ..model.spiked import SpikedRF
+from .answers import ACCEPTED_ERROR
 from .bulks import ISOTROPIC
 from .features import Features
 from .first_layers import given_layers
 from .labels import Label
 from .layer import FirstLayer
-from .precision import ACCEPTED_ERROR
-from .problem import Problem, model_grid, pose
+from .problem import Problem, averaged, model_grid, pose
 from .symmetric import TINY
-from .tabulated import averaged
 
 if TYPE_CHECKING:
     from ..model.network import Network

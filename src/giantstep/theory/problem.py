@@ -3,7 +3,7 @@ settings of the readout on each, along the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -13,17 +13,18 @@ import numpy as np
 
 from ..answers.grid import LayerGrid
 from ..functions import Function
+from ..gaussian import STRIDES, extrapolated_error
 from ..losses import Loss, square
 from ..model.letters import Merging, merge
 from .bulk import WORTHWHILE, Bulk, InterpolatedBulk, TrainedBulk
 from .bulks import EXACT, ISOTROPIC, BulkLaw, choose_bulk
-from .features import STEEPEST, Table, doublings, evaluations_per_model, steepness
+from .features import STEEPEST, Features, Table, doublings, evaluations_per_model, steepness
 from .first_layers import POINTS, FirstLayers, first_layers
-from .labels import Labels, is_sharp, labels_of
+from .labels import Label, Labels, is_sharp, labels_of
 from .layer import Frame, alike
 from .modes import Modes
-from .rule import across_intervals
-from .symmetric import indices
+from .rule import FINEST, across_intervals, refine
+from .symmetric import TINY, indices
 
 if TYPE_CHECKING:
     from ..answers.grid import Grid
@@ -36,7 +37,10 @@ _ON_A_PLANE = {
     3: 24,
     4: 16,
 }  # κ intervals in each half of a direction to begin with, where there are several
+_COARSEST = 32  # κ intervals per piece to begin with, for averages
 _PLAIN_WIDTH = 128  # array elements in flight per grid point, where a bulk takes none of its own
+
+Compute = Callable[[Features, Label, np.ndarray], np.ndarray]
 
 
 class Block(NamedTuple):
@@ -176,6 +180,41 @@ class Problem:
         """Features and label of some first layers, on rules of that many κ intervals."""
         own = (self.frame(chunk), self.c[chunk], self.biases)
         return Table(self.activation, self.labels, *own, points, farther, layers)
+
+
+def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """`compute(features, label, chunk)`, an array [U, ...] of averages, and its error [U] over E σ*².
+
+    `chunk` says which of the problem's first layers are meant. The error is what was reached, from three
+    nested rules: it may stay above `tolerance` where an activation or a target is wild.
+    """
+    values: dict[int, np.ndarray] = {}  # those of each first layer on its finest rule so far
+    error = np.empty(len(problem.c))
+    for chunk, points, _ in problem.blocks(_COARSEST):
+
+        def compute_some(left: np.ndarray, points: int, chunk: np.ndarray = chunk) -> np.ndarray:
+            some, off = _on_three_rules(problem, compute, chunk[left], points)
+            values.update(zip(chunk[left].tolist(), some, strict=True))
+            return off
+
+        finest = min(FINEST[problem.frame(chunk).spikes], problem.labels.finest)
+        error[chunk] = refine(compute_some, len(chunk), points, finest, tolerance)
+    return np.stack([values[u] for u in range(len(error))]), error
+
+
+def _on_three_rules(
+    problem: Problem, compute: Compute, chunk: np.ndarray, points: int
+) -> tuple[np.ndarray, np.ndarray]:
+    table = problem.table(chunk, points)
+    rules = [table.at(stride) for stride in STRIDES]
+    fine, middle, coarse = (compute(*rule, chunk) for rule in rules)
+    features, label = rules[0]
+    size = (features.weights * label.t2).sum(axis=-1) + TINY
+    last, previous = (
+        np.abs(a - b).reshape(len(chunk), -1) / size[:, None] for a, b in ((fine, middle), (middle, coarse))
+    )
+    off = extrapolated_error(last, previous)
+    return fine, np.maximum(np.nan_to_num(off, nan=np.inf).max(axis=1), table.error)
 
 
 def model_grid(model: Model, target: Target, **more: object) -> Grid:

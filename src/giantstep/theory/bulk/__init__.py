@@ -3,8 +3,7 @@ the samples, the labels or the loss."""
 
 from .base import Bulk, Resolvent
 from .interpolated import WORTHWHILE, InterpolatedBulk
-from .isotropic import Isotropic, OnEigenvalues
-from .orthogonal import Orthogonal
+from .isotropic import Isotropic, OnEigenvalues, Orthogonal
 from .pencil import TrainedBulk
 
 __all__ = [

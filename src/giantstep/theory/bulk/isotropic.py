@@ -1,7 +1,8 @@
-"""Rows with the covariance that the steps' batches have on average, all in closed form.
+"""Bulks in closed form: rows that are alike in all directions, and rows that are orthogonal.
 
-Isotropic inputs make it C_s = c_s I: the bulk of spiked random features, and the paper's model of a network. Inputs
-with a covariance make it a function C_s(ω) of its eigenvalues.
+`Isotropic` has the covariance that rows have on average over the batches. With isotropic inputs it is C_s = c_s I: the
+bulk of spiked random features, and the paper's model of a network. For inputs with a covariance it is a function C_s(ω)
+of the eigenvalues. `Orthogonal` is W = Π⊥: p = d neurons, one along each direction across the spikes.
 """
 
 from __future__ import annotations
@@ -120,6 +121,43 @@ class AveragedResolvent(Resolvent):
     def cotangent(self, u: np.ndarray) -> np.ndarray:
         along = u[:, :, None, : self._bulk.modes.own.start] @ self._f  # [U, A, J, directions, K]
         return -np.einsum("umnj,uajms,uajnt->uast", self._own.overlaps, along, along, optimize=True)
+
+
+@dataclass
+class Orthogonal(Bulk):
+    """Rows e_i projected across the spikes: they never mix, and none of them sees a spike's direction."""
+
+    weights: np.ndarray  # [K]
+    modes: Modes = ONE
+
+    @property
+    def c(self) -> np.ndarray:  # type: ignore[override]
+        return np.ones((1, len(self.weights)))
+
+    def resolvent(self, Vt: np.ndarray) -> OrthogonalResolvent:
+        return OrthogonalResolvent(Vt, self.modes)
+
+
+class OrthogonalResolvent(Resolvent):
+    """W_s W_tᵀ = δ_st: T̂ = 1 whatever Ṽ is, W v̂ = 0, and each ê is spread evenly over the groups."""
+
+    def __init__(self, Vt: np.ndarray, modes: Modes):
+        self.Vt, self._modes = Vt, modes
+        self.T = np.broadcast_to(np.eye(Vt.shape[-1]), Vt.shape)
+
+    def tangent(self, dVt: np.ndarray) -> np.ndarray:
+        return np.zeros_like(dVt)
+
+    def forms(self) -> np.ndarray:
+        U, A, K, _ = self.T.shape
+        count, signal = self._modes.count, self._modes.signal
+        G = np.zeros((U, A, count, K, count, K))
+        for mode in range(count)[signal]:
+            G[:, :, mode, :, mode, :] = self.T
+        return G
+
+    def cotangent(self, u: np.ndarray) -> np.ndarray:
+        return np.zeros_like(self.Vt)
 
 
 def _damped(c: np.ndarray, Vt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -27,16 +27,15 @@ proportion to ω, and X is the average that a sample sees,
 
 ==================  ==================================================================================
 `batch_block`       one batch: D_t, the functions of a sample whose vectors make spikes and norms
-`basis`             functions of ω that hold the coefficients of vectors
 `samples`           Z_t of every sample, and averages of it
 `resolvent`         S0, the fixed point, and first-order changes of G and X
-`forms`             quadratic forms Ĝ on vectors that the batches themselves have made, one batch at a time
+`forms`             quadratic forms Ĝ on vectors that the batches themselves have made, one batch at a time;
+                    their coefficients over the spectrum of the inputs
 ==================  ==================================================================================
 """
 
-from .basis import SpectralBasis
 from .batch_block import BatchBlock
-from .forms import Columns
+from .forms import Columns, SpectralBasis
 from .resolvent import TrainedBulk, TrainedResolvent, UnclosedPencil
 
 __all__ = ["BatchBlock", "Columns", "SpectralBasis", "TrainedBulk", "TrainedResolvent", "UnclosedPencil"]
