@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import stored_results
+from ticks import log_ticks
 
 from giantstep.answers.comparison import compare
 from giantstep.figures import look
@@ -95,7 +96,7 @@ def draw(data: Data) -> Figure:
             look.points(alignment, run["gamma"].isel(steps=-1), "step", shade)
         error.set_title(words, loc="left")
         error.set_yscale("log")
-        look.log_ticks(error.yaxis, (0.05, 0.1, 0.2, 0.3))
+        log_ticks(error.yaxis, (0.05, 0.1, 0.2, 0.3))
         error.set_xlabel(r"number of steps, $T$")
         error.tick_params(labelbottom=True)
         alignment.set_xlabel("steps taken, $t$")

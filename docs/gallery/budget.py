@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import stored_results
+from ticks import log_ticks
 
 from giantstep.answers.comparison import compare
 from giantstep.figures import look
@@ -113,7 +114,7 @@ def draw(data: Data) -> Figure:
     look.points(left, measured.assign_coords(budget=("budget", budgets)), "budget", shade)
     look.baseline(left, linear_error(_TARGET), "best linear predictor")
     left.set_yscale("log")
-    look.log_ticks(left.yaxis, (0.02, 0.05, 0.1, 0.2, 0.4))
+    log_ticks(left.yaxis, (0.02, 0.05, 0.1, 0.2, 0.4))
     left.set_ylabel(r"least test error, $\epsilon_g$")
     left.set_ylim(top=0.55)
     words = ("step and readout", "random features")
@@ -123,7 +124,7 @@ def draw(data: Data) -> Figure:
     middle.set_ylim(0.0, 1.0)
     for axes in (left, middle):
         axes.set_xscale("log")
-        look.log_ticks(axes.xaxis, (3, 5, 10, 20, 30))
+        log_ticks(axes.xaxis, (3, 5, 10, 20, 30))
         axes.set_xlabel(r"budget, $\alpha_0 + \alpha$")
     _diagram(figure, right, data)
     look.kinds_legend(figure, {"theory": "exact theory"}, look.trials_words(data["simulation"], "networks"))
@@ -147,7 +148,7 @@ def _diagram(figure: Figure, axes: Axes, data: Data) -> None:
     axes.set_ylabel(r"ridge penalty, $\lambda$")
     axes.grid(visible=False)
     bar = figure.colorbar(shown, ax=axes, label="test error / best linear error")
-    look.log_ticks(bar.ax.yaxis, (0.7, 1.0, 1.4, 2.0, 2.8))
+    log_ticks(bar.ax.yaxis, (0.7, 1.0, 1.4, 2.0, 2.8))
 
 
 if __name__ == "__main__":

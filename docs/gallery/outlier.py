@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import stored_results
 import xarray as xr
+from ticks import log_ticks
 
 from giantstep.answers.comparison import compare
 from giantstep.figures import look
@@ -85,7 +86,7 @@ def draw(data: Data) -> Figure:
     left.set_xscale("log")
     left.set_yscale("log")
     left.set_ylim(3e-3, 4.0)
-    look.log_ticks(left.xaxis, (0.2, 0.5, 1, 2, 5, 10, 20))
+    log_ticks(left.xaxis, (0.2, 0.5, 1, 2, 5, 10, 20))
     left.set_ylabel("density")
     left.set_title(
         rf"relu, $\alpha = {ALPHA:g}$, $\beta = {BETA:g}$, $d = {simulation.attrs['d']}$", loc="left"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import stored_results
+from ticks import log_ticks
 
 from giantstep.answers.comparison import compare
 from giantstep.figures import look
@@ -108,7 +109,7 @@ def draw(data: Data) -> Figure:
         look.line(left, data[f"{name}-theory"]["test_error"], "steps", shade)
         look.points(left, data[f"{name}-simulation"]["test_error"], "steps", shade)
     left.set_yscale("log")
-    look.log_ticks(left.yaxis, (0.03, 0.05, 0.1, 0.2, 0.3))
+    log_ticks(left.yaxis, (0.03, 0.05, 0.1, 0.2, 0.3))
     left.set_title("near the best rate for each", loc="left")
     left.set_ylabel(r"test error, $\epsilon_g$")
     labels = [said[0] for said in _BEST.values()]

@@ -19,8 +19,8 @@ import xarray as xr
 
 from giantstep.answers.quantities import describe
 from giantstep.figures.cached_call import machine
+from giantstep.figures.report import scores, table
 from giantstep.figures.reproduce import obtain
-from giantstep.figures.scores import scores, table
 from giantstep.plotting import save_figure
 from giantstep.plotting.style import styled
 

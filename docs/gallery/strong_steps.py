@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import stored_results
+from ticks import log_ticks
 
 from giantstep.figures import look
 from giantstep.figures.cached_call import CachedCall
@@ -74,8 +75,8 @@ def draw(data: Data) -> Figure:
         look.points(left, data["rate-simulation"]["test_error"].isel(chosen), "eta", shade)
     left.set_xscale("log")
     left.set_yscale("log")
-    look.log_ticks(left.xaxis, (0.3, 1.0, 3.0, 10.0))
-    look.log_ticks(left.yaxis, (0.05, 0.1, 0.2, 0.4))
+    log_ticks(left.xaxis, (0.3, 1.0, 3.0, 10.0))
+    log_ticks(left.yaxis, (0.05, 0.1, 0.2, 0.4))
     left.set_xlabel(r"learning rate of the step, $\tilde\eta$")
     left.set_ylabel(r"test error, $\epsilon_g$")
     labels = [f"$\\alpha_0 = {value:g}$" for value in _ALPHA0]
@@ -97,7 +98,7 @@ def _gaps(axes: Axes, data: Data) -> None:
         look.points(axes, 100 * (at / measured - 1).isel(chosen), "alpha0", shade)
     axes.axhline(0.0, color="0.5", linewidth=0.8)
     axes.set_xscale("log")
-    look.log_ticks(axes.xaxis, (0.3, 1.0, 3.0, 10.0, 30.0))
+    log_ticks(axes.xaxis, (0.3, 1.0, 3.0, 10.0, 30.0))
     axes.set_xlabel(r"samples in the step, $\alpha_0 = n_0/d$")
     axes.set_ylabel("error of the isotropic model, %")
     labels = [f"$\\tilde\\eta = {value:g}$" for value in _ETA]

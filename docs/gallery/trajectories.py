@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import stored_results
+from ticks import log_ticks
 
 from giantstep.answers.comparison import compare
 from giantstep.figures import look
@@ -88,7 +89,7 @@ def draw(data: Data) -> Figure:
             look.points(axes, trained, "step", shade)
         if scalar in ("r", "network_error"):
             axes.set_yscale("log")
-            look.log_ticks(axes.yaxis, (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0))
+            log_ticks(axes.yaxis, (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0))
         axes.set_title(words, loc="left")
         axes.set_xlabel("steps taken, $t$")
         axes.set_xticks(range(1, _STEPS + 1))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import stored_results
+from ticks import log_ticks
 
 from giantstep.answers.comparison import compare
 from giantstep.figures import look
@@ -133,7 +134,7 @@ def _errors(axes: Axes, data: Data, name: str, shade: look.Look) -> None:
     axes.axhline(float(bounds["linear"]), color="black", linestyle=(0, (4, 2)), linewidth=0.9)
     axes.axhline(float(bounds["floor"]), color="black", linestyle=":", linewidth=1.1)
     axes.set_xscale("log")
-    look.log_ticks(axes.xaxis, _ALPHA)
+    log_ticks(axes.xaxis, _ALPHA)
     axes.set_ylim(bottom=0.0)
     axes.set_xlabel(r"samples for the readout, $\alpha$")
 

@@ -15,7 +15,7 @@ from giantstep.errors import ParameterError
 from giantstep.figures import NAMES, find
 from giantstep.figures.cached_call import CachedCall
 from giantstep.figures.registry import GALLERY
-from giantstep.figures.scores import scores
+from giantstep.figures.report import scores
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "gallery"))
 stored_results = import_module("stored_results")

@@ -14,7 +14,7 @@ from giantstep.cli import main
 from giantstep.errors import ParameterError
 from giantstep.figures import reproduce
 from giantstep.figures.cached_call import CachedCall, Machine
-from giantstep.figures.scores import Score, table
+from giantstep.figures.report import Score, table
 
 SRF = gs.SpikedRF("tanh", r=0.9, gamma=1.0)
 RUN = CachedCall(
@@ -78,7 +78,7 @@ def test_a_simulation_goes_on_where_it_stopped(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         RUN.obtain(path)
     found = RUN.obtain(path)
-    assert asked == [[0], [1, 2], [1], [2]]
+    assert asked == [[0], [1], [1], [2]]
     np.testing.assert_array_equal(found["test_error"], whole["test_error"])
     assert found.attrs["seed"] == 4
     fewer = CachedCall("simulate", SRF, ("sin",), {**RUN.options, "trials": 2})

@@ -106,7 +106,7 @@ def _make(names: Sequence[str], how: How, page: bool) -> int:
 
 def _report(made: Made) -> None:
     """What was made, and how well theory and simulation agree."""
-    from ..figures.scores import table
+    from ..figures.report import table
 
     print(f"{made.name}: {made.seconds:.0f} s", flush=True)
     if made.scores:

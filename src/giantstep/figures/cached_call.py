@@ -1,7 +1,7 @@
 """One call of a public verb, kept in a file that is used again.
 
 The file remembers the call. It counts as done only for the very same call of the same version; a simulation
-is kept every half a minute or so, and goes on where it stopped.
+is kept trial by trial, and goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from ..runtime.system import processor
 
 if TYPE_CHECKING:
     import xarray as xr
-
-_KEPT = 30.0  # seconds after which, about, a simulation is written to its file again
 
 
 @dataclass(frozen=True)
@@ -101,12 +99,8 @@ class CachedCall:
             return done if done is not None else self._kept(path, None, self._timed(on, None))
         numbers = range(self.options["trials"])
         missing = [t for t in numbers if done is None or t not in done["trial"]]
-        batch = on.workers
-        while missing:
-            now, missing = missing[:batch], missing[batch:]
-            found = self._timed(on, now)
-            batch = max(on.workers, round(_KEPT * len(now) / max(found.attrs["seconds"], 1e-3)))
-            done = self._kept(path, done, found)
+        for first in range(0, len(missing), on.workers):
+            done = self._kept(path, done, self._timed(on, missing[first : first + on.workers]))
         assert done is not None
         return done.sel(trial=list(numbers))
 

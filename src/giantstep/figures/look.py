@@ -113,16 +113,6 @@ def baseline(axes: Axes, value: float, words: str, *, x: float = 0.99, above: bo
     )
 
 
-def log_ticks(axis: Any, ticks: Sequence[float]) -> None:
-    """Plain numbers on a logarithmic axis, those of `ticks` that lie in its range."""
-    from matplotlib.ticker import NullFormatter
-
-    low, high = axis.get_view_interval()
-    inside = [tick for tick in ticks if low <= tick <= high]
-    axis.set_ticks(inside, [f"{tick:g}" for tick in inside])
-    axis.set_minor_formatter(NullFormatter())
-
-
 def series_legend(
     place: Axes | Figure, looks: Sequence[Look], labels: Sequence[str], title: str, **options: Any
 ) -> None:

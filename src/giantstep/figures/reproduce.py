@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from ..files import check_place
 from ..runtime.progress import Display
 from .cached_call import CachedCall, Machine, machine
 from .registry import NAMES, Figure, Size, find
-from .scores import Score, scores, write_csv
+from .report import Made, scores, write_csv, write_page
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,20 +20,6 @@ if TYPE_CHECKING:
     from .registry import Parts
 
 ENDINGS = ("pdf", "png")
-
-
-@dataclass(frozen=True)
-class Made:
-    """A finished figure: where it is, what was compared, and how long its data took and this call took."""
-
-    name: str
-    size: Size
-    calls: dict[str, str]
-    scores: list[Score]
-    data_seconds: float
-    seconds: float
-    hardware: str
-    date: str
 
 
 def reproduce(
@@ -53,8 +38,6 @@ def reproduce(
     paper's) or "tiny" (to try it out). Data that is already there, from the same calls of the same version, is
     used again. `report` hears of each figure.
     """
-    from .page import write_page
-
     figures = [find(name) for name in names]
     if size not in ("tiny", "quick", "full"):
         raise ParameterError(f"size = {size!r} is unknown; use 'quick', 'full' or 'tiny'")
