@@ -7,13 +7,25 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+import giantstep as gs
 from giantstep.sweep import Sweep, results
 from giantstep.sweep.results import parts
 from giantstep.sweep.store import Store
+
+SWEEP = gs.Sweep(
+    gs.Network("tanh", eta=[0.5, 1.0], alpha0=2.0),
+    "sin",
+    alpha=[0.5, 1.0, 2.0],
+    lam=[0.01, 0.1],
+    theory={"bulk": "isotropic"},
+    simulation={"d": 10, "trials": 20, "n_test": 200},
+)
 
 TOML = """
 target = "sin"
@@ -33,6 +45,19 @@ n_test = 200
 
 DRIVER = "from giantstep.cli import main; main()"
 STARTED: list[subprocess.Popen[str]] = []  # which the fixture in conftest ends if a test does not
+
+
+class Here:
+    """An executor of one's own, which counts its jobs."""
+
+    def __init__(self) -> None:
+        self.jobs = 0
+
+    def submit(self, function, *arguments) -> Future[Any]:
+        self.jobs += 1
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments))
+        return future
 
 
 def write_toml(folder: Path, d: int = 20, trials: int = 10) -> Path:

@@ -113,25 +113,27 @@ def test_mistakes_in_a_file_are_named(tmp_path, changed, words):
     assert "s.toml" in str(refusal.value)
 
 
-def test_a_file_may_say_that_steps_take_the_same_batch(tmp_path):
-    changed = {"model": '{ activation = "tanh", eta = 1, alpha0 = 1, steps = 2, reuse_batch = true }'}
-    sweep = parsed(tmp_path, "\n".join(f"{key} = {value}" for key, value in (GOOD | changed).items()))
-    assert sweep.model == gs.Network("tanh", 1, 1, steps=2, reuse_batch=True)
-
-
-@pytest.mark.parametrize("name", ["retry", "progress", "read"])
-def test_a_run_takes_true_or_false_where_it_asks_for_that(name, tmp_path):
-    sweep = gs.Sweep(gs.Network("tanh", 1, 1), "sin", alpha=1, lam=1, theory=np.True_)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match=f"{name} = 'no' is not allowed: it must be True or False"):
-        gs.run_sweep(sweep, tmp_path / "s.sqlite", **{name: "no"})
-    assert not list(tmp_path.iterdir())
-
-
 def test_files_that_are_not_there_or_not_toml_are_refused(tmp_path):
     with pytest.raises(ParameterError, match="does not exist"):
         read(tmp_path / "no.toml")
     with pytest.raises(ParameterError, match="is not a TOML file"):
         parsed(tmp_path, "alpha == 1")
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("eta = 1, alpha0 = 1, steps = 2, reuse_batch = true", gs.Network("tanh", 1, 1, steps=2, reuse_batch=True)),
+        ("steps = [{ eta = 1, alpha0 = 2 }, { eta = \"1:2:3\", alpha0 = 1, loss = \"huber:1\" }]",
+         gs.Network("tanh", steps=[gs.Step(1, 2), gs.Step([1, 1.5, 2], 1, "huber:1")])),
+        ("eta = 1, alpha0 = [1, \"2:3:2\"], rows = \"gaussian\"", gs.Network("tanh", 1, [1, 2, 3], rows="gaussian")),
+        ("kind = \"SpikedRF\", r = 1, gamma = 0.5, readout = \"rademacher\"",
+         gs.SpikedRF("tanh", r=1, gamma=0.5, readout="rademacher")),
+    ],
+)  # fmt: skip
+def test_a_file_describes_every_kind_of_model(tmp_path, model, expected):
+    changed = GOOD | {"model": f'{{ activation = "tanh", {model} }}'}
+    assert parsed(tmp_path, "\n".join(f"{key} = {value}" for key, value in changed.items())).model == expected
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
@@ -141,6 +143,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
     return int(ended.value.code or 0), captured.out, captured.err
 
 
+@pytest.mark.filterwarnings("ignore:the theory is the limit")
 def test_run_status_export_and_plot(tmp_path, capsys):
     toml = write_toml(tmp_path, trials=3)
     code, _, err = run(capsys, "status", toml)
@@ -152,9 +155,21 @@ def test_run_status_export_and_plot(tmp_path, capsys):
     for file in (toml, tmp_path / "sweep.sqlite"):
         code, again, _ = run(capsys, "status", file)
         assert (code, again) == (0, out)
-    for part in ("theory", "simulation"):
-        assert run(capsys, "export", toml, tmp_path / f"{part}.nc", "--part", part)[0] == 0
+    tables = {}
+    for part in ("theory", "simulation", "comparison"):
+        for ending in ("nc", "csv"):
+            assert run(capsys, "export", toml, tmp_path / f"{part}.{ending}", "--part", part)[0] == 0
         assert gs.load(tmp_path / f"{part}.nc").attrs["missing"] == 0
+        with (tmp_path / f"{part}.csv").open() as file:
+            tables[part] = list(csv.DictReader(file))
+    assert {row["d"] for row in tables["theory"]} == {"inf"}
+    assert {float(row["d"]) for part in ("simulation", "comparison") for row in tables[part]} == {20}
+    found = results(None, tmp_path / "sweep.sqlite")
+    z = gs.compare(found.theory, found.simulation).test_error.sel(part="z").values.ravel()
+    np.testing.assert_allclose([float(row["test_error[z]"]) for row in tables["comparison"]], z, rtol=1e-12)
+    assert "--part comparison" in run(capsys, "export", toml, tmp_path / "out.csv")[2]
+    axes = gs.plot(found.simulation, "alpha", theory=found.theory)
+    assert max(len(line.get_xdata()) for line in axes.lines) > 10 > found.theory.sizes["alpha"]  # smooth
     assert run(capsys, "plot", toml, tmp_path / "curves.png", "--x", "alpha")[0] == 0
     assert (tmp_path / "curves.png").stat().st_size > 0
     code, _, err = run(capsys, "export", toml, tmp_path / "out.docx")
@@ -179,45 +194,16 @@ def test_progress_is_told_in_words_and_not_too_often():
     silent.begin("theory", 1)
     silent.update(1, 0, 0)
     assert silent.stream.getvalue() == ""
-
-
-def test_durations_are_readable():
     assert [duration(s) for s in (8.2, 200, 18720)] == ["8 s", "3 min 20 s", "5 h 12 min"]
 
 
-@pytest.mark.filterwarnings("ignore:the theory is the limit")
-def test_tables_have_the_dimension_and_comparisons_have_z(tmp_path, capsys):
-    toml = write_toml(tmp_path, trials=3)
-    run(capsys, "run", toml, "--workers", 1)
-    tables = {}
-    for part in ("theory", "simulation", "comparison"):
-        code, _, _ = run(capsys, "export", toml, tmp_path / f"{part}.csv", "--part", part)
-        assert code == 0
-        with (tmp_path / f"{part}.csv").open() as file:
-            tables[part] = list(csv.DictReader(file))
-    d = read(toml).simulation.d
-    assert {row["d"] for row in tables["theory"]} == {"inf"}
-    assert {float(row["d"]) for part in ("simulation", "comparison") for row in tables[part]} == {d}
-    found = results(None, tmp_path / "sweep.sqlite")
-    z = gs.compare(found.theory, found.simulation).test_error.sel(part="z").values.ravel()
-    np.testing.assert_allclose([float(row["test_error[z]"]) for row in tables["comparison"]], z, rtol=1e-12)
-    assert "--part comparison" in run(capsys, "export", toml, tmp_path / "out.csv")[2]
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    toml = write_toml(alone, trials=3)
+def test_a_part_that_is_not_there_is_named(tmp_path, capsys):
+    toml = write_toml(tmp_path, trials=1)
     toml.write_text(toml.read_text().replace('[theory]\nbulk = "isotropic"\n', ""))
     run(capsys, "run", toml, "--workers", 1)
     code, _, err = run(capsys, "export", toml, tmp_path / "out.csv", "--part", "comparison")
     assert code == 2
     assert "has only simulation" in err
-
-
-def test_lines_behind_points_are_smooth(tmp_path, capsys):
-    toml = write_toml(tmp_path, trials=3)
-    run(capsys, "run", toml, "--workers", 1)
-    found = results(None, toml.with_suffix(".sqlite"))
-    axes = gs.plot(found.simulation, "alpha", theory=found.theory)
-    assert max(len(line.get_xdata()) for line in axes.lines) > 10 > found.theory.sizes["alpha"]
 
 
 def test_of_labels_plus_or_minus_one_the_wrong_signs_are_drawn(tmp_path, capsys):

@@ -2,66 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import get_context
 from threading import Timer
+from typing import Any
 
 import pytest
 from attrs import evolve
 
 import giantstep as gs
-from giantstep.cli import main
 from giantstep.errors import ParameterError
 from giantstep.runtime.workers import WorkerDied, process_pool
 from giantstep.sweep import Store, results, run_sweep
 from giantstep.sweep.job import Outcome
-from giantstep.sweep.part import Part
 from giantstep.sweep.run import SweepError
 from giantstep.sweep.store import StoreError
 
-from .helpers import assert_nothing_twice, assert_same_results, write_toml
-
-SWEEP = gs.Sweep(
-    gs.Network("tanh", eta=[0.5, 1.0], alpha0=2.0),
-    "sin",
-    alpha=[0.5, 1.0],
-    lam=0.1,
-    theory={"bulk": "isotropic"},
-    simulation={"d": 10, "trials": 3, "n_test": 200},
-)
+from .helpers import SWEEP, Here, assert_nothing_twice, assert_same_results
 
 
-class Counting:
-    """An executor of one's own."""
-
-    def __init__(self) -> None:
-        self.jobs = 0
-
-    def submit(self, function, *arguments) -> Future[Outcome]:
-        self.jobs += 1
-        future: Future[Outcome] = Future()
-        future.set_result(function(*arguments))
-        return future
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    path = tmp_path_factory.mktemp("whole") / "s.sqlite"
-    run_sweep(SWEEP, path, workers=1)
-    return path
+@contextmanager
+def dask_client() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    options = {
+        "n_workers": 1,
+        "threads_per_worker": 1,
+        "processes": False,
+        "dashboard_address": "127.0.0.1:0",
+    }
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
 
 
-def test_an_executor_of_one_s_own_does_the_jobs(tmp_path, whole):
-    executor, store = Counting(), tmp_path / "s.sqlite"
-    found = run_sweep(SWEEP, store, executor=executor)
-    assert executor.jobs == found.done == 1 + 6
-    assert [part.done for part in found.status] == [4, 6]
+@contextmanager
+def here() -> Iterator[Here]:
+    yield Here()
+
+
+EXECUTORS = {
+    "one's own": here,
+    "of concurrent.futures": lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+    "workers": lambda: process_pool(1, 1),
+    "a Dask client": dask_client,
+}
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_an_executor_does_the_jobs_and_stays_open(name, tmp_path, whole):
+    store = tmp_path / "s.sqlite"
+    with EXECUTORS[name]() as executor:
+        found = run_sweep(SWEEP, store, executor=executor)
+        assert found.done == 41  # 40 trials at a setting and a block of theory
+        assert [part.done for part in found.status] == [12, 40]
+        assert run_sweep(SWEEP, store, executor=executor).done == 0
+        assert executor.submit(abs, -1).result() == 1
     assert_same_results(SWEEP, store, whole)
-    assert run_sweep(SWEEP, store, executor=executor).done == 0
 
 
-class Losing(Counting):
+def test_an_executor_that_is_shut_down_is_named(tmp_path):
+    with ProcessPoolExecutor(1) as pool:
+        pass
+    with pytest.raises(SweepError, match="what was finished is safe"):
+        run_sweep(SWEEP, tmp_path / "s.sqlite", executor=pool)
+
+
+class Losing(Here):
     """Two workers that die over the first two jobs, the second of them a while after the first."""
 
     def submit(self, function, *arguments) -> Future[Outcome]:
@@ -76,17 +84,18 @@ class Losing(Counting):
 def test_jobs_that_are_lost_one_after_the_other_are_all_done_again(tmp_path, whole):
     sweep, executor = evolve(SWEEP, theory=None), Losing()
     found = run_sweep(sweep, tmp_path / "s.sqlite", executor=executor)
-    assert (found.done, executor.jobs) == (6, 8)
+    assert (found.done, executor.jobs) == (40, 42)
     assert found.simulation.identical(results(sweep, whole).simulation)
 
 
-def test_answers_of_another_version_s_workers_are_not_kept(tmp_path):
-    class Older(Counting):
-        def submit(self, function, *arguments) -> Future[Outcome]:
-            future: Future[Outcome] = Future()
-            future.set_result(replace(function(*arguments), results_version=-1))
-            return future
+class Older(Here):
+    """Workers of another version."""
 
+    def submit(self, function, *arguments) -> Future[Outcome]:
+        return super().submit(lambda: replace(function(*arguments), results_version=-1))
+
+
+def test_answers_of_another_version_s_workers_are_not_kept(tmp_path):
     store = tmp_path / "s.sqlite"
     with pytest.raises(SweepError, match="install the same version there"):
         run_sweep(SWEEP, store, executor=Older())
@@ -94,46 +103,20 @@ def test_answers_of_another_version_s_workers_are_not_kept(tmp_path):
         results(SWEEP, store)
 
 
-def test_an_executor_of_concurrent_futures_stays_open(tmp_path, whole):
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        run_sweep(SWEEP, tmp_path / "s.sqlite", executor=pool)
-        assert pool.submit(abs, -1).result() == 1
-    assert_same_results(SWEEP, tmp_path / "s.sqlite", whole)
-    with pytest.raises(SweepError, match="what was finished is safe"):
-        run_sweep(SWEEP, tmp_path / "other.sqlite", executor=pool)
-
-
-def test_a_pool_of_workers_is_an_executor(tmp_path, whole):
-    with process_pool(1, 1) as pool:
-        run_sweep(SWEEP, tmp_path / "s.sqlite", executor=pool)
-    assert_same_results(SWEEP, tmp_path / "s.sqlite", whole)
-
-
-def test_a_dask_client_is_an_executor(tmp_path, whole):
-    distributed = pytest.importorskip("distributed")
-    options = {
-        "n_workers": 1,
-        "threads_per_worker": 1,
-        "processes": False,
-        "dashboard_address": "127.0.0.1:0",
-    }
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        run_sweep(SWEEP, tmp_path / "s.sqlite", executor=client)
-        assert client.submit(abs, -1).result() == 1
-    assert_same_results(SWEEP, tmp_path / "s.sqlite", whole)
-
-
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("options", "words"),
     [
         ({"executor": 4}, "executor = 4 has no method submit"),
-        ({"executor": Counting(), "workers": 2}, "leave out workers and scheduler"),
+        ({"executor": Here(), "workers": 2}, "leave out workers and scheduler"),
+        ({"retry": "no"}, "retry = 'no' is not allowed: it must be True or False"),
+        ({"progress": "no"}, "progress = 'no' is not allowed"),
+        ({"read": "no"}, "read = 'no' is not allowed"),
     ],
 )
-def test_what_cannot_run_jobs_is_refused(tmp_path, given, words):
+def test_what_cannot_run_jobs_is_refused(tmp_path, options, words):
     with pytest.raises(ParameterError, match=words):
-        run_sweep(SWEEP, tmp_path / "s.sqlite", **given)
-    assert not (tmp_path / "s.sqlite").exists()
+        run_sweep(SWEEP, tmp_path / "s.sqlite", **options)
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_open_store_takes_several_sweeps_and_gives_them_back(tmp_path, whole):
@@ -152,29 +135,4 @@ def test_an_open_store_takes_several_sweeps_and_gives_them_back(tmp_path, whole)
 
 def test_answers_can_be_left_in_the_store(tmp_path):
     found = run_sweep(SWEEP, tmp_path / "s.sqlite", workers=1, read=False)
-    assert (found.theory, found.simulation, found.done) == (None, None, 7)
-
-
-def test_a_run_builds_its_parts_once(tmp_path, monkeypatch):
-    built, genuine = [], Part.__init__
-    monkeypatch.setattr(Part, "__init__", lambda part, sweep: (built.append(part), genuine(part, sweep))[1])
-    run_sweep(SWEEP, tmp_path / "s.sqlite", workers=1)
-    assert len(built) == 2
-    built.clear()
-    with pytest.raises(SystemExit):
-        main(["sweep", "run", str(write_toml(tmp_path, trials=1)), "--workers", "1", "--quiet"])
-    assert len(built) == 2
-
-
-def test_the_command_runs_what_python_runs(tmp_path, monkeypatch):
-    asked = []
-
-    def spied(*arguments, **options):
-        asked.append(options)
-        return run_sweep(*arguments, **options)
-
-    monkeypatch.setattr("giantstep.sweep.run_sweep", spied)
-    with pytest.raises(SystemExit) as ended:
-        main(["sweep", "run", str(write_toml(tmp_path, trials=1)), "--workers", "1", "--quiet"])
-    assert not ended.value.code
-    assert asked[0]["workers"] == 1
+    assert (found.theory, found.simulation, found.done) == (None, None, 41)

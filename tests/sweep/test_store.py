@@ -19,23 +19,7 @@ from giantstep.sweep import results, run_sweep
 from giantstep.sweep import store as store_module
 from giantstep.sweep.store import Store, StoreError, StoreFull
 
-from .helpers import assert_nothing_twice, assert_same_results, batches
-
-SWEEP = gs.Sweep(
-    gs.Network("tanh", eta=[0.5, 1.0], alpha0=2.0),
-    "sin",
-    alpha=[0.5, 1.0, 2.0],
-    lam=[0.01, 0.1],
-    theory={"bulk": "isotropic"},
-    simulation={"d": 10, "trials": 20, "n_test": 200},
-)
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("whole") / "s.sqlite"
-    run_sweep(SWEEP, path, workers=1)
-    return path
+from .helpers import SWEEP, assert_nothing_twice, assert_same_results, batches
 
 
 def refused(path: Path, words: str) -> None:
@@ -47,25 +31,31 @@ def refused(path: Path, words: str) -> None:
     assert sorted(path.parent.iterdir()) == around
 
 
-def test_foreign_files_are_refused_and_left_untouched(tmp_path):
-    text = tmp_path / "notes.sqlite"
-    text.write_text("my only copy\n" * 100)
-    refused(text, "is not a store of sweeps")
-    other = tmp_path / "other.sqlite"
-    connection = sqlite3.connect(other)
+def of_another_program() -> bytes:
+    connection = sqlite3.connect(":memory:")
     connection.executescript("CREATE TABLE mine (x); INSERT INTO mine VALUES (1);")
-    connection.close()
-    refused(other, "is not a store of sweeps")
+    return connection.serialize()
 
 
-def test_damaged_files_are_refused_and_left_untouched(tmp_path, whole):
-    sound = whole.read_bytes()
-    cut = tmp_path / "cut.sqlite"
-    cut.write_bytes(sound[: len(sound) // 2])
-    refused(cut, "is damaged")
-    overwritten = tmp_path / "overwritten.sqlite"
-    overwritten.write_bytes(sound[:4096] + b"\xa5" * 8192 + sound[4096 + 8192 :])
-    refused(overwritten, "is damaged")
+def with_layout(sound: bytes, layout: int) -> bytes:
+    return sound[:60] + layout.to_bytes(4, "big") + sound[64:]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda sound: b"my only copy\n" * 100, "is not a store of sweeps"),
+        (lambda sound: of_another_program(), "is not a store of sweeps"),
+        (lambda sound: sound[: len(sound) // 2], "is damaged"),
+        (lambda sound: sound[:4096] + b"\xa5" * 8192 + sound[4096 + 8192 :], "is damaged"),
+        (lambda sound: with_layout(sound, 2), "has layout 2 of stores, and this giantstep knows 3; use the version"),
+        (lambda sound: with_layout(sound, 77), "has layout 77 of stores"),
+    ],
+)  # fmt: skip
+def test_foreign_and_damaged_files_are_refused_and_left_untouched(tmp_path, whole, change, words):
+    path = tmp_path / "s.sqlite"
+    path.write_bytes(change(whole.read_bytes()))
+    refused(path, words)
 
 
 CHANGES = [
@@ -97,15 +87,6 @@ def test_a_change_anywhere_in_a_row_is_noticed(change, tmp_path, whole):
     connection.close()
     with pytest.raises(StoreError, match="is damaged"):
         results(SWEEP, path)
-
-
-def test_a_store_of_an_earlier_layout_is_refused_in_words(tmp_path, whole):
-    path = tmp_path / "s.sqlite"
-    path.write_bytes(whole.read_bytes()[:60] + (2).to_bytes(4, "big") + whole.read_bytes()[64:])
-    refused(
-        path,
-        "has layout 2 of stores, and this giantstep knows 3; use the version that made it, or start anew",
-    )
 
 
 @contextmanager
@@ -158,8 +139,6 @@ def test_results_of_another_version_are_not_mixed_but_can_be_exported(tmp_path, 
     monkeypatch.setattr(store_module, "RESULTS_VERSION", 1_000_000)
     refused(path, "results version 1, not 1000000.*start anew with another --store")
     assert results(SWEEP, path).simulation.identical(results(SWEEP, whole).simulation)
-    path.write_bytes(path.read_bytes()[:60] + (77).to_bytes(4, "big") + path.read_bytes()[64:])
-    refused(path, "has layout 77 of stores")
 
 
 def test_a_full_disk_stops_cleanly_and_the_sweep_goes_on_when_there_is_room(tmp_path, whole):
