@@ -15,7 +15,7 @@ from ..answers.tables import columns, write_csv
 from ..errors import ParameterError
 from ..model.arguments import checked_arguments
 from .atomic import check_place, check_plain, replacing
-from .json import Unreadable, load_json, save_json, write_json
+from .json import NOT_OURS, Unreadable, load_json, save_json, write_json
 from .netcdf import load_netcdf, save_netcdf
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
     except MemoryError:
         reason = "there is not enough memory for what it says it holds"
     except Exception as error:  # whatever a library says of bytes that it was not made for
-        told = isinstance(error, OSError) and error.strerror
-        reason = told or "it is damaged, or not a Dataset that giantstep saved"
+        reason = getattr(error, "strerror", None) or NOT_OURS
     raise ParameterError(f"path = {str(path)!r} cannot be read: {reason}")
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from ..errors import ParameterError
 
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 _LEFT_BEHIND = 3600.0  # seconds without a word: far longer than a file takes to be written
 
 
@@ -51,7 +51,7 @@ def check_plain(path: str | os.PathLike[str]) -> None:
             f"path = {str(path)!r} cannot be used: {error.strerror}; choose another name"
         ) from None
     if not stat.S_ISREG(mode):
-        kind = next((word for is_one, word in _KINDS if is_one(mode)), "something else")
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
         raise ParameterError(
             f"path = {str(path)!r} is not a plain file but {kind}, and is left as it is; choose another name"
         )
@@ -68,19 +68,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         _remove_leftovers(final)
         temporary = _created(final)
+        try:
+            yield temporary
+            with open(temporary, "rb+") as written:
+                os.fsync(written.fileno())
+            os.replace(temporary, final)
+            _sync_folder(final.parent)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
     except OSError as error:
-        raise _refusal(path, error) from error
-    try:
-        yield temporary
-        with open(temporary, "rb+") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, final)
-        _sync_folder(final.parent)
-    except OSError as error:
-        raise _refusal(path, error) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+        raise ParameterError(
+            f"path = {str(path)!r} cannot be written: {error.strerror or error}; choose another place"
+        ) from error
 
 
 def _created(final: Path) -> Path:
@@ -116,9 +116,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _refusal(path: str | os.PathLike[str], error: OSError) -> ParameterError:
-    return ParameterError(
-        f"path = {str(path)!r} cannot be written: {error.strerror or error}; choose another place"
-    )

@@ -62,12 +62,8 @@ def _sealed(path: Path) -> bool:
         if not (end := file.read()).startswith(_MARK):
             return False
         file.seek(0)
-        digest, left = hashlib.sha256(), size - _SEAL
-        while left:
-            part = file.read(min(left, 1 << 20))
-            digest.update(part)
-            left -= len(part)
-    if end[len(_MARK) :] != digest.hexdigest().encode() + b"\n":
+        digest = hashlib.sha256(file.read(size - _SEAL)).hexdigest()
+    if end[len(_MARK) :] != digest.encode() + b"\n":
         raise Unreadable(CHANGED)
     return True
 
