@@ -178,15 +178,6 @@ def test_bound_functions_attain_the_bounds():
         np.testing.assert_allclose(error, found[name], rtol=1e-6)
 
 
-def test_bounds_refuse_what_they_cannot_mean():
-    with pytest.raises(gs.ParameterError, match="over"):
-        bounds(gs.Network("tanh", eta=1.0, alpha0=1.0), "sin", over="alpha0")
-    with pytest.raises(gs.ParameterError, match="SpikedRF"):
-        bounds(gs.SpikedRF("tanh", r=1.0, gamma=1.0), "sin", over="eta")
-    with pytest.raises(gs.ParameterError, match="real labels"):
-        bounds(gs.SpikedRF("tanh", r=1.0, gamma=1.0), gs.Target("sign", flips=0.1))
-
-
 def test_optimised_bounds_are_stationary_in_the_learning_rate():
     """Known to 1e-4 in ln η, by the slope over the second derivative, from differences of 1e-3 and 1e-2."""
     net = gs.Network("tanh", eta=1.0, alpha0=[0.5, 2.0])

@@ -86,32 +86,6 @@ def test_the_learned_function_on_a_plane_is_that_of_trained_networks():
     assert_allclose(plane.transpose("x1", "x2").values @ (w / w.sum()), alone.values, atol=1e-9)
 
 
-def test_what_has_no_meaning_on_several_directions_is_refused():
-    net = gs.Network("tanh", eta=1.0, alpha0=1.0)
-    with pytest.raises(gs.ParameterError, match="has projections on 3 directions"):
-        gs.learned_function(net, "x1*x2 + x1", ([0.0], [0.0], [0.0]), alpha=1.0, lam=0.1)
-    with pytest.raises(gs.ParameterError, match="drawn for one direction"):
-        gs.bound_functions(net, "x1*x2 + x1", [0.0])
-    with pytest.raises(
-        gs.ParameterError, match=r"eta has 2 values in a list, and a staircase is climbed in one setting"
-    ):
-        gs.staircase(gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0), "x1*x2 + x1")
-
-
-def test_tuning_works_on_several_directions():
-    found = gs.tune(
-        gs.Network("relu", eta=1.0, alpha0=2.0), "x1 + x1*x2", alpha=1.5, over=("lam",), bulk="isotropic"
-    )
-    lam = float(found["best_lam"])
-    errors = [
-        gs.predict(
-            gs.Network("relu", eta=1.0, alpha0=2.0), "x1 + x1*x2", alpha=1.5, lam=x, bulk="isotropic"
-        ).test_error
-        for x in (0.9 * lam, 1.1 * lam)
-    ]
-    assert float(found["best_error"]) <= min(map(float, errors))
-
-
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_a_staircase_says_when_no_step_is_taken_and_when_nothing_is_linear(activation):
     still = gs.staircase(gs.Network(activation, eta=1, alpha0=0, steps=2), "x1 + x1*x2")
@@ -120,18 +94,6 @@ def test_a_staircase_says_when_no_step_is_taken_and_when_nothing_is_linear(activ
         found = gs.staircase(gs.Network(activation, eta=1, alpha0=2, steps=2), target)
         assert not found.found.any()
         assert all("no linear part" in reason for reason in found.reason.values)
-
-
-def test_directions_are_counted_from_one():
-    found = gs.bounds(gs.Network("gelu", eta=1.0, alpha0=2.0), "x1 + x1*x2")
-    assert found.direction.values.tolist() == [1, 2]
-
-
-@pytest.mark.parametrize("steps", [1, 2])
-def test_a_spike_on_two_directions_has_no_model_with_one_on_the_first(steps):
-    net = gs.Network("gelu", eta=1.0, alpha0=2.0, steps=steps)
-    with pytest.raises(gs.ParameterError, match="points along several directions of the target"):
-        net.equivalent("x1 + x2/2 + x1*x2/3")
 
 
 def test_a_spike_on_the_first_direction_has_the_errors_of_its_model():

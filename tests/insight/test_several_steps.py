@@ -74,15 +74,6 @@ def test_readouts_that_are_fitted_between_steps_are_simulated_and_not_predicted(
     assert gs.Network.from_dict(nets.to_dict()) == nets
 
 
-@pytest.mark.parametrize("ask", [gs.spectrum, gs.weight_spectrum])
-def test_spectra_that_are_not_known_are_refused(ask):
-    more = {"alpha": 1.0} if ask is gs.spectrum else {}
-    with pytest.raises(gs.ParameterError, match="targets of several directions"):
-        ask(gs.Network("tanh", eta=1, alpha0=1, steps=2), "x1 + x1*x2", bulk="exact", **more)
-    with pytest.raises(gs.ParameterError, match="several directions"):
-        ask(TWO, "sin", bulk="isotropic", **more)
-
-
 def test_bounds_are_optimised_over_the_rate_of_all_steps():
     bounds = gs.bounds(gs.Network("tanh", eta=1, alpha0=2, steps=[1, 2]), "sin", over="eta", bulk="isotropic")
     assert bounds.lower.dims == ("steps",)

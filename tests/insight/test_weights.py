@@ -5,10 +5,15 @@ import pytest
 
 import giantstep as gs
 from giantstep.insight.spectra.resolvent import RowBulk
-from giantstep.insight.weight_spectrum import _MarchenkoPastur, _ResolventLaw, weight_spectrum
+from giantstep.insight.weight_spectrum import MarchenkoPastur, ResolventLaw, weight_spectrum
 from giantstep.theory.problem import model_grid, pose
 
 from .finite import distance_to_cdf, spiked_rows, trained_rows
+
+LAYERS = {
+    "tanh": (np.tanh, lambda h: 1 / np.cosh(h) ** 2),
+    "relu": (lambda h: np.maximum(h, 0), lambda h: h > 0),
+}
 
 
 def moment(found, power):
@@ -54,67 +59,10 @@ def test_the_spike_leaves_the_bulk_at_its_threshold(T):
     assert float(found["overlap_target"]) == pytest.approx(gamma**2 * float(found["overlap_spike"]))
 
 
-def test_a_trained_layer_has_the_bulk_of_its_batch():
-    """Distribution of squared singular values against real steps; the isotropic law is far from it."""
-    d, beta, alpha0, eta, noise = 400, 1.5, 1.0, 4.0, 0.3
-    net, y = gs.Network("tanh", eta=eta, alpha0=alpha0, beta=beta), gs.Target("sin", noise=noise)
-    exact, isotropic = weight_spectrum(net, y, d=d), weight_spectrum(net, y, d=d, bulk="isotropic")
-    assert float(exact["mass"]) == pytest.approx(1.0, abs=1e-6)
-    for power in (1, 2):
-        assert moment(exact, power) == pytest.approx(float(exact[f"moment{power}"]), rel=1e-6)
-    assert float(exact["moment1"]) == pytest.approx(float(isotropic["moment1"]), rel=1e-9)
-    rng = np.random.default_rng(9)
-    distances = {"exact": [], "isotropic": []}
-    for _ in range(2):
-        rows = trained_rows(
-            rng,
-            d,
-            beta,
-            alpha0,
-            eta,
-            np.tanh,
-            lambda h: 1 / np.cosh(h) ** 2,
-            lambda z, rng: np.sin(z) + noise * rng.standard_normal(z.shape),
-        )
-        values = np.sort(np.linalg.svd(rows, compute_uv=False)[1:] ** 2)
-        for name, law in (("exact", exact), ("isotropic", isotropic)):
-            mass = (law["weight"] * law["density"]).values
-            x, inside = law["eigenvalue"].values, np.cumsum(mass) - 0.5 * mass
-            distances[name].append(distance_to_cdf(values, x, inside / mass.sum()))
-    # one batch of n0 = d samples moves the law by order 1/√n0 at most
-    assert np.mean(distances["exact"]) < 0.5 / np.sqrt(d)
-    assert np.mean(distances["isotropic"]) > 2 * np.mean(distances["exact"])
-
-
 def rows_of(model, target="x"):
     target = gs.Target(target) if isinstance(target, str) else target
     problem = pose(model, target, model_grid(model, target))
     return RowBulk(problem.bulk(np.array([0])), float(problem.beta[0, 0]))
-
-
-def test_a_trained_layer_of_any_activation_has_the_bulk_of_its_batch():
-    """ReLU turns the rows (B ≠ 1) besides adding noise to them; two real steps, and the top singular pair."""
-    d, beta, alpha0, eta = 500, 1.5, 1.0, 3.0
-    net = gs.Network("relu", eta=eta, alpha0=alpha0, beta=beta)
-    exact, isotropic = weight_spectrum(net, "sin", d=d), weight_spectrum(net, "sin", d=d, bulk="isotropic")
-    assert float(exact["mass"]) == pytest.approx(1.0, abs=1e-6)
-    for power in (1, 2):
-        assert moment(exact, power) == pytest.approx(float(exact[f"moment{power}"]), rel=2e-6)
-    rng = np.random.default_rng(11)
-    distances, tops = {"exact": [], "isotropic": []}, []
-    for _ in range(2):
-        rows = trained_rows(
-            rng, d, beta, alpha0, eta, lambda h: np.maximum(h, 0), lambda h: h > 0, lambda z, _: np.sin(z)
-        )
-        values = np.sort(np.linalg.svd(rows, compute_uv=False) ** 2)
-        tops.append(values[-1])
-        for name, law in (("exact", exact), ("isotropic", isotropic)):
-            mass = (law["weight"] * law["density"]).values
-            x, inside = law["eigenvalue"].values, np.cumsum(mass) - 0.5 * mass
-            distances[name].append(distance_to_cdf(values[:-1], x, inside / mass.sum()))
-    assert np.mean(distances["exact"]) < 0.5 / np.sqrt(d)  # one batch moves the law by order 1/√n0 at most
-    assert np.mean(distances["isotropic"]) > 2 * np.mean(distances["exact"])
-    assert np.mean(tops) == pytest.approx(float(exact["outlier"]), rel=5.0 / np.sqrt(alpha0 * d))
 
 
 def test_the_followed_law_is_marchenko_and_pasturs_where_that_holds():
@@ -124,7 +72,7 @@ def test_the_followed_law_is_marchenko_and_pasturs_where_that_holds():
         np.array([0.1]),
         400.0,
     )
-    known, followed = _MarchenkoPastur(rows), _ResolventLaw(rows)
+    known, followed = MarchenkoPastur(rows), ResolventLaw(rows)
     np.testing.assert_allclose(followed.density(50).intervals, known.density(50).intervals, rtol=1e-7)
     # just outside the edge, where the law has a square root: to the root of the distance
     assert followed.threshold(strengths) == pytest.approx(known.threshold(strengths), rel=5e-3)
@@ -151,17 +99,13 @@ def test_letters_of_different_norms_have_one_law_together():
 def test_rows_vary_along_the_spike_as_the_batch_weighs_it(activation):
     """A large spike is at T + c + βĉ, ĉ the variance of trained rows along it: 12 networks, four standard errors."""
     d, alpha0, beta, eta = 300, 0.5, 1.5, 3.0
-    act, slope = {
-        "tanh": (np.tanh, lambda h: 1 / np.cosh(h) ** 2),
-        "relu": (lambda h: np.maximum(h, 0), lambda h: h > 0),
-    }[activation]
     net = gs.Network(activation, eta=eta, alpha0=alpha0, beta=beta)
     found = weight_spectrum(net, "sin", d=1e7)
     T, c = float(found["spike_per_d"]) * 1e7, float(found["moment1"])
     along = (float(found["outlier"]) - T - c) / beta
     rng, drawn = np.random.default_rng(10), []
     for _ in range(12):
-        rows = trained_rows(rng, d, beta, alpha0, eta, act, slope, lambda z, _: np.sin(z))
+        rows = trained_rows(rng, d, beta, alpha0, eta, *LAYERS[activation], lambda z, _: np.sin(z))
         mean = rows.mean(axis=0)
         drawn.append(d * np.var(rows @ (mean / np.linalg.norm(mean))))
     error = np.std(drawn, ddof=1) / np.sqrt(len(drawn))
@@ -174,11 +118,36 @@ def test_a_layer_without_a_step_is_isotropic():
         np.testing.assert_allclose(found["edge"].values, [[0.0, 4.0]], atol=1e-12)
 
 
-def test_weights_refuse_what_they_cannot_mean():
-    with pytest.raises(gs.ParameterError, match="target"):
-        weight_spectrum(gs.Network("tanh", eta=1.0, alpha0=1.0))
-    with pytest.raises(gs.ParameterError, match="unknown"):
-        weight_spectrum(gs.Network("relu", eta=1.0, alpha0=1.0), "sin", bulk="orthogonal")
-    two = gs.Letters((-1, 1), (0.5, 0.5))
-    with pytest.raises(gs.ParameterError, match="several directions"):
-        weight_spectrum(gs.Network("relu", eta=1.0, alpha0=1.0, steps=2, readout=two), "sin")
+@pytest.mark.parametrize(("activation", "eta", "noise"), [("tanh", 4.0, 0.3), ("relu", 3.0, 0.0)])
+def test_a_trained_layer_has_the_bulk_of_its_batch(activation, eta, noise):
+    """Squared singular values of two trained layers and their largest; the isotropic law is far from them.
+
+    ReLU turns the rows (B ≠ 1) besides adding noise to them.
+    """
+    d, beta, alpha0 = 500, 1.5, 1.0
+    net, y = gs.Network(activation, eta=eta, alpha0=alpha0, beta=beta), gs.Target("sin", noise=noise)
+    laws = {bulk: weight_spectrum(net, y, d=d, bulk=bulk) for bulk in ("exact", "isotropic")}
+    exact = laws["exact"]
+    assert float(exact["mass"]) == pytest.approx(1.0, abs=1e-6)
+    for power in (1, 2):
+        assert moment(exact, power) == pytest.approx(float(exact[f"moment{power}"]), rel=2e-6)
+    assert float(exact["moment1"]) == pytest.approx(float(laws["isotropic"]["moment1"]), rel=1e-9)
+
+    def labels(z, rng):
+        return np.sin(z) + noise * rng.standard_normal(z.shape)
+
+    rng = np.random.default_rng(11)
+    distances, tops = {"exact": [], "isotropic": []}, []
+    for _ in range(2):
+        rows = trained_rows(rng, d, beta, alpha0, eta, *LAYERS[activation], labels)
+        values = np.sort(np.linalg.svd(rows, compute_uv=False) ** 2)
+        tops.append(values[-1])
+        for name, law in laws.items():
+            mass = (law["weight"] * law["density"]).values
+            inside = np.cumsum(mass) - 0.5 * mass
+            distances[name].append(
+                distance_to_cdf(values[:-1], law["eigenvalue"].values, inside / mass.sum())
+            )
+    assert np.mean(distances["exact"]) < 0.5 / np.sqrt(d)  # one batch moves the law by order 1/√n0 at most
+    assert np.mean(distances["isotropic"]) > 2 * np.mean(distances["exact"])
+    assert np.mean(tops) == pytest.approx(float(exact["outlier"]), rel=5.0 / np.sqrt(alpha0 * d))

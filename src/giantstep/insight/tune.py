@@ -188,7 +188,7 @@ def tune(
         found = found.assign(best_alpha0=share * samples / batches, best_alpha=(1 - share) * samples)
         found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
     if "steps" in every:
-        found = _best_number(found)
+        found = best_number(found)
     if "split" in over and isinstance(model, Network):
         without = evolve(model, eta=0.0, alpha0=0.0, steps=None)
         settings = {
@@ -241,7 +241,7 @@ def _remark(best: np.ndarray, sized: np.ndarray) -> None:
         )
 
 
-def _best_number(found: xr.Dataset) -> xr.Dataset:
+def best_number(found: xr.Dataset) -> xr.Dataset:
     """The best of the optima along `steps`; the landscape and `by_steps` keep all of them."""
     error = found["best_error"]
     place = error.argmin("steps")

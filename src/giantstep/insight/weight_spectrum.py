@@ -101,7 +101,7 @@ def weight_spectrum(
         frame = problem.frame(np.array([u]))
         beta, size = float(problem.beta[u, a]), float(problem.d[u, a])
         rows = RowBulk(problem.bulk(np.array([u])), beta)
-        law = _MarchenkoPastur(rows) if rows.plain else _ResolventLaw(rows)
+        law = MarchenkoPastur(rows) if rows.plain else ResolventLaw(rows)
         strengths = frame.b[0, :, 0]
         strength = beta * float(problem.weights @ strengths**2)
         answers: dict[str, Any] = bulk_answers(law.density(points), rows) | {"spike_per_d": strength}
@@ -122,8 +122,8 @@ def weight_spectrum(
     return grid.dataset(on_grid(found, problem, {}), attrs, {"side": ["lower", "upper"]})
 
 
-class _MarchenkoPastur:
-    """Isotropic rows of one norm, in closed form: in a millisecond, where `_ResolventLaw` takes 0.3 s."""
+class MarchenkoPastur:
+    """Isotropic rows of one norm, in closed form: in a millisecond, where `ResolventLaw` takes 0.3 s."""
 
     def __init__(self, rows: RowBulk):
         self.c, self.beta, self.weights = float(rows.bulk.c[0, 0]), rows.beta, rows.bulk.weights
@@ -151,7 +151,7 @@ class _MarchenkoPastur:
         }
 
 
-class _ResolventLaw:
+class ResolventLaw:
     """Any rows, from their resolvent R = (z + WWᵀ)⁻¹. With the spike b v̂ᵀ, FFᵀ = WWᵀ + b(Wv̂)ᵀ + Wv̂bᵀ + bbᵀ has an
     eigenvalue x wherever, at z = -x,
 
