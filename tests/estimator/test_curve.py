@@ -48,28 +48,19 @@ def test_on_gaussian_data_theory_and_cross_validation_agree_and_elsewhere_they_n
     # Measured errors are means over folds of one data set, with five of which a standard error is known to a third;
     # the theory's own noise, from its measured target, is about as large.
     assert (abs(curve.theory - curve.measured) < 5 * curve.measured_error + 0.02).all()
-    assert (
-        curve.theory.sel(eta=0.0) > curve.theory.isel(eta=1) + 0.1
-    ).all()  # the step helps, and both know it
-    assert (curve.measured.sel(eta=0.0) > curve.measured.isel(eta=1) + 0.1).all()
+    for errors in (curve.theory, curve.measured):  # the step helps, and both know it
+        assert (errors.sel(eta=0.0) > errors.isel(eta=1) + 0.1).all()
     # correlated inputs: the target is easier than for Gaussian data of that many directions
     X, y = load_diabetes(return_X_y=True)
-    curve = (
-        OneStepRegressor("auto", 60, lam=1.0, random_state=0)
-        .fit(X, y)
-        .learning_curve_theory(X, y, sizes=[60])
-    )
+    curve = model.fit(X, y).learning_curve_theory(X, y, sizes=[60])
     assert float(curve.theory.isel(eta=0, n=0)) > 1.1 * float(curve.measured.isel(eta=0, n=0))
 
 
 def test_labels_that_are_noise_are_seen_as_noise():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 20)), rng.standard_normal(400)
-    curve = (
-        OneStepRegressor(1.0, 20, lam=1.0, random_state=0)
-        .fit(X, y)
-        .learning_curve_theory(X, y, sizes=2, folds=3)
-    )
+    model = OneStepRegressor(1.0, 20, lam=1.0, random_state=0).fit(X, y)
+    curve = model.learning_curve_theory(X, y, sizes=2, folds=3)
     assert curve.noise > 0.9
     assert (curve.theory > 0.9).all()
 

@@ -31,10 +31,8 @@ def test_sparse_inputs_and_other_orders_give_the_same_network(kind):
     model = kind(width=60, random_state=0)
     expected = model.fit(X, y).predict(X)
     order = np.random.default_rng(0).permutation(300)
-    for other in (
-        kind(width=60, random_state=0).fit(csr_array(X), y),
-        kind(width=60, random_state=0).fit(X[order], y[order]),
-    ):
+    for samples, labels in ((csr_array(X), y), (X[order], y[order])):
+        other = kind(width=60, random_state=0).fit(samples, labels)
         assert other.lam_ == pytest.approx(model.lam_)
         np.testing.assert_allclose(other.predict(csr_array(X)), expected, rtol=1e-6)
 
@@ -45,9 +43,8 @@ def test_several_targets_share_neurons_and_readouts_see_all():
     model = OneStepRegressor("auto", 90, lam=0.1, random_state=0).fit(X, Y)
     assert model.predict(X).shape == (300, 3)
     assert model.network_.spike.shape == (3, 12)
-    assert (
-        abs(model.network_.spike[2, 3]) > 0.9
-    )  # a linear target, without noise, on 150 samples of 12 inputs
+    # a linear target, without noise, on 150 samples of 12 inputs
+    assert abs(model.network_.spike[2, 3]) > 0.9
     phi = model.transform(X) / np.sqrt(90)
     scale = Y.std(axis=0)
     reference = Ridge(alpha=0.1).fit(phi, (Y - Y.mean(axis=0)) / scale)
@@ -66,10 +63,8 @@ def test_each_step_is_the_gradient_at_the_rows_that_the_last_one_left():
     readout = np.repeat([1.0, -1.0], 4)[:, None] / 8
     for x, y in batches:
         batch = x, y, np.ones(50), as_function("tanh")
-        trained, moved = (
-            trained.step(0.8, False, *trained.descent(*batch)),
-            moved.step(1.0, True, *moved.descent(*batch)),
-        )
+        trained = trained.step(0.8, False, *trained.descent(*batch))
+        moved = moved.step(1.0, True, *moved.descent(*batch))
         values = np.tanh(x @ rows.T)
         slopes = (y - values @ readout) * (1.0 - values**2) * readout.T
         rows = rows + 0.8 * 5 * slopes.T @ x / 50
@@ -83,20 +78,16 @@ def test_steps_see_shares_of_their_own():
     X, y = two_index(400)
     one, two = (OneStepRegressor("auto", 30, steps=k, lam=1.0, random_state=0).fit(X, y) for k in (1, 2))
     assert two.network_.spikes.shape == (2, 1, 12)
-    assert (
-        abs(one.network_.spike[0] @ two.network_.spike[0]) < 0.999
-    )  # half as many samples in its first step
+    # half as many samples in its first step
+    assert abs(one.network_.spike[0] @ two.network_.spike[0]) < 0.999
 
 
 def test_features_go_through_pipelines_with_names():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = OneStepRegressor("auto", 10, lam=1.0, random_state=0).set_output(transform="pandas")
     frame = model.fit(X, y).transform(X)
-    assert (
-        list(frame.columns)
-        == [f"onestepregressor{k}" for k in range(10)]
-        == list(model.get_feature_names_out())
-    )
+    names = [f"onestepregressor{k}" for k in range(10)]
+    assert list(frame.columns) == names == list(model.get_feature_names_out())
     expected = np.tanh(model.inputs_(X.to_numpy()) @ model.network_.rows.T)
     np.testing.assert_allclose(frame.to_numpy(), expected, rtol=1e-12)
     assert make_pipeline(OneStepRegressor(random_state=0), Ridge(0.1)).fit(X, y).score(X, y) > 0.9
@@ -123,9 +114,8 @@ def test_inputs_far_from_zero_count_as_much_as_others():
     plain, moved = (
         OneStepRegressor(width=30, random_state=0).fit(inputs, y).predict(inputs) for inputs in (X, X + 1e5)
     )
-    np.testing.assert_allclose(
-        moved, plain, atol=1e-6
-    )  # rounding is 1e5 times 2e-16, and features amplify it
+    # rounding is 1e5 times 2e-16, and features amplify it
+    np.testing.assert_allclose(moved, plain, atol=1e-6)
 
 
 @pytest.mark.parametrize("whiten", [False, True])
@@ -134,6 +124,5 @@ def test_a_weight_of_two_counts_as_two_samples_where_inputs_are_made_standard(wh
     X, weights = random.standard_normal((40, 3)) + 1.0, random.integers(1, 4, 40)
     weighted = standardise(X, weights.astype(float), whiten)(X)
     repeated = standardise(X.repeat(weights, axis=0), np.ones(weights.sum()), whiten)(X)
-    np.testing.assert_allclose(
-        np.abs(weighted), np.abs(repeated), rtol=1e-9
-    )  # eigenvectors are of either sign
+    # eigenvectors are of either sign
+    np.testing.assert_allclose(np.abs(weighted), np.abs(repeated), rtol=1e-9)

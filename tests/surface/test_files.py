@@ -219,9 +219,8 @@ def test_files_without_a_checksum_are_read_if_they_never_had_one(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(document))
     with pytest.raises(ParameterError, match="does not match its checksum"):
         gs.load(tmp_path / "a.json")
-    (tmp_path / "a.json").write_text(
-        json.dumps(document | {"giantstep_dataset": 1})
-    )  # as before there was one
+    document["giantstep_dataset"] = 1  # as before there was one
+    (tmp_path / "a.json").write_text(json.dumps(document))
     xr.testing.assert_identical(gs.load(tmp_path / "a.json"), dataset)
 
 

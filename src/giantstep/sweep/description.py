@@ -43,9 +43,8 @@ class Theory:
     """What to predict: the arguments of `predict` beside the grid."""
 
     bulk: str | None = None
-    d: Any = field(
-        default=None, converter=_theory_size
-    )  # a number or a list: with the finite-size correction
+    # a number or a list: with the finite-size correction
+    d: Any = field(default=None, converter=_theory_size)
     tolerance: float | None = None
 
     def __attrs_post_init__(self) -> None:

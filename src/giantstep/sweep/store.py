@@ -82,10 +82,8 @@ class Store:
             if _is_empty(path) or _beside(path, "-journal").exists():
                 with sentences(path, "written"):
                     _create(path)
-            with (
-                cls.reading(path) as store,
-                sentences(path),
-            ):  # nothing is changed before all is known to be well
+            # nothing is changed before all is known to be well
+            with cls.reading(path) as store, sentences(path):
                 store._check_results_version()
                 _check_pages(store.connection)
             with sentences(path):
@@ -269,9 +267,8 @@ def _only_writer(path: Path) -> Iterator[None]:
         ) from None
     with lock:
         try:
-            with suppress(
-                PermissionError
-            ):  # Windows keeps what is locked to its holder, and removes it afterwards
+            # Windows keeps what is locked to its holder, and removes it afterwards
+            with suppress(PermissionError):
                 file.write_text(f"process {os.getpid()}, since {_now()}")
             yield
         finally:
