@@ -181,11 +181,11 @@ def test_warnings_are_of_the_kind_that_the_verb_gives_and_each_is_said_once(tmp_
     with pytest.warns(gs.LimitWarning) as job:
         gs.run_sweep(sweep, tmp_path / "s.sqlite", workers=1)
     assert [str(one.message) for one in job] == [str(one.message) for one in verb]
-    # so many points are two jobs, each with a worst one of its own
-    model = gs.Network("tanh", eta=np.linspace(0.1, 0.4, 10), alpha0=2.0)
-    grid = {"alpha": np.linspace(0.1, 1.0, 20), "lam": np.geomspace(0.01, 1.0, 20)}
+    # so many points are two jobs for each first layer, each with a worst point of its own
+    model = gs.Network("tanh", eta=[0.1, 0.4], alpha0=2.0)
+    grid = {"alpha": np.linspace(0.1, 1.0, 47), "lam": np.geomspace(0.01, 1.0, 47)}
     sweep = gs.Sweep(model, "sin", **grid, theory={"bulk": "isotropic"})
     with pytest.warns(gs.LimitWarning) as jobs:
         found = gs.run_sweep(sweep, tmp_path / "s.sqlite", workers=1)
-    assert found.done == 2
+    assert (found.done, found.theory.attrs["missing"]) == (4, 0)
     assert len({str(one.message) for one in jobs}) == len(jobs) > 1
