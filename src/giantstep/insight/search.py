@@ -108,18 +108,9 @@ class Objective:
         error: str = "test_error",
     ):
         self._model, self._target, self._over, self._loss, self._name = model, target, over, loss, error
-        names = [
-            *dict.fromkeys([*model.numbers(), "steps"]),
-            *target.numbers(),
-            "alpha",
-            "lam",
-            "d",
-            "budget",
-        ]
-        derived = ("alpha0", "alpha") if "split" in over else ()
-        self.fixed = [
-            name for name in names if name in landscape.coords and name not in over and name not in derived
-        ]
+        derived = {"alpha0", "alpha"} if "split" in over else set()
+        names = {*model.numbers(), *target.numbers(), "steps", "alpha", "lam", "d", "budget"} - derived
+        self.fixed = [name for name in map(str, landscape.coords) if name in names.difference(over)]
         self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
 
     def minimise(
@@ -162,28 +153,21 @@ class Objective:
         """Those of several points [P, n]; infinite where they fail."""
         import xarray as xr
 
-        values = {name: xr.DataArray(points[:, i], dims="point") for i, name in enumerate(self._over)}
-        model, target, readout = self._described(at, values)
+        values: dict[str, Any] = at | {
+            name: xr.DataArray(points[:, i], dims="point") for i, name in enumerate(self._over)
+        }
+        if "split" in values:
+            values["alpha0"] = values["split"] * values["budget"] / max(1.0, values.get("steps", 1.0))
+            values["alpha"] = (1.0 - values["split"]) * values["budget"]
+        numbers = {name: values[name] for name in (*self._model.numbers(), "steps") if name in values}
+        fixed = {name: at[name] for name in numbers if name in at}
+        model = self._model.at(**fixed).moved(**{k: v for k, v in numbers.items() if k not in at})
+        target = self._target.at(**{name: values[name] for name in self._target.numbers()})
+        readout = {name: values[name] for name in ("alpha", "lam", "d") if name in values}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)
             found = predict(model, target, bulk=self.bulk, loss=self._loss, throw=False, **readout)
         return np.nan_to_num(found[self._name].values, nan=np.inf)
-
-    def _described(
-        self, at: dict[str, float], values: dict[str, Any]
-    ) -> tuple[Network | SpikedRF, Target, dict[str, Any]]:
-        """The model, the target and the readout's parameters at a point of the grid and `values` of the others."""
-        chosen = at | values
-        if "split" in chosen:
-            chosen["alpha0"] = chosen["split"] * chosen["budget"] / max(1.0, chosen.get("steps", 1.0))
-            chosen["alpha"] = (1.0 - chosen["split"]) * chosen["budget"]
-        names = [name for name in (*self._model.numbers(), "steps") if name in chosen]
-        plain = {name: chosen[name] for name in names if np.ndim(chosen[name]) == 0}
-        several = {name: chosen[name] for name in names if name not in plain}
-        model = self._model.at(**plain)
-        target = self._target.at(**{name: chosen[name] for name in self._target.numbers()})
-        readout = {name: chosen[name] for name in ("alpha", "lam", "d") if name in chosen}
-        return model.moved(**several) if several else model, target, readout
 
 
 def polished(
