@@ -56,10 +56,13 @@ def test_x_and_y_can_be_chosen():
     assert r"\alpha_0" in axes.get_xlabel()
 
 
-def test_a_single_line_needs_no_legend():
-    axes = gs.plot(made({"alpha": 5}))
-    assert len(axes.get_lines()) == 1
-    assert axes.get_legend() is None
+def test_what_is_drawn_unless_something_is_named():
+    signs = made({"alpha": 3}).assign(test_error_01=("alpha", [0.3, 0.2, 0.1]))
+    axes = gs.plot(signs)  # of labels ±1 the share of wrong signs
+    np.testing.assert_array_equal([line.get_ydata() for line in axes.get_lines()], [[0.3, 0.2, 0.1]])
+    assert axes.get_legend() is None  # which a single line does not need
+    bounds = gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=1.0), "sin")
+    assert labels(gs.plot(bounds)) == ["upper", "lower"]
 
 
 def test_simulations_are_points_with_standard_errors():
@@ -136,6 +139,9 @@ def test_figures_are_saved_by_their_ending(ending, tmp_path):
         (lambda: gs.plot(made({"alpha": 3}), y="accuracy"), "it has test_error"),
         (lambda: gs.plot(made({"alpha": 50, "lam": 41})), "41 curves are too many"),
         (lambda: gs.plot(made({"alpha": 3}), theory=made({"alpha": 3, "lam": 2})), "theory has 2 curves"),
+        (lambda: gs.plot(made({"alpha": 3}) * np.nan), "nothing to draw"),
+        (lambda: gs.plot(made({"alpha": 3}).test_error), r"is a DataArray, .* keep the Dataset"),  # type: ignore[arg-type]
+        (lambda: gs.plot([1.0, 2.0]), "is a list"),  # type: ignore[arg-type]
         (lambda: save_figure(gs.plot(made({"alpha": 3})).figure, "a.bmp"), "unknown ending"),
         (lambda: save_figure(gs.plot(made({"alpha": 3})).figure, "/no/such/a.png"), "does not exist"),
     ],
@@ -195,13 +201,6 @@ def test_what_does_not_depend_on_x_is_a_level_line():
     axes = gs.plot(gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0, 2.0], gamma=1.0), "sin"), y=["upper", "linear"])
     assert [len(line.get_xdata()) for line in axes.get_lines()] == [3, 3]
     assert set(axes.get_lines()[1].get_ydata()) == {gs.linear_error("sin")}
-
-
-def test_what_is_not_a_dataset_is_refused_by_its_kind():
-    with pytest.raises(ParameterError, match=r"is a DataArray, .* keep the Dataset"):
-        gs.plot(made({"alpha": 3}).test_error)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="is a list"):
-        gs.plot([1.0, 2.0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("trials", [0, 3])
@@ -366,23 +365,11 @@ def test_few_values_are_marked_and_many_are_not():
     assert line.get_marker() == "None"  # beside points
 
 
-def test_what_is_nowhere_finite_is_not_drawn():
-    nothing = made({"alpha": 3}) * np.nan
-    with pytest.raises(ParameterError, match="nothing to draw"):
-        gs.plot(nothing)
-
-
 def test_functions_that_attain_the_bounds_keep_their_names():
     found = gs.bound_functions(gs.Network("tanh", eta=2, alpha0=1), "sin", np.linspace(-2, 2, 9))
     assert not found.upper.attrs
     axes = gs.plot(found, y=["upper", "lower"])
     assert labels(axes)[:2] == ["upper", "lower"]
-
-
-def test_labels_of_two_values_are_drawn_by_their_wrong_signs():
-    dataset = made({"alpha": 3}).assign(test_error_01=("alpha", [0.3, 0.2, 0.1]))
-    (line,) = gs.plot(dataset).get_lines()
-    np.testing.assert_array_equal(line.get_ydata(), [0.3, 0.2, 0.1])
 
 
 def test_a_users_legend_is_left_alone_by_a_single_curve():
@@ -394,40 +381,30 @@ def test_a_users_legend_is_left_alone_by_a_single_curve():
     assert axes.get_legend().get_title().get_text() == "T"
 
 
-def test_a_title_says_that_rows_are_isotropic_where_a_networks_are_not():
-    net = gs.Network("tanh", eta=1, alpha0=1)
-    exact, isotropic = (
-        gs.predict(net, "sin", alpha=[1.0, 2.0], lam=0.1, bulk=bulk) for bulk in ("exact", "isotropic")
-    )
-    assert "bulk" not in gs.plot(exact).get_title(loc="left")
-    assert "isotropic bulk" in gs.plot(isotropic).get_title(loc="left")
-    given = gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=[1.0, 2.0], lam=0.1)
-    assert "bulk" not in gs.plot(given).get_title(loc="left")  # which is what they are
+ONE_STEP = gs.Network("tanh", eta=1, alpha0=1)
+TWO_STEPS = gs.Network(
+    "tanh", steps=[gs.Step(1, 1), gs.Step(1, 2, "huber:1")], readout=gs.Letters((-1, 2), (0.5, 0.5))
+)
 
 
-def test_a_title_names_letters_and_losses():
-    letters = gs.Letters((-1, 2), (0.5, 0.5))
-    net = gs.Network("tanh", steps=[gs.Step(1, 1), gs.Step(1, 2, "huber:1")], readout=letters)
-    found = gs.predict(net, "sin", alpha=[1.0, 2.0], lam=0.1, loss="huber:0.5", bulk="isotropic")
-    title = " ".join(gs.plot(found).get_title(loc="left").split())
-    for words in ("letters -1, 2", "steps by huber:1 loss", "huber:0.5 loss"):
-        assert words in title
-
-
-def test_bounds_are_drawn_without_naming_them():
-    axes = gs.plot(gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=1.0), "sin"))
-    assert labels(axes) == ["upper", "lower"]
-
-
-def test_a_title_says_how_labels_come_about():
-    curve = {"alpha": [0.5, 1.0, 2.0], "lam": 0.1}
-    net = gs.Network("tanh", eta=1.0, alpha0=1.0)
-    clean, flipped = (
-        gs.plot(gs.predict(net, gs.Target("sign", flips=flips), **curve)).get_title(loc="left")
-        for flips in (0.0, 0.2)
-    )
-    assert "flips" not in clean
-    assert "flips = 0.2" in flipped
+@pytest.mark.parametrize(
+    ("model", "target", "options", "said", "unsaid"),
+    [
+        (ONE_STEP, "sin", {"bulk": "exact"}, "", "bulk"),
+        (ONE_STEP, "sin", {"bulk": "isotropic"}, "isotropic bulk", "flips"),
+        (gs.SpikedRF("tanh", r=1, gamma=1), "sin", {}, "", "bulk"),  # which is isotropic by definition
+        (ONE_STEP, gs.Target("sign"), {}, "sign target", "flips"),
+        (ONE_STEP, gs.Target("sign", flips=0.2), {}, "flips = 0.2", "bulk"),
+        (TWO_STEPS, "sin", {"bulk": "isotropic"}, "letters -1, 2", "huber:0.5"),
+        (TWO_STEPS, "sin", {"bulk": "isotropic"}, "steps by huber:1 loss", "huber:0.5"),
+        (TWO_STEPS, "sin", {"bulk": "isotropic", "loss": "huber:0.5"}, "huber:0.5 loss", "flips"),
+    ],
+)
+def test_a_title_says_what_is_unusual(model, target, options, said, unsaid):
+    axes = gs.plot(gs.predict(model, target, alpha=[1.0, 2.0], lam=0.1, **options))
+    title = " ".join(axes.get_title(loc="left").split())
+    assert said in title
+    assert unsaid not in title
 
 
 def test_a_map_of_errors_has_its_shades_where_the_best_ones_are():
@@ -470,14 +447,6 @@ def test_a_line_through_few_points_is_the_theory_between_them(x):
     eta, alpha = (1.0, places) if x == "alpha" else (places, 0.5)
     exact = gs.predict(gs.Network("tanh", eta=eta, alpha0=1.0), "sin", alpha=alpha, lam=0.1, d=300).test_error
     np.testing.assert_allclose(line.get_ydata(), exact, rtol=1e-9)
-
-
-def test_lines_are_straight_where_the_theory_between_points_is_not_known():
-    def mine(x):
-        return np.sin(x)
-
-    axes = gs.plot(gs.predict(TWO_RATES, mine, alpha=[0.5, 1, 2], lam=0.1))
-    assert [len(line) for line in lines_of(axes)] == [3, 3]
 
 
 def test_a_comparison_says_for_which_d_its_theory_is():
