@@ -59,52 +59,45 @@ def compared(made):
     return functools.cache(lambda name: find(name).comparisons(made(name)))
 
 
+def check_picture(figure, name, data):
+    """It is drawn with words on its axes, and has its name and sizes."""
+    drawn = [axes for axes in figure.draw(data).axes if axes.has_data()]
+    assert drawn
+    assert all(axes.get_xlabel() or axes.get_title(loc="left") or axes.get_ylabel() for axes in drawn)
+    assert name == figure.NAME
+    assert set(figure.SIZES) == {"tiny", "quick", "full"}
+
+
+def check_near(comparisons, d, standard_errors, models=True):
+    """Simulations lie near the theory, in the median over points: to the corrections left out and some median standard
+    errors of the means. The isotropic bulk is a model of a network, which is allowed to be off."""
+    for words, both in comparisons.items():
+        if models and words.endswith(", isotropic"):
+            continue
+        for values in both.data_vars.values():
+            theory = np.abs(values.sel(part="theory"))
+            off, error = (np.abs(values.sel(part=part)) / theory for part in ("difference", "standard_error"))
+            assert float(off.median()) < BEYOND / d + standard_errors * float(error.median()), words
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_figure_is_computed_compared_and_drawn(made, compared, name):
-    figure, data = find(name), made(name)
+    figure = find(name)
     lines = scores(compared(name))
     assert (not lines) == (name == "basis")
     for line in lines:
         assert np.isfinite(line.rms)
         assert line.trials == figure.SIZES["tiny"].trials
-    picture = figure.draw(data)
-    drawn = [axes for axes in picture.axes if axes.has_data()]
-    assert drawn
-    assert all(axes.get_xlabel() or axes.get_title(loc="left") or axes.get_ylabel() for axes in drawn)
-    assert name == figure.NAME
-    assert set(figure.SIZES) == {"tiny", "quick", "full"}
+    check_near(compared(name), figure.SIZES["tiny"].d, 1.0, models=name != "spikes")
+    check_picture(figure, name, made(name))
 
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_gallery_scripts_compare_and_draw_their_stored_results(name):
     figure, data = script(name), stored(name)
-    for words, both in figure.comparisons(data).items():
-        if words.endswith(", isotropic"):
-            continue  # a model of the network, which is allowed to be off
-        for values in both.data_vars.values():
-            theory = np.abs(values.sel(part="theory"))
-            off, error = (np.abs(values.sel(part=part)) / theory for part in ("difference", "standard_error"))
-            # two standard errors: all points of a comparison share their 5 or 10 trials
-            assert float(off.median()) < BEYOND / figure.SIZES["full"].d + 2.0 * float(error.median()), words
-    picture = figure.draw(data)
-    drawn = [axes for axes in picture.axes if axes.has_data()]
-    assert drawn
-    assert all(axes.get_xlabel() or axes.get_title(loc="left") or axes.get_ylabel() for axes in drawn)
-    assert name == figure.NAME
-    assert set(figure.SIZES) == {"tiny", "quick", "full"}
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "basis"])
-def test_simulations_lie_near_the_theory_with_the_finite_size_correction(compared, name):
-    """In the median over points, to the corrections left out and the median standard error of the means."""
-    figure = find(name)
-    for words, both in compared(name).items():
-        if words.endswith(", isotropic") and name != "spikes":
-            continue  # a model of the network, which is allowed to be off
-        for values in both.data_vars.values():
-            theory = np.abs(values.sel(part="theory"))
-            off, error = (np.abs(values.sel(part=part)) / theory for part in ("difference", "standard_error"))
-            assert float(off.median()) < BEYOND / figure.SIZES["tiny"].d + float(error.median()), words
+    # two standard errors: all points of a comparison share their 5 or 10 trials
+    check_near(figure.comparisons(data), figure.SIZES["full"].d, 2.0)
+    check_picture(figure, name, data)
 
 
 def test_random_features_stay_linear_and_trained_networks_bend(made):
