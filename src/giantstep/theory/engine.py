@@ -58,7 +58,8 @@ class Task:
     layer_index: np.ndarray
     readout_index: np.ndarray
     points: int  # κ intervals per piece
-    refinement: int = 0  # how often the rules inside the bulk are doubled
+    refinement: int = 0  # how often the rules inside the bulk are doubled,
+    coarser_bulk_error: float = np.inf  # and their largest error before the last time
     reach_factor: float = 1.0  # stretch of the range of κ
     start: Any = None  # of the solver
     kappa_cuts: np.ndarray | None = None  # of the rule in κ, around thin layers
@@ -170,10 +171,13 @@ def _refinements(
     elif 2 * task.points <= task.finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         cut_off = (solution.tail[unresolved] > tolerance).any()
-        in_kappa, in_bulk = (
-            bool((error[unresolved] > 0.5 * tolerance).any()) for error in (attempt.in_kappa, attempt.in_bulk)
+        error_in_kappa, error_in_bulk = (
+            float(error[unresolved].max()) for error in (attempt.in_kappa, attempt.in_bulk)
         )
-        in_bulk = in_bulk and task.refinement < _DEEPEST
+        in_kappa = error_in_kappa > 0.5 * tolerance
+        # labels with heavy tails leave an error in the row norms that finer rules do not lower
+        falls = error_in_bulk > ACCEPTED_ERROR or error_in_bulk < 0.5 * task.coarser_bulk_error
+        in_bulk = error_in_bulk > 0.5 * tolerance and falls and task.refinement < _DEEPEST
         if in_kappa or in_bulk:
             yield (
                 u,
@@ -184,6 +188,7 @@ def _refinements(
                     readout_index=readouts[a],
                     points=(1 + in_kappa) * task.points,
                     refinement=task.refinement + in_bulk,
+                    coarser_bulk_error=error_in_bulk if in_bulk else task.coarser_bulk_error,
                     bulk=attempt.rules[0].bulk if len(u) == len(layers) and not in_bulk else None,
                     reach_factor=min(_FARTHEST, task.reach_factor * 4.0 / 3.0)
                     if cut_off

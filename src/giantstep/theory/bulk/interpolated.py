@@ -58,7 +58,7 @@ class InterpolatedBulk(Bulk):
         v[:-1] = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
         at = TrainedResolvent(self.bulk, (v / self.c)[..., None, None], None)
         self._overlap = at.slopes[0][:, -1, 0]
-        self.error = at.error().max(axis=1, keepdims=True)  # [U, 1]
+        self.error = at.error()[:, :-1].max(axis=1, keepdims=True)  # [U, 1]; no answer has forms at v = 0
 
         def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
             values = np.concatenate([part[:, :-1].reshape(len(self.c), nodes, -1) for part in parts], axis=-1)
