@@ -84,9 +84,9 @@ def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool
     """
     fine, middle, coarse = solutions
     last, previous = _change(fine, middle, typical, linear), _change(middle, coarse, typical, linear)
-    own = extrapolated_error(last, previous).max(axis=-1)
+    apart = extrapolated_error(last, previous).max(axis=-1)
     together = extrapolated_error(last.max(axis=-1), previous.max(axis=-1))
-    return np.nan_to_num(np.minimum(own, _MARGIN * together) + fine.tail, nan=np.inf, posinf=np.inf)
+    return np.nan_to_num(np.minimum(apart, _MARGIN * together) + fine.tail, nan=np.inf, posinf=np.inf)
 
 
 def bulk_error(solution: Solution, typical: np.ndarray) -> np.ndarray:

@@ -189,7 +189,7 @@ def _turns(
             return neurons.output(shifted(neurons.activation, shift, one.c)[0])[0]
 
         cuts.append(crossings(output, values, reach).reshape(-1))
-    return _padded([own[None] for own in cuts], np.inf)
+    return _padded([places[None] for places in cuts], np.inf)
 
 
 def _residual(loss: Loss, y: np.ndarray, output: np.ndarray | float) -> np.ndarray:

@@ -37,8 +37,8 @@ class BulkLaw:
 
 def _isotropic(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulk:
     layer = problem.first_layers.layer.at(chunk)
-    own = None if layer.spectrum.count == 1 else _on_eigenvalues(layer)
-    return Isotropic(layer.c, problem.weights, problem.modes(chunk), own)
+    on_eigenvalues = None if layer.spectrum.count == 1 else _on_eigenvalues(layer)
+    return Isotropic(layer.c, problem.weights, problem.modes(chunk), on_eigenvalues)
 
 
 def _on_eigenvalues(layer: FirstLayer) -> OnEigenvalues:

@@ -1,9 +1,9 @@
 """From a problem to answers: tasks that fit the cache, refinement of the rule in κ, diagnostics.
 
 A task is a rectangle of (first layers, readouts), solved on three nested rules in κ, coarse to fine, each starting
-from the last: that costs less than the finest alone, and yields the quadrature error. The rules inside a trained bulk
-are judged by what its answers are on ones with half the nodes. Points whose error is too large go on to a rule with
-twice the nodes, or to one cut around the thin layers that are to blame.
+from the last: that costs less than the finest alone, and yields the quadrature error. A trained bulk compares its own
+rules with rules of half the nodes. Points whose error is too large are solved again on a rule with twice the nodes, or
+on one that is cut around the thin layers which cause the error.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Task:
         """κ intervals per piece beyond which it is not refined."""
         frame = self.problem.frame(self.layer_index)
         steep = bool(steepness(frame.b, self.problem.c[self.layer_index]).max() > STEEPEST)
-        own = self.solver.finest(frame.spikes, self.kappa_cuts is not None or steep)
-        return min(own, self.problem.labels.finest)
+        finest = self.solver.finest(frame.spikes, self.kappa_cuts is not None or steep)
+        return min(finest, self.problem.labels.finest)
 
     def alone(self) -> Task:
         """With no more than its own points: all of them, sent with every task, take longer than the work."""
@@ -222,8 +222,8 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     for (features, label), stride in zip(tabulated, STRIDES, strict=True):
         if folds:
             features, label = folded(features, label)
-        given = problem.labels, problem.frame(chunk), features.kappa, task.points // stride
-        channel = cache(partial(make_channel, problem.loss, *given))
+        arguments = problem.labels, problem.frame(chunk), features.kappa, task.points // stride
+        channel = cache(partial(make_channel, problem.loss, *arguments))
         averages = Averages(features, bulk.modes)
         rules.append(Discretisation(problem, chunk, averages, label, bulk, readout, channel))
     solutions = _solve_rules(solver, rules, task.start)

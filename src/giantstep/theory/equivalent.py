@@ -69,13 +69,13 @@ def equivalent(net: Network, target: Target) -> SpikedRF:
     A SpikedRF has its spike along the target's first direction, and along no other.
     """
     refuse_inputs(target, "the SpikedRF that resembles a network")
-    found, off = spiked_features(net, target)
+    model, off = spiked_features(net, target)
     if off > _ROUNDING:
         raise NotCovered(
             "the spike of this network points along several directions of the target, and the spike of a SpikedRF along"
             " the first only; ask predict(..., bulk='isotropic') for that model itself"
         )
-    return found
+    return model
 
 
 def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
@@ -105,8 +105,8 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
     grid.check_single("networks with letters have their spiked features one by one")
     # biases change the slope that each letter's spike goes through: carry that in the letters' values
     group, sign = problem.merging.group, problem.merging.sign
-    spikes, own = frame.b[0, group, 0] * sign, np.asarray(net.readout.values)
-    strength = np.abs(spikes / np.where(own == 0.0, np.inf, own))
+    spikes, letters = frame.b[0, group, 0] * sign, np.asarray(net.readout.values)
+    strength = np.abs(spikes / np.where(letters == 0.0, np.inf, letters))
     unit = float(strength.max()) or 1.0
     readout = Letters(tuple(spikes / unit), net.readout.weights, net.readout.biases, tuple(layer.c[0, group]))
     gamma = float(frame.gamma[0, 0])

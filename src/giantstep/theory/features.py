@@ -67,24 +67,24 @@ class Table:
     ):
         b, gamma = frame.b, frame.gamma[:, 0]
         total = float(np.sqrt(c + (b**2).sum(axis=-1)).max())
-        own = tail_reach(activation, round_up(total))
-        reach, breaks = farther * max(own, labels.reach), labels.breakpoints(frame)
-        found = [] if layers is None else [layers]
+        features_reach = tail_reach(activation, round_up(total))
+        reach, breaks = farther * max(features_reach, labels.reach), labels.breakpoints(frame)
+        all_cuts = [] if layers is None else [layers]
         if layers is not None or is_sharp(breaks, gamma).any():
-            found.append(label_layers(breaks, gamma))
+            all_cuts.append(label_layers(breaks, gamma))
         if frame.spikes == 1 and steepness(b, c).max() > STEEPEST:
-            found.append(feature_layers(b[..., 0], c, biases, reach))
-        cuts = np.concatenate(found, axis=-1) if found else None
+            all_cuts.append(feature_layers(b[..., 0], c, biases, reach))
+        cuts = np.concatenate(all_cuts, axis=-1) if all_cuts else None
         sharp = cuts is not None
         across = across_intervals(b, c, points)
-        self._rule = rule = Rule(points, reach, cuts, across, farther * own)
+        self._rule = rule = Rule(points, reach, cuts, across, farther * features_reach)
         self._c = c[:, :, None]
         if frame.spikes == 1:
             column = Column(activation, b[..., 0], biases, np.sqrt(c), rule.first, reach, even=not sharp)
             self._moments, self.error = column.moments, column.error
         else:
             argument = b @ rule.at(1)[0] + biases[:, None]  # [U, K, N]
-            fine, self.error = _by_tables(activation, argument, c, own)
+            fine, self.error = _by_tables(activation, argument, c, features_reach)
             self._moments = lambda stride: Moments(*(_nested(rule, part, stride) for part in fine))
         self._labels = labels.conditional_moments(frame, rule, points, reach)
 

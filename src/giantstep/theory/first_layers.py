@@ -250,11 +250,11 @@ def train(
     path, error = [layer], np.zeros(len(layer.c))
     taken: list[Step] = []
     for step in steps:
-        found, off = _moved(neurons, target, layer, step)
-        if (lost := _pulled_nowhere(found, step)).any():
+        after, off = _moved(neurons, target, layer, step)
+        if (lost := _pulled_nowhere(after, step)).any():
             step = step._replace(share=np.where(lost, _SMALLEST_SHARE, step.share))
-            found, off = _moved(neurons, target, layer, step)
-        layer, error = found, np.maximum(error, off)
+            after, off = _moved(neurons, target, layer, step)
+        layer, error = after, np.maximum(error, off)
         path.append(layer)
         taken.append(step)
         _check_directions(layer)
@@ -263,13 +263,13 @@ def train(
 
 def _moved(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> tuple[FirstLayer, np.ndarray]:
     """First layers after a step, those that take it, and the error of its integrals, [U]."""
-    found, error = layer, np.zeros(len(layer.c))
+    after, error = layer, np.zeros(len(layer.c))
     moves = np.flatnonzero(step.rate > 0.0)
     for members in alike(_alike(layer, target)[moves]):
         chunk = moves[members]
         new, error[chunk] = take_step(neurons, target, layer.at(chunk), step.at(chunk))
-        found = found.replaced(chunk, new)
-    return found, error
+        after = after.replaced(chunk, new)
+    return after, error
 
 
 def _pulled_nowhere(layer: FirstLayer, step: Step) -> np.ndarray:

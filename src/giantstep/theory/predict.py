@@ -174,10 +174,10 @@ def predicted(
     answers = engine.solve(problem, tolerance, progress, workers)
     names = ("sized_error", "rare", "scatter", "squares", "spread", "share")
     doubts = {name: answers.pop(name) for name in names}
-    found = _labelled(model, target, problem, answers, loss)
-    remark(found, {name: values.reshape(problem.split.shape) for name, values in doubts.items()})
-    check_converged(found, throw)
-    return found
+    labelled = _labelled(model, target, problem, answers, loss)
+    remark(labelled, {name: values.reshape(problem.split.shape) for name, values in doubts.items()})
+    check_converged(labelled, throw)
+    return labelled
 
 
 def usual_tolerance(problem: Problem) -> float:
@@ -233,10 +233,10 @@ def _labelled(
 
 def _as_far_as(values: np.ndarray, taken: np.ndarray, steps: int) -> np.ndarray:
     """[U, path, ...] as [U, steps, ...], NaN after the steps that were taken [U]."""
-    found = np.full((len(values), steps, *values.shape[2:]), np.nan)
-    found[:, : values.shape[1]] = values
-    found[np.arange(steps) >= taken[:, None]] = np.nan
-    return found
+    padded = np.full((len(values), steps, *values.shape[2:]), np.nan)
+    padded[:, : values.shape[1]] = values
+    padded[np.arange(steps) >= taken[:, None]] = np.nan
+    return padded
 
 
 def _of_the_layer(model: Model, problem: Problem, axes: Dimensions) -> dict[str, np.ndarray]:
@@ -246,9 +246,9 @@ def _of_the_layer(model: Model, problem: Problem, axes: Dimensions) -> dict[str,
     layers, letters, group = problem.first_layers, model.readout, problem.merging.group
     values = np.asarray(problem.merging.letters.values)
     longest = int(np.abs(values).argmax())
-    found = [by_letter(layer, values) for layer in layers.path[1:]]
+    spikes = [by_letter(layer, values) for layer in layers.path[1:]]
     r, gamma, c = (
-        np.concatenate([part[:, None] for part in parts], axis=1) for parts in zip(*found, strict=True)
+        np.concatenate([part[:, None] for part in parts], axis=1) for parts in zip(*spikes, strict=True)
     )
     c = c[:, :, group] if axes.several else c[:, :, group] @ np.asarray(letters.weights)
     r = r[:, :, group] if axes.of("r")[-1:] == (model.group,) else r[:, :, longest]

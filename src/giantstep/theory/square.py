@@ -209,9 +209,9 @@ def _means(
     averages, bulk, readout, gain = rule.averages, rule.bulk, rule.readout, responses.gain
     ratio, K, F = readout.alpha_over_beta, len(bulk.weights), averages.means.shape[1]
     tested = [averages.mean_products, averages.means * rule.label.t0[:, None], driving]
-    found = ratio * gain @ averages.table(np.concatenate(tested, axis=1))
+    averaged = ratio * gain @ averages.table(np.concatenate(tested, axis=1))
     products = averages.mean_products.shape[1]
-    pairs, r, r_psi = np.split(found, [products, products + F], axis=-1)
+    pairs, r, r_psi = np.split(averaged, [products, products + F], axis=-1)
     pairs = symmetric(pairs, F)
     if spread is not None:
         pairs[..., :K, :K] += spread * ratio[..., None] * averages.tilts(gain)

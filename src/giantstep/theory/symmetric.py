@@ -121,9 +121,9 @@ def solve_or_nan(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
-        found = np.full(right.shape, np.nan, np.result_type(matrix, right))
+        solutions = np.full(right.shape, np.nan, np.result_type(matrix, right))
         matrix = np.broadcast_to(matrix, (*right.shape[:-2], *matrix.shape[-2:]))
         for at in np.ndindex(right.shape[:-2]):
             with suppress(np.linalg.LinAlgError):
-                found[at] = np.linalg.solve(matrix[at], right[at])
-        return found
+                solutions[at] = np.linalg.solve(matrix[at], right[at])
+        return solutions

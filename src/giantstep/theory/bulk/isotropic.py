@@ -49,14 +49,14 @@ class Isotropic(Bulk):
         return self.c[..., None] if self.on_eigenvalues is None else self.on_eigenvalues.covariance
 
     def rank(self) -> np.ndarray:
-        if (own := self.on_eigenvalues) is None:
+        if (rows := self.on_eigenvalues) is None:
             return super().rank()
-        return ((own.covariance > 0.0).any(axis=1) * own.mu).sum(axis=-1)
+        return ((rows.covariance > 0.0).any(axis=1) * rows.mu).sum(axis=-1)
 
     def norm_overlap(self) -> np.ndarray:
-        if (own := self.on_eigenvalues) is None:
+        if (rows := self.on_eigenvalues) is None:
             return self.c[:, :, None] * self.c[:, None, :]
-        return (own.covariance * own.mu[:, None]) @ np.swapaxes(own.covariance, -1, -2)
+        return (rows.covariance * rows.mu[:, None]) @ np.swapaxes(rows.covariance, -1, -2)
 
 
 class IsotropicResolvent(Resolvent):

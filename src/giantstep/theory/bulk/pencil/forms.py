@@ -51,9 +51,9 @@ class SpectralBasis:
         """What forms see of matrices G(ω_j) [U, A, J, R, R]."""
         U, A, J, R, _ = G.shape
         D, k = len(self.one), self.spectrum.tau.shape[-1]
-        found = self._weights[:, None] @ G.reshape(U, A, J, R * R)
-        on_inputs = found[:, :, : D * D].reshape(U, A, D, D, R, R).transpose(0, 1, 2, 4, 3, 5)
-        on_target = found[:, :, D * D :].reshape(U, A, k, k, D, D, R, R).transpose(0, 1, 2, 4, 6, 3, 5, 7)
+        sums = self._weights[:, None] @ G.reshape(U, A, J, R * R)
+        on_inputs = sums[:, :, : D * D].reshape(U, A, D, D, R, R).transpose(0, 1, 2, 4, 3, 5)
+        on_target = sums[:, :, D * D :].reshape(U, A, k, k, D, D, R, R).transpose(0, 1, 2, 4, 6, 3, 5, 7)
         return Sums(on_inputs.reshape(U, A, D * R, D * R), on_target.reshape(U, A, k * D * R, k * D * R))
 
     @cached_property
@@ -122,7 +122,7 @@ class Columns:
             wide = vectors[:, :, None] * factor[:, None, :, None]  # [U, n, D, R, m]
             return wide.reshape(*wide.shape[:2], -1, wide.shape[-1])
 
-        every = tuple(spread(own, factor) for own in functions)
+        every = tuple(spread(vectors, factor) for vectors in functions)
         return Columns(basis, spread(target, one[None]), every, made_of, constant, modes, shown)
 
 
@@ -137,8 +137,10 @@ def eliminate(bulk: TrainedBulk, sums: Sums, moments: list[Moments]) -> np.ndarr
     )
     shown = columns.shown
     if shown < G.shape[-1]:
-        seen = G[..., :shown, shown:]
-        G = G[..., :shown, :shown] - seen @ np.linalg.solve(G[..., shown:, shown:], np.swapaxes(seen, -1, -2))
+        mixed = G[..., :shown, shown:]
+        G = G[..., :shown, :shown] - mixed @ np.linalg.solve(
+            G[..., shown:, shown:], np.swapaxes(mixed, -1, -2)
+        )
     return G.reshape(*G.shape[:2], -1, K, bulk.modes.count, K)
 
 

@@ -332,6 +332,6 @@ def _sandwich(
 def _applied(sandwich: np.ndarray, matrices: np.ndarray) -> np.ndarray:
     """A sandwich on the matrices [U, A, S, i, i] inside, [U, A, S, l, l]."""
     U, A, S, i, _ = matrices.shape
-    found = matrices.reshape(U, A, S, i * i) @ np.swapaxes(sandwich, -1, -2)
-    size = isqrt(found.shape[-1])
-    return found.reshape(U, A, S, size, size)
+    results = matrices.reshape(U, A, S, i * i) @ np.swapaxes(sandwich, -1, -2)
+    size = isqrt(results.shape[-1])
+    return results.reshape(U, A, S, size, size)
