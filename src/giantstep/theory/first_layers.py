@@ -35,7 +35,8 @@ _MOST_STEPS_ON_SPECTRUM = 16  # and of so many on more than two eigenvalues of t
 POINTS = 128  # nodes over a batch before the first step,
 _SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
 _ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
-_DIFFERENCE = 0.02  # of the network's output, over the size of labels, to see how forces change with it
+_DIFFERENCE = 0.02  # of the network's output, over the size of labels, to see how forces change with it,
+_DOUBLINGS = 2  # and of the nodes, so that differences are exact enough for the tolerance of any readout
 _SMALLEST_SHARE = 1e-18  # 1/α0 of a batch that is as good as all inputs
 
 
@@ -165,7 +166,7 @@ class FirstLayers:
 
         def slope(h: float) -> np.ndarray:
             above, below = (
-                np.stack([averages(law, law.e) for law in self.batch(t, chunk, 0, shift)[:2]])
+                np.stack([averages(law, law.e) for law in self.batch(t, chunk, _DOUBLINGS, shift)[:2]])
                 for shift in (h, -h)
             )
             return (below - above) / (2.0 * h)

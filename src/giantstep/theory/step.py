@@ -13,6 +13,7 @@ knows, which A and B write in terms of the spikes and of the target.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -79,60 +80,36 @@ def take_step(
         nonlocal after
         before, move = layer.at(left), step.at(left)
         laws, error = batch_law(neurons, target, before, noise[left], step.loss, points)
-        # the three rules as three times the first layers
-        count = len(left)
-        on_rules = [_pull(before, extra[left], law) for law in laws]
-        pull = Pull(
-            *(
-                np.concatenate([np.broadcast_to(one, (count, *one.shape[1:])) for one in part])
-                for part in zip(*on_rules, strict=True)
-            )
-        )
-        thrice = np.tile(np.arange(count), 3)
-        rules = _after(neurons, before.at(thrice), move.at(thrice), pull)
-        after = after.replaced(left, rules.at(np.arange(count)))
-        return np.maximum(_distance(rules), error)
+        rules = [_after(neurons, before, move, extra[left], law) for law in laws]
+        after = after.replaced(left, rules[0])
+        return np.maximum(_distance(*rules), error)
 
     error = refine(compute, len(step.rate), points, last, tolerance)
     return after, error
 
 
-class Pull(NamedTuple):
-    """Averages over a batch of what its samples do to the rows of each group; U or 1 of them."""
-
-    s0: np.ndarray  # E σ' before the step, or at the first node: its sign is that of the spike, [U, K]
-    turn: np.ndarray  # E[e s1], [U, K]
-    spread: np.ndarray  # c E[e² s1²] + E[e² s2²], [U, K]
-    shared: np.ndarray  # E[e² s0 s0ᵀ], [U, K, K]
-    along: np.ndarray  # E[e s0 x] on the directions x that the batch knows, [U, K, directions]
-
-
-def _pull(layer: FirstLayer, extra: np.ndarray, law: BatchLaw) -> Pull:
-    """On one rule over the batch; `extra` [U] is noise that e leaves out."""
+def _after(neurons: Neurons, layer: FirstLayer, step: Step, extra: np.ndarray, law: BatchLaw) -> FirstLayer:
+    """The first layer after a step, on one rule over its batch; `extra` [U] is noise that e leaves out."""
     e, E = law.e[:, None], law.mean
+    k, share = step.rate[:, None] * neurons.values, step.share[:, None]
     s0, s1, n2 = (part + 0.0 * e for part in (law.moments.s0, law.moments.s1, law.moments.n2))  # [U, K, n]
     e2 = e**2 + extra[:, None, None]
-    spread = E(e2 * (layer.c[..., None] * s1**2 + n2))
-    return Pull(s0[..., 0], E(e * s1), spread, E((e2 * s0)[:, :, None] * s0[:, None]), law.along(e * s0))
-
-
-def _after(neurons: Neurons, layer: FirstLayer, step: Step, pull: Pull) -> FirstLayer:
-    """The first layer after a step."""
     assert layer.profile is not None
-    before, omega = layer.profile, layer.profile.spectrum.omega[:, None]
-    k, share = step.rate[:, None] * neurons.values, step.share[:, None]
+    before, spectrum = layer.profile, layer.profile.spectrum
 
-    turned = 1.0 + (k * pull.turn)[..., None] * omega  # ϖ
-    c = before.c * turned**2 + (k**2 * share * pull.spread)[..., None] * omega
+    omega = spectrum.omega[:, None]
+    turned = 1.0 + (k * E(e * s1))[..., None] * omega  # ϖ
+    added = k**2 * share * (layer.c * E(e2 * s1**2) + E(e2 * n2))
+    c = before.c * turned**2 + added[..., None] * omega
     to_target, to_spikes = layer.known_directions()
-    pulled = k[..., None] * pull.along
+    pulled = k[..., None] * law.along(e * s0)  # [U, K, directions]
     A, B = pulled @ to_spikes, pulled @ to_target
-    noise = _root(pull.shared) * (k * np.sqrt(share))[..., None]
+    noise = _root(E(e2[:, :, None] * s0[:, :, None] * s0[:, None])) * (k * np.sqrt(share))[..., None]
     P, Q = (part + omega[:, None] * np.einsum("ust,utmj->usmj", A, part) for part in (before.P, before.Q))
     P = P + omega[:, None] * B[..., None]
     Q = np.concatenate([Q, omega[:, None] * noise[..., None]], axis=2)
-    facing = np.where(layer.facing == 0.0, np.sign(k * pull.s0), layer.facing)
-    return FirstLayer.over(Profile(before.spectrum, P, Q, c), facing)
+    facing = np.where(layer.facing == 0.0, np.sign(k * law.moments.s0[..., 0]), layer.facing)
+    return FirstLayer.over(Profile(spectrum, P, Q, c), facing)
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:
@@ -143,11 +120,11 @@ def _root(covariance: np.ndarray) -> np.ndarray:
     return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
 
 
-def _distance(rules: FirstLayer) -> np.ndarray:
-    """Error [U] of the finest of three rules [3·U], relative to the scale of each quantity."""
-    values = [part.reshape(3, len(rules.c) // 3, -1) for part in (rules.c, rules.gram, rules.on_target)]
-    sizes = [np.abs(value[:1]).max(axis=-1, keepdims=True) + 1e-3 for value in values]
-    change = np.abs(
-        np.diff(np.concatenate([v / size for v, size in zip(values, sizes, strict=True)], axis=-1), axis=0)
-    )
-    return extrapolated_error(*change).max(axis=-1)
+def _distance(fine: FirstLayer, middle: FirstLayer, coarse: FirstLayer) -> np.ndarray:
+    """Error [U] of the finest of three rules, relative to the scale of each quantity."""
+    changes: list[np.ndarray] = []
+    for name in ("c", "gram", "on_target"):
+        values = [getattr(layer, name).reshape(len(fine.c), -1) for layer in (fine, middle, coarse)]
+        size = np.abs(values[0]).max(axis=-1, keepdims=True) + 1e-3
+        changes.append(np.array([np.abs(a - b) / size for a, b in pairwise(values)]))
+    return extrapolated_error(*np.concatenate(changes, axis=-1)).max(axis=-1)
