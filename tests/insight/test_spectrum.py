@@ -206,7 +206,7 @@ def test_a_direction_that_labels_ignore_changes_no_spectrum(steps):
 
 def equations_of(net, target, alpha):
     problem = pose(net, target, model_grid(net, target, alpha=alpha))
-    bulk = problem.bulk(np.array([0]))
+    bulk = problem.bulks(np.array([0]))[0]
     return FeatureBulk(feature_table(problem, 0), bulk, alpha, float(problem.beta[0, 0]))
 
 

@@ -62,7 +62,7 @@ def test_the_spike_leaves_the_bulk_at_its_threshold(T):
 def rows_of(model, target="x"):
     target = gs.Target(target) if isinstance(target, str) else target
     problem = pose(model, target, model_grid(model, target))
-    return RowBulk(problem.bulk(np.array([0])), float(problem.beta[0, 0]))
+    return RowBulk(problem.bulks(np.array([0]))[0], float(problem.beta[0, 0]))
 
 
 def test_the_followed_law_is_marchenko_and_pasturs_where_that_holds():

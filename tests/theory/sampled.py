@@ -19,7 +19,7 @@ import numpy as np
 import giantstep as gs
 from giantstep.theory.batch import BatchLaw
 from giantstep.theory.bulk import Bulk, Resolvent
-from giantstep.theory.bulks import BulkLaw
+from giantstep.theory.bulks import BulkLaw, Bulks
 from giantstep.theory.derivative_moments import at_rest, shifted
 from giantstep.theory.first_layers import FirstLayers
 from giantstep.theory.labels import BinaryLaw, labels_of
@@ -34,7 +34,7 @@ def sampled(d: int, seed: int) -> BulkLaw:
     return BulkLaw(f"sampled:{d}:{seed}", partial(_make, d=d, seed=seed), trained=True)
 
 
-def _make(problem: Problem, chunk: np.ndarray, refinement: int, d: int, seed: int) -> Bulk:
+def _make(problem: Problem, chunk: np.ndarray, refinement: int, d: int, seed: int) -> Bulks:
     """Some networks' bulk; they share the random numbers of their batches."""
     trained = problem.first_layers
     frame = trained.layer.at(chunk).frame()
@@ -43,7 +43,7 @@ def _make(problem: Problem, chunk: np.ndarray, refinement: int, d: int, seed: in
         one = _drawn(trained, int(u), d, seed)
         parts.append(_rooted(one, _orthonormal(to_target @ one.theta + to_spikes @ one.spikes)))
     root, y, direct = (np.stack(values) for values in zip(*parts, strict=True))
-    return Dense(trained.neurons.weights, root, y, direct, trained.neurons.modes(frame))
+    return (Dense(trained.neurons.weights, root, y, direct, trained.neurons.modes(frame)),)
 
 
 @dataclass

@@ -112,7 +112,7 @@ def test_drawn_batches_give_the_errors_of_the_exact_bulk(activation, steps, read
 def _covariances(net):
     """Forms at Ṽ = 0, [modes, modes], and which they are."""
     target = gs.Target("sin")
-    bulk = pose(net, target, model_grid(net, target)).bulk(np.arange(1))
+    bulk = pose(net, target, model_grid(net, target)).bulks(np.arange(1))[0]
     return bulk.resolvent(np.zeros((1, 1, 1, 1))).forms()[0, 0, :, 0, :, 0], bulk.modes
 
 

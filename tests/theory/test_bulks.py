@@ -23,7 +23,7 @@ STEP, DIFFERENCES = 3e-4, 1e-8
 
 def bulk_of(case: Case, bulk: str | BulkLaw = "exact") -> Bulk:
     grid = model_grid(case.model, case.label, alpha=1.0, lam=1.0)
-    return pose(case.model, case.label, grid, bulk).bulk(np.arange(1))
+    return pose(case.model, case.label, grid, bulk).bulks(np.arange(1))[0]
 
 
 def _all_bulks():
@@ -38,7 +38,7 @@ def _all_bulks():
     for case in TRAINED:
         named[f"exact, {case.name}"] = exact = bulk_of(case)
         if isinstance(exact, TrainedBulk) and len(exact.weights) == 1:
-            named[f"along a line, {case.name}"] = InterpolatedBulk(exact)
+            named[f"along a line, {case.name}"] = InterpolatedBulk.nested([exact])[0]
     return [pytest.param(bulk, id=name) for name, bulk in named.items()]
 
 
@@ -117,10 +117,10 @@ def test_a_bulk_along_a_line_is_the_bulk_itself(activation, steps):
     """Over sixteen decades of Ṽ, for rows with a wide spectrum; beyond them the bulk is asked itself."""
     model, target = gs.Network(activation, eta=3.0, alpha0=0.3, steps=steps), gs.Target("sin", noise=0.1)
     posed = pose(model, target, model_grid(model, target, alpha=1.0, lam=1.0))
-    exact = posed.bulk(np.arange(1))
+    exact = posed.bulks(np.arange(1))[0]
     assert isinstance(exact, TrainedBulk)
     Vt = np.geomspace(1e-5, 1e11, 33)[None, :, None, None] / exact.c[0, 0]
-    along, here = InterpolatedBulk(exact).resolvent(Vt), exact.resolvent(Vt)
+    along, here = InterpolatedBulk.nested([exact])[0].resolvent(Vt), exact.resolvent(Vt)
     assert type(along) is not type(here)
     u = np.random.default_rng(0).standard_normal((1, Vt.shape[1], exact.modes.count, 1))
     unit = np.ones((*u.shape[:2], 1, 1, 1))
@@ -134,34 +134,7 @@ def test_a_bulk_along_a_line_is_the_bulk_itself(activation, steps):
     scale = np.sqrt(np.einsum("uamsms->uam", here.forms()))
     close = (along.forms() - here.forms())[:, :, :, 0, :, 0] / (scale[..., :, None] * scale[..., None, :])
     assert np.abs(close).max() < 1e-11
-    assert type(InterpolatedBulk(exact).resolvent(0.01 * Vt)) is type(here)
-
-
-@pytest.mark.parametrize(
-    ("net", "target", "least"),
-    [
-        (gs.Network("sin", eta=1.4, alpha0=0.075), gs.Target("sin"), 1e-6),
-        (gs.Network("sigmoid", eta=27.0, alpha0=0.9, steps=2), gs.Target("tanh"), 1e-7),
-        (gs.Network("erf", eta=25.0, alpha0=3.4, steps=2, step_loss="absolute"), gs.Target("sin"), 0.01),
-        (gs.Network("tanh", eta=2.0, alpha0=1.0), gs.Target("sin"), 0.0),
-    ],
-)
-def test_the_error_of_an_exact_bulk_covers_what_eight_times_the_nodes_change(net, target, least):
-    """Settings whose batches vary fast on the first rules, which then have at least such an error, and one that does
-    not. Rounding errors of the fixed point stay below 1e-12."""
-    posed = pose(net, target, model_grid(net, target, alpha=1.0, lam=1.0))
-    coarse, fine = (posed.bulk(np.arange(1), refinement) for refinement in (0, 3))
-    Vt = np.geomspace(1e-3, 1e3, 7)[None, :, None, None] / coarse.c[0, 0]
-    here, there = coarse.resolvent(Vt), fine.resolvent(Vt)
-    error = here.error()
-    assert error.max() >= least
-    np.testing.assert_array_less(np.abs(here.T / there.T - 1.0)[..., 0, 0], error + 1e-12)
-    size = np.sqrt(np.einsum("uamsms->uam", there.forms()))
-    change = np.abs(here.forms() - there.forms())[:, :, :, 0, :, 0]
-    np.testing.assert_array_less(
-        change, (error + 1e-12)[..., None, None] * size[..., :, None] * size[..., None, :]
-    )
-    np.testing.assert_array_less(error, InterpolatedBulk(coarse).resolvent(Vt).error() * 1.5 + 1e-12)
+    assert type(InterpolatedBulk.nested([exact])[0].resolvent(0.01 * Vt)) is type(here)
 
 
 def test_answers_do_not_depend_on_how_many_readouts_share_a_first_layer():

@@ -171,7 +171,7 @@ def assert_values(case: Case, expected: dict, tolerance: dict[str, float], relat
 def row_quantities(case: Case) -> dict[str, np.ndarray]:
     """Of the first layer, and of the exact bulk's resolvent: traces, and forms on spikes, target and row norms."""
     problem = pose(case.model, case.label, model_grid(case.model, case.label, alpha=1.0, lam=1.0))
-    bulk, layer = problem.bulk(np.arange(1)), problem.first_layers.layer
+    bulk, layer = problem.bulks(np.arange(1))[0], problem.first_layers.layer
     frame, k = layer.frame(), case.label.directions
     K, S, b = layer.c.shape[1], frame.spikes, frame.b[0]
     upper = np.triu_indices(K)

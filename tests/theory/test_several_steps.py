@@ -19,7 +19,7 @@ AT = {"alpha": 1.5, "lam": 0.1}
 
 def _bulk(net: gs.Network, target: gs.Target):
     problem = pose(net, target, model_grid(net, target, **AT))
-    return problem, problem.bulk(np.arange(1))
+    return problem, problem.bulks(np.arange(1))[0]
 
 
 def test_the_chain_of_two_batches_has_the_forms_of_an_independent_derivation():

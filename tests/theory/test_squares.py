@@ -76,7 +76,7 @@ def estimated(steps: int) -> tuple[float, float]:
     net, target = gs.Network("relu", eta=ETA, alpha0=ALPHA0, steps=steps), gs.Target("He2")
     problem = pose(net, target, model_grid(net, target, alpha=ALPHA, lam=LAM, d=float(SIZE)))
     share = engine.solve(problem, 1e-9)["squares"].item()
-    return share, problem.bulk(np.arange(1)).spread_along_signals().item()
+    return share, problem.bulks(np.arange(1))[0].spread_along_signals().item()
 
 
 def test_networks_without_their_squares_err_more_by_the_estimate():

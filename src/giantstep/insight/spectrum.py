@@ -210,7 +210,7 @@ def _one_spectrum(
 ) -> dict[str, Any]:
     """The spectrum of first layer u at setting a."""
     alpha, beta, d = (float(values[u, a]) for values in (problem.alpha, problem.beta, problem.d))
-    equations = FeatureBulk(feature_table(problem, u), problem.bulk(np.array([u])), alpha, beta)
+    equations = FeatureBulk(feature_table(problem, u), problem.bulks(np.array([u]))[0], alpha, beta)
     top = 2.0 * equations.largest()
     solver = HalfPlaneSolver(equations, top)
     bulk = find_density(solver, top, points)

@@ -100,7 +100,7 @@ def weight_spectrum(
     for u, a in np.ndindex(*problem.beta.shape):
         frame = problem.frame(np.array([u]))
         beta, size = float(problem.beta[u, a]), float(problem.d[u, a])
-        rows = RowBulk(problem.bulk(np.array([u])), beta)
+        rows = RowBulk(problem.bulks(np.array([u]))[0], beta)
         law = MarchenkoPastur(rows) if rows.plain else ResolventLaw(rows)
         strengths = frame.b[0, :, 0]
         strength = beta * float(problem.weights @ strengths**2)

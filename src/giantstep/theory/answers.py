@@ -11,12 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..gaussian import extrapolated_error
-from .equations.averages import apply
 from .equations.order_parameters import Solution
 from .problem import Problem
 from .solver import Discretisation
 from .status import CONVERGED, FAILED, IMPRECISE, RARE_INPUTS, SEPARABLE, UNSOLVED
-from .symmetric import TINY, identity, packing, solve_or_nan
+from .symmetric import TINY, packing
 
 RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
@@ -25,7 +24,6 @@ _SMALL_LOSS = 1e-2  # the same for the training loss
 _MONITORED = (("test_error", NEARLY_ZERO), ("train_loss", _SMALL_LOSS))
 _MARGIN = 10.0  # for estimates that are sound up to a factor
 _BULK_MARGIN = 2.0
-_ROUNDING = 1e-13  # relative change of T̂ and Ĝ that is none
 
 Answers = dict[str, np.ndarray]
 
@@ -89,25 +87,14 @@ def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool
     return np.nan_to_num(np.minimum(apart, _MARGIN * together) + fine.tail, nan=np.inf, posinf=np.inf)
 
 
-def bulk_error(solution: Solution, typical: np.ndarray) -> np.ndarray:
-    """What the rules inside the bulk leave of the same, [U, A].
+def bulk_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -> np.ndarray:
+    """What the rules inside the bulk leave, [U, A], from solutions on them and on rules with half the nodes.
 
-    A relative error ε of T̂ and Ĝ is one of the map V → response(V), whose fixed point moves by J⁻¹ times that, J = 1 -
-    d response/dV. Errors are sums of terms of the size of E σ*², which may cancel to something small.
+    Twice the difference bounds what falls by a third or more when nodes are doubled. Integrands over batches are smooth
+    or cut at their kinks, so that errors are squared by that: this is far more than what is left.
     """
-    error = solution.response.resolvent.error()
-    error = np.where(error <= _ROUNDING, 0.0, error)
-    if not error.any():
-        return error
-    V = np.abs(solution.state.V)
-    inverse = np.abs(
-        solve_or_nan(solution.Jacobian, np.broadcast_to(identity(V.shape[-1]), solution.Jacobian.shape))
-    )
-    moved = (apply(inverse, V) / (V + TINY)).max(axis=-1)
-    sizes = [
-        np.maximum(np.abs(getattr(solution, name)) / (typical + TINY), least) for name, least in _MONITORED
-    ]
-    error = _BULK_MARGIN * error * moved / np.minimum(1.0, np.minimum(*sizes))
+    fine, half = solutions
+    error = _BULK_MARGIN * _change(fine, half, typical, linear).max(axis=-1)
     return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
 
 

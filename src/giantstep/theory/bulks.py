@@ -24,21 +24,24 @@ if TYPE_CHECKING:
     from .layer import FirstLayer
     from .problem import Problem
 
+Bulks = tuple[Bulk, ...]
+"""A bulk; if it has rules inside, also the one on rules with half the nodes, by which it is judged."""
+
 
 @dataclass(frozen=True)
 class BulkLaw:
-    """A law of rows: `make` gives the bulk of some first layers of one kind, with rules inside that have 2^refinement
+    """A law of rows: `make` gives the bulks of some first layers of one kind, with rules inside that have 2^refinement
     times their usual number of nodes. In `trained` rows norms and biases are those that steps have left."""
 
     name: str
-    make: Callable[[Problem, np.ndarray, int], Bulk]
+    make: Callable[[Problem, np.ndarray, int], Bulks]
     trained: bool = False
 
 
-def _isotropic(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulk:
+def _isotropic(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
     layer = problem.first_layers.layer.at(chunk)
     on_eigenvalues = None if layer.spectrum.count == 1 else _on_eigenvalues(layer)
-    return Isotropic(layer.c, problem.weights, problem.modes(chunk), on_eigenvalues)
+    return (Isotropic(layer.c, problem.weights, problem.modes(chunk), on_eigenvalues),)
 
 
 def _on_eigenvalues(layer: FirstLayer) -> OnEigenvalues:
@@ -51,12 +54,12 @@ def _on_eigenvalues(layer: FirstLayer) -> OnEigenvalues:
     return OnEigenvalues(profile.c * spectrum.omega[:, None], spectrum.mu, overlaps)
 
 
-def _orthogonal(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulk:
-    return Orthogonal(problem.weights, problem.modes(chunk))
+def _orthogonal(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
+    return (Orthogonal(problem.weights, problem.modes(chunk)),)
 
 
-def _exact(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulk:
-    return problem.first_layers.trained_bulk(chunk, refinement)
+def _exact(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
+    return problem.first_layers.trained_bulks(chunk, refinement)
 
 
 ISOTROPIC, ORTHOGONAL = BulkLaw("isotropic", _isotropic), BulkLaw("orthogonal", _orthogonal)

@@ -111,8 +111,6 @@ def _fit(problem: StateEvolution, found: FixedPoint) -> Solution:
         train_loss=training.loss,
         residual=found.residual.reshape(problem.shape),
         start=found,
-        response=problem.response,
-        Jacobian=problem.Jacobian(),
         tail=problem.averages.tail(R),
         rare=problem.due_to_rare(R),
     )

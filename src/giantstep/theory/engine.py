@@ -1,9 +1,9 @@
 """From a problem to answers: tasks that fit the cache, refinement of the rule in κ, diagnostics.
 
 A task is a rectangle of (first layers, readouts), solved on three nested rules in κ, coarse to fine, each starting
-from the last: that costs less than the finest alone, and yields the quadrature error. A trained bulk compares its own
-rules with rules of half the nodes. Points whose error is too large are solved again on a rule with twice the nodes, or
-on one that is cut around the thin layers which cause the error.
+from the last: that costs less than the finest alone, and yields the quadrature error. A trained bulk is also solved on
+rules with half its nodes, once. Points whose error is too large are solved again on a rule with twice the nodes, or on
+one that is cut around the thin layers which cause the error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from ..gaussian import STRIDES
 from .answers import ACCEPTED_ERROR, Answers, answers_of, bulk_error, judge, kappa_error, wrong_by_ones
-from .bulk import Bulk
+from .bulks import Bulks
 from .channel import make_channel
 from .doubts import add_doubts
 from .equations.averages import Averages
@@ -58,12 +58,11 @@ class Task:
     layer_index: np.ndarray
     readout_index: np.ndarray
     points: int  # κ intervals per piece
-    refinement: int = 0  # how often the rules inside the bulk are doubled,
-    coarser_bulk_error: float = np.inf  # and their largest error before the last time
+    refinement: int = 0  # how often the rules inside the bulk are doubled
     reach_factor: float = 1.0  # stretch of the range of κ
     start: Any = None  # of the solver
     kappa_cuts: np.ndarray | None = None  # of the rule in κ, around thin layers
-    bulk: Bulk | None = None  # if it is known
+    bulks: Bulks | None = None  # if they are known
 
     @property
     def finest(self) -> int:
@@ -130,6 +129,7 @@ class _Attempt:
     """A task's answers on its rule, with what tells how to do better."""
 
     answers: Answers
+    bulks: Bulks
     rules: list[Discretisation]  # in κ, finest first,
     solutions: list[Solution]  # and solutions on them
     in_kappa: np.ndarray  # quadrature error that finer rules in κ mend, [U, A], that of the wrong signs apart
@@ -171,13 +171,10 @@ def _refinements(
     elif 2 * task.points <= task.finest:
         u, a = np.flatnonzero(unresolved.any(axis=1)), np.flatnonzero(unresolved.any(axis=0))
         cut_off = (solution.tail[unresolved] > tolerance).any()
-        error_in_kappa, error_in_bulk = (
-            float(error[unresolved].max()) for error in (attempt.in_kappa, attempt.in_bulk)
+        in_kappa, in_bulk = (
+            bool((error[unresolved] > 0.5 * tolerance).any()) for error in (attempt.in_kappa, attempt.in_bulk)
         )
-        in_kappa = error_in_kappa > 0.5 * tolerance
-        # labels with heavy tails leave an error in the row norms that finer rules do not lower
-        falls = error_in_bulk > ACCEPTED_ERROR or error_in_bulk < 0.5 * task.coarser_bulk_error
-        in_bulk = error_in_bulk > 0.5 * tolerance and falls and task.refinement < _DEEPEST
+        in_bulk = in_bulk and task.refinement < _DEEPEST
         if in_kappa or in_bulk:
             yield (
                 u,
@@ -188,8 +185,7 @@ def _refinements(
                     readout_index=readouts[a],
                     points=(1 + in_kappa) * task.points,
                     refinement=task.refinement + in_bulk,
-                    coarser_bulk_error=error_in_bulk if in_bulk else task.coarser_bulk_error,
-                    bulk=attempt.rules[0].bulk if len(u) == len(layers) and not in_bulk else None,
+                    bulks=attempt.bulks if len(u) == len(layers) and not in_bulk else None,
                     reach_factor=min(_FARTHEST, task.reach_factor * 4.0 / 3.0)
                     if cut_off
                     else task.reach_factor,
@@ -216,7 +212,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     tabulated = [table.at(stride) for stride in STRIDES]
     limits = Limits(problem, chunk, task.readout_index, *tabulated[0])
     readout = limits.readout
-    bulk = task.bulk or problem.bulk(chunk, task.refinement, len(task.readout_index))
+    bulks = task.bulks or problem.bulks(chunk, task.refinement, len(task.readout_index))
     folds = problem.odd and task.kappa_cuts is None
     rules: list[Discretisation] = []
     for (features, label), stride in zip(tabulated, STRIDES, strict=True):
@@ -224,12 +220,15 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
             features, label = folded(features, label)
         arguments = problem.labels, problem.frame(chunk), features.kappa, task.points // stride
         channel = cache(partial(make_channel, problem.loss, *arguments))
-        averages = Averages(features, bulk.modes)
-        rules.append(Discretisation(problem, chunk, averages, label, bulk, readout, channel))
-    solutions = _solve_rules(solver, rules, task.start)
-    solution, typical = solutions[0], rules[0].averages.mean(rules[0].label.t2[:, None])  # E σ*²
+        averages = Averages(features, bulks[0].modes)
+        rules.append(Discretisation(problem, chunk, averages, label, bulks[0], readout, channel))
+    # the bulk's own rules are judged on the coarsest rule in κ, once
+    inside = [replace(rules[-1], bulk=half) for half in bulks[1:]]
+    all_solutions = _solve_rules(solver, [*rules, *inside], task.start)
+    solutions, typical = all_solutions[:3], rules[0].averages.mean(rules[0].label.t2[:, None])  # E σ*²
+    solution = solutions[0]
     in_kappa = kappa_error(solutions, typical, solver.linear)
-    in_bulk = bulk_error(solution, typical)
+    in_bulk = bulk_error(all_solutions[2:], typical, solver.linear) if inside else np.zeros_like(in_kappa)
     inherited = np.maximum(limits.error, np.maximum(problem.first_layers.error[chunk], table.error)[:, None])
     if not solver.linear:
         inherited = np.maximum(inherited, problem.labels.unseen_error(problem.spikes))
@@ -251,7 +250,7 @@ def _attempt(task: Task, tolerance: float) -> _Attempt:
     unsolvable = separable & (answers["code"] == UNSOLVED)
     final = limits.diverging | unsolvable | hopeless | lost | np.isnan(solution.test_error)
     judge(answers, np.asarray(separable), readout.interpolates, tolerance)
-    return _Attempt(answers, rules, solutions, in_kappa, in_bulk, final, profile)
+    return _Attempt(answers, bulks, rules, solutions, in_kappa, in_bulk, final, profile)
 
 
 def _solve_rules(solver: Solver, rules: list[Discretisation], start: Any) -> list[Solution]:

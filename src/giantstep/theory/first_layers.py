@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NotCovered
-from ..gaussian import STRIDES
 from ..losses import as_loss
 from ..model.letters import Merging
 from ..model.network import Network
@@ -89,14 +88,14 @@ class FirstLayers:
             scatter[counts] = np.maximum(scatter[counts], step.share[counts] * excess)
         return scatter
 
-    def trained_bulk(self, chunk: np.ndarray, refinement: int) -> TrainedBulk:
-        """The bulk of some networks of one kind, on rules over each batch with 2^refinement times their usual number of
-        nodes."""
-        taken = [int(t) for t in np.flatnonzero(self.taken[chunk[0]])] or [0]
-        last, batches = self.layer.at(chunk), [self.batch(t, chunk, refinement) for t in taken]
+    def trained_bulks(self, chunk: np.ndarray, refinement: int) -> tuple[TrainedBulk, ...]:
+        """The bulk of some networks of one kind, and the one on rules with half the nodes over each batch.
 
-        def bulk(stride: int, half: TrainedBulk | None) -> TrainedBulk:
-            laws = [rules[STRIDES.index(stride)] for rules in batches]
+        Rules have 2^refinement times their usual number of nodes.
+        """
+        taken = [int(t) for t in np.flatnonzero(self.taken[chunk[0]])] or [0]
+        last, bulks = self.layer.at(chunk), list[TrainedBulk]()
+        for laws in zip(*(self.batch(t, chunk, refinement)[:2] for t in taken), strict=True):
             covariances, psi = list[StepCovariance](), None
             for t, law in zip(reversed(taken), reversed(laws), strict=True):
                 step, before = self.steps[t].at(chunk), self.path[t].at(chunk)
@@ -105,9 +104,8 @@ class FirstLayers:
                 psi = None if one.first else one.earlier[0]
             columns = columns_of(self.neurons, last.frame(), covariances)
             blocks = [one.block for one in covariances]
-            return TrainedBulk(self.neurons.weights, last.c, blocks, columns, half)
-
-        return bulk(1, half=bulk(2, half=None))
+            bulks.append(TrainedBulk(self.neurons.weights, last.c, blocks, columns))
+        return tuple(bulks)
 
     def batch(self, t: int, chunk: np.ndarray, refinement: int, shift: float = 0.0) -> list[BatchLaw]:
         """The batch of step t of some networks of one kind, on three nested rules, finest first; with a `shift` of the

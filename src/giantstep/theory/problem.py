@@ -16,8 +16,8 @@ from ..functions import Function
 from ..gaussian import STRIDES, extrapolated_error
 from ..losses import Loss, square
 from ..model.letters import Merging, merge
-from .bulk import WORTHWHILE, Bulk, InterpolatedBulk, TrainedBulk
-from .bulks import EXACT, ISOTROPIC, BulkLaw, choose_bulk
+from .bulk import WORTHWHILE, InterpolatedBulk
+from .bulks import EXACT, ISOTROPIC, BulkLaw, Bulks, choose_bulk
 from .features import STEEPEST, Features, Table, doublings, evaluations_per_model, steepness
 from .first_layers import POINTS, FirstLayers, first_layers
 from .labels import Label, Labels, is_sharp, labels_of
@@ -131,12 +131,10 @@ class Problem:
         """The most directions that any first layer's spikes span."""
         return int(self.first_layers.layer.spikes.max())
 
-    def bulk(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> Bulk:
-        """The bulk of some first layers of one kind, with so many readouts each."""
-        bulk = self.law.make(self, chunk, refinement)
-        return (
-            InterpolatedBulk(bulk) if isinstance(bulk, TrainedBulk) and self._interpolates(readouts) else bulk
-        )
+    def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> Bulks:
+        """Bulks of some first layers of one kind, with so many readouts each."""
+        bulks = self.law.make(self, chunk, refinement)
+        return InterpolatedBulk.nested(bulks) if self._interpolates(readouts) else bulks
 
     def _interpolates(self, readouts: int) -> bool:
         """Whether the bulk is solved along a line, for all readouts together, rather than at each of them."""

@@ -122,8 +122,6 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
         train_loss=0.5 * train_error,
         residual=responses.residual,
         start=V,
-        response=response,
-        Jacobian=responses.Jacobian,
         tail=averages.tail(left_over) if thorough else nothing,
         rare=averages.due_to_rare(R, readout.alpha_over_beta * left_over, responses.tangent)
         if thorough
@@ -164,8 +162,7 @@ def _solved(residual: np.ndarray, best: np.ndarray) -> bool:
 def _newton(V: np.ndarray, response: Response, Jacobian: np.ndarray) -> np.ndarray:
     """One of Newton's steps, or a plain one where that would lead below zero."""
     newton = V + solve_small(Jacobian, response.V - V)
-    diagonal = newton.take(packing(response.root.shape[-1]).diagonal, axis=-1)
-    positive = (diagonal >= 0.0).all(axis=-1, keepdims=True)
+    positive = (newton[..., packing(response.root.shape[-1]).diagonal] >= 0.0).all(axis=-1, keepdims=True)
     return np.where(positive, newton, response.V)
 
 

@@ -84,7 +84,7 @@ class StateEvolution:
         F1, F2, G, _ = (kept.reshape(*self.shape, *kept.shape[1:]) for kept in self._scores)
         averages, ratio, K = self.averages, self.readout.alpha_over_beta, self.pack.groups
         m = self.coordinates.state(x.reshape(*self.shape, -1)).m
-        held = stiffness(self.bulk, self.readout, self.response)
+        held = stiffness(self.bulk, self.readout, self._response)
         if self.norm_covariance is not None:
             held = held + self.norm_covariance * ratio[..., None] * averages.tilts(G)
         force = ratio * averages.on_means(F1)[..., :K] - apply(held, m)
@@ -116,7 +116,7 @@ class StateEvolution:
         ratio, K = readout.alpha_over_beta, pack.groups
         M, (U, A) = fields[0], self.shape
         hat = ratio * averages.hats(scores.G)  # V̂ = α/β E[φ G]
-        self.response = response = respond(bulk, state.V, hat, readout.beta, readout.lam)
+        self._response = response = respond(bulk, state.V, hat, readout.beta, readout.lam)
         slope = self._slope(fields, scores.G)
         pairs = ratio[..., None] * averages.mean_pairs(slope)
         if self.norm_covariance is not None:
@@ -135,12 +135,6 @@ class StateEvolution:
         noise = apply(tangent, ratio * averages.hats(scores.F2))  # 𝒯 q̂, q̂ = α/β E[φ F2]
         norms = noise + signal_norms(bulk, response, tangent, means)
         return OrderParameters(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
-
-    def Jacobian(self) -> np.ndarray:
-        """1 - dF/dV of the responses' map V → F(V), [U, A, P, P], if -dG/dV = G² as for straight scores."""
-        G = self._scores[Scores._fields.index("G")].reshape(*self.shape, -1)
-        slope = self.readout.alpha_over_beta[..., None] * self.averages.squares(G * G) * self.pack.counts
-        return identity(self.pack.size) - self.response.by_V - self.response.by_hat @ slope
 
     def _slope(self, fields: tuple[np.ndarray, ...], G: np.ndarray) -> np.ndarray:
         """How scores answer a change of the mean field, for the means' step: G, within bounds. [U, A, N].

@@ -47,9 +47,8 @@ class Packing:
         self.diagonal = np.concatenate(
             [np.flatnonzero(self.rows == self.cols), self.pairs + np.arange(groups)]
         )
-        # and for each entry, where its own two diagonal entries stand
         own = groups + np.arange(groups)
-        self._lower, self._upper = (self.diagonal[np.concatenate([at, own])] for at in (self.rows, self.cols))
+        self._lower, self._upper = (np.concatenate([at, own]) for at in (self.rows, self.cols))
         # how often an entry stands in the full matrix: off-diagonal pairs twice
         self.counts = np.concatenate([np.where(self.rows == self.cols, 1.0, 2.0), np.ones(groups)])
         # one symmetric unit perturbation per pair
@@ -74,7 +73,8 @@ class Packing:
 
     def sizes(self, packed: np.ndarray) -> np.ndarray:
         """What an entry is small or large against, √(V_ss V_tt): its own diagonal entries; 1 where these vanish."""
-        size = np.sqrt(packed.take(self._lower, axis=-1) * packed.take(self._upper, axis=-1))
+        diagonal = packed[..., self.diagonal]
+        size = np.sqrt(diagonal[..., self._lower] * diagonal[..., self._upper])
         return np.where(size > 0.0, size, 1.0)
 
 
@@ -108,8 +108,11 @@ def solve_columns(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     if n == 2:
         a, b, c, d = (matrix[..., i, j, None] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
         top, bottom = right[..., 0, :], right[..., 1, :]
-        adjugate = d * top - b * bottom, a * bottom - c * top
-        return np.concatenate([part[..., None, :] for part in adjugate], axis=-2) / (a * d - b * c)[..., None]
+        determinant = a * d - b * c
+        found = np.empty(np.broadcast_shapes((*matrix.shape[:-1], 1), right.shape), determinant.dtype)
+        np.divide(d * top - b * bottom, determinant, out=found[..., 0, :])
+        np.divide(a * bottom - c * top, determinant, out=found[..., 1, :])
+        return found
     return np.linalg.solve(matrix, right)
 
 

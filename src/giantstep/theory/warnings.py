@@ -60,7 +60,7 @@ def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
         )
     spread, share = doubts["spread"], doubts["share"]
     widest = np.maximum(spread, share)
-    if (marked := (widest > WIDE) & (code != UNSOLVED) & (code != IMPRECISE)).any():
+    if (marked := (widest > WIDE) & ~np.isin(code, (UNSOLVED, IMPRECISE))).any():
         at = _worst(widest, marked)
         yield (
             f"a few eigenvalues of the inputs hold much of the rows at {marked.sum()} of {marked.size} points: where"

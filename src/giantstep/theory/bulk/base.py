@@ -47,10 +47,6 @@ class Resolvent(ABC):
     def cotangent(self, u: np.ndarray) -> np.ndarray:
         """Gradient of uᵀĜu with respect to Ṽ, [U, A, K, K], at fixed u [U, A, modes, K]."""
 
-    def error(self) -> np.ndarray:
-        """Relative error of T̂ and Ĝ, [U, A], by integration inside the bulk: none where they are in closed form."""
-        return np.zeros(self.T.shape[:2])
-
 
 class Bulk(ABC):
     """The bulk of U first layers."""

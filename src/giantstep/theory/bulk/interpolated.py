@@ -9,6 +9,7 @@ T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from math import log
 
@@ -25,14 +26,57 @@ _MARGIN = 0.2  # by which it reaches farther than it was asked for: a search goe
 _EXACT = 36.6  # -ln of what series leave out: rounding
 
 
-class InterpolatedBulk(Bulk):
-    """The exact bulk of U first layers of one group, read off a line from the least to the largest ln v that was asked
-    for."""
+class ChebyshevLine:
+    """The exact bulk of U first layers of one group on nodes from the least to the largest ln v that was asked for."""
 
-    def __init__(self, bulk: TrainedBulk):
-        self.bulk, self.weights, self.modes, self.c = bulk, bulk.weights, bulk.modes, bulk.c
+    def __init__(self, bulk: TrainedBulk, coarser: ChebyshevLine | None = None):
+        self.bulk, self._coarser = bulk, coarser
         self.low, self.high = np.inf, -np.inf
-        self._overlap: np.ndarray | None = None  # (1/d) tr C², [U, 1, 1], as soon as there are nodes
+        self.overlap: np.ndarray | None = None  # (1/d) tr C², [U, 1, 1], as soon as there are nodes
+
+    def cover(self, low: float, high: float) -> None:
+        """Solve for the nodes of a line that reaches so far; on finer rules for those of the coarser one."""
+        if self.low <= low and high <= self.high:
+            return
+        coarser, c = self._coarser, self.bulk.c
+        if coarser is None:
+            self.low, self.high = min(low - _MARGIN, self.low), max(high + _MARGIN, self.high)
+        else:
+            coarser.cover(low, high)
+            self.low, self.high = coarser.low, coarser.high
+        nodes = int(np.ceil(_EXACT / np.arcsinh(2.0 * np.pi / (self.high - self.low))))
+        points, to_series = through(nodes)
+        v = np.zeros(nodes + 1)  # the last one, 0, is not of the line: it tells tr C²
+        v[:-1] = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
+        at = TrainedResolvent(self.bulk, (v / c)[..., None, None], None if coarser is None else coarser.Y)
+        self.Y = at.Y  # E[Z] at the nodes, [U, nodes + 1, Q, Q] per batch
+        self.overlap = at.slopes[0][:, -1, 0]
+
+        def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
+            values = np.concatenate([part[:, :-1].reshape(len(c), nodes, -1) for part in parts], axis=-1)
+            return to_series @ (values / size)
+
+        self.responses = series(_response_sizes(v[:-1]), at.T, *at.slopes)
+        self.forms = series(_form_sizes(v[:-1], self.bulk.modes), at.forms(), at.form_slopes)
+
+
+class InterpolatedBulk(Bulk):
+    """The exact bulk of U first layers of one group, read off a line."""
+
+    def __init__(self, line: ChebyshevLine):
+        bulk = line.bulk
+        self.bulk, self.weights, self.modes, self.c, self.line = bulk, bulk.weights, bulk.modes, bulk.c, line
+
+    @staticmethod
+    def nested(bulks: Sequence[Bulk]) -> tuple[InterpolatedBulk, ...]:
+        """Bulks on nested rules, finest first: each starts from the next coarser one."""
+        line: ChebyshevLine | None = None
+        nested: list[InterpolatedBulk] = []
+        for bulk in reversed(bulks):
+            assert isinstance(bulk, TrainedBulk)
+            line = ChebyshevLine(bulk, line)
+            nested.insert(0, InterpolatedBulk(line))
+        return tuple(nested)
 
     def resolvent(self, Vt: np.ndarray) -> Resolvent:
         if np.iscomplexobj(Vt):
@@ -41,31 +85,12 @@ class InterpolatedBulk(Bulk):
         least, most = float(v.min()), float(v.max())
         if not (least >= _LEAST and most <= _MOST):
             return self.bulk.resolvent(Vt)
-        self._cover(log(least), log(most))
+        self.line.cover(log(least), log(most))
         return InterpolatedResolvent(self, Vt, v)
 
     def norm_overlap(self) -> np.ndarray | None:
-        return self.bulk.norm_overlap() if self._overlap is None else self._overlap
-
-    def _cover(self, low: float, high: float) -> None:
-        """Solve for the nodes of a line that reaches so far."""
-        if self.low <= low and high <= self.high:
-            return
-        self.low, self.high = min(low - _MARGIN, self.low), max(high + _MARGIN, self.high)
-        nodes = int(np.ceil(_EXACT / np.arcsinh(2.0 * np.pi / (self.high - self.low))))
-        points, to_series = through(nodes)
-        v = np.zeros(nodes + 1)  # the last one, 0, is not of the line: it tells tr C²
-        v[:-1] = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
-        at = TrainedResolvent(self.bulk, (v / self.c)[..., None, None], None)
-        self._overlap = at.slopes[0][:, -1, 0]
-        self.error = at.error()[:, :-1].max(axis=1, keepdims=True)  # [U, 1]; no answer has forms at v = 0
-
-        def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
-            values = np.concatenate([part[:, :-1].reshape(len(self.c), nodes, -1) for part in parts], axis=-1)
-            return to_series @ (values / size)
-
-        self.responses = series(_response_sizes(v[:-1]), at.T, *at.slopes)
-        self.forms = series(_form_sizes(v[:-1], self.modes), at.forms(), at.form_slopes)
+        known = self.line.overlap
+        return self.bulk.norm_overlap() if known is None else known
 
 
 def _response_sizes(v: np.ndarray) -> np.ndarray:
@@ -92,9 +117,10 @@ class InterpolatedResolvent(Resolvent):
 
     def __init__(self, bulk: InterpolatedBulk, Vt: np.ndarray, v: np.ndarray):
         self.Vt, self._bulk, self._v = Vt, bulk, v
-        t = (2.0 * np.log(v) - (bulk.low + bulk.high)) / (bulk.high - bulk.low)
-        self._basis = polynomials(t, bulk.responses.shape[1])
-        found = self._summed(bulk.responses, _response_sizes(v))
+        line = bulk.line
+        t = (2.0 * np.log(v) - (line.low + line.high)) / (line.high - line.low)
+        self._basis = polynomials(t, line.responses.shape[1])
+        found = self._summed(line.responses, _response_sizes(v))
         self.T = found[..., :1, None]
         self._tangent, self._leak = found[..., 1, None, None, None], found[..., 2, None, None, None]
 
@@ -112,7 +138,7 @@ class InterpolatedResolvent(Resolvent):
     def _forms(self) -> np.ndarray:
         """Ĝ and its derivative, [U, A, 2, modes, modes]."""
         bulk, count = self._bulk, self._bulk.modes.count
-        found = self._summed(bulk.forms, _form_sizes(self._v, bulk.modes))
+        found = self._summed(bulk.line.forms, _form_sizes(self._v, bulk.modes))
         return found.reshape(*found.shape[:2], 2, count, count)
 
     def forms(self) -> np.ndarray:
@@ -120,6 +146,3 @@ class InterpolatedResolvent(Resolvent):
 
     def cotangent(self, u: np.ndarray) -> np.ndarray:
         return np.swapaxes(u, -1, -2) @ self._forms[:, :, 1] @ u
-
-    def error(self) -> np.ndarray:
-        return np.broadcast_to(self._bulk.error, self._v.shape)

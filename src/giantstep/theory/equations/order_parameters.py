@@ -15,7 +15,6 @@ import numpy as np
 from ..modes import Modes
 from ..symmetric import TINY, Packing, product
 from .averages import Averages
-from .response import Response
 
 _LEAST_V, _LEAST_Q = 1e-120, 1e-200  # floors of V(κ) and q(κ), where all features vanish
 _LEAST = 1e-13  # of q1's diagonal that q1 - ψψᵀ may fall to: rounding errors, no further
@@ -162,6 +161,4 @@ class Solution:
     tail: np.ndarray  # share of the error's κ-integrand still standing at the ends of the rule
     rare: np.ndarray  # share of the test error that is due to inputs which a million samples may not hold
     start: Any  # what the same solver may begin from on another rule
-    response: Response  # of the bulk, there,
-    Jacobian: np.ndarray  # and 1 - dF/dV of the map V → F(V) whose fixed point V is, [U, A, P, P]
     responses: Any = None  # of the square loss on one rule, for the same readouts at another size

@@ -23,22 +23,13 @@ _STEPS = 200
 _PLAIN = 4  # plain iterations before Newton's method on a cold start
 _TOLERANCE = 1e-14
 _ROUNDED = 1e-11  # residual at which one that falls no further is rounding
-_FAINT = 1e-2  # length of a mode, over the longest, under which its error counts as absolute
 
 
 class TrainedBulk(Bulk):
-    """U first layers of K groups after T ≥ 1 steps; `half` is the same on rules with half the nodes over each batch, by
-    which these are judged."""
+    """U first layers of K groups after T ≥ 1 steps."""
 
-    def __init__(
-        self,
-        weights: np.ndarray,
-        c: np.ndarray,
-        blocks: Sequence[BatchBlock],
-        columns: Columns,
-        half: TrainedBulk | None = None,
-    ):
-        self.weights, self.c, self.half = weights, c, half
+    def __init__(self, weights: np.ndarray, c: np.ndarray, blocks: Sequence[BatchBlock], columns: Columns):
+        self.weights, self.c = weights, c
         self.blocks, self.columns, self.modes = blocks, columns, columns.modes
         ends = np.cumsum([0, *(block.rank for block in blocks)])
         self.rows = [slice(int(low), int(high)) for low, high in pairwise(ends)]
@@ -260,20 +251,9 @@ class TrainedResolvent(Resolvent):
     # quadratic forms
 
     def forms(self) -> np.ndarray:
-        return self.forms_alone() if np.iscomplexobj(self.X) else self._forms_and_slopes[0]
-
-    def forms_alone(self) -> np.ndarray:
-        """Ĝ without its derivatives."""
-        return eliminate(self.bulk, self.bulk.columns.basis.sums(self.G), [z.moments for z in self.Z])
-
-    def error(self) -> np.ndarray:
-        """The change of T̂ and Ĝ on rules with half the nodes: integrands over batches are smooth or cut at their kinks,
-        so that errors are squared by twice the nodes, and this is far more than what is left."""
-        if self.bulk.half is None:
-            return super().error()
-        other = TrainedResolvent(self.bulk.half, self.Vt, self.Y)
-        pairs = (self.T, other.T), (self.forms(), other.forms_alone())
-        return np.maximum(*(_change(*pair) for pair in pairs))
+        if np.iscomplexobj(self.X):
+            return eliminate(self.bulk, self.bulk.columns.basis.sums(self.G), [z.moments for z in self.Z])
+        return self._forms_and_slopes[0]
 
     @property
     def form_slopes(self) -> np.ndarray:
@@ -301,16 +281,6 @@ class TrainedResolvent(Resolvent):
             forms, slope = change_of_forms(bulk, sums, moments, basis.sums(dG), changes)
             slopes.append(slope)
         return forms, np.stack(slopes, axis=2)
-
-
-def _change(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The largest entry of a change of matrices, each over its own diagonal entries, [U, A]."""
-    U, A = one.shape[:2]
-    size = isqrt(one[0, 0].size)
-    one, other = (part.reshape(U, A, size, size) for part in (one, other))
-    root = np.sqrt(np.abs(np.diagonal(one, axis1=-2, axis2=-1)))
-    root = np.maximum(root, _FAINT * root.max(axis=-1, keepdims=True)) + TINY
-    return (np.abs(one - other) / (root[..., :, None] * root[..., None, :])).max(axis=(-1, -2))
 
 
 def _relative(gap: np.ndarray, Y: np.ndarray) -> float:
