@@ -30,48 +30,39 @@ def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def title_of(path: Path) -> str:
+    return re.search(r"^# (.+)$", text_of(path), re.MULTILINE).group(1)
+
+
 def test_the_api_reference_has_a_page_for_every_public_name_and_for_nothing_else():
     named = re.findall(r"^   (\w+)$", text_of(DOCS / "api.md"), flags=re.MULTILINE)
     estimators = ["OneStepRegressor", "OneStepClassifier"]
     assert sorted(named) == sorted({*gs.__all__, *estimators} - {"__version__"})
 
 
-@pytest.mark.parametrize("path", PAGES, ids=page_id)
-def test_names_of_the_package_on_a_page_exist(path):
-    for dotted in set(re.findall(r"`giantstep((?:\.\w+)+)`", text_of(path))):
-        owner, _, attribute = f"giantstep{dotted}".rpartition(".")
-        try:
-            importlib.import_module(f"giantstep{dotted}")
-        except ModuleNotFoundError:
-            assert hasattr(importlib.import_module(owner), attribute), dotted
+def exists(dotted: str) -> bool:
+    """Whether giantstep.a.b is a module, or a name in one."""
+    owner, _, attribute = dotted.rpartition(".")
+    try:
+        importlib.import_module(dotted)
+    except ModuleNotFoundError:
+        return hasattr(importlib.import_module(owner), attribute)
+    return True
 
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
-def test_tests_that_a_page_names_exist(path):
-    assert set(re.findall(r"`(test_\w+)`", text_of(path))) - {"test_error", "test_error_01"} <= TESTS
-
-
-@pytest.mark.parametrize("path", PAGES, ids=page_id)
-def test_files_that_a_page_links_to_exist(path):
-    for link in re.findall(r"\]\(((?!https?:|#)[^)\s]+)\)", text_of(path)):
-        assert (path.parent / link.partition("#")[0]).exists(), link
-
-
-@pytest.mark.parametrize("path", PAGES, ids=page_id)
-def test_scripts_that_a_page_names_exist(path):
-    for script in re.findall(r"\b((?:benchmarks|docs|examples)/\w+\.(?:py|toml))\b", text_of(path)):
-        assert (ROOT / script).exists(), script
-
-
-@pytest.mark.parametrize("path", PAGES, ids=page_id)
-def test_a_page_runs_nothing_that_it_does_not_show(path):
-    assert "remove-cell" not in text_of(path)  # a reader who types what is shown would lack it
-
-
-@pytest.mark.parametrize("path", PAGES, ids=page_id)
-def test_every_page_is_in_the_table_of_contents(path):
+def test_what_a_page_speaks_of_exists(path):
+    """Names of the package, tests, files and scripts; it runs nothing that it does not show, and is in the contents."""
+    text = text_of(path)
+    assert [name for name in re.findall(r"`(giantstep(?:\.\w+)+)`", text) if not exists(name)] == []
+    assert set(re.findall(r"`(test_\w+)`", text)) - {"test_error", "test_error_01"} <= TESTS
+    links = re.findall(r"\]\(((?!https?:|#)[^)\s]+)\)", text)
+    assert [link for link in links if not (path.parent / link.partition("#")[0]).exists()] == []
+    scripts = re.findall(r"\b((?:benchmarks|docs|examples)/\w+\.(?:py|toml))\b", text)
+    assert [script for script in scripts if not (ROOT / script).exists()] == []
+    assert "remove-cell" not in text  # a reader who types what is shown would lack it
     listed = re.findall(r"^([\w/-]+)$", text_of(DOCS / "index.md"), flags=re.MULTILINE)
-    assert page_id(path) == "index.md" or page_id(path).removesuffix(".md") in listed
+    assert page_id(path).removesuffix(".md") in ["index", *listed]
 
 
 def test_inputs_and_answers_have_a_symbol_or_words():
@@ -90,11 +81,7 @@ def kinds_of_errors(kind=gs.GiantstepError):
 
 
 def test_the_page_that_an_error_leads_to_exists():
-    titles = {
-        re.search(r"^# (.+)$", text_of(path), re.MULTILINE).group(1)
-        for path in PAGES
-        if "# " in text_of(path)
-    }
+    titles = {title_of(path) for path in PAGES if "# " in text_of(path)}
     named = {kind.page for kind in kinds_of_errors()} - {None}
     assert len(named) >= 4
     assert named <= titles
@@ -103,32 +90,32 @@ def test_the_page_that_an_error_leads_to_exists():
     assert caught.value.__notes__ == [f"(the documentation has a page on this: {gs.ExpressionError.page})"]
 
 
-TANH = gs.Network("tanh", eta=1, alpha0=1)
-TWO_LETTERS = gs.Network("relu", eta=1, alpha0=1, steps=2, readout="rademacher")
-READOUT = {"alpha": 1.0, "lam": 0.1}
+def network(activation="tanh", **more) -> gs.Network:
+    return gs.Network(activation, eta=1, alpha0=1, **more)
+
+
+def predict(net: gs.Network, lam=0.1, **more):
+    return gs.predict(net, "sin", alpha=1.0, lam=lam, **more)
+
+
+TWO_LETTERS = network("relu", steps=2, readout="rademacher")
 NOT_COVERED = {
-    "a batch that is used again": lambda: gs.predict(
-        gs.Network("tanh", eta=1, alpha0=1, steps=2, reuse_batch=True), "sin", **READOUT
-    ),
-    "a readout that is fitted between steps": lambda: gs.predict(
-        gs.Network("tanh", eta=1, alpha0=1, steps=2, refit=1), "sin", **READOUT
-    ),
-    "spikes in more than four directions": lambda: gs.predict(
-        gs.Network("relu", eta=1, alpha0=1, steps=2, readout="gaussian"), "sin", **READOUT
-    ),
+    "a batch that is used again": lambda: predict(network(steps=2, reuse_batch=True)),
+    "a readout that is fitted between steps": lambda: predict(network(steps=2, refit=1)),
+    "spikes in more than four directions": lambda: predict(network("relu", steps=2, readout="gaussian")),
     "spectra of several spikes": lambda: gs.spectrum(TWO_LETTERS, "tanh", alpha=1),
-    "exact spectra of several directions": lambda: gs.spectrum(TANH, "x1 + x1*x2", alpha=1, bulk="exact"),
-    "spectra of long spikes": lambda: gs.spectrum(gs.SpikedRF("tanh", r=100, gamma=1), alpha=1),
-    "spectra after many steps": lambda: gs.spectrum(
-        gs.Network("tanh", eta=1, alpha0=1, steps=9), "sin", alpha=1
+    "exact spectra of several directions": lambda: gs.spectrum(
+        network(), "x1 + x1*x2", alpha=1, bulk="exact"
     ),
+    "spectra of long spikes": lambda: gs.spectrum(gs.SpikedRF("tanh", r=100, gamma=1), alpha=1),
+    "spectra after many steps": lambda: gs.spectrum(network(steps=9), "sin", alpha=1),
     "one spike in place of several": lambda: TWO_LETTERS.equivalent("tanh"),
     "infinitely many samples": lambda: gs.simulate(
-        gs.Network("tanh", eta=1, alpha0=float("inf")), "sin", **READOUT, d=20, trials=1
+        gs.Network("tanh", eta=1, alpha0=float("inf")), "sin", alpha=1, lam=0.1, d=20, trials=1
     ),
-    "a step without a derivative": lambda: gs.predict(gs.Network("sign", eta=1, alpha0=1), "sin", **READOUT),
-    "a margin loss on real labels": lambda: gs.predict(TANH, "sin", **READOUT, loss="logistic"),
-    "another loss without a penalty": lambda: gs.predict(TANH, "sin", alpha=1, lam=0, loss="huber:1"),
+    "a step without a derivative": lambda: predict(network("sign")),
+    "a margin loss on real labels": lambda: predict(network(), loss="logistic"),
+    "another loss without a penalty": lambda: predict(network(), lam=0, loss="huber:1"),
 }
 
 
@@ -136,8 +123,7 @@ NOT_COVERED = {
 def test_what_is_not_covered_is_refused_and_leads_to_the_page_that_lists_it(asked):
     with pytest.raises(gs.ParameterError) as refused:
         NOT_COVERED[asked]()
-    title = re.search(r"^# (.+)$", text_of(DOCS / "faq.md"), re.MULTILINE).group(1)
-    assert refused.value.__notes__ == [f"(the documentation has a page on this: {title})"]
+    assert refused.value.__notes__ == [f"(the documentation has a page on this: {title_of(DOCS / 'faq.md')})"]
 
 
 def test_the_page_on_convergence_lists_every_code_and_whether_it_is_a_failure():

@@ -7,15 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "giantstep"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SURFACE = (
     "__init__",
     "__main__",
-)  # the public names, which are looked up when asked for, and the way into the command
+)  # public names, which are looked up when asked for, and the way into the command
 
 
 def layers() -> dict[str, int]:
@@ -70,45 +68,39 @@ def inside_functions(tree: ast.Module) -> Iterator[ast.AST]:
             yield from ast.walk(node)
 
 
-FILES = sorted(SOURCE.rglob("*.py"))
-
-
 def home(path: Path) -> str:
     """The module or package at the top to which a file belongs."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def test_the_table_names_every_module_and_nothing_else():
-    assert set(layers()) == {home(path) for path in FILES} - set(SURFACE)
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+LAYERED = [path for path in TREES if home(path) not in SURFACE]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_module_imports_only_its_own_and_upper_layers(path):
+def lower(path: Path, nodes: list[ast.AST]) -> set[str]:
+    """Layers below a file's own that these statements import."""
     place = layers()
-    if home(path) in SURFACE:
-        return
-    reached = set(imported(path, list(at_module_level(ast.parse(path.read_text(encoding="utf-8")).body))))
-    below = {name for name in reached if place.get(name, -1) > place[home(path)]}
-    assert not below
+    return {name for name in imported(path, nodes) if place.get(name, -1) > place[home(path)]}
+
+
+def test_the_table_names_every_module_and_nothing_else():
+    assert set(layers()) == {home(path) for path in LAYERED}
+
+
+def test_a_module_imports_only_its_own_and_upper_layers():
+    for path in LAYERED:
+        assert not lower(path, list(at_module_level(TREES[path].body))), path
 
 
 def test_lazy_imports_of_lower_layers_are_the_doors_that_the_page_lists():
-    place, found = layers(), set()
-    for path in FILES:
-        if home(path) in SURFACE:
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = set()
+    for path in LAYERED:
         module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-        reached = set(imported(path, list(inside_functions(tree))))
-        found |= {(module, name) for name in reached if place.get(name, -1) > place[home(path)]}
+        found |= {(module, name) for name in lower(path, list(inside_functions(TREES[path])))}
     assert found == doors()
 
 
 def test_theory_and_simulation_know_nothing_of_each_other():
-    for path in FILES:
-        here = home(path)
-        if here in ("theory", "simulation"):
-            other = {"theory": "simulation", "simulation": "theory"}[here]
-            assert other not in set(
-                imported(path, list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
-            )
+    other = {"theory": "simulation", "simulation": "theory"}
+    for path, tree in TREES.items():
+        assert other.get(home(path)) not in set(imported(path, list(ast.walk(tree)))), path

@@ -11,344 +11,151 @@ from typing import Any
 import numpy as np
 
 import giantstep as gs
+from giantstep import Network, SpikedRF, Target
+
+from ..zoo import BIASED, FLIPS, ONE_IN_DISGUISE, PLANE, TILTED, TWO, UNEQUAL
 
 Answers = dict[str, np.ndarray]
 SETTINGS: dict[str, Callable[[], Answers]] = {}
 
-_MAIN = (
-    "test_error",
-    "train_error",
-    "train_loss",
-    "m",
-    "zeta",
-    "psi",
-    "chi",
-    "q1",
-    "q2",
-    "V1",
-    "V2",
-    "c",
-    "r",
-    "gamma",
-)
-_BINARY = ("test_error_01", "train_error_01")
+_STATISTICS = ["m", "zeta", "psi", "chi", "q1", "q2", "V1", "V2", "c", "r", "gamma"]
+_PREDICTED = ["test_error", "train_error", "train_loss", *_STATISTICS, "test_error_01", "train_error_01"]
+_SIMULATED = [*_PREDICTED, "overlap", "learned", "optimality"]
 
 
-def _kept(found: Any, names: tuple[str, ...]) -> Answers:
+def _kept(found: Any, names: list[str]) -> Answers:
     return {name: np.asarray(found[name].values, float) for name in names if name in found}
 
 
-def _predicted(name: str, model: Any, target: Any, **readout: Any) -> None:
-    SETTINGS[f"predict: {name}"] = lambda: _kept(gs.predict(model, target, **readout), _MAIN + _BINARY)
-
-
-def _simulated(name: str, model: Any, target: Any, **readout: Any) -> None:
-    more = (*_MAIN, *_BINARY, "overlap", "learned", "optimality")
-    SETTINGS[f"simulate: {name}"] = lambda: _kept(
-        gs.simulate(model, target, **{"d": 60, "trials": 2, "seed": 5, "progress": False} | readout), more
+def _predicted(name: str, model: Any, target: Any, alpha: Any = 1.5, lam: Any = 0.1, **more: Any) -> None:
+    SETTINGS[f"predict: {name}"] = lambda: _kept(
+        gs.predict(model, target, alpha=alpha, lam=lam, **more), _PREDICTED
     )
 
 
-def _asked(name: str, ask: Callable[[], Any], *names: str) -> None:
-    SETTINGS[name] = lambda: _kept(ask(), names)
+def _simulated(name: str, model: Any, target: Any, alpha: Any = 1.5, lam: Any = 0.1, **more: Any) -> None:
+    options = {"d": 60, "trials": 2, "seed": 5, "progress": False, "alpha": alpha, "lam": lam} | more
+    SETTINGS[f"simulate: {name}"] = lambda: _kept(gs.simulate(model, target, **options), _SIMULATED)
 
 
-_TWO = gs.Letters((0.5, 1.5), (0.5, 0.5))
-_BIASED = gs.Letters((1, -0.5, 1), (0.4, 0.3, 0.3), biases=(0.0, 0.5, -0.7))
-_UNEQUAL = gs.Letters((0.5, 2), (0.5, 0.5), c=(1.0, 1.8))
-_ALPHAS = [0.4, 1.3, 3.0]
-_SIGN = gs.Target("sign", flips=0.1)
+def _asked(name: str, names: str, ask: Callable[[], Any]) -> None:
+    SETTINGS[name] = lambda: _kept(ask(), names.split())
+
+
+_A = [0.4, 1.3, 3.0]
+_SIGNS, _RELU = SpikedRF("relu", 1.0, 0.8, readout="rademacher"), SpikedRF("relu", 1.0, 0.8)
+_TANH = SpikedRF("tanh", 0.8, 0.7)
 
 # spiked random features
-_predicted("tanh on sin", gs.SpikedRF("tanh", r=[0.0, 1.0], gamma=0.8), "sin", alpha=_ALPHAS, lam=[0.01, 0.3])
-_predicted(
-    "relu on relu, noisy",
-    gs.SpikedRF("relu", r=1.0, gamma=0.9, beta=0.7),
-    gs.Target("relu", noise=0.3),
-    alpha=_ALPHAS,
-    lam=0.1,
-)
-_predicted(
-    "sign on sign, sharp", gs.SpikedRF("sign", r=1.5, gamma=0.97, c=1.3), "sign", alpha=_ALPHAS, lam=0.1
-)
-_predicted("aligned", gs.SpikedRF("erf", r=1.7, gamma=1.0), "erf", alpha=_ALPHAS, lam=0.1)
-_predicted("against the target", gs.SpikedRF("gelu", r=0.7, gamma=-0.6), "tanh", alpha=_ALPHAS, lam=0.1)
-_predicted("finite d", gs.SpikedRF("sin", r=1.0, gamma=1.0), "sin", alpha=_ALPHAS, lam=0.1, d=[100, 1000])
-_predicted("ridgeless", gs.SpikedRF("tanh", r=0.8, gamma=0.7), "sin", alpha=[0.4, 0.9, 1.0, 2.0], lam=0.0)
-_predicted("infinite penalty", gs.SpikedRF("tanh", r=0.8, gamma=0.7), "sin", alpha=1.0, lam=[1e6, np.inf])
-_predicted(
-    "linear features", gs.SpikedRF("x", r=0.8, gamma=0.7, beta=[0.5, 1.5]), "tanh", alpha=[0.5, 2.0], lam=0.0
-)
-_predicted(
-    "orthogonal rows",
-    gs.SpikedRF("relu", r=1.0, gamma=0.8, readout="rademacher"),
-    "relu",
-    alpha=_ALPHAS,
-    lam=0.1,
-    bulk="orthogonal",
-    d=500,
-)
-_predicted(
-    "biases",
-    gs.SpikedRF("tanh", r=1.2, gamma=0.9, beta=1.2, readout=_BIASED),
-    "relu",
-    alpha=_ALPHAS,
-    lam=0.1,
-    d=1000,
-)
-_predicted(
-    "unequal row norms",
-    gs.SpikedRF("tanh", r=1.0, gamma=0.6, readout=_UNEQUAL),
-    "tanh",
-    alpha=_ALPHAS,
-    lam=0.1,
-    d=1000,
-)
-_predicted(
-    "ternary",
-    gs.SpikedRF("relu", r=1.0, gamma=0.7, readout="ternary"),
-    "relu",
-    alpha=_ALPHAS,
-    lam=0.1,
-    d=1000,
-)
-_predicted(
-    "gaussian letters",
-    gs.SpikedRF("tanh", r=0.8, gamma=0.8, readout="gaussian"),
-    "tanh",
-    alpha=1.2,
-    lam=0.1,
-    d=1000,
-)
-_predicted("labels with flips", gs.SpikedRF("tanh", r=1.0, gamma=0.8), _SIGN, alpha=_ALPHAS, lam=0.1)
-_predicted(
-    "logistic labels",
-    gs.SpikedRF("relu", r=1.0, gamma=0.8),
-    gs.Target("logistic", scale=2),
-    alpha=1.0,
-    lam=0.1,
-)
+_predicted("tanh on sin", SpikedRF("tanh", [0.0, 1.0], 0.8), "sin", _A, [0.01, 0.3])
+_predicted("relu on relu, noisy", SpikedRF("relu", 1.0, 0.9, beta=0.7), Target("relu", noise=0.3), _A)
+_predicted("sign on sign, sharp", SpikedRF("sign", 1.5, 0.97, c=1.3), "sign", _A)
+_predicted("aligned", SpikedRF("erf", 1.7, 1.0), "erf", _A)
+_predicted("against the target", SpikedRF("gelu", 0.7, -0.6), "tanh", _A)
+_predicted("finite d", SpikedRF("sin", 1.0, 1.0), "sin", _A, d=[100, 1000])
+_predicted("ridgeless", _TANH, "sin", [0.4, 0.9, 1.0, 2.0], 0.0)
+_predicted("infinite penalty", _TANH, "sin", 1.0, [1e6, np.inf])
+_predicted("linear features", SpikedRF("x", 0.8, 0.7, beta=[0.5, 1.5]), "tanh", [0.5, 2.0], 0.0)
+_predicted("orthogonal rows", _SIGNS, "relu", _A, bulk="orthogonal", d=500)
+_predicted("biases", SpikedRF("tanh", 1.2, 0.9, beta=1.2, readout=BIASED), "relu", _A, d=1000)
+_predicted("unequal row norms", SpikedRF("tanh", 1.0, 0.6, readout=UNEQUAL), "tanh", _A, d=1000)
+_predicted("ternary", SpikedRF("relu", 1.0, 0.7, readout="ternary"), "relu", _A, d=1000)
+_predicted("gaussian letters", SpikedRF("tanh", 0.8, 0.8, readout="gaussian"), "tanh", 1.2, d=1000)
+_predicted("labels with flips", SpikedRF("tanh", 1.0, 0.8), FLIPS, _A)
+_predicted("logistic labels", _RELU, Target("logistic", scale=2), 1.0)
 # networks
-_predicted("tanh network", gs.Network("tanh", eta=[1, 3], alpha0=[0.5, 2]), "sin", alpha=_ALPHAS, lam=0.1)
-_predicted("relu network", gs.Network("relu", eta=2, alpha0=1), "tanh", alpha=_ALPHAS, lam=[0.01, 0.1])
-_predicted(
-    "gelu network, finite d",
-    gs.Network("gelu", eta=1, alpha0=0.5, beta=0.6),
-    "relu",
-    alpha=_ALPHAS,
-    lam=0.1,
-    d=300,
-)
-_predicted(
-    "tanh network, finite d", gs.Network("tanh", eta=3, alpha0=16), "tanh", alpha=_ALPHAS, lam=0.1, d=200
-)
-_predicted(
-    "noisy network",
-    gs.Network("softplus", eta=2, alpha0=1),
-    gs.Target("tanh", noise=[0.01, 0.3]),
-    alpha=1.5,
-    lam=0.1,
-)
-_predicted(
-    "isotropic network",
-    gs.Network("relu", eta=2, alpha0=1),
-    "tanh",
-    alpha=_ALPHAS,
-    lam=0.1,
-    bulk="isotropic",
-    d=300,
-)
-_predicted("no step", gs.Network("tanh", eta=[0, 1], alpha0=[0, 1]), "sin", alpha=1.0, lam=0.1)
-_predicted("population gradient", gs.Network("relu", eta=1, alpha0=np.inf), "relu", alpha=1.0, lam=0.1)
-_predicted(
-    "letters, tanh",
-    gs.Network("tanh", eta=3, alpha0=0.5, readout=_TWO),
-    "tanh",
-    alpha=_ALPHAS,
-    lam=0.1,
-    d=1000,
-)
-_predicted(
-    "letters, relu",
-    gs.Network("relu", eta=2, alpha0=0.5, readout=_TWO),
-    "tanh",
-    alpha=_ALPHAS,
-    lam=0.1,
-    d=1000,
-)
-_predicted(
-    "ternary network",
-    gs.Network("gelu", eta=2, alpha0=1, readout="ternary"),
-    gs.Target("sin", noise=0.2),
-    alpha=1.5,
-    lam=0.1,
-    d=1000,
-)
-_predicted(
-    "biased network",
-    gs.Network("relu", eta=1, alpha0=1, readout=_BIASED),
-    "sin",
-    alpha=1.5,
-    lam=0.1,
-    bulk="isotropic",
-    d=1000,
-)
-_predicted(
-    "other loss in the step",
-    gs.Network("tanh", eta=3, alpha0=1, step_loss="huber:0.5"),
-    gs.Target("sin", noise=0.3),
-    alpha=1.5,
-    lam=0.1,
-)
-_predicted("ridgeless network", gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=[0.5, 2.0], lam=0.0)
-_predicted("network on signs", gs.Network("tanh", eta=4, alpha0=1), _SIGN, alpha=1.5, lam=0.3)
+_predicted("tanh network", Network("tanh", [1, 3], [0.5, 2]), "sin", _A)
+_predicted("relu network", Network("relu", 2, 1), "tanh", _A, [0.01, 0.1])
+_predicted("gelu network, finite d", Network("gelu", 1, 0.5, 0.6), "relu", _A, d=300)
+_predicted("tanh network, finite d", Network("tanh", 3, 16), "tanh", _A, d=200)
+_predicted("noisy network", Network("softplus", 2, 1), Target("tanh", noise=[0.01, 0.3]))
+_predicted("isotropic network", Network("relu", 2, 1), "tanh", _A, bulk="isotropic", d=300)
+_predicted("no step", Network("tanh", [0, 1], [0, 1]), "sin", 1.0)
+_predicted("population gradient", Network("relu", 1, np.inf), "relu", 1.0)
+_predicted("letters, tanh", Network("tanh", 3, 0.5, readout=TWO), "tanh", _A, d=1000)
+_predicted("letters, relu", Network("relu", 2, 0.5, readout=TWO), "tanh", _A, d=1000)
+_predicted("ternary network", Network("gelu", 2, 1, readout="ternary"), Target("sin", noise=0.2), d=1000)
+_predicted("biased network", Network("relu", 1, 1, readout=BIASED), "sin", bulk="isotropic", d=1000)
+_predicted("other loss in the step", Network("tanh", 3, 1, step_loss="huber:0.5"), Target("sin", noise=0.3))
+_predicted("ridgeless network", Network("tanh", 1, 1), "sin", [0.5, 2.0], 0.0)
+_predicted("network on signs", Network("tanh", 4, 1), FLIPS, 1.5, 0.3)
 # losses
-_SRF, _NET = gs.SpikedRF("tanh", r=1.0, gamma=0.8), gs.Network("tanh", eta=4, alpha0=1.0)
+_SRF, _NOISY = SpikedRF("tanh", 1.0, 0.8), Target("sin", noise=0.3)
 for _loss in ("logistic", "hinge", "squared_hinge", "exponential"):
-    _predicted(_loss, _SRF, _SIGN, alpha=[0.7, 2.0], lam=0.3, loss=_loss)
+    _predicted(_loss, _SRF, FLIPS, [0.7, 2.0], 0.3, loss=_loss)
 for _loss in ("huber:0.5", "absolute", "pinball:0.8"):
-    _predicted(_loss, _SRF, gs.Target("sin", noise=0.3), alpha=[0.7, 2.0], lam=0.3, loss=_loss)
-_predicted("logistic network", _NET, _SIGN, alpha=1.5, lam=0.3, loss="logistic")
+    _predicted(_loss, _SRF, _NOISY, [0.7, 2.0], 0.3, loss=_loss)
+_predicted("logistic network", Network("tanh", 4, 1.0), FLIPS, 1.5, 0.3, loss="logistic")
 _predicted(
-    "huber network, finite d",
-    gs.Network("relu", eta=2, alpha0=1),
-    gs.Target("tanh", noise=0.3),
-    alpha=1.5,
-    lam=0.1,
-    loss="huber:0.5",
-    d=500,
+    "huber network, finite d", Network("relu", 2, 1), Target("tanh", noise=0.3), loss="huber:0.5", d=500
 )
 _predicted(
     "logistic, letters",
-    gs.SpikedRF("relu", r=1.0, gamma=0.7, readout="rademacher"),
-    _SIGN,
-    alpha=1.2,
-    lam=0.3,
+    SpikedRF("relu", 1.0, 0.7, readout="rademacher"),
+    FLIPS,
+    1.2,
+    0.3,
     loss="logistic",
     d=1000,
 )
-_predicted(
-    "logistic on logistic labels", _SRF, gs.Target("logistic", scale=2), alpha=1.0, lam=0.3, loss="logistic"
-)
+_predicted("logistic on logistic labels", _SRF, Target("logistic", scale=2), 1.0, 0.3, loss="logistic")
 # two spikes
-_PAIR = gs.TwoSpikes(
-    "tanh", (1.2, 1.0), (0.5, 0.7), ((1, 0.5), (0.3, 1), (-1, 1)), (0.4, 0.3, 0.3), c=1.2, beta=1.3
-)
-_predicted("two spikes", _PAIR, gs.Target("sin", noise=0.2), alpha=[0.8, 1.5], lam=0.2)
-_predicted(
-    "two spikes, finite d",
-    gs.TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)),
-    "relu",
-    alpha=1.2,
-    lam=0.1,
-    d=400,
-)
-_predicted(
-    "one spike in disguise",
-    gs.TwoSpikes("tanh", (1.2, 0.7), (0.5, 0.7), ((1, 2), (0.5, 1)), (0.4, 0.6)),
-    "sin",
-    alpha=0.8,
-    lam=0.2,
-    d=400,
-)
+_predicted("two spikes", TILTED, Target("sin", noise=0.2), [0.8, 1.5], 0.2)
+_predicted("two spikes, finite d", PLANE, "relu", 1.2, d=400)
+_predicted("one spike in disguise", ONE_IN_DISGUISE, "sin", 0.8, 0.2, d=400)
+
 # further questions
-_bounds = ("upper", "lower", "lower_beta", "linear")
-_asked("bounds: spiked", lambda: gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.5], gamma=0.8), "sin"), *_bounds)
+_NET, _WIDE = Network("tanh", 2, 1), Network("relu", 2, 1)
+_bounds, _learned = "upper lower lower_beta linear", "learned function target"
+_asked("bounds: spiked", _bounds, lambda: gs.bounds(SpikedRF("tanh", [0.5, 1.5], 0.8), "sin"))
 _asked(
-    "bounds: network",
-    lambda: gs.bounds(gs.Network("relu", eta=[1, 2], alpha0=1, readout="rademacher"), "tanh"),
-    *_bounds,
+    "bounds: network", _bounds, lambda: gs.bounds(Network("relu", [1, 2], 1, readout="rademacher"), "tanh")
 )
 _asked(
-    "bounds: over eta",
-    lambda: gs.bounds(gs.Network("tanh", eta=1, alpha0=5), "sin", over="eta"),
-    *_bounds,
-    "eta_lower",
+    "bounds: over eta", f"{_bounds} eta_lower", lambda: gs.bounds(Network("tanh", 1, 5), "sin", over="eta")
 )
 _asked(
     "learned function: network",
-    lambda: gs.learned_function(
-        gs.Network("relu", eta=2, alpha0=1), "tanh", x=[-1.5, 0.0, 0.7], alpha=1.5, lam=0.1
-    ),
-    "learned",
-    "function",
-    "target",
+    _learned,
+    lambda: gs.learned_function(_WIDE, "tanh", x=[-1.5, 0.0, 0.7], alpha=1.5, lam=0.1),
 )
+_LETTERS = SpikedRF("tanh", 1.2, 0.9, readout=TWO)
 _asked(
     "learned function: letters",
-    lambda: gs.learned_function(
-        gs.SpikedRF("tanh", r=1.2, gamma=0.9, readout=_TWO), "sin", x=[-1.5, 0.7], alpha=1.5, lam=0.1, d=1000
-    ),
-    "learned",
-    "function",
-    "target",
+    _learned,
+    lambda: gs.learned_function(_LETTERS, "sin", x=[-1.5, 0.7], alpha=1.5, lam=0.1, d=1000),
 )
-_spectrum = (
-    "eigenvalue",
-    "density",
-    "edge",
-    "outlier",
-    "spike_per_d",
-    "spike",
-    "mass_at_zero",
-    "mass",
-    "moment1",
-    "moment2",
-)
-_asked(
-    "spectrum: spiked",
-    lambda: gs.spectrum(gs.SpikedRF("tanh", r=1.0, gamma=0.8), alpha=1.5, target="sin", points=40),
-    *_spectrum,
-)
-_asked(
-    "spectrum: network",
-    lambda: gs.spectrum(gs.Network("tanh", eta=2, alpha0=1), alpha=1.5, target="sin", points=30, d=500),
-    *_spectrum,
-)
+_spectrum = "eigenvalue density edge outlier spike_per_d spike mass_at_zero mass moment1 moment2"
+_asked("spectrum: spiked", _spectrum, lambda: gs.spectrum(_SRF, alpha=1.5, target="sin", points=40))
+_asked("spectrum: network", _spectrum, lambda: gs.spectrum(_NET, alpha=1.5, target="sin", points=30, d=500))
+_overlaps = "overlap_spike overlap_target threshold"
 _asked(
     "weights: network",
-    lambda: gs.weight_spectrum(gs.Network("tanh", eta=2, alpha0=1), "sin", d=500, points=40),
-    *_spectrum,
-    "overlap_spike",
-    "overlap_target",
-    "threshold",
+    f"{_spectrum} {_overlaps}",
+    lambda: gs.weight_spectrum(_NET, "sin", d=500, points=40),
 )
 _asked(
     "weights: spiked",
-    lambda: gs.weight_spectrum(gs.SpikedRF("relu", r=1.0, gamma=0.8, beta=1.5), d=500, points=40),
-    *_spectrum,
-    "overlap_spike",
+    f"{_spectrum} overlap_spike",
+    lambda: gs.weight_spectrum(SpikedRF("relu", 1.0, 0.8, beta=1.5), d=500, points=40),
 )
-_best = ("best_error", "best_lam", "best_eta", "best_split", "landscape")
-_asked(
-    "tune: lam",
-    lambda: gs.tune(gs.Network("tanh", eta=2, alpha0=1), "sin", alpha=1.5, bulk="isotropic"),
-    *_best,
-)
+_best = "best_error best_lam best_eta best_split landscape"
+_asked("tune: lam", _best, lambda: gs.tune(_NET, "sin", alpha=1.5, bulk="isotropic"))
 _asked(
     "tune: eta and lam",
-    lambda: gs.tune(
-        gs.Network("tanh", eta=2, alpha0=1), "sin", alpha=1.5, over=("eta", "lam"), bulk="isotropic", d=1000
-    ),
-    *_best,
+    _best,
+    lambda: gs.tune(_NET, "sin", alpha=1.5, over=("eta", "lam"), bulk="isotropic", d=1000),
 )
-_asked(
-    "tune: exact",
-    lambda: gs.tune(gs.Network("relu", eta=2, alpha0=1), "tanh", alpha=1.5, scan={"lam": [0.01, 0.1, 1.0]}),
-    *_best,
-)
+_asked("tune: exact", _best, lambda: gs.tune(_WIDE, "tanh", alpha=1.5, scan={"lam": [0.01, 0.1, 1.0]}))
 _asked(
     "coefficients",
-    lambda: gs.coefficients(gs.SpikedRF("relu", r=1.0, gamma=0.8, readout=_TWO), [-1.0, 0.5]),
-    "mu0",
-    "mu1",
-    "mu2",
-    "dmu0",
+    "mu0 mu1 mu2 dmu0",
+    lambda: gs.coefficients(SpikedRF("relu", 1.0, 0.8, readout=TWO), [-1.0, 0.5]),
 )
 
 
 def _both_bulks() -> Answers:
-    net = gs.Network("tanh", eta=3, alpha0=0.5)
+    net = Network("tanh", eta=3, alpha0=0.5)
     exact, isotropic = (
         gs.predict(net, "sin", alpha=1.5, lam=0.1, bulk=bulk).test_error.values
         for bulk in ("exact", "isotropic")
@@ -356,68 +163,35 @@ def _both_bulks() -> Answers:
     return {"exact": exact, "isotropic": isotropic, "gap": isotropic / exact - 1.0}
 
 
+def _equivalent() -> Answers:
+    spiked = Network("relu", [1.0, 2.0], 1).equivalent(Target("tanh", noise=0.2))
+    return {name: np.asarray(getattr(spiked, name), float) for name in ("r", "gamma", "c")}
+
+
 SETTINGS["isotropy gap"] = _both_bulks
-SETTINGS["equivalent"] = lambda: {
-    name: np.asarray(
-        getattr(gs.Network("relu", eta=[1.0, 2.0], alpha0=1).equivalent(gs.Target("tanh", noise=0.2)), name),
-        float,
-    )
-    for name in ("r", "gamma", "c")
-}
+SETTINGS["equivalent"] = _equivalent
 # simulated trials
-_simulated("network", gs.Network("tanh", eta=[0, 2], alpha0=1), "sin", alpha=[0.5, 1.5], lam=[0.01, 0.1])
+_simulated("network", Network("tanh", [0, 2], 1), "sin", [0.5, 1.5], [0.01, 0.1])
 _simulated(
-    "relu network, noisy",
-    gs.Network("relu", eta=1, alpha0=2, beta=0.7),
-    gs.Target("tanh", noise=0.2),
-    alpha=1.5,
-    lam=0.1,
-    learned_at=[-1.0, 0.5],
+    "relu network, noisy", Network("relu", 1, 2, 0.7), Target("tanh", noise=0.2), learned_at=[-1.0, 0.5]
 )
-_simulated("spiked features", gs.SpikedRF("relu", r=1.0, gamma=0.8, c=1.2), "relu", alpha=[0.5, 1.5], lam=0.1)
-_simulated(
-    "gaussian features",
-    gs.SpikedRF("tanh", r=1.0, gamma=0.8, readout=_TWO),
-    "sin",
-    alpha=1.5,
-    lam=0.1,
-    features="gaussian",
-)
-_simulated(
-    "orthogonal rows",
-    gs.SpikedRF("relu", r=1.0, gamma=0.8, readout="rademacher"),
-    "relu",
-    alpha=1.5,
-    lam=0.1,
-    bulk="orthogonal",
-)
-_simulated(
-    "letters and biases", gs.Network("relu", eta=1, alpha0=1, readout=_BIASED), "sin", alpha=1.5, lam=0.1
-)
-_simulated(
-    "gaussian letters", gs.Network("tanh", eta=1, alpha0=1, readout="gaussian"), "sin", alpha=1.5, lam=0.1
-)
-_simulated(
-    "flipped labels, logistic",
-    gs.Network("tanh", eta=2, alpha0=1),
-    _SIGN,
-    alpha=1.5,
-    lam=0.3,
-    loss="logistic",
-)
+_simulated("spiked features", SpikedRF("relu", 1.0, 0.8, c=1.2), "relu", [0.5, 1.5])
+_simulated("gaussian features", SpikedRF("tanh", 1.0, 0.8, readout=TWO), "sin", features="gaussian")
+_simulated("orthogonal rows", _SIGNS, "relu", bulk="orthogonal")
+_simulated("letters and biases", Network("relu", 1, 1, readout=BIASED), "sin")
+_simulated("gaussian letters", Network("tanh", 1, 1, readout="gaussian"), "sin")
+_simulated("flipped labels, logistic", _NET, FLIPS, 1.5, 0.3, loss="logistic")
 _simulated(
     "huber, and in the step",
-    gs.Network("tanh", eta=2, alpha0=1, step_loss="huber:0.5"),
-    gs.Target("sin", noise=0.3),
-    alpha=1.5,
-    lam=0.3,
+    Network("tanh", 2, 1, step_loss="huber:0.5"),
+    _NOISY,
+    1.5,
+    0.3,
     loss="huber:0.5",
 )
-_simulated("sampled test", gs.SpikedRF("tanh", r=1.0, gamma=0.8), "sin", alpha=1.5, lam=0.1, n_test=500)
+_simulated("sampled test", _SRF, "sin", n_test=500)
 _asked(
     "simulated eigenvalues",
-    lambda: gs.simulate_spectrum(
-        gs.Network("tanh", eta=2, alpha0=1), alpha=1.5, target="sin", d=40, trials=2
-    ),
     "eigenvalue",
+    lambda: gs.simulate_spectrum(_NET, alpha=1.5, target="sin", d=40, trials=2),
 )

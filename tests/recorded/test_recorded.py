@@ -19,18 +19,8 @@ SOLVED, ITERATED = 1e-11, 1e-8
 EDGES = 1e-6
 # values around a minimum f are rounded to 1.5e-14 of it, and where it lies is known to √(2·1.5e-14 f/f''): f'' = 5f
 FLAT = 1e-7
-_ITERATED = (
-    "logistic",
-    "hinge",
-    "exponential",
-    "huber",
-    "absolute",
-    "pinball",
-    "tune",
-    "spectrum",
-    "weights",
-    "over eta",
-)
+_LOSSES = ("logistic", "hinge", "exponential", "huber", "absolute", "pinball")
+_ITERATED = (*_LOSSES, "tune", "spectrum", "weights", "over eta")
 
 
 @pytest.mark.parametrize("name", SETTINGS)
