@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.model.letters import merge
 from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.response import respond
 from giantstep.theory.symmetric import packing
@@ -147,14 +146,6 @@ def test_a_mirrored_letter_has_sums_of_the_other_sign():
     for name, sign in {"m": -1.0, "chi": -1.0, "zeta": 1.0, "psi": 1.0, "q2": 1.0}.items():
         expected = plain[name].values * np.array([sign, 1.0])
         assert mirrored[name].values == pytest.approx(expected, rel=1e-10), name
-
-
-def test_letters_that_differ_in_bias_or_row_norm_are_not_merged():
-    assert len(merge(gs.Letters((1.0, 1.0), (0.5, 0.5), c=(1.0, 2.0)), odd=True).letters.values) == 2
-    assert len(merge(gs.Letters((1.0, 1.0), (0.5, 0.5), biases=(0.0, 1.0)), odd=True).letters.values) == 2
-    mirrored = gs.Letters((1.0, -1.0), (0.5, 0.5), biases=(0.3, -0.3))
-    assert len(merge(mirrored, odd=True).letters.values) == 1
-    assert len(merge(mirrored, odd=False).letters.values) == 2
 
 
 # bounds

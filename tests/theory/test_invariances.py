@@ -86,10 +86,12 @@ def _network(activation: str, target: str, network: dict, readout: dict, letters
 
 @settings_
 @given(activations, targets, networks, readouts)
-def test_a_step_of_no_length_leaves_random_features(f, target, network, readout):
-    still = _network(f, target, network | {"eta": 0.0}, readout)
+def test_a_step_of_no_length_or_on_no_data_leaves_random_features(f, target, network, readout):
     drawn = _error(f, gs.Target(target), {"r": 0.0, "gamma": 0.0, "beta": network["beta"]}, **readout)
-    assert still == pytest.approx(drawn, rel=SAME, abs=1e-14)
+    for none, bulk in (({"eta": 0.0}, "exact"), ({"alpha0": 0.0}, "isotropic")):
+        still = gs.predict(gs.Network(f, **network | none), target, bulk=bulk, **readout)
+        assert float(still.test_error) == pytest.approx(drawn, rel=SAME, abs=1e-14)
+        assert (float(still.r), float(still.c), float(still.gamma)) == (0.0, 1.0, 0.0)
 
 
 @settings_
@@ -110,16 +112,6 @@ def test_a_mirrored_target_has_the_same_error(wave, network, readout):
     plain = _network("tanh(x)", f"cos({wave[0]}*x + {wave[1]}) + x", network, readout)
     mirrored = _network("tanh(x)", f"cos({wave[0]}*(-x) + {wave[1]}) - x", network, readout)
     assert plain == pytest.approx(mirrored, rel=SAME, abs=1e-14)
-
-
-@settings_
-@given(activations, targets, networks, readouts, st.floats(0.1, 0.9))
-def test_a_letter_in_two_parts_or_in_another_order_is_the_same_letter(f, target, network, readout, share):
-    values, weights = (1.0, -0.5), (0.6, 0.4)
-    whole = gs.Letters(values, weights)
-    split = gs.Letters((-0.5, 1.0, 1.0), (0.4, 0.6 * share, 0.6 - 0.6 * share))
-    errors = [_network(f, target, network, readout, letters) for letters in (whole, split)]
-    assert errors[0] == pytest.approx(errors[1], rel=SAME, abs=1e-14)
 
 
 @settings_

@@ -226,14 +226,14 @@ def test_nodes_that_move_on_from_one_kappa_to_the_next_are_finer_together(k):
     kappa, weights = Rule(48, 9.0).at(1)
     nodes = significant(law, frame, kappa, 24)
     number = nodes.which
-    a, b, offset, sigma = 0.5, np.array([1.6, -1.2, 0.9])[:k], 0.3, 0.4
+    a, b, offset, sigma = 0.05, np.array([1.6, -1.2, 0.9])[:k], 0.1, 0.2
     step = ndtr((a * kappa[0, 0, number] + b @ nodes.y[0] - offset) / sigma)
     found = np.bincount(number, nodes.w[0] * step)
     exact = ndtr((a * kappa[0, 0] - offset) / np.sqrt(sigma**2 + b @ b))
     seen = weights[0] > 1e-6
     alone = np.abs(found - exact)[seen].max()
     together = abs(weights[0] @ (found - exact))
-    assert together < 1e-8 < 1e-7 < alone
+    assert together < 1e-9 < 1e-7 < alone  # without moving on it is 4e-9 and more
 
 
 def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():

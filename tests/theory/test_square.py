@@ -207,17 +207,6 @@ def test_an_infinite_ridge_at_finite_size_leaves_nothing():
     assert float(found.test_error) == pytest.approx((1.0 - math.exp(-2.0)) / 2.0, rel=1e-10)
 
 
-@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
-@pytest.mark.parametrize("still", [{"eta": 0.0, "alpha0": 1.0}, {"eta": 2.0, "alpha0": 0.0}])
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_without_a_step_a_network_is_random_features(still, bulk, activation):
-    options = {"alpha": [0.5, 2.0], "lam": 0.1}
-    found = gs.predict(gs.Network(activation, beta=1.3, **still), "sin", bulk=bulk, **options)
-    plain = gs.predict(gs.SpikedRF(activation, r=0.0, gamma=0.0, beta=1.3), "sin", **options)
-    assert found.test_error.values == pytest.approx(plain.test_error.values, rel=1e-11)
-    assert (float(found.r), float(found.c), float(found.gamma)) == (0.0, 1.0, 0.0)
-
-
 @pytest.mark.parametrize(("target", "sign"), [("tanh", 1.0), ("-tanh(x)", -1.0)])
 def test_a_step_on_the_population_gradient_is_aligned_and_leaves_the_rows_unit(target, sign):
     h1 = reference.averages(reference.PLAIN["erf"], 0.0, 1.0)[1]

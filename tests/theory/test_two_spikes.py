@@ -118,14 +118,6 @@ def test_two_spikes_agree_with_simulation_for_another_loss():
         assert float(np.abs((run[name].mean("trial") - theory[name]) / error).max()) < 4.0, name
 
 
-def test_a_trial_of_two_spikes_can_be_repeated_alone():
-    at = {"alpha": [0.5, 1.5], "lam": 0.1, "d": 20, "seed": 2}
-    all_, alone = (gs.simulate(TILTED, "sin", **at, trials=trials) for trials in (4, [2]))
-    assert alone["trial"].values.tolist() == [2]
-    for name in ("test_error", "m", "zeta", "q1"):
-        np.testing.assert_array_equal(alone[name][0], all_[name][2], err_msg=name)
-
-
 def test_a_coarser_tolerance_is_heeded_and_progress_reported():
     seen: list[float] = []
     steep = gs.TwoSpikes("tanh", (4.0, 3.0), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
