@@ -1,7 +1,6 @@
 """Result 3 for one group and the square loss against an independent implementation, closed forms and limits."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import xarray as xr
 from scipy.integrate import quad
 
 import giantstep as gs
-from giantstep.theory.precision import bulk_error
 
 from ..zoo import RIDGELESS, SCALAR, Case, named, spiked
 from . import reference
@@ -339,16 +337,3 @@ def test_features_that_are_all_linear_leave_nothing_to_the_spikes_mode():
 def test_neurons_that_are_silent_leave_the_target_as_it_is(lam):
     found = gs.predict(gs.SpikedRF("0", r=1, gamma=0.5), "sin", alpha=[0.5, 2.0], lam=lam)
     np.testing.assert_allclose(found.test_error, (1.0 - math.exp(-2.0)) / 2.0, rtol=AGREEMENT)  # E sin²
-
-
-@pytest.mark.parametrize("ratio", [1e-4, 0.01, 0.3, 0.6])
-def test_the_rules_inside_the_bulk_bound_what_falls_by_a_third_or_more_with_twice_the_nodes(ratio):
-    def judged(*errors: float) -> float:
-        """Of a test error and a training loss of 1, by rules that have these errors, finest first."""
-        values = [np.full((1, 1), 1 + error) for error in errors]
-        solutions = [SimpleNamespace(test_error=value, train_loss=value) for value in values]
-        return bulk_error(solutions, np.ones((1, 1)), linear=False).item()
-
-    fine, half = 1e-3 * ratio, 1e-3
-    assert fine < judged(fine, half) < 2.01 * half
-    assert judged(np.nan, half) == np.inf
