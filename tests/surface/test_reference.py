@@ -83,6 +83,24 @@ def test_parts_are_areas_that_end_at_the_test_error():
     assert top == pytest.approx(float(parts.test_error.max()))
 
 
+@pytest.mark.parametrize(
+    ("layer", "lam", "x"),
+    [
+        ({"eta": [0.5, 1, 2]}, 0.1, None),
+        ({"eta": [0.5, 1, 2]}, 0.1, "eta"),
+        ({"eta": 1, "beta": [1, 2]}, 0.1, None),
+        ({"eta": 1}, [0.1, 1], "lam"),
+        ({"eta": [1]}, 0.1, None),
+    ],
+)
+def test_references_beside_parts_are_level_where_the_number_of_samples_stays(layer, lam, x):
+    parts = gs.explain(gs.Network("tanh", alpha0=1, **layer), "sin", alpha=1, lam=lam)
+    axes = gs.plot(parts, x)
+    assert len([*axes.collections, *axes.patches]) >= 3  # areas, or bars
+    _, ridge = line(axes, "ridge regression")
+    np.testing.assert_allclose(ridge, np.full(parts.test_error.size, parts.ridge_error))
+
+
 def test_negative_parts_are_bars_below_zero():
     parts = gs.explain(gs.Network("tanh", eta=2, alpha0=2), TARGET, alpha=[1, 2, 4], lam=0.1)
     moved = parts.assign(batch_noise=-parts.batch_noise, readout=parts.readout + 2 * parts.batch_noise)

@@ -133,16 +133,16 @@ def _parts(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
     """The parts of a test error as stacked areas, as bars where one is negative; beside them the references."""
     if theory is not None:
         raise ParameterError("theory is for curves, and the parts of an error are areas; leave it out")
-    error, single = dataset["test_error"], not dataset["test_error"].dims
+    error, single = dataset["test_error"], dataset["test_error"].size == 1
     x = "" if single else abscissa(dataset, ["test_error"], None)
-    if error.ndim > 1:
+    if error.ndim > 1 and not single:
         others = ", ".join(str(dim) for dim in error.dims if dim != x)
         raise ParameterError(
             f"a picture of the parts of an error has one axis, {x}; select one value of {others}"
         )
     places = np.zeros(1) if single else dataset[x].values
     width = 0.8 * (np.ones(1) if single else np.gradient(places))
-    parts = np.array([np.atleast_1d(dataset[name].values) for name in PARTS])
+    parts = np.array([dataset[name].values.ravel() for name in PARTS])
     stack = axes.bar if single or parts.min() < 0.0 else axes.fill_between
     for index, (name, part) in enumerate(zip(PARTS, parts, strict=True)):
         look: Any = {"color": style.look(index, len(PARTS)).color, "alpha": 0.75, "linewidth": 0.0}
@@ -151,7 +151,7 @@ def _parts(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
         ends: Any = (part, width, start) if stack == axes.bar else (start, start + part)
         stack(places, *ends, label=name.replace("_", " "), **look)
     for name, words, marker in (("bayes", MESSAGE_PASSING, "o"), ("ridge", WORDS["ridge"], "s")):
-        line = np.atleast_1d(dataset[f"{name}_error"].values)
+        line = dataset[f"{name}_error"].broadcast_like(error).values.ravel()  # the same for every eta or lam
         if np.isfinite(line).any():
             axes.plot(places, line, DASHES[name], color="0.1", label=words, marker=marker if single else None)
     axes.axhline(0.0, **style.LEVEL)
@@ -196,8 +196,15 @@ _ONE_PANEL = {"density": _spectrum, "rank": _spectrum, "landscape": _landscape, 
 """How answers are drawn that have such a variable or dimension."""
 
 
-def draw_picture(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> Axes | None:
-    """The picture of a dataset that does not make curves; None for one that does."""
+def draw_picture(
+    dataset: xr.Dataset, x: str | None, theory: xr.Dataset | None, ax: Axes | None
+) -> Axes | None:
+    """The picture of a dataset that does not make curves; None for one that does.
+
+    With `x`, answers are drawn as curves along it, except for the parts of an error that has no other dimension.
+    """
+    if x is not None and ("batch_noise" not in dataset or dataset["test_error"].dims != (x,)):
+        return None
     if "truth" in dataset and {"x1", "x2"} <= set(dataset["truth"].dims):
         return _plane(dataset, theory, ax)
     draw = next(

@@ -92,7 +92,7 @@ def plot(
     >>> len(axes.lines)
     1
     """
-    if x is None and y is None and (picture := draw_picture(dataset, theory, ax)) is not None:
+    if y is None and (picture := draw_picture(dataset, x, theory, ax)) is not None:
         return picture
     drawing = drawing_of(dataset, x, y, theory)
     if reference:
