@@ -182,6 +182,11 @@ def test_the_parts_sum_to_the_test_error(steps):
     assert all("help" in sentence for sentence in parts.advice.values.flat)
 
 
+def test_a_warning_of_explain_names_verbs_because_explain_has_no_d():
+    with pytest.warns(gs.LimitWarning, match=r"in the limit and .* simulate, or predict with d=, shows"):
+        gs.explain(gs.Network("tanh", eta=0.2, alpha0=1), "sin", alpha=1, lam=0.1)
+
+
 def test_tuning_takes_no_step_where_that_is_best_and_says_how_good_it_is():
     target = gs.Target("sin", noise=0.1)
     net = gs.Network("tanh", eta=1, alpha0=1, beta=10)

@@ -25,7 +25,7 @@ _PHRASES = {  # sentences that point to Python, and what a visitor of the page d
     r"; ask predict\(.*$": "",
     r"give biases of order one in its Letters, or a target without inputs=": "or choose isotropic inputs",
     r"flips, latent_noise and scale": "flips and latent_noise",
-    r"; give d to predict for a size": "; “Theory at this d”, under “Finite size”, predicts for a size",
+    r"; simulate, or predict with d=, shows .*$": "; “Theory at this d”, under “Finite size”, predicts for a size",
     r"\bor simulate\b": "or press Simulate",
 }
 _CODES = "eta|alpha0|alpha|lam|beta|gamma|flips|latent_noise|bias_scale|bulk"

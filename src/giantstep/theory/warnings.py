@@ -31,7 +31,7 @@ def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
         yield (
             f"the limit d = inf is out of reach of real sizes at {marked.sum()} of {marked.size} points: where"
             f" {_where(found, at)}, the test error is {error[at]:.4g} in the limit and {sized[at]:.4g} at"
-            f" d = {REAL_SIZE:g}; give d to predict for a size"
+            f" d = {REAL_SIZE:g}; simulate, or predict with d=, shows what networks of a size do"
         )
     if (marked := code == RARELY_SEEN).any():
         at = _worst(doubts["rare"], marked)
@@ -56,7 +56,7 @@ def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
         yield (
             f"neurons' own squares learn of the target's quadratic part at {marked.sum()} of {marked.size} points,"
             f" which the theory leaves out: where {_where(found, at)}, networks of that size (of d = {REAL_SIZE:g}"
-            f" where it is infinite) have a test error below {error[at]:.4g}, {less}; simulate, or give a larger d"
+            f" where it is infinite) have a test error below {error[at]:.4g}, {less}; simulate, or consider a larger d"
         )
     spread, share = doubts["spread"], doubts["share"]
     widest = np.maximum(spread, share)
