@@ -124,6 +124,13 @@ def test_kept_rows_are_no_part_of_a_sweep() -> None:
         gs.Sweep(MODEL, target, alpha=1, lam=1, simulation={"d": 40})
 
 
+@pytest.mark.parametrize("command", ["bayes", "ridge"])
+def test_commands_for_isotropic_inputs_offer_no_others(command: str) -> None:
+    words = run(f"{command} --help").stdout
+    assert "--latent-noise" in words
+    assert not any(flag in words for flag in ("--eigenvalues", "--power-law", "--inputs"))
+
+
 def test_commands_that_predict_take_inputs(tmp_path: Path) -> None:
     words = "--eta 0.5 --alpha0 1 --alpha 2 --lam 0.1"
     done = run(f"predict {words} --power-law 0:0.3:4 --d 200 --format csv --plot {tmp_path}/p.svg")

@@ -226,7 +226,7 @@ def bayes(*, alpha: _All, goal: Goal = _NO_GOAL, output: Picture = _NO_PICTURE) 
     that is known; optimal_error is that of the best method of all. Below the
     table: from how many samples on the direction is seen (alpha_weak), where
     message passing and the optimum jump (alpha_amp, alpha_optimal), and from
-    where on the direction is known exactly (alpha_exact).
+    where on the direction is known exactly (alpha_exact). Inputs are isotropic.
 
       giantstep bayes --target sin --noise 0.1 --alpha 0.2:4:20 --plot best.png
       giantstep bayes --target "x**2" --alpha 0.9,1.1,1.2
@@ -253,7 +253,7 @@ def ridge(
     goal: Goal = _NO_GOAL,
     output: Picture = _NO_PICTURE,
 ) -> int:
-    """The error of ridge regression on the inputs, or with a dot-product kernel.
+    """The error of ridge regression on isotropic inputs, or with a dot-product kernel.
 
     giantstep ridge --target sin --noise 0.1 --alpha 0.2:4:20
     giantstep ridge --target sin --noise 0.1 --alpha 1,2 --lam 0.1 --kernel "exp(x)"

@@ -93,7 +93,7 @@ def _picture_path(kind: Any, tokens: Sequence[Token]) -> str:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Goal:
-    """What is to be learned."""
+    """What is to be learned, from isotropic inputs."""
 
     target: Annotated[
         str,
@@ -119,6 +119,24 @@ class Goal:
             group=_TARGET,
         ),
     ] = None
+
+    @cached_property
+    def values(self) -> dict[str, float | np.ndarray]:
+        """The numeric parameters that were given, or that have defaults."""
+        return {"noise": self.noise}
+
+    def goal(self) -> Target:
+        """The target that was described."""
+        from ..model.target import Target
+
+        labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
+        return Target(self.target, noise=self.noise, **labels)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class GoalWithInputs(Goal):
+    """What is to be learned, from inputs that may have a covariance."""
 
     eigenvalues: Annotated[
         str | None, option("of the inputs' covariance, as in 2.5,0.5; rescaled to mean 1", _INPUTS, "LIST")
@@ -159,23 +177,22 @@ class Goal:
     @cached_property
     def values(self) -> dict[str, float | np.ndarray]:
         """The numeric parameters that were given, or that have defaults."""
-        return {"noise": self.noise} | ({} if self.power_law is None else {"exponent": self.power_law})
+        return super().values | ({} if self.power_law is None else {"exponent": self.power_law})
 
     def goal(self, d: float | np.ndarray | None = None) -> Target:
         """The target that was described; a power law has as many eigenvalues as there are inputs, if that is known."""
-        from ..model.target import Target
+        from attrs import evolve
 
-        labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
         words = {name: getattr(self, name) for name in INPUTS if name != "d"}
         if self.power_law is not None:
             size = float(d) if d is not None and getattr(d, "ndim", 0) == 0 else inf
             words |= {"d": int(size)} if size < inf else {}
-        return Target(self.target, noise=self.noise, inputs=inputs(words), **labels)
+        return evolve(super().goal(), inputs=inputs(words))
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Layer(Goal):
+class Layer(GoalWithInputs):
     """The first layer and what it has learned from."""
 
     eta: Annotated[Any, ranges("learning rate of the step, divided by d", _NETWORK)] = None
