@@ -53,6 +53,20 @@ def test_a_source_moves_the_target_along_the_power_law() -> None:
     assert exponents.at(exponent=0.5) == usual
 
 
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([1] * 20, "20 eigenvalues one by one:"),
+        ([1] * 20 + [20], "20 eigenvalues one by one and others in 1 bin:"),
+        ([1] + [2] * 20, "1 eigenvalue one by one and others in 20 bins:"),
+    ],
+)
+def test_many_eigenvalues_are_counted(counts: list[int], words: str) -> None:
+    d = sum(counts)
+    inputs = gs.Inputs(np.linspace(3, 1, len(counts)), np.array(counts) / d, d=d)
+    assert f"Inputs of {words}" in repr(inputs)
+
+
 def test_effective_ranks_are_shown() -> None:
     assert "effective rank 0.571 d" in repr(gs.Inputs(*TWO))
     assert "effective rank 30" in repr(gs.Inputs.power_law(0, d=30))

@@ -186,8 +186,9 @@ class Inputs(Description):
         if self.d is None or len(self.omega) <= _FEW:
             return super().__repr__()
         single = int(np.count_nonzero(self.mu * self.d < 1.5))
-        others = f" and others in {len(self.omega) - single} bins" * (single < len(self.omega))
-        return f"Inputs of {single} eigenvalues one by one{others}"
+        bins = len(self.omega) - single
+        others = f" and others in {bins} bin{'s' * (bins > 1)}" if bins else ""
+        return f"Inputs of {single} eigenvalue{'s' * (single != 1)} one by one{others}"
 
     @classmethod
     def power_law(cls, exponent: Parameter, d: int, source: float = 1.0) -> PowerLaw:
