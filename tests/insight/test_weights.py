@@ -118,8 +118,10 @@ def test_a_layer_without_a_step_is_isotropic():
         np.testing.assert_allclose(found["edge"].values, [[0.0, 4.0]], atol=1e-12)
 
 
-@pytest.mark.parametrize(("activation", "eta", "noise"), [("tanh", 4.0, 0.3), ("relu", 3.0, 0.0)])
-def test_a_trained_layer_has_the_bulk_of_its_batch(activation, eta, noise):
+@pytest.mark.parametrize(
+    ("activation", "eta", "noise", "rel"), [("tanh", 4.0, 0.3, 1e-6), ("relu", 3.0, 0.0, 2e-6)]
+)
+def test_a_trained_layer_has_the_bulk_of_its_batch(activation, eta, noise, rel):
     """Squared singular values of two trained layers and their largest; the isotropic law is far from them.
 
     ReLU turns the rows (B ≠ 1) besides adding noise to them.
@@ -130,7 +132,7 @@ def test_a_trained_layer_has_the_bulk_of_its_batch(activation, eta, noise):
     exact = laws["exact"]
     assert float(exact["mass"]) == pytest.approx(1.0, abs=1e-6)
     for power in (1, 2):
-        assert moment(exact, power) == pytest.approx(float(exact[f"moment{power}"]), rel=2e-6)
+        assert moment(exact, power) == pytest.approx(float(exact[f"moment{power}"]), rel=rel)
     assert float(exact["moment1"]) == pytest.approx(float(laws["isotropic"]["moment1"]), rel=1e-9)
 
     def labels(z, rng):
