@@ -118,7 +118,7 @@ def trained(name: str, activation: str, target: Any, eta=2.0, alpha0=0.8, **more
     return Case(name, Network(activation, eta=eta, alpha0=alpha0, **more), target)
 
 
-# one step, for the exact bulk
+# steps of equal rates on batches of equal size, for the exact bulk
 TRAINED = [
     trained("odd", "tanh", "sin"),
     trained("odd, noisy, little data", "erf", Target("tanh", noise=0.4), 3.0, 0.4, beta=0.7),
@@ -131,6 +131,9 @@ TRAINED = [
     trained("odd letters, the last one silent", "tanh", "sin", readout=Letters((1.0, 0.0), (0.5, 0.5))),
     trained("biases", "tanh", "sin", 1.5, readout=Letters((0.5, 1.0), (0.4, 0.6), (0.6, -0.3))),
     trained("biases, not odd", "relu", "tanh", 1.2, readout=Letters((-1.0, 1.0), (0.5, 0.5), (0.5, 0.2))),
+    trained("two steps", "relu", "tanh", 1.0, 1.5, steps=2),
+    trained("small biases", SHIFTED, MIX, 1.5, 1.5, bias_scale=2.0),
+    trained("three steps, small biases", "gelu", "tanh", 1.0, 2.0, steps=3, bias_scale=2.0),
 ]
 
 

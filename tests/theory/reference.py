@@ -1,8 +1,8 @@
-"""Result 3 for one group and the square loss, once more: plain code that shares nothing with the package.
+"""Result 3 for groups of neurons and the square loss, once more: plain code that shares nothing with the package.
 
-Written to be obviously right rather than fast: dense composite Gauss-Legendre rules, the Marchenko-Pastur law
-in closed form, Newton-free root finding, and each equation as it stands on paper. The first layer is
-F = W + r 1 vᵀ/√d with rows of W on the sphere of squared radius c.
+Written to be obviously right rather than fast: dense composite Gauss-Legendre rules, and each equation as it stands on
+paper. Nothing is merged, packed or differentiated: (V1, V2) by damped iteration and a root finder, the second order as
+one linear system, built column by column. Rows of group s are on the sphere of squared radius c_s around a spike u_s v̂.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import root
 from scipy.special import erf, ndtr
+
+import giantstep as gs
 
 from ..zoo import Case
 
@@ -66,115 +68,144 @@ def averages(function: Plain, shift: float, scale: float) -> tuple[float, float,
     return float(w @ f), float(w @ (z * f)), float(w @ f**2), float(w @ ((z * z - 1.0) * f))
 
 
-class Tabulated(NamedTuple):
-    """Result 2 and the target's moments on a dense rule in κ."""
+class Tables(NamedTuple):
+    """Result 2 of K groups and the target's moments on a dense rule in κ."""
 
     kappa: np.ndarray
     w: np.ndarray
-    mu0: np.ndarray
+    mu0: np.ndarray  # [K, N]
     mu1: np.ndarray
     mu2sq: np.ndarray
     dmu0: np.ndarray  # ∂μ0/∂c
-    t0: np.ndarray
-    t1: np.ndarray
-    t2: np.ndarray
+    t: np.ndarray  # t0, t1, t2: [3, N]
+
+
+class Groups(NamedTuple):
+    """Spike u, bias b, squared row norm c and fraction n of each group."""
+
+    u: tuple[float, ...]
+    b: tuple[float, ...]
+    c: tuple[float, ...]
+    n: tuple[float, ...]
+
+
+def groups_of(model: gs.SpikedRF) -> Groups:
+    letters, K = model.readout, len(model.readout.values)
+    c = letters.c or (float(model.c),) * K
+    return Groups(
+        tuple(float(model.r) * value for value in letters.values),
+        letters.biases or (0.0,) * K,
+        c,
+        letters.weights,
+    )
 
 
 @lru_cache(maxsize=128)
-def tabulate(activation: Plain, target: Plain, c: float, r: float, gamma: float) -> Tabulated:
+def tabulate(activation: Plain, target: Plain, groups: Groups, gamma: float, coarsest: float = 0.5) -> Tables:
     rho = math.sqrt(max(0.0, 1.0 - gamma**2))
-    step = min(0.5, 1.5 * math.sqrt(c) / max(abs(r), 1e-9))
-    edges = [np.arange(-_END, _END, step)]
+    steepest = max(abs(u) / math.sqrt(c) for u, c in zip(groups.u, groups.c, strict=True))
+    edges = [np.arange(-_END, _END, min(coarsest, 1.5 / max(steepest, 1e-9)))]
     for kink in target.kinks if gamma else ():
         edges.append(kink / gamma + rho / gamma * np.array([-8, -5, -3, -2, -1, 0, 1, 2, 3, 5, 8]))
     kappa, w = gauss(np.concatenate(edges))
-    rows = np.array([averages(activation, r * k, math.sqrt(c)) for k in kappa])
-    mu0, first, square, second = rows.T
-    label = np.array([averages(target, gamma * k, rho) for k in kappa])
-    mu2sq = square - mu0**2 - first**2
-    return Tabulated(kappa, w, mu0, first / math.sqrt(c), mu2sq, second / (2.0 * c), *label.T[:3])
-
-
-def marchenko_pastur(L: float, hat1: float, c: float, beta: float) -> float:
-    """(1/p) tr (L + V̂1 WWᵀ)⁻¹: the positive root of c β V̂1 L V² + (L + c(1 - β)V̂1)V - 1 = 0."""
-    a, b = c * beta * hat1 * L, L + c * (1.0 - beta) * hat1
-    disc = math.sqrt(b * b + 4.0 * a)
-    return 2.0 / (b + disc) if b > 0 else (disc - b) / (2.0 * a)
+    rows = [
+        [averages(activation, u * k + b, math.sqrt(c)) for k in kappa]
+        for u, b, c in zip(groups.u, groups.b, groups.c, strict=True)
+    ]
+    mu0, first, square, second = np.moveaxis(np.array(rows), -1, 0)
+    c = np.array(groups.c)[:, None]
+    label = np.array([averages(target, gamma * k, rho)[:3] for k in kappa])
+    return Tables(kappa, w, mu0, first / np.sqrt(c), square - mu0**2 - first**2, second / (2.0 * c), label.T)
 
 
 def solve(
-    t: Tabulated, *, c: float, beta: float, alpha: float, lam: float, noise: float = 0.0, d: float = math.inf
-) -> dict[str, float]:
-    """Every summary statistic and both errors, from the table of coefficients."""
-    ratio = alpha / beta
+    groups: Groups, t: Tables, beta: float, alpha: float, lam: float, noise: float = 0.0, d: float = math.inf
+) -> dict[str, np.ndarray]:
+    """Every summary statistic, per group, and both errors."""
+    n, c = np.array(groups.n), np.array(groups.c)
+    K, ratio, mu1, mu2 = len(n), alpha / beta, t.mu1, t.mu2sq
+    t0, t1, t2 = t.t
 
-    def gain(V1: float, V2: float) -> np.ndarray:
-        return 1.0 / (1.0 + t.mu1**2 * V1 + t.mu2sq * V2)
+    def power(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        """What matrices of the μ1 and vectors of the μ2² make of the features at each κ."""
+        return np.einsum("sn,st,tn->n", mu1, one, mu1) + two @ mu2
 
-    def update(V1: float, V2: float) -> tuple[float, float]:
-        D = gain(V1, V2)
-        hat1, hat2 = ratio * (t.w @ (t.mu1**2 * D)), ratio * (t.w @ (t.mu2sq * D))
-        V2 = marchenko_pastur(lam + hat2, hat1, c, beta)
-        return c * V2 / (1.0 + beta * c * hat1 * V2), V2
+    def hats(f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """α/β E[μ1 μ1ᵀ f] and α/β E[μ2² f]."""
+        return ratio * (mu1 * (t.w * f)) @ mu1.T, ratio * mu2 @ (t.w * f)
 
-    V = np.log([1.0 / (1.0 + lam)] * 2)
-    for _ in range(200):
-        V = 0.5 * V + 0.5 * np.log(update(*np.exp(V)))
-    V = root(lambda x: np.log(update(*np.exp(x))) - x, V, tol=1e-15).x
-    V1, V2 = np.exp(V)
-    D = gain(V1, V2)
-    hat1, hat2 = ratio * (t.w @ (t.mu1**2 * D)), ratio * (t.w @ (t.mu2sq * D))
+    def split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return x[: K * K].reshape(K, K), x[K * K :]
 
-    psi_hat = alpha / math.sqrt(beta) * (t.w @ (t.mu1 * t.t1 * D))
-    psi = math.sqrt(beta) * V1 * psi_hat
-    g = [t.mu0, t.kappa * t.mu1]
-    A = np.array([[t.w @ (a * b * D) for b in g] for a in g])
-    b = np.array([t.w @ (a * t.t0 * D) for a in g])
-    wobble = 2.0 * c**2 / d  # variance of c|x|²/d, which moves all the features' means together
-    A[0, 0] += wobble * (t.w @ (t.dmu0**2 * D))
-    if A[0, 0] < 1e-28:  # μ0 = 0: nothing to fit along the all-ones direction
-        m, zeta = 0.0, b[1] / (A[1, 1] + 1.0 / (alpha * c * V2))
-    else:
-        stiffness = [0.0 if math.isinf(d) else 1.0 / (alpha * d * V2), 1.0 / (alpha * c * V2)]
-        m, zeta = np.linalg.solve(A + np.diag(stiffness), b)
-    zeta_hat = zeta / (math.sqrt(beta) * c * V2)
+    def update(x: np.ndarray) -> np.ndarray:
+        hat1, hat2 = hats(1.0 / (1.0 + power(*split(x))))
+        T = np.diag(beta * c * split(x)[1])
+        answer = np.linalg.inv(np.eye(K) + hat1 @ T)
+        return np.concatenate([(T @ answer / beta).ravel(), n / (lam + hat2 + c * np.diag(answer @ hat1))])
 
-    L, k = lam + hat2, 1.0 + beta * c * hat1 * V2
-    slope = 2.0 * c * beta * L * hat1 * V2 + L + c * (1.0 - beta) * hat1
-    J0 = (c * beta * hat1 * V2**2 + V2) / slope
-    J1 = (c * beta * L * V2**2 + c * (1.0 - beta) * V2) / slope
-    J2 = (c * J1 + beta * c**2 * V2**2) / k**2
-    M = t.mu0 * m + t.kappa * t.mu1 * zeta
-    base = t.t2 + noise**2 - 2.0 * M * t.t0 + M**2 - 2.0 * t.mu1 * psi * t.t1 + wobble * (m * t.dmu0) ** 2
-    sources = [t.mu1**2, t.mu2sq]
-    hats = np.array([[ratio * (t.w @ (s * x * D**2)) for x in sources] for s in sources])
-    fixed = np.array([ratio * (t.w @ (s * base * D**2)) for s in sources])
-    fixed[1] += c * zeta_hat**2 + (0.0 if math.isinf(d) else m**2 / (beta * d * V2**2))
-    fixed[0] += psi_hat**2
-    J = np.array([[J2, J1], [J1, J0]])
-    q1, q2 = np.linalg.solve(np.eye(2) - J @ hats, J @ fixed)
-    R = base + t.mu1**2 * q1 + t.mu2sq * q2
-    return {
-        "test_error": t.w @ R - noise**2,
-        "train_error": t.w @ (R * D**2),
-        "m": m,
-        "zeta": zeta,
-        "psi": psi,
-        "q1": q1,
-        "q2": q2,
-        "V1": V1,
-        "V2": V2,
-    }
+    x = np.concatenate([np.diag(n * c).ravel(), n]) / (1.0 + lam)
+    for _ in range(500):
+        x = 0.5 * (x + update(x))
+    V1, V2 = split(x)
+    size = np.concatenate([np.sqrt(np.outer(np.diag(V1), np.diag(V1))).ravel(), V2])
+    V1, V2 = split(size * root(lambda y: update(size * y) / size - y, x / size, tol=1e-15).x)
+    D = 1.0 + power(V1, V2)
+    hat1, _ = hats(1.0 / D)
 
+    psi_hat = alpha / math.sqrt(beta) * mu1 @ (t.w * t1 / D)
+    psi = math.sqrt(beta) * V1 @ psi_hat
+    g = np.concatenate([t.mu0, t.kappa * mu1])
+    A = (g * (t.w / D)) @ g.T + np.diag(np.concatenate([1.0 / (alpha * d * V2), 1.0 / (alpha * c * V2)]))
+    wobble = 2.0 / d * np.outer(c, c)  # covariance of c|x|²/d, which moves all the features' means together
+    A[:K, :K] += wobble * ((t.dmu0 * (t.w / D)) @ t.dmu0.T)
+    means = np.linalg.lstsq(A, g @ (t.w * t0 / D), rcond=1e-13)[0]
+    m, zeta = means[:K], means[K:]
+    zeta_hat, M = zeta / (math.sqrt(beta) * c * V2), means @ g
+    base = t2 + noise**2 - 2.0 * M * t0 + M**2 - 2.0 * (psi @ mu1) * t1
+    base += np.einsum("sn,st,tn->n", m[:, None] * t.dmu0, wobble, m[:, None] * t.dmu0)
 
-def table_of(case: Case) -> Tabulated:
-    """Of a case with one group."""
-    model, functions = case.model, (case.model.activation, case.label.function)
-    return tabulate(*(PLAIN[f.name] for f in functions), float(model.c), float(model.r), float(model.gamma))
+    T = np.diag(beta * c * V2)
+    L, Q = np.linalg.inv(np.eye(K) + T @ hat1), np.linalg.solve(np.eye(K) + hat1 @ T, hat1)
+    factor = V2**2 / n
+
+    def norms(x: np.ndarray, signal: float) -> np.ndarray:
+        """(Q1, Q2) that these and, if `signal` is 1, the means imply: affine in themselves."""
+        q1, q2 = hats((power(*split(x)) + signal * base) / D**2)
+        q1 = q1 + signal * np.outer(psi_hat, psi_hat)
+        q2 = q2 + signal * (c * zeta_hat**2 + m**2 / (beta * d * V2**2))
+        left = np.eye(K) - (factor * c)[:, None] * beta * Q**2 * c
+        Q2 = np.linalg.solve(left, factor * (q2 + c * np.diag(L.T @ q1 @ L)))
+        return np.concatenate([(beta * V1 @ q1 @ V1 + L @ np.diag(c * Q2) @ L.T).ravel(), Q2])
+
+    matrix = np.array([norms(unit, 0.0) for unit in np.eye(K * K + K)]).T
+    Q1, Q2 = split(np.linalg.solve(np.eye(len(matrix)) - matrix, norms(0.0 * x, 1.0)))
+    R = base + power(Q1, Q2)
+    errors = {"test_error": t.w @ R - noise**2, "train_error": t.w @ (R / D**2)}
+    return errors | {"m": m, "zeta": zeta, "psi": psi, "q1": Q1, "q2": Q2, "V1": V1, "V2": V2}
 
 
-def solve_case(case: Case, lam: float | None = None) -> dict[str, float]:
-    """The reference's answers for a case, or with another penalty."""
-    model, lam = case.model, case.lam if lam is None else lam
-    sizes = {"c": float(model.c), "beta": float(model.beta), "alpha": case.alpha, "lam": lam}
-    return solve(table_of(case), **sizes, noise=float(case.label.noise), d=case.options.get("d", math.inf))
+def table_of(case: Case, coarsest: float = 0.5) -> Tables:
+    functions = (PLAIN[f.name] for f in (case.model.activation, case.label.function))
+    return tabulate(*functions, groups_of(case.model), float(case.model.gamma), coarsest)
+
+
+def solve_case(case: Case, lam: float | None = None) -> dict[str, np.ndarray]:
+    """The reference's answers for a case, or with another penalty; numbers, where there is one group."""
+    sizes = float(case.model.beta), case.alpha, case.lam if lam is None else lam
+    noise, d = float(case.label.noise), case.options.get("d", math.inf)
+    found = solve(groups_of(case.model), table_of(case), *sizes, noise, d)
+    return {name: np.squeeze(value) for name, value in found.items()}
+
+
+def _explained(functions: np.ndarray, f: np.ndarray, w: np.ndarray) -> float:
+    """Squared Gaussian norm of the projection of f on the span of some functions."""
+    root = np.sqrt(w)
+    basis, values, _ = np.linalg.svd((functions * root).T, full_matrices=False)
+    kept = basis[:, values > 1e-9 * values[0]]
+    return float(((kept.T @ (root * f)) ** 2).sum())
+
+
+def lower_bound(t: Tables) -> float:
+    """E t2 - |P t0|² - |P t1|² over the spans of (μ0, κμ1) and of μ1: no ridge can do better."""
+    both = np.concatenate([t.mu0, t.kappa * t.mu1])
+    return float(t.w @ t.t[2]) - _explained(both, t.t[0], t.w) - _explained(t.mu1, t.t[1], t.w)

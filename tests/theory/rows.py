@@ -7,71 +7,74 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.theory.derivative_moments import at_rest
-
 from ..zoo import Case
 
 
 class Rows(NamedTuple):
-    """Rows after the step with the spike taken out, [p, d]; their groups; unit directions v̂ and ê."""
+    """Rows after all steps with the spikes taken out, [p, d]; their groups, biases of order d^-½, and v̂ and ê."""
 
     W: np.ndarray
     group: np.ndarray
+    bias: np.ndarray
     v: np.ndarray
     e: np.ndarray
-    residual: np.ndarray  # of the first batch
+    residual: np.ndarray  # of the last batch
     X: np.ndarray
 
 
 def train(case: Case, d: int, rng: np.random.Generator) -> Rows:
-    """Draw a network and a batch, take the gradient step neuron by neuron, subtract the mean slope's spike."""
-    model, letters = case.model, case.model.readout
+    """Draw a network and its batches, and take gradient steps neuron by neuron. A group's spike is its mean step."""
+    model, letters, f = case.model, case.model.readout, case.model.activation
     values, weights = np.array(letters.values), np.array(letters.weights)
-    p, n0 = round(model.beta * d), round(model.alpha0 * d)
+    p, n = round(model.beta * d), round(model.alpha0 * d)
     group = np.repeat(np.arange(len(values)), np.diff(np.round(p * np.cumsum([0, *weights])).astype(int)))
-    W0 = rng.standard_normal((p, d))
-    W0 /= np.linalg.norm(W0, axis=1)[:, None]
+    member = np.eye(len(values))[group]
+    W = rng.standard_normal((p, d))
+    W /= np.linalg.norm(W, axis=1)[:, None]
     theta = rng.standard_normal(d)
     theta /= np.linalg.norm(theta)
-    X = rng.standard_normal((n0, d))
-    f = model.activation
-    y = case.label.function(X @ theta) + case.label.noise * rng.standard_normal(n0)
-    biases = np.array(letters.biases or np.zeros(len(values)))
-    h = X @ W0.T + biases[group]
-    residual = y - f(h) @ values[group] / p
-    k = model.eta / model.beta * values[group]
-    W1 = W0 + k[:, None] * ((f.derivative(h) * residual[:, None]).T @ X) / n0
-    spike = X.T @ residual / n0
-    h1 = at_rest(f, biases)[0].s0[0, :, 0]
-    W = W1 - np.outer(k * h1[group], spike)
-    v = spike / np.linalg.norm(spike)
+    bias = model.bias_scale / math.sqrt(d) * rng.standard_normal(p)
+    own = np.array(letters.biases or 0.0 * values)[group] + bias
+    k, spikes = model.eta / model.beta * values[group], np.zeros((len(values), d))
+    for _ in range(model.most_steps):
+        X = rng.standard_normal((n, d))
+        y = case.label.function(X @ theta) + case.label.noise * rng.standard_normal(n)
+        h = X @ W.T + own
+        residual = y - f(h) @ values[group] / p
+        step = k[:, None] * ((f.derivative(h) * residual[:, None]).T @ X) / n
+        W, spikes = W + step, spikes + (member / member.sum(axis=0)).T @ step
+    v = values @ spikes
+    v /= np.linalg.norm(v)
     e = theta - (theta @ v) * v
-    return Rows(W, group, v, e / np.linalg.norm(e), residual, X)
+    return Rows(W - spikes[group], group, bias, v, e / np.linalg.norm(e), residual, X)
 
 
 def measured(rows: Rows, hat1: np.ndarray, D: np.ndarray) -> dict[str, np.ndarray]:
-    """V1, V2 and the forms G on the modes (W v̂, W ê, δ), from H = diag(D) + W(V̂1⊗I)Wᵀ inverted as a matrix."""
-    W, group = rows.W, rows.group
-    K, p = len(D), len(W)
+    """V1, V2 and the forms G on the modes (W v̂, W ê, δ and biases), from H = diag(D) + W(V̂1⊗I)Wᵀ inverted; and the
+    overlap (1/d) tr C_s C_t of the rows' covariances, which is d E[(w·w')²] of two rows."""
+    W, member, p = rows.W, np.eye(len(D))[rows.group], len(rows.W)
     gram = W @ W.T
-    R = np.linalg.inv(np.diag(D[group]) + gram * hat1[np.ix_(group, group)])
+    R = np.linalg.inv(np.diag(D[rows.group]) + gram * hat1[np.ix_(rows.group, rows.group)])
     norms = np.diag(gram)
-    modes = np.zeros((3, K, p))
-    for s in range(K):
-        at = group == s
-        modes[0, s, at], modes[1, s, at] = W[at] @ rows.v, W[at] @ rows.e
-        modes[2, s, at] = norms[at] - norms[at].mean()
-    member = (group == np.arange(K)[:, None]).astype(float)
+    modes = [W @ rows.v, W @ rows.e, norms - member @ (norms @ member / member.sum(axis=0))]
+    modes += [rows.bias] if rows.bias.any() else []
+    split = np.array(modes)[:, None] * member.T  # [modes, K, p]
+    apart, sizes = gram**2 - np.diag(norms**2), member.sum(axis=0)
+    pairs = np.outer(sizes, sizes) - np.diag(sizes)
     return {
-        "V1": member @ (gram * R) @ member.T / p,
-        "V2": member @ np.diag(R) / p,
-        "G": np.einsum("asi,ij,btj->asbt", modes, R, modes, optimize=True),
+        "overlap": W.shape[1] * (member.T @ apart @ member) / pairs,
+        "V1": member.T @ (gram * R) @ member / p,
+        "V2": member.T @ np.diag(R) / p,
+        "G": np.einsum("asi,ij,btj->asbt", split, R, split, optimize=True),
     }
 
 
-def z_scores(draws: list[np.ndarray], theory: np.ndarray) -> np.ndarray:
-    """(mean - theory) over its standard error, entry by entry; entries that never vary are left out."""
-    stacked = np.array(draws)
+def z_scores(draws: list[np.ndarray], theory: np.ndarray, share: float = 0.0) -> np.ndarray:
+    """(mean - theory) over its standard error and a `share` of the theory's size, entry by entry of forms.
+
+    Entries that never vary are left out.
+    """
+    stacked, size = np.array(draws), np.sqrt(np.einsum("asas->as", theory))
     error = stacked.std(axis=0, ddof=1) / math.sqrt(len(draws))
-    vary = error > 1e-12
-    return ((stacked.mean(axis=0) - theory)[vary] / error[vary]).ravel()
+    z = (stacked.mean(axis=0) - theory) / np.hypot(error, share * np.multiply.outer(size, size) + 1e-300)
+    return z[error > 1e-12]

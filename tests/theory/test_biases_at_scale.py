@@ -1,4 +1,4 @@
-"""Biases of scale 1/√d: one more mode, against networks, drawn batches and closed forms."""
+"""Biases of scale 1/√d: one more mode, against networks and closed forms; `test_bulks` has it for trained rows."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,13 @@ import pytest
 import giantstep as gs
 from giantstep.theory.problem import model_grid, pose
 
-from .sampled import sampled
+from ..zoo import SHIFTED
 
 AT = {"alpha": [0.7, 2.0], "lam": 0.03}
 MIX = "x + (x**2 - 1)/2"
 
 
-def _net(activation="tanh(x + 0.5)", scale=1.0, **more):
+def _net(activation=SHIFTED, scale=1.0, **more):
     return gs.Network(activation, **{"eta": 1.5, "alpha0": 1.5} | more, bias_scale=scale)
 
 
@@ -43,7 +43,7 @@ def _network_errors(slope, f, g, scale, steps, d, seed):
 
 
 FUNCTIONS = {
-    "tanh(x + 0.5)": (lambda x: 1.0 - np.tanh(x + 0.5) ** 2, lambda x: np.tanh(x + 0.5)),
+    SHIFTED: (lambda x: 1.0 - np.tanh(x + 0.5) ** 2, lambda x: np.tanh(x + 0.5)),
     "relu": (lambda x: (x > 0) * 1.0, lambda x: np.maximum(x, 0.0)),
     "tanh": (lambda x: 1.0 - np.tanh(x) ** 2, np.tanh),
 }
@@ -52,8 +52,8 @@ FUNCTIONS = {
 @pytest.mark.parametrize(
     ("activation", "target", "g", "scale", "steps"),
     [
-        ("tanh(x + 0.5)", "sin", np.sin, 1.0, 1),
-        ("tanh(x + 0.5)", MIX, lambda z: z + (z * z - 1) / 2, 1.0, 2),
+        (SHIFTED, "sin", np.sin, 1.0, 1),
+        (SHIFTED, MIX, lambda z: z + (z * z - 1) / 2, 1.0, 2),
         ("relu", "sin", np.sin, 2.0, 2),
         ("tanh", MIX, lambda z: z + (z * z - 1) / 2, 1.0, 1),
     ],
@@ -71,7 +71,7 @@ def test_biases_change_errors_of_networks_by_as_much_as_predicted(activation, ta
     )
     allowed = 4.0 * spread / np.sqrt(len(runs)) + scale**2 / d
     assert np.all(np.abs(biased / plain - measured) < allowed)
-    if activation == "tanh(x + 0.5)":  # where the effect is large
+    if activation == SHIFTED:  # where the effect is large
         assert np.all(np.abs(biased / plain - 1.0) > allowed)
 
 
@@ -87,26 +87,6 @@ def test_simulations_have_such_biases():
 
 
 # the exact bulk
-
-
-@pytest.mark.parametrize(
-    ("activation", "steps", "readout"),
-    [
-        ("tanh", 1, "uniform"),
-        ("relu", 1, "rademacher"),
-        ("tanh(x + 0.5)", 2, "uniform"),
-        ("gelu", 3, "uniform"),
-    ],
-)
-def test_drawn_batches_give_the_errors_of_the_exact_bulk(activation, steps, readout):
-    """Four batches of d = 200: four standard errors and 3/d, for effects of order 1/d on a spectrum."""
-    net = _net(activation, 2.0, steps=steps, readout=readout)
-    exact = gs.predict(net, MIX, **AT)
-    drawn = [gs.predict(net, MIX, bulk=sampled(200, seed), **AT) for seed in range(4)]
-    for name in ("test_error", "train_error"):
-        values = np.array([one[name].values for one in drawn])
-        allowed = 2.0 * values.std(axis=0, ddof=1) + 3.0 / 200 * values.mean(axis=0)
-        assert np.all(np.abs(values.mean(axis=0) - exact[name].values) < allowed), name
 
 
 def _covariances(net):
@@ -133,7 +113,7 @@ def test_rows_have_the_covariance_with_biases_that_one_step_gives_them():
     assert forms[norm, norm] == pytest.approx(before[norm, norm] + (lift * scale) ** 2, rel=1e-9)
 
 
-@pytest.mark.parametrize(("activation", "steps"), [("tanh(x + 0.5)", 1), ("tanh(x + 0.5)", 3), ("gelu", 2)])
+@pytest.mark.parametrize(("activation", "steps"), [(SHIFTED, 3), ("gelu", 2)])
 def test_row_norms_follow_biases_as_they_do_where_biases_are_letters(activation, steps):
     """d Cov(b, |w|²)/s² is the slope of c in the bias, however it comes about: letters of bias ±h have it as well, to
     h² of its own size, and to h⁴ = 1e-8 from two h."""
@@ -169,19 +149,19 @@ def test_their_effect_is_linear_in_their_variance_where_they_are_small(steps):
     )  # the next order is scale² = 1e-4 of it, and rounding
 
 
-def test_an_odd_network_on_an_odd_target_has_no_use_for_them():
-    np.testing.assert_allclose(*(_errors(_net("tanh", s, steps=2), "sin") for s in (0.0, 3.0)), rtol=1e-9)
+STEPS = [gs.Step(1.5, 1.5), gs.Step(0, 1), gs.Step(1, 2)]
+SAME = {
+    "an odd network on an odd target": (_net("tanh", 0.0, steps=2), _net("tanh", 3.0, steps=2), "sin"),
+    "a letter in two": (_net("tanh"), _net("tanh", readout=gs.Letters((1, 1), (0.4, 0.6))), MIX),
+    "a letter of two signs": (_net("tanh"), _net("tanh", readout=gs.Letters((1, -1), (0.4, 0.6))), MIX),
+    "no step": (*(gs.Network("relu", steps=own, bias_scale=2.0) for own in (STEPS, STEPS[::2])), MIX),
+}
 
 
-@pytest.mark.parametrize("letters", [gs.Letters((1, 1), (0.4, 0.6)), gs.Letters((1, -1), (0.4, 0.6))])
-def test_letters_that_are_one_group_in_disguise_stay_one(letters):
-    np.testing.assert_allclose(_errors(_net("tanh", readout=letters)), _errors(_net("tanh")), rtol=1e-9)
-
-
-def test_a_step_that_is_none_leaves_them_alone():
-    steps = [gs.Step(1.5, 1.5), gs.Step(0, 1), gs.Step(1, 2)]
-    nets = [gs.Network("relu", steps=own, bias_scale=2.0) for own in (steps, [steps[0], steps[2]])]
-    np.testing.assert_allclose(*(_errors(net) for net in nets), rtol=1e-9)
+@pytest.mark.parametrize("case", SAME)
+def test_what_must_not_matter_does_not(case):
+    one, other, target = SAME[case]
+    np.testing.assert_allclose(_errors(one, target), _errors(other, target), rtol=1e-9)
 
 
 def test_other_losses_see_them_as_well():
@@ -203,7 +183,7 @@ def test_the_learned_function_has_its_share_of_them():
     rho = np.sqrt(1.0 - gamma**2)
     for place, learned in zip(x, found["learned"].values, strict=True):
         kappa = gamma * place + rho * w
-        at = gs.coefficients(gs.SpikedRF("tanh(x + 0.5)", r=r, gamma=gamma, c=c), kappa)
+        at = gs.coefficients(gs.SpikedRF(SHIFTED, r=r, gamma=gamma, c=c), kappa)
         along = zeta * kappa + psi * (rho * place - gamma * w) + nu
         inner = m * at["mu0"] + along * at["mu1"] + chi * at["dmu0"]
         assert learned == pytest.approx(float(weight @ inner.values), abs=1e-9)
@@ -264,10 +244,14 @@ def test_networks_with_biases_drawn_from_a_law_have_the_errors_of_its_nodes():
 
 def test_a_law_of_biases_is_refused_where_it_makes_no_sense():
     one = gs.Letters((1,), (1,))
-    with pytest.raises(gs.ParameterError, match="law = 'cauchy' is unknown"):
-        one.with_biases("cauchy", 1)
-    with pytest.raises(gs.ParameterError, match="that has no biases yet"):
-        one.with_biases("gaussian", 1).with_biases("gaussian", 1)
     few = gs.Network("relu", eta=1, alpha0=1, readout=one.with_biases("gaussian", 0.5))
-    with pytest.raises(gs.ParameterError, match="none has the letter with the share"):
-        gs.simulate(few, "sin", alpha=1, lam=0.1, d=100, trials=1, progress=False)
+    for ask, words in (
+        (lambda: one.with_biases("cauchy", 1), "law = 'cauchy' is unknown"),
+        (lambda: one.with_biases("gaussian", 1).with_biases("gaussian", 1), "that has no biases yet"),
+        (
+            lambda: gs.simulate(few, "sin", alpha=1, lam=0.1, d=100, trials=1, progress=False),
+            "none has the letter with",
+        ),
+    ):
+        with pytest.raises(gs.ParameterError, match=words):
+            ask()

@@ -13,8 +13,6 @@ from ..zoo import RIDGELESS, SCALAR, Case, named, spiked
 from . import reference
 
 AGREEMENT = 1e-9  # what predict promises for test_error; statistics of order one are held to the same
-FREEDOM = 1e-12  # an exact identity of the equations: only rounding and two quadratures stand between
-KINKED = [("relu", "relu"), ("tanh", "sign"), ("sign", "sign"), ("hard_tanh", "abs"), ("tanh", "sin")]
 
 
 def test_the_published_values():
@@ -33,17 +31,6 @@ def test_every_statistic_equals_the_scalar_reference(case: Case):
     for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2", "V1", "V2"):
         assert float(found[name]) == pytest.approx(expected[name], rel=AGREEMENT, abs=1e-12), name
     assert float(found.train_loss) == pytest.approx(expected["train_error"] / 2, rel=AGREEMENT, abs=1e-12)
-
-
-@pytest.mark.parametrize("case", SCALAR, ids=named(SCALAR))
-def test_effective_degrees_of_freedom_count_the_features_used(case: Case):
-    """β(1 - λV2) = α E[(D - 1)/D], D averaged here on the reference's own rule."""
-    found = case.predict()
-    t, beta = reference.table_of(case), float(case.model.beta)
-    D = 1.0 + t.mu1**2 * float(found.V1) + t.mu2sq * float(found.V2)
-    used, free = beta * (1.0 - case.lam * float(found.V2)), case.alpha * (t.w @ (1.0 - 1.0 / D))
-    # at λV2 ≈ 1 the left side is a difference: its rounding is that of β
-    assert abs(used - free) < FREEDOM * max(beta, case.alpha)
 
 
 # random features: ridge regression with a Marchenko-Pastur covariance, derived without Result 3
@@ -97,15 +84,14 @@ def test_random_features_equal_ridge_regression_with_a_marchenko_pastur_covarian
     activation, target, beta, alpha, lam, noise
 ):
     f, y = reference.PLAIN[activation], reference.PLAIN[target]
-    mean, h1, square, _ = reference.averages(f, 0.0, 1.0)
-    y_mean, slope, y_square, _ = reference.averages(y, 0.0, 1.0)
+    (mean, h1, square, _), (y_mean, slope, y_square, _) = (reference.averages(g, 0.0, 1.0) for g in (f, y))
     # a mean of the features (not odd) fits the target's mean; odd features leave it all in the error
     unfitted = y_square - (y_mean**2 if abs(mean) > 1e-12 else 0.0)
     expected = _random_features_error(h1, square - mean**2 - h1**2, slope, unfitted, noise, beta, alpha, lam)
-    for gamma in (0.0, 0.6):  # without a spike its direction has no meaning
-        model = gs.SpikedRF(activation, r=0.0, gamma=gamma, beta=beta)
-        found = gs.predict(model, gs.Target(target, noise=noise), alpha=alpha, lam=lam)
-        assert float(found.test_error) == pytest.approx(expected, rel=1e-9)
+    # without a spike its direction has no meaning
+    model = gs.SpikedRF(activation, r=0.0, gamma=[0.0, 0.6], beta=beta)
+    found = gs.predict(model, gs.Target(target, noise=noise), alpha=alpha, lam=lam).test_error.values
+    assert found == pytest.approx(expected, rel=1e-9)
 
 
 # limits
@@ -189,10 +175,11 @@ def test_the_peak_grows_as_one_over_the_root_of_the_ridge():
 def test_an_infinite_ridge_leaves_the_all_ones_direction():
     case = spiked("", "softplus", "sin", noise=0.4, r=1.3)
     t = reference.table_of(case)
-    m = (t.w @ (t.mu0 * t.t0)) / (t.w @ t.mu0**2)
+    (t0, _, t2), mu0 = t.t, t.mu0[0]
+    m = (t.w @ (mu0 * t0)) / (t.w @ mu0**2)
     found = case.but(lam=math.inf).predict()
     assert float(found.m) == pytest.approx(m, rel=1e-10)
-    assert float(found.test_error) == pytest.approx(t.w @ t.t2 - m**2 * (t.w @ t.mu0**2), rel=1e-10)
+    assert float(found.test_error) == pytest.approx(t.w @ t2 - m**2 * (t.w @ mu0**2), rel=1e-10)
     assert float(found.train_error) == pytest.approx(float(found.test_error) + 0.16, rel=1e-10)
     assert [float(found[name]) for name in ("zeta", "psi", "q1", "q2", "V1", "V2")] == [0.0] * 6
     nearly = case.but(lam=1e9).predict()
@@ -221,23 +208,19 @@ def test_a_step_on_the_population_gradient_is_aligned_and_leaves_the_rows_unit(t
 
 
 def test_much_data_for_the_step_approaches_the_population_gradient():
-    def predict(alpha0: float) -> float:
-        net = gs.Network("tanh", eta=2.0, alpha0=alpha0)
-        return float(gs.predict(net, "sin", alpha=1.5, lam=0.1, bulk="isotropic").test_error)
-
-    # the parameters differ by O(1/α0)
-    assert predict(1e8) == pytest.approx(predict(np.inf), rel=1e-6)
-    assert abs(predict(1e6) - predict(np.inf)) == pytest.approx(
-        100 * abs(predict(1e8) - predict(np.inf)), rel=0.01
-    )
+    net = gs.Network("tanh", eta=2.0, alpha0=[1e6, 1e8, np.inf])
+    much, more, all_ = gs.predict(net, "sin", alpha=1.5, lam=0.1, bulk="isotropic").test_error.values
+    assert more == pytest.approx(all_, rel=1e-6)  # the parameters differ by O(1/α0)
+    assert abs(much - all_) == pytest.approx(100 * abs(more - all_), rel=0.01)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-@pytest.mark.parametrize("target", ["sin", "sign", "He2"])
+@pytest.mark.parametrize(("activation", "target"), [("tanh", "sin"), ("relu", "sign"), ("relu", "He2")])
 def test_flipping_spike_and_alignment_together_changes_nothing(activation, target):
     """(r, v) → (-r, -v) is the same first layer."""
-    a = gs.predict(gs.SpikedRF(activation, r=1.3, gamma=0.97), target, alpha=1.2, lam=0.1)
-    b = gs.predict(gs.SpikedRF(activation, r=-1.3, gamma=-0.97), target, alpha=1.2, lam=0.1)
+    a, b = (
+        gs.predict(gs.SpikedRF(activation, r=side * 1.3, gamma=side * 0.97), target, alpha=1.2, lam=0.1)
+        for side in (1, -1)
+    )
     for name, sign in {"test_error": 1, "train_error": 1, "m": 1, "zeta": -1, "psi": 1, "q1": 1}.items():
         assert float(a[name]) == pytest.approx(sign * float(b[name]), rel=1e-10, abs=1e-12), name
 
@@ -258,25 +241,25 @@ def test_a_sine_network_learns_a_sine_perfectly():
 # accuracy
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 0.999, 1.0])
-@pytest.mark.parametrize(("activation", "target"), KINKED)
-def test_errors_are_accurate_to_nine_digits_and_know_it(activation, target, gamma):
-    case = spiked("", activation, target, gamma=gamma, r=1.1, c=1.2)
-    found, fine, expected = case.predict(), case.predict(tolerance=1e-13), reference.solve_case(case)
-    error = abs(float(found.test_error) / expected["test_error"] - 1.0)
+KINKED = [("relu", "relu"), ("tanh", "sign"), ("sign", "sign"), ("hard_tanh", "abs"), ("tanh", "sin")]
+HARD = [
+    (*functions, {"gamma": gamma, "r": 1.1, "c": 1.2}) for functions in KINKED for gamma in (0.0, 0.999, 1.0)
+]
+HARD += [("relu", "sin", {"gamma": 0.95, "r": r}) for r in (0.1, 5.0, 20.0)]
+HARD += [("tanh", "abs", {"gamma": 0.95, "r": r}) for r in (0.1, 5.0, 20.0)]
+
+
+@pytest.mark.parametrize(("activation", "target", "spike"), HARD)
+def test_errors_are_accurate_to_nine_digits_and_know_it(activation, target, spike):
+    """With kinks and jumps at all alignments, and for weak and steep spikes."""
+    case = spiked("", activation, target, **spike)
+    found, expected = case.predict(), reference.solve_case(case)["test_error"]
+    error = abs(float(found.test_error) / expected - 1.0)
     assert error < AGREEMENT
-    assert float(fine.test_error) == pytest.approx(expected["test_error"], rel=1e-12)
+    assert float(case.predict(tolerance=1e-13).test_error) == pytest.approx(expected, rel=1e-12)
     if target != "sign":  # for ±1 labels the estimate also covers the share of wrong signs, a coarser count
         assert float(found.quadrature_error) <= AGREEMENT
     assert error <= float(found.quadrature_error) + 1e-13
-
-
-@pytest.mark.parametrize("r", [0.1, 5.0, 20.0])
-@pytest.mark.parametrize(("activation", "target"), [("relu", "sin"), ("tanh", "abs")])
-def test_accuracy_holds_for_weak_and_steep_spikes(activation, target, r):
-    case = spiked("", activation, target, gamma=0.95, r=r)
-    found, expected = case.predict(), reference.solve_case(case)
-    assert float(found.test_error) == pytest.approx(expected["test_error"], rel=AGREEMENT)
 
 
 @pytest.mark.parametrize(("activation", "target"), [("tanh", "sin"), ("erf", "He3")])
@@ -285,7 +268,7 @@ def test_the_error_estimate_holds_over_random_settings(activation, target):
     were watched too."""
     rng = np.random.default_rng(5)
     low, high = [0.1, 0.0, 0.5, 0.3, 0.2, -3.0], [6.0, 1.0, 3.0, 3.0, 4.0, 1.0]
-    drawn = rng.uniform(low, high, size=(400, 6)).T
+    drawn = rng.uniform(low, high, size=(200, 6)).T
     r, gamma, c, beta, alpha, log_lam = (xr.DataArray(x, dims="point") for x in drawn)
     model = gs.SpikedRF(activation, r=r, gamma=gamma, c=c, beta=beta)
     found, fine = (
@@ -337,3 +320,27 @@ def test_features_that_are_all_linear_leave_nothing_to_the_spikes_mode():
 def test_neurons_that_are_silent_leave_the_target_as_it_is(lam):
     found = gs.predict(gs.SpikedRF("0", r=1, gamma=0.5), "sin", alpha=[0.5, 2.0], lam=lam)
     np.testing.assert_allclose(found.test_error, (1.0 - math.exp(-2.0)) / 2.0, rtol=AGREEMENT)  # E sin²
+
+
+@pytest.mark.parametrize(
+    ("activation", "r", "errors", "tolerance"),
+    [
+        ("softplus", 2.0, [57.464787381115954, 558.3207581066249], 3e-9),
+        ("erf", 1.0, [0.6592769996305003, 5.272212779759469], 1e-6),
+    ],
+)
+def test_all_ranges_are_stretched_until_their_ends_do_not_matter(activation, r, errors, tolerance):
+    """Interpolating far out along the spike, where an activation saturates, takes a large readout: rare inputs count.
+
+    The errors were computed with all ranges up to 15. The erf's features there are 1e-14 and less of its size, so that
+    its last digits are lost. Cut at κ = 9, or at z = 9 inside, its error would be off by 2e-3.
+    """
+    model = gs.SpikedRF(activation, r=r, gamma=0.9)
+    found = gs.predict(model, "sin", alpha=[0.3, 0.9], lam=0.0).test_error.values
+    assert found == pytest.approx(errors, rel=tolerance)
+
+
+def test_labels_with_heavy_tails_are_resolved():
+    net, target = gs.Network("tanh", eta=4, alpha0=0.8, beta=1.3), gs.Target("x+0.5*he3(x)", noise=0.7)
+    curve = gs.predict(net, target, alpha=np.linspace(1.9, 5.6, 24), lam=0.0077)
+    assert curve.quadrature_error.max() < 2e-8
