@@ -23,6 +23,8 @@ from giantstep.runtime.progress import Display
 from giantstep.simulation import simulate
 from giantstep.simulation.schedule import TrialError
 
+from .helpers import LETTERS
+
 NET = Network("tanh", eta=1.5, alpha0=2.0)
 SRF = SpikedRF("tanh", r=0.9, gamma=0.8, c=1.1, beta=1.3)
 SMALL = {"alpha": [0.5, 1.0, 2.0], "lam": [0.01, 0.1], "d": 40, "trials": 3}
@@ -96,6 +98,18 @@ def test_a_point_agrees_whatever_alphas_and_lams_are_asked_for_together(model):
     grid = simulate(model, "sin", **SMALL | {"lam": np.logspace(-2, 1, 9)})
     point = simulate(model, "sin", **SMALL | {"alpha": 1.0, "lam": 0.01})
     assert_close(point, grid.isel(lam=0).sel(alpha=1.0))
+
+
+@pytest.mark.parametrize("readout", ["uniform", LETTERS], ids=["one letter", "letters"])
+def test_a_grid_of_steps_may_begin_with_none(readout):
+    grid = simulate(Network("tanh", 1.5, 2.0, steps=[0, 1, 2], readout=readout), "sin", **SMALL)
+    for eta, part in ((0.0, grid.isel(steps=0)), (1.5, grid.isel(steps=1))):
+        alone = simulate(Network("tanh", eta, 2.0, readout=readout), "sin", **SMALL)
+        np.testing.assert_allclose(
+            part.test_error, alone.test_error, rtol=1e-8
+        )  # exact to 1e-9 of the target's power
+    steps = grid.c.notnull().sum("step")
+    assert (steps == steps.steps).all()
 
 
 def test_settings_that_share_a_dimension_are_zipped():

@@ -155,7 +155,7 @@ class Track:
         steps = self.model.steps
         count = len(values) if self.model.schedule is not None or steps is None else int(steps)  # type: ignore[arg-type]
         rows = np.full((self.model.most_steps, *values[0].shape), np.nan)
-        rows[:count] = values[:count]
+        rows[:count] = np.stack(values)[:count]
         return rows
 
     def _frame(self, spikes: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
