@@ -11,13 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 
-_PACKAGE = str(Path(__file__).parent)
-_LIBRARIES = (
-    _PACKAGE,
-    *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
-    "<frozen",
-    "<attrs generated",
-)
+_PACKAGE = (str(Path(__file__).parent), "<attrs generated methods giantstep.")
+_LIBRARIES = (*_PACKAGE, *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<frozen")
 _LONGEST = 200  # characters of a value in a message
 
 

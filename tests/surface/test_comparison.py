@@ -95,6 +95,22 @@ def test_a_summary_says_which_theory_it_is_and_is_a_table_in_notebooks():
     assert repr(limit) == str(limit)
 
 
+@pytest.mark.parametrize(
+    ("shift", "words"),
+    [
+        (0.0, None),
+        (0.05, "off by up to 10.0%: effects of order 1/d, which the theory leaves out, are a few times 1.0%"),
+        (0.5, "off by up to 100.0%: more than the effects of order 1/d"),
+    ],
+)
+def test_a_summary_says_what_differences_beyond_scatter_may_be(shift, words):
+    measured = simulation()
+    measured["test_error"][:] = 1.0 / ALPHA + shift + 0.01 * SCATTER
+    text = gs.summary(gs.compare(theory(d=100.0), measured))
+    assert ("beyond scatter" in text) == (words is not None)
+    assert words is None or words in text
+
+
 def test_z_of_trials_drawn_around_the_theory_is_like_student_t():
     alpha, trials = np.linspace(1, 2, 4000), 10
     draws = 1 / alpha + np.random.default_rng(0).standard_normal((trials, alpha.size))
@@ -148,8 +164,9 @@ def test_numbers_of_ones_own_are_compared_like_those_of_simulate(mine, size):
 
 
 @pytest.mark.parametrize("at", [theory().isel(alpha=0), theory([0.5])], ids=["a number", "a list of one"])
-def test_trials_at_one_point_are_a_list_of_numbers(at):
-    difference = gs.compare(at, MINE[:, 0]).test_error.sel(part="difference")
+@pytest.mark.parametrize("mine", [MINE[:, 0], MINE[:, :1]], ids=["one axis", "two axes"])
+def test_trials_at_one_point_are_a_list_or_a_column_of_numbers(at, mine):
+    difference = gs.compare(at, mine).test_error.sel(part="difference")
     assert difference.item() == pytest.approx(0.0)
 
 
@@ -170,7 +187,7 @@ def test_points_with_fewer_trials_have_the_standard_error_of_their_own_number():
         (theory(), theory(), "and then a simulation"),
         (theory(), simulation().isel(trial=[0]), "at least 2"),
         (theory().drop_vars("test_error"), simulation(), "no statistic in common"),
-        (theory(), 0.3, "single number 0.3 for test_error, and scatter needs at least 2 trials"),
+        (theory(), 0.3, "a single value of test_error, and scatter needs at least 2 trials"),
         (theory(), MINE[:, :2], r"shape \[4, 2\] for test_error, and the theory needs \[trials, 3\]"),
         (theory(), MINE.T, "give the transposed array"),
         (theory(), MINE.mean(axis=0), "give all trials, not their mean"),
@@ -178,7 +195,7 @@ def test_points_with_fewer_trials_have_the_standard_error_of_their_own_number():
         (theory(), {"loss": MINE}, "names 'loss', and the theory has no such quantity; it has test_error$"),
         (theory(), xr.Dataset({"test_error": (("seed", "alpha"), MINE)}), r"simulation.rename\(seed='trial'"),
         (theory(), "many", "no array of numbers; give what simulate returns"),
-        (theory(), None, "no array of numbers|single number"),
+        (theory(), None, "a single value of test_error"),
         (
             theory(),
             frame(test_error=MINE[:, 0]),
@@ -186,7 +203,9 @@ def test_points_with_fewer_trials_have_the_standard_error_of_their_own_number():
         ),
         (theory(), frame(alpha=ALPHA), "none is a quantity of the theory"),
         (theory(), frame(alpha=[1.0, 1.0], trial=0, test_error=[0.1, 0.2]), "1 rows that repeat a trial"),
+        (theory(), frame(alpha=ALPHA, test_error="none"), "no array of numbers"),
         (theory(), MINE[:1], "at least 2"),
+        (theory([0.5]), [], "at least 2 trials, and simulation has 0"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(of_theory, mine, words):

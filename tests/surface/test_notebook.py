@@ -59,6 +59,11 @@ def test_quick_work_and_an_own_report_show_no_bar(shown, monkeypatch, patience, 
             "gs.predict(gs.Network('sign', eta=1, alpha0=1), 'sin', alpha=1, lam=0.1)",
             ["gs.predict(gs.Network('sign'", "its derivative is not a function"],
         ),
+        ("gs.Target('tanh(x + )')", ["gs.Target('tanh(x + )')", "this is not an expression"]),
+        (
+            "gs.predict(gs.Network(gs.Function(lambda x: 1 / 0), eta=1, alpha0=1), 'sin', alpha=1, lam=0.1)",
+            ["ZeroDivisionError: division by zero", "does not accept a numpy array (division by zero)"],
+        ),
         (
             "raise gs.GiantstepError('no answer') from ZeroDivisionError()",
             ["ZeroDivisionError", "GiantstepError: no answer"],

@@ -91,17 +91,11 @@ def measurable(theory: xr.Dataset) -> list[str]:
 
 
 def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
-    """An array [trials, *points]; dimensions of the theory that have one point may be left out."""
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(
-            f"simulation has {type(value).__name__} for {name}, which is no array of numbers; {_HOW}",
-            "simulation",
-        ) from None
+    """An array [trials, *points]; dimensions that have one point may be left out or given."""
+    array = _as_floats(name, value)
     if array.ndim == 0:
         raise ParameterError(
-            f"simulation has the single number {array:g} for {name}, and scatter needs at least 2 trials; {_HOW}",
+            f"simulation has a single value of {name}, and scatter needs at least 2 trials; {_HOW}",
             "simulation",
         )
     if np.isnan(array).any():
@@ -111,7 +105,7 @@ def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
             "simulation",
         )
     several = tuple(n for n in points if n > 1)
-    if array.shape[1:] not in (points, several):
+    if tuple(n for n in array.shape[1:] if n > 1) != several:
         way = "give one row for each trial, or predict the points of your simulation"
         if array.shape[:-1] == several:
             way = "its trials seem to come last: give the transposed array"
@@ -123,6 +117,15 @@ def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
             "simulation",
         )
     return array.reshape(-1, *points)
+
+
+def _as_floats(name: str, value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(
+            f"simulation has values of {name} that are no array of numbers; {_HOW}", "simulation"
+        ) from None
 
 
 def _from_table(table: Any, theory: xr.Dataset) -> xr.Dataset:
@@ -155,4 +158,5 @@ def _from_table(table: Any, theory: xr.Dataset) -> xr.Dataset:
             " trials in the column 'trial', or leave it out",
             "simulation",
         )
+    table = table.assign(**{name: _as_floats(name, table[name]) for name in names})
     return table.set_index(["trial", *dims])[names].to_xarray()

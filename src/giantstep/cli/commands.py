@@ -164,7 +164,7 @@ def compare(
         --lam 0.1 --d 400 --bulk isotropic,exact --plot bulks.png
     """
     from ..answers.comparison import compare as verb
-    from ..answers.comparison import left_out, side_by_side, summary
+    from ..answers.comparison import side_by_side, summary
     from ..theory.predict import predict as theory_of
 
     if run.trials == 1:
@@ -189,8 +189,6 @@ def compare(
         columns = side_by_side(compared, name)
         words += [out.table(columns, list(map(str, columns)), headed=not words), ""]
     words.append(summary(compared))
-    if not limit:
-        words += filter(None, (left_out(compared, name) for name in names))
     status = out.deliver(compared, output, "\n".join(words), names[:1])
     return status or (0 if exact["converged"].all() else 2)
 

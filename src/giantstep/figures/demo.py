@@ -57,9 +57,6 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo", workers: int | No
         columns = side_by_side(compared, "test_error")
         print(aligned(points(columns, list(map(str, columns)))))
         print(f"\n{summary(compared[_STATISTICS])}")
-    print(
-        "\nWith stronger steps or more trials you would see differences beyond the standard errors at this d."
-    )
     save_figure(draw(results, trials), path)
     _note(f"\ndrew {path} in {time.perf_counter() - start:.0f} s")
 

@@ -88,10 +88,8 @@ class Function:
         try:
             result = self._function(x, *more)
         except (
-            TypeError,
-            ValueError,
-            AttributeError,
-        ) as error:  # math.sin, `x if x > 0 else 0`, torch's x.relu()
+            Exception
+        ) as error:  # math.sin, `x if x > 0 else 0`, torch's x.relu(), or what it raises itself
             if np.ndim(x) == 0 or isinstance(error, ParameterError):
                 raise
             raise ParameterError(

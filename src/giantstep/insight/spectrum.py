@@ -121,7 +121,7 @@ def spectrum(
     )
     if "d" not in grid:
         del variables["spike"]
-    attrs = provenance("spectrum", model, target, bulk=problem.law.name)
+    attrs = provenance("spectrum", model, target if model.takes_steps else None, bulk=problem.law.name)
     attrs |= {"normalise": normalise, "matrix": "kernel" if kernel else "covariance"}
     return grid.dataset(variables, attrs, {"side": ["lower", "upper"]})
 

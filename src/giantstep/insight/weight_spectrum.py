@@ -118,7 +118,7 @@ def weight_spectrum(
             answers["overlap_target"] = float(frame.gamma[0, 0]) ** 2 * answers["overlap_spike"]
             answers["threshold"] = float(np.sqrt(least / (beta * size * power)))
         found.append(answers)
-    attrs = provenance("weight_spectrum", model, target, bulk=problem.law.name)
+    attrs = provenance("weight_spectrum", model, target if model.takes_steps else None, bulk=problem.law.name)
     return grid.dataset(on_grid(found, problem, {}), attrs, {"side": ["lower", "upper"]})
 
 

@@ -89,6 +89,8 @@ def simulate_spectrum(
     backend = make_backend(task.backend, device, dtype)
     found = np.stack([_eigenvalues(task, Draws(seed, trial, backend), backend) for trial in numbers])
     attrs = provenance_of(task) | {"command": "simulate_spectrum"}
+    if not model.takes_steps:
+        del attrs["target"]  # which shaped nothing
     dataset = Grid(task.model.numbers() | task.target.numbers() | {"alpha": alpha}).dataset(
         {"eigenvalue": (("trial", "rank"), found)}, attrs, {"trial": numbers}
     )
