@@ -259,6 +259,23 @@ SPIKED = gs.SpikedRF("tanh", r=1.0, gamma=0.7)
 COARSE = {"lam": np.geomspace(0.01, 10, 5)}
 
 
+def test_the_search_goes_on_beyond_the_cells_beside_its_start():
+    """The valley turns: from the lowest point of this scan the optimum is more than one scanned rate away."""
+    net = gs.Network("relu", eta=1.0, alpha0=0.423, beta=0.45, readout="ternary")
+    scan = {"eta": np.geomspace(0.05, 50.0, 9), "lam": np.geomspace(1e-4, 1e2, 7)}
+    best = tune(
+        net,
+        gs.Target("sign", noise=0.1),
+        alpha=0.7175,
+        d=300,
+        bulk="isotropic",
+        over=("eta", "lam"),
+        scan=scan,
+    )
+    assert best["slope"] < 1e-6
+    assert best["best_error"] < best["landscape"].min() * 0.99
+
+
 @pytest.mark.parametrize(
     ("model", "target", "options", "more", "slope"),
     [

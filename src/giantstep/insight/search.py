@@ -177,14 +177,12 @@ def polished(
     objective: Objective,
     report: Callable[[float], None],
 ) -> Optimum:
-    """The least error near the best local minima of a scan, the best point of which is one of them."""
+    """The least error within the scanned ranges, from the best local minima of a scan."""
+    low, high = np.array([[axis[0], axis[-1]] for axis in axes]).T
     found: list[Optimum] = []
     starts = _local_minima(values)[:_STARTS]
     for start in starts:
-        first, low, high = (
-            np.array([axis[np.clip(i + k, 0, len(axis) - 1)] for axis, i in zip(axes, start, strict=True)])
-            for k in (0, -1, 1)
-        )
+        first = np.array([axis[i] for axis, i in zip(axes, start, strict=True)])
         found.append(objective.minimise(at, first, low, high, float(values[tuple(start)])))
         report(len(found) / len(starts))
     return min(found, key=lambda optimum: optimum.error)
