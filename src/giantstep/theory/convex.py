@@ -13,9 +13,6 @@ from .state_evolution import StateEvolution
 _FINEST = {1: 512, 2: 64, 3: 24, 4: 24}  # κ intervals per piece at which refinement gives up, by directions,
 _FINEST_CUT = 64  # and between cuts around thin layers
 _TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
-_SIZED_TOLERANCE = (
-    1e-7  # residual for another size: means may be soft, and far from where they belong at 1e-4
-)
 _SOFT = 1e-3  # how fast residuals change at least, or else the distance counts, times this
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _LABOURED = 40  # evaluations after which the distance is looked at: the map may be close to the identity
@@ -61,17 +58,6 @@ class Convex(Solver):
         ):  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
             found.residual = np.maximum(found.residual, _SOFT * found.away)
         return _fit(problem, found)
-
-    def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
-        problem = StateEvolution(rule)
-        found = limit.start.again()
-        _search(problem, found, _SIZED_TOLERANCE)
-        if (lost := found.residual > _SIZED_TOLERANCE).any():
-            _begin_anew(problem, found, lost, _SIZED_TOLERANCE)
-        solved = found.residual <= _SIZED_TOLERANCE
-        state = problem.coordinates.state(found.x.reshape(*problem.shape, -1))
-        error = problem.averages.mean(problem.missed(problem.fields(state)))
-        return np.where(solved.reshape(problem.shape), error, np.nan)
 
 
 def _search(problem: StateEvolution, found: FixedPoint, tolerance: float, near: float = np.inf) -> None:

@@ -51,11 +51,6 @@ class Solver(ABC):
     def solve(self, rule: Discretisation, start: Any, thorough: bool) -> Solution:
         """All order parameters and errors; what only estimates the quadrature error need not be `thorough`."""
 
-    @abstractmethod
-    def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
-        """The test error, roughly, on a rule that differs from another one in its sizes d alone, from the solution on
-        that one by itself."""
-
 
 def solver_of(loss: Loss) -> Solver:
     """The solver that a loss calls for."""

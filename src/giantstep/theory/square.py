@@ -48,10 +48,6 @@ class Square(Solver):
         """All order parameters and both errors. `start` is a packed V to begin from (anew, where it is NaN)."""
         return _fit(_responses(rule.averages, rule.bulk, rule.readout, start), rule, thorough)
 
-    def sized(self, rule: Discretisation, limit: Solution) -> np.ndarray:
-        """Responses are those of the limit: they do not depend on d."""
-        return _fit(limit.responses, rule, thorough=False).test_error
-
 
 @dataclass
 class Responses:
@@ -126,7 +122,6 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
         rare=averages.due_to_rare(R, readout.alpha_over_beta * left_over, responses.tangent)
         if thorough
         else nothing,
-        responses=responses,
     )
 
 
