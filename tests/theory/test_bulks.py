@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.theory.bulk import Bulk, InterpolatedBulk, Isotropic, Orthogonal, TrainedBulk
+from giantstep.theory.bulk import Bulk, Isotropic, Orthogonal, TrainedBulk
+from giantstep.theory.bulk.interpolated import ChebyshevLine, InterpolatedBulk
 from giantstep.theory.equations.response import respond, signal_energy_gradient, total_tangent
 from giantstep.theory.modes import Modes
 from giantstep.theory.problem import model_grid, pose
@@ -36,7 +37,8 @@ def _all_bulks():
     for case in TRAINED:
         bulks[f"exact, {case.name}"] = exact = bulk_of(case)
         if isinstance(exact, TrainedBulk) and len(exact.weights) == 1:
-            bulks[f"along a line, {case.name}"] = InterpolatedBulk.nested([exact])[0]
+            line = ChebyshevLine(exact)
+            bulks[f"along a line, {case.name}"] = InterpolatedBulk(line, slice(None))
     return pytest.mark.parametrize("bulk", [pytest.param(bulk, id=name) for name, bulk in bulks.items()])
 
 

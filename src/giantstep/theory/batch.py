@@ -22,7 +22,7 @@ from .derivative_moments import DerivativeMoments, at_rest, shifted
 from .labels import Labels, is_sharp, label_layers, labels_of, pairs
 from .layer import FirstLayer
 from .rule import Rule, across_intervals
-from .symmetric import indices, triangle
+from .symmetric import indices, padded, triangle
 
 if TYPE_CHECKING:
     from ..losses import Loss
@@ -59,6 +59,21 @@ class BatchLaw:
     def pairs(self) -> np.ndarray:
         """Row of the weights that belongs to x_j x_l, [D, D]."""
         return 1 + self.directions + triangle(self.directions)
+
+
+def stacked(laws: Sequence[BatchLaw], count: int) -> BatchLaw:
+    """Several laws of as many batches, `count`, as one: the first law of each batch, then the second. Shorter ones get
+    nodes of weight 0."""
+
+    def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+        every = padded([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts])
+        return every.reshape(-1, *every.shape[2:])
+
+    e, weights = joined([law.e for law in laws]), joined([law.weights for law in laws])
+    moments = laws[0].moments
+    if moments.mean.shape[-1] > 1:  # else they are the same at every sample
+        moments = DerivativeMoments(*map(joined, zip(*(law.moments for law in laws), strict=True)))
+    return BatchLaw(e, weights, moments)
 
 
 def batch_law(
@@ -108,7 +123,7 @@ def _before(
     laws: list[BatchLaw] = []
     for rule in zip(*labels, strict=True):
         y, weights = (
-            rule[0] if len(levels) == 1 else (_padded(parts)[level] for parts in zip(*rule, strict=True))
+            rule[0] if len(levels) == 1 else (padded(parts)[level, 0] for parts in zip(*rule, strict=True))
         )
         laws.append(BatchLaw(_residual(loss, y, output), weights, moments))
     return laws, error
@@ -120,15 +135,6 @@ def _first_labels(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Labels before the first step, on three nested rules: they do not depend on the step that follows."""
     return labels.first_batch(noise, points, bends)
-
-
-def _padded(rows: Sequence[np.ndarray], value: float = 0.0) -> np.ndarray:
-    """Rows [1, ..., n] of different lengths as one array, with a value for the nodes that some do not have."""
-    n = max(row.shape[-1] for row in rows)
-    pads = ([(0, 0)] * (row.ndim - 1) + [(0, n - row.shape[-1])] for row in rows)
-    return np.concatenate(
-        [np.pad(row, pad, constant_values=value) for row, pad in zip(rows, pads, strict=True)]
-    )
 
 
 def _after(
@@ -189,7 +195,7 @@ def _turns(
             return neurons.output(shifted(neurons.activation, shift, one.c)[0])[0]
 
         cuts.append(crossings(output, values, reach).reshape(-1))
-    return _padded([places[None] for places in cuts], np.inf)
+    return padded(cuts, np.inf)
 
 
 def _residual(loss: Loss, y: np.ndarray, output: np.ndarray | float) -> np.ndarray:

@@ -59,7 +59,7 @@ def _orthogonal(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
 
 
 def _exact(problem: Problem, chunk: np.ndarray, refinement: int) -> Bulks:
-    return problem.first_layers.trained_bulks(chunk, refinement)
+    return problem.first_layers.trained_bulk(chunk, refinement).both()
 
 
 ISOTROPIC, ORTHOGONAL = BulkLaw("isotropic", _isotropic), BulkLaw("orthogonal", _orthogonal)

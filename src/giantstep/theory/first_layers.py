@@ -17,7 +17,7 @@ from ..losses import as_loss
 from ..model.letters import Merging
 from ..model.network import Network
 from ..model.spiked import SpikedRF, TwoSpikes
-from .batch import BatchLaw, batch_law, idle_batch
+from .batch import BatchLaw, batch_law, idle_batch, stacked
 from .bulk import TrainedBulk
 from .input_spectrum import InputSpectrum
 from .labels import kurtosis, labels_of
@@ -88,24 +88,23 @@ class FirstLayers:
             scatter[counts] = np.maximum(scatter[counts], step.share[counts] * excess)
         return scatter
 
-    def trained_bulks(self, chunk: np.ndarray, refinement: int) -> tuple[TrainedBulk, ...]:
-        """The bulk of some networks of one kind, and the one on rules with half the nodes over each batch.
+    def trained_bulk(self, chunk: np.ndarray, refinement: int) -> TrainedBulk:
+        """The bulk of U networks of one kind, then the same U on rules with half the nodes over each batch: 2U bulks.
 
         Rules have 2^refinement times their usual number of nodes.
         """
         taken = [int(t) for t in np.flatnonzero(self.taken[chunk[0]])] or [0]
-        last, bulks = self.layer.at(chunk), list[TrainedBulk]()
-        for laws in zip(*(self.batch(t, chunk, refinement)[:2] for t in taken), strict=True):
-            covariances, psi = list[StepCovariance](), None
-            for t, law in zip(reversed(taken), reversed(laws), strict=True):
-                step, before = self.steps[t].at(chunk), self.path[t].at(chunk)
-                one = StepCovariance(self.neurons, before, step, law, t == taken[0], psi)
-                covariances.insert(0, one)
-                psi = None if one.first else one.earlier[0]
-            columns = columns_of(self.neurons, last.frame(), covariances)
-            blocks = [one.block for one in covariances]
-            bulks.append(TrainedBulk(self.neurons.weights, last.c, blocks, columns))
-        return tuple(bulks)
+        twice = np.concatenate([chunk, chunk])
+        covariances, psi = list[StepCovariance](), None
+        for t in reversed(taken):
+            law = stacked(self.batch(t, chunk, refinement)[:2], len(chunk))
+            step, before = self.steps[t].at(twice), self.path[t].at(twice)
+            one = StepCovariance(self.neurons, before, step, law, t == taken[0], psi)
+            covariances.insert(0, one)
+            psi = None if one.first else one.earlier[0]
+        last = self.layer.at(twice)
+        columns = columns_of(self.neurons, last.frame(), covariances)
+        return TrainedBulk(self.neurons.weights, last.c, [one.block for one in covariances], columns)
 
     def batch(self, t: int, chunk: np.ndarray, refinement: int, shift: float = 0.0) -> list[BatchLaw]:
         """The batch of step t of some networks of one kind, on three nested rules, finest first; with a `shift` of the

@@ -67,7 +67,7 @@ class InputSpectrum:
         """The share of dimensions in which inputs vary, [V]."""
         return ((self.omega > 0.0) * self.mu).sum(axis=-1)
 
-    def at(self, chunk: np.ndarray) -> InputSpectrum:
+    def at(self, chunk: np.ndarray | slice) -> InputSpectrum:
         """That of some first layers."""
         if len(self.omega) == 1:
             return self

@@ -133,8 +133,9 @@ class Problem:
 
     def bulks(self, chunk: np.ndarray, refinement: int = 0, readouts: int = 1) -> Bulks:
         """Bulks of some first layers of one kind, with so many readouts each."""
-        bulks = self.law.make(self, chunk, refinement)
-        return InterpolatedBulk.nested(bulks) if self._interpolates(readouts) else bulks
+        if self._interpolates(readouts):
+            return InterpolatedBulk.both(self.first_layers.trained_bulk(chunk, refinement))
+        return self.law.make(self, chunk, refinement)
 
     def _interpolates(self, readouts: int) -> bool:
         """Whether the bulk is solved along a line, for all readouts together, rather than at each of them."""

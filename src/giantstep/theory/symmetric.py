@@ -84,10 +84,13 @@ def packing(groups: int) -> Packing:
     return Packing(groups)
 
 
-def padded(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Arrays [..., J] as one, [parts, ..., J], with zeros at the end of those that are shorter than others."""
+def padded(parts: Sequence[np.ndarray], value: float = 0.0) -> np.ndarray:
+    """Arrays [..., J] as one, [parts, ..., J], with a value at the end of those that are shorter than others."""
     most = max(part.shape[-1] for part in parts)
-    return np.stack([np.pad(a, [*[(0, 0)] * (a.ndim - 1), (0, most - a.shape[-1])]) for a in parts])
+    whole = np.full((len(parts), *parts[0].shape[:-1], most), value)
+    for row, part in zip(whole, parts, strict=True):
+        row[..., : part.shape[-1]] = part
+    return whole
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from math import log
 
@@ -29,54 +28,51 @@ _EXACT = 36.6  # -ln of what series leave out: rounding
 class ChebyshevLine:
     """The exact bulk of U first layers of one group on nodes from the least to the largest ln v that was asked for."""
 
-    def __init__(self, bulk: TrainedBulk, coarser: ChebyshevLine | None = None):
-        self.bulk, self._coarser = bulk, coarser
+    def __init__(self, bulk: TrainedBulk):
+        self.bulk = bulk
         self.low, self.high = np.inf, -np.inf
         self.overlap: np.ndarray | None = None  # (1/d) tr C², [U, 1, 1], as soon as there are nodes
 
     def cover(self, low: float, high: float) -> None:
-        """Solve for the nodes of a line that reaches so far; on finer rules for those of the coarser one."""
+        """Solve for the nodes of a line that reaches so far."""
         if self.low <= low and high <= self.high:
             return
-        coarser, c = self._coarser, self.bulk.c
-        if coarser is None:
-            self.low, self.high = min(low - _MARGIN, self.low), max(high + _MARGIN, self.high)
-        else:
-            coarser.cover(low, high)
-            self.low, self.high = coarser.low, coarser.high
+        c = self.bulk.c
+        self.low, self.high = min(low - _MARGIN, self.low), max(high + _MARGIN, self.high)
         nodes = int(np.ceil(_EXACT / np.arcsinh(2.0 * np.pi / (self.high - self.low))))
         points, to_series = through(nodes)
         v = np.zeros(nodes + 1)  # the last one, 0, is not of the line: it tells tr C²
         v[:-1] = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
-        at = TrainedResolvent(self.bulk, (v / c)[..., None, None], None if coarser is None else coarser.Y)
-        self.Y = at.Y  # E[Z] at the nodes, [U, nodes + 1, Q, Q] per batch
-        self.overlap = at.slopes[0][:, -1, 0]
+        at = TrainedResolvent(self.bulk, (v / c)[..., None, None], None)
+        tangent, leak = at.slopes
+        self.overlap = tangent[:, -1, 0]
 
         def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
             values = np.concatenate([part[:, :-1].reshape(len(c), nodes, -1) for part in parts], axis=-1)
             return to_series @ (values / size)
 
-        self.responses = series(_response_sizes(v[:-1]), at.T, *at.slopes)
+        self.responses = series(_response_sizes(v[:-1]), at.T, tangent, leak)
         self.forms = series(_form_sizes(v[:-1], self.bulk.modes), at.forms(), at.form_slopes)
 
 
 class InterpolatedBulk(Bulk):
-    """The exact bulk of U first layers of one group, read off a line."""
+    """The exact bulk of a `part` of the first layers on a line, each of one group."""
 
-    def __init__(self, line: ChebyshevLine):
-        bulk = line.bulk
-        self.bulk, self.weights, self.modes, self.c, self.line = bulk, bulk.weights, bulk.modes, bulk.c, line
+    def __init__(self, line: ChebyshevLine, part: slice):
+        whole = line.bulk
+        self.line, self.part = line, part
+        self.weights, self.modes, self.c = whole.weights, whole.modes, whole.c[part]
 
     @staticmethod
-    def nested(bulks: Sequence[Bulk]) -> tuple[InterpolatedBulk, ...]:
-        """Bulks on nested rules, finest first: each starts from the next coarser one."""
-        line: ChebyshevLine | None = None
-        nested: list[InterpolatedBulk] = []
-        for bulk in reversed(bulks):
-            assert isinstance(bulk, TrainedBulk)
-            line = ChebyshevLine(bulk, line)
-            nested.insert(0, InterpolatedBulk(line))
-        return tuple(nested)
+    def both(bulk: TrainedBulk) -> tuple[InterpolatedBulk, ...]:
+        """The bulks of U first layers on both of their rules, from 2U on one line."""
+        line = ChebyshevLine(bulk)
+        return tuple(InterpolatedBulk(line, part) for part in bulk.parts)
+
+    @cached_property
+    def bulk(self) -> TrainedBulk:
+        """The one that is interpolated."""
+        return self.line.bulk.at(self.part)
 
     def resolvent(self, Vt: np.ndarray) -> Resolvent:
         if np.iscomplexobj(Vt):
@@ -90,7 +86,7 @@ class InterpolatedBulk(Bulk):
 
     def norm_overlap(self) -> np.ndarray | None:
         known = self.line.overlap
-        return self.bulk.norm_overlap() if known is None else known
+        return self.bulk.norm_overlap() if known is None else known[self.part]
 
 
 def _response_sizes(v: np.ndarray) -> np.ndarray:
@@ -117,10 +113,10 @@ class InterpolatedResolvent(Resolvent):
 
     def __init__(self, bulk: InterpolatedBulk, Vt: np.ndarray, v: np.ndarray):
         self.Vt, self._bulk, self._v = Vt, bulk, v
-        line = bulk.line
+        line, part = bulk.line, bulk.part
         t = (2.0 * np.log(v) - (line.low + line.high)) / (line.high - line.low)
         self._basis = polynomials(t, line.responses.shape[1])
-        found = self._summed(line.responses, _response_sizes(v))
+        found = self._summed(line.responses[part], _response_sizes(v))
         self.T = found[..., :1, None]
         self._tangent, self._leak = found[..., 1, None, None, None], found[..., 2, None, None, None]
 
@@ -138,7 +134,7 @@ class InterpolatedResolvent(Resolvent):
     def _forms(self) -> np.ndarray:
         """Ĝ and its derivative, [U, A, 2, modes, modes]."""
         bulk, count = self._bulk, self._bulk.modes.count
-        found = self._summed(bulk.line.forms, _form_sizes(self._v, bulk.modes))
+        found = self._summed(bulk.line.forms[bulk.part], _form_sizes(self._v, bulk.modes))
         return found.reshape(*found.shape[:2], 2, count, count)
 
     def forms(self) -> np.ndarray:

@@ -51,6 +51,11 @@ class BatchBlock:
         tests = np.swapaxes(np.concatenate([both, along, excess, w[:, :1]], axis=1), -1, -2)
         return BatchBlock(D, tests, share, *maps)
 
+    def at(self, part: slice) -> BatchBlock:
+        """Of some first layers."""
+        maps = (self.spike, self.to_target, self.to_spikes)
+        return BatchBlock(self.D[part], self.tests[part], self.share[part], *(one[part] for one in maps))
+
     @property
     def rank(self) -> int:
         return self.D.shape[1]

@@ -47,6 +47,12 @@ class SpectralBasis:
         powers = (omega[:, None] / largest) ** np.arange(D)[:, None]
         return SpectralBasis(spectrum, powers, identity(D)[0], largest * np.eye(D, k=-1))
 
+    def at(self, part: slice) -> SpectralBasis:
+        """Of some first layers."""
+        if len(self.spectrum.omega) == 1:
+            return self
+        return SpectralBasis(self.spectrum.at(part), self.values[part], self.one, self.shift[part])
+
     def sums(self, G: np.ndarray) -> Sums:
         """What forms see of matrices G(ω_j) [U, A, J, R, R]."""
         U, A, J, R, _ = G.shape
@@ -100,6 +106,12 @@ class Columns:
     constant: np.ndarray  # G0, [U, all, all]: what no sample touches
     modes: Modes
     shown: int  # of all modes, those that answer; the others (norms after earlier steps) are eliminated
+
+    def at(self, part: slice) -> Columns:
+        """Of some first layers."""
+        functions = tuple(one[part] for one in self.functions)
+        vectors = self.target[part], functions, self.made_of[part], self.constant[part]
+        return Columns(self.basis.at(part), *vectors, self.modes, self.shown)
 
     @staticmethod
     def on_spectrum(

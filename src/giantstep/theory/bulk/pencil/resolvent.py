@@ -47,6 +47,21 @@ class TrainedBulk(Bulk):
         self._last = resolvent.Y
         return resolvent
 
+    @property
+    def parts(self) -> tuple[slice, slice]:
+        """The first half of these first layers and the second."""
+        half = len(self.c) // 2
+        return slice(0, half), slice(half, None)
+
+    def both(self) -> tuple[TrainedBulk, ...]:
+        """The bulks of these two halves."""
+        return tuple(self.at(part) for part in self.parts)
+
+    def at(self, part: slice) -> TrainedBulk:
+        """The bulk of some of these first layers."""
+        blocks = [block.at(part) for block in self.blocks]
+        return TrainedBulk(self.weights, self.c[part], blocks, self.columns.at(part))
+
     def unclosed(self, Y: list[np.ndarray]) -> UnclosedPencil:
         """The same rows with E[Z_t] held at Y_t, [U, A, Q, Q] each."""
         return UnclosedPencil(self, Y)
