@@ -116,7 +116,7 @@ class Deadly:
         self.pool = pool
 
     def submit(self, function, work, threads):
-        if work.task.trial == 2:
+        if work.args[0].trial == 2:
             return self.pool.submit(os.abort)
         return self.pool.submit(function, work, threads)
 

@@ -115,16 +115,15 @@ def test_alphas_that_mean_the_same_number_of_samples_share_a_result(tmp_path):
     assert_nothing_twice(sweep, tmp_path / "s.sqlite")
 
 
-class OutOfMemory:
-    def compute(self):
-        raise MemoryError("a test")
+def out_of_memory():
+    raise MemoryError("a test")
 
 
 class Failing(Here):
     """Jobs of trial 1 fail."""
 
     def submit(self, function, work, threads):
-        return super().submit(function, OutOfMemory() if work.task.trial == 1 else work, threads)
+        return super().submit(function, out_of_memory if work.args[0].trial == 1 else work, threads)
 
 
 def test_failures_are_recorded_left_alone_and_retried_alone(tmp_path):

@@ -12,7 +12,7 @@ from attrs import asdict, define, field
 
 from ..errors import ParameterError, named
 from ..losses import as_loss
-from ..model.checks import check_count, number, parameter
+from ..model.checks import at_least, number, optional, parameter
 from ..model.description import Model, check_data, check_model, table
 from ..model.parameters import checked
 from ..model.target import Target, as_target
@@ -38,6 +38,9 @@ def _trials(trials: Any) -> int | list[int]:
     return trials
 
 
+_positive = partial(number, low=0.0, strict=True)
+
+
 @define(frozen=True)
 class Theory:
     """What to predict: the arguments of `predict` beside the grid."""
@@ -45,31 +48,21 @@ class Theory:
     bulk: str | None = None
     # a number or a list: with the finite-size correction
     d: Any = field(default=None, converter=_theory_size)
-    tolerance: float | None = None
-
-    def __attrs_post_init__(self) -> None:
-        if self.tolerance is not None:
-            number("theory.tolerance", self.tolerance, low=0.0, strict=True)
+    tolerance: float | None = field(default=None, converter=partial(optional, _positive, "theory.tolerance"))
 
 
 @define(frozen=True)
 class Simulation:
     """What to simulate: the arguments of `simulate` beside the grid. `trials` is a count, or which ones."""
 
-    d: int
+    d: int = field(converter=partial(at_least(2), "simulation.d"))
     trials: Any = field(default=10, converter=_trials)
-    seed: int = 0
+    seed: int = field(default=0, converter=partial(at_least(0), "simulation.seed"))
     features: str | None = None
-    n_test: int | None = None
+    n_test: int | None = field(default=None, converter=partial(optional, at_least(1), "simulation.n_test"))
     device: str = "cpu"
     dtype: str = "float64"
     backend: str | None = None
-
-    def __attrs_post_init__(self) -> None:
-        check_count("simulation.d", self.d, 2)
-        check_count("simulation.seed", self.seed, 0)
-        if self.n_test is not None:
-            check_count("simulation.n_test", self.n_test, 1)
 
 
 def check_keys(

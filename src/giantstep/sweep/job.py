@@ -10,9 +10,10 @@ import os
 import platform
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +27,9 @@ RESULTS_VERSION = 1
 Answers = dict[str, np.ndarray]  # each [points, ...]
 
 
-class Work(Protocol):
-    """What a worker is sent: plain, picklable."""
-
-    def compute(self) -> tuple[Answers, dict[str, str]]:
-        """Answers with points along the first axis, and what the result's attributes should say."""
-        ...
+Work = Callable[[], tuple[Answers, dict[str, str]]]
+"""Computes answers with points along the first axis, and what the result's attributes should say. It is sent to
+workers: a function of a module, with plain arguments."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def perform(work: Work, threads: int) -> Outcome:
     with warnings.catch_warnings(record=True) as caught, thread_pools().limit(limits=threads):
         warnings.simplefilter("always", GiantstepWarning)
         try:
-            answers, attrs = work.compute()
+            answers, attrs = work()
             outcome: dict[str, Any] = {"answers": answers, "attrs": attrs}
         except Exception as error:
             text = str(error) if isinstance(error, GiantstepError) else f"{type(error).__name__}: {error}"
@@ -124,7 +122,7 @@ def unpack(facts: dict[str, Any], data: bytes) -> Answers:
 
 
 def blank(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array that says 'not there': NaN, False, or words to that effect."""
+    """An array that says 'not computed': NaN, False, or these words."""
     if dtype.kind == "O":
         return np.full(shape, "not computed yet", dtype=object)
     return np.zeros(shape, dtype) if dtype.kind == "b" else np.full(shape, np.nan)

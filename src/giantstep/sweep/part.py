@@ -14,9 +14,11 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,6 +100,7 @@ class Part(ABC):
     family: Family
     split: LayerGrid
     shape: tuple[int, int]  # how many settings, and how many points each
+    block: tuple[int, int]  # how many settings, and how many points of each, are computed together at most
 
     def __init__(self, sweep: Sweep):
         self.sweep = sweep
@@ -110,10 +113,6 @@ class Part(ABC):
         """The points that are wanted, [settings · points, columns]."""
 
     @abstractmethod
-    def portions(self, missing: np.ndarray) -> list[Portion]:
-        """The points where `missing` [settings, points] holds, as rectangles that are computed together."""
-
-    @abstractmethod
     def work(self, settings: np.ndarray, points: np.ndarray) -> Work:
         """What computes a portion."""
 
@@ -124,6 +123,22 @@ class Part(ABC):
     @abstractmethod
     def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
         """Answers [settings · points, ...] as a Dataset."""
+
+    def portions(self, missing: np.ndarray) -> list[Portion]:
+        """The points where `missing` [settings, points] holds, as rectangles that are computed together.
+
+        Equal points are computed once: several alphas may mean the same number of samples.
+        """
+        keys, portions = self.keys.reshape(*self.shape, -1), []
+        (height, width), (most_settings, most_points) = self.block, self.shape
+        for top, left in product(range(0, most_settings, height), range(0, most_points, width)):
+            lacking = defaultdict(list)  # settings, by the points that they lack
+            for setting, lacks in enumerate(missing[top : top + height, left : left + width], start=top):
+                lacking[lacks.tobytes()].append(setting)
+            for lacks, settings in lacking.items():
+                if (points := left + np.flatnonzero(np.frombuffer(lacks, bool))).size:
+                    portions.append((np.array(settings), points[distinct(keys[settings[0], points])]))
+        return portions
 
     def jobs(self, portions: list[Portion]) -> Iterator[Job]:
         """The work that gives these portions."""

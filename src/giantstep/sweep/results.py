@@ -12,7 +12,6 @@ import numpy as np
 from ..errors import ParameterError
 from ..runtime.progress import duration
 from .description import Sweep
-from .job import blank
 from .part import Part, positions
 from .simulation import SimulationPart
 from .store import Store
@@ -100,7 +99,8 @@ def collect(wanted: list[Part], store: Store, read: bool = True) -> Results:
             )
         )
         if read and (places >= 0).any():
-            datasets[part.family.kind] = _dataset(part, store, places)
+            attrs = {**store.attrs(part.family), "missing": int(np.count_nonzero(places < 0))}
+            datasets[part.family.kind] = part.dataset(store.answers(part.family, places), attrs)
     return Results(**datasets, status=tuple(progress))
 
 
@@ -142,13 +142,3 @@ def with_size(dataset: xr.Dataset) -> xr.Dataset:
     if "d" in dataset.coords:
         return dataset
     return dataset.assign_coords(d=float(dataset.attrs.get("d", np.inf)))
-
-
-def _dataset(part: Part, store: Store, places: np.ndarray) -> xr.Dataset:
-    done = places >= 0
-    answers = {}
-    for name, values in store.answers(part.family).items():
-        answers[name] = blank((len(places), *values.shape[1:]), values.dtype)
-        answers[name][done] = values[places[done]]
-    missing = int(np.count_nonzero(~done))
-    return part.dataset(answers, {**store.attrs(part.family), "missing": missing})

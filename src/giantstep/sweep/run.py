@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice
@@ -118,8 +118,9 @@ def run_sweep(
     display, most = Display(progress), workers or cores()
     with named("sweep"):
         sweep = sweep if isinstance(sweep, Sweep) else read_toml(a_path("sweep", sweep))
-    wanted, interrupted, driver = parts(sweep), False, _Driver(threads, display)
+    wanted, interrupted = parts(sweep), False
     with nullcontext(store) if isinstance(store, Store) else Store.writing(store) as kept:
+        driver = _Driver(kept, threads, display)
         kept.begin_run(sweep.to_dict(), [part.family for part in wanted], threads)
         portions = {}
         for part in wanted:
@@ -135,8 +136,8 @@ def run_sweep(
             if portions:
                 with _open_executor(executor, scheduler, most, threads) as (pool, at_once):
                     for part, rectangles in portions.items():
-                        display.begin(part.family.kind, len(rectangles))
-                        driver.run(part.jobs(rectangles), kept, pool, at_once)
+                        with display.over(part.family.kind, len(rectangles)):
+                            driver.run(part.jobs(rectangles), pool, at_once)
         except KeyboardInterrupt:
             interrupted = True
         results = collect(wanted, kept, read)
@@ -205,51 +206,50 @@ def _open_executor(
 class _Driver:
     """Sends jobs out a few at a time, and stores what comes back, one by one."""
 
-    def __init__(self, threads: int, display: Display):
-        self.threads, self.display = threads, display
+    def __init__(self, store: Store, threads: int, display: Display):
+        self.store, self.threads, self.display = store, threads, display
         self.done = 0
         self.failures: list[str] = []
         self.notes: dict[str, GiantstepWarning] = {}  # each once
         self._sent: dict[Future[Outcome], Job] = {}
         self._finished: SimpleQueue[Future[Outcome]] = SimpleQueue()
 
-    def run(self, jobs: Iterator[Job], store: Store, executor: Any, most: int) -> None:
+    def run(self, jobs: Iterable[Job], executor: Any, most: int) -> None:
         """All jobs, at most so many at a time; Ctrl-C still keeps what has come back by then.
 
-        Perhaps a worker dies because memory is short: once what was sent is back, each lost job has the machine to
-        itself.
+        Perhaps a worker dies because memory is short: in the end each lost job has the machine to itself. If its worker
+        dies again and again, this job is why.
         """
-        lost: list[Job] = []
         done, failed = self.done, len(self.failures)
-        try:
-            while True:
-                if not lost:
-                    self._send(islice(jobs, most - len(self._sent)), executor)
-                if self._sent:
-                    lost += self._collect(store, _SECONDS)
-                elif lost:
-                    job = lost.pop()
-                    self._keep(store, job, self._alone(job, executor))
-                else:
-                    break
-                self.display.update(self.done - done, len(self.failures) - failed, len(self._sent))
-        except KeyboardInterrupt:
-            self._collect(store, 0.0)
-            raise
-        finally:
-            self.display.end()
-            for future in self._sent:  # what has begun ends with its executor
-                future.cancel()
-
-    def _send(self, jobs: Iterator[Job], executor: Any) -> None:
+        for at_once in (most, *(1,) * _TRIES):
+            waiting, jobs = iter(jobs), []
+            try:
+                while self._send(islice(waiting, at_once - len(self._sent)), executor):
+                    jobs += self._collect(_SECONDS)
+                    self.display.update(self.done - done, len(self.failures) - failed, len(self._sent))
+            except KeyboardInterrupt:
+                self._collect(0.0)
+                raise
+            finally:
+                for future in self._sent:  # what has begun ends with its executor
+                    future.cancel()
         for job in jobs:
-            future = self._submit(job, executor)
+            self._keep(job, Outcome(None, DIED))
+
+    def _send(self, jobs: Iterator[Job], executor: Any) -> bool:
+        """Whether any job is under way."""
+        for job in jobs:
+            try:
+                future = executor.submit(perform, job.work, self.threads)
+            except RuntimeError as error:  # it is broken, or shut down
+                raise _stopped(error) from error
             self._sent[future] = job
             future.add_done_callback(self._finished.put)
             if future.done():  # `submit` itself has computed it: store it before the next one
-                return
+                break
+        return bool(self._sent)
 
-    def _collect(self, store: Store, timeout: float) -> list[Job]:
+    def _collect(self, timeout: float) -> list[Job]:
         """Store what is finished; the jobs that were lost with a worker."""
         lost = []
         with suppress(Empty):
@@ -257,25 +257,12 @@ class _Driver:
                 future = self._finished.get(timeout=timeout)
                 job, timeout = self._sent.pop(future), 0.0
                 try:
-                    self._keep(store, job, _outcome(future))
+                    self._keep(job, _outcome(future))
                 except WorkerDied:
                     lost.append(job)
         return lost
 
-    def _alone(self, job: Job, executor: Any) -> Outcome:
-        """A job that was lost with its worker, with nothing beside it: if one dies again, this job is why."""
-        for _ in range(_TRIES):
-            with suppress(WorkerDied):
-                return _outcome(self._submit(job, executor))
-        return Outcome(None, DIED)
-
-    def _submit(self, job: Job, executor: Any) -> Future[Outcome]:
-        try:
-            return executor.submit(perform, job.work, self.threads)
-        except RuntimeError as error:  # it is broken, or shut down
-            raise _stopped(error) from error
-
-    def _keep(self, store: Store, job: Job, outcome: Outcome) -> None:
+    def _keep(self, job: Job, outcome: Outcome) -> None:
         if outcome.refused:
             raise ParameterError(outcome.message)
         if outcome.results_version != RESULTS_VERSION:
@@ -283,7 +270,7 @@ class _Driver:
                 f"the giantstep of a worker computes other numbers (results version {outcome.results_version}, here "
                 f"{RESULTS_VERSION}); install the same version there"
             )
-        store.add(job, outcome)
+        self.store.add(job, outcome)
         if outcome.answers is None:
             self.failures.append(outcome.message)
         else:

@@ -60,10 +60,10 @@ class StoreFull(StoreError):
 
 
 class Row(NamedTuple):
-    """A run, a job or a failure, without answers."""
+    """A run, a job or a failure."""
 
     facts: dict[str, Any]
-    points: np.ndarray  # [points, columns]
+    columns: Answers  # answers, and what they are of: points [points, columns]
 
 
 class Store:
@@ -79,13 +79,15 @@ class Store:
         path = Path(path)
         check_header(path)
         with _only_writer(path), ExitStack() as cleanup:
-            if _is_empty(path) or _beside(path, "-journal").exists():
+            if _is_empty(path) or Path(f"{path}-journal").exists():
                 with sentences(path, "written"):
                     _create(path)
             # nothing is changed before all is known to be well
             with cls.reading(path) as store, sentences(path):
                 store._check_results_version()
-                _check_pages(store.connection)
+                # rows can be read from a file whose free pages are in disorder, but SQLite must not write to it
+                if (damage := store.connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                    raise ValueError(damage)
             with sentences(path):
                 store.connection = cleanup.enter_context(closing(_connect(path, "rw")))
                 store.connection.execute("PRAGMA journal_mode = WAL")
@@ -106,10 +108,7 @@ class Store:
             with sentences(path):
                 connection = cleanup.enter_context(closing(_connect(path, "ro")))
                 connection.execute("BEGIN")  # all that is read is of one moment
-                rows = {}
-                for table in _TABLES:
-                    read = _read(connection, table)
-                    rows[table] = [Row(facts, unpack(facts, data)["points"].copy()) for facts, data in read]
+                rows = {table: list(_read(connection, table)) for table in _TABLES}
             yield cls(path, connection, rows)
 
     def begin_run(self, sweep: dict[str, Any], families: list[Family], threads: int) -> None:
@@ -129,28 +128,27 @@ class Store:
 
     def points(self, family: Family) -> np.ndarray:
         """Every point of the family that is there, [points, columns]."""
-        return np.concatenate([np.empty((0, len(family.columns))), *(job.points for job in self._of(family))])
+        points = [job.columns["points"] for job in self._of(family)]
+        return np.concatenate([np.empty((0, len(family.columns))), *points])
 
-    def answers(self, family: Family) -> Answers:
-        """Every quantity at `points(family)`, in that order; NaN, or no words, where a job does not have it."""
-        total, end = len(self.points(family)), 0
-        answers: Answers = {}
-        with sentences(self.path):
-            for facts, data in _read(self.connection, "job"):
-                if facts["family"] != family.id:
-                    continue
-                columns = unpack(facts, data)
-                begin, end = end, end + len(columns.pop("points"))
-                for name, values in columns.items():
-                    if name not in answers:
-                        answers[name] = blank((total, *values.shape[1:]), values.dtype)
-                    answers[name][begin:end] = values
+    def answers(self, family: Family, places: np.ndarray) -> Answers:
+        """Every quantity at these places of `points(family)`; `blank` at place -1, and where a job does not have it."""
+        jobs = [job.columns for job in self._of(family)]
+        answers, known = {}, {name: values for columns in jobs for name, values in columns.items()}
+        del known["points"]
+        for name, values in known.items():
+            nothing = blank((1, *values.shape[1:]), values.dtype)
+            whole = [
+                columns[name] if name in columns else nothing.repeat(len(columns["points"]), axis=0)
+                for columns in jobs
+            ]
+            answers[name] = np.concatenate([*whole, nothing])[places]
         return answers
 
     def failures(self, family: Family) -> list[tuple[np.ndarray, str]]:
         """Points [points, columns] that could not be computed, and why; what failed several times, as it did last."""
-        last = {row.points.tobytes(): row for row in self._of(family, "failure")}
-        return [(row.points, row.facts["message"]) for row in last.values()]
+        last = {row.columns["points"].tobytes(): row for row in self._of(family, "failure")}
+        return [(row.columns["points"], row.facts["message"]) for row in last.values()]
 
     def attrs(self, family: Family) -> dict[str, str]:
         """What the results' attributes should say, the versions that computed them included."""
@@ -179,7 +177,7 @@ class Store:
         values = (place, text, data, _checksum(table, place, text.encode(), data))
         with sentences(self.path, "written"):
             self.connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", values)
-        self._rows[table].append(Row(facts, points))
+        self._rows[table].append(Row(facts, {"points": points, **answers}))
 
     def _check_results_version(self) -> None:
         for run in self._rows["run"]:
@@ -239,7 +237,7 @@ def sentences(path: Path, verb: str = "read") -> Iterator[None]:
 
 def _advice(path: Path) -> str:
     """What to do about a store that cannot be used: SQLite must merge what a killed run has left beside it."""
-    for left in (_beside(path, "-wal"), _beside(path, "-journal")):
+    for left in (Path(f"{path}-wal"), Path(f"{path}-journal")):
         if left.exists():
             return (
                 "; its last run was killed and left a log, which can only be read where files can be written: run it "
@@ -251,7 +249,7 @@ def _advice(path: Path) -> str:
 @contextmanager
 def _only_writer(path: Path) -> Iterator[None]:
     """Hold the store's lock, which the system takes from a process that dies; a second writer is told who has it."""
-    file, holder = _beside(path, ".lock"), ""
+    file, holder = Path(f"{path}.lock"), ""
     try:
         lock = FileLock(file, blocking=False).acquire()
     except Timeout:
@@ -296,14 +294,14 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, isolation_level=None, timeout=10.0)
 
 
-def _read(connection: sqlite3.Connection, table: str) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Facts and data of every row, each checked, and that none is missing."""
+def _read(connection: sqlite3.Connection, table: str) -> Iterator[Row]:
+    """Every row, each checked, and that none is missing."""
     columns, count = "id, CAST(facts AS BLOB), CAST(data AS BLOB), checksum", 0
     rows = connection.execute(f"SELECT {columns} FROM {table} ORDER BY id")
     for count, (place, facts, data, checksum) in enumerate(rows, start=1):
         if place != count or checksum != _checksum(table, place, facts, data):
             raise ValueError(f"row {count} of its table {table} does not match its checksum")
-        yield json.loads(facts), data
+        yield Row(known := json.loads(facts), unpack(known, data))
     last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone() or (0,)
     if last != (count,):
         raise ValueError(f"its table {table} has {count} rows, not the {last[0]} that were written")
@@ -316,18 +314,8 @@ def _checksum(table: str, place: int, facts: bytes, data: bytes) -> int:
     )
 
 
-def _check_pages(connection: sqlite3.Connection) -> None:
-    """That SQLite may write: rows can be read from a file whose free pages are in disorder."""
-    if (damage := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-        raise ValueError(damage)
-
-
 def _is_empty(path: Path) -> bool:
     return not path.exists() or not path.stat().st_size
-
-
-def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
 
 
 def _now() -> str:

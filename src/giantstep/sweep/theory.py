@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from ..answers.grid import Grid, LayerGrid
 from ..answers.provenance import provenance
 from .description import Sweep
-from .job import Answers
-from .part import Family, Part, Portion, rounded
+from .job import Answers, Work
+from .part import Family, Part, rounded
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,6 +34,8 @@ class TheoryPart(Part):
         self.family = Family("theory", self.columns, setting)
         self.split = LayerGrid(grid, sweep.model.shaping)
         self.shape = self.split.counts
+        width = min(self.shape[1], BLOCK)
+        self.block = max(1, BLOCK // width), width
 
     @cached_property
     def _values(self) -> np.ndarray:
@@ -45,23 +46,7 @@ class TheoryPart(Part):
     def keys(self) -> np.ndarray:
         return rounded(self._values).reshape(-1, len(self.columns))
 
-    def portions(self, missing: np.ndarray) -> list[Portion]:
-        """Block by block of the wanted grid."""
-        settings, points = self.shape
-        width = min(points, BLOCK)
-        height = max(1, BLOCK // width)
-        portions = []
-        for top in range(0, settings, height):
-            for left in range(0, points, width):
-                patterns = missing[top : top + height, left : left + width]
-                kinds, kind = np.unique(patterns, axis=0, return_inverse=True)
-                for index, pattern in enumerate(kinds):  # rows that lack the same points go together
-                    if pattern.any():
-                        rows = np.flatnonzero(kind.ravel() == index)
-                        portions.append((top + rows, left + np.flatnonzero(pattern)))
-        return portions
-
-    def work(self, settings: np.ndarray, points: np.ndarray) -> TheoryWork:
+    def work(self, settings: np.ndarray, points: np.ndarray) -> Work:
         import xarray as xr
 
         sweep, numbers = self.sweep, {}
@@ -72,17 +57,16 @@ class TheoryPart(Part):
                 numbers[name] = xr.DataArray(values[:, 0, column], dims="setting")
             else:
                 numbers[name] = xr.DataArray(values[0, :, column], dims="point")
-        return TheoryWork(
-            {
-                "model": sweep.model.moved(**{name: numbers[name] for name in self.own}),
-                "target": sweep.target.moved(**{name: numbers[name] for name in sweep.target.numbers()}),
-                "alpha": numbers["alpha"],
-                "lam": numbers["lam"],
-                "loss": sweep.loss,
-                "bulk": sweep.theory.bulk,
-                "d": None if np.isinf(numbers["d"]).all() else numbers["d"],
-                "tolerance": sweep.theory.tolerance,
-            }
+        return partial(
+            predicted,
+            sweep.model.moved(**{name: numbers[name] for name in self.own}),
+            sweep.target.moved(**{name: numbers[name] for name in sweep.target.numbers()}),
+            alpha=numbers["alpha"],
+            lam=numbers["lam"],
+            loss=sweep.loss,
+            bulk=sweep.theory.bulk,
+            d=None if np.isinf(numbers["d"]).all() else numbers["d"],
+            tolerance=sweep.theory.tolerance,
         )
 
     def units(self, chosen: np.ndarray) -> int:
@@ -96,20 +80,14 @@ class TheoryPart(Part):
         return dataset.transpose(*grid.dims, *coords, ..., missing_dims="ignore")
 
 
-@dataclass(frozen=True)
-class TheoryWork:
+def predicted(*described: Any, **arguments: Any) -> tuple[Answers, dict[str, str]]:
     """One call of `predict`, with arguments along the dimensions setting (first layers) and point (readouts)."""
+    from ..theory.predict import predict
 
-    arguments: dict[str, Any]
-
-    def compute(self) -> tuple[Answers, dict[str, str]]:
-        from ..theory.predict import predict
-
-        dataset = predict(**self.arguments, throw=False)
-        points = self.arguments["alpha"].size
-        answers = {}
-        for name, values in dataset.data_vars.items():
-            whole = values if "point" in values.dims else values.expand_dims(point=points)
-            whole = whole.transpose("setting", "point", ...).values
-            answers[str(name)] = whole.reshape(-1, *whole.shape[2:])
-        return answers, {"bulk": dataset.attrs["bulk"]}
+    dataset = predict(*described, **arguments, throw=False)
+    answers = {}
+    for name, values in dataset.data_vars.items():
+        whole = values if "point" in values.dims else values.expand_dims(point=arguments["alpha"].size)
+        whole = whole.transpose("setting", "point", ...).values
+        answers[str(name)] = whole.reshape(-1, *whole.shape[2:])
+    return answers, {"bulk": dataset.attrs["bulk"]}
