@@ -87,7 +87,10 @@ def test_biases_are_those_of_a_network():
     (found,) = rows(run(f"{words} --eta 1 --alpha0 2").stdout)
     for name in ("test_error", "nu"):
         assert float(found[name]) == pytest.approx(expected[name].item(), rel=5e-5)
-    assert "--bias-scale: options of a network" in run(f"{words} --r 1 --gamma 0.5").stderr
+    assert (
+        "a network has --bias-scale, spiked random features have --r and --gamma: give one kind"
+        in run(f"{words} --r 1 --gamma 0.5").stderr
+    )
 
 
 def test_what_happens_between_steps_is_simulated():
@@ -269,9 +272,12 @@ REFUSED = {
     "no folder for a picture": (f"predict {CURVE} --plot /no/such/folder/a.png", "does not exist"),
     "a folder": (f"predict {POINT} --out /tmp", "ending"),
     "unknown ending": (f"predict {POINT} --out a.xls", ".nc or .json or .csv"),
-    "unknown picture": (f"predict {CURVE} --plot a.bmp", "png, pdf, svg"),
+    "unknown picture": (
+        f"predict {CURVE} --plot a.bmp",
+        "--plot a.bmp has the unknown ending '.bmp'; pictures are saved as .png or .pdf or .svg files",
+    ),
     "nothing to draw": (f"predict {POINT} --plot a.png", "give some parameter a range"),
-    "an equals sign": (f"predict {POINT} --out lam=3.foo", "path = 'lam=3.foo' has"),
+    "an equals sign": (f"predict {POINT} --out lam=3.foo", "--out lam=3.foo has the unknown ending"),
     "an equation": (f"predict {NET} --alpha 1 --lam x=3", "--lam x=3 is not a number"),
     "real labels": (f"predict {POINT} --loss hinge", "such as 'sign', flips = 0.1, which makes"),
     "both kinds": (f"predict {POINT} --r 1 --gamma 1", "give one kind"),
@@ -288,12 +294,16 @@ REFUSED = {
     "no model": ("predict --alpha 1 --lam 1", "--eta and --alpha0"),
     "no lam": (
         f"predict {NET} --alpha 1",
-        "--lam is missing: ridge penalty; 0: minimum norm (giantstep predict",
+        "--lam is missing: ridge penalty of the readout; 0: minimum norm (giantstep predict",
     ),
     "lam without a value": (f"predict {NET} --alpha 1 --lam", "--lam needs a value: ridge penalty"),
     "unknown option": (f"predict {POINT} --bogus 1", "--bogus"),
     "unknown format": (f"predict {POINT} --format xml", "table"),
     "unknown quantity": (f"predict {POINT} --show accuracy", "test_error"),
+    "a word among eigenvalues": (
+        f"predict {POINT} --eigenvalues 2,x",
+        "--eigenvalues 2,x has 'x', which is not a number",
+    ),
     "unknown bulk": (f"predict {POINT} --bulk fluffy", "isotropic"),
     "unknown loss": (f"predict {POINT} --loss l7", "square"),
     "two sizes": (f"simulate {POINT} --d 50,60", '--d: "50,60" is not one whole number'),

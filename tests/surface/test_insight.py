@@ -139,7 +139,7 @@ def test_tuning_finds_a_penalty_no_worse_than_any_that_was_scanned(tmp_path):
         ("spectrum --target x1+x1*x2 --eta 1 --alpha0 1 --bulk exact", "use bulk = 'isotropic'"),
         ("spectrum --alpha 1", "no model"),
         ("spectrum --r 1 --gamma 1 --alpha 1,2 --plot s.png", "single numbers"),
-        ("spectrum --weights --eta 1 --alpha0 2 --alpha 2 --kernel", "--alpha and --kernel"),
+        ("spectrum --weights --eta 1 --alpha0 2 --alpha 2 --kernel", "--alpha, --kernel and --normalise n"),
         ("tune --alpha0 1 --alpha 2 --over lam", "--eta is missing"),
         ("bounds --eta 1 --alpha0 1 --plot nowhere/b.png", "nowhere"),
         ("compare --r 1 --gamma 1 --alpha 1 --lam 1 --d 50 --bulk isotropic,exact", "trained Network"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
+    from collections.abc import Callable, Sequence, Set
 
     from cyclopts import App
 
@@ -36,16 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from . import output
 
     output.prepare()
-    if arguments is None and sys.argv[1:2] != ["sweep"]:
+    words = sys.argv[1:] if arguments is None else arguments
+    if arguments is None and words[:1] != ["sweep"]:
         _do_without_dask_arrays()
-    warnings.showwarning = _Warnings()
+    warnings.showwarning = _warnings_once()
     try:
-        status = _run(arguments)
+        status = _run(words)
         sys.stdout.flush()
     except ExpressionError as error:
         status = _refuse(f"{error.reason} (column {error.position + 1} of {error.text[:80]!r})")
     except GiantstepError as error:
-        status = _refuse(" ".join([_in_options(error), *getattr(error, "__notes__", ())]))
+        status = _refuse(" ".join([_in_options(error, words), *getattr(error, "__notes__", ())]))
     except KeyboardInterrupt:
         print("interrupted: nothing more was computed or written", file=sys.stderr)
         status = 130
@@ -85,8 +87,10 @@ def make_app() -> App:
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
-    verbs = (commands.predict, commands.simulate, commands.compare)
-    verbs += (
+    verbs = (
+        commands.predict,
+        commands.simulate,
+        commands.compare,
         insight.bounds,
         insight.learned,
         insight.staircase,
@@ -96,36 +100,39 @@ def make_app() -> App:
         insight.bayes,
         insight.ridge,
         insight.coefficients,
+        commands.functions,
+        figures.figure,
+        figures.reproduce,
+        commands.explore,
+        commands.demo,
     )
-    for place, verb in enumerate((*verbs, commands.functions)):
+    for place, verb in enumerate(verbs):
         app.command(verb, sort_key=place, help_epilogue="")
-    app.command(sweep.make_sweep_app(sort_key=len(verbs) + 1))
-    for place, verb in enumerate((figures.figure, figures.reproduce, commands.explore, commands.demo)):
-        app.command(verb, sort_key=len(verbs) + 2 + place, help_epilogue="")
+    app.command(sweep.make_sweep_app(sort_key=verbs.index(commands.functions) + 0.5))
     return app
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(words: Sequence[str]) -> int:
     from cyclopts import CoercionError, CycloptsError, MissingArgumentError
 
     from ..errors import GiantstepError
 
     app = make_app()
     try:
-        return app(arguments, exit_on_error=False, print_error=False) or 0
+        return app(words, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         if isinstance(error.__cause__, GiantstepError):  # of a range or a file, whose option has said all
             raise error.__cause__ from None
         help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
-        words = " ".join(str(error).split())
+        said = " ".join(str(error).split())
         if isinstance(error, CoercionError) and error.target_type is float and error.token is not None:
-            words = f'Invalid value for {error.token.keyword}: "{error.token.value}" is not one number'
+            said = f'Invalid value for {error.token.keyword}: "{error.token.value}" is not one number'
         if isinstance(error, MissingArgumentError) and error.argument is not None:
             for name in error.command_chain or ():
                 app = app[name]
             known = {name for one in app.assemble_argument_collection() for name in one.names}
-            words = _missing(error.argument, sys.argv[1:] if arguments is None else arguments, known)
-        return _refuse(f"{words} ({help_page} lists what there is)")
+            said = _missing(error.argument, words, known)
+        return _refuse(f"{said} ({help_page} lists what there is)")
 
 
 def _missing(argument: Any, given: Sequence[str], known: Set[str]) -> str:
@@ -140,15 +147,13 @@ def _missing(argument: Any, given: Sequence[str], known: Set[str]) -> str:
     return f"{what}: {argument.parameter.help}" if argument.parameter.help else what
 
 
-def _in_options(error: Exception) -> str:
-    """What an error says, about the option that its argument has here."""
-    from ..model.parameters import PARAMETERS
-
+def _in_options(error: Exception, words: Sequence[str]) -> str:
+    """What an error says, about the option that its argument has here if that was given."""
     name, value, reason = (getattr(error, key, None) for key in ("name", "value", "reason"))
-    if reason is None or name not in PARAMETERS:
+    option = f"--{str(name).replace('_', '-')}"
+    if reason is None or option not in [word.partition("=")[0] for word in words]:
         return str(error)
-    shown = f"{value:g}" if isinstance(value, float) else value
-    return f"--{name.replace('_', '-')} {shown} {reason}"
+    return f"{option} {f'{value:g}' if isinstance(value, float) else value} {reason}"
 
 
 def _refuse(message: str) -> int:
@@ -156,16 +161,11 @@ def _refuse(message: str) -> int:
     return 2
 
 
-class _Warnings:
-    """Warnings as lines on standard error, each said once however often a command comes by it."""
+def _warnings_once() -> Callable[..., None]:
+    """Warnings as lines on standard error, each once however often a command comes by it."""
 
-    def __init__(self) -> None:
-        self.said: set[str] = set()
+    @cache
+    def say(words: str) -> None:
+        print(f"warning: {words}", file=sys.stderr)
 
-    def __call__(
-        self, message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
-    ) -> None:
-        words = " ".join(str(message).split())
-        if words not in self.said:
-            self.said.add(words)
-            print(f"warning: {words}", file=sys.stderr)
+    return lambda message, *rest, **more: say(" ".join(str(message).split()))

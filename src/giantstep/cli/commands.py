@@ -6,26 +6,36 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from ..errors import ParameterError
 from . import output as out
-from .options import BULKS, LOSSES, Layer, Output, Picture, option, ranges, whole
+from .options import (
+    NO_LAYER,
+    NO_OUTPUT,
+    NO_PICTURE,
+    QUESTION,
+    RUN,
+    Alpha,
+    Bulk,
+    Dimension,
+    Lam,
+    Layer,
+    Loss,
+    Output,
+    Picture,
+    Size,
+    option,
+    parameter,
+    whole,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_READOUT = Group("The readout", sort_key=4)
-_RUN = Group("The simulation", sort_key=4.5)
 _ON_NEW_INPUTS = ("test_error_01", "test_error")  # of labels ±1 the share of wrong signs comes first
 _ERRORS = (*_ON_NEW_INPUTS, "train_error")
 _MEASURED = {"simulation": "simulation", "± se": "standard_error"}
-
-_Alpha = Annotated[Any, ranges("samples for the readout, divided by d", _READOUT)]
-_Lam = Annotated[Any, ranges("ridge penalty; 0: minimum norm", _READOUT)]
-_Loss = Annotated[str, option(LOSSES, _READOUT, "NAME")]
-_Bulk = Annotated[str | None, option(BULKS, _READOUT, "NAME")]
-_NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
 
 
 @Parameter(name="*")
@@ -33,11 +43,11 @@ _NO_LAYER, _NO_OUTPUT, _NO_PICTURE = Layer(), Output(), Picture()
 class Run:
     """How to simulate."""
 
-    trials: Annotated[int, whole("independent repetitions", group=_RUN)] = 10
-    seed: Annotated[int, whole("the same seed gives the same draws", group=_RUN)] = 0
-    workers: Annotated[int, whole("processes side by side", group=_RUN)] = 1
-    device: Annotated[str, Parameter(help="cpu or cuda", group=_RUN)] = "cpu"
-    dtype: Annotated[str, Parameter(help="float64 or float32", group=_RUN)] = "float64"
+    trials: Annotated[int, parameter("trials", RUN)] = 10
+    seed: Annotated[int, parameter("seed", RUN)] = 0
+    workers: Annotated[int, whole("processes side by side", group=RUN)] = 1
+    device: Annotated[str, Parameter(help="cpu or cuda", group=RUN)] = "cpu"
+    dtype: Annotated[str, Parameter(help="float64 or float32", group=RUN)] = "float64"
 
 
 _DEFAULT_RUN = Run()
@@ -45,20 +55,20 @@ _DEFAULT_RUN = Run()
 
 def predict(
     *,
-    alpha: _Alpha,
-    lam: _Lam,
-    loss: _Loss = "square",
-    bulk: _Bulk = None,
-    d: Annotated[Any, ranges("input dimension, for the finite-size correction", _READOUT)] = None,
+    alpha: Alpha,
+    lam: Lam,
+    loss: Loss = "square",
+    bulk: Bulk = None,
+    d: Dimension = None,
     tolerance: Annotated[
-        float | None, Parameter(help="of numerical integration; a larger one may help", group=_READOUT)
+        float | None, Parameter(help="of numerical integration; a larger one may help", group=QUESTION)
     ] = None,
     reference: Annotated[
         str | None,
-        option("lines beside a plot with as many samples: bayes, ridge, or bayes,ridge", _READOUT, "NAMES"),
+        option("lines beside a plot with as many samples: bayes, ridge, or bayes,ridge", QUESTION, "NAMES"),
     ] = None,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """Exact test and training error, in the limit of many inputs or corrected for d.
 
@@ -106,16 +116,16 @@ def predict(
 
 def simulate(
     *,
-    alpha: _Alpha,
-    lam: _Lam,
-    d: Annotated[int, whole("input dimension", group=_RUN)],
-    loss: _Loss = "square",
+    alpha: Alpha,
+    lam: Lam,
+    d: Size,
+    loss: Loss = "square",
     features: Annotated[
-        str | None, option("network, or gaussian: Result 2's equivalent features", _RUN, "KIND")
+        str | None, option("network, or gaussian: Result 2's equivalent features", RUN, "KIND")
     ] = None,
     run: Run = _DEFAULT_RUN,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """Train the real thing at finite size, several times, and measure.
 
@@ -140,15 +150,15 @@ def simulate(
 
 def compare(
     *,
-    alpha: _Alpha,
-    lam: _Lam,
-    d: Annotated[int, whole("input dimension", group=_RUN)],
-    loss: _Loss = "square",
-    bulk: _Bulk = None,
-    limit: Annotated[bool, Parameter(help="compare with d = inf", group=_READOUT, negative="")] = False,
+    alpha: Alpha,
+    lam: Lam,
+    d: Size,
+    loss: Loss = "square",
+    bulk: Bulk = None,
+    limit: Annotated[bool, Parameter(help="compare with d = inf", group=QUESTION, negative="")] = False,
     run: Run = _DEFAULT_RUN,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """Theory against simulation, in standard errors.
 
@@ -230,7 +240,7 @@ _COLUMNS = (
 
 def functions(
     *names: Annotated[str, Parameter(help="names or expressions; default: the whole catalogue", metavar="F")],
-    output: Output = _NO_OUTPUT,
+    output: Output = NO_OUTPUT,
 ) -> int:
     """Activations and targets by name, with their Hermite coefficients.
 

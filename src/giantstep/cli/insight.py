@@ -4,34 +4,43 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from ..answers.dims import place_name
 from ..errors import ParameterError
 from ..model.typed import numbers
 from . import output as out
-from .options import BULKS, LOSSES, Goal, Layer, Picture, option, ranges
+from .options import (
+    NO_GOAL,
+    NO_LAYER,
+    NO_PICTURE,
+    QUESTION,
+    Alpha,
+    Bulk,
+    Dimension,
+    Goal,
+    Lam,
+    Layer,
+    Loss,
+    Picture,
+    option,
+    ranges,
+)
 
-_QUESTION = Group("The question", sort_key=4)
-_Bulk = Annotated[str | None, option(BULKS, _QUESTION, "NAME")]
-_D = Annotated[Any, ranges("input dimension, for finite-size effects", _QUESTION)]
-_Alpha = Annotated[Any, ranges("samples for the readout, divided by d", _QUESTION)]
-_Lam = Annotated[Any, ranges("ridge penalty", _QUESTION)]
-_Loss = Annotated[str, option(LOSSES, _QUESTION, "NAME")]
-_All = Annotated[Any, ranges("all samples, of steps and readout together, divided by d", _QUESTION)]
+_All = Annotated[Any, ranges("all samples, of steps and readout together, divided by d", QUESTION)]
+_BOUNDS = ("upper", "lower", "lower_beta", "floor", "linear")
 _THRESHOLDS = ("alpha_weak", "alpha_amp", "alpha_optimal", "alpha_exact")
 _EVERY = 10  # places of a curve that nobody chose, of which a table shows one
-_NO_GOAL, _NO_LAYER, _NO_PICTURE = Goal(), Layer(), Picture()
 
 
 def bounds(
     *,
     over: Annotated[
-        Literal["eta"] | None, Parameter(help="optimise over the learning rate", group=_QUESTION)
+        Literal["eta"] | None, Parameter(help="optimise over the learning rate", group=QUESTION)
     ] = None,
-    bulk: _Bulk = None,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    bulk: Bulk = None,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """What can be learned at all: bounds on the test error.
 
@@ -48,36 +57,32 @@ def bounds(
     """
     from ..insight.bounds import bounds as verb
 
-    values = {name: value for name, value in layer.values.items() if name != over}
-    out.check_curve(output, values)
-    model = layer.model(**layer.undecided(*filter(None, [over])))
+    out.check_curve(output, {name: value for name, value in layer.values.items() if name != over})
+    model = layer.model(**({} if over is None else {over: 1.0}))
     with out.working("bounding"):
         dataset = verb(model, layer.goal(), over=over, bulk=bulk)
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
-    table = out.table(dataset, names)
-    curves = [
-        name for name in names if not name.startswith("eta_") and name not in ("by_direction", "at_end")
-    ]
+    curves = [name for name in names if name in _BOUNDS]
     picture = dataset[curves].broadcast_like(dataset[curves[0]]) if curves else None
-    return out.deliver(dataset, output, table, curves or names, picture=picture)
+    return out.deliver(dataset, output, out.table(dataset, names), curves or names, picture=picture)
 
 
 def learned(
     *,
-    alpha: _Alpha,
-    lam: _Lam,
+    alpha: Alpha,
+    lam: Lam,
     at: Annotated[
         Any,
-        ranges("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)", _QUESTION),
+        ranges("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)", QUESTION),
     ] = None,
     plane: Annotated[
-        bool, Parameter(help="over the target's first two directions", group=_QUESTION, negative="")
+        bool, Parameter(help="over the target's first two directions", group=QUESTION, negative="")
     ] = False,
-    loss: _Loss = "square",
-    bulk: _Bulk = None,
-    d: _D = None,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    loss: Loss = "square",
+    bulk: Bulk = None,
+    d: Dimension = None,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """The function that was learned, beside the target.
 
@@ -105,11 +110,9 @@ def learned(
 
 def coefficients(
     *,
-    kappa: Annotated[
-        Any, ranges("projections of the input on the spike (default -4:4:81)", _QUESTION)
-    ] = None,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    kappa: Annotated[Any, ranges("projections of the input on the spike (default -4:4:81)", QUESTION)] = None,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """Spiked features as conditional Gaussians: mu0, mu1, mu2 (Result 2).
 
@@ -123,8 +126,7 @@ def coefficients(
     """
     from ..insight.coefficients import coefficients as verb
 
-    alone = layer.r is not None and layer.gamma is None
-    model = layer.model(**({"gamma": 1.0} if alone else {}))  # nothing depends on it
+    model = layer.model(gamma=1.0)  # nothing depends on it
     places = numbers("kappa", "-4:4:81") if kappa is None else kappa
     with out.working("computing"):
         dataset = verb(model, places, layer.goal() if model.takes_steps else None)  # type: ignore[arg-type]
@@ -133,7 +135,7 @@ def coefficients(
     return out.deliver(dataset, output, table, names)
 
 
-def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int:
+def staircase(*, layer: Layer = NO_LAYER, output: Picture = NO_PICTURE) -> int:
     """Which directions of a target are found at which step, and why not others.
 
     overlap: size of the cosine between spike and direction, after each step.
@@ -161,25 +163,25 @@ def staircase(*, layer: Layer = _NO_LAYER, output: Picture = _NO_PICTURE) -> int
 def tune(
     *,
     over: Annotated[
-        str, option("what to optimise: lam, eta, split, steps, as in eta,lam", _QUESTION, "NAMES")
+        str, option("what to optimise: lam, eta, split, steps, as in eta,lam", QUESTION, "NAMES")
     ] = "lam",
-    alpha: _Alpha = None,
-    budget: Annotated[Any, ranges("samples for step and readout together, to be split", _QUESTION)] = None,
-    lam: Annotated[Any, ranges("ridge penalty, where it is not optimised", _QUESTION)] = None,
-    loss: _Loss = "square",
+    alpha: Alpha = None,
+    budget: Annotated[Any, ranges("samples for step and readout together, to be split", QUESTION)] = None,
+    lam: Annotated[Any, ranges("ridge penalty, where it is not optimised", QUESTION)] = None,
+    loss: Loss = "square",
     error: Annotated[
         str | None,
         option(
             "what to minimise: test_error, or test_error_01, the share of wrong signs of labels ±1 (default with"
             " losses that are for these alone)",
-            _QUESTION,
+            QUESTION,
             "NAME",
         ),
     ] = None,
-    bulk: _Bulk = None,
-    d: _D = None,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    bulk: Bulk = None,
+    d: Dimension = None,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """The best ridge penalty, learning rate, and split of a sample budget.
 
@@ -196,20 +198,11 @@ def tune(
     if output.plot:
         from ..plotting.pictures import check_landscape
 
-        ranges = [name for name, value in (layer.values | values).items() if getattr(value, "ndim", 0)]
-        check_landscape(wanted, [*wanted, *(name for name in ranges if name not in wanted)])
-    chosen = [name for name, by in (("eta", "eta"), ("alpha0", "split")) if by in wanted]
+        check_landscape(wanted, [*wanted, *out.ranges(layer.values | values)])
+    free = {name: 1.0 for name, by in {"eta": "eta", "alpha0": "split"}.items() if by in wanted}
+    options: dict[str, Any] = {"over": wanted, "loss": loss, "error": error, "bulk": bulk, **values}
     with out.working("tuning") as progress:
-        dataset = verb(
-            layer.model(**layer.undecided(*chosen)),
-            layer.goal(d),
-            over=wanted,
-            loss=loss,
-            error=error,
-            bulk=bulk,
-            progress=progress,
-            **values,
-        )
+        dataset = verb(layer.model(**free), layer.goal(d), **options, progress=progress)
     names = out.shown(
         dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
     )
@@ -219,7 +212,7 @@ def tune(
     return out.deliver(dataset, output, "\n".join(words))
 
 
-def bayes(*, alpha: _All, goal: Goal = _NO_GOAL, output: Picture = _NO_PICTURE) -> int:
+def bayes(*, alpha: _All, goal: Goal = NO_GOAL, output: Picture = NO_PICTURE) -> int:
     """The best error that any method can reach, and what message passing reaches.
 
     test_error and overlap are those of message passing, the best fast method
@@ -246,12 +239,12 @@ def bayes(*, alpha: _All, goal: Goal = _NO_GOAL, output: Picture = _NO_PICTURE) 
 def ridge(
     *,
     alpha: _All,
-    lam: Annotated[Any, ranges("ridge penalty (default: the best)", _QUESTION)] = None,
+    lam: Annotated[Any, ranges("ridge penalty (default: the best)", QUESTION)] = None,
     kernel: Annotated[
-        str | None, option("of x = x·x'/d, as in 'exp(x)' (default: the inputs themselves)", _QUESTION, "F")
+        str | None, option("of x = x·x'/d, as in 'exp(x)' (default: the inputs themselves)", QUESTION, "F")
     ] = None,
-    goal: Goal = _NO_GOAL,
-    output: Picture = _NO_PICTURE,
+    goal: Goal = NO_GOAL,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """The error of ridge regression on isotropic inputs, or with a dot-product kernel.
 
@@ -269,12 +262,12 @@ def ridge(
 
 def explain(
     *,
-    alpha: _Alpha,
-    lam: _Lam,
-    loss: _Loss = "square",
-    bulk: _Bulk = None,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    alpha: Alpha,
+    lam: Lam,
+    loss: Loss = "square",
+    bulk: Bulk = None,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """Where the test error of a network comes from, and what would help.
 

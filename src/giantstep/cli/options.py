@@ -1,18 +1,20 @@
 """The options that commands share, and how they make a model, a target and a grid.
 
-Here and beside, numpy and all that needs it is imported where it is used: --help should not wait for it.
+Parameters of models, targets and readouts come from the table of parameters. Here and beside, numpy and all that needs
+it is imported where it is used: --help should not wait for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, make_dataclass
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from ..errors import ParameterError
+from ..errors import ParameterError, named
+from ..model.parameters import PARAMETERS
 from ..model.typed import INPUTS, inputs, letters, numbers, schedule
 
 if TYPE_CHECKING:
@@ -25,19 +27,35 @@ if TYPE_CHECKING:
     from ..model.spiked import SpikedRF
     from ..model.target import Target
 
-_NETWORK = Group("A network: gradient steps", sort_key=1)
-_FEATURES = Group("Or spiked random features, given directly", sort_key=2)
-_COMMON = Group("Both", sort_key=3)
+NETWORK = Group("A network: gradient steps", sort_key=1)
+FEATURES = Group("Or spiked random features, given directly", sort_key=2)
+_BOTH = Group("Both", sort_key=3)
 _TARGET = Group("The target", sort_key=3.2)
 _INPUTS = Group("Inputs with a covariance (default: isotropic)", sort_key=3.4)
+QUESTION = Group("The question", sort_key=4)
+RUN = Group("The simulation", sort_key=4.5)
 _OUTPUT = Group("Output", sort_key=5)
 
-NETWORK_ONLY, FEATURES_ONLY = ("eta", "alpha0", "steps"), ("r", "gamma", "c")
-BULKS = "theory of the first layer's rows: exact (default for a network) or isotropic"
-LOSSES = (
-    "loss of the readout: square, huber:0.5 (huber is huber:1), absolute, pinball:0.9; for labels ±1 also logistic,"
-    " hinge, squared_hinge, exponential"
-)
+_HERE: dict[str, dict[str, Any]] = {  # what a command line says in other words than the table
+    "activation": {
+        "metavar": "F",
+        "help": "a name (see giantstep functions) or an expression, such as 'tanh(2*x)'",
+    },
+    "function": {
+        "name": "--target",
+        "metavar": "F",
+        "help": "a name or an expression in the input's projection x, or in several: 'x1 + x1*x2'",
+    },
+    "exponent": {
+        "name": "--power-law",
+        "help": "eigenvalues fall as j^-exponent, j = 1 to d (1000 without --d)",
+    },
+    "rows": {"metavar": "LAW"},
+    "readout": {"metavar": "LETTERS"},
+    "scale": {
+        "help": "with --target logistic, or one of several directions: labels ±1 of chance sigmoid(scale z)"
+    },
+}
 
 
 def option(help: str, group: Group, metavar: str, **more: Any) -> Any:
@@ -45,13 +63,9 @@ def option(help: str, group: Group, metavar: str, **more: Any) -> Any:
     return Parameter(help=help, group=group, metavar=metavar, allow_leading_hyphen=True, **more)
 
 
-def ranges(help: str, group: Group) -> Any:
+def ranges(help: str, group: Group, **more: Any) -> Any:
     """An option that is a number or several, as in 0.5:3:6: a command gets a float or an array."""
-    return option(help, group, "RANGE", converter=_numbers, show_default=_shown)
-
-
-def _shown(default: float | None) -> str | None:
-    return None if default is None else f"{default:g}"
+    return option(help, group, "RANGE", converter=_numbers, **more)
 
 
 def _numbers(kind: Any, tokens: Sequence[Token]) -> float | np.ndarray:
@@ -75,69 +89,106 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
     raise ValueError(f'"{text}" is not one whole number')
 
 
+def parameter(name: str, group: Group = QUESTION, **changed: Any) -> Any:
+    """The option of a parameter, as its row of the table describes it."""
+    row = PARAMETERS[name]
+    make: dict[str, Callable[..., Any]] = {"grid": ranges, "text": option, "count": whole}
+    details: dict[str, Any] = {"text": {"metavar": "NAME"}, "flag": {"negative": ()}}.get(row.kind, {})
+    if row.default is not None and row.kind != "flag":
+        details["show_default"] = f"{row.default:g}" if isinstance(row.default, float) else str(row.default)
+    details |= {"help": row.help, "group": group} | _HERE.get(name, {}) | changed
+    return make.get(row.kind, Parameter)(**details)
+
+
 def _dataset_path(kind: Any, tokens: Sequence[Token]) -> str:
     """A file that can be written: others are refused before anything is computed."""
     from ..files import check_dataset_path
 
-    check_dataset_path(tokens[0].value)
-    return tokens[0].value
+    return _checked(check_dataset_path, tokens[0])
 
 
 def _picture_path(kind: Any, tokens: Sequence[Token]) -> str:
     from ..plotting.style import check_picture_path
 
-    check_picture_path(tokens[0].value)
-    return tokens[0].value
+    return _checked(check_picture_path, tokens[0])
+
+
+def _checked(check: Callable[[str], Any], token: Token) -> str:
+    with named(str(token.keyword).lstrip("-"), "path"):
+        check(token.value)
+    return token.value
+
+
+Alpha = Annotated[Any, parameter("alpha")]
+Lam = Annotated[Any, parameter("lam")]
+Loss = Annotated[str, parameter("loss")]
+Bulk = Annotated[str | None, parameter("bulk")]
+Dimension = Annotated[Any, parameter("d", help="input dimension, for the finite-size correction")]
+Size = Annotated[int, whole("input dimension", group=RUN)]
+
+_OWNERS = {  # to which group of options a parameter belongs, by the descriptions that have it
+    ("Network",): NETWORK,
+    ("SpikedRF",): FEATURES,
+    ("Network", "SpikedRF"): _BOTH,
+    ("Target",): _TARGET,
+    ("PowerLaw",): _INPUTS,
+}
+_GROUPS = {
+    name: _OWNERS.get(tuple(owner for owner in row.of if owner not in ("Step", "TwoSpikes")))
+    for name, row in PARAMETERS.items()
+    if name != "inputs"  # which have options of their own
+}
+_TYPES: dict[str, Any] = {"text": str | None, "number": float | None, "flag": bool | None}
+_FIRST = {name: PARAMETERS[name].initial for name in ("activation", "function")}
+
+
+def _fields(*groups: Group) -> list[tuple[str, Any, Any]]:
+    """Fields of a class of options for the parameters of some groups; None is an option that was not given."""
+    return [
+        (name, Annotated[_TYPES.get(PARAMETERS[name].kind, Any), parameter(name, group)], _FIRST.get(name))
+        for name, group in _GROUPS.items()
+        if group in groups
+    ]
+
+
+class _Options:
+    """Options that a command was given."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What was given or has a default, by name."""
+        every = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in every.items() if value is not None}
+
+    def of(self, group: Group) -> dict[str, Any]:
+        """What was given of the parameters of a group."""
+        return {name: value for name, value in self.values.items() if _GROUPS.get(name) is group}
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
-class Goal:
+class Goal(make_dataclass("_Goal", _fields(_TARGET), bases=(_Options,), frozen=True)):
     """What is to be learned, from isotropic inputs."""
-
-    target: Annotated[
-        str,
-        option(
-            "a name or an expression in the input's projection x, or in several: 'x1 + x1*x2'", _TARGET, "F"
-        ),
-    ] = "sin"
-    noise: Annotated[Any, ranges("standard deviation of the noise on the labels", _TARGET)] = 0.0
-    flips: Annotated[
-        float,
-        Parameter(help="chance that a ±1 label is wrong; labels become the target's signs", group=_TARGET),
-    ] = 0.0
-    latent_noise: Annotated[
-        float,
-        Parameter(
-            help="standard deviation of noise that is added before the sign of ±1 labels", group=_TARGET
-        ),
-    ] = 0.0
-    scale: Annotated[
-        float | None,
-        Parameter(
-            help="with --target logistic, or one of several directions: labels ±1 of chance sigmoid(scale z)",
-            group=_TARGET,
-        ),
-    ] = None
-
-    @cached_property
-    def values(self) -> dict[str, float | np.ndarray]:
-        """The numeric parameters that were given, or that have defaults."""
-        return {"noise": self.noise}
 
     def goal(self) -> Target:
         """The target that was described."""
         from ..model.target import Target
 
-        labels = {"flips": self.flips, "latent_noise": self.latent_noise, "scale": self.scale}
-        return Target(self.target, noise=self.noise, **labels)
+        return Target(**self.of(_TARGET))
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class GoalWithInputs(Goal):
+class GoalWithInputs(make_dataclass("_Inputs", _fields(_INPUTS), bases=(Goal,), frozen=True)):
     """What is to be learned, from inputs that may have a covariance."""
 
+    source: Annotated[
+        str | None,
+        option(
+            "with --power-law: the target's shares are eigenvalue^source (default 1: no preference)",
+            _INPUTS,
+            "X",
+        ),
+    ] = None
     eigenvalues: Annotated[
         str | None, option("of the inputs' covariance, as in 2.5,0.5; rescaled to mean 1", _INPUTS, "LIST")
     ] = None
@@ -153,17 +204,6 @@ class GoalWithInputs(Goal):
             "LIST",
         ),
     ] = None
-    power_law: Annotated[
-        Any, ranges("eigenvalues fall as j^-exponent, j = 1 to d (1000 without --d)", _INPUTS)
-    ] = None
-    source: Annotated[
-        str | None,
-        option(
-            "with --power-law: the target's shares are eigenvalue^source (default 1: no preference)",
-            _INPUTS,
-            "X",
-        ),
-    ] = None
     inputs: Annotated[
         str | None, option("a .npy file with a sample of inputs, for its covariance", _INPUTS, "FILE")
     ] = None
@@ -174,129 +214,66 @@ class GoalWithInputs(Goal):
         ),
     ] = None
 
-    @cached_property
-    def values(self) -> dict[str, float | np.ndarray]:
-        """The numeric parameters that were given, or that have defaults."""
-        return super().values | ({} if self.power_law is None else {"exponent": self.power_law})
-
     def goal(self, d: float | np.ndarray | None = None) -> Target:
         """The target that was described; a power law has as many eigenvalues as there are inputs, if that is known."""
         from attrs import evolve
 
-        words = {name: getattr(self, name) for name in INPUTS if name != "d"}
-        if self.power_law is not None:
-            size = float(d) if d is not None and getattr(d, "ndim", 0) == 0 else inf
-            words |= {"d": int(size)} if size < inf else {}
+        words = {name: value for name, value in self.values.items() if name in INPUTS}
+        if "exponent" in self.values:
+            words["power_law"] = self.values["exponent"]
+            words |= {"d": int(d)} if isinstance(d, int | float) and d < inf else {}
         return evolve(super().goal(), inputs=inputs(words))
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Layer(GoalWithInputs):
+class Layer(
+    make_dataclass("_Layer", _fields(NETWORK, FEATURES, _BOTH), bases=(GoalWithInputs,), frozen=True)
+):
     """The first layer and what it has learned from."""
 
-    eta: Annotated[Any, ranges("learning rate of the step, divided by d", _NETWORK)] = None
-    alpha0: Annotated[
-        Any, ranges("samples in the step, divided by d; 0: random features, inf: population", _NETWORK)
-    ] = None
-    steps: Annotated[
-        Any, ranges("how many such steps, each on a fresh batch; 0: none (default 1)", _NETWORK)
-    ] = None
     schedule: Annotated[
         str | None,
-        option("steps one by one, eta:alpha0 or eta:alpha0:loss each, as in '1:0.5, 2:1'", _NETWORK, "STEPS"),
+        option("steps one by one, eta:alpha0 or eta:alpha0:loss each, as in '1:0.5, 2:1'", NETWORK, "STEPS"),
     ] = None
-    rows: Annotated[
-        str,
-        option(
-            "initial rows: unit, gaussian, or d times the variance of their squared norm", _NETWORK, "LAW"
-        ),
-    ] = "unit"
-    bias_scale: Annotated[
-        float,
-        Parameter(help="standard deviation of the neurons' biases, times √d; not trained", group=_NETWORK),
-    ] = 0.0
-    reuse_batch: Annotated[
-        bool,
-        Parameter(help="every step on the same batch (only simulated)", group=_NETWORK, negative=()),
-    ] = False
-    refit: Annotated[
-        Any,
-        ranges("fit the readout between steps, with this ridge penalty (only simulated)", _NETWORK),
-    ] = None
-    r: Annotated[Any, ranges("strength of the spike", _FEATURES)] = None
-    gamma: Annotated[Any, ranges("alignment of the spike with the target, -1 to 1", _FEATURES)] = None
-    c: Annotated[Any, ranges("squared norm of the rows without the spike (default 1)", _FEATURES)] = None
-    activation: Annotated[
-        str, option("a name (see giantstep functions) or an expression, such as 'tanh(2*x)'", _COMMON, "F")
-    ] = "tanh"
-    beta: Annotated[Any, ranges("width, divided by d", _COMMON)] = 1.0
-    readout: Annotated[
-        str,
-        option(
-            "initial readout: uniform, rademacher, ternary, gaussian, uniform-interval, or value:weight pairs, as in "
-            "-1:0.5,1:0.5 (value:weight:bias with biases)",
-            _COMMON,
-            "LETTERS",
-        ),
-    ] = "uniform"
 
-    @cached_property
-    def values(self) -> dict[str, float | np.ndarray]:
-        """The numeric parameters that were given, or that have defaults."""
-        names = (*NETWORK_ONLY, *FEATURES_ONLY, "beta")
-        given = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in given.items() if value is not None} | super().values
+    def model(self, **otherwise: float) -> Network | SpikedRF:
+        """The model that was described.
 
-    def model(self, **changed: Any) -> Network | SpikedRF:
-        """The model that was described; `changed` replaces some of its numbers."""
+        `otherwise` has numbers for what the kind of model needs and was not given: something else chooses them, or
+        nothing depends on them.
+        """
         from ..model.network import Network
         from ..model.spiked import SpikedRF
 
-        values = self.values | changed
-        common = {"activation": self.activation, "beta": values["beta"], "readout": letters(self.readout)}
-        network, features = (
-            {n: values[n] for n in names if n in values} for names in (NETWORK_ONLY, FEATURES_ONLY)
-        )
-        if self.schedule is not None:
-            network["schedule"] = self.schedule
+        network, features, both = (self.of(group) for group in (NETWORK, FEATURES, _BOTH))
+        network |= {} if self.schedule is None else {"schedule": self.schedule}
         if network and features:
             raise ParameterError(
-                f"{_flags(network)} describe a network and {_flags(features)} spiked random features; give one kind"
+                f"a network has {_flags(network)}, spiked random features have {_flags(features)}: give one kind"
             )
-        initial = {} if self.rows == "unit" else {"rows": _rows(self.rows)}
-        initial |= {"bias_scale": self.bias_scale} if self.bias_scale else {}
-        initial |= {"reuse_batch": True} if self.reuse_batch else {}
-        initial |= {} if self.refit is None else {"refit": self.refit}
-        if features and initial:
-            raise ParameterError(f"{_flags(initial)}: options of a network, which has --eta and --alpha0")
-        common |= initial
-        if self.schedule is not None:
-            if len(network) > 1:
+        if "readout" in both:
+            both["readout"] = letters(both["readout"])
+        if "rows" in network:
+            network["rows"] = _rows(network["rows"])
+        if "schedule" in network:
+            if not network.keys().isdisjoint(("eta", "alpha0", "steps")):
                 raise ParameterError(
                     "--schedule lists all steps with their eta and alpha0: leave the others out"
                 )
-            return Network(steps=schedule(self.schedule), **common)
-        for kind, needed, given in (
-            (Network, ("eta", "alpha0"), network),
-            (SpikedRF, ("r", "gamma"), features),
-        ):
-            missing = [name for name in needed if name not in given]
-            if not missing:
-                return kind(**given, **common)
-            if given:
-                raise ParameterError(
-                    f"--{missing[0]} is missing: with {_flags(given)} alone there is no model yet"
-                )
-        raise ParameterError(
-            "no model: give --eta and --alpha0 for a network, or --r and --gamma for spiked random features"
-        )
-
-    def undecided(self, *names: str) -> dict[str, float]:
-        """Numbers of a network that something else will choose, where none were given: any will do until then."""
-        if self.schedule is not None or any(name in self.values for name in FEATURES_ONLY):
-            return {}
-        return {name: 1.0 for name in names if name not in self.values}
+            return Network(steps=schedule(network.pop("schedule")), **network, **both)
+        needed = ("r", "gamma") if features else ("eta", "alpha0")
+        given = {name: otherwise[name] for name in needed if name in otherwise} | features | network
+        missing = [name for name in needed if name not in given]
+        if len(missing) == len(needed):
+            raise ParameterError(
+                "no model: give --eta and --alpha0 for a network, or --r and --gamma for spiked random features"
+            )
+        if missing:
+            raise ParameterError(
+                f"--{missing[0]} is missing: with {_flags(given)} alone there is no model yet"
+            )
+        return (SpikedRF if features else Network)(**given, **both)
 
 
 @Parameter(name="*")
@@ -334,6 +311,9 @@ class Picture(Output):
     x: Annotated[str | None, option("parameter along the plot's horizontal axis", _OUTPUT, "NAME")] = None
 
 
+NO_GOAL, NO_LAYER, NO_OUTPUT, NO_PICTURE = Goal(), Layer(), Output(), Picture()
+
+
 def _rows(text: str) -> str | float:
     try:
         return float(text)
@@ -341,5 +321,5 @@ def _rows(text: str) -> str | float:
         return text
 
 
-def _flags(names: Any) -> str:
+def _flags(names: Iterable[str]) -> str:
     return " and ".join(f"--{name.replace('_', '-')}" for name in names)

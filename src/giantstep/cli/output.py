@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from ..runtime.progress import Share
@@ -26,14 +26,15 @@ _SPELT = {"±": "+-", "²": "2", "½": "1/2", "·": "*", "×": "x", "√": "sqrt
 _LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
 
 
-def check_curve(output: Picture, values: Mapping[str, object]) -> None:
+def ranges(values: Mapping[str, Any]) -> list[str]:
+    """The names of the parameters that have several values."""
+    return [name for name, value in values.items() if getattr(value, "ndim", 0)]
+
+
+def check_curve(output: Picture, values: Mapping[str, Any]) -> None:
     """Refuse a picture of a single number before that is computed; what is named to be shown may have dimensions of
     its own."""
-    if (
-        output.plot
-        and output.show is None
-        and not any(getattr(value, "ndim", 0) for value in values.values())
-    ):
+    if output.plot and output.show is None and not ranges(values):
         raise ParameterError("--plot draws curves: give some parameter a range, as in --alpha 0.5:3:20")
 
 
@@ -106,9 +107,7 @@ def shown(dataset: xr.Dataset | NamedArrays, output: Output, default: Sequence[s
     return names
 
 
-def table(
-    dataset: xr.Dataset | NamedArrays, names: Sequence[str], digits: int = 5, headed: bool = True
-) -> str:
+def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], headed: bool = True) -> str:
     """A line with what does not vary, where the table is to be `headed`, then a row per point with the dimensions and
     the named quantities.
 
@@ -134,7 +133,7 @@ def table(
         said[name] = float(flat.pop(name)[0])  # the same in all rows
     ordered = sorted(said, key=lambda name: (*fixed, *order).index(name.split("[")[0]))
     above = _heading(arrays, {name: said[name] for name in ordered})
-    lines = aligned(flat, digits).split("\n")
+    lines = aligned(flat).split("\n")
     if sys.stdout.isatty() and len(lines) > _LONGEST:
         left_out = len(lines) - _LONGEST
         half = _LONGEST // 2

@@ -5,41 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from ..errors import NotCovered, ParameterError
 from . import output as out
-from .options import BULKS, Layer, Picture, option, ranges, whole
+from .options import NO_LAYER, NO_PICTURE, QUESTION, Bulk, Dimension, Layer, Picture, ranges, whole
 
-_QUESTION = Group("The question", sort_key=4)
 _SHOWN = ("edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier")
 _LISTED = 40  # values that a line of a summary may hold, and settings that it may have
 _ZERO = 1e-12  # of the upper edge: as far down as a support is followed, or nearly
-_NO_LAYER, _NO_PICTURE = Layer(), Picture()
 
 
 def spectrum(
     *,
-    alpha: Annotated[Any, ranges("samples, divided by d (default 1)", _QUESTION)] = None,
+    alpha: Annotated[Any, ranges("samples, divided by d (default 1)", QUESTION)] = None,
     weights: Annotated[
         bool,
-        Parameter(help="squared singular values of the first layer instead", group=_QUESTION, negative=""),
+        Parameter(help="squared singular values of the first layer instead", group=QUESTION, negative=""),
     ] = False,
     kernel: Annotated[
         bool,
         Parameter(
-            help="of the conjugate kernel (n × n) instead of the covariance", group=_QUESTION, negative=""
+            help="of the conjugate kernel (n × n) instead of the covariance", group=QUESTION, negative=""
         ),
     ] = False,
     normalise: Annotated[
-        Literal["p", "n"], Parameter(help="divide by width or by samples", group=_QUESTION)
+        Literal["p", "n"], Parameter(help="divide by width or by samples", group=QUESTION)
     ] = "p",
-    bulk: Annotated[str | None, option(BULKS, _QUESTION, "NAME")] = None,
-    d: Annotated[Any, ranges("input dimension, for finite-size effects", _QUESTION)] = None,
-    trials: Annotated[int, whole("with --d: so many simulated spectra beside it", group=_QUESTION)] = 0,
-    seed: Annotated[int, whole("of the simulated spectra", group=_QUESTION)] = 0,
-    layer: Layer = _NO_LAYER,
-    output: Picture = _NO_PICTURE,
+    bulk: Bulk = None,
+    d: Dimension = None,
+    trials: Annotated[int, whole("with --d: so many simulated spectra beside it", group=QUESTION)] = 0,
+    seed: Annotated[int, whole("of the simulated spectra", group=QUESTION)] = 0,
+    layer: Layer = NO_LAYER,
+    output: Picture = NO_PICTURE,
 ) -> int:
     """Eigenvalues of the feature covariance: bulk, edges, spikes, outliers.
 
@@ -50,19 +48,18 @@ def spectrum(
         --trials 10 --plot s.png
       giantstep spectrum --weights --eta 3 --alpha0 0.5 --target tanh --d 1000
     """
-    if trials and (weights or kernel or normalise != "p" or not isinstance(d, float)):
-        raise ParameterError(
-            "--trials simulates the feature covariance, divided by p, at one --d; it does not go with --weights,"
-            " --kernel or --normalise n"
-        )
-    of_samples = {"--alpha": alpha is not None, "--kernel": kernel, "--normalise n": normalise != "p"}
-    if weights and any(of_samples.values()):
-        stray = " and ".join(flag for flag, given in of_samples.items() if given)
-        raise ParameterError(
-            f"{stray} belongs to the spectrum of the features, and --weights asks for the spectrum of the first layer,"
-            " which has no samples; leave out one or the other"
-        )
     ratio = 1.0 if alpha is None else alpha
+    numbers = isinstance(ratio, float) and isinstance(d, float)
+    if trials and (weights or kernel or normalise != "p" or not numbers):
+        raise ParameterError(
+            "--trials simulates one spectrum, of the feature covariance divided by p: give single numbers, with --d,"
+            " and leave out --weights, --kernel and --normalise n"
+        )
+    if weights and (alpha is not None or kernel or normalise != "p"):
+        raise ParameterError(
+            "--weights asks for the spectrum of the first layer, which has no samples: leave out --alpha, --kernel and"
+            " --normalise n, which are of the spectrum of the features"
+        )
     if weights:
         from ..insight.weight_spectrum import weight_spectrum
 
@@ -84,8 +81,6 @@ def spectrum(
     if trials:
         from ..simulation.eigenvalues import simulate_spectrum
 
-        if not isinstance(ratio, float) or not isinstance(d, float):
-            raise ParameterError("--trials simulates one spectrum: give single numbers instead of ranges")
         with out.working("simulating"):
             drawn = simulate_spectrum(
                 layer.model(), layer.goal(d), alpha=ratio, d=round(d), trials=trials, seed=seed

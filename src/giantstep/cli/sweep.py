@@ -55,7 +55,7 @@ class Where:
 _HERE = Where()
 
 
-def make_sweep_app(sort_key: int) -> App:
+def make_sweep_app(sort_key: float) -> App:
     """The command group; `sort_key` is its place in the list of commands."""
     app = App(
         name="sweep",
@@ -124,10 +124,11 @@ def export(
       giantstep sweep export curves.toml curves.csv --part comparison
     """
     from ..files import check_dataset_path, save
+    from ..sweep import results
     from ..sweep.results import with_size
 
     check_dataset_path(to)
-    dataset = with_size(_chosen(_results(file, store), part))
+    dataset = with_size(_chosen(results(*_found(file, store)), part))
     said = out.deed("wrote", to)
     save(dataset, to)
     missing = dataset.attrs["missing"]
@@ -174,6 +175,7 @@ def plot(
 
 def _run(file: str, store: str | None, where: Where, again: bool) -> int:
     import warnings
+    from shlex import join
 
     from ..sweep import run_sweep
     from ..sweep.run import Unfinished
@@ -193,15 +195,10 @@ def _run(file: str, store: str | None, where: Where, again: bool) -> int:
         )
     if not found.interrupted:
         return _report(found.status)
-    command = " ".join(["giantstep sweep", "retry" if again else "run", *_words(file, store)])
+    stored = [] if store is None else ["--store", store]
+    command = join(["giantstep", "sweep", "retry" if again else "run", file, *stored])
     out.note(f"stopped: {found.done} more jobs were finished and are kept in {path}; go on with: {command}")
     return 130
-
-
-def _words(file: str, store: str | None) -> Iterable[str]:
-    from shlex import quote
-
-    return [quote(file), *([] if store is None else ["--store", quote(store)])]
 
 
 def _report(parts: Iterable[Progress]) -> int:
@@ -230,12 +227,6 @@ def _found(file: str, store: str | None) -> tuple[Sweep, Path]:
         return read(file), Path(store) if store else store_path(file)
     with Store.reading(file) as kept:
         return Sweep.from_dict(kept.last_sweep()), Path(file)
-
-
-def _results(file: str, store: str | None) -> Results:
-    from ..sweep import results
-
-    return results(*_found(file, store))
 
 
 def _chosen(found: Results, part: str | None) -> xr.Dataset:

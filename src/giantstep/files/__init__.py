@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..answers.tables import columns, write_csv
-from ..errors import ParameterError
+from ..errors import ParameterError, refused
 from ..model.arguments import checked_arguments
 from .atomic import check_place, check_plain, replacing
 from .json import NOT_OURS, Unreadable, load_json, save_json, write_json
@@ -110,8 +110,9 @@ def check_dataset_path(path: str | os.PathLike[str]) -> None:
 def _ending(path: str | os.PathLike[str], known: dict[str, Any], verb: str) -> str:
     ending = Path(path).suffix.lower()
     if ending not in known:
-        raise ParameterError(
-            f"path = {str(path)!r} has the unknown ending {ending!r}; a Dataset is {verb} as {' or '.join(known)}"
+        forms = " or ".join(known)
+        raise refused(
+            "path", str(path), f"has the unknown ending {ending!r}; answers are {verb} as {forms} files"
         )
     return ending
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import ParameterError
+from ..errors import ParameterError, refused
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -27,16 +27,16 @@ def check_place(path: str | os.PathLike[str]) -> Path:
     final = Path(os.path.realpath(path))
     folder = final.parent
     if not folder.is_dir():
-        raise ParameterError(
-            f"path = {str(path)!r}: the folder {str(folder)!r} does not exist; create it first"
+        raise refused(
+            "path", str(path), f"is in {str(folder)!r}, a folder that does not exist; create it first"
         )
     if not os.access(folder, os.W_OK):
-        raise ParameterError(
-            f"path = {str(path)!r}: the folder {str(folder)!r} is not writable; choose another"
+        raise refused(
+            "path", str(path), f"is in {str(folder)!r}, a folder that is not writable; choose another"
         )
     check_plain(path)
     if final.exists() and not os.access(final, os.W_OK):
-        raise ParameterError(f"path = {str(path)!r} exists and is not writable; choose another name")
+        raise refused("path", str(path), "exists and is not writable; choose another name")
     return final
 
 
@@ -47,14 +47,11 @@ def check_plain(path: str | os.PathLike[str]) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise ParameterError(
-            f"path = {str(path)!r} cannot be used: {error.strerror}; choose another name"
-        ) from None
+        raise refused("path", str(path), f"cannot be used: {error.strerror}; choose another name") from None
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-        raise ParameterError(
-            f"path = {str(path)!r} is not a plain file but {kind}, and is left as it is; choose another name"
-        )
+        reason = f"is not a plain file but {kind}, and is left as it is; choose another name"
+        raise refused("path", str(path), reason)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from matplotlib.transforms import BboxBase
 
 from ..answers.dims import COUNTED, place_name
 from ..answers.provenance import subject
-from ..errors import ParameterError
+from ..errors import refused
 from ..files import check_place, replacing
 
 if TYPE_CHECKING:
@@ -130,8 +130,9 @@ def check_picture_path(path: str | os.PathLike[str]) -> str:
     """The ending of a path that `save_figure` can write to; an error otherwise."""
     ending = Path(path).suffix.lower().lstrip(".")
     if ending not in _ENDINGS:
-        raise ParameterError(
-            f"path = {str(path)!r} has the unknown ending {ending!r}; a picture is saved as {', '.join(_ENDINGS)}"
+        endings = " or ".join(f".{known}" for known in _ENDINGS)
+        raise refused(
+            "path", str(path), f"has the unknown ending '.{ending}'; pictures are saved as {endings} files"
         )
     check_place(path)
     return ending
