@@ -27,7 +27,7 @@ def _slope(node: Node, slopes: list[Node]) -> Node:
     match node.op:
         case "x":
             return tree.ONE
-        case "const" | "number" | "less" | "at_most" | "and" | "not":
+        case "const" | "less" | "at_most":
             return tree.ZERO
         case "add":
             return tree.add(*slopes)

@@ -61,6 +61,10 @@ def compact(text: str) -> str:
     return re.sub(r" *([^A-Za-z0-9_. ]) *", r"\1", re.sub(" +", " ", text.strip(" ")))
 
 
+def _opposite(condition: Node) -> Node:
+    return tree.sub(tree.ONE, condition)
+
+
 class _Reader:
     """One text being read; every refusal names the column."""
 
@@ -80,7 +84,7 @@ class _Reader:
     def read(self) -> Node:
         self._check_characters()
         try:
-            return self.real(self._syntax_tree().body, 0)
+            return self.visit(self._syntax_tree().body, 0)
         except RecursionError:  # the caller's own stack may be deep already
             raise self.refuse("the expression is nested too deeply; simplify it", 0) from None
 
@@ -126,12 +130,10 @@ class _Reader:
             raise self.refuse("this number is not finite", node)
         return result
 
-    def real(self, node: ast.expr, depth: int) -> Node:
-        return tree.number(self.visit(node, depth))
-
     def condition(self, node: ast.expr, depth: int) -> Node:
         condition = self.visit(node, depth)
-        if condition.op in tree.CONDITIONS or tree.is_const(condition):
+        negation = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        if negation or isinstance(node, ast.Compare | ast.BoolOp) or tree.is_const(condition):
             return condition
         raise self.refuse("a condition is needed here, such as x > 0", node)
 
@@ -156,16 +158,16 @@ class _Reader:
 
     def unary(self, node: ast.UnaryOp, depth: int) -> Node:
         if isinstance(node.op, ast.Not):
-            return tree.opposite(self.condition(node.operand, depth))
-        operand = self.real(node.operand, depth)
+            return _opposite(self.condition(node.operand, depth))
+        operand = self.visit(node.operand, depth)
         return tree.neg(operand) if isinstance(node.op, ast.USub) else operand
 
     def binary(self, node: ast.BinOp, depth: int) -> Node:
         if type(node.op) in _ARITHMETIC:
             combine = _ARITHMETIC[type(node.op)]
-            return combine(self.real(node.left, depth), self.real(node.right, depth))
+            return combine(self.visit(node.left, depth), self.visit(node.right, depth))
         if isinstance(node.op, ast.Pow):
-            return self._power(node, self.real(node.left, depth), self.real(node.right, depth))
+            return self._power(node, self.visit(node.left, depth), self.visit(node.right, depth))
         raise self.refuse("of the operations only + - * / and ** are read", node)
 
     def _power(self, node: ast.BinOp, base: Node, exponent: Node) -> Node:
@@ -183,21 +185,20 @@ class _Reader:
         raise self.refuse("the exponent must be a number, or the base a positive one", node.right)
 
     def logical(self, node: ast.BoolOp, depth: int) -> Node:
-        join = tree.both if isinstance(node.op, ast.And) else tree.either
-        result = self.condition(node.values[0], depth)
-        for value in node.values[1:]:
-            result = join(result, self.condition(value, depth))
-        return result
+        conditions = [self.condition(value, depth) for value in node.values]
+        if isinstance(node.op, ast.And):
+            return reduce(tree.mul, conditions)
+        return _opposite(reduce(tree.mul, map(_opposite, conditions)))
 
     def comparison(self, node: ast.Compare, depth: int) -> Node:
-        terms = [self.real(term, depth) for term in (node.left, *node.comparators)]
+        terms = [self.visit(term, depth) for term in (node.left, *node.comparators)]
         result = tree.ONE
         for sign, left, right in zip(node.ops, terms[:-1], terms[1:], strict=True):
             if type(sign) not in _COMPARISONS:
                 raise self.refuse("only <, <=, > and >= compare; an equality holds at single points", node)
             if isinstance(sign, (ast.Gt, ast.GtE)):
                 left, right = right, left
-            result = tree.both(result, tree.apply(_COMPARISONS[type(sign)], left, right))
+            result = tree.mul(result, tree.apply(_COMPARISONS[type(sign)], left, right))
         return result
 
     def call(self, node: ast.Call, depth: int) -> Node:
@@ -215,10 +216,10 @@ class _Reader:
             raise self.refuse(unknown(name, also=(*ELEMENTARY, *_SYNTAX)), node)
         if known in ELEMENTARY:
             self._count(node, known, 1, 1)
-            return tree.apply(known, self.real(node.args[0], depth))
+            return tree.apply(known, self.visit(node.args[0], depth))
         definition = DEFINITIONS[known]
         self._count(node, known, 1, 1 + len(definition.parameters))
-        argument, *given = (self.real(arg, depth) for arg in node.args)
+        argument, *given = (self.visit(arg, depth) for arg in node.args)
         values = dict(definition.parameters)
         for (parameter, _), value, at in zip(definition.parameters, given, node.args[1:], strict=False):
             if not tree.is_const(value):
@@ -230,9 +231,9 @@ class _Reader:
         if name == "where":
             self._count(node, name, 3, 3)
             condition = self.condition(node.args[0], depth)
-            return tree.select(condition, self.real(node.args[1], depth), self.real(node.args[2], depth))
+            return tree.select(condition, self.visit(node.args[1], depth), self.visit(node.args[2], depth))
         self._count(node, name, *((3, 3) if name == "clip" else (2, None)))
-        first, *others = (self.real(argument, depth) for argument in node.args)
+        first, *others = (self.visit(argument, depth) for argument in node.args)
         if name == "clip":
             return tree.apply("min", tree.apply("max", first, others[0]), others[1])
         return reduce(partial(tree.apply, name), others, first)

@@ -90,37 +90,20 @@ def implementation(op: str, value: float, xp: Any) -> Callable[..., Any]:
     """The array function that carries out one operation of the tree in the namespace `xp`."""
     if op in ELEMENTARY:
         return ELEMENTARY[op].build(xp)
+    if op == "div":
+        return operator.truediv
     if op == "power":
         return _integer_power(int(value)) if float(value).is_integer() else lambda a: a**value
     if op == "chain":
         return lambda a, b, zero: xp.where((a == 0) | (b == 0), zero, a * b)
     if op == "quotient":
         return lambda a, b, zero: xp.where((a == 0) | xp.isinf(b), zero, a / b)
-    if op == "number":
-        return _number if xp is np else lambda condition, one: xp.astype(condition, one.dtype)
-    names = {
-        "max": "maximum",
-        "min": "minimum",
-        "select": "where",
-        "and": "logical_and",
-        "not": "logical_not",
-    }
-    return getattr(xp, names[op]) if op in names else _OPERATORS[op]
-
-
-_OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "neg": operator.neg,
-    "less": operator.lt,
-    "at_most": operator.le,
-}
-
-
-def _number(condition: Any, one: Any) -> Any:
-    return condition.astype(one.dtype)
+    if op in ("less", "at_most"):
+        compare = operator.lt if op == "less" else operator.le
+        return lambda a, b: xp.asarray(compare(a, b), dtype=a.dtype)
+    if op == "select":
+        return lambda condition, a, b: xp.where(condition != 0, a, b)
+    return {"max": xp.maximum, "min": xp.minimum}.get(op) or getattr(operator, op)
 
 
 def _integer_power(exponent: int) -> Callable[[Any], Any]:

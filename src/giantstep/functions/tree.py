@@ -3,8 +3,9 @@
 A node is an operation on other nodes. Nodes are compared by identity and shared freely, so a tree is in
 general a directed acyclic graph; every pass over it walks `postorder`, which visits each node once.
 
-Real operations: x, const, add, sub, mul, chain, div, quotient, neg, power, max, min, select, number and the names of
-`operations.ELEMENTARY`. Conditions, which are true or false: less, at_most, and, not; `number` makes one 1 or 0.
+Operations: x, const, add, sub, mul, chain, div, quotient, neg, power, max, min, less, at_most, select and the names of
+`operations.ELEMENTARY`. A condition is a number: a comparison is 1 where it holds and 0 elsewhere, "a and b" is a
+product, "not a" is 1 - a.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import numpy as np
 
 from .operations import implementation
 
-CONDITIONS = frozenset({"less", "at_most", "and", "not"})
 _MAY_OVERFLOW = frozenset(
     {"div", "quotient", "sqrt", "log", "log1p", "exp", "expm1", "sinh", "cosh"}
 )  # or have no value
@@ -116,10 +116,6 @@ def chain(a: Node, b: Node) -> Node:
     A branch that is not taken has slope 0. What it would have been there does not matter, as in the derivative of
     sqrt(max(x, 0)) for x < 0.
     """
-    if a.op == "number":
-        a, b = b, a
-    if b.op == "number":
-        return select(b.args[0], a, ZERO)
     if is_const(a) or is_const(b) or not (a.wild or b.wild):
         return mul(a, b)
     return Node("chain", (a, b, ZERO))
@@ -150,22 +146,6 @@ def power(base: Node, exponent: float) -> Node:
     return Node("sqrt", (base,)) if exponent == 0.5 else Node("power", (base,), exponent)
 
 
-def both(a: Node, b: Node) -> Node:
-    if is_const(a):
-        return b if a.value else ZERO
-    if is_const(b):
-        return a if b.value else ZERO
-    return Node("and", (a, b))
-
-
-def either(a: Node, b: Node) -> Node:
-    return opposite(both(opposite(a), opposite(b)))
-
-
-def opposite(a: Node) -> Node:
-    return a.args[0] if a.op == "not" else apply("not", a)
-
-
 def select(condition: Node, a: Node, b: Node) -> Node:
     """a where the condition holds, b elsewhere."""
     if is_const(condition):
@@ -173,15 +153,8 @@ def select(condition: Node, a: Node, b: Node) -> Node:
     if a is b or (is_const(a) and is_const(b, a.value)):
         return a
     if is_const(b, 0) and is_const(a, 1):
-        return number(condition)
-    if is_const(b, 0) and a.op == "number":
-        return number(both(condition, a.args[0]))
+        return condition
     return Node("select", (condition, a, b))
-
-
-def number(condition: Node) -> Node:
-    """1 where the condition holds and 0 elsewhere; what is a real number already stays as it is."""
-    return Node("number", (condition, ONE)) if condition.op in CONDITIONS else condition
 
 
 def horner(coefficients: tuple[float, ...], argument: Node) -> Node:
