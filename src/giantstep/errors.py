@@ -173,12 +173,9 @@ class ConvergenceError(GiantstepError, RuntimeError):
 
     page = "When a point does not converge"
 
-    def __init__(self, message: str, partial: Any):
+    def __init__(self, message: str, partial: Any = None):
         super().__init__(message)
         self.partial = partial
-
-    def __reduce__(self) -> tuple[Any, ...]:  # so that it crosses from a worker process
-        return ConvergenceError, (self.args[0], self.partial)
 
 
 class GiantstepWarning(UserWarning):

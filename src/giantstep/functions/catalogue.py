@@ -35,18 +35,12 @@ class Formula(Function):
     """A named function or an expression; made by `as_function`, equal when their `spec` is."""
 
     _tree: Node
-    _program: Program
-    _spec: str
 
     def __init__(self, tree: Node, spec: str, name: str, breakpoints: tuple[float, ...] | None = None):
         """`breakpoints` are those of the tree, where they are known already."""
         self.__dict__.update(_tree=tree, _program=Program(tree), _spec=spec, name=name)
         if breakpoints is not None:
             self.__dict__["_known_breakpoints"] = breakpoints
-
-    def __call__(self, x: Any, *more: Any) -> Any:
-        """The function at x: a number, or an array of numpy, torch or another array API library."""
-        return self._program(x, *more)
 
     @cached_property
     def _known_breakpoints(self) -> tuple[float, ...]:  # type: ignore[override]
@@ -78,19 +72,6 @@ class Formula(Function):
         slope = derivative(self._tree)
         # it is made of the same parts, so that it breaks at the same places
         return Formula(slope, DERIVATIVE_PREFIX + self.spec, f"{self.name}'", self.breakpoints)
-
-    @property
-    def has_spec(self) -> bool:
-        return True
-
-    @property
-    def spec(self) -> str:
-        """Text from which `as_function` makes this function again."""
-        return self._spec
-
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        return (self._spec,)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return as_function, (self.spec,)

@@ -24,7 +24,7 @@ MAX_DEPTH = 100
 MAX_EXPONENT = 64
 
 _CONSTANTS = {"pi": math.pi, "e": math.e}
-_SYNTAX = ("min", "max", "clip", "where")
+_SYNTAX = {"min": (2, math.inf), "max": (2, math.inf), "clip": (3, 3), "where": (3, 3)}  # how many arguments
 _FOREIGN = re.compile(r"[^A-Za-z0-9_ .,()+\-*/<>=]")
 _MISSPELT = (  # what makes a syntax error, and what to say of it
     (r"(?<![<>=])=(?!=)", "a function is an expression in x, without an ="),
@@ -180,8 +180,7 @@ class _Reader:
             except ValueError:  # a root of a negative number
                 raise self.refuse("this number is not real", node) from None
         if tree.is_const(base) and base.value > 0:
-            rate = 1.0 if base.value == math.e else math.log(base.value)
-            return Node("exp", (tree.mul(tree.const(rate), exponent),))
+            return Node("exp", (tree.mul(tree.const(math.log(base.value)), exponent),))
         raise self.refuse("the exponent must be a number, or the base a positive one", node.right)
 
     def logical(self, node: ast.BoolOp, depth: int) -> Node:
@@ -208,38 +207,28 @@ class _Reader:
             )
         if node.keywords:
             raise self.refuse("arguments are given by position, without names", node.keywords[0].value)
-        name = node.func.id
-        if name in _SYNTAX:
-            return self._built_in(name, node, depth)
-        known = canonical(name)
-        if known is None:
-            raise self.refuse(unknown(name, also=(*ELEMENTARY, *_SYNTAX)), node)
-        if known in ELEMENTARY:
-            self._count(node, known, 1, 1)
-            return tree.apply(known, self.visit(node.args[0], depth))
-        definition = DEFINITIONS[known]
-        self._count(node, known, 1, 1 + len(definition.parameters))
-        argument, *given = (self.visit(arg, depth) for arg in node.args)
-        values = dict(definition.parameters)
-        for (parameter, _), value, at in zip(definition.parameters, given, node.args[1:], strict=False):
-            if not tree.is_const(value):
-                raise self.refuse(f"the parameter {parameter} of {known} must be a number", at)
-            values[parameter] = value.value
-        return expand(definition.text, argument, values)
-
-    def _built_in(self, name: str, node: ast.Call, depth: int) -> Node:
+        name = node.func.id if node.func.id in _SYNTAX else canonical(node.func.id)
+        if name is None:
+            raise self.refuse(unknown(node.func.id, also=(*ELEMENTARY, *_SYNTAX)), node)
+        defaults = () if name in _SYNTAX or name in ELEMENTARY else DEFINITIONS[name].parameters
+        fewest, most = _SYNTAX.get(name, (1, 1 + len(defaults)))
+        if not fewest <= len(node.args) <= most:
+            allowed = {fewest: f"{fewest}", math.inf: f"at least {fewest}"}.get(most, f"{fewest} to {most}")
+            raise self.refuse(f"{name} takes {allowed} argument(s), not {len(node.args)}", node)
         if name == "where":
-            self._count(node, name, 3, 3)
-            condition = self.condition(node.args[0], depth)
-            return tree.select(condition, self.visit(node.args[1], depth), self.visit(node.args[2], depth))
-        self._count(node, name, *((3, 3) if name == "clip" else (2, None)))
+            condition, a, b = node.args
+            return tree.select(self.condition(condition, depth), self.visit(a, depth), self.visit(b, depth))
         first, *others = (self.visit(argument, depth) for argument in node.args)
-        if name == "clip":
-            return tree.apply("min", tree.apply("max", first, others[0]), others[1])
-        return reduce(partial(tree.apply, name), others, first)
-
-    def _count(self, node: ast.Call, name: str, fewest: int, most: int | None) -> None:
-        given = len(node.args)
-        if given < fewest or (most is not None and given > most):
-            allowed = {fewest: f"{fewest}", None: f"at least {fewest}"}.get(most, f"{fewest} to {most}")
-            raise self.refuse(f"{name} takes {allowed} argument(s), not {given}", node)
+        match name:
+            case "clip":
+                return tree.apply("min", tree.apply("max", first, others[0]), others[1])
+            case "min" | "max":
+                return reduce(partial(tree.apply, name), others, first)
+            case _ if name in ELEMENTARY:
+                return tree.apply(name, first)
+        parameters = dict(defaults)
+        for parameter, value, at in zip(parameters, others, node.args[1:], strict=False):
+            if not tree.is_const(value):
+                raise self.refuse(f"the parameter {parameter} of {name} must be a number", at)
+            parameters[parameter] = value.value
+        return expand(DEFINITIONS[name].text, first, parameters)

@@ -12,8 +12,12 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..model.checks import a_function, a_text, finite_tuple, one_of, optional
+from .program import Program
 from .properties import Parity, check_slope, lines_of, observed_parity, powers
 from .variation import LOCATED, Variation, kinks, narrow_parts, observe
+
+Hyperplane = tuple[tuple[float, ...], float]
+"""Unit normal n and offset c of n·z = c."""
 
 
 class Function:
@@ -47,10 +51,13 @@ class Function:
 
     name: str
     directions: int = 1  # how many variables it has; see `Joint` for several
+    kinks: tuple[Hyperplane, ...] = ()  # of a function of several variables
     _function: Callable[..., Any]
-    _derivative: Callable[[Any], Any] | None
-    _breakpoints: tuple[float, ...]
+    _derivative: Callable[[Any], Any] | None = None
+    _breakpoints: tuple[float, ...] = ()
     _parity: Parity | None = None
+    _spec: str | None = None  # of a function that was given as text,
+    _program: Program | None = None  # and what computes it
 
     def __init__(
         self,
@@ -70,6 +77,8 @@ class Function:
 
     def __call__(self, x: Any, *more: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
+        if self._program is not None:
+            return self._program(x, *more)
         if isinstance(x, (np.ndarray, np.generic, int, float)):
             return self._on_numpy(x, *more)
         from array_api_compat import array_namespace, device, is_torch_array
@@ -172,19 +181,22 @@ class Function:
     @property
     def has_spec(self) -> bool:
         """Whether `spec` is there to be used."""
-        return False
+        return self._spec is not None
 
     @property
     def spec(self) -> str:
         """Text from which `as_function` makes this function again; a user's callable has none."""
-        raise ParameterError(
-            f"{self.name!r} is a Python callable and cannot be written as text; "
-            "use a name of the catalogue or an expression in x to store or share it"
-        )
+        if self._spec is None:
+            raise ParameterError(
+                f"{self.name!r} is a Python callable and cannot be written as text; "
+                "use a name of the catalogue or an expression in x to store or share it"
+            )
+        return self._spec
 
     @property
     def _identity(self) -> tuple[Any, ...]:
-        return (id(self._function), id(self._derivative), self._breakpoints, self._parity)
+        made_of = self._spec or (id(self._function), id(self._derivative), self._breakpoints, self._parity)
+        return made_of, self.directions, self.kinks
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Function):

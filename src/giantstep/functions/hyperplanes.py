@@ -15,12 +15,10 @@ import numpy as np
 
 from . import tree
 from .breakpoints import breakpoints, breaks_at, with_slopes, zeros
+from .function import Hyperplane
 from .operations import ELEMENTARY
 from .program import Program
 from .tree import Node, postorder
-
-Hyperplane = tuple[tuple[float, ...], float]
-"""Unit normal n and offset c of n·z = c."""
 
 MAX_PIECES = 16  # affine pieces of one part that are told apart
 _ROUNDING = 1e-12

@@ -32,17 +32,15 @@ class Joint(Function):
     (n, c), where it or its slope jumps: integrals are split there, and lose accuracy at those not named.
     """
 
-    kinks: tuple[Hyperplane, ...]
     steep_steps: tuple[Hyperplane, ...] = ()
 
     def __init__(
         self,
         function: Callable[..., Any],
         directions: int,
-        kinks: Iterable[Any] = (),
-        name: str | None = None,
+        kinks: Iterable[Hyperplane] = (),
     ):
-        super().__init__(function, name=name)
+        super().__init__(function)
         self.__dict__.update(directions=directions, kinks=_checked_kinks(kinks, directions))
         _check(self)
 
@@ -71,10 +69,6 @@ class Joint(Function):
         """Where integrals are split: at kinks, and around steep steps."""
         return distinct((*self.kinks, *self.steep_steps))
 
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        return (id(self._function), self.directions, self.kinks)
-
 
 def _warn_of_curves(what: str) -> None:
     warn(
@@ -88,10 +82,8 @@ class JointFormula(Joint):
 
     _declared: tuple[Hyperplane, ...]
     _tree: Node
-    _program: Program
-    _spec: str
 
-    def __init__(self, tree: Node, spec: str, directions: int, kinks: Iterable[Any] = ()):
+    def __init__(self, tree: Node, spec: str, directions: int, kinks: Iterable[Hyperplane] = ()):
         own, curved = hyperplanes(tree, directions)
         declared = _checked_kinks(kinks, directions)
         self.__dict__.update(
@@ -108,10 +100,6 @@ class JointFormula(Joint):
         if curved and not declared:
             _warn_of_curves(f"target {self.name!r} has kinks or jumps")
 
-    def __call__(self, x: Any, *more: Any) -> Any:
-        """The function at x1, x2, ...: numbers, or arrays of numpy, torch or another array API library."""
-        return self._program(x, *more)
-
     @cached_property
     def _signs(self) -> tuple[tuple[Hyperplane, ...], bool]:
         """Hyperplanes on which the sign jumps, and whether it does so on curved surfaces too."""
@@ -125,30 +113,16 @@ class JointFormula(Joint):
         if self._signs[1]:
             _warn_of_curves(f"the sign of target {self.name!r} jumps")
 
-    @property
-    def has_spec(self) -> bool:
-        return True
-
-    @property
-    def spec(self) -> str:
-        return self._spec
-
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        return (self._spec, self.kinks)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return target_function, (self.spec, self.directions, self.__dict__["_declared"])
 
 
-def target_function(given: Any, directions: int = 1, kinks: Iterable[Any] = ()) -> Function:
+def target_function(given: Any, directions: int = 1, kinks: Any = ()) -> Function:
     """The function that a target is meant to have: of x, or of x1, x2, ... (`Joint`).
 
     A text speaks for itself; "committee", "parity" and "staircase" have `directions` = 2 unless told otherwise. A
     callable has as many directions as arguments.
     """
-    kinks = as_hyperplanes(kinks)
-    _check_count(directions)
     if isinstance(given, Joint):
         return given
     if isinstance(given, str):
@@ -156,7 +130,7 @@ def target_function(given: Any, directions: int = 1, kinks: Iterable[Any] = ()) 
     if callable(given) and not isinstance(given, Function):
         directions = _arguments(given, directions)
     if directions > 1 and callable(given):
-        _check_count(directions)  # those of its arguments
+        _check_count(directions)
         return Joint(given, directions, kinks)
     if kinks:
         raise ParameterError(
@@ -217,19 +191,16 @@ def as_hyperplanes(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
         ) from None
 
 
-def _checked_kinks(kinks: Iterable[Any], directions: int) -> tuple[Hyperplane, ...]:
-    planes = as_hyperplanes(kinks)
-    for normal, offset in planes:
+def _checked_kinks(kinks: Iterable[Hyperplane], directions: int) -> tuple[Hyperplane, ...]:
+    for normal, offset in kinks:
         if len(normal) != directions or not np.any(normal) or not np.isfinite([*normal, offset]).all():
             raise ParameterError(
                 f"kink ({normal}, {offset:g}): its normal must have {directions} finite components, not all 0"
             )
-    return distinct(planes)
+    return distinct(kinks)
 
 
-def _check_count(directions: Any, text: str | None = None) -> None:
-    if not isinstance(directions, (int, np.integer)) or isinstance(directions, bool) or directions < 1:
-        raise ParameterError(f"directions = {directions!r} must be a whole number, 1 to {MAX_DIRECTIONS}")
+def _check_count(directions: int, text: str | None = None) -> None:
     if directions > MAX_DIRECTIONS:
         reason = f"{directions} directions are too many; the theory covers up to {MAX_DIRECTIONS}"
         raise ParameterError(reason) if text is None else ExpressionError(reason, text)

@@ -53,8 +53,6 @@ class Samples(NamedTuple):
     def moments(self, stride: int = 1, rows: tuple[slice, ...] = ()) -> Moments:
         """The moments by the rule that uses every `stride`-th point (1, 2 or 4), for some `rows` or all."""
         f, z, w = self.nodes(stride, rows)
-        if z.ndim == 1:
-            return _projections(f, z, w)
         weighed = f * w
         mean, first = weighed.sum(axis=-1), np.vecdot(weighed, z)
         weighed *= z
@@ -65,21 +63,6 @@ class Samples(NamedTuple):
         left *= left
         remainder = np.vecdot(left, w)
         return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
-
-
-def _projections(f: np.ndarray, z: np.ndarray, w: np.ndarray) -> Moments:
-    """The moments of values f [..., n] at nodes z with weights w [n], as matrix products.
-
-    Test functions carry half of the weight.
-    """
-    root = np.sqrt(w)
-    basis = root * np.stack([np.ones_like(z), z, z * z - 1.0])
-    left = f * root
-    found = left @ basis.T
-    left -= found[..., :2] @ basis[:2]
-    mean, first, second = (found[..., i] for i in range(3))
-    remainder = np.vecdot(left, left)
-    return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
 
 
 def sample(

@@ -105,6 +105,11 @@ class Description:
     def _repr_html_(self) -> str:
         return table(self)
 
+    def numbers(self) -> dict[str, Any]:
+        """The numeric parameters by name, each of which may open a grid dimension, in the order of their table."""
+        values = {name: getattr(self, name, None) for name, row in PARAMETERS.items() if row.kind == "grid"}
+        return {name: value for name, value in values.items() if value is not None}
+
     def __dir__(self) -> list[str]:
         """What tab completion offers: what a user gives and asks, not what other modules ask."""
         offered = {"to_dict", "from_dict", *self._questions, *signature(type(self)).parameters}
@@ -252,14 +257,10 @@ class Model(Description):
         """How many directions the spikes of its groups may span."""
         return 1
 
-    def numbers(self) -> dict[str, Any]:
-        """The numeric parameters by name, each of which may open a grid dimension, in the grid's order."""
-        raise NotImplementedError
-
     @property
     def shaping(self) -> tuple[str, ...]:
-        """The numbers, with the target's noise among them, that shape the first layer."""
-        raise NotImplementedError
+        """The names of what shapes the first layer: of `numbers`, or of the target's; all but the width by default."""
+        return tuple(name for name in self.numbers() if name != "beta")
 
     def at(self, **numbers: float) -> Any:
         """The same model with other numbers, which are known to be allowed."""

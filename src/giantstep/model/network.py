@@ -198,13 +198,15 @@ class Network(Model):
         return {"unit": 0.0, "gaussian": 2.0}[self.rows] if isinstance(self.rows, str) else self.rows
 
     def numbers(self) -> dict[str, Any]:
+        numbers = super().numbers()
         if self.schedule is None:
-            numbers = {"eta": self.eta, "alpha0": self.alpha0, "steps": self.steps}
-        else:
-            steps = enumerate(self.schedule, start=1)
-            numbers = {f"{name}_{t}": getattr(step, name) for t, step in steps for name in ("eta", "alpha0")}
-        numbers |= {"refit": self.refit, "beta": self.beta}
-        return {name: value for name, value in numbers.items() if value is not None}
+            return numbers
+        of_steps = {
+            f"{name}_{t}": value
+            for t, step in enumerate(self.schedule, start=1)
+            for name, value in step.numbers().items()
+        }
+        return of_steps | {name: value for name, value in numbers.items() if name != "steps"}
 
     @property
     def shaping(self) -> tuple[str, ...]:

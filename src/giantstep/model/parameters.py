@@ -105,7 +105,9 @@ PARAMETERS = {
     "directions": Row(
         "number of directions of committee, parity and staircase", kind="count", default=1, low=1, late=True
     ),
-    "kinks": Row("hyperplanes where a callable of several directions has kinks", default=(), late=True),
+    "kinks": Row(
+        "hyperplanes where a callable of several directions has kinks", kind="text", default=(), late=True
+    ),
     "inputs": Row(
         "covariance of the inputs, and the target's place in it", kind="text", of=("Target",), late=True
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field
@@ -57,13 +57,6 @@ class SpikedRF(Model):
     c: Parameter = DEFAULT
     beta: Parameter = DEFAULT
     readout: Letters = field(default="uniform", converter=as_letters)  # type: ignore[assignment]
-
-    def numbers(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("r", "gamma", "c", "beta")}
-
-    @property
-    def shaping(self) -> tuple[str, ...]:
-        return ("r", "gamma", "c")
 
 
 def _as_pairs(pairs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
@@ -137,13 +130,6 @@ class TwoSpikes(Model):
     def readout(self) -> Letters:  # type: ignore[override]
         """The groups of neurons, numbered."""
         return Letters(tuple(range(len(self.left))), self.weights)
-
-    def numbers(self) -> dict[str, Any]:
-        return {"c": self.c, "beta": self.beta}
-
-    @property
-    def shaping(self) -> tuple[str, ...]:
-        return ("c",)
 
     def resolved(self) -> Model:
         return self.reduced() or self

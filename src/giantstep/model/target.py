@@ -118,7 +118,7 @@ class Target(Description):
 
     def numbers(self) -> dict[str, Any]:
         """The numeric parameters by name, each of which may open a grid dimension: its own and those of the inputs."""
-        return {"noise": self.noise} | ({} if self.inputs is None else self.inputs.numbers())
+        return super().numbers() | ({} if self.inputs is None else self.inputs.numbers())
 
     def at(self, noise: float, **of_inputs: float) -> Target:
         """The same target with another noise, which is known to be allowed, and other numbers of its inputs."""
