@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from giantstep.explorer import Explorer
 from giantstep.explorer.settings import Settings
 from giantstep.explorer.views import VIEWS, Effort
+from giantstep.explorer.workers import messages
 
 QUICK = (
     "curve",
@@ -73,8 +74,8 @@ def processor_seconds(view: str, settings: dict[str, Any]) -> float:
     name, _, manner = view.partition("/")
     asked = Settings.parse(settings).only(VIEWS[name].uses)
     begun = time.process_time()
-    for line in VIEWS[name].lines(asked, Effort(manner == "draft")):
-        json.dumps(line)
+    for _ in messages(name, asked, Effort(manner == "draft")):
+        pass
     return time.process_time() - begun
 
 

@@ -107,7 +107,8 @@ def test_a_curve_is_the_library_s(visitor: Visitor, inputs: str, target: str) ->
         d=Settings().d,
     )
     same(answer["test_error"], dataset["test_error"])
-    same(answer["layer"]["gamma"], np.linalg.norm(dataset["gamma"]))  # with the target's whole span
+    learned = asked(visitor, "learned", SETTINGS | settings)
+    same(learned["layer"]["gamma"], [np.linalg.norm(dataset["gamma"])])  # with the target's whole span
     if inputs != "isotropic":  # for which alone these are known
         for view in ("best_linear", "best_possible"):
             assert visitor.ask(view, SETTINGS | settings) == (200, [{}, {"end": True}])
@@ -307,23 +308,19 @@ def test_what_a_view_does_not_use_does_not_reach_it() -> None:
         assert moved.only(VIEWS[view].uses) == used
 
 
-@pytest.mark.parametrize("view", ["curve", "learned"])
-def test_several_steps_have_a_path_and_one_step_is_not_spelled_out(visitor: Visitor, view: str) -> None:
-    answer = asked(visitor, view, SETTINGS | STEPS)
-    path = answer["layer"]["path"]
-    same(path["r"], reproduced(answer["code"])["r"])
-    assert len(path["network_error"]) == 2
-    assert answer["layer"]["r"] == path["r"][-1]
-    single = asked(visitor, view, SETTINGS)
+def test_several_steps_have_a_path_and_one_step_is_not_spelled_out(visitor: Visitor) -> None:
+    answer = asked(visitor, "learned", SETTINGS | STEPS)
+    same(answer["layer"]["r"], reproduced(answer["code"])["r"])
+    assert len(answer["layer"]["network_error"]) == 2
+    single = asked(visitor, "learned", SETTINGS)
     assert not any(word in single["code"] for word in ("steps", "rows", "bias_scale"))
-    assert "path" not in single["layer"]
+    assert np.shape(single["layer"]["r"]) == (1,)
 
 
 def test_letters_part_ways_at_the_second_step(visitor: Visitor) -> None:
     settings = {"activation": "relu", "readout": "rademacher", "steps": 2, "bulk": "isotropic"}
-    layer = asked(visitor, "curve", settings)["layer"]
-    assert np.shape(layer["path"]["r"]) == (2, 2)  # steps and letters
-    assert layer["r"] == layer["path"]["r"][-1]
+    layer = asked(visitor, "learned", settings)["layer"]
+    assert np.shape(layer["r"]) == (2, 2)  # steps and letters
 
 
 def test_parts_that_are_far_from_real_sizes_say_so(visitor: Visitor) -> None:

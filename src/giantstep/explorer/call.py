@@ -71,12 +71,14 @@ class Object:
 
 @dataclass(frozen=True)
 class Call:
-    """`answer = gs.<verb>(net, y, **arguments)`, for the first layer and the target that the settings describe."""
+    """`answer = gs.<verb>(net, y, **arguments)`, for the first layer and the target that the settings describe.
+
+    Arguments that are parameters of the first layer go there, in place of what the settings say.
+    """
 
     verb: str
     settings: Settings
     arguments: dict[str, Any]
-    model: dict[str, Any] = field(default_factory=dict)  # of the layer, beyond what the settings say
     shows: tuple[str, ...] = ()  # quantities that the last line prints
     of: tuple[str, ...] = ("net", "y")  # what the verb is about: the network, the target, or both
     named: dict[str, str] = field(default_factory=dict)  # the same by the names of arguments: target=y
@@ -90,7 +92,7 @@ class Call:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", GiantstepWarning)
             objects = {name: described.value for name, described in self._objects().items()}
-            arguments = _value(self.arguments) | {key: objects[name] for key, name in self.named.items()}
+            arguments = _value(self._own()) | {key: objects[name] for key, name in self.named.items()}
             answer = getattr(gs, self.verb)(*(objects[name] for name in self.of), **arguments, **more)
         return answer, sorted({page_words(str(warning.message)) for warning in caught})
 
@@ -98,7 +100,7 @@ class Call:
         """Lines that reproduce it, ready to paste. Texts are written as string literals, so they stay texts."""
         arguments = [
             *self.of,
-            *_keywords(self.arguments),
+            *_keywords(self._own()),
             *(f"{key}={name}" for key, name in self.named.items()),
         ]
         lines = [
@@ -109,20 +111,28 @@ class Call:
         ]
         return "\n".join(lines) + "\n"
 
+    def _own(self) -> dict[str, Any]:
+        """The arguments of the verb itself."""
+        _, of_the_layer = _LAYERS[self.settings.layer]
+        return {name: value for name, value in self.arguments.items() if name not in of_the_layer}
+
     def _objects(self) -> dict[str, Object]:
         """What the names in the call stand for."""
-        makers = {"net": lambda: _first_layer(self.settings, self.model), "y": lambda: _target(self.settings)}
+        makers = {
+            "net": lambda: _first_layer(self.settings, self.arguments),
+            "y": lambda: _target(self.settings),
+        }
         return {name: makers[name]() for name in (*self.of, *self.named.values())}
 
 
-def _first_layer(s: Settings, model: dict[str, Any]) -> Object:
+def _first_layer(s: Settings, arguments: dict[str, Any]) -> Object:
     maker, names = _LAYERS[s.layer]
-    named = {name: getattr(s, name) for name in names}
+    named = {name: arguments.get(name, getattr(s, name)) for name in names}
     if s.readout != "uniform":
         named["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
     if s.layer == "step":
         named |= {name: getattr(s, name) for name, usual in _DEFAULTS.items() if getattr(s, name) != usual}
-    return Object(maker, (s.activation,), named | model)
+    return Object(maker, (s.activation,), named)
 
 
 def _target(s: Settings) -> Object:

@@ -13,9 +13,8 @@ pictures of its own making (data and blob addresses). It may still run no inline
 from __future__ import annotations
 
 import html
-import ipaddress
 import json
-import os
+import re
 import secrets
 import selectors
 import socket
@@ -40,6 +39,7 @@ from .views import VIEWS
 
 PORT = 8642
 _MOST_BYTES = 16_384  # of a question
+_ADDRESS = re.compile(r"[0-9.]+|\[[0-9a-f:.]+\]")  # no domain ends in a number, or stands in brackets
 _JSON = "application/json"
 _EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text at all
 _HEADERS = {
@@ -128,17 +128,16 @@ def opened(link: str) -> Iterator[None]:
     The command line of a browser can be read by all users of a machine; the file, which leads on to the link and is
     removed at the end, cannot.
     """
-    handle, name = tempfile.mkstemp(prefix="giantstep-", suffix=".html")  # readable by its owner alone
-    path = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            address = html.escape(link, quote=True)
-            file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">')
-            file.write(f'<a href="{address}">giantstep explorer</a>\n')
+    address = html.escape(link, quote=True)
+    with tempfile.TemporaryDirectory(prefix="giantstep-") as folder:  # which its owner alone may enter
+        path = Path(folder) / "explorer.html"
+        path.write_text(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">'
+            f'<a href="{address}">giantstep explorer</a>\n',
+            encoding="utf-8",
+        )
         threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
         yield
-    finally:
-        path.unlink(missing_ok=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -191,10 +190,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get_content_type() != _JSON:
             raise Refused("questions must be JSON", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()):
-            raise Refused("the question's length is missing", HTTPStatus.LENGTH_REQUIRED)
-        if len(length) > len(str(_MOST_BYTES)) or int(length) > _MOST_BYTES:
-            sentence = f"the question is too long; at most {_MOST_BYTES} bytes are read"
+        if not re.fullmatch("[0-9]{1,5}", length) or int(length) > _MOST_BYTES:
+            sentence = f"the question must say its length, which may be {_MOST_BYTES} bytes at most"
             raise Refused(sentence, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         try:
             return view, manner == "draft", json.loads(self.rfile.read(int(length)))
@@ -238,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _local(self) -> bool:
         host = self.headers.get("Host", "").lower()
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        return name in ("localhost", self.server.name) or _is_address(name.strip("[]"))
+        return name in ("localhost", self.server.name) or _ADDRESS.fullmatch(name) is not None
 
     def _same_site(self) -> bool:
         origin = self.headers.get("Origin")
@@ -282,11 +279,3 @@ def _about() -> bytes:
         "views": {name: {"uses": view.uses, "drafts": view.drafts} for name, view in VIEWS.items()},
     }
     return json.dumps(about).encode()
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

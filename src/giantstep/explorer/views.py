@@ -35,16 +35,12 @@ _PARTS_OF_THE_LIMIT = (
     "These are the parts for very large networks. At the sizes of real networks the error is noticeably different"
     " here."
 )
-
 _LOG_RATIO = 30.0  # ranges that span more than this are spaced, and drawn, logarithmically
 _POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: those that are quick, any other
 _SIMULATED = 8  # points of a simulated curve
 _MAP = {True: ((17, 13), (9, 7)), False: ((7, 6), (4, 3))}  # values on the map, and on its draft
 _STRENGTHS = {"step": ("eta", (0.05, 50.0)), "spiked": ("r", (0.05, 5.0))}  # along the map
-_PENALTIES = {
-    True: (1e-4, 1e2),
-    False: (1e-2, 1e2),
-}  # up the map: slow points are slowest with hardly a penalty
+_PENALTIES = {True: (1e-4, 1e2), False: (1e-2, 1e2)}  # up the map: a low penalty makes slow points slowest
 _DRAFT = 1e-4  # relative error of integrals in a draft
 _SHADES = 1e-3  # the same on a map that is slow or a draft: its shades tell no more
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
@@ -68,14 +64,14 @@ def _quick(settings: Settings) -> bool:
 
 
 def curve(settings: Settings, effort: Effort) -> Answer:
-    """The error along one parameter, and the spiked features that the trained layer resembles."""
-    return _curve(settings, effort, settings.along)
+    """The error along one parameter."""
+    return _curve(settings, effort, {settings.along})
 
 
 def random_features(settings: Settings, effort: Effort) -> Answer:
     """The same without the spike; one value where the curve runs along a parameter of the spike."""
     plain = replace(settings, eta=0.0, alpha0=0.0, r=0.0, bulk="exact")
-    return _curve(plain, effort, None if settings.along in _SPIKE else settings.along)
+    return _curve(plain, effort, {settings.along}.difference(_SPIKE))
 
 
 def best_linear(settings: Settings, effort: Effort) -> Answer:
@@ -95,15 +91,15 @@ def best_possible(settings: Settings, effort: Effort) -> Answer:
 
 def bounds(settings: Settings, effort: Effort) -> Answer:
     """What no number of samples can beat."""
-    call = Call("bounds", settings, _arguments(settings, "bulk"), shows=("lower", "upper", "linear"))
-    answer, notes = call.run()
-    values = {name: float(_last(answer)[name]) for name in call.shows}
-    if values["lower"] > values["linear"] * (1 + 1e-9):
-        notes.append(
+    names = ("lower", "upper", "linear")
+    answer, found = _asked(Call("bounds", settings, _arguments(settings, "bulk"), shows=names))
+    lower, upper, linear = (_last(answer)[name] for name in names)
+    if lower > linear * (1 + 1e-9):
+        found["notes"].append(
             "The lower bound is on readouts of this first layer. It may lie above the best linear method, which"
             " works on the inputs themselves: a spike that is not aligned with the target is in the way."
         )
-    return _answer(call, notes) | values
+    return found | {"lower": lower, "upper": upper, "linear": linear}
 
 
 def learned(settings: Settings, effort: Effort) -> Answer:
@@ -111,42 +107,36 @@ def learned(settings: Settings, effort: Effort) -> Answer:
     plane = Target(settings.target).directions > 1
     x = {"x1": _PLANE, "x2": _PLANE} if plane else {"x": _PROFILE}
     arguments = {"x": tuple(x.values()) if plane else _PROFILE} | _arguments(settings, *_POINT)
-    call = Call("learned_function", settings, arguments, shows=("learned", "truth"))
-    answer, notes = call.run()
-    values = {name: at.value for name, at in x.items()} | {name: answer[name] for name in call.shows}
-    point = {name: float(answer[name]) for name in _ERRORS if name in answer}
-    return _answer(call, notes, **values) | {"point": point, "layer": _layer(settings, answer)}
+    names = ("learned", "truth")
+    answer, found = _asked(Call("learned_function", settings, arguments, shows=names))
+    found |= {name: values.value for name, values in x.items()} | _named(answer, names)
+    return found | {"point": _named(answer, _ERRORS), "layer": _layer(settings, answer)}
 
 
 def parts(settings: Settings, effort: Effort) -> Answer:
     """The network's test error as a sum of three, and what other methods reach on as many samples."""
     target = Target(settings.target, flips=settings.flips, latent_noise=settings.latent_noise)
-    slow = target.directions > 1  # whose best possible error takes too long for a page
-    if settings.layer == "spiked" or slow or target.random_signs or not as_loss(settings.loss).residual:
+    known = settings.layer == "step" and as_loss(settings.loss).residual and not target.random_signs
+    if not known or target.directions > 1:  # whose best possible error takes too long for a page
         return {"parts": None}
     arguments = _arguments(settings, "alpha", "lam", "loss", "bulk")
-    call = Call("explain", settings, arguments, shows=(*_PARTS, "test_error"))
-    answer, notes = call.run()
-    notes = [_PARTS_OF_THE_LIMIT if note.startswith("the limit d = inf") else note for note in notes]
-    values = {name: _last(answer)[name] for name in (*call.shows, "ridge_error", "bayes_error")}
-    return _answer(call, notes, **values) | {"parts": _PARTS}
+    names = (*_PARTS, "test_error")
+    answer, found = _asked(Call("explain", settings, arguments, shows=names))
+    notes = [_PARTS_OF_THE_LIMIT if note.startswith("the limit d = inf") else note for note in found["notes"]]
+    values = _named(_last(answer), (*names, "ridge_error", "bayes_error"))
+    return found | values | {"parts": _PARTS, "notes": notes}
 
 
 def coefficients(settings: Settings, effort: Effort) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
-    named = (
-        {"target": "y"} if settings.layer == "step" else {}
-    )  # which a spike that is given does not depend on
-    shows = ("mu0", "mu1", "mu2")
-    call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=shows, of=("net",), named=named)
-    answer, notes = call.run()
+    named = {"target": "y"} if settings.layer == "step" else {}  # a spike that is given needs no target
+    names = ("mu0", "mu1", "mu2")
+    call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=names, of=("net",), named=named)
+    answer, found = _asked(call)
     last = _last(answer)
-    one = last if "letter" in last.dims else last.expand_dims(letter=[np.nan])
-    curves = [
-        {"letter": _plain(letter)} | {name: _plain(one[name].isel(letter=i)) for name in shows}
-        for i, letter in enumerate(one["letter"].values)
-    ]
-    return _answer(call, notes, kappa=_PROFILE.value) | {"curves": curves}
+    letters = last if "letter" in last.dims else last.expand_dims(letter=[np.nan])
+    curves = [_named(letters.isel(letter=i), ("letter", *names)) for i in range(letters.sizes["letter"])]
+    return found | {"kappa": _PROFILE.value, "curves": curves}
 
 
 def spectrum(settings: Settings, effort: Effort) -> Answer:
@@ -156,56 +146,51 @@ def spectrum(settings: Settings, effort: Effort) -> Answer:
     if not exact:  # after several steps it takes too long for a page, of several directions it is not known
         arguments["bulk"] = "isotropic"
     call = Call("spectrum", settings, arguments, shows=("edge", "outlier", "mass_at_zero"))
-    answer, notes = call.run(progress=effort.report)
-    last = _last(answer)
+    answer, found = _asked(call, progress=effort.report)
     if settings.bulk == "orthogonal":
-        notes.append("The spectrum of orthogonal rows is not known here: this is that of isotropic rows.")
+        found["notes"].append(
+            "The spectrum of orthogonal rows is not known here: this is that of isotropic rows."
+        )
     drawn = ("eigenvalue", "density", "edge", "outlier", "spike", "spike_per_d", "mass_at_zero")
-    lists = {name: last[name] for name in drawn if name in last}
-    return _answer(call, notes, **lists) | {"bulk": answer.attrs["bulk"]}
+    return found | _named(_last(answer), drawn) | {"bulk": answer.attrs["bulk"]}
 
 
 def landscape(settings: Settings, effort: Effort) -> Answer:
     """Test errors over learning rates (or spikes) and penalties, at the working point; wrong signs too of labels ±1."""
-    name, strengths, lam = _map_axes(settings, effort.coarse)
-    arguments = _arguments(settings, *_POINT) | {"lam": lam}
+    axes = _map_axes(settings, effort.coarse)
+    arguments = _arguments(settings, *_POINT) | axes
     if effort.coarse or not _quick(settings) or settings.layer == "spiked":
         arguments["tolerance"] = _SHADES
-    call = Call("predict", settings, arguments, {name: strengths}, shows=("test_error",))
-    answer, notes = call.run(throw=False, progress=effort.report)
-    errors = {one: answer[one].transpose(name, "lam") for one in _TEST_ERRORS if one in answer}
-    best = {one: _lowest(values, name) for one, values in errors.items()}
-    values = {"strength": strengths.value, "lam": lam.value, **errors}
-    return _answer(call, notes, **values) | {"name": name, "best": best}
+    call = Call("predict", settings, arguments, shows=("test_error",))
+    answer, found = _asked(call, throw=False, progress=effort.report)
+    errors = _named(answer.transpose(*axes, ...), _TEST_ERRORS)
+    strength, lam = axes.values()
+    found |= {"name": next(iter(axes)), "strength": strength.value, "lam": lam.value}
+    return found | errors | {"best": {name: _lowest(values) for name, values in errors.items()}}
 
 
 def optimum(settings: Settings, effort: Effort) -> Answer:
     """The best learning rate and penalty on that map, polished."""
-    name, strengths, lam = _map_axes(settings, False)
-    arguments = _arguments(settings, "alpha", "bulk", "d")
+    axes = _map_axes(settings)
+    name, _ = axes
+    arguments = _arguments(settings, "alpha", "bulk", "d") | {name: 1.0}  # which the search replaces
+    arguments |= {"over": tuple(axes), "scan": axes}
     best = {"strength": f"best_{name}", "lam": "best_lam", "error": "best_error"}
-    call = Call(
-        "tune",
-        settings,
-        arguments | {"over": (name, "lam"), "scan": {name: strengths, "lam": lam}},
-        {name: 1.0},  # replaced by the search
-        shows=(*best.values(), "at_end"),
-    )
-    answer, notes = call.run(progress=effort.report)
-    values = {key: float(answer[variable]) for key, variable in best.items()}
-    return _answer(call, notes) | {"best": values, "at_end": bool(answer["at_end"])}
+    call = Call("tune", settings, arguments, shows=(*best.values(), "at_end"))
+    answer, found = _asked(call, progress=effort.report)
+    values = {key: answer[variable] for key, variable in best.items()}
+    return found | {"best": values, "at_end": bool(answer["at_end"])}
 
 
 def simulate(settings: Settings, effort: Effort) -> Iterator[Answer]:
     """Trained networks: after every trial the means so far, and from the second on their standard errors."""
     values = _range(settings, _SIMULATED)
-    model, placed = _placed(settings.along, values)
-    arguments = {"alpha": settings.alpha, "lam": settings.lam} | placed
-    arguments |= {"loss": settings.loss, "d": settings.d, "trials": settings.trials, "seed": settings.seed}
+    arguments = {name: getattr(settings, name) for name in ("alpha", "lam", "loss", "d", "trials", "seed")}
+    arguments |= {settings.along: values}
     if settings.bulk == "orthogonal":
         arguments["bulk"] = settings.bulk
-    whole = Call("simulate", settings, arguments, model)
-    answer = {"trials": settings.trials, "d": settings.d, "code": whole.python()}
+    whole = Call("simulate", settings, arguments)
+    answer = {"trials": settings.trials, "d": settings.d, "code": whole.python(), "x": values.value}
     yield answer | {"trial": 0}
     runs: list[xr.Dataset] = []
     notes: set[str] = set()
@@ -216,48 +201,50 @@ def simulate(settings: Settings, effort: Effort) -> Iterator[Answer]:
         errors = xr.concat(runs, "trial")[[name for name in _ERRORS if name in run]]
         means = errors.mean("trial")
         scatter = errors.std("trial", ddof=1) if trial else np.nan * means
-        answer |= {"trial": trial + 1, "x": _plain(values.value), "notes": sorted(notes)}
-        yield answer | {
-            name: {"mean": _plain(means[name]), "error": _plain(scatter[name] / math.sqrt(trial + 1))}
+        found = {
+            name: {"mean": means[name], "error": scatter[name] / math.sqrt(trial + 1)}
             for name in map(str, errors)
         }
+        yield answer | {"trial": trial + 1, "notes": sorted(notes)} | found
 
 
-def _curve(settings: Settings, effort: Effort, along: str | None) -> Answer:
+def _asked(call: Call, **more: Any) -> tuple[xr.Dataset, Answer]:
+    """What the library answers, and what every view has: the Python lines, and the library's warnings."""
+    answer, notes = call.run(**more)
+    return answer, {"code": call.python(), "notes": notes}
+
+
+def _named(answer: xr.Dataset, names: tuple[str, ...]) -> Answer:
+    """Those of these quantities that the answer has."""
+    return {name: answer[name] for name in names if name in answer}
+
+
+def _curve(settings: Settings, effort: Effort, along: set[str]) -> Answer:
     shared = settings.along in ("alpha", "lam")  # all points have the first layer in common
     many = _quick(settings) or (shared and settings.loss == "square")
     values = _range(settings, _POINTS[many][effort.coarse])
-    model, placed = _placed(along, values)
-    arguments = _arguments(settings, *_POINT) | placed
-    call = Call("predict", settings, arguments, model, shows=("test_error", "train_error"))
+    arguments = _arguments(settings, *_POINT) | dict.fromkeys(along, values)
+    call = Call("predict", settings, arguments, shows=("test_error", "train_error"))
     draft = {"tolerance": _DRAFT} if effort.coarse else {}
-    answer, notes = call.run(throw=False, progress=effort.report, **draft)
+    answer, found = _asked(call, throw=False, progress=effort.report, **draft)
     if not np.isfinite(answer["test_error"].values).any():
-        raise ParameterError(f"no point of the curve could be computed: {notes[0] if notes else 'unknown'}")
-    errors = {name: answer[name] for name in _ERRORS if name in answer}
-    return _answer(call, notes, x=values.value, **errors) | {
-        "along": settings.along,
-        "log": values.log,
-        "size": settings.d if settings.finite else None,
-        "layer": _layer(settings, answer),
-    }
+        raise ParameterError(f"no point of the curve could be computed: {(found['notes'] or ['unknown'])[0]}")
+    drawn = {"x": values.value, "along": settings.along, "log": values.log}
+    return found | _named(answer, _ERRORS) | drawn | {"size": settings.d if settings.finite else None}
 
 
 def _reference(verb: str, settings: Settings, **more: Any) -> Answer:
     """What a method reaches on all samples that the network sees: those of the steps, and those of the readout."""
-    count = 0 if settings.layer == "spiked" else settings.steps
-    steps = min(settings.alpha0, _ENDLESS) * count
+    steps = settings.steps if settings.layer == "step" else 0
+    before = steps * min(settings.alpha0, _ENDLESS)
     values = _range(settings, _POINTS[True][0])
-    if settings.along == "alpha":
-        samples = replace(values, plus=steps)
-    elif settings.along == "alpha0":
-        samples = replace(values, low=count * values.low, high=count * values.high, plus=settings.alpha)
-    else:
-        samples = settings.alpha + steps
+    samples = {
+        "alpha": replace(values, plus=before),
+        "alpha0": replace(values, low=steps * values.low, high=steps * values.high, plus=settings.alpha),
+    }.get(settings.along, settings.alpha + before)
     call = Call(verb, settings, {"alpha": samples}, shows=("test_error",), of=("y",))
-    answer, notes = call.run(**more)
-    errors = {name: answer[name] for name in _TEST_ERRORS if name in answer}
-    return _answer(call, notes, x=values.value, **errors)
+    answer, found = _asked(call, **more)
+    return found | _named(answer, _TEST_ERRORS) | {"x": values.value}
 
 
 def _range(settings: Settings, count: int) -> Spaced:
@@ -265,32 +252,19 @@ def _range(settings: Settings, count: int) -> Spaced:
     return Spaced(low, high, count, log=low > 0 and high / low > _LOG_RATIO)
 
 
-def _placed(along: str | None, values: Spaced) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Where a range goes: to the parameters of the layer, or to the arguments of the verb."""
-    if along is None:
-        return {}, {}
-    return ({}, {along: values}) if along in ("alpha", "lam") else ({along: values}, {})
-
-
-def _map_axes(settings: Settings, coarse: bool) -> tuple[str, Spaced, Spaced]:
+def _map_axes(settings: Settings, coarse: bool = False) -> dict[str, Spaced]:
     """Learning rates or spikes, and penalties of the map: fixed, so that their sliders move a mark and not the map."""
     quick = _quick(settings)
     across, up = _MAP[quick][coarse]
     name, ends = _STRENGTHS[settings.layer]
-    return name, Spaced(*ends, across, log=True), Spaced(*_PENALTIES[quick], up, log=True)
+    return {name: Spaced(*ends, across, log=True), "lam": Spaced(*_PENALTIES[quick], up, log=True)}
 
 
 def _arguments(settings: Settings, *names: str) -> Answer:
     """Arguments of a verb by these names, where they are not what it takes by itself."""
-    untrained = settings.layer == "spiked" or 0.0 in (
-        settings.eta,
-        settings.alpha0,
-    )  # rows have a model of their own
-    usual = {
-        "loss": settings.loss == "square",
-        "bulk": untrained and settings.bulk == "exact",
-        "d": not settings.finite,
-    }
+    trained = settings.layer == "step" and settings.eta > 0.0 and settings.alpha0 > 0.0
+    exact = settings.bulk == "exact" and not trained  # the only model of rows that are not trained
+    usual = {"loss": settings.loss == "square", "bulk": exact, "d": not settings.finite}
     return {name: getattr(settings, name) for name in names if not usual.get(name)}
 
 
@@ -300,38 +274,31 @@ def _last(answer: xr.Dataset) -> xr.Dataset:
 
 
 def _layer(settings: Settings, answer: xr.Dataset) -> Answer:
-    """r, γ and c after the last step, lists where letters differ; with several steps also the `path` there."""
+    """r, γ, c and the error without a fit after each step (a given spike has one value); lists where letters differ."""
     if settings.layer == "spiked":
-        return {name: getattr(settings, name) for name in ("r", "gamma", "c")}
-    if (
-        "gamma" in answer and "direction" in answer["gamma"].dims
-    ):  # the page has that with the target's whole span
+        return {name: [getattr(settings, name)] for name in ("r", "gamma", "c")}
+    if "direction" in answer.get("gamma", answer).dims:  # the page has that with the target's whole span
         answer = answer.assign(gamma=(answer["gamma"] ** 2).sum("direction", min_count=1) ** 0.5)
-    drawn = [name for name in ("r", "gamma", "c", "network_error") if name in answer]
-    values: Answer = {name: _plain(_last(answer)[name]) for name in drawn if name != "network_error"}
-    if settings.steps > 1:
-        values["path"] = {name: _plain(answer[name].transpose("step", ...)) for name in drawn}
-    return values
+    steps = answer if "step" in answer.dims else answer.expand_dims("step")
+    values = _named(steps, ("r", "gamma", "c", "network_error"))
+    return {name: value.transpose("step", ...) for name, value in values.items()}
 
 
-def _lowest(errors: xr.DataArray, name: str) -> Answer | None:
-    if not np.isfinite(errors.values).any():
+def _lowest(errors: xr.DataArray) -> Answer | None:
+    """Where on the map an error is least."""
+    if not errors.notnull().any():
         return None
-    at = errors.isel(errors.argmin(..., skipna=True))  # type: ignore[arg-type]
-    return {"strength": float(at[name]), "lam": float(at["lam"]), "error": float(at)}
+    at = errors.isel(errors.argmin(...))  # type: ignore[arg-type]
+    strength, lam = (at[name] for name in errors.dims)
+    return {"strength": strength, "lam": lam, "error": at}
 
 
-def _answer(call: Call, notes: list[str], **arrays: Any) -> Answer:
-    lists = {name: _plain(values) for name, values in arrays.items()}
-    return {"code": call.python(), "notes": notes} | lists
-
-
-def _plain(values: Any) -> Any:
-    """Nested lists of numbers, None where there is none: JSON has neither NaN nor infinity."""
+def plain(values: Any) -> Any:
+    """Arrays as nested lists of numbers for JSON, with None where there is none: JSON has neither NaN nor infinity."""
     array = np.asarray(values, dtype=float)
-    plain = array.astype(object)
-    plain[~np.isfinite(array)] = None
-    return plain.tolist()
+    lists = array.astype(object)
+    lists[~np.isfinite(array)] = None
+    return lists.tolist()
 
 
 @dataclass(frozen=True)

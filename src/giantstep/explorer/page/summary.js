@@ -24,15 +24,15 @@ function factsOf({ answers: { learned: { point, layer } }, settings: { alpha } }
   return [
     signs ? ["Wrong signs", shownError(point.test_error_01), `share ${at}`] : ["Test error", shownError(point.test_error), `mean square ${at}`],
     signs ? ["Wrong in training", shownError(point.train_error_01), "share of the fit samples"] : ["Training error", shownError(point.train_error), "mean square on the fit samples"],
-    ["Strength r", several(layer.r), stepwise(layer.path?.r) ?? "of the step in the first layer"],
-    ["Alignment γ", several(layer.gamma), stepwise(layer.path?.gamma) ?? "of the step with the target"],
-    ["Size c", several(layer.c), stepwise(layer.path?.c) ?? "of the first layer's random part"],
-    ...(layer.path?.network_error ? [["Before the fit", shownError(layer.path.network_error.at(-1)), stepwise(layer.path.network_error)]] : []),
+    ["Strength r", several(layer.r.at(-1)), stepwise(layer.r) ?? "of the step in the first layer"],
+    ["Alignment γ", several(layer.gamma.at(-1)), stepwise(layer.gamma) ?? "of the step with the target"],
+    ["Size c", several(layer.c.at(-1)), stepwise(layer.c) ?? "of the first layer's random part"],
+    ...(layer.network_error ? [["Before the fit", shownError(layer.network_error.at(-1)), stepwise(layer.network_error)]] : []),
   ];
 }
 
 /** Numbers in a line; letters that agree are said once. */
 const several = (values, digits = 4) => [...new Set([values].flat(2).map((v) => shown(v, digits)))].join(", ");
 
-/** What each step makes of them: "0.67 → 0.84 → 0.95". */
-const stepwise = (path) => path?.map((values) => several(values, 3)).join(" → ");
+/** What each of several steps makes of them: "0.67 → 0.84 → 0.95". */
+const stepwise = (path) => (path.length > 1 ? path.map((values) => several(values, 3)).join(" → ") : undefined);
