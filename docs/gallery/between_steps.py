@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 NAME = "between-steps"
 SEED = 16
 TITLE = "The same batch again, or a readout that is fitted between the steps"
-CAPTION = (
-    "Networks (β = 1, one letter) after steps on d samples each, which differ in what happens between the steps; their"
-    " last readout is fitted on 1.5d samples (λ = 0.1). Top: test error after T steps. Bottom: alignment γ of the mean"
-    " row's displacement with the target after each of four. Theory covers fresh batches and a readout that stays as it"
-    " was drawn. With the same batch in every step there is nothing new to see, and the alignment comes to a halt. With"
-    " a readout that is fitted between the steps (by ridge with penalty 1, on the batch of the step before) it falls"
-    " behind too; tanh does a little worse for it. ReLU neurons with one letter stay alike through all steps, and gain"
-    " little from them; a fitted readout tells them apart, and halves the error of four steps. Lines: exact theory, of"
-    " errors at this d and of alignments at d = ∞; points: trained networks with standard errors."
-)
 STORED = ("test_error", "gamma")
 SIZES = {
     "tiny": Size(60, 4, n_test=2000),

@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 NAME = "budget"
 SEED = 10
 TITLE = "The best use of a sample budget"
-CAPTION = (
-    "A tanh network (β = 1) on a sin target. Left: the least test error that a budget of samples, (α₀ + α)"
-    " d, allows when it is divided between step and readout in the best way, with the best learning rate and"
-    " penalty; beside it random features, whose readout gets all samples, with the best penalty. Points:"
-    " networks trained at these optima, with standard errors. Middle: the share of the step at the optimum."
-    " Right: test error over learning rate and penalty at α₀ = 6, α = 3, relative to the best linear"
-    " predictor; the star marks the optimum, the white line equality. Theory: exact, at d = ∞ for the"
-    " optima, at the networks' d for the z-scores."
-)
 STORED = (
     "test_error",
     "best_error",

@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 NAME = "outlier"
 SEED = 11
 TITLE = "An outlier where a single spike is expected"
-CAPTION = (
-    "Eigenvalues of the covariance ΨᵀΨ/p of wide spiked relu features (β = 3, c = r = 1) on many samples (α"
-    " = 20). The bulk has two parts: p - d eigenvalues of the features' nonlinear rest, and d of their"
-    " linear part. Besides the spike of order d there is one more eigenvalue of order one, in the gap: the"
-    " direction W v of the spike's own image, which carries less signal than the others. Left: the whole"
-    " bulk; right: the gap, with the eigenvalue of every trial (ticks), their mean with its standard error,"
-    " and the theory at this d (arrow)."
-)
 STORED = ("eigenvalue", "density", "weight", "edge", "outlier", "spike", "bulk")
 SIZES = {"tiny": Size(60, 4, 30), "quick": Size(200, 20, 100), "full": Size(1000, 10, 200)}
 ALPHA, BETA = 20.0, 3.0

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 NAME = "several-steps"
 SEED = 12
 TITLE = "One giant step, or three?"
-CAPTION = (
-    "Networks (β = 1) on a tanh target that divide 4d samples among T steps on fresh batches of 4d/T; their"
-    " readout is fitted on 2d more (λ = 0.1). Left: each network and each T with a rate η̃ near its best. Tanh"
-    " gains with every step, and so do ReLU neurons with letters ±1; ReLU neurons that all have the same letter"
-    " gain nothing. Middle: those again, at three rates. Right: why. Each step adds to the spike a part along"
-    " the target and a part that is noise of its batch. A long spike shrinks at every step if the rate is below"
-    " 4α/(α + 2), where α = 4/T is the batch of a step; then what is left is more and more the target, and the"
-    " alignment γ grows. Above it (η̃ = 2 in three steps or more) the spike grows, its new part is noise, and γ"
-    " falls. Lines: exact theory at this d; points: trained networks with standard errors."
-)
 STORED = ("test_error", "gamma")
 SIZES = {
     "tiny": Size(60, 4, n_test=2000),

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 NAME = "staircase"
 SEED = 15
 TITLE = "Which directions are found, and when"
-CAPTION = (
-    "Overlaps of the spike with the three directions of x1 + x1 x2 + x1 x2 x3, for four activations (β = 1, one"
-    " letter, steps on batches of 8d fresh samples). The first step finds x1. A direction is found later if the"
-    " target offers it linearly, times a polynomial of degree p in directions found before, and the activation has a"
-    " Hermite coefficient of order p + 1. So tanh, which is odd, cannot use x1 x2; ReLU and GELU, a straight line plus"
-    " an even function, find x2 at the second step and never x3, which would need p = 2; tanh(x + ½) has all orders"
-    " and climbs the whole staircase, x3 at the third step. Bottom: the same, enlarged. Lines: theory at d = ∞; points:"
-    " trained networks with standard errors."
-)
 STORED = ("gamma",)
 SIZES = {
     "tiny": Size(60, 4, n_test=100),

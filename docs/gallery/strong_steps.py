@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 NAME = "strong-steps"
 SEED = 9
 TITLE = "Where the isotropic model fails, and the exact theory does not"
-CAPTION = (
-    "Left: test error of a tanh network on a sin target against the learning rate η̃ (α = 2, β = 1, λ ="
-    " 0.1), for steps on α₀ d samples. Solid: exact theory of the trained network, whose rows carry the"
-    " imprint of the step's samples; dashed: the paper's model, whose rows are isotropic with the same mean"
-    " squared norm. Right: how far the model is off, relative to the exact error, against α₀: too low an"
-    " error for steps on few samples, too high a one for strong steps on many, where the gap stays. The"
-    " exact theory closes it. Points: trained networks with standard errors (right: the model against each"
-    " network)."
-)
 STORED = ("test_error",)
 SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(300, 20, 30), "full": Size(2000, 10, 60)}
 BULKS = ("exact", "isotropic")

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 NAME = "trajectories"
 SEED = 13
 TITLE = "The way of a first layer, step by step"
-CAPTION = (
-    "Eight giant steps on batches of d fresh samples each (β = 1, tanh target): strength r of the spike, its"
-    " alignment γ with the target, mean squared norm c of the rows without it, and the mean squared error of the"
-    " network itself, whose readout is as it was drawn. Tanh and ReLU with letters ±1 come closer to the target"
-    " with every step. ReLU neurons that all have the same letter lose their bulk (c → 0: they become copies of"
-    " each other). Beyond the critical rate 4α/(α + 2) = 4/3 their spike grows by a constant factor per step, and"
-    " all that it gains is noise. Lines: theory at d = ∞; points: networks with standard errors."
-)
 STORED = ("r", "gamma", "c", "network_error")
 SIZES = {
     "tiny": Size(60, 4, n_test=100),

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 NAME = "two-directions"
 SEED = 14
 TITLE = "What one giant step learns of two directions"
-CAPTION = (
-    "ReLU networks with letters ±1 (β = 2) take one giant step (η̃ = 4 on 8d samples) on six targets of two"
-    " projections x1, x2; their readout is fitted on αd more (λ = 0.1). Left in each block: the target. Right: what"
-    " the networks have learned as a function of (x1, x2) with α = 16, averaged over the rest of the input, in the"
-    " same shades. One direction is learned whatever its shape, each other one linearly, with a slope that may depend"
-    " on the first: so a product x1 x2 is learned once x1 shows in the step, and curvature across it never is. Below:"
-    " test errors against α, with the floor that no readout of a first layer with such a spike gets under (dotted),"
-    " and the best affine predictor (dashed). The sign of a product shows nothing to one step. Lines: exact theory at"
-    " this d; points: trained networks."
-)
 STORED = ("test_error", "truth", "learned", "linear", "floor")
 SIZES = {
     "tiny": Size(60, 4, 5, n_test=2000),

@@ -131,7 +131,7 @@ QUANTITIES = {
     "optimal_error": Quantity("smallest test error of any method", r"\epsilon_g^*"),
     "optimal_overlap": Quantity("overlap of the best estimate with the direction", "q^*"),
     "informed_overlap": Quantity("largest overlap that is a fixed point"),
-    "alpha_weak": Quantity("samples, divided by d, from which on the direction is seen at all", r"\alpha_c"),
+    "alpha_weak": Quantity("samples, divided by d, above which the overlap is not 0", r"\alpha_c"),
     "alpha_amp": Quantity(
         "samples, divided by d, where message passing jumps to the optimum", r"\alpha_{AMP}"
     ),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from cyclopts import App
 
 _HELP = """What does a two-layer network learn from one giant gradient step,
-and how well will it generalise? Exact theory (predict), the real thing at
-finite size (simulate), and one against the other (compare)."""
+and how well will it generalise? Exact theory (predict), real networks of
+finite size (simulate), and both side by side (compare)."""
 
 _EPILOGUE = """Symbols are the paper's; counts are divided by the input dimension d:
   eta      learning rate of the step     alpha0   samples in the step
@@ -22,7 +22,7 @@ _EPILOGUE = """Symbols are the paper's; counts are divided by the input dimensio
   lam      ridge penalty                 noise    of the labels (standard dev.)
   r        strength of the spike that the step leaves in the first layer
   gamma    its alignment with the target
-  c        squared norm of the rows without it
+  c        mean squared norm of the rows without the spike
 
 Start here:
   giantstep predict --eta 3 --alpha0 20 --alpha 0.2:3:5 --lam 0.1

@@ -162,11 +162,11 @@ FIGURES = (
     Figure(
         "learned-function",
         "The learned function bends",
-        "Average output of a tanh network given the target's own input x, for a tanh target (dashed). The"
-        " readout is fitted on n = 2d samples with λ = 0.01; p = d. Without a step (α₀ = 0) random features"
-        " learn a straight line, whatever their activation; after one step with η̃ = 2.5 the function bends, the"
-        " more so the more samples α₀ d the step has seen. Lines: exact theory at this d (dotted: d = ∞)."
-        " Points: trained networks, averaged over everything but x in closed form; bars are standard errors.",
+        "Average output of a tanh network given the target's own input x, for a tanh target (dashed). The readout"
+        " is fitted on n = 2d samples with λ = 0.01; p = d. Without a step (α₀ = 0) random features learn a"
+        " straight line, whatever their activation. After one step with η̃ = 2.5 the function bends, and bends"
+        " more if the step has more samples α₀ d. Lines: exact theory at this d (dotted: d = ∞). Points: trained"
+        " networks, averaged over everything but x in closed form; bars are standard errors.",
         sizes(tiny_curve=13, quick=Size(400, 10, 61), full=Size(2000, 10, 121)),
         _learned_parts,
         _draw_learned,
@@ -175,12 +175,12 @@ FIGURES = (
     Figure(
         "bounds",
         "What one step can learn at all",
-        "Left: a sin target (dashed), and the functions that realise the upper and the lower bound on the test"
+        "Left: a sin target (dashed), and the functions that attain the upper and the lower bound on the test"
         " error of spiked tanh features with c = 1, r = 0.9, γ = 1: the best multiple of μ₀ and the best"
         " combination of μ₀ and κμ₁. Right: test error at β = 1 against the ridge penalty λ, for α = 1, 4 and 16"
-        " samples per dimension. Its minimum over λ lies between the upper bound (λ → ∞, taken after d → ∞) and"
-        " what infinitely many samples reach at this width, which is above the lower bound. Solid: theory at"
-        " this d; dotted: d = ∞; points: simulations with standard errors.",
+        " samples per dimension. Its minimum over λ lies between the upper bound (λ → ∞ after d → ∞) and the error"
+        " with infinitely many samples at this width. That error is above the lower bound. Solid: theory at this"
+        " d; dotted: d = ∞; points: simulations with standard errors.",
         sizes(tiny_curve=9, quick=Size(200, 20, 40)),
         _bounds_parts,
         _draw_bounds,
@@ -189,9 +189,9 @@ FIGURES = (
     Figure(
         "basis",
         "The basis functions",
-        "The functions μ₀(κ) and κμ₁(κ) of the input along the spike, of which a fitted readout is a"
-        " combination, for spikes of several strengths r (c = 1): tanh (above) and sin (below). Without a spike"
-        " they are 0 and a straight line.",
+        "A fitted readout combines the functions μ₀(κ) and κμ₁(κ) of the input along the spike. Here they are for"
+        " several strengths r (c = 1): tanh (above) and sin (below). Without a spike they are 0 and a straight"
+        " line.",
         {"tiny": Size(0, 0, 20), "quick": Size(0, 0, 300), "full": Size(0, 0, 300)},
         _basis_parts,
         _draw_basis,

@@ -190,12 +190,12 @@ FIGURES = (
     _curve_figure(
         "trained-network",
         "One step beats every linear method",
-        "Test error of a tanh network (η̃ = 1, p = d) against the samples of its readout, for a tanh target"
-        " with λ = 0.01 (left) and a sin target with λ = 0.1 (right), after a step on α₀ d samples. Without a"
-        " step (α₀ = 0: random features) no number of samples gets below the best linear predictor; after a step"
-        " on many it does. Solid: exact theory of the trained network at this d; dashed: the paper's isotropic"
-        " model of it; dotted: d = ∞. Points: trained networks with standard errors. The theory is corrected for"
-        " d to leading order, which at d of a few hundred leaves a few per cent.",
+        "Test error of a tanh network (η̃ = 1, p = d) against the samples of its readout, for a tanh target with"
+        " λ = 0.01 (left) and a sin target with λ = 0.1 (right), after a step on α₀ d samples. Without a step (α₀"
+        " = 0: random features) the network never beats the best linear predictor, however many samples its"
+        " readout has; after a step on many samples it does. Solid: exact theory of the trained network at this d;"
+        " dashed: the paper's isotropic model of it; dotted: d = ∞. Points: trained networks with standard errors."
+        " The theory is corrected for d to leading order, which at d of a few hundred leaves a few per cent.",
         sizes(full=Size(2000, 5)),
         {name: Curves(f"{name} target", name, _against_alpha(_NET, lam)) for name, lam in _PENALTIES.items()},
         ("exact", "isotropic"),
@@ -209,9 +209,9 @@ FIGURES = (
         "Spiked random features against random features",
         "Test error of spiked random features (c = 1, p = d, λ = 0.1) against the samples of the readout: sin"
         " features on a sign target (left), tanh features on a tanh target (right). Above: spikes of several"
-        " strengths r that are aligned with the target, r = 0 being plain random features. Below: a spike of"
-        " strength 1 with several alignments γ. Solid: theory at this d; dotted: d = ∞; points: simulations with"
-        " standard errors.",
+        " strengths r that are aligned with the target (r = 0: plain random features). Below: a spike of strength"
+        " 1 with several alignments γ. Solid: theory at this d; dotted: d = ∞; points: simulations with standard"
+        " errors.",
         sizes(tiny_curve=4, quick=Size(300, 10, 40)),
         {
             f"{student}-{varied}": Curves(
@@ -228,10 +228,10 @@ FIGURES = (
     _curve_figure(
         "width",
         "Wider networks",
-        "Test error of a tanh network on a sin target against its width β = p/d, with α₀ = 1.5, α = 1.2, λ ="
-        " 0.1 and η̃ = 1. A wider network has a weaker spike (r ∝ 1/β) and more parameters. Solid: exact theory"
-        " of the trained network at this d; dashed: the paper's isotropic model of it, which is off for narrow"
-        " networks, whose step is strong; dotted: d = ∞. Points: trained networks with standard errors.",
+        "Test error of a tanh network on a sin target against its width β = p/d, with α₀ = 1.5, α = 1.2, λ = 0.1"
+        " and η̃ = 1. A wider network has a weaker spike (r ∝ 1/β) and more parameters. Solid: exact theory of the"
+        " trained network at this d; dashed: the paper's isotropic model of it, which is off for narrow networks,"
+        " because there the step is strong; dotted: d = ∞. Points: trained networks with standard errors.",
         sizes(full=Size(5000, 20)),
         {
             "width": Curves(

@@ -34,7 +34,7 @@ section { border-top: 1px solid #ccc; margin-top: 2.5rem; padding-top: .5rem } .
 </style></head><body>
 <h1>One giant gradient step: the figures, recomputed</h1>
 """
-_ZS = """<p>z is the mean over the trials less the theory, in standard errors. If the theory is right its root mean
+_ZS = """<p>z is the mean over the trials minus the theory, in standard errors. If the theory is right its root mean
 square is the one in the column "if right". Theories are corrected for the simulations' size to leading order, unless
 a figure says otherwise; points of one panel share their trials, so their z move together.</p>
 """

@@ -99,9 +99,9 @@ FIGURE = Figure(
     "spectrum",
     "Spectrum of the features",
     "Eigenvalues of the covariance ΨᵀΨ/p of spiked sign features with α = β = 1 (we choose c = r = 1):"
-    " histogram over all trials, and the density in theory at d = ∞, which diverges as x^(-1/2) at 0. One"
-    " eigenvalue of order d, far to the right, carries the features' mean; its position is compared with the"
-    " theory in the table.",
+    " histogram over all trials, and the density of the theory at d = ∞, which diverges as x^(-1/2) at 0. One"
+    " eigenvalue of order d, far to the right, comes from the mean of the features; the table compares its"
+    " position with the theory.",
     {"tiny": Size(60, 4, 40), "quick": Size(400, 20, 120), "full": Size(2000, 10, 200)},
     lambda size: spectrum_parts(_MODEL, 1.0, size, number("spectrum")),
     _draw,

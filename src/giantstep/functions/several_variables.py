@@ -162,7 +162,7 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
         return single
     count = max(named)
     if directions not in (1, count):
-        raise ParameterError(f"directions = {directions} does not fit {text!r}, which speaks of x{count}")
+        raise ParameterError(f"directions = {directions} does not fit {text!r}, which contains x{count}")
     _check_count(count, text)
     if re.search(r"\bx\b", text):
         raise ExpressionError("x is a single direction, x1, x2, ... are several: use one or the other", text)

@@ -205,8 +205,8 @@ def tail_reach(f: Function, scale: float, shift: float = 0.0) -> float:
     single = np.isinf(near[1:-1]) & np.isfinite(near[:-2]) & np.isfinite(near[2:])
     if single.any():
         raise ParameterError(
-            f"{f.name} is infinite at x = {x[1:-1][single][0]:g}; give it any finite value there, which no average"
-            " feels, and name the place in breakpoints"
+            f"{f.name} is infinite at x = {x[1:-1][single][0]:g}; give it any finite value there (averages do"
+            " not depend on it), and name the place in breakpoints"
         )
     raise ParameterError(
         f"{f.name} grows too fast: its variance under a Gaussian of standard deviation {scale:g} is infinite or"

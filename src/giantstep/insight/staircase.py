@@ -125,7 +125,7 @@ def _reason(layers: FirstLayers, step: int, j: int, found: np.ndarray) -> str:
     if missing == offered:
         orders = _listed([p + 1 for p in missing])
         return (
-            f"not found: {name} is offered through degree {_listed(missing)} in directions found before, for which"
+            f"not found: the target has {name} times degree {_listed(missing)} in directions found before, and"
             f" {activation} has no Hermite coefficient of order {orders}"
         )
     return f"not found yet: the next step finds it, through degree {_listed(sorted(set(offered) - set(missing)))}"

@@ -114,8 +114,8 @@ def tune(
         and ridge regression reach with as many samples, and `advice`, a sentence on how good the optimum is; `slope`,
         the largest derivative of ln error with respect to the logarithm of a parameter that is not at an end of its
         range; `at_end`, whether a parameter stopped at the end of its range: look further there; and `landscape`, the
-        scanned error, with the scanned values as coordinates: to 1e-6; after several steps, and with other losses, on
-        the coarsest rules, and infinite where these may be off by a tenth.
+        scanned error, with the scanned values as coordinates. It is accurate to 1e-6; after several steps and with
+        other losses it is rougher, and infinite where it may be off by a tenth.
 
     Examples
     --------

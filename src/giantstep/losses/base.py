@@ -199,9 +199,7 @@ def _check_convex(loss: Loss) -> None:
         if value.shape != z.shape or slope.shape != z.shape:
             raise ParameterError(f"loss {loss.name!r} must act element by element on arrays (y, z)")
         if not (np.isfinite(value).all() and np.isfinite(slope).all()):
-            raise ParameterError(
-                f"loss {loss.name!r} is not finite everywhere; every label and output must do"
-            )
+            raise ParameterError(f"loss {loss.name!r} is not finite for every label and output; it must be")
         size = np.abs(slope).max() + 1e-300
         if np.diff(slope).min() < -1e-9 * size:
             at = z[np.diff(slope).argmin()]

@@ -50,7 +50,7 @@ class KeptRows(NamedTuple):
 class Inputs(Description):
     r"""Inputs with a covariance Ω: x ~ N(0, Ω) instead of N(0, I). A `Target` takes it as `inputs=`.
 
-    All that counts of Ω are its eigenvalues, the share of the inputs that has each, and how much of the target's
+    Three things about Ω matter: its eigenvalues, the share of the inputs that has each, and how much of the target's
     variance θᵀΩθ lies on each. The target's directions are scaled such that θ·x has variance 1, as for isotropic
     inputs, and the first layer's initial rows have unit norm in the space of the inputs.
 
@@ -64,7 +64,7 @@ class Inputs(Description):
         How much of the target's variance is on each eigenvalue. For one direction a row with sum 1; for k directions
         a row for each, [k, eigenvalues]; for directions that share eigenvalues a positive matrix for each eigenvalue,
         [eigenvalues, k, k], with the identity for their sum. By default a target without preference, proportional to
-        mass times eigenvalue: the directions are uniform in the space of the inputs. An eigenvalue 0 carries nothing.
+        mass times eigenvalue: the directions are uniform in the space of the inputs. On an eigenvalue 0 the share is 0.
     d : int, optional
         The number of inputs that the eigenvalues were made for; a simulation then needs the same.
 
@@ -216,8 +216,8 @@ class Inputs(Description):
     def from_data(cls, X: Any, direction: Any = None, y: Any = None, keep: bool = False) -> Inputs:
         """The covariance of a sample of inputs, and the place of a target in it.
 
-        The sample is centred. Large eigenvalues are kept one by one, and the others put into bins that are so narrow
-        that answers move by less than 1e-4: what the theory averages over the spectrum moves by less than 2e-5.
+        The sample is centred. Large eigenvalues are kept one by one. The others are put into bins so narrow that
+        averages over the spectrum change by less than 2e-5, and answers by less than 1e-4.
 
         Parameters
         ----------
@@ -225,14 +225,14 @@ class Inputs(Description):
             At least ten rows for each column, since noise spreads the eigenvalues of fewer.
         direction : array, optional
             The target's direction [inputs] in the same coordinates, or several [k, inputs]. These are made orthonormal
-            in the covariance, each as near to its own as can be. By default a target without preference.
+            in the covariance, with as little change as possible. By default a target without preference.
         y : array [samples], optional
             Labels to estimate the direction from, by linear regression. This is right for labels that depend on one
             direction and have a linear part in it, if the inputs are Gaussian, and refused where noise is more than a
             tenth of the estimate.
         keep : bool
             Whether a simulation draws rows of X, without replacement, instead of Gaussian inputs of this covariance.
-            The labels on them are the target's, and `y` is not used as such.
+            Their labels come from the target, not from `y`.
 
         Examples
         --------

@@ -86,10 +86,10 @@ class Letters:
     def with_biases(self, law: str, scale: float, nodes: int = 8) -> Letters:
         """These letters on neurons whose biases follow a continuous law, by the nodes of its Gauss rule.
 
-        Theory and simulation alike have the nodes as biases, each for its share of the neurons. How many it takes:
-        with a scale of 0.5, eight nodes are right to about 1e-5 (Gaussian) or 1e-7 (interval); with a scale of 1, to
-        1e-3 or 1e-5, and unbounded activations need a smaller scale, or an interval. From the second step on, every
-        node has a spike of its own, of which the theory takes four.
+        Both theory and simulation use the nodes as biases, each for its share of the neurons. With a scale of 0.5,
+        eight nodes are accurate to about 1e-5 (Gaussian) or 1e-7 (interval); with a scale of 1, to 1e-3 or 1e-5.
+        Unbounded activations need a smaller scale, or an interval. From the second step on, every node has a spike of
+        its own; the theory covers up to four.
 
         Parameters
         ----------

@@ -135,7 +135,7 @@ class TwoSpikes(Model):
         return self.reduced() or self
 
     def reduced(self) -> SpikedRF | None:
-        """The one-spike model that this equals, or None if it has two spikes indeed.
+        """The one-spike model that this equals, or None if it really has two spikes.
 
         Examples
         --------

@@ -55,9 +55,9 @@ def simulate(
     with ℓ = ½(y - z)² by default, on fresh samples x ~ N(0, I_d), y = σ*(θ·x/√d) + noise, and averages the squared
     error against the noiseless target over all x. The features φ depend on the model:
 
-    - `Network`: unit rows take one step of size eta·d down the square loss of n0 = alpha0·d samples, from the
-      network's own output at initialisation; φ = σ(W¹x). `simulate(Network("tanh", eta=1, alpha0=2), "sin",
-      alpha=[0.5, 1, 2], lam=0.1, d=1000)`
+    - `Network`: rows of unit norm take one gradient step of size eta·d on the square loss of n0 = alpha0·d samples,
+      whose residuals contain the network's initial output; φ = σ(W¹x). `simulate(Network("tanh", eta=1, alpha0=2),
+      "sin", alpha=[0.5, 1, 2], lam=0.1, d=1000)`
     - several steps: `Network(..., steps=3)`, each on a fresh batch with the initial readout. `reuse_batch=True` takes
       all steps on one batch, `refit=lam` fits the readout between the steps; there is no theory for these two.
     - plain random features: `eta=0` or `alpha0=0`. `simulate(Network("relu", eta=0, alpha0=0), ...)`
@@ -70,8 +70,8 @@ def simulate(
     - `TwoSpikes`: two spikes with two left vectors.
     - several letters or biases: `readout=Letters(...)` in the model; group sizes are weight·p by largest
       remainder, biases are added to the pre-activations in the step as well.
-    - targets of several directions: `Target("x1 + x1*x2")`; a trial draws orthonormal θ_1, θ_2, ..., and a `SpikedRF`
-      or `TwoSpikes` looks along the first of them alone.
+    - targets of several directions: `Target("x1 + x1*x2")`; a trial draws orthonormal θ_1, θ_2, ...; the spikes of a
+      `SpikedRF` or `TwoSpikes` overlap with the first only.
     - inputs with a covariance: `Target("sin", inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75]))`. Then x ~ N(0, Ω),
       rows begin with unit norm in the space of the inputs, and `c`, `r`, `gamma` and all statistics are those of Ω^½w
       and Ω^½θ. With `Inputs.from_data(X, keep=True)` samples are rows of X, drawn without replacement: an equal part of

@@ -46,12 +46,12 @@ def bayes(
     Parameters
     ----------
     target : Target, str or callable
-        What is to be learned. Of several directions, which are two or three, labels must be real and have noise, and
-        what message passing reaches is known.
+        The function to learn. With two or three directions its labels must be real and noisy, and the answer has
+        only what message passing reaches.
     alpha : number or grid
         All samples that the method sees, divided by d: those of the steps and of the readout of a network together.
     progress : callable, optional
-        Called with the share of the work done, from 0 to 1. A target takes up to seconds; further alphas take none.
+        Called with the share of the work done, from 0 to 1. A target takes up to seconds, however many alphas.
 
     Returns
     -------
