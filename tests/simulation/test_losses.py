@@ -150,7 +150,7 @@ def test_a_loss_of_ones_own_gives_what_the_same_loss_of_the_catalogue_gives(name
     problems = {20: [0.3, 0.03], 70: [0.3]}
     for n, fit in convex(OWN[name], rows, P, problems, BACKEND).items():
         expected = convex(as_loss(name), rows, P, problems, BACKEND)[n]
-        assert (fit.optimality < TOLERANCE["float64"]).all()
+        assert (fit.optimality < TOLERANCE[8]).all()
         # |a - a*|² ≤ 2 gap·objective/lam, whatever path led there
         distance = ((fit.readouts - expected.readouts) ** 2).sum(axis=0)
         lams = np.array(problems[n])
@@ -180,7 +180,7 @@ def test_single_precision_is_certified_to_single_precision(name):
     arguments = {"alpha": [0.5, 2.0], "lam": 1.0, "d": 40, "trials": 1, "n_test": 300, "loss": name}
     single = simulate(NET, SIGNS, dtype="float32", **arguments)
     double = simulate(NET, SIGNS, **arguments)
-    assert float(single.optimality.max()) < TOLERANCE["float32"]
+    assert float(single.optimality.max()) < TOLERANCE[4]
     height = single.train_loss * 40 * single.alpha + 0.5 * single.q2 * 40  # lam = 1, |a|² = q2 p
     allowed = np.sqrt(2 * single.optimality * height / 40) + 1e-5  # of |a - a*|/√p, and rounding
     assert (abs(np.sqrt(single.q2) - np.sqrt(double.q2)) <= allowed).all()
@@ -207,7 +207,7 @@ def test_more_kinks_than_features_can_meet_do_not_break_the_fit():
     features = np.repeat(rng.standard_normal((10, 4)), 8, axis=0) / 2
     labels = np.repeat(rng.standard_normal(10), 8)
     _, gap = Newton(features, labels, 0.1, as_loss("absolute"), BACKEND).solve(np.zeros(4))
-    assert gap < TOLERANCE["float64"]
+    assert gap < TOLERANCE[8]
 
 
 @pytest.mark.parametrize("name", SMOOTH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from ..answers.grid import Grid
 from ..errors import NotCovered, ParameterError
 from ..losses import Loss, as_loss
-from ..model.checks import a_text, an_executor, as_it_is, at_least, check_count, flag, floats, one_of
+from ..model.checks import allow, an_executor, as_it_is, at_least, check_count, flag, floats, one_of
 from ..model.checks import parameter as checked_parameter
 from ..model.description import Model
 from ..model.network import Network
@@ -29,8 +30,6 @@ _MOST_NUMBERS = 1e13  # random numbers that a trial may draw: a core draws 1e8 a
 
 def check_choices(model: Model, features: str | None) -> str:
     """The features to use; errors for names that do not exist and for choices that contradict the model."""
-    if features not in (None, "network", "gaussian"):
-        raise ParameterError(f"features = {features!r} is unknown; use 'network' or 'gaussian'")
     if features == "gaussian" and not isinstance(model, SpikedRF):
         raise ParameterError(
             "features = 'gaussian' needs a SpikedRF; for a network, simulate net.equivalent(target)"
@@ -139,9 +138,14 @@ ARGUMENTS = {
     "trials": lambda name, value: trial_numbers(value),
     "features": one_of("network", "gaussian"),
     "learned_at": as_it_is,
-    "device": a_text,
+    "device": allow(
+        lambda value: (
+            isinstance(value, str) and re.fullmatch(r"(cpu|cuda|mps|xpu)(:[0-9]+)?", value) is not None
+        ),
+        "is unknown; use 'cpu', 'cuda' or 'cuda:1'",
+    ),
     "dtype": one_of(*DTYPES),
-    "backend": a_text,
+    "backend": one_of("numpy", "torch"),
     "executor": an_executor,
     "progress": flag,
     "n_test": at_least(1),

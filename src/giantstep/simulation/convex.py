@@ -24,8 +24,9 @@ from ..losses import Loss
 from .backend import Backend
 from .readout import Fit, Problems, Rows
 
-TOLERANCE = {"float64": 1e-8, "float32": 1e-3}
-"""Relative suboptimality above which a fit is an error. Most fits are far better: see `optimality`."""
+TOLERANCE = {8: 1e-8, 4: 1e-3}
+"""Relative suboptimality above which a fit is an error, by the bytes of a number. Most fits are far better: see
+`optimality`."""
 
 AIM = 1e-22
 """Relative suboptimality: readouts to eleven digits, or as far as rounding lets Newton's method go."""
@@ -51,11 +52,11 @@ def convex(loss: Loss, rows: Rows, p: int, problems: Problems, backend: Backend)
         for lam in sorted(lams, reverse=True):
             readout, gaps[lam] = Newton(part, labels[:n], lam, loss, backend).solve(readout)
             start[lam] = readout
-            if not gaps[lam] <= _tolerance(backend):
+            if not gaps[lam] <= (tolerance := TOLERANCE[backend.itemsize]):
                 way_out = "use a larger lam" + (" or dtype = 'float64'" if backend.itemsize == 4 else "")
                 raise ConvergenceError(
                     f"the readout for loss = {loss.name!r} at lam = {lam:g} and {n} samples has a relative duality "
-                    f"gap of {gaps[lam]:.1e}, and {_tolerance(backend):.0e} is required; {way_out}",
+                    f"gap of {gaps[lam]:.1e}, and {tolerance:.0e} is required; {way_out}",
                     None,
                 )
         readouts = backend.xp.stack([start[lam] for lam in lams], axis=1)
@@ -78,10 +79,6 @@ def _gather(rows: Rows, n: int, p: int, backend: Backend) -> tuple[Any, np.ndarr
         labels[start:stop] = backend.numpy(values)
         start = stop
     return features, labels
-
-
-def _tolerance(backend: Backend) -> float:
-    return TOLERANCE["float32" if backend.itemsize == 4 else "float64"]
 
 
 class _Point(NamedTuple):
@@ -113,7 +110,7 @@ class Newton:
         ):  # how far a unit of force on a sample moves its output: |φ|²/lam, on average
             power = float(self.backend.xp.sum(self.features * self.features))
             self.scale = max(power / len(self.labels) / self.lam, _SMALLEST)
-        tolerance, patience = _tolerance(self.backend), _PATIENCE[bool(self.loss.continuous)]
+        tolerance, patience = TOLERANCE[self.backend.itemsize], _PATIENCE[bool(self.loss.continuous)]
         outputs = self._outputs(start)
         self.multipliers = -np.asarray(self.loss.derivative(self.labels, outputs), dtype=float)
         point = best = self._point(start, outputs)
@@ -159,7 +156,7 @@ class Newton:
         bent = np.flatnonzero(point.slope > 0)
         if len(bent) == 0:
             return -point.gradient / lam
-        rows = backend.xp.take(self.features, backend.indices(bent), axis=0)
+        rows = backend.xp.take(self.features, backend.xp.asarray(bent, device=backend.device), axis=0)
         rows *= backend.asarray(np.sqrt(point.slope[bent]))[:, None]
         if len(bent) >= p:
             gram = backend.add_gram(backend.zeros(p, p), rows)

@@ -46,11 +46,6 @@ class Data:
         clean, labels = self._labels(fields, start, stop)
         return Block(start, inputs, clean, labels)
 
-    @property
-    def limit(self) -> float:
-        """How many rows there are at most."""
-        return rows_at_most(self.target, self.steps)
-
     def _inputs(self, start: int, stop: int) -> Any:
         """Inputs in whitened coordinates: standard normal, or rows of the user's own, each drawn once."""
         if (kept := _kept_rows(self.target)) is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model.letters import merge
 from ..model.network import Network
-from .data import Data
+from .data import Data, rows_at_most
 from .draw import left_across, unit
 from .gradient_step import Weights, preactivations, spread
 
@@ -31,20 +31,17 @@ class Track:
         self.theta, self.backend = test.theta, test.draws.backend
         # a neuron's spike is its letter's times this: under a continuous law spikes are per unit of the letter
         self.scale = letters if model.readout.law is not None else np.ones(len(letters))
-        self.taken, self._readout = 0, letters
+        self.taken, self._readout, self._several = 0, letters, model.most_steps > 1
         self._pull: Any = None  # Σ (y - E f) x of the first step
         self._history: list[dict[str, np.ndarray]] = []
-        self._several = model.most_steps > 1
-        if self._several:
-            self._start = self._means(rows)
+        self._start, self._facing = self._means(rows), np.ones(len(groups))
 
     def stepped(self, rows: Any, pull: Any, readout: np.ndarray) -> None:
         """One more step, which was taken with this readout √p·a."""
         self._readout = readout
         if not self.taken:
             self._pull = pull
-            if self._several:
-                self._facing = np.sign((self._means(rows) - self._start) @ self.backend.numpy(pull))
+            self._facing = np.sign((self._means(rows) - self._start) @ self.backend.numpy(pull))
         self.taken += 1
 
     def _means(self, rows: Any) -> np.ndarray:
@@ -61,21 +58,21 @@ class Track:
         if not self._several:
             return
         numpy, letters = self.backend.numpy, self.model.readout
-        spikes = self._means(rows) - self._start
-        length = np.sqrt((spikes**2).sum(axis=1)) * (self._facing if self.taken else 1.0)
+        self._spikes = spikes = self._means(rows) - self._start
+        length = np.sqrt((spikes**2).sum(axis=1)) * self._facing
         values = np.ones(1) if letters.law is not None else np.asarray(letters.values)
         with np.errstate(divide="ignore", invalid="ignore"):
             r = np.where(values == 0.0, 0.0, length / np.where(values == 0.0, 1.0, values))
             inverse = np.where((length != 0.0) & (values != 0.0), 1.0 / length, 0.0)
         gamma = np.stack([spikes @ numpy(theta) for theta in self.theta], axis=-1) * inverse[:, None]
-        if not self.taken:
-            r, gamma = 0.0 * r, 0.0 * gamma
-        c, own = self._bulk_norms(rows, spikes)[1], self._own_error(rows)
-        self._history.append({"r": r, "gamma": gamma, "c": c, "network_error": own})
+        self._bulk = self._bulk_norms(rows, spikes)
+        c = np.array([self._bulk[group].mean() for group in self.groups])
+        self._history.append({"r": r, "gamma": gamma, "c": c, "network_error": self._own_error(rows)})
 
     def _own_error(self, rows: Any) -> np.ndarray:
         """Mean squared error of the network itself, with the readout of its last step, on fresh samples."""
-        backend, samples = self.backend, int(min(_OWN_SAMPLES * rows.shape[1], self.test.limit))
+        backend, most = self.backend, rows_at_most(self.test.target, self.test.steps)
+        samples = int(min(_OWN_SAMPLES * rows.shape[1], most))
         readout, total = backend.asarray(self._readout / len(self._readout)), 0.0
         for block in self.test.blocks(samples):
             fields = preactivations(rows, self.biases, block.inputs, backend)
@@ -83,15 +80,15 @@ class Track:
             total += float(off @ off)
         return np.array(total / samples)
 
-    def _bulk_norms(self, rows: Any, spikes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Squared norms of the rows less their spikes, and their means by letter."""
+    def _bulk_norms(self, rows: Any, spikes: np.ndarray) -> np.ndarray:
+        """Squared norms of the rows less their spikes."""
         numpy, matmul, asarray = self.backend.numpy, self.backend.matmul, self.backend.asarray
         square = numpy(self.backend.xp.sum(rows * rows, axis=1))
         scale = self.scale
         for group, spike in zip(self.groups, spikes, strict=True):
             along = numpy(matmul(rows[group, :], asarray(spike)))
             square[group] += scale[group] * (scale[group] * (spike @ spike) - 2.0 * along)
-        return square, np.array([square[group].mean() for group in self.groups])
+        return square
 
     def weights(self, rows: Any, free: Any) -> Weights:
         """The layer in the end. Without a step there is no spike, and `free` is a direction across the target.
@@ -126,29 +123,17 @@ class Track:
     def _after_several(self, rows: Any, free: Any) -> Weights:
         """Split the rows of every letter from its own spike, along the directions that the spikes span."""
         backend, numpy = self.backend, self.backend.numpy
-        spikes = self._means(rows) - self._start if self.taken else np.zeros_like(self._start)
-        b, v = self._frame(spikes, numpy(free))
+        b, v = self._frame(self._spikes, numpy(free))
         theta = np.stack([numpy(one) for one in self.theta])
         rest = left_across(list(theta - (theta @ v.T) @ v))
         neuron = np.stack([spread(tuple(component), self.groups) for component in b])
-        bulk = self._bulk_norms(rows, spikes)[0]
         measured = {
             name: self._steps([values[name] for values in self._history]) for name in self._history[0]
         }
         measured["overlap"] = np.stack([(self._means(rows) @ one) for one in theta], axis=-1)
         directions, across = (tuple(backend.asarray(one) for one in many) for many in (v, rest))
-        radii = np.sqrt(np.maximum(bulk, 0.0))
-        return Weights(
-            rows,
-            neuron * self.scale,
-            radii,
-            directions,
-            across,
-            self.theta,
-            self.groups,
-            self.biases,
-            measured,
-        )
+        spike, radii = neuron * self.scale, np.sqrt(np.maximum(self._bulk, 0.0))
+        return Weights(rows, spike, radii, directions, across, self.theta, self.groups, self.biases, measured)
 
     def _steps(self, values: list[np.ndarray]) -> np.ndarray:
         """One row for each step, and NaN for those that other points of a grid take but not this one."""

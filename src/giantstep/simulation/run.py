@@ -17,7 +17,7 @@ from ..model.description import Model
 from ..model.target import Target, as_target
 from . import check
 from .backend import make_backend
-from .schedule import run_tasks
+from .schedule import run_trials
 from .trial import Task
 
 if TYPE_CHECKING:
@@ -160,7 +160,6 @@ def simulate(
     >>> trained.test_error.mean("trial").values.round(3)
     array([0.165, 0.136])
     """
-    numbers = check.trial_numbers(trials)
     task = Task(
         model.resolved(),
         target,  # type: ignore[arg-type]  (the plan makes it one)
@@ -176,21 +175,13 @@ def simulate(
         learned_at=learned_at,
     )
     plan = Plan(task, alpha, lam)
-    settings = plan.tasks(workers)
-    tasks = [replace(setting, trial=trial) for trial in numbers for setting in settings]
-    results, interrupted = run_tasks(tasks, workers, executor, progress)
-    done = [
-        position
-        for position in range(len(numbers))
-        if all(position * len(settings) + u in results for u in range(len(settings)))
-    ]
-    answers = {
-        name: np.stack(
-            [[results[position * len(settings) + u][name] for u in range(len(settings))] for position in done]
-        )
-        for name in results[done[0] * len(settings)]
-    }
-    return plan.dataset([numbers[position] for position in done], answers, interrupted=int(interrupted))
+    done, interrupted = run_trials(
+        check.trial_numbers(trials), plan.tasks(workers), workers, executor, progress
+    )
+    names = next(iter(done.values()))[0]
+    answers = {name: np.stack([[one[name] for one in trial] for trial in done.values()]) for name in names}
+    attrs = provenance_of(plan.common) | averaging(answers) | {"interrupted": int(interrupted)}
+    return plan.split.label(answers, plan.axes, attrs, list(done), _places(plan.common.learned_at)).dataset()
 
 
 class Plan:
@@ -242,12 +233,6 @@ class Plan:
             (round(alpha * common.d), lam) for alpha, lam in zip(alphas.tolist(), lams.tolist(), strict=True)
         )
         return replace(common, model=model, target=target, points=points)
-
-    def dataset(self, trials: list[int], answers: dict[str, np.ndarray], **more: Any) -> xr.Dataset:
-        """Answers [trials, settings, ...] of `run_trial`, labelled."""
-        attrs = provenance_of(self.common) | averaging(answers) | more
-        places = _places(self.common.learned_at)
-        return self.split.label(answers, self.axes, attrs, trials, places).dataset()
 
 
 def _places(points: tuple[tuple[float, ...], ...]) -> dict[str, Any]:

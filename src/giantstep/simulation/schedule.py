@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..runtime.workers import WorkerDied, dumped, process_pool
 from .gradient_step import width
 from .trial import Task, run_trial
 
-Results = dict[int, dict[str, np.ndarray]]
+Answers = dict[str, np.ndarray]
 
 
 class TrialError(GiantstepError, RuntimeError):
@@ -26,7 +27,7 @@ class TrialError(GiantstepError, RuntimeError):
     page = "Questions that people ask"
 
 
-def attempt(task: Task) -> dict[str, np.ndarray]:
+def attempt(task: Task) -> Answers:
     """`run_trial`, with an error that says how to repeat the failure."""
     try:
         return run_trial(task)
@@ -39,28 +40,31 @@ def attempt(task: Task) -> dict[str, np.ndarray]:
         ) from error
 
 
-def run_tasks(tasks: list[Task], workers: int, executor: Any, progress: bool | None) -> tuple[Results, bool]:
-    """Results by position in `tasks`, and whether the run was interrupted before all were there."""
-    results: Results = {}
+def run_trials(
+    trials: list[int], settings: list[Task], workers: int, executor: Any, progress: bool | None
+) -> tuple[dict[int, list[Answers]], bool]:
+    """The answers of all settings, by trial, and whether the run was interrupted before all trials were complete."""
+    tasks = [replace(setting, trial=trial) for trial in trials for setting in settings]
+    done: dict[int, list[Answers]] = {trial: [] for trial in trials}
     with Display(progress).over("trials", len(tasks)) as shown, _futures(tasks, workers, executor) as futures:
         try:
             for index, task in enumerate(tasks):
-                results[index] = _result(futures[index], task) if futures else attempt(task)
+                done[task.trial].append(_result(futures[index], task) if futures else attempt(task))
                 shown.advance()
         except KeyboardInterrupt:
-            for index, future in enumerate(futures):
+            count = sum(map(len, done.values()))  # where this process does the work there are no futures
+            for future, task in zip(futures[count:], tasks[count:], strict=False):
                 if future.done() and not future.cancelled() and not future.exception():
-                    results[index] = future.result()
-            every = {task.trial for task in tasks}
-            complete = every - {task.trial for index, task in enumerate(tasks) if index not in results}
+                    done[task.trial].append(future.result())
+            complete = {trial: answers for trial, answers in done.items() if len(answers) == len(settings)}
             if not complete:
                 raise
-            warn(f"interrupted: the result has {len(complete)} of {len(every)} trials")
-            return results, True
-    return results, False
+            warn(f"interrupted: the result has {len(complete)} of {len(trials)} trials")
+            return complete, True
+    return done, False
 
 
-def _result(future: Any, task: Task) -> dict[str, np.ndarray]:
+def _result(future: Any, task: Task) -> Answers:
     """What a task gave; the death of its process is told as a sentence."""
     try:
         return future.result()

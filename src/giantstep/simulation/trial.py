@@ -18,7 +18,7 @@ from ..model.target import Target
 from ..runtime.threads import limited_threads
 from .backend import Backend, make_backend
 from .convex import convex
-from .data import Data
+from .data import Data, rows_at_most
 from .draw import Draws, Purpose
 from .features import FeatureMap, GaussianFeatures, NetworkFeatures, ResultTwo
 from .first_layer import first_layer
@@ -82,15 +82,17 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     }
     answers |= summary_statistics(layer, readouts, backend)
     test = replace(train, batch=Purpose.TEST)
-    samples = int(min(task.n_test or max(ENOUGH_SAMPLES, 10 * task.d), test.limit))
-    gaussian = math.isinf(train.limit)  # and not rows of the user's own
+    most = rows_at_most(target, model.most_steps)
+    samples = int(min(task.n_test or max(ENOUGH_SAMPLES, 10 * task.d), most))
+    gaussian = math.isinf(most)  # and not rows of the user's own
     exact = features.exact_error(target, readouts, answers) if gaussian and task.n_test is None else None
     if exact is None or target.binary:  # shares of wrong signs are always counted on samples
-        answers |= sampled_errors(features, test, samples, readouts)
+        square, wrong = sampled_errors(features, test, np.full(len(sizes), samples), readouts)
+        answers |= {"test_error": square} | ({"test_error_01": wrong} if target.binary else {})
     if exact is not None:
         answers["test_error"], samples = exact, 0
-    if target.binary:
-        answers["train_error_01"] = wrong_training_signs(features, train, sizes, readouts)
+    if target.binary:  # a second pass over the very same samples
+        _, answers["train_error_01"] = sampled_errors(features, train, sizes, readouts, "labels")
     if task.learned_at:
         x = np.array(task.learned_at)
         weights = readouts, layer.rows, layer.theta[: x.shape[1]], layer.biases
@@ -103,39 +105,23 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     } | {name: axes.shaped(name, values) for name, values in measured.items()}
 
 
-def sampled_errors(features: FeatureMap, test: Data, samples: int, readouts: Any) -> dict[str, np.ndarray]:
-    """Mean squared error against the noiseless target, and for binary labels the share of wrong signs."""
-    backend = test.draws.backend
-    square, wrong = np.zeros(readouts.shape[1]), np.zeros(readouts.shape[1])
-    for block in test.blocks(samples):
-        outputs = _outputs(features(block, test.batch), readouts, backend)
-        if test.target.binary:
-            wrong += _count(outputs * block.clean[:, None] <= 0, backend)
-        outputs -= block.clean[:, None]
-        square += backend.numpy(backend.xp.sum(outputs * outputs, axis=0))
-    errors = {"test_error": square / samples}
-    return errors | ({"test_error_01": wrong / samples} if test.target.binary else {})
+def sampled_errors(
+    features: FeatureMap, data: Data, sizes: np.ndarray, readouts: Any, against: str = "clean"
+) -> np.ndarray:
+    """Mean squared errors and shares of wrong signs [2, columns], `against` the noiseless target or the "labels".
 
-
-def wrong_training_signs(features: FeatureMap, train: Data, sizes: np.ndarray, readouts: Any) -> np.ndarray:
-    """Share of wrong signs on the training labels: a second pass over the very same samples.
-
-    Each readout counts the first `sizes` of them, those that it was fitted on.
+    Each readout's are over the first `sizes` [columns] samples.
     """
-    backend, wrong = train.draws.backend, np.zeros(len(sizes))
-    for block in train.blocks(int(sizes.max())):
-        outputs = _outputs(features(block, train.batch), readouts, backend)
-        used = backend.asarray(block.start + np.arange(outputs.shape[0])[:, None] < sizes)
-        wrong += _count((outputs * block.labels[:, None] <= 0) & (used > 0), backend)
-    return wrong / sizes
-
-
-def _outputs(features: Any, readouts: Any, backend: Backend) -> Any:
-    return backend.matmul(features, readouts) / readouts.shape[0] ** 0.5
-
-
-def _count(condition: Any, backend: Backend) -> np.ndarray:
-    return backend.numpy(backend.xp.sum(backend.xp.astype(condition, backend.dtype), axis=0))
+    backend, total = data.draws.backend, np.zeros((2, len(sizes)))
+    for block in data.blocks(int(sizes.max())):
+        truth = getattr(block, against)[:, None]
+        outputs = backend.matmul(features(block, data.batch), readouts) / readouts.shape[0] ** 0.5
+        used = backend.asarray(block.start + np.arange(truth.shape[0])[:, None] < sizes)
+        wrong = backend.xp.astype(outputs * truth <= 0, backend.dtype)
+        outputs -= truth
+        errors = outputs * outputs, wrong
+        total += np.stack([backend.numpy(backend.xp.sum(used * each, axis=0)) for each in errors])
+    return total / sizes
 
 
 def summary_statistics(layer: Weights, readouts: Any, backend: Backend) -> dict[str, np.ndarray]:

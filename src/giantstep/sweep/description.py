@@ -51,18 +51,23 @@ class Theory:
     tolerance: float | None = field(default=None, converter=partial(optional, _positive, "theory.tolerance"))
 
 
+def _optional(name: str) -> Any:
+    """An argument of `simulate` that may be left out."""
+    return field(default=None, converter=partial(optional, check.ARGUMENTS[name], f"simulation.{name}"))
+
+
 @define(frozen=True)
 class Simulation:
     """What to simulate: the arguments of `simulate` beside the grid. `trials` is a count, or which ones."""
 
-    d: int = field(converter=partial(at_least(2), "simulation.d"))
+    d: int = field(converter=partial(check.ARGUMENTS["d"], "simulation.d"))
     trials: Any = field(default=10, converter=_trials)
     seed: int = field(default=0, converter=partial(at_least(0), "simulation.seed"))
-    features: str | None = None
-    n_test: int | None = field(default=None, converter=partial(optional, at_least(1), "simulation.n_test"))
-    device: str = "cpu"
-    dtype: str = "float64"
-    backend: str | None = None
+    features: str | None = _optional("features")
+    n_test: int | None = _optional("n_test")
+    device: str = field(default="cpu", converter=partial(check.ARGUMENTS["device"], "simulation.device"))
+    dtype: str = field(default="float64", converter=partial(check.ARGUMENTS["dtype"], "simulation.dtype"))
+    backend: str | None = _optional("backend")
 
 
 def check_keys(
