@@ -174,6 +174,9 @@ def anderson(search: Search, found: FixedPoint, steps: int) -> None:
         secants.forget(active & (broken | (residual > _WORSE * np.minimum(residual, found.residual))))
         size = 1.0 + np.abs(x)
         move = f - secants.correction(f, size)
+        # where f hardly changes along a step, rounding errors tell where it would vanish: not ahead, and far away
+        back = (move * f / size**2).sum(axis=-1, keepdims=True) < 0.0
+        move = np.where(back, f, move)
         away = distance(move, sizes)
         found.improve(active, x, residual, away)
         after += active & (residual <= tolerance)
