@@ -74,13 +74,17 @@ def _close(found: np.ndarray, expected: np.ndarray, tolerance: float = DIFFERENC
 
 
 @every_bulk
-def test_tangent_and_leak_are_the_derivatives_of_the_resolvent(bulk):
+def test_tangent_and_slopes_are_the_derivatives_of_the_resolvent(bulk):
     """And the cotangent is the gradient of the driven form."""
     Vt, move, u = _point(bulk)
     at = bulk.resolvent(Vt)
     assert _close(-at.tangent(move[:, :, None])[:, :, 0], _slope(lambda x: bulk.resolvent(x).T, Vt, move))
-    leak = _slope(lambda x: bulk.resolvent(x).T @ x, Vt, move)
-    assert _close(at.leak(move[:, :, None])[:, :, 0], leak)
+    units = 0.2 * packing(len(bulk.weights)).units  # where Ṽ is nearly singular, 1 is too far for differences
+    for found, f in zip(
+        at.slopes, (lambda x: -bulk.resolvent(x).T, lambda x: bulk.resolvent(x).T @ x), strict=True
+    ):
+        for along, unit in zip(found[0, 0], units, strict=True):
+            assert _close(0.2 * along, _slope(f, Vt, unit[None, None])[0, 0])
     pull = _slope(lambda x: _energy(bulk.resolvent(x).forms(), u), Vt, move)[0]
     assert _close(np.array([(at.cotangent(u) * move).sum()]), pull)
 

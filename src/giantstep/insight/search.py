@@ -14,7 +14,7 @@ from ..model.checks import parameter
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target
-from ..theory.predict import predict
+from ..theory.predict import predicted
 from ..theory.status import REAL_SIZE
 from .bounds_over import rate_of_unit_spike
 
@@ -166,7 +166,7 @@ class Objective:
         readout = {name: values[name] for name in ("alpha", "lam", "d") if name in values}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)
-            found = predict(model, target, bulk=self.bulk, loss=self._loss, throw=False, **readout)
+            found = predicted(model, target, bulk=self.bulk, loss=self._loss, throw=False, **readout)
         return np.nan_to_num(found[self._name].values, nan=np.inf)
 
 

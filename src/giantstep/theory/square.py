@@ -71,11 +71,11 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
 
     A sample's field is off its label by R(κ) = base(κ) + φ·q on average of the square, and that drives the norms:
 
-        q = 𝒯 (α/β) E[φ R gain²] + signal,      𝒯 = -∂V/∂V̂ = (1 - by_V)⁻¹ by_hat.
+        q = 𝒯 (α/β) E[φ R gain²] + signal,      𝒯 = -∂V/∂V̂ = left⁻¹ by_hat.
 
-    With both sides times 1 - by_V this is a linear system for q, whose matrix is the Jacobian of the responses:
+    With both sides times `left` this is a linear system for q, whose matrix is the Jacobian of the responses:
 
-        (1 - by_V - by_hat (α/β) E[φφᵀ gain²]) q = by_hat (α/β) E[φ base gain²] + (1 - by_V) signal.
+        (left - by_hat (α/β) E[φφᵀ gain²]) q = by_hat (α/β) E[φ base gain²] + left signal.
     """
     averages, label, bulk, readout = rule.averages, rule.label, rule.bulk, rule.readout
     V, response, gain = responses.V, responses.response, responses.gain
@@ -97,8 +97,7 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
     signal = signal_norms(bulk, response, responses.tangent, means)
     squared = gain * gain
     source = readout.alpha_over_beta * averages.hats(base * squared)
-    eye = identity(pack.size)
-    right = apply(response.by_hat, source) + apply(eye - response.by_V, signal)
+    right = apply(response.by_hat, source) + apply(response.left, signal)
     q = solve_small(responses.Jacobian, right)
 
     R = base
@@ -128,7 +127,6 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
 def _responses(averages: Averages, bulk: Bulk, readout: Readout, start: np.ndarray | None) -> Responses:
     """The fixed point V = response(V̂(V)), by Newton: monotone from the first step on, because the map is concave."""
     pack = packing(len(bulk.weights))
-    eye = identity(pack.size)
     ratio, one = readout.alpha_over_beta, readout.one
     V = _nearby(averages, bulk, readout) if start is None or not np.isfinite(start).all() else start
     V = V if start is None else np.where(np.isfinite(start), start, V)
@@ -141,7 +139,7 @@ def _responses(averages: Averages, bulk: Bulk, readout: Readout, start: np.ndarr
         gap = response.V - V
         residual = (np.abs(gap) / pack.sizes(V)).max(axis=-1)
         slope = ratio[..., None] * averages.squares(gain * gain) * pack.counts
-        Jacobian = eye - response.by_V - response.by_hat @ slope
+        Jacobian = response.left - response.by_hat @ slope
         if step == _NEWTON_STEPS or _solved(residual, best):
             return Responses(V, residual, response, hat, gain, Jacobian)
         best = np.minimum(best, residual)

@@ -20,7 +20,7 @@ from .equations.means import norm_covariance, signal_norms, solve_means, stiffne
 from .equations.order_parameters import Coordinates, OrderParameters, fields
 from .equations.response import Response, respond, total_tangent
 from .solver import Discretisation
-from .symmetric import TINY, identity, indices, packing, solve_small
+from .symmetric import TINY, indices, packing, solve_small
 
 _EFFORT = 8e6  # array elements of its averages after which a point that no rule has solved is given up,
 _TRIES = 10  # but not before so many evaluations
@@ -153,9 +153,8 @@ class StateEvolution:
 
     def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
         """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
-        left = identity(V.shape[-1]) - response.by_V
         plain = response.V
-        closed = V + solve_small(left, plain - V)
+        closed = V + solve_small(response.left, plain - V)
         positive = self.coordinates.logarithms
         fine = np.all(closed[..., positive] > 0.1 * plain[..., positive], axis=-1)
         return np.where(fine[..., None], closed, plain)

@@ -73,7 +73,7 @@ class ResolventBulk(ABC):
         own, _ = self.unpack(V)
         hats, slopes = self.conjugates(own)
         found = self.respond(V, hats, z)
-        by_own = found.by_V[0] - found.by_hat[0] @ slopes
+        by_own = np.eye(own.shape[-1]) - found.left[0] - found.by_hat[0] @ slopes
         if self.samples is None or not self.samples.size:
             return Image(found.V[0], by_own)
         rows, m, pairs = found.resolvent, self.samples.size, self.pack.pairs

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from ..modes import Modes
-from ..symmetric import product
+from ..symmetric import packing, product
 
 
 class Resolvent(ABC):
@@ -30,14 +30,12 @@ class Resolvent(ABC):
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
         """𝒯[dṼ] = -dT̂ for a stack of perturbations [U, A, S, K, K]."""
 
-    def leak(self, dVt: np.ndarray) -> np.ndarray:
-        """Derivative of T̂Ṽ, [U, A, S, K, K], for a stack of perturbations."""
-        return self.first_order(dVt)[1]
-
-    def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`tangent` and `leak`, which may have their work in common."""
-        tangent = self.tangent(dVt)
-        return tangent, product(self.T[:, :, None], dVt) - product(tangent, self.Vt[:, :, None])
+    @property
+    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        """-dT̂ and d(T̂Ṽ) along each entry of Ṽ and its mirror image, [U, A, pairs, K, K]."""
+        units = packing(self.T.shape[-1]).units
+        tangent = self.tangent(np.broadcast_to(units, (*self.T.shape[:2], *units.shape)))
+        return tangent, product(self.T[:, :, None], units) - product(tangent, self.Vt[:, :, None])
 
     @abstractmethod
     def forms(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..modes import ONE, Modes
-from ..symmetric import product
+from ..symmetric import packing, product
 from .base import Bulk, Resolvent
 
 
@@ -67,11 +67,13 @@ class IsotropicResolvent(Resolvent):
         self.T, self._damped = _damped(c[:, None], Vt)
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        return self.first_order(dVt)[0]
-
-    def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         T = self.T[:, :, None]
-        moved = product(T, dVt)
+        return product(product(T, dVt), T)
+
+    @property
+    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        T = self.T[:, :, None]
+        moved = product(T, packing(self.T.shape[-1]).units)
         return product(moved, T), product(moved, self._damped[:, :, None])
 
     def forms(self) -> np.ndarray:
@@ -100,11 +102,13 @@ class AveragedResolvent(Resolvent):
         return (mu.reshape(len(mu), 1, -1, *(1,) * (values.ndim - 3)) * values).sum(axis=2)
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        return self.first_order(dVt)[0]
+        f = self._f[:, :, :, None]
+        return self._mean(product(product(f, dVt[:, :, None]), f))
 
-    def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
         f, damped = self._f[:, :, :, None], self._damped[:, :, :, None]
-        moved = product(f, dVt[:, :, None])
+        moved = product(f, packing(self.T.shape[-1]).units)
         return self._mean(product(moved, f)), self._mean(product(moved, damped))
 
     def forms(self) -> np.ndarray:

@@ -17,19 +17,20 @@ from functools import lru_cache
 import numpy as np
 
 from ..bulk import Bulk, Resolvent
-from ..symmetric import Packing, identity, packing, product, solve_columns
+from ..symmetric import identity, packing, product, solve_columns
 
 
 @dataclass
 class Response:
     """The relation at one point: its value, and its derivatives on packed vectors of length P.
 
-    dV = by_V · dV_in - by_hat · dV̂, where an off-diagonal entry of dV̂ moves together with its mirror image.
+    A change dV̂ moves the closed relation by left·dV = -by_hat·dV̂; an off-diagonal entry of dV̂ moves together with its
+    mirror image.
     """
 
     V: np.ndarray  # [U, A, P]
-    by_V: np.ndarray  # [U, A, P, P]; only the columns of V2 are not zero
-    by_hat: np.ndarray  # [U, A, P, P]
+    left: np.ndarray  # 1 - ∂V/∂V, [U, A, P, P]: the right-hand sides depend on V2 alone
+    by_hat: np.ndarray  # -∂V/∂V̂, [U, A, P, P]
     resolvent: Resolvent
     root: np.ndarray  # τ^½, [U, A, K]
 
@@ -37,52 +38,42 @@ class Response:
 def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
     """Evaluate the relation at packed V and V̂ [U, A, P], with β and λ [U, A]."""
     pack = packing(len(bulk.weights))
-    K, pairs = pack.groups, pack.pairs
-    hat1, hat2, V2 = pack.matrix(hat), pack.vector(hat), pack.vector(V)
-    tau = beta[..., None] * V2
-    per_V2, per_tau = _inverse(V2), _inverse(tau)
-    root = np.sqrt(tau)
-    both = root[..., :, None] * root[..., None, :]
+    K, pairs, share = pack.groups, pack.pairs, _shares(len(bulk.weights))
+    hat1, hat2 = pack.matrix(hat), pack.vector(hat)
+    tau = beta[..., None] * pack.vector(V)
+    per_tau, root = _inverse(tau), np.sqrt(tau)
+    both = _outer(root)
     resolvent = bulk.resolvent(both * hat1)
     T, Vt = resolvent.T, resolvent.Vt
     V1 = pack.upper(both * T) / beta[..., None]
     pull = _diagonal(product(T, Vt)) * per_tau
     V2 = bulk.weights / (lam[..., None] + hat2 + pull)
 
-    # -∂(V1, λ + V̂2 + pull)/∂V̂1 at fixed τ, and by each ln τ, which scales rows and columns of Ṽ and of V1
-    share = _shares(K)
-    moved = np.concatenate([both[:, :, None] * pack.units, share * Vt[:, :, None]], axis=2)
-    tangent, leak = resolvent.first_order(moved)
+    # -∂(V1, V2)/∂Ṽ at fixed τ, [U, A, P, pairs]
+    tangent, leak = resolvent.slopes
+    stiffness = V2 * V2 / bulk.weights  # -∂V2_s / ∂(λ + V̂2_s + pull_s)
     dV1 = pack.upper(both[:, :, None] * tangent) / beta[..., None, None]
-    change = np.swapaxes(np.concatenate([dV1, _diagonal(leak) * per_tau[:, :, None]], axis=-1), -1, -2)
-    stiffness = (V2 * V2 / bulk.weights)[..., None]  # -∂V2_s / ∂(λ + V̂2_s + pull_s)
-    change[..., pairs:, :] *= stiffness
+    dV2 = _diagonal(leak) * (per_tau * stiffness)[:, :, None]
+    by_Vt = np.swapaxes(np.concatenate([dV1, dV2], axis=-1), -1, -2)
 
-    by_hat = change.copy()
-    by_hat[..., :pairs, pairs:] = 0.0
-    by_hat[..., pairs:, pairs:] = stiffness * identity(K)
+    by_hat = np.zeros((*V.shape, pack.size), V1.dtype)
+    by_hat[..., :pairs] = by_Vt * pack.upper(both)[:, :, None]
+    by_hat[..., pairs:, pairs:] = stiffness[..., None] * identity(K)
 
-    by_V = np.zeros_like(change)
-    by_V[..., :pairs, pairs:] = pack.upper(share).T * V1[..., None]
-    by_V[..., pairs:, pairs:] = stiffness * pull[..., None] * identity(K)
-    by_V[..., pairs:] -= change[..., pairs:]
-    by_V[..., pairs:] *= per_V2[..., None, :]
-    return Response(np.concatenate([V1, V2], axis=-1), by_V, by_hat, resolvent, root)
-
-
-def _by_conjugate(pack: Packing, root: np.ndarray) -> np.ndarray:
-    """Ṽ's derivative with respect to each entry of V̂1 and its mirror image, at fixed τ: [U, A, pairs, K, K]."""
-    return (root[..., :, None] * root[..., None, :])[:, :, None] * pack.units
+    # by each ln τ, which scales rows and columns of V1 and of Ṽ, and pull as 1/τ
+    scaled = [V1[..., None] * share, (stiffness * pull)[..., None] * identity(K)]
+    by_log_tau = np.concatenate(scaled, axis=2) - product(by_Vt, pack.upper(Vt)[..., None] * share)
+    left = np.zeros_like(by_hat)
+    left[:] = identity(pack.size)
+    left[..., pairs:] -= by_log_tau * (per_tau * beta[..., None])[:, :, None]
+    return Response(np.concatenate([V1, V2], axis=-1), left, by_hat, resolvent, root)
 
 
 @lru_cache
 def _shares(K: int) -> np.ndarray:
-    """How √(τ_s τ_t) grows with each ln τ, [K, K, K]."""
-    group = np.arange(K)
-    share = np.zeros((K, K, K))
-    share[group, group, :] += 0.5
-    share[group, :, group] += 0.5
-    return share
+    """How √(τ_s τ_t) grows with each ln τ, for the packed entries, [pairs, K]."""
+    pack = packing(K)
+    return 0.5 * (identity(K)[pack.rows] + identity(K)[pack.cols])
 
 
 def mean_row_coupling(bulk: Bulk, response: Response) -> np.ndarray:
@@ -101,13 +92,11 @@ def coupling_gradient(bulk: Bulk, response: Response, load: np.ndarray) -> tuple
     pack, resolvent = packing(len(bulk.weights)), response.resolvent
     share = _shares(pack.groups)
     by_tied = load * _over_root_tau(response.root) / bulk.c[:, None, :, None]
-
-    def along(moved: np.ndarray) -> np.ndarray:
-        return np.einsum("uast,uapst->uap", by_tied, resolvent.leak(moved))
-
-    by_hat1 = along(_by_conjugate(pack, response.root)) / pack.counts[: pack.pairs]
-    scaled = np.einsum("uast,uast,kst->uak", load, mean_row_coupling(bulk, response), share)
-    by_log_tau = along(share * resolvent.Vt[:, :, None]) - scaled
+    by_Vt = np.einsum("uast,uapst->uap", by_tied, resolvent.slopes[1])
+    counts = pack.counts[: pack.pairs]
+    by_hat1 = by_Vt * pack.upper(_outer(response.root)) / counts
+    held = pack.upper(load * mean_row_coupling(bulk, response)) * counts
+    by_log_tau = (by_Vt * pack.upper(resolvent.Vt) - held) @ share
     return np.concatenate([by_hat1, np.zeros_like(by_log_tau)], axis=-1), by_log_tau
 
 
@@ -122,13 +111,17 @@ def _inverse(positive: np.ndarray) -> np.ndarray:
 
 def _over_root_tau(root: np.ndarray) -> np.ndarray:
     """1/√(τ_s τ_t), [U, A, K, K]."""
-    inverse = _inverse(root)
-    return inverse[..., :, None] * inverse[..., None, :]
+    return _outer(_inverse(root))
+
+
+def _outer(vectors: np.ndarray) -> np.ndarray:
+    """v vᵀ, [U, A, K, K]."""
+    return vectors[..., :, None] * vectors[..., None, :]
 
 
 def total_tangent(response: Response) -> np.ndarray:
     """-∂V/∂V̂ with the relation closed, [U, A, P, P]."""
-    return solve_columns(identity(response.V.shape[-1]) - response.by_V, response.by_hat)
+    return solve_columns(response.left, response.by_hat)
 
 
 def signal_energy_gradient(
@@ -145,7 +138,7 @@ def signal_energy_gradient(
     by_Vt = resolvent.cotangent(driven)
     Gu = np.einsum("uasktl,uatl->uask", resolvent.forms(), driven)
     by_log_tau = (driven * Gu).sum(axis=2) + stiff + (by_Vt * resolvent.Vt).sum(axis=-1)
-    direct = by_Vt * root[..., :, None] * root[..., None, :]
+    direct = by_Vt * _outer(root)
     V2 = pack.vector(response.V)
     per_V2 = by_log_tau * _inverse(V2)
     through_tau = np.einsum("uak,uakp->uap", per_V2, tangent[..., pack.pairs :, :]) / pack.counts

@@ -236,14 +236,10 @@ class TrainedResolvent(Resolvent):
         return moved
 
     def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        return self.first_order(dVt)[0]
-
-    def first_order(self, dVt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """T̂ = -∫μω G_zz, and T̂Ṽ = 1 - ∫μ G_za, free of cancellation."""
-        return self._averaged(self._moved(dVt))
+        return self._averaged(self._moved(dVt))[0]
 
     def _averaged(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """-dT̂ and d(T̂Ṽ) for changes of the pencil."""
+        """-dT̂ and d(T̂Ṽ) for changes of the pencil: T̂ = -∫μω G_zz, and T̂Ṽ = 1 - ∫μ G_za, free of cancellation."""
         bulk, z, every = self.bulk, slice(self.bulk.size, None), slice(None)
         start = bulk.rows[-1].start
         a = slice(start, start + len(bulk.weights))
@@ -260,7 +256,6 @@ class TrainedResolvent(Resolvent):
 
     @property
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        """What `first_order` is along each entry of Ṽ, [U, A, pairs, K, K]."""
         return self._averaged(self._moved_by_units)
 
     # quadratic forms
