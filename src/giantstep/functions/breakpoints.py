@@ -8,8 +8,6 @@ precision.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from ..errors import ParameterError
@@ -25,15 +23,10 @@ MAX_BREAKPOINTS = 64
 MODERATE = 9.0  # a function must be finite this far out
 MAX_STEPS = 8_000  # of all programs that are run in search of zeros: about a second
 
+_GRID = SPACING * np.arange(-round(RANGE / SPACING), round(RANGE / SPACING) + 1)
 _MERGE = 1e-12  # zeros closer than this, relative to max(1, |x|), are one: rounding separates them
 _BISECTIONS = 70  # SPACING/2**70 is below the resolution of double precision everywhere but next to 0
 _TOUCHED = 1e-9  # |g| this small relative to both neighbours is a zero that rounding hides
-
-
-@lru_cache(maxsize=1)
-def _grid() -> np.ndarray:
-    half = np.arange(1, round(RANGE / SPACING) + 1) * SPACING
-    return np.concatenate([-half[::-1], [0.0], half])
 
 
 def breakpoints(root: Node) -> tuple[float, ...]:
@@ -45,11 +38,10 @@ def breakpoints(root: Node) -> tuple[float, ...]:
         difference = breaks_at(node)
         if difference is None:
             continue
-        value = Program(difference)
-        if value.key in known or _stays_away_from_zero(value):  # the same thing written twice, or 1 + x**2
-            continue
-        known.add(value.key)
         programs = with_slopes(difference, slopes)
+        if programs[-1].key in known:  # the same thing written twice
+            continue
+        known.add(programs[-1].key)
         steps += sum(len(program.steps) for program in programs)
         if steps > MAX_STEPS:
             raise ParameterError(
@@ -79,14 +71,6 @@ def breaks_at(node: Node) -> Node | None:
     return None if difference is None or tree.is_const(difference) else difference
 
 
-def _stays_away_from_zero(function: Program) -> bool:
-    """Whether it is far larger everywhere than its changes between neighbours of the grid."""
-    values = function(_grid())
-    with np.errstate(invalid="ignore", over="ignore"):
-        changes = np.abs(np.diff(values))
-    return bool(np.all(0.1 * np.minimum(np.abs(values[1:]), np.abs(values[:-1])) > changes))
-
-
 def with_slopes(g: Node, slopes: dict[Node, Node]) -> list[Program]:
     """Programs of g'', g' and g; `slopes` are derivatives that have been taken already, and gets more of them."""
     slope = derivative(g, slopes)
@@ -101,7 +85,7 @@ def zeros(programs: list[Program], inner: np.ndarray) -> np.ndarray:
     up to three zeros within SPACING of each other are told apart, and a zero that is only touched is found.
     """
     *slopes, value = programs
-    x = np.union1d(_grid(), inner)
+    x = np.union1d(_GRID, inner)
     for slope in slopes:
         x = np.union1d(x, _sign_changes(slope, x, inner))
     at = np.abs(value(x))
@@ -122,8 +106,6 @@ def _bisect(function: Program, left: np.ndarray, right: np.ndarray) -> np.ndarra
     sign = _sign(function(left))
     for _ in range(_BISECTIONS if left.size else 0):
         middle = 0.5 * (left + right)
-        if ((middle == left) | (middle == right)).all():  # neighbouring numbers
-            break
         same = _sign(function(middle)) == sign
         left, right = np.where(same, middle, left), np.where(same, right, middle)
     return np.where(np.abs(function(left)) < np.abs(function(right)), left, right)
@@ -156,15 +138,22 @@ def _vicinity(points: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
 def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
     """Those of the breakpoints at which the function itself jumps.
 
-    The difference f(b+h) - f(b-h) of a continuous function vanishes with h; at a jump it stays when h is made ten
-    thousand times smaller.
+    A continuous function obeys f(b+h) - f(b-h) = h (f'(b+h) + f'(b-h)) up to terms that vanish with h; a
+    jump leaves a mismatch that stays when h is made ten thousand times smaller.
     """
-    value, b = Program(root), np.asarray(points)
-    with np.errstate(invalid="ignore"):  # far out the function may have overflowed: no jump can be seen there
-        wide, narrow = (np.abs(value(b + h) - value(b - h)) for h in _vicinity(points))
+    value, slope, b = Program(root), Program(derivative(root)), np.asarray(points)
+
+    def mismatch(h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of the two sides of that rule, and what the rounding of b ± h makes of it."""
+        with np.errstate(invalid="ignore"):  # far out the function may have overflowed: no jump shows there
+            left, right = slope(b - h), slope(b + h)
+            blur = 1e-15 * np.maximum(1.0, np.abs(b)) * (np.abs(left) + np.abs(right))
+            return np.abs(value(b + h) - value(b - h) - h * (left + right)), blur
+
+    (wide, _), (narrow, blur) = map(mismatch, _vicinity(points))
     around = np.linspace(-1.0, 1.0, 41)
     rounding = 1e-11 * np.abs(value(b + around[:, None])).max(axis=0) + 1e-13 * np.abs(value(around)).max()
-    return b[(narrow > rounding) & (narrow > 0.5 * wide)].tolist()
+    return b[(narrow > rounding + blur) & (narrow > 0.5 * wide)].tolist()
 
 
 def refused(root: Node, points: tuple[float, ...]) -> str | None:

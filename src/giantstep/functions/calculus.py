@@ -37,9 +37,9 @@ def _slope(node: Node, slopes: list[Node]) -> Node:
             return tree.neg(slopes[0])
         case "mul" | "chain":
             return tree.add(tree.chain(slopes[0], args[1]), tree.chain(args[0], slopes[1]))
-        case "div" | "quotient":
+        case "div":
             above = tree.sub(slopes[0], tree.chain(node, slopes[1]))
-            return tree.quotient(above, args[1])
+            return tree.chain(above, tree.div(tree.ONE, args[1]))
         case "power":
             outer = tree.mul(tree.const(node.value), tree.power(args[0], node.value - 1))
             return tree.chain(outer, slopes[0])

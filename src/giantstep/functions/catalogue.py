@@ -40,16 +40,16 @@ class Formula(Function):
         """`breakpoints` are those of the tree, where they are known already."""
         self.__dict__.update(_tree=tree, _program=Program(tree), _spec=spec, name=name)
         if breakpoints is not None:
-            self.__dict__["_known_breakpoints"] = breakpoints
+            self.__dict__["_breakpoints"] = breakpoints
 
     @cached_property
-    def _known_breakpoints(self) -> tuple[float, ...]:  # type: ignore[override]
+    def _breakpoints(self) -> tuple[float, ...]:  # type: ignore[override]
         """Where the function or its derivative jumps, for |x| <= 40, sorted."""
         return broken.breakpoints(self._tree)
 
     @cached_property
     def _jumps(self) -> list[float]:
-        return broken.jumps(self._tree, self._known_breakpoints)
+        return broken.jumps(self._tree, self._breakpoints)
 
     @property
     def has_derivative(self) -> bool:

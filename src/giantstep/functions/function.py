@@ -125,24 +125,14 @@ class Function:
     @cached_property
     def breakpoints(self) -> tuple[float, ...]:
         """Where integrals are split, sorted: jumps and kinks, named or found, and the ends of narrow parts."""
-        found = self._known_breakpoints
+        places = self._breakpoints
         for more in (kinks, narrow_parts):
-            found = tuple(sorted({*found, *more(self._observe(found, LOCATED), found)}))
-        return found
-
-    @property
-    def _known_breakpoints(self) -> tuple[float, ...]:
-        return self._breakpoints
+            places = tuple(sorted({*places, *more(observe(self, places, LOCATED), places)}))
+        return places
 
     def variation(self, far: float) -> Variation:
         """How fast it varies for |x| ≤ far or somewhat farther."""
-        return self._observe(self.breakpoints, LOCATED * 2.0 ** max(0, math.ceil(math.log2(far / LOCATED))))
-
-    def _observe(self, breakpoints: tuple[float, ...], far: float) -> Variation:
-        seen = self.__dict__.setdefault("_seen", {})
-        if (breakpoints, far) not in seen:
-            seen[breakpoints, far] = observe(self, breakpoints, tuple(powers(self, breakpoints)), far)
-        return seen[breakpoints, far]
+        return observe(self, self.breakpoints, LOCATED * 2.0 ** max(0, math.ceil(math.log2(far / LOCATED))))
 
     @cached_property
     def powers(self) -> dict[float, tuple[float, float]]:

@@ -96,8 +96,6 @@ def implementation(op: str, value: float, xp: Any) -> Callable[..., Any]:
         return _integer_power(int(value)) if float(value).is_integer() else lambda a: a**value
     if op == "chain":
         return lambda a, b, zero: xp.where((a == 0) | (b == 0), zero, a * b)
-    if op == "quotient":
-        return lambda a, b, zero: xp.where((a == 0) | xp.isinf(b), zero, a / b)
     if op in ("less", "at_most"):
         compare = operator.lt if op == "less" else operator.le
         return lambda a, b: xp.asarray(compare(a, b), dtype=a.dtype)

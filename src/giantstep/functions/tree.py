@@ -3,7 +3,7 @@
 A node is an operation on other nodes. Nodes are compared by identity and shared freely, so a tree is in
 general a directed acyclic graph; every pass over it walks `postorder`, which visits each node once.
 
-Operations: x, const, add, sub, mul, chain, div, quotient, neg, power, max, min, less, at_most, select and the names of
+Operations: x, const, add, sub, mul, chain, div, neg, power, max, min, less, at_most, select and the names of
 `operations.ELEMENTARY`. A condition is a number: a comparison is 1 where it holds and 0 elsewhere, "a and b" is a
 product, "not a" is 1 - a.
 """
@@ -18,9 +18,7 @@ import numpy as np
 
 from .operations import implementation
 
-_MAY_OVERFLOW = frozenset(
-    {"div", "quotient", "sqrt", "log", "log1p", "exp", "expm1", "sinh", "cosh"}
-)  # or have no value
+_MAY_OVERFLOW = frozenset({"div", "sqrt", "log", "log1p", "exp", "expm1", "sinh", "cosh"})  # or have no value
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -128,11 +126,6 @@ def div(a: Node, b: Node) -> Node:
     if is_const(b, 1):
         return a
     return ZERO if is_const(a, 0) else apply("div", a, b)
-
-
-def quotient(a: Node, b: Node) -> Node:
-    """a/b for slopes: 0 where a is, or where b is infinite, whatever the other (see `chain`)."""
-    return div(a, b) if is_const(a) or is_const(b) else Node("quotient", (a, b, ZERO))
 
 
 def power(base: Node, exponent: float) -> Node:

@@ -12,11 +12,13 @@ do the ends of a bump or step that is narrow compared with the rest: integrals a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .chebyshev import through
+from .properties import powers
 
 WIDTH = 2.0  # of a panel to begin with,
 _NODES = 160  # and its nodes: neighbours are less than 0.02 apart
@@ -56,18 +58,18 @@ class Variation(NamedTuple):
             return np.where(np.isinf(self.bandwidth), apart, 2.0 * np.pi / self.bandwidth)
 
 
-def observe(
-    f: Callable[[Any], Any], breakpoints: tuple[float, ...], rough: tuple[float, ...], far: float
-) -> Variation:
+@lru_cache(maxsize=1024)
+def observe(f: Callable[[Any], Any], breakpoints: tuple[float, ...], far: float) -> Variation:
     """Panels between breakpoints on which a series follows f, for |x| ≤ far.
 
-    What a `rough` breakpoint demands of panels around it does not count: nodes crowd towards it anyway.
+    A breakpoint that f leaves with a power of the distance makes no demand on the panels around it: nodes crowd towards
+    it anyway.
     """
     edges = panel_edges(breakpoints, far)
     left, right = edges[:-1], edges[1:]
     known = np.asarray(breakpoints)
     seen = follow(lambda x, owner: f(x), left, right, np.zeros(len(left), int), known)
-    for place in rough:
+    for place in powers(f, breakpoints):
         distance = np.maximum(seen.left - place, place - seen.right)
         distance = np.maximum(distance, 0.5 * (seen.right - seen.left))
         seen.bandwidth[seen.bandwidth * distance < GRADED] = 0.0

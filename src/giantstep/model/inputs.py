@@ -339,7 +339,7 @@ def _check_matrices(shares: np.ndarray) -> None:
 def as_inputs(inputs: Any) -> Inputs:
     """The `Inputs` that an instance or its dictionary stands for."""
     if isinstance(inputs, dict):
-        inputs = Inputs.from_dict({"kind": "Inputs"} | inputs)
+        inputs = Inputs.from_dict(inputs)
     if not isinstance(inputs, Inputs):
         raise refused("inputs", inputs, "is not allowed: it must be Inputs, such as gs.Inputs([2, 0.5])")
     return inputs

@@ -208,26 +208,16 @@ class Merging(NamedTuple):
 @lru_cache(maxsize=64)
 def merge(letters: Letters, odd: bool) -> Merging:
     """The distinct groups of a vocabulary."""
-    count = len(letters.values)
-    biases, norms = letters.biases or (0.0,) * count, letters.c or (1.0,) * count
-    keys: dict[tuple[float, float, float], float] = {}
-    members, signs = [], []
-    for value, weight, bias, c in zip(letters.values, letters.weights, biases, norms, strict=True):
-        flip = odd and (value < 0 or (value == 0 and bias < 0))
-        key = (-value + 0.0, -bias + 0.0, c) if flip else (value, bias, c)
-        keys[key] = keys.get(key, 0.0) + weight
-        members.append(key)
-        signs.append(-1.0 if flip else 1.0)
-    order = list(keys)
-    group = np.array([order.index(key) for key in members])
-    total = np.array(list(keys.values()))
-    merged = Letters(
-        tuple(key[0] for key in order),
-        tuple(total / total.sum()),
-        None if letters.biases is None else tuple(key[1] for key in order),
-        None if letters.c is None else tuple(key[2] for key in order),
-    )
-    return Merging(merged, group, np.asarray(letters.weights) / total[group], np.array(signs))
+    weights, ones = np.array(letters.weights), np.ones(len(letters.values))
+    value, bias, c = np.array(letters.values), letters.biases or 0.0 * ones, letters.c or ones
+    sign = np.where(odd & ((value < 0.0) | ((value == 0.0) & (np.asarray(bias) < 0.0))), -1.0, 1.0)
+    alike = [tuple(one) for one in (np.stack([sign * value, sign * bias, c], axis=1) + 0.0).tolist()]
+    groups = list(dict.fromkeys(alike))
+    group = np.array([groups.index(one) for one in alike])
+    share = np.bincount(group, weights)
+    values, biases, norms = zip(*groups, strict=True)
+    merged = Letters(values, share / share.sum(), letters.biases and biases, letters.c and norms)
+    return Merging(merged, group, weights / share[group], sign)
 
 
 def expand(answers: dict[str, np.ndarray], merging: Merging, c: np.ndarray) -> dict[str, np.ndarray]:

@@ -46,13 +46,12 @@ def _is_number(value: Any) -> bool:
 
 
 def _as_step(step: Any) -> Step:
-    if isinstance(step, Step):
-        return step
-    if isinstance(step, dict):
-        return Step.from_dict({"kind": "Step"} | step)
-    raise ParameterError(
-        f"steps has {step!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]", "steps"
-    )
+    step = Step.from_dict(step) if isinstance(step, dict) else step
+    if not isinstance(step, Step):
+        raise ParameterError(
+            f"steps has {step!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]", "steps"
+        )
+    return step
 
 
 def _as_rows(rows: str | float) -> str | float:
