@@ -41,8 +41,8 @@ _NET, _NO_STEP = Network("tanh", eta=1.0, alpha0=6.0), Network("tanh", eta=0.0, 
 _TARGET = "sin"
 
 
-def parts(size: Size) -> dict[str, Any]:
-    """Optima, networks trained at them, and the phase diagram."""
+def parts(size: Size) -> dict[str, CachedCall]:
+    """Optima and the phase diagram."""
     coarse = size.curve < 10
     budgets = np.geomspace(3.0, 30.0, 2 if coarse else 9)
     ends = {"eta": (0.3, 15.0), "lam": (3e-3, 30.0), "split": (0.1, 0.98)}
@@ -63,12 +63,15 @@ def parts(size: Size) -> dict[str, Any]:
         ),
         "diagram": CachedCall("predict", rates, (_TARGET,), diagram),
         "best": CachedCall("tune", _NET, (_TARGET,), {"alpha": 3.0, **best}),
-        "theory": lambda data: _at_optima(data["optimum"], "predict", {"d": size.d, "bulk": "exact"}),
-        "simulation": lambda data: _at_optima(
-            data["optimum"],
-            "simulate",
-            {"d": size.d, "trials": size.trials, "seed": SEED, "n_test": size.n_test},
-        ),
+    }
+
+
+def then(size: Size, data: Data) -> dict[str, CachedCall]:
+    """Theory and networks at the optima, once these are known."""
+    run = {"d": size.d, "trials": size.trials, "seed": SEED, "n_test": size.n_test}
+    return {
+        "theory": _at_optima(data["optimum"], "predict", {"d": size.d, "bulk": "exact"}),
+        "simulation": _at_optima(data["optimum"], "simulate", run),
     }
 
 

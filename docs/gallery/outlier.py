@@ -14,10 +14,11 @@ from giantstep.answers.comparison import compare
 from giantstep.figures import look
 from giantstep.figures.cached_call import CachedCall
 from giantstep.figures.registry import Size
-from giantstep.figures.spectrum import draw_bulk, spectrum_parts
+from giantstep.figures.spectrum import spectrum_parts
 from giantstep.model.spiked import SpikedRF
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from giantstep.figures.registry import Data
@@ -74,7 +75,7 @@ def draw(data: Data) -> Figure:
     outlier, bulk = simulation["outlier"].values, simulation["bulk"].values
     figure, (left, right) = look.panels(2, 7.4, 3.5)
     edges = np.geomspace(0.9 * bulk.min(), 1.05 * float(theory["edge"].max()), 70)
-    draw_bulk(left, theory, bulk, edges, 1.0)
+    _draw_bulk(left, theory, bulk, edges)
     left.set_xscale("log")
     left.set_yscale("log")
     left.set_ylim(3e-3, 4.0)
@@ -85,7 +86,7 @@ def draw(data: Data) -> Figure:
     )
     gap = theory["edge"].values[0, 1], theory["edge"].values[1, 0]
     margin = 0.35 * (gap[1] - gap[0])
-    draw_bulk(right, theory, bulk, np.linspace(gap[0] - margin, gap[1] + margin, 60), 1.0)
+    _draw_bulk(right, theory, bulk, np.linspace(gap[0] - margin, gap[1] + margin, 60))
     top = 0.75
     right.set_ylim(0.0, top)
     right.plot(outlier, np.full(len(outlier), 0.06 * top), "|", color="#D55E00", markersize=9)
@@ -108,6 +109,19 @@ def draw(data: Data) -> Figure:
     for axes in (left, right):
         axes.set_xlabel(r"eigenvalue of $\Psi^\top\Psi/p$")
     return figure
+
+
+def _draw_bulk(axes: Axes, theory: xr.Dataset, eigenvalues: np.ndarray, edges: np.ndarray) -> None:
+    """A histogram of the eigenvalues, and the density of each interval on top of it."""
+    counts, _ = np.histogram(eigenvalues, edges)
+    heights = counts / (len(eigenvalues) * np.diff(edges))
+    axes.stairs(heights, edges, fill=True, color="0.80", label="simulated features")
+    axes.stairs(heights, edges, color="0.55", linewidth=0.6)
+    for place, (low, high) in enumerate(theory["edge"].values):
+        inside = (theory["eigenvalue"] >= low) & (theory["eigenvalue"] <= high)
+        x, density = theory["eigenvalue"].values[inside], theory["density"].values[inside]
+        order = np.argsort(x)
+        axes.plot(x[order], density[order], color="#0072B2", label=None if place else "theory")
 
 
 if __name__ == "__main__":

@@ -3,14 +3,16 @@
     python docs/gallery/budget.py                            # draw from the stored results
     python docs/gallery/budget.py --compute full --device cuda   # compute, store and draw (tiny, quick or full)
 
-A script says what is computed (`parts`), which of it is stored (`STORED`, or `reduced`), what is compared, and how it
-is drawn. Pictures of the stored results go to docs/_static/figures; results have five digits, planes three.
+A script says what is computed (`parts`, and `then` what needs those), which of it is stored (`STORED`, or `reduced`),
+what is compared, and how it is drawn. Pictures of the stored results go to docs/_static/figures; results have five
+digits, planes three.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,9 @@ import numpy as np
 import xarray as xr
 
 from giantstep.answers.quantities import describe
-from giantstep.figures.cached_call import machine
+from giantstep.figures.cached_call import CachedCall
+from giantstep.figures.registry import Size
 from giantstep.figures.report import scores, table
-from giantstep.figures.reproduce import obtain
 from giantstep.plotting import save_figure
 from giantstep.plotting.style import styled
 
@@ -95,10 +97,21 @@ def run(figure: Any) -> None:
     if options.compute:
         folder = Path(options.data)
         folder.mkdir(parents=True, exist_ok=True)
-        parts = figure.parts(figure.SIZES[options.compute])
-        with machine(options.device, options.workers) as on:
-            write(figure, obtain(parts, lambda part: folder / f"{figure.NAME}.{part}.nc", on))
+        write(figure, _obtain(figure, figure.SIZES[options.compute], folder, options.device, options.workers))
     data = read(figure)
     print(table(scores(figure.comparisons(data))))
     with styled():
         save_figure(figure.draw(data), options.picture or PICTURES / f"{figure.NAME}.png")
+
+
+def _obtain(figure: Any, size: Size, folder: Path, device: str, workers: int) -> dict[str, xr.Dataset]:
+    """Every part's data, from the folder or computed."""
+
+    def obtained(parts: Mapping[str, CachedCall]) -> dict[str, xr.Dataset]:
+        return {
+            name: part.obtain(folder / f"{figure.NAME}.{name}.nc", device, workers)
+            for name, part in parts.items()
+        }
+
+    data = obtained(figure.parts(size))
+    return data | obtained(figure.then(size, data)) if hasattr(figure, "then") else data

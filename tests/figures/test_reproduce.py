@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+import xarray as xr
+from scipy.stats import t
 
 import giantstep as gs
+from giantstep import load, save
 from giantstep.answers.comparison import of_the_limit
 from giantstep.cli import main
 from giantstep.errors import ParameterError
 from giantstep.figures import reproduce
-from giantstep.figures.cached_call import CachedCall, Machine
-from giantstep.figures.report import Score, table
+from giantstep.figures.cached_call import CachedCall
+from giantstep.figures.report import scores, table
 
 SRF = gs.SpikedRF("tanh", r=0.9, gamma=1.0)
 RUN = CachedCall(
@@ -47,11 +51,11 @@ def test_the_page_has_the_scores_and_a_second_call_computes_nothing(tmp_path):
     assert second.data_seconds == first.data_seconds
     page = (tmp_path / "index.html").read_text()
     for line in first.scores:
-        assert f"{line.worst:+.2f}" in page
+        assert line["worst z"] in page
     assert "d = 60, 4 trials" in page
     with (tmp_path / "scores.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [float(row["worst z"]) for row in rows] == [round(line.worst, 2) for line in first.scores]
+    assert rows == [{"figure": "letters"} | line for line in first.scores]
 
 
 def test_data_of_another_call_or_a_damaged_file_is_computed_again(tmp_path):
@@ -63,38 +67,59 @@ def test_data_of_another_call_or_a_damaged_file_is_computed_again(tmp_path):
     np.testing.assert_array_equal(CURVE.obtain(path)["test_error"], first["test_error"])
 
 
-def test_a_simulation_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    path, asked = tmp_path / "run.nc", []
-    whole = RUN.compute()
-    compute = CachedCall.compute
-
-    def stopping(self, on, trials):
-        asked.append(list(trials))
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        return compute(self, on, trials)
-
-    monkeypatch.setattr(CachedCall, "compute", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        RUN.obtain(path)
-    found = RUN.obtain(path)
-    assert asked == [[0], [1], [1], [2]]
-    np.testing.assert_array_equal(found["test_error"], whole["test_error"])
-    assert found.attrs["seed"] == 4
+def test_a_simulation_goes_on_with_the_trials_that_it_lacks(tmp_path):
+    whole, path = RUN.compute(), tmp_path / "run.nc"
     fewer = CachedCall("simulate", SRF, ("sin",), {**RUN.options, "trials": 2})
+    first = fewer.obtain(path)
+    assert first.trial.values.tolist() == [0, 1]
+    planted = load(path)
+    save(planted.assign(test_error=planted.test_error + 1.0), path)
+    found = RUN.obtain(path)  # the first two are those of the file
+    np.testing.assert_array_equal(found.test_error[:2], whole.test_error[:2] + 1.0)
+    np.testing.assert_array_equal(found.test_error[2], whole.test_error[2])
+    assert found.attrs["seed"] == 4
+    written = path.stat().st_mtime_ns
     assert fewer.obtain(path).sizes["trial"] == 2
-    assert len(asked) == 4  # the file had them
+    assert path.stat().st_mtime_ns == written
+
+
+INTERRUPTED = """
+import signal, sys, threading
+from pathlib import Path
+import giantstep as gs
+from giantstep.figures.cached_call import CachedCall
+from giantstep.simulation import schedule
+
+attempt, begun = schedule.attempt, []
+
+def attempted(task):
+    begun.append(task)
+    if len(begun) == 3:
+        signal.raise_signal(signal.SIGINT)
+    return attempt(task)
+
+schedule.attempt = attempted
+options = {"alpha": [0.5, 1.0], "lam": 0.1, "d": 20, "trials": 5, "seed": 4}
+try:
+    CachedCall("simulate", gs.SpikedRF("tanh", r=0.9, gamma=1.0), ("sin",), options).obtain(Path("run.nc"))
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+@pytest.mark.posix
+def test_ctrl_c_keeps_the_trials_that_are_finished(tmp_path):
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "stopped\n", done.stderr
+    kept = load(tmp_path / "run.nc")
+    assert kept.trial.values.tolist() == [0, 1]
+    assert "interrupted" not in kept.attrs
+    np.testing.assert_array_equal(kept.test_error, RUN.compute().test_error[:2])
 
 
 def test_processes_give_the_numbers_that_one_process_gives(tmp_path):
-    from giantstep.figures.cached_call import machine
-
-    with machine(workers=2) as on:
-        assert on.workers == 2
-        found = RUN.obtain(tmp_path / "run.nc", on)
+    found = RUN.obtain(tmp_path / "run.nc", workers=2)
     np.testing.assert_array_equal(found["test_error"], RUN.compute()["test_error"])
-    with machine(workers=1) as alone:
-        assert alone == Machine()
 
 
 def test_unknown_sizes_and_figures_are_refused_before_anything_is_written(tmp_path):
@@ -129,12 +154,33 @@ def test_the_commands_list_draw_and_refuse(tmp_path, capsys, monkeypatch):
     assert run("figure", "nonsense")[2].startswith("error: figure 'nonsense' is unknown")
 
 
-def test_scores_say_which_quantities_are_compared_with_the_limit():
-    """Alignments have no correction for d; errors have."""
-    line = Score("tanh", "gamma", points=4, trials=5, rms=1.0, worst=2.0)
-    words = "gamma is compared with the limit d = inf: part of its z is due to the finite d"
-    assert table([line]).endswith(f"\n{words}")
-    assert "limit" not in table([replace(line, quantity="test_error")])
+def compared(**z: float) -> xr.Dataset:
+    """A comparison of ten trials with these z at two points."""
+    parts = {"part": ["theory", "simulation", "z"]}
+    return xr.Dataset(
+        {name: (("alpha", "part"), [[1.0, 1.0, value], [1.0, 1.0, 0.0]]) for name, value in z.items()},
+        {"alpha": [1.0, 2.0], **parts},
+        {"trials": 10},
+    )
+
+
+def test_scores_are_those_of_the_points_and_scatter_like_students_distribution():
+    error, gamma = scores({"a theory": compared(test_error=-0.5, gamma=4.0)})
+    assert error == {
+        "comparison": "a theory",
+        "quantity": "test error",
+        "points": "2",
+        "trials": "10",
+        "rms z": f"{0.5 / 2**0.5:.2f}",
+        "if right": f"{t(9).std():.2f}",
+        "worst z": "-0.50",
+    }
+    # alignments have no correction for d; errors have
+    assert "\ngamma is compared with the limit d = inf: part of its z is due to the finite d\n" in table(
+        [gamma]
+    )
+    assert "where rms z is above" in table([gamma])
+    assert len(table([error]).splitlines()) == 2
 
 
 def test_comparisons_say_which_statistics_are_compared_with_the_limit():
@@ -142,9 +188,3 @@ def test_comparisons_say_which_statistics_are_compared_with_the_limit():
         "c, r and gamma are compared with the limit d = inf: part of their z is due to the finite d"
     )
     assert of_the_limit(["test_error", "psi"]) == ""
-
-
-def test_z_scores_are_expected_to_scatter_like_students_distribution():
-    from scipy.stats import t
-
-    assert Score("a theory", "test_error", 1, 10, 0.0, 0.0).expected == pytest.approx(t(9).std())

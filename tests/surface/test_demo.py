@@ -6,7 +6,7 @@ from giantstep.figures.demo import main
 
 
 def test_the_demo_prints_z_scores_and_draws_its_picture(tmp_path, capsys):
-    main(d=24, trials=2, folder=str(tmp_path / "new"), workers=1)
+    main(d=24, trials=2, folder=str(tmp_path / "new"))
     printed = capsys.readouterr().out
     assert printed.count("best linear predictor has test error") == 2
     rows = [line.split() for line in printed.splitlines() if len(line.split()) == 6 and "±" not in line]

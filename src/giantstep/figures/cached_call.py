@@ -1,7 +1,7 @@
 """One call of a public verb, kept in a file that is used again.
 
-The file remembers the call. It counts as done only for the very same call of the same version; a simulation
-is kept trial by trial, and goes on where it stopped.
+The file remembers the call. It counts as done only for the very same call of the same version; a simulation keeps the
+trials that it has finished, and goes on with the others.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,36 +21,12 @@ import giantstep
 
 from ..errors import ParameterError
 from ..files import load, save
-from ..model.checks import written
 from ..runtime.system import processor
 
 if TYPE_CHECKING:
     import xarray as xr
 
-
-@dataclass(frozen=True)
-class Machine:
-    """What computes: a device, and a pool of processes for the trials of a simulation."""
-
-    device: str = "cpu"
-    executor: Any = None
-    workers: int = 1
-
-
-@contextmanager
-def machine(device: str = "cpu", workers: int = 1) -> Iterator[Machine]:
-    """A machine whose processes live as long as the block; a GPU does one trial at a time."""
-    if device != "cpu" or workers == 1:
-        yield Machine(device)
-        return
-    from ..runtime.threads import allowed_threads
-    from ..runtime.workers import process_pool
-
-    with process_pool(workers, max(1, allowed_threads() // workers)) as pool:
-        yield Machine(device, pool, workers)
-
-
-_HERE = Machine()
+_LONG = 12  # entries from which on an array in words is its ends
 
 
 @dataclass(frozen=True)
@@ -75,63 +50,59 @@ class CachedCall:
 
     def words(self) -> str:
         """The call as Python, for people."""
-        model, more = _spoken(self.model), [_spoken(argument) for argument in self.more]
+        arguments = map(_spoken, (self.model, *self.more))
         options = [f"{name}={_spoken(value)}" for name, value in self.options.items() if value is not None]
-        return f"gs.{self.verb}({', '.join([model, *more, *options])})"
+        return f"gs.{self.verb}({', '.join([*arguments, *options])})"
 
-    def compute(self, on: Machine = _HERE, trials: Sequence[int] | None = None) -> xr.Dataset:
-        """The answer of the verb; `trials` replaces the piece's own."""
-        options = dict(self.options)
+    def compute(self, device: str = "cpu", workers: int = 1, **changed: Any) -> xr.Dataset:
+        """The answer of the verb, with some of its options `changed`."""
+        options = {**self.options, **changed}
         if self.simulated:
-            options["device"] = on.device
-        if self.verb == "simulate":
-            options |= {"executor": on.executor, "progress": False}
-        if trials is not None:
-            options["trials"] = list(trials)
+            options["device"] = device
+        if self.verb == "simulate":  # a GPU does one trial at a time
+            options |= {"workers": workers if device == "cpu" else 1, "progress": False}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", giantstep.LimitWarning)  # figures draw the limit on purpose
             return getattr(giantstep, self.verb)(self.model, *self.more, **options)
 
-    def obtain(self, path: Path, on: Machine = _HERE) -> xr.Dataset:
+    def obtain(self, path: Path, device: str = "cpu", workers: int = 1) -> xr.Dataset:
         """What the file has, after what it lacked was computed."""
-        done = self._found(path)
+        done = self._saved(path)
         if not self.simulated:
-            return done if done is not None else self._kept(path, None, self._timed(on, None))
-        numbers = range(self.options["trials"])
-        missing = [t for t in numbers if done is None or t not in done["trial"]]
-        for first in range(0, len(missing), on.workers):
-            done = self._kept(path, done, self._timed(on, missing[first : first + on.workers]))
-        assert done is not None
-        return done.sel(trial=list(numbers))
+            return self._compute_and_save(path, None, device, workers) if done is None else done
+        numbers = list(range(self.options["trials"]))
+        missing = [trial for trial in numbers if done is None or trial not in done["trial"]]
+        if done is None or missing:
+            done = self._compute_and_save(path, done, device, workers, trials=missing)
+        return done.sel(trial=numbers)
 
-    def _timed(self, on: Machine, trials: Sequence[int] | None) -> xr.Dataset:
-        start = time.perf_counter()
-        answer = self.compute(on, trials)
-        if answer.attrs.get("interrupted"):
-            raise KeyboardInterrupt
-        date = time.strftime("%Y-%m-%d", time.gmtime())
-        seconds = time.perf_counter() - start
-        return answer.assign_attrs(seconds=seconds, call=self.key(), date=date, hardware=hardware(on.device))
-
-    def _found(self, path: Path) -> xr.Dataset | None:
+    def _saved(self, path: Path) -> xr.Dataset | None:
         try:
             dataset = load(path)
         except ParameterError:  # absent or damaged: either way to be computed
             return None
         return dataset if dataset.attrs.get("call") == self.key() else None
 
-    @staticmethod
-    def _kept(path: Path, before: xr.Dataset | None, now: xr.Dataset) -> xr.Dataset:
+    def _compute_and_save(
+        self, path: Path, before: xr.Dataset | None, device: str, workers: int, **changed: Any
+    ) -> xr.Dataset:
+        """The answer, after the trials that were there before."""
         import xarray as xr
 
+        start = time.perf_counter()
+        answer = self.compute(device, workers, **changed)
+        interrupted = answer.attrs.pop("interrupted", False)
+        seconds, date = time.perf_counter() - start, time.strftime("%Y-%m-%d", time.gmtime())
         if before is not None:
-            seconds = before.attrs["seconds"] + now.attrs["seconds"]
-            now = xr.concat(
-                [before, now], "trial", coords="minimal", compat="override", combine_attrs="override"
+            seconds += before.attrs["seconds"]
+            answer = xr.concat(
+                [before, answer], "trial", coords="minimal", compat="override", combine_attrs="override"
             )
-            now = now.assign_attrs(seconds=seconds)
-        save(now, path)
-        return now
+        answer = answer.assign_attrs(seconds=seconds, call=self.key(), date=date, hardware=hardware(device))
+        save(answer, path)
+        if interrupted:
+            raise KeyboardInterrupt
+        return answer
 
 
 def hardware(device: str) -> str:
@@ -144,26 +115,18 @@ def hardware(device: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "to_dict") and type(value).__name__ != "DataArray":
-        return value.to_dict()
-    if type(value).__name__ == "DataArray":
-        return {"dims": list(value.dims), "data": np.asarray(value).tolist()}
-    return np.asarray(value).tolist()
+    return value.to_dict() if hasattr(value, "to_dict") else np.asarray(value).tolist()
 
 
 def _spoken(value: Any) -> str:
     """A value in a few words: long arrays by their ends."""
-    if isinstance(value, str):
-        return repr(value)
-    if hasattr(value, "to_dict") and type(value).__name__ != "DataArray":
-        return f"gs.{value!r}"
-    if isinstance(value, np.ndarray | list | tuple) or type(value).__name__ == "DataArray":
-        numbers = np.asarray(value)
-        if numbers.dtype.kind in "UO":
-            return str(tuple(map(str, numbers)))
-        if numbers.size > 12:
-            return f"[{numbers.size} values from {written(numbers.min(), 4)} to {written(numbers.max(), 4)}]"
-        return "[" + ", ".join(written(number, 4) for number in numbers.ravel()) + "]"
+    if isinstance(value, str | bool | int | float | None):
+        return f"{value:.6g}" if isinstance(value, float) else repr(value)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name!r}: {_spoken(entry)}" for name, entry in value.items()) + "}"
-    return written(value, 6) if isinstance(value, float) else str(value)
+    if type(value).__module__.startswith("giantstep"):
+        return f"gs.{value!r}"
+    numbers = np.asarray(value)
+    return np.array2string(
+        numbers, threshold=_LONG, separator=", ", formatter={"float_kind": "{:.4g}".format}
+    )

@@ -148,8 +148,7 @@ def _draw_basis(data: Data) -> Drawn:
                 zip(look.shades(len(_R)), look.values_of("r", _R), strict=True)
             ):
                 curve, dashes = values.isel(r=index).transpose("kappa"), style.look(index, len(_R)).linestyle
-                with style.styled():
-                    axes.plot(coefficients["kappa"], curve, color=shade.color, linestyle=dashes, label=label)
+                axes.plot(coefficients["kappa"], curve, color=shade.color, linestyle=dashes, label=label)
             axes.set_title(f"{words} of {name}", loc="left")
         row[0].set_ylabel("value")
     for axes in axes_of[2:]:

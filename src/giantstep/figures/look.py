@@ -7,30 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plotting.style import BASELINE, Look, axis_label, new_figure, set_log, styled
+from ..plotting.drawing import Curve
+from ..plotting.style import BASELINE, POINTS, Look, axis_label, marker, set_log
+from ..plotting.style import panels as panels
+from ..plotting.style import points as draw_points
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MARKED: Any = {"markersize": 4.2, "markerfacecolor": "white", "markeredgewidth": 1.1}
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 KINDS: dict[str, dict[str, Any]] = {
     "theory": {"linestyle": "-", "linewidth": 1.6},
     "isotropic": {"linestyle": (0, (5, 2)), "linewidth": 1.3},
     "limit": {"linestyle": (0, (1, 1.6)), "linewidth": 1.0},
 }
 """Solid: the theory at the simulations' size; dashed: the paper's isotropic model of it; dotted: d = ∞."""
-
-
-def panels(
-    count: int, width: float | None = None, height: float = 3.6, rows: int = 1, **options: Any
-) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels side by side, in one row or more."""
-    figure = new_figure(width or (5.0 if count == 1 else 7.4), height)
-    with styled():
-        return figure, list(np.ravel(figure.subplots(rows, count, squeeze=False, **options)))
 
 
 def curves(
@@ -69,9 +61,7 @@ def shades(count: int) -> list[Look]:
     from matplotlib import colormaps
 
     places = np.linspace(0.0, 0.82, count) if count > 1 else [0.35]
-    return [
-        Look(colormaps["viridis"](place), "-", _MARKERS[i % len(_MARKERS)]) for i, place in enumerate(places)
-    ]
+    return [Look(colormaps["viridis"](place), "-", marker(index)) for index, place in enumerate(places)]
 
 
 def line(axes: Axes, values: xr.DataArray, x: str, look: Look, kind: str = "theory") -> None:
@@ -82,19 +72,9 @@ def line(axes: Axes, values: xr.DataArray, x: str, look: Look, kind: str = "theo
 
 def points(axes: Axes, trials: xr.DataArray, x: str, look: Look) -> None:
     """Means over trials with bars of one standard error."""
-    count = trials.sizes["trial"]
-    mean, bar = (trials.mean("trial").transpose(x), trials.std("trial", ddof=1).transpose(x) / np.sqrt(count))
-    with styled():
-        axes.errorbar(
-            mean[x].values,
-            mean.values,
-            yerr=bar.values,
-            color=look.color,
-            linestyle="none",
-            marker=look.marker,
-            zorder=3,
-            **_MARKED,
-        )
+    means, errors = Curve("", trials).measured()  # type: ignore[misc]
+    (places, heights), (_, bars) = means.along(x), errors.along(x)
+    draw_points(axes, places, heights, bars, look)
 
 
 def baseline(axes: Axes, value: float, words: str, *, x: float = 0.99, above: bool = True) -> None:
@@ -121,28 +101,23 @@ def series_legend(
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=look.color, marker=look.marker, label=label, linewidth=1.6, **_MARKED)
+        Line2D([], [], color=look.color, marker=look.marker, label=label, **{**POINTS, "linestyle": "-"})
         for look, label in zip(looks, labels, strict=True)
     ]
     if not isinstance(place, Axes):
         options = {"loc": "outside upper center", "ncols": len(labels)} | options
-    with styled():
-        place.legend(handles=handles, title=title, **options)
+    place.legend(handles=handles, title=title, **options)
 
 
 def kinds_legend(figure: Figure, words: dict[str, str], measured: str) -> None:
     """Below the panels: what the kinds of lines are, and what was measured."""
     from matplotlib.lines import Line2D
 
-    handles: list[Any] = [
-        Line2D([], [], color="0.25", label=said, **KINDS[kind]) for kind, said in words.items()
-    ]
-    if measured:
-        handles.append(Line2D([], [], color="0.25", label=measured, marker="o", linestyle="none", **_MARKED))
-    with styled():
-        figure.legend(
-            handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() < 6 else 4
-        )
+    lines = {said: KINDS[kind] for kind, said in words.items()}
+    marks = {measured: {"marker": marker(0), **POINTS}} if measured else {}
+    handles = [Line2D([], [], color="0.25", label=said, **how) for said, how in (lines | marks).items()]
+    columns = 2 if figure.get_figwidth() < 6 else 4
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
 
 
 def trials_words(simulation: xr.Dataset, things: str) -> str:

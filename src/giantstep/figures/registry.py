@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .cached_call import CachedCall
 
     Data = Mapping[str, xr.Dataset]
-    Parts = Mapping[str, CachedCall | Callable[[Data], CachedCall]]  # a function gets the parts before it
+    Parts = Mapping[str, CachedCall]
 
 NAMES = (
     "learned-function",

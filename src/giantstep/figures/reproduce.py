@@ -5,21 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
 from ..files import check_place
 from ..runtime.progress import Display
-from .cached_call import CachedCall, Machine, machine
 from .registry import NAMES, Figure, Size, find
 from .report import Made, scores, write_csv, write_page
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from .registry import Parts
-
-ENDINGS = ("pdf", "png")
 
 
 def reproduce(
@@ -43,72 +34,40 @@ def reproduce(
         raise ParameterError(f"size = {size!r} is unknown; use 'quick', 'full' or 'tiny'")
     folder = Path(out or f"reproduction-{size}")
     folder.mkdir(parents=True, exist_ok=True)
-    pages = ["index.html", "scores.csv"] if page else []
-    for name in [*pages, *(name for figure in figures for name in _files(figure, size))]:
-        check_place(folder / name)
+    check_place(folder / "index.html")
     made = []
-    with machine(device, workers) as on:
-        for figure in figures:
-            made.append(make_figure(figure, figure.SIZES[size], folder, on))
-            if report:
-                report(made[-1])
-            if page:
-                write_page(made, folder)
-                write_csv({done.name: done.scores for done in made}, folder / "scores.csv")
+    for figure in figures:
+        made.append(make_figure(figure, figure.SIZES[size], folder, device, workers))
+        if report:
+            report(made[-1])
+        if page:
+            write_page(made, folder)
+            write_csv(made, folder / "scores.csv")
     return made
 
 
-def _files(figure: Figure, size: str) -> list[str]:
-    """What a figure writes: its pictures, and the data of each part."""
-    parts = [f"{part}.nc" for part in figure.parts(figure.SIZES[size])]
-    return [f"{figure.NAME}.{ending}" for ending in (*ENDINGS, *parts)]
-
-
-def make_figure(figure: Figure, size: Size, folder: Path, on: Machine) -> Made:
+def make_figure(figure: Figure, size: Size, folder: Path, device: str = "cpu", workers: int = 1) -> Made:
     """Data, PDF and PNG of one figure."""
     from ..plotting import save_figure
     from ..plotting.style import styled
 
     start = time.perf_counter()
-    calls: dict[str, str] = {}
-    parts = figure.parts(size)
+    parts, data = figure.parts(size), {}
     with Display().over(figure.NAME, len(parts)) as shown:
-        data = obtain(parts, lambda part: folder / f"{figure.NAME}.{part}.nc", on, calls, shown.advance)
+        for name, part in parts.items():
+            data[name] = part.obtain(folder / f"{figure.NAME}.{name}.nc", device, workers)
+            shown.advance()
     with styled():
         picture = figure.draw(data)
-    for ending in ENDINGS:
+    for ending in ("pdf", "png"):
         save_figure(picture, folder / f"{figure.NAME}.{ending}")
     return Made(
         figure.NAME,
         size,
-        calls,
+        {name: part.words() for name, part in parts.items()},
         scores(figure.comparisons(data)),
         sum(dataset.attrs["seconds"] for dataset in data.values()),
         time.perf_counter() - start,
         "; ".join(sorted({dataset.attrs["hardware"] for dataset in data.values()})),
         max(dataset.attrs["date"] for dataset in data.values()),
     )
-
-
-def obtain(
-    parts: Parts,
-    path: Callable[[str], Path],
-    on: Machine,
-    calls: dict[str, str] | None = None,
-    advance: Callable[[], None] | None = None,
-) -> dict[str, xr.Dataset]:
-    """Every part's data. Processes, if there are any, work on the theory while trials are prepared."""
-    ahead = {
-        name: on.executor.submit(part.obtain, path(name))
-        for name, part in parts.items()
-        if on.executor is not None and isinstance(part, CachedCall) and not part.simulated
-    }
-    data: dict[str, xr.Dataset] = {}
-    for name, said in parts.items():
-        part = said if isinstance(said, CachedCall) else said(data)
-        data[name] = ahead[name].result() if name in ahead else part.obtain(path(name), on)
-        if calls is not None:
-            calls[name] = part.words()
-        if advance is not None:
-            advance()
-    return data

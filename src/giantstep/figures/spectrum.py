@@ -8,14 +8,13 @@ import numpy as np
 
 from ..answers.comparison import compare
 from ..model.spiked import SpikedRF
-from ..plotting.style import styled
-from . import look
+from ..plotting import plot
+from ..plotting.style import set_log
 from .cached_call import CachedCall
 from .registry import Figure, Size, number
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawn
 
     from .registry import Data
@@ -36,25 +35,18 @@ def _comparisons(data: Data) -> dict[str, xr.Dataset]:
 def _draw(data: Data) -> Drawn:
     """The bulk, and the spike in words."""
     theory, simulation = data["theory"], data["simulation"]
-    bulk = simulation["eigenvalue"].isel(rank=slice(None, -1)).values.ravel()
     spike = simulation["eigenvalue"].isel(rank=-1)
-    figure, (axes,) = look.panels(1)
-    edges = np.linspace(0.0, 1.04 * float(theory["edge"].max()), 60)
-    draw_bulk(axes, theory, bulk, edges, 1.0)
-    axes.set_yscale("log")
-    axes.set_ylim(0.02, 6.0)
-    axes.set_xlabel(r"eigenvalue of $\Psi^\top\Psi/p$")
-    axes.set_ylabel("density")
     error = float(spike.std("trial", ddof=1)) / np.sqrt(spike.sizes["trial"])
+    axes = plot(simulation, theory=theory.drop_vars(["spike", "spike_per_d"]))
+    set_log(axes, "y")
+    axes.set(ylim=(0.02, 6.0), xlabel=r"eigenvalue of $\Psi^\top\Psi/p$")
     words = (
         f"largest eigenvalue\ntheory {float(theory['spike'].max()):.1f}\n"
         f"simulated {float(spike.mean()):.1f} ± {error:.1f}\n"
-        f"largest difference of shares\nin the bulk: {100 * _distance(theory, bulk):.1f} %"
+        f"largest difference of shares\nin the bulk: {100 * _distance(theory, simulation):.1f} %"
     )
     axes.text(0.97, 0.62, words, transform=axes.transAxes, ha="right", va="top", fontsize=8)
-    axes.legend(loc="upper right")
-    axes.set_title(f"$\\alpha = \\beta = 1$, $r = 1$, $d = {simulation.attrs['d']}$", loc="left")
-    return figure
+    return axes.figure  # type: ignore[return-value]
 
 
 def spectrum_parts(model: Any, alpha: float, size: Size, seed: int) -> dict[str, CachedCall]:
@@ -67,32 +59,15 @@ def spectrum_parts(model: Any, alpha: float, size: Size, seed: int) -> dict[str,
     }
 
 
-def _distance(theory: xr.Dataset, eigenvalues: np.ndarray) -> float:
-    """Largest difference between the shares of bulk eigenvalues below x, in theory and in these, over all x."""
-    order = np.argsort(theory["eigenvalue"].values)
-    x = theory["eigenvalue"].values[order]
-    below = np.cumsum((theory["weight"] * theory["density"]).values[order])
-    middle = below - 0.5 * np.diff(below, prepend=0.0)  # a node's mass lies on both of its sides
-    expected = np.interp(np.sort(eigenvalues), x, middle / below[-1])
+def _distance(theory: xr.Dataset, simulation: xr.Dataset) -> float:
+    """Largest difference between the shares of bulk eigenvalues below x, in theory and simulated, over all x."""
+    eigenvalues = np.sort(simulation["eigenvalue"].isel(rank=slice(None, -1)).values.ravel())
+    nodes = theory.sortby("eigenvalue")
+    masses = (nodes["weight"] * nodes["density"]).values
+    below = (np.cumsum(masses) - 0.5 * masses) / masses.sum()  # a node's mass lies on both of its sides
+    expected = np.interp(eigenvalues, nodes["eigenvalue"], below)
     ranks = (np.arange(len(eigenvalues)) + 0.5) / len(eigenvalues)
     return float(np.abs(expected - ranks).max())
-
-
-def draw_bulk(
-    axes: Axes, theory: xr.Dataset, eigenvalues: np.ndarray, edges: np.ndarray, share: float
-) -> None:
-    """A histogram of eigenvalues, `share` of all there are, and the density on top of it."""
-    counts, _ = np.histogram(eigenvalues, edges)
-    heights = share * counts / (len(eigenvalues) * np.diff(edges))
-    axes.stairs(heights, edges, fill=True, color="0.80", label="simulated features")
-    axes.stairs(heights, edges, color="0.55", linewidth=0.6)
-    intervals = theory["edge"].values
-    with styled():
-        for place, (low, high) in enumerate(intervals):
-            inside = (theory["eigenvalue"] >= low) & (theory["eigenvalue"] <= high)
-            x, density = theory["eigenvalue"].values[inside], theory["density"].values[inside]
-            order = np.argsort(x)
-            axes.plot(x[order], density[order], color="#0072B2", label=None if place else "theory")
 
 
 FIGURE = Figure(

@@ -177,8 +177,7 @@ def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> A
             " leave it out"
         )
     reach = max(float(np.abs(dataset[name]).max()) for name in _PANELS)
-    figure = style.new_figure(6.4, 3.6)
-    both = style.panels(figure, 1, 2, sharex=True, sharey=True)
+    figure, both = style.panels(2, 6.4, sharex=True, sharey=True)
     with style.styled():
         for axes, (name, words) in zip(both, _PANELS.items(), strict=True):
             values = dataset[name].transpose("x2", "x1")
@@ -213,7 +212,7 @@ def draw_picture(
     if draw is None:
         return None
     with style.styled():
-        axes = style.panels(style.new_figure())[0] if ax is None else ax
+        axes = style.panels()[1][0] if ax is None else ax
         draw(axes, dataset, theory)
         axes.set_title(style.title(dataset), loc="left")
         style.legend(axes, ours=ax is None)

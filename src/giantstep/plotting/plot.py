@@ -124,8 +124,8 @@ def _axes(ax: Axes | None, compared: bool) -> tuple[Axes, Axes | None]:
     if ax is not None:
         return ax, None
     if not compared:
-        return style.panels(style.new_figure())[0], None
-    above, below = style.panels(style.new_figure(5.0, 4.6), 2, sharex=True, height_ratios=(3, 1))
+        return style.panels()[1][0], None
+    _, (above, below) = style.panels(1, height=4.6, rows=2, sharex=True, height_ratios=(3, 1))
     below.axhspan(-2, 2, color="0.93", zorder=0)
     below.axhline(0.0, **style.LEVEL)
     below.grid(visible=False)
@@ -146,8 +146,7 @@ def _draw(axes: Axes, curve: Curve, lines: list[Curve], x: str, look: style.Look
         label = ""
     if measured is not None:
         means, errors = measured
-        points = {"marker": look.marker, "color": look.color, "markeredgecolor": look.color, "zorder": 3}
-        axes.errorbar(*means.along(x), yerr=errors.along(x)[1], label=label, **points, **style.POINTS)
+        style.points(axes, *means.along(x), errors.along(x)[1], look, label)
 
 
 def _name_marks(axes: Axes, drawing: Drawing) -> None:

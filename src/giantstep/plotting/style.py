@@ -106,17 +106,23 @@ def styled() -> Any:
     return rc_context(_RC)
 
 
-def new_figure(width: float = 5.0, height: float = 3.6) -> ShownFigure:
-    """An empty figure that no window and no global state knows of; notebooks show it."""
+def panels(
+    columns: int = 1, width: float | None = None, height: float = 3.6, rows: int = 1, **options: Any
+) -> tuple[ShownFigure, list[ShownAxes]]:
+    """A figure that no window and no global state knows of, and its axes, row by row; notebooks show it, and each of
+    the axes as the whole figure."""
     with styled():
-        return ShownFigure(figsize=(width, height), layout="constrained")
+        figure = ShownFigure(figsize=(width or (5.0 if columns == 1 else 7.4), height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, subplot_kw={"axes_class": ShownAxes}, **options)
+        return figure, list(np.ravel(axes))
 
 
-def panels(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> list[Axes]:
-    """The axes of a figure, row by row; notebooks show each of them as the whole figure."""
-    with styled():
-        made = figure.subplots(rows, columns, squeeze=False, subplot_kw={"axes_class": ShownAxes}, **options)
-        return list(np.ravel(made))
+def points(
+    axes: Axes, x: np.ndarray, means: np.ndarray, errors: np.ndarray, look: Look, label: str = ""
+) -> None:
+    """What was measured, with bars of one standard error."""
+    marks: Any = {"marker": look.marker, "color": look.color, "markeredgecolor": look.color, **POINTS}
+    axes.errorbar(x, means, yerr=errors, label=label, zorder=3, **marks)
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
