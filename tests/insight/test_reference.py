@@ -180,6 +180,11 @@ def test_the_parts_sum_to_the_test_error(steps):
     np.testing.assert_allclose(parts.budget, parts.alpha + steps * parts.alpha0)
     assert (parts.bayes_error < parts.test_error).all()
     assert all("help" in sentence for sentence in parts.advice.values.flat)
+    beaten = (parts.ridge_error < parts.test_error).transpose(*parts.advice.dims)
+    assert [
+        "ridge regression on the inputs is better" in s for s in parts.advice.values.flat
+    ] == beaten.values.ravel().tolist()
+    assert beaten.any()
 
 
 def test_a_warning_of_explain_names_verbs_because_explain_has_no_d():

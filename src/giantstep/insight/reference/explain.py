@@ -36,6 +36,7 @@ _ADVICE = {
     "batch_noise": "most of the error is the noise of the steps' batches{alignment}; more samples in the"
     " step help most",
 }
+_RIDGE_IS_BETTER = "ridge regression on the inputs is better: {:.3g} with as many samples"
 _FAR_BELOW = 3.0  # times less error, which a user would want to know of
 
 
@@ -163,7 +164,7 @@ def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
     words = []
     ridge_error, bayes_error = (np.inf if np.isnan(x) else x for x in (ridge_error, bayes_error))  # not known
     if ridge_error < best:
-        words.append(f"ridge regression on the inputs is better: {ridge_error:.3g} with as many samples")
+        words.append(_RIDGE_IS_BETTER.format(ridge_error))
     if bayes_error < min(best, ridge_error) / _FAR_BELOW:
         words.append(f"much less is possible: message passing reaches {bayes_error:.3g} with as many samples")
     if not words and np.isfinite(ridge_error):
@@ -188,8 +189,11 @@ def _infinite(alpha0: Any) -> Any:
 
 
 def _advice(answer: xr.Dataset, gamma: Any) -> xr.DataArray:
-    """A sentence for every point, about its largest part."""
+    """A sentence for every point, about its largest part, and whether ridge regression does better."""
     largest = np.argmax([answer[name].values for name in PARTS], axis=0)
+    ridge_error = (
+        answer.ridge_error.broadcast_like(answer.test_error).transpose(*answer.test_error.dims).values
+    )
     squares = np.full(largest.shape, np.nan)
     if gamma is not None:
         last = after_last_step(gamma)
@@ -198,4 +202,6 @@ def _advice(answer: xr.Dataset, gamma: Any) -> xr.DataArray:
     for index in np.ndindex(*largest.shape):
         alignment = f": γ² = {squares[index]:.2f}" if np.isfinite(squares[index]) else ""
         words[index] = _ADVICE[PARTS[largest[index]]].format(alignment=alignment)
+        if ridge_error[index] < answer.test_error.values[index]:
+            words[index] += f"; {_RIDGE_IS_BETTER.format(ridge_error[index])}"
     return answer.test_error.copy(data=words)
