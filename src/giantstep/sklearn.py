@@ -44,8 +44,8 @@ class OneStepRegressor(RegressorMixin, OneStep):
     """Regression by a two-layer network after one giant gradient step: features learned, then ridge.
 
     Inputs are standardised, and so are targets, so that eta and lam mean what they mean in the theory; predictions
-    are in the units of y. With several targets neurons are dealt to them in equal shares, the step pulls each share
-    towards its own target, and every readout sees all neurons. As a transformer it gives the learned features.
+    are in the units of y. With several targets, the step pulls an equal share of the neurons towards each, and every
+    readout uses all neurons. As a transformer it gives the learned features.
 
     Examples
     --------
@@ -88,11 +88,11 @@ class OneStepRegressor(RegressorMixin, OneStep):
     def learning_curve_theory(self, X: Any, y: Any, *, sizes: Any = 6, folds: int = 5) -> xr.Dataset:
         """How far these data are from the theory: its learning curve beside the cross-validated one.
 
-        The theory speaks of Gaussian inputs and a target of one direction. It is asked for such data with as many
-        inputs, and with the alignment, shape and noise that these data show (`giantstep.estimator.curve`), what the
-        fitted network's error would be at each number of samples: same width, learning rate and penalty, the readout on
-        the samples that the step has not seen, no intercept. The same network is cross-validated on the data. Where
-        the two curves agree, the data behave like Gaussian ones; where they do not, they do not.
+        The theory is for Gaussian inputs and a target of one direction. It predicts the error of the fitted network on
+        such data, at each number of samples: with as many inputs, with the alignment, shape and noise measured on your
+        data (`giantstep.estimator.curve`), the same width, learning rate and penalty, the readout fitted on the samples
+        that the step did not use, and no intercept. The same network is cross-validated on your data. Where the two
+        curves agree, your data behave like Gaussian ones.
 
         Parameters
         ----------
@@ -156,9 +156,9 @@ def _is_logistic(estimator: OneStepClassifier) -> bool:
 class OneStepClassifier(ClassifierMixin, OneStep):
     """Classification by a two-layer network after one giant gradient step, then logistic regression.
 
-    Two classes are labels ±1 of one output. More classes have an output each, one against the rest: neurons are
-    dealt to the outputs in equal shares, the step pulls each share towards its own class (its labels standardised),
-    and every readout sees all neurons. As a transformer it gives the learned features.
+    Two classes are labels ±1 of one output. More classes have an output each, one against the rest: the step pulls an
+    equal share of the neurons towards each class (with standardised labels), and every readout uses all neurons. As a
+    transformer it gives the learned features.
 
     Examples
     --------

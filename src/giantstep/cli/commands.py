@@ -127,7 +127,7 @@ def simulate(
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
 ) -> int:
-    """Train the real thing at finite size, several times, and measure.
+    """Train real networks of finite size, several times, and measure.
 
     The table has means over the trials and their standard errors (±); csv,
     json and files have every trial. Ctrl-C keeps the trials that are finished.

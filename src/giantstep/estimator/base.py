@@ -49,9 +49,9 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     steps : int
         How many giant steps, each on samples of its own.
     split : float
-        Share of the samples that the steps see, all together.
+        Share of the samples that the steps use, all together.
     refit_on : {"all", "rest"}
-        "all" fits the readout on all samples; "rest" on those that no step has seen, as in the theory.
+        "all" fits the readout on all samples; "rest" on the samples that no step has used, as in the theory.
     lam : float or "loo"
         Penalty of the readout, against the sum of the losses; "loo" takes the best by leave-one-out, which is exact
         for the square loss and to one Newton step for others.
@@ -64,12 +64,12 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Initial readout weights, by name or as `giantstep.Letters`; its biases are the neurons'. "auto" is one
         letter where the activation is odd, and both signs ("rademacher") where it is not.
     whiten : bool
-        Whether to remove correlations between inputs too, as the theory's x ~ N(0, I) has none. Directions
-        with little variance then count as much as the others: for samples many times the inputs.
+        Whether to remove correlations between inputs too: in theory x ~ N(0, I). Directions with little variance then
+        count as much as the others, so you need many times more samples than inputs.
     fit_intercept : bool
         Whether the readout has an intercept, which is not penalised.
     random_state : int, RandomState or None
-        Decides which samples the steps see, and the initial weights.
+        Decides which samples the steps use, and the initial weights.
 
     Attributes
     ----------
@@ -80,9 +80,9 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     lam_
         The penalty; chosen, with lam="loo".
     loo_
-        An xarray.Dataset with what eta and lam were chosen by, means over samples that were left out and that no step
-        has seen: `rate_error` by eta, squares at the best lam of ridge regression; `error` by lam, squares with the
-        chosen eta, or for losses other than square `loss`, the losses themselves. In regression y has variance 1 here.
+        An xarray.Dataset with the leave-one-out errors that decided eta and lam, averaged over samples that no step
+        has used. `rate_error` by eta: squared errors at the best lam of ridge regression. `error` by lam: squared
+        errors with the chosen eta (for losses other than square it is `loss`). In regression y has variance 1 here.
     inputs_
         The map that standardises inputs.
     readout_, intercept_

@@ -1,4 +1,4 @@
-"""Learning curves of networks after one giant step: exact theory, and the real thing trained at finite size."""
+"""Learning curves of networks after one giant step: exact theory, and trained networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train the real thing at finite size: draw, step, fit, measure. `simulate` is the public verb."""
+"""Train real networks of finite size: draw, step, fit, measure. `simulate` is the public verb."""
 
 from .run import simulate
 
