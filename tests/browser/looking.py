@@ -124,4 +124,9 @@ def slide(page: Any, name: str, shares: Iterable[float]) -> Iterator[float]:
 
 def pixels(place: Any) -> np.ndarray:
     """What is seen there: rows of pixels, each red, green and blue from 0 to 1."""
-    return imread(BytesIO(place.screenshot()), format="png")[..., :3]
+    before = seen = None
+    while (
+        before is None or before != place.bounding_box()
+    ):  # a message in another card may move this one meanwhile
+        before, seen = place.bounding_box(), place.screenshot()
+    return imread(BytesIO(seen), format="png")[..., :3]

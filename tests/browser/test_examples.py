@@ -30,10 +30,11 @@ def parsed(text: str) -> dict[str, Any]:
     usual = Settings()
     values: dict[str, Any] = {name: value for name, value in parse_qsl(text) if name != "pin"}
     for name, value in values.items():
-        if isinstance(getattr(usual, name), bool):
+        kind = type(getattr(usual, name))
+        if kind is bool:
             values[name] = value == "true"
-        elif isinstance(getattr(usual, name), int):
-            values[name] = int(value)
+        elif value != "inf":
+            values[name] = kind(value)
     return values
 
 

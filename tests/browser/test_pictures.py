@@ -49,7 +49,10 @@ def form(page: Any) -> dict[str, Any]:
     fields = page.locator("#controls [name]").evaluate_all(
         "(fields) => fields.map((f) => [f.name, f.type === 'checkbox' ? f.checked : f.value])"
     )
-    return {name: int(value) if KINDS[name] == "count" else value for name, value in fields}
+    read = {"count": int, "number": lambda text: text if text == "inf" else float(text)}
+    return {
+        name: read.get(KINDS[name], str if isinstance(value, str) else bool)(value) for name, value in fields
+    }
 
 
 def answer(explorer: Any, view: str, settings: dict[str, Any]) -> dict[str, Any]:

@@ -333,12 +333,12 @@ def test_errors_become_sentences(
         raise error
 
     monkeypatch.setitem(VIEWS, "bounds", Stream(fail, ()))
-    line, (kind, refused) = messages("bounds", Settings())
-    assert line == ("line", '{"trial": 0}')
-    assert kind == "refused"
-    assert Refused(*refused).status == status
-    assert words in refused[0]
-    assert "secret" not in refused[0]
+    line, refused = messages("bounds", Settings())
+    assert line == '{"trial": 0}'
+    assert isinstance(refused, Refused)
+    assert refused.status == status
+    assert words in refused.sentence
+    assert "secret" not in refused.sentence
     assert ("Traceback" in capsys.readouterr().err) == (status == 500)
 
 

@@ -40,8 +40,7 @@ class Jobs:
         try:
             settings = Settings.parse(given).only(VIEWS[view].uses)
         except GiantstepError as error:
-            sentence, setting = refusal(error)
-            raise Refused(sentence, setting=setting) from None
+            raise refusal(error) from None
         coarse = coarse and VIEWS[view].drafts
         line = self._answers.get((view, settings, False)) or self._answers.get((view, settings, coarse))
         if line is not None:
@@ -65,13 +64,13 @@ class Jobs:
                 if time.monotonic() > end:
                     sentence = "this takes too long for a page; use the Python lines or easier values"
                     raise Refused(sentence, HTTPStatus.SERVICE_UNAVAILABLE)
-                kind, content = worker.hear(TICK)
-                if kind == "end":
+                message = worker.hear(TICK)
+                if message is None:
                     return
-                if kind == "line":
-                    yield content
-                elif kind == "refused":
-                    raise Refused(*content)
+                if isinstance(message, Refused):
+                    raise message
+                if message:
+                    yield message
 
     def _remember(self, key: tuple[str, Settings, bool], line: str) -> None:
         with self._lock:

@@ -19,7 +19,7 @@ _PHRASES = {  # sentences that point to Python, and what a visitor of the page d
     r"a Network('s)?": r"a trained network\1",
     r"; simulate_spectrum has their eigenvalues|,? or simulate_spectrum|; bounds\(\) has .*$": "",
     r", or letters and their shares, such as Letters\(.*\)$": ", or pairs such as -1:0.5,1:0.5",
-    r"; in Python also a Loss": "",
+    r"; in Python also a Loss| or a sequence of numbers": "",
     r"; giantstep\.functions\.catalogue\(\) lists the names": "; the box offers the names that are known",
     r"; (pass|give) (a Python function|Function\().*$": "; use another function",
     r"; ask predict\(.*$": "",
@@ -70,8 +70,8 @@ def _labelled(argument: re.Match[str]) -> str:
     return label + (" = " if sign or word else "") + (value or "")
 
 
-def refusal(error: GiantstepError, settings: Settings | None = None) -> tuple[str, str | None]:
-    """A sentence for the page, and the setting that it is about, if it is about one."""
+def refusal(error: GiantstepError, settings: Settings | None = None) -> Refused:
+    """The library's reason as a sentence for the page, with the setting that it is about, if it is about one."""
     text, name = str(error), getattr(error, "name", None)
     if isinstance(error, ExpressionError):
         text = f"{error.reason} (column {error.position + 1} of {error.text[:80]})"
@@ -82,4 +82,4 @@ def refusal(error: GiantstepError, settings: Settings | None = None) -> tuple[st
             texts = {settings.activation: "activation", settings.loss.partition(":")[0]: "loss"}
             name = texts.get(name, name)
     name = _SETTINGS.get(name or "", name)
-    return page_words(text), name if name in CONTROLS else None
+    return Refused(page_words(text), setting=name if name in CONTROLS else None)

@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._send(HTTPStatus.OK, *self._page())
         except Refused as refusal:
-            self._refuse(refusal)
+            self._send(refusal.status, _JSON, refusal.json().encode())
 
     do_HEAD = do_GET
 
@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
             with closing(self.server.jobs.lines(view, settings, self._wanted, coarse)) as lines:
                 self._stream(lines)
         except Refused as refusal:
-            self._refuse(refusal)
+            self._send(refusal.status, _JSON, refusal.json().encode())
         except Gone:
             self.close_connection = True
 
@@ -240,9 +240,6 @@ class _Handler(BaseHTTPRequestHandler):
     def _same_site(self) -> bool:
         origin = self.headers.get("Origin")
         return origin is None or origin.lower() == f"http://{self.headers.get('Host', '').lower()}"
-
-    def _refuse(self, refusal: Refused) -> None:
-        self._send(refusal.status, _JSON, refusal.json().encode())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes, cache: str = _FRESH) -> None:
         self._headers(status, kind, len(body), cache)

@@ -24,6 +24,7 @@ _PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
     "The curve",
     "Finite size",
 )
+_KINDS = {str: "text", float: "number", int: "count", bool: "switch"}
 _STEP, _GIVEN = {"layer": "step"}, {"layer": "spiked"}  # which first layer a control belongs to
 
 
@@ -33,6 +34,7 @@ class Control:
 
     group: str
     label: str
+    kind: str
     symbol: str | None = None
     hint: str | None = None
     low: float = -math.inf
@@ -45,21 +47,16 @@ class Control:
     more: bool = False  # folded away until it is wanted
     when: Mapping[str, str] | None = None
 
-    def read(self, name: str, value: Any, kind: type) -> Any:
-        """A visitor's value of the setting `name`, checked, as text, number, whole number or switch."""
-        if kind is bool:
+    def read(self, name: str, value: Any) -> Any:
+        """A visitor's value of the setting `name`, checked."""
+        if self.kind == "switch":
             return flag(name, value)
-        if kind is int:
+        if self.kind == "count":
             return check_count(name, value, int(self.low), int(self.high))
-        if kind is str:
+        if self.kind == "text":
             return self._text(name, value)
-        if isinstance(value, str):
-            try:
-                value = float(value)
-            except ValueError:
-                raise refused(name, value, "is not a number") from None
-        if self.infinite and value == math.inf:
-            return value
+        if self.infinite and value == "inf":
+            return math.inf
         return self.within(name, value)
 
     def within(self, name: str, value: Any) -> float:
@@ -75,7 +72,7 @@ class Control:
 
 
 def _control(initial: Any, group: str, label: str, **look: Any) -> Any:
-    return field(default=initial, metadata={"control": Control(group, label, **look)})
+    return field(default=initial, metadata={"control": Control(group, label, _KINDS[type(initial)], **look)})
 
 
 def _parameter(name: str, group: str, **look: Any) -> Any:
@@ -222,7 +219,7 @@ class Settings:
             raise ParameterError("the settings must be a JSON object")
         if unknown := sorted(str(name) for name in given if name not in CONTROLS):
             raise ParameterError(f"there is no setting {unknown[0]!r}; there are {', '.join(CONTROLS)}")
-        settings = cls(**{name: CONTROLS[name].read(name, given[name], _KINDS[name]) for name in given})
+        settings = cls(**{name: CONTROLS[name].read(name, given[name]) for name in given})
         settings._check_curve()
         return settings
 
@@ -245,15 +242,13 @@ class Settings:
 
 
 CONTROLS: dict[str, Control] = {f.name: f.metadata["control"] for f in fields(Settings)}
-_KINDS: dict[str, type] = {f.name: type(f.default) for f in fields(Settings)}
 
 
 def controls() -> list[dict[str, Any]]:
     """The list for the page, in its order; of each control what is not at its default."""
-    kinds = {str: "text", float: "number", int: "count", bool: "switch"}
-    usual = asdict(Control("", ""))
+    usual = asdict(Control("", "", ""))
     return [
-        {"name": f.name, "initial": f.default, "kind": kinds[_KINDS[f.name]]}
+        {"name": f.name, "initial": f.default}
         | {key: value for key, value in asdict(CONTROLS[f.name]).items() if value != usual[key]}
         for f in fields(Settings)
     ]

@@ -38,7 +38,7 @@ LANES = {"quick": max(2, cores() // 2), "slow": 4, "reference": 1, "simulation":
 
 _starting = threading.Lock()  # one process at a time
 
-Message = tuple[str, Any]  # "line" or "refused" and what it says; "end"
+Message = str | Refused | None  # a line of an answer, why there is none, or the end
 
 
 class Worker:
@@ -57,15 +57,15 @@ class Worker:
         self.pipe.send((view, settings, coarse))
 
     def hear(self, seconds: float) -> Message:
-        """The next message, or an empty one if none comes for so long."""
+        """The next message, or an empty line if none comes for so long."""
         try:
             if not self.pipe.poll(seconds):
-                return "", None
+                return ""
             message = self.pipe.recv()
         except (EOFError, ConnectionError):
             sentence = "the computation ended unexpectedly; try less extreme values"
             raise Refused(sentence, HTTPStatus.INTERNAL_SERVER_ERROR) from None
-        self.working = message[0] == "line"
+        self.working = isinstance(message, str)
         return message
 
     def end(self) -> None:
@@ -146,17 +146,16 @@ def messages(view: str, settings: Settings, effort: Effort = Effort()) -> Iterat
     """What a process has to say on a view: lines and an end, or why not. Tracebacks go to the terminal alone."""
     try:
         for line in VIEWS[view].lines(settings, effort):
-            yield "line", json.dumps(line, default=plain, allow_nan=False)
-        yield "end", None
+            yield json.dumps(line, default=plain, allow_nan=False)
+        yield None
     except GiantstepError as error:
-        sentence, setting = refusal(error, settings)
-        yield "refused", (sentence, HTTPStatus.BAD_REQUEST, setting)
+        yield refusal(error, settings)
     except (MemoryError, ArithmeticError) as error:
-        yield "refused", (f"these values are too extreme to compute with ({type(error).__name__})",)
+        yield Refused(f"these values are too extreme to compute with ({type(error).__name__})")
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         sentence = f"the computation failed ({type(error).__name__}); the terminal has the details"
-        yield "refused", (sentence, HTTPStatus.INTERNAL_SERVER_ERROR)
+        yield Refused(sentence, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 class _Progress:
@@ -168,7 +167,7 @@ class _Progress:
     def __call__(self, share: float) -> None:
         if share < 1.0 and time.monotonic() >= self.next:
             self.next = time.monotonic() + _SILENCE
-            self.pipe.send(("line", json.dumps({"progress": round(float(share), 3)})))
+            self.pipe.send(json.dumps({"progress": round(float(share), 3)}))
 
 
 def live(lane: str, pipe: Connection) -> None:
