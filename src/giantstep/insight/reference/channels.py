@@ -1,35 +1,34 @@
 """What a label reveals: F(s) = E[E[u | y, ω]²] for each label law, with z = ω + s·u and ω ~ N(0, 1 - s²).
 
 F is the share of the variance of z still unknown, s² = 1 - q, that one label reveals. Fixed points, thresholds and the
-free entropy follow from it alone. There are three label laws: finitely many labels (`Atoms`), Gaussian noise (`Noisy`),
-and real labels without noise (`Noiseless`), which have preimages and flat pieces.
+free entropy follow from it alone. There are three label laws: finitely many labels (`Levels`), Gaussian noise
+(`Noisy`), and real labels without noise (`Noiseless`), which have preimages and flat pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import ParameterError
 from ...functions import Function
-from ...gaussian import density, even_pieces, ndtr
+from ...gaussian import density, even_pieces
 from ...theory.labels import BinaryLaw, binary_law
-from .rules import REACH, bisected, blocks, cavity_rule, divided, gauss, wavelength
+from .rules import REACH, bisected, blocks, cavity_rule, changes, divided, gauss, resolving
 
 if TYPE_CHECKING:
     from ...model.target import Target
 
 _TINY = np.finfo(float).tiny
 _ROUNDING = 1e-13  # of places and, relative to the largest, of values
-_NOWHERE = 40.0  # standard deviations at which a normal density is 0
+_LIKELY = 2e-16  # chance under which a label counts for nothing: it is known to rounding of 1 only
 _FEW = np.arange(1, 128) / 128  # places within a panel at which a function is sampled
 _USUAL = 3.0  # |z| within which the size of a function counts
-_NEARBY, _MOVES = (
-    0.01,
-    1e-9,
-)  # next to the end of a piece, within this share of it, a function moves by so much
+# next to the end of a piece, within this share of it, a function moves by so much
+_NEARBY, _MOVES = 0.01, 1e-9
 _LOST = (1e-3, 1e-7)  # error of a preimage, and the probability of such z, from which on labels do not tell z
 _ROUGHLY = 10  # halvings that locate where the better sign changes: the error is flat in that
 _BRANCHES = 40  # monotone pieces of a function whose preimages are computed, at most
@@ -40,67 +39,42 @@ _TOGETHER = 24  # labels, and nodes of ω, that share nodes of z
 _PREIMAGES, _FIELD = 192, 0.15  # nodes between turning points, and distance of fields given z over s
 
 
-class Atoms:
-    """Finitely many labels, each on a union of intervals of z: ±1, or the flat pieces of a function.
+class Levels:
+    """Finitely many labels, of each of which a law says when it occurs. `even`: ω and -ω contribute equally to F."""
 
-    `member` [labels, intervals] says which intervals between the cuts have which label. `symmetric`: F has equal
-    contributions of ω and -ω.
-    """
-
-    def __init__(self, cuts: np.ndarray, member: np.ndarray, symmetric: bool, law: BinaryLaw | None = None):
-        law = law or BinaryLaw((), 1.0)
-        self.cuts, self.member, self.symmetric = np.array([-np.inf, *cuts, np.inf]), member, symmetric
-        self.flips, self.noises = law.flips, list(zip(law.noise, law.weights, strict=True))
-        self.power = 1 if min(law.noise) == 0.0 else 2  # F ~ s where labels jump
+    def __init__(self, laws: Sequence[BinaryLaw], even: bool):
+        self.laws, self.even = laws, even
+        self.cuts = [cut for law in laws for cut in law.cuts]
+        self.power = 1 if any(min(law.noise) == 0.0 for law in laws) else 2  # F ~ s where labels jump
 
     @classmethod
-    def of_signs(cls, law: BinaryLaw, symmetric: bool) -> Atoms:
+    def of_signs(cls, law: BinaryLaw, even: bool) -> Levels:
         """Labels ±1."""
-        positive = law.first * (-1.0) ** np.arange(len(law.cuts) + 1) > 0
-        return cls(np.array(law.cuts), np.stack([positive, ~positive]).astype(float), symmetric, law)
+        return cls([law, replace(law, first=-law.first)], even)
 
     def chances(self, omega: np.ndarray, s: float) -> tuple[np.ndarray, np.ndarray]:
-        """P(label | ω) and s times its derivative, [labels, W]; small ones without cancellation."""
-        mass, slope = np.zeros((2, self.member.shape[1], len(omega)))
-        for noise, weight in self.noises:
-            width = np.hypot(s, noise)
-            t = (self.cuts[:, None] - omega) / width
-            tail, right = ndtr(-np.abs(t)), t > 0.0
-            one_side = right[:-1] == right[1:]
-            mass += weight * np.where(one_side, np.abs(np.diff(tail, axis=0)), 1.0 - tail[1:] - tail[:-1])
-            slope -= weight * s / width * np.diff(density(t), axis=0)
-        trust = 1.0 - 2.0 * self.flips
-        return self.flips + trust * (self.member @ mass), trust * (self.member @ slope)
-
-    def _rule(
-        self, s: float, finer: int = 1, more: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return cavity_rule(s, [*self.cuts[1:-1], *(() if more is None else more)], finer, self.symmetric)
+        """P(label | ω) and s times its derivative, [labels, W]."""
+        chance, slope = np.moveaxis(
+            np.array([law.chance(omega, np.full(1, s * s)) for law in self.laws]), 1, 0
+        )
+        return np.maximum(chance, _LIKELY), s * slope
 
     def revealed(self, s: float, finer: int = 1) -> float:
         """F(s)."""
-        omega, w = self._rule(s, finer)
+        omega, w = cavity_rule(s, self.cuts, finer, self.even)
         chance, slope = self.chances(omega, s)
-        return float((slope**2 / np.maximum(chance, _TINY)).sum(axis=0) @ w)
+        return float((slope**2 / chance).sum(axis=0) @ w)
 
     def error(self, s: float) -> float:
         """Mean squared error of the best predictor of clean labels ±1."""
-        omega, w = self._rule(s)
+        omega, w = cavity_rule(s, self.cuts, half=self.even)
         return float(4.0 * self.chances(omega, s)[0].prod(axis=0) @ w)
 
     def wrong_signs(self, s: float) -> float:
         """Share of wrong signs of the best predictor of clean labels ±1."""
-
-        def positive(omega: np.ndarray) -> np.ndarray:
-            return np.greater(*self.chances(omega, s)[0])
-
-        omega, _ = self._rule(s)
-        sign = positive(omega)
-        turn = np.flatnonzero(sign[1:] != sign[:-1])
-        kinks = bisected(
-            lambda middle: positive(middle) != sign[turn], omega[turn], omega[turn + 1], _ROUGHLY
-        )
-        omega, w = self._rule(s, more=kinks)
+        omega, _ = cavity_rule(s, self.cuts, half=self.even)
+        turns = changes(lambda x: np.greater(*self.chances(x, s)[0]), omega, _ROUGHLY)
+        omega, w = cavity_rule(s, [*self.cuts, *turns], half=self.even)
         return float(self.chances(omega, s)[0].min(axis=0) @ w)
 
 
@@ -110,7 +84,7 @@ class Noisy:
     def __init__(self, function: Function, noise: float):
         self.function, self.noise = function, noise
         self.edges = _panels(function)
-        inside = np.asarray(function(self.edges[:-1, None] + np.diff(self.edges)[:, None] * _FEW), float)
+        inside = np.asarray(function(_within(self.edges)), float)
         rise = np.abs(np.diff(inside, axis=1)).max(axis=1) / (_FEW[0] * np.diff(self.edges))
         self.noise_in_z = noise / np.maximum(rise, noise / REACH)
         if _PANEL_NODES / _PANEL * (np.diff(self.edges) / self.noise_in_z).sum() > _MOST:
@@ -137,52 +111,44 @@ class Noisy:
 
 
 class Noiseless:
-    """Real labels without noise: z is one of the preimages of y; flat pieces of the function are atoms."""
+    """Real labels without noise: z is one of the preimages of y; flat pieces of the function are levels."""
 
     def __init__(self, function: Function):
         self.function = function
-        cuts = self._monotone_pieces()
-        values = np.asarray(function(cuts[:-1, None] + np.diff(cuts)[:, None] * _FEW), float)
-        size = np.abs(values).max()
-        flat = np.ptp(values, axis=1) <= _ROUNDING * size
-        steps = np.diff(values, axis=1) / size
+        cuts = self._ends_of_pieces()
+        values = np.asarray(function(_within(cuts)), float)
+        values /= np.abs(values).max()
+        flat, steps = np.ptp(values, axis=1) <= _ROUNDING, np.diff(values, axis=1)
         if ((steps.min(axis=1) < -_ROUNDING) & (steps.max(axis=1) > _ROUNDING)).any():
             raise self._ambiguous()
-        levels, which = np.unique(np.round(values[flat, 0] / size, 12), return_inverse=True)
-        member = np.zeros((len(levels), len(flat)))
-        member[which, np.flatnonzero(flat)] = 1.0
-        self.symmetric = function.parity is not None
-        self.atoms = Atoms(cuts[1:-1], member, self.symmetric)
-        self.flat = np.stack([self.atoms.cuts[:-1][flat], self.atoms.cuts[1:][flat]])
+        level, pieces = np.round(values[:, 0], 12), np.stack([cuts[:-1], cuts[1:]], axis=1)
+        ends = [tuple(pieces[flat & (level == one)].ravel().tolist()) for one in np.unique(level[flat])]
+        self.even = function.parity is not None
+        self.flat = Levels([BinaryLaw(cuts, first=-1.0) for cuts in ends], self.even)
         self.power = 1 if flat.all() else 0
-        self.left, self.right = cuts[:-1][~flat], cuts[1:][~flat]
+        self.left, self.right = pieces[~flat].T
         self.ends = np.array([function(self.left + _ROUNDING), function(self.right - _ROUNDING)])
-        if not flat.all():
-            self._pair_preimages()
+        self._pair_preimages()
 
-    def _monotone_pieces(self) -> np.ndarray:
+    def _ends_of_pieces(self) -> np.ndarray:
         """Ends of pieces on which the function is monotone or flat: turning points, jumps, and ends of flat pieces.
 
         A steep function that has saturated in double precision, as tanh(50 x), is not flat: it comes to a halt slowly.
         """
-        f, edges = self.function, _panels(self.function)
-        z = (edges[:-1, None] + np.diff(edges)[:, None] * _FEW).ravel()
+        f = self.function
+        z = _within(_panels(f)).ravel()
         size = np.abs(f(np.clip(z, -_USUAL, _USUAL))).max()
-        z = z[self._slope(z) != 0.0]
-        rising = self._slope(z) > 0.0
-        turn = np.flatnonzero(rising[1:] != rising[:-1])
-        turns = bisected(lambda x: (self._slope(x) > 0.0) != rising[turn], z[turn], z[turn + 1])
+        turns = changes(lambda x: self._slope(x) > 0.0, z[self._slope(z) != 0.0])
         inner = np.unique(np.round([b for b in (*f.breakpoints, *turns) if abs(b) < REACH], 12))
         ends = np.array([-REACH, *inner, REACH])
         left, right, near = ends[:-1] + _ROUNDING, ends[1:] - _ROUNDING, _NEARBY * np.diff(ends)
-        rise = (f(right) - f(left)) / size
-        jump = np.abs(f(left[1:]) - f(right[:-1])) / size
-        moves = (
-            np.abs([f(right - near) - f(right - 0.5 * near), f(left + near) - f(left + 0.5 * near)]) / size
+        rise, jump = f(right) - f(left), np.abs(f(left[1:]) - f(right[:-1]))
+        before, after = f(right - near) - f(right - 0.5 * near), f(left + near) - f(left + 0.5 * near)
+        least, most = np.sort(np.abs([before[:-1], after[1:]]) / size, axis=0)
+        turning = (rise[1:] * rise[:-1] < 0.0) & (
+            np.abs([rise[1:], rise[:-1]]).min(axis=0) > _ROUNDING * size
         )
-        least, most = np.sort([moves[0, :-1], moves[1, 1:]], axis=0)
-        turning = (rise[1:] * rise[:-1] < 0.0) & (np.minimum(np.abs(rise[1:]), np.abs(rise[:-1])) > _ROUNDING)
-        inner = inner[turning | (jump > _MOVES) | ((least < _ROUNDING) & (most > _MOVES))]
+        inner = inner[turning | (jump > _MOVES * size) | ((least < _ROUNDING) & (most > _MOVES))]
         if len(inner) >= _BRANCHES:
             raise ParameterError(
                 f"target {f.name!r} has {len(inner) + 1} monotone pieces, and labels without noise are computed"
@@ -217,34 +183,29 @@ class Noiseless:
 
     def _pair_preimages(self) -> None:
         """Nodes z0, weights, and for each node the other preimages of its label with their weights."""
-        kinks = np.array(
-            [0.0, *self.function.breakpoints, *self.left, *self.right]
-        )  # 0: for functions of a parity
-        beside = np.concatenate([np.asarray(self.function(kinks + h)) for h in (-_ROUNDING, _ROUNDING)])
-        cuts = np.concatenate([kinks, *self._preimages(np.unique([*beside, *self.ends.ravel()])).T])
+        kinks = np.array([0.0, *self.function.breakpoints, *self.left, *self.right])  # 0: for even functions
+        beside = [np.asarray(self.function(kinks + h)) for h in (-_ROUNDING, _ROUNDING)]
+        cuts = np.append(kinks, self._preimages(np.unique(np.concatenate([*beside, *self.ends]))))
         cuts = np.unique(np.round(cuts[np.isfinite(cuts)], 12))
-        z, (w, *_) = even_pieces(0.0 if self.symmetric else -REACH, REACH, cuts, _PREIMAGES)
-        z, w = z.ravel(), w.ravel() * density(z.ravel()) * (1.0 + self.symmetric)
+        z, (w, *_) = even_pieces(0.0 if self.even else -REACH, REACH, cuts, _PREIMAGES)
+        z, w = z.ravel(), w.ravel() * density(z.ravel()) * (1.0 + self.even)
         own = (z[:, None] > self.left + _ROUNDING) & (z[:, None] < self.right - _ROUNDING)
         inside = own.any(axis=1) & (w > 0.0)
         z, w, own = z[inside], w[inside], own[inside]
         places = self._preimages(np.asarray(self.function(z)))
-        other = np.where(own, np.nan, places)
         lost = ~(np.abs(places[own] - z) < _LOST[0])
-        if (self.flat.size or len(self.left) > 1) and w[lost].sum() > _LOST[1]:
+        if (self.flat.laws or len(self.left) > 1) and w[lost].sum() > _LOST[1]:
             raise self._ambiguous()
+        places[own] = np.nan
         with np.errstate(divide="ignore"):
-            ratio = np.log(np.abs(self._slope(z)[:, None] / self._slope(other)))
-        self.z, self.w, self.ratio = z, w, np.where(np.isnan(other), -np.inf, ratio)
-        self.apart = np.nan_to_num(other - z[:, None], nan=1.0)
+            ratio = np.log(np.abs(self._slope(z)[:, None] / self._slope(places)))
+        self.z, self.w, self.ratio = z, w, np.where(np.isnan(places), -np.inf, ratio)
+        self.apart = np.nan_to_num(places - z[:, None], nan=1.0)
 
     def revealed(self, s: float, finer: int = 1) -> float:
-        """F(s): all of the variance, less what flat pieces hide and what other preimages leave open."""
-        a, b = np.clip(self.flat, -_NOWHERE, _NOWHERE)
-        total = 1.0 - float((ndtr(b) - ndtr(a) + s * s * (a * density(a) - b * density(b))).sum())
-        total += self.atoms.revealed(s, finer) if self.flat.size else 0.0
-        if self.power:
-            return total
+        """F(s): what the pieces that are not flat would reveal, less what other preimages leave open, and levels."""
+        total = self.flat.revealed(s, finer) if self.flat.laws else 0.0
+        total += float(self.w @ (s * s * self.z**2 + (1.0 - s) * (1.0 + s)))
         close = (np.abs(self.apart) < 2.0 * REACH * s) & np.isfinite(self.ratio)
         some = close.any(axis=1)
         count = int(np.ceil(REACH * finer / _FIELD))
@@ -262,20 +223,18 @@ class Noiseless:
         return total
 
 
-def channel_of(target: Target) -> Atoms | Noisy | Noiseless:
+def channel_of(target: Target) -> Levels | Noisy | Noiseless:
     """The label law of a target of one direction."""
     law, noise = binary_law(target), float(np.asarray(target.noise))
     if law is not None:
-        return Atoms.of_signs(law, target.function.parity is not None)
+        return Levels.of_signs(law, target.function.parity is not None)
     return Noisy(target.function, noise) if noise > 0.0 else Noiseless(target.function)
 
 
 def unexplained(function: Function, s: float) -> float:
     """Mean squared error of the best predictor of σ(z) from ω."""
-    variation = function.variation(REACH)
-    edges = np.append(variation.left, variation.right[-1])
-    edges, total = divided(edges, np.minimum(_PANEL * s, wavelength(variation))), 0.0
-    for w, z, _, posterior in _given_fields(function, s, edges):
+    total = 0.0
+    for w, z, _, posterior in _given_fields(function, s, resolving(function, 0.0, _PANEL * s)):
         value = np.asarray(function(z))[:, None]
         mean = (posterior * value).sum(axis=0)
         total += float((posterior * (value - mean) ** 2).sum(axis=0) @ w)
@@ -293,12 +252,16 @@ def _panels(function: Function) -> np.ndarray:
     return np.unique(np.clip([*variation.left, *variation.right], -REACH, REACH))
 
 
+def _within(edges: np.ndarray) -> np.ndarray:
+    """A few places within each panel, [P, few]."""
+    return edges[:-1, None] + np.diff(edges)[:, None] * _FEW
+
+
 def _given_fields(
     function: Function, s: float, edges: np.ndarray, finer: int = 1
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """In blocks of ω: weights of ω [W]; nodes z [Z] between `edges`; u and the weights of z given ω [Z, W]."""
-    half = function.parity is not None
-    omega, w = cavity_rule(s, function.breakpoints, finer, half, function.variation(REACH))
+    omega, w = cavity_rule(s, function.breakpoints, finer, function.parity is not None, function)
     z, dz = gauss(edges, _PANEL_NODES)
     for o, weight in blocks(int(len(omega) * s) + _PANEL_NODES, omega, w):  # which share most of their z
         near = slice(*np.searchsorted(z, [o[0] - REACH * s, o[-1] + REACH * s]))

@@ -1,4 +1,4 @@
-"""Quadrature, interpolation and bisection that all label laws share."""
+"""Quadrature, bisection and tables that all label laws share."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Chebyshev, chebyshev
 
+from ...functions import Function
 from ...functions.chebyshev import polynomials
-from ...functions.variation import Variation
-from ...gaussian import density, legendre
+from ...gaussian import legendre
+from ...gaussian.cuts import panels
 
 REACH = 7.5  # standard deviations up to which Gaussian variables are integrated; the mass beyond is 6e-14
 _PANEL, _NODES = 0.6, 16  # width of a panel in ω/√q, and its nodes; wider panels are off by 6e-9 for sin
 _NARROWEST = 0.7  # width of the panels next to a cut, over s
 _WAVE, _SLOW = 2.0, 9.0  # a panel's width times the function's bandwidth, beyond that of slow functions
 _FASTEST = 1e6  # bandwidth that is resolved, at most
-_COUNTS = (32, 64, 128, 256)  # of which the points of each contain those of the last
+_FINEST, _STRIDES = 256, (8, 4, 2, 1)  # intervals between the places of a table, and every how many are used
 _LEAST = 1e-14  # of a function whose logarithm is tabulated
 _HALVINGS = 52  # down to rounding
 
@@ -35,13 +36,16 @@ def divided(edges: np.ndarray, largest: np.ndarray) -> np.ndarray:
     return np.interp(np.arange(counts.sum() + 1), np.concatenate([[0], np.cumsum(counts)]), edges)
 
 
-def wavelength(variation: Variation) -> np.ndarray:
-    """Widths of panels that resolve a function, [P]."""
-    return _WAVE / np.clip(variation.bandwidth - _SLOW, 1.0, _FASTEST)
+def resolving(function: Function, narrowest: float, widest: float, finer: int = 1) -> np.ndarray:
+    """Edges of panels that resolve a function, with widths between these two."""
+    variation = function.variation(REACH)
+    wave = _WAVE / finer / np.clip(variation.bandwidth - _SLOW, 1.0, _FASTEST)
+    edges = np.append(variation.left, variation.right[-1])
+    return divided(edges, np.clip(wave, narrowest, widest))
 
 
 def cavity_rule(
-    s: float, cuts: Iterable[float], finer: int = 1, half: bool = False, variation: Variation | None = None
+    s: float, cuts: Iterable[float], finer: int = 1, half: bool = False, function: Function | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for E over ω ~ N(0, 1 - s²) of what varies on the scale s around `cuts`.
 
@@ -52,14 +56,16 @@ def cavity_rule(
     if root == 0.0:
         return np.zeros(1), np.ones(1)
     narrow, panel = _NARROWEST / finer * s / root, _PANEL / finer
-    edges = [np.arange(-np.ceil(REACH / panel), np.ceil(REACH / panel) + 1) * panel]
-    if variation is not None:
-        ends = np.append(variation.left, variation.right[-1])
-        edges.append(divided(ends, np.maximum(wavelength(variation) / finer, 2.0 * narrow * root)) / root)
-    around = narrow * 2.0 ** np.arange(max(0, np.ceil(np.log2(panel / narrow))))
-    edges += [cut / root + np.concatenate([-around, [0.0], around]) for cut in cuts]
-    x, w = gauss(np.unique(np.clip(np.concatenate(edges), 0.0 if half else -REACH, REACH)), _NODES)
-    return root * x, (1.0 + half) * w * density(x)
+    doubled = narrow * 2.0 ** np.arange(max(0, np.ceil(np.log2(panel / narrow))))
+    around = np.concatenate([-doubled, [0.0], doubled])
+    at = [np.ravel(np.add.outer(list(cuts), around * root))]
+    if function is not None:
+        at.append(resolving(function, 2.0 * narrow * root, np.inf, finer))
+    count = np.ceil(REACH / panel)
+    wide = panel * np.arange(-count, count + 1.0)
+    x, w = panels(np.concatenate(at) / root, _NODES, np.unique(np.clip(wide, 0.0 if half else -REACH, REACH)))
+    some = w > 0.0
+    return root * x[some], (1.0 + half) * w[some]
 
 
 def blocks(size: int, *arrays: np.ndarray) -> Iterator[list[np.ndarray]]:
@@ -79,6 +85,15 @@ def bisected(
     return 0.5 * (low + high)
 
 
+def changes(
+    holds: Callable[[np.ndarray], np.ndarray], x: np.ndarray, halvings: int = _HALVINGS
+) -> np.ndarray:
+    """The places between neighbours in x [N] where it changes whether `holds` is true."""
+    first = holds(x)
+    at = np.flatnonzero(first[1:] != first[:-1])
+    return bisected(lambda z: holds(z) != first[at], x[at], x[at + 1], halvings)
+
+
 class Series(Chebyshev):
     """A Chebyshev series on 0 ≤ s ≤ 1; evaluated at few places it is ten times as fast as numpy's."""
 
@@ -86,23 +101,43 @@ class Series(Chebyshev):
         return polynomials(2.0 * np.asarray(arg) - 1.0, len(self.coef)) @ self.coef
 
 
-def logarithm(
-    function: Callable[[float], float], tolerance: float, report: Callable[[float], None] | None = None
-) -> tuple[Series, float]:
-    """A series for ln f on 0 < s < 1, of the first degree whose tail is below `tolerance`; and that tail.
+class Table:
+    """A function f(s) = s^m (1 - s²)^j exp(series) of 0 ≤ s ≤ 1, with the same relative accuracy wherever it is.
 
-    So f has the same relative accuracy wherever it is.
+    The series is the first one whose last terms, the `relative_error`, are below `tolerance`.
     """
-    values, series, tail = np.zeros(0), np.zeros(1), 1.0
-    for count in _COUNTS:
-        t = np.cos(np.pi * np.arange(1, count) / count)
-        before, values = values, np.empty(count - 1)
-        values[1::2] = before if len(before) else [function(0.5 + 0.5 * x) for x in t[1::2]]
-        values[::2] = [function(0.5 + 0.5 * x) for x in t[::2]]
-        series = np.linalg.solve(chebyshev.chebvander(t, count - 2), np.log(np.maximum(values, _LEAST)))
-        tail = float(np.abs(series[-3:]).max())
-        if report is not None:
-            report(count / _COUNTS[-1])
-        if tail < tolerance:
-            break
-    return Series(series, domain=[0.0, 1.0]), tail
+
+    def __init__(
+        self,
+        function: Callable[[float], float],
+        powers: tuple[int, int],
+        tolerance: float,
+        report: Callable[[float], None] | None = None,
+    ):
+        self.at_zero, self.at_one = powers
+        found: dict[int, float] = {}
+        terms = np.zeros(1)
+        for stride in _STRIDES:
+            number = np.arange(stride, _FINEST, stride)
+            t = np.cos(np.pi * number / _FINEST)
+            for i, s in zip(number.tolist(), (0.5 + 0.5 * t).tolist(), strict=True):
+                if i not in found:
+                    smooth = function(s) / (s**self.at_zero * ((1.0 - s) * (1.0 + s)) ** self.at_one)
+                    found[i] = np.log(max(smooth, _LEAST))
+            terms = np.linalg.solve(chebyshev.chebvander(t, len(t) - 1), [found[i] for i in number.tolist()])
+            self.relative_error = float(np.abs(terms[-3:]).max())
+            if report is not None:
+                report(1.0 / stride)
+            if self.relative_error < tolerance:
+                break
+        self.series = Series(terms, domain=[0.0, 1.0])
+        self.series_slope = self.series.deriv()
+
+    def __call__(self, s: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return s**self.at_zero * ((1.0 - s) * (1.0 + s)) ** self.at_one * np.exp(self.series(s))
+
+    def slope(self, s: np.ndarray) -> np.ndarray:
+        """d ln f/ds for 0 < s < 1."""
+        of_q = -2.0 * self.at_one * s / ((1.0 - s) * (1.0 + s))
+        return self.at_zero / s + of_q + self.series_slope(s)
