@@ -27,6 +27,8 @@ _PHRASES = {  # sentences that point to Python, and what a visitor of the page d
     r"flips, latent_noise and scale": "flips and latent_noise",
     r"; simulate, or predict with d=, shows .*$": "; “Theory at this d”, under “Finite size”, predicts for a size",
     r"\bor simulate\b": "or press Simulate",
+    r"^the limit d = inf is out of reach of real sizes at": "These values are for d = ∞, from which networks of real"
+    " sizes differ much, at",
 }
 _CODES = "eta|alpha0|alpha|lam|beta|gamma|flips|latent_noise|bias_scale|bulk"
 _WORDS = "function|target|activation|noise|loss|steps|rows|readout|along|low|high"  # which are English, too

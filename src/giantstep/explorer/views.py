@@ -122,7 +122,7 @@ def parts(settings: Settings, effort: Effort) -> Answer:
     arguments = _arguments(settings, "alpha", "lam", "loss", "bulk")
     names = (*_PARTS, "test_error")
     answer, found = _asked(Call("explain", settings, arguments, shows=names))
-    notes = [_PARTS_OF_THE_LIMIT if note.startswith("the limit d = inf") else note for note in found["notes"]]
+    notes = [_PARTS_OF_THE_LIMIT if "d = ∞" in note else note for note in found["notes"]]
     values = _named(_last(answer), (*names, "ridge_error", "bayes_error"))
     return found | values | {"parts": _PARTS, "notes": notes}
 

@@ -7,6 +7,13 @@ export class Refusal extends Error {
   }
 }
 
+/** What went wrong, as {text, field, unreachable}; what is no refusal is an error of the page's own, which its console tells. */
+export function trouble(error) {
+  if (error instanceof Refusal) return { text: error.message, field: error.field, unreachable: error.unreachable };
+  console.error(error);
+  return { text: "The page could not read the answer." };
+}
+
 const silent = (words) => new Refusal({ error: `${words} Start it again in a terminal with “giantstep explore”, and open the link that it prints.` }, true);
 const token = remembered();
 

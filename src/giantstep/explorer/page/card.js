@@ -1,7 +1,7 @@
 // A card: heading, chart, messages, ways to take the chart away, and the Python lines that reproduce what is drawn.
 
 import { Chart } from "./chart.js";
-import { copy, el } from "./dom.js";
+import { copy, el, mark } from "./dom.js";
 
 const SOON = 1000; // milliseconds after which the status tells how long it has been
 
@@ -37,12 +37,9 @@ export class Card {
    * Say where the card stands, how long the last answer took, and, in `words`, of which settings its picture is where
    * those are not the form's. `why`: the label of the control whose value is refused.
    */
-  show({ state, stale, behind, busy, progress, round, frame, why }, words) {
-    Object.assign(this.element.dataset, { state });
-    this.element.classList.toggle("behind", behind);
-    this.element.classList.toggle("stale", stale);
-    this.element.classList.toggle("busy", busy);
-    this.element.setAttribute("aria-busy", String(busy));
+  show(standing, words) {
+    const { state, behind, busy, progress, round, frame, why } = standing;
+    mark(this.element, standing);
     this.bar.hidden = progress === undefined;
     if (progress !== undefined) this.bar.value = progress;
     const waited = round ? performance.now() - round.begun : 0;

@@ -29,6 +29,13 @@ export function shown(value, digits = 4) {
 export const shownError = (value, digits = 4) =>
   typeof value === "number" && Math.abs(value) < ROUNDING ? "0 (to rounding)" : shown(value, digits);
 
+/** Show on a card, or on the strip of numbers, where it stands. */
+export function mark(element, { state, behind, stale, busy }) {
+  element.dataset.state = state;
+  for (const [name, on] of Object.entries({ behind, stale, busy })) element.classList.toggle(name, on);
+  element.setAttribute("aria-busy", String(busy));
+}
+
 export async function copy(text, button) {
   const before = button.textContent;
   try {

@@ -196,7 +196,7 @@ class Page {
     const { kind, card, rounds: { frame, behind, moving } } = entry;
     const settings = behind ? frame.settings : { ...this.settings, pinned: this.pinned };
     const answers = { ...frame.answers, ...(points && !behind && { simulation: points }) };
-    const drawn = [frame.id, moving, this.dark.matches, ...Object.values(answers), ...kind.marks(settings)];
+    const drawn = [frame.id, moving, this.dark.matches, ...Object.values(answers), ...(kind.marks?.(settings) ?? [])];
     if (same(drawn, entry.drawn) || (behind && frame === entry.frame)) return;
     const now = performance.now();
     if (now < entry.until) return this.later(entry, entry.until - now);
@@ -205,7 +205,7 @@ class Page {
     if (!words) card.chart.draw(plot, moving);
     card.element.classList.toggle("empty", words);
     card.facts.textContent = words ? plot : plot.facts ?? "";
-    card.python(kind.codes(answers).filter((pair) => pair && pair[1]));
+    card.python(Object.entries(kind.codes).map(([key, label]) => [label, answers[key]?.code]).filter(([, code]) => code));
     return undefined;
   }
 

@@ -4,7 +4,7 @@
 // when they rest, a last round refines. A round that has begun is not dropped for a newer one before it has shown
 // something, unless it takes long.
 
-import { ask, Refusal } from "./api.js";
+import { ask, trouble } from "./api.js";
 
 const REST = 200; // milliseconds without a change after which the settings count as at rest
 const FAST = 60; // answers that take less need no draft
@@ -134,8 +134,7 @@ export class Rounds {
       });
     } catch (error) {
       if (this.round !== round) return;
-      if (!(error instanceof Refusal)) console.error(error);
-      round.errors[key] = error instanceof Refusal ? { text: error.message, field: error.field, unreachable: error.unreachable } : { text: "The page could not read the answer." };
+      round.errors[key] = trouble(error);
     }
     if (this.round !== round) return;
     round.pending.delete(key);

@@ -1,6 +1,6 @@
 // Trained networks on the learning curve: asked for by a button, shown as long as they belong to the settings.
 
-import { ask, Refusal } from "./api.js";
+import { ask, trouble } from "./api.js";
 import { el } from "./dom.js";
 import { partOf } from "./rounds.js";
 
@@ -43,7 +43,7 @@ export class Simulation {
       });
     } catch (error) {
       if (this.controller !== controller) return;
-      this.error = error instanceof Refusal ? error.message : "The page could not read the answer.";
+      this.error = trouble(error).text;
     }
     if (this.controller !== controller) return;
     this.controller = undefined;

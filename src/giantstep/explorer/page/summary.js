@@ -1,15 +1,13 @@
 // The strip of numbers at the working point.
 
-import { el, shown, shownError } from "./dom.js";
+import { el, mark, shown, shownError } from "./dom.js";
 
 const STATES = { computing: "computing…", refused: "refused", unreachable: "no answer" };
 
 /** `words`: of which settings the numbers are, where those are not the form's. */
-export function summarise(strip, { frame, state, behind, stale, busy }, words) {
-  strip.dataset.state = state;
-  strip.classList.toggle("behind", behind);
-  strip.classList.toggle("stale", stale);
-  strip.setAttribute("aria-busy", String(busy));
+export function summarise(strip, standing, words) {
+  const { frame, state } = standing;
+  mark(strip, standing);
   const remark = words ? `${state === "computing" ? "" : `${STATES[state]}; `}at ${words}` : frame && state === "computing" ? undefined : STATES[state];
   const facts = frame?.answers.learned ? factsOf(frame) : [["Test error", "–", "on new inputs"]];
   const key = JSON.stringify([facts, remark]);

@@ -7,8 +7,9 @@ const LATER = { patient: true }; // asked when the settings rest
 /**
  * `lead`, `help`: what the picture is, in a line and in two sentences; `asks(settings)`: the questions, as
  * {key: [view, changed settings, {patient}]}; `main`: those without which there is no picture;
- * `plot(answers, settings)`: the picture, or a sentence why there is none; `marks(settings)`: what else it depends on;
- * `codes(answers)`: [label, lines] pairs; `pick(point, settings)`: settings that a click on the picture changes;
+ * `plot(answers, settings)`: the picture, or a sentence why there is none; `marks(settings)`: what else it depends on, if
+ * anything; `codes`: what the Python lines of each answer are called; `pick(point, settings)`: settings that a click on
+ * the picture changes;
  * `scales`: whether its values may be shown on a logarithmic axis or on a linear one.
  */
 export const CARDS = [
@@ -30,15 +31,10 @@ export const CARDS = [
     }),
     plot: curve,
     marks: ({ along, quantity, pinned: pins, ...s }) => [quantity, s[along], ...pins.map(({ words }) => words)],
-    codes: (a) => [
-      ["The network", a.network?.code],
-      ["The isotropic model", a.isotropic?.code],
-      ["Random features", a.plain?.code],
-      ["Best linear method", a.linear?.code],
-      ["Best possible", a.best?.code],
-      ["Bounds", a.bounds?.code],
-      ["Simulation", a.simulation?.code],
-    ],
+    codes: {
+      network: "The network", isotropic: "The isotropic model", plain: "Random features", linear: "Best linear method",
+      best: "Best possible", bounds: "Bounds", simulation: "Simulation",
+    },
     pick: ({ x }, { along }) => ({ [along]: rounded(x) }),
   },
   {
@@ -50,18 +46,17 @@ export const CARDS = [
     asks: (s) => ({ learned: ["learned", {}], ...pinned("learned", () => ({}), s) }),
     plot: learned,
     marks: ({ pinned: pins }) => pins.map(({ words }) => words),
-    codes: (a) => [["Learned function", a.learned?.code]],
+    codes: { learned: "Learned function" },
   },
   {
     id: "parts",
     title: "Where the error comes from",
-    lead: "The test error as a sum of three parts, and what other methods reach on as many samples.",
+    lead: "The test error as a sum of three parts, and what other methods reach.",
     help: "The longest of the three bars says what to improve: the steps themselves, the number of samples and neurons of the readout, or the number of samples in each step. A part may be negative; the parts are those of very large networks.",
     main: ["parts"],
     asks: () => ({ parts: ["parts", {}, LATER] }),
     plot: parts,
-    marks: () => [],
-    codes: (a) => [["Parts of the error", a.parts?.code]],
+    codes: { parts: "Parts of the error" },
   },
   {
     id: "optimum",
@@ -75,7 +70,7 @@ export const CARDS = [
     }),
     plot: map,
     marks: ({ eta, r, lam, quantity }) => [eta, r, lam, quantity],
-    codes: (a) => [["The map", a.map?.code], ["The optimum", a.best?.code]],
+    codes: { map: "The map", best: "The optimum" },
     pick: ({ x, y }, { layer }) => ({ [layer === "step" ? "eta" : "r"]: rounded(x), lam: rounded(y) }),
   },
   {
@@ -86,8 +81,7 @@ export const CARDS = [
     main: ["mu"],
     asks: () => ({ mu: ["coefficients", {}] }),
     plot: basis,
-    marks: () => [],
-    codes: (a) => [["Coefficients", a.mu?.code]],
+    codes: { mu: "Coefficients" },
   },
   {
     id: "spectrum",
@@ -101,8 +95,7 @@ export const CARDS = [
       ...(s.model && exact(s) && { isotropic: ["spectrum", { bulk: "isotropic" }, LATER] }),
     }),
     plot: spectrum,
-    marks: () => [],
-    codes: (a) => [["Spectrum", a.network?.code], ["The isotropic model", a.isotropic?.code]],
+    codes: { network: "Spectrum", isotropic: "The isotropic model" },
   },
 ];
 
