@@ -36,9 +36,11 @@ class NamedArray:
 
     def transposed(self, dims: Sequence[str]) -> NamedArray:
         """Its dimensions in the order in which `dims` has them, among others."""
-        if self.dims == (own := tuple(dim for dim in dims if dim in self.dims)):
+        if self.dims == (ordered := tuple(dim for dim in dims if dim in self.dims)):
             return self
-        return replace(self, dims=own, values=self.values.transpose([self.dims.index(dim) for dim in own]))
+        return replace(
+            self, dims=ordered, values=self.values.transpose([self.dims.index(dim) for dim in ordered])
+        )
 
     def over(self, sizes: Mapping[str, int]) -> np.ndarray:
         """Values on the grid of these dimensions, its own among them; equal along the others."""
@@ -62,10 +64,10 @@ class NamedArrays:
         if isinstance(dataset, NamedArrays):
             return dataset
 
-        def plain(given: Mapping[Any, xr.DataArray]) -> dict[str, NamedArray]:
+        def plain(arrays: Mapping[Any, xr.DataArray]) -> dict[str, NamedArray]:
             return {
                 str(name): NamedArray(tuple(map(str, one.dims)), one.values, one.attrs)
-                for name, one in given.items()
+                for name, one in arrays.items()
             }
 
         return cls(plain(dataset.data_vars), plain(dataset.coords), dataset.attrs)

@@ -111,9 +111,9 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
     kept = {**simulation.attrs, **{k: v for k, v in theory.attrs.items() if k in ("model", "target", "bulk")}}
     size = float(theory["d"]) if "d" in theory.coords else np.inf
     attrs = {**kept, "command": "compare", "trials": trials, "theory_d": size}
-    found = xr.Dataset(compared, labels, attrs)
-    _hint_at_size(size, simulation.attrs.get("d"), found.get("test_error"))
-    return found
+    comparison = xr.Dataset(compared, labels, attrs)
+    _hint_at_size(size, simulation.attrs.get("d"), comparison.get("test_error"))
+    return comparison
 
 
 @checked_arguments()

@@ -83,10 +83,10 @@ class Grid:
 
     def over(self, name: str, dims: tuple[str, ...]) -> np.ndarray:
         """Values of one parameter on the sub-grid of `dims` (which must include its own dimensions)."""
-        own = self._dims[name]
-        if missing := set(own) - set(dims):
+        varying = self._dims[name]
+        if missing := set(varying) - set(dims):
             raise ValueError(f"{name} varies along {missing}, outside {dims}")
-        return NamedArray(own, self._values[name]).over({dim: self.sizes[dim] for dim in dims})
+        return NamedArray(varying, self._values[name]).over({dim: self.sizes[dim] for dim in dims})
 
     def labelled(self, values: np.ndarray) -> Any:
         """Values on the whole grid, flattened, as a DataArray; a plain number if the grid is a single point."""
@@ -106,8 +106,8 @@ class Grid:
         """
         inputs = {name: (self._dims[name], values) for name, values in self._values.items()}
         more = {
-            name: given if isinstance(given, tuple) else ((name,), given)
-            for name, given in (coords or {}).items()
+            name: value if isinstance(value, tuple) else ((name,), value)
+            for name, value in (coords or {}).items()
         }
         return NamedArrays(_described(variables), _described({**self._coords, **inputs, **more}), attrs)
 

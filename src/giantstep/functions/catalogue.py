@@ -77,7 +77,7 @@ class Formula(Function):
         return as_function, (self.spec,)
 
 
-def as_function(given: str | Function | Callable[[Any], Any], also: tuple[str, ...] = ()) -> Function:
+def as_function(function: str | Function | Callable[[Any], Any], also: tuple[str, ...] = ()) -> Function:
     """The Function that is meant by a name, an expression in x, a polynomial or a callable.
 
     ==============================  ==========================================================
@@ -93,20 +93,20 @@ def as_function(given: str | Function | Callable[[Any], Any], also: tuple[str, .
 
     `also` are further names that may have been meant where a name is unknown.
     """
-    if isinstance(given, Function):
-        return given
-    if isinstance(given, str):
-        return _from_text(given, also)
-    if isinstance(given, np.poly1d):
-        return _polynomial(given.coeffs[::-1])
-    if hasattr(given, "convert") and hasattr(given, "coef"):
-        return _polynomial(given.convert(kind=np.polynomial.Polynomial).coef)  # type: ignore[union-attr]
-    if isinstance(given, np.ufunc) and given.nin == 1 and canonical(given.__name__) in DEFINITIONS:
-        return _from_text(given.__name__)
-    if callable(given):
-        return Function(given)
+    if isinstance(function, Function):
+        return function
+    if isinstance(function, str):
+        return _from_text(function, also)
+    if isinstance(function, np.poly1d):
+        return _polynomial(function.coeffs[::-1])
+    if hasattr(function, "convert") and hasattr(function, "coef"):
+        return _polynomial(function.convert(kind=np.polynomial.Polynomial).coef)  # type: ignore[union-attr]
+    if isinstance(function, np.ufunc) and function.nin == 1 and canonical(function.__name__) in DEFINITIONS:
+        return _from_text(function.__name__)
+    if callable(function):
+        return Function(function)
     reason = "is not a function; give a name, an expression in x, or a callable"
-    raise ParameterError(f"{shown(given)} {reason}", None, given, reason)
+    raise ParameterError(f"{shown(function)} {reason}", None, function, reason)
 
 
 def catalogue() -> dict[str, Function]:
@@ -165,11 +165,11 @@ def _numbers(text: str, texts: list[str]) -> list[float]:
     return values
 
 
-def _polynomial(given: Sequence[float] | np.ndarray) -> Function:
+def _polynomial(numbers: Sequence[float] | np.ndarray) -> Function:
     """The polynomial c0 + c1 x + ..."""
-    if np.iscomplexobj(given):
-        raise ParameterError(f"the polynomial's coefficients {given} must be real numbers")
-    coefficients = [float(coefficient) for coefficient in given]
+    if np.iscomplexobj(numbers):
+        raise ParameterError(f"the polynomial's coefficients {numbers} must be real numbers")
+    coefficients = [float(coefficient) for coefficient in numbers]
     while coefficients and coefficients[-1] == 0:
         coefficients.pop()
     if not all(map(math.isfinite, coefficients)) or len(coefficients) > MAX_EXPONENT + 1:

@@ -112,13 +112,13 @@ class Function:
         return self._of_same_shape(result, x)
 
     def _of_same_shape(self, result: Any, x: Any) -> Any:
-        shape, given = getattr(result, "shape", ()), getattr(x, "shape", ())
-        if shape == given:
+        shape, wanted = getattr(result, "shape", ()), getattr(x, "shape", ())
+        if shape == wanted:
             return result
         if shape == ():  # a constant, written as lambda x: 1.0
             return 0.0 * x + result
         raise ParameterError(
-            f"{self.name!r} turned an array of shape {tuple(given)} into one of shape {tuple(shape)}; "
+            f"{self.name!r} turned an array of shape {tuple(wanted)} into one of shape {tuple(shape)}; "
             "it must act element by element"
         )
 

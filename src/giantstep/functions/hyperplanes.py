@@ -23,7 +23,7 @@ from .tree import Node, postorder
 MAX_PIECES = 16  # affine pieces of one part that are told apart
 _ROUNDING = 1e-12
 _STEEP = 2.0  # slope, over a step's width, from which on the usual rules would need many nodes
-_RIMS = (-6.0, -2.5, 0.0, 2.5, 6.0)  # where a steep step is cut out, in units of its width
+RIMS = np.array([-6.0, -2.5, 0.0, 2.5, 6.0])  # where a steep step is cut out, in units of its width
 _POINTS = 4096  # at which a part must be larger than
 _SMALL = 0.01  # of its median not to vanish anywhere
 _TRIALS = 64  # points at which a part is compared with a quadratic form
@@ -31,19 +31,19 @@ _TRIALS = 64  # points at which a part is compared with a quadratic form
 
 def hyperplanes(root: Node, variables: int, signs: bool = False) -> tuple[tuple[Hyperplane, ...], bool]:
     """The kinks and jumps of a function (of its sign, with `signs`), and whether there are curved ones besides."""
-    surfaces, found, curved = _Surfaces(variables), [], False
+    surfaces, cuts, curved = _Surfaces(variables), [], False
     parts = [breaks_at(node) for node in postorder(root)] + [root if signs else None]
     for part in parts:
         if part is not None:
             planes = surfaces.zeros(part)
             curved |= planes is None
-            found += planes or []
-    return distinct(found), curved
+            cuts += planes or []
+    return distinct(cuts), curved
 
 
 def steep_steps(root: Node, variables: int) -> tuple[Hyperplane, ...]:
     """Hyperplanes around those steps of a smooth function that are steep, tanh(8 x1) say: between them it is tame."""
-    surfaces, found = _Surfaces(variables), []
+    surfaces, cuts = _Surfaces(variables), []
     for node in postorder(root):
         width = ELEMENTARY[node.op].width if node.op in ELEMENTARY else None
         pieces = surfaces.pieces(node.args[0]) if width else None
@@ -52,8 +52,8 @@ def steep_steps(root: Node, variables: int) -> tuple[Hyperplane, ...]:
         for affine in pieces:
             slope = np.linalg.norm(affine[1:])
             if slope > _STEEP * width:
-                found += [(tuple(affine[1:] / slope), float((width * r - affine[0]) / slope)) for r in _RIMS]
-    return distinct(found)
+                cuts += [(tuple(affine[1:] / slope), float((width * r - affine[0]) / slope)) for r in RIMS]
+    return distinct(cuts)
 
 
 def as_planes(planes: Iterable[Hyperplane], directions: int) -> tuple[np.ndarray, np.ndarray]:
@@ -116,21 +116,21 @@ class _Surfaces:
         first, *others = (part or [] for part in parts)
         match node.op:
             case "neg":
-                found = [-a for a in first]
+                affine = [-a for a in first]
             case "abs":
-                found = [s * a for a in first for s in (1.0, -1.0)]
+                affine = [s * a for a in first for s in (1.0, -1.0)]
             case "max" | "min":
-                found = [*first, *others[0]]
+                affine = [*first, *others[0]]
             case "add" | "sub":
                 sign = 1.0 if node.op == "add" else -1.0
-                found = [a + sign * b for a, b in product(first, others[0])]
+                affine = [a + sign * b for a, b in product(first, others[0])]
             case "div" if tree.is_const(args[1]):
-                found = [a / args[1].value for a in first]
+                affine = [a / args[1].value for a in first]
             case "mul" if tree.is_const(args[0]):
-                found = [args[0].value * b for b in others[0]]
+                affine = [args[0].value * b for b in others[0]]
             case _:
                 return None
-        unique = list({tuple(np.round(a, 12)): a for a in found}.values())
+        unique = list({tuple(np.round(a, 12)): a for a in affine}.values())
         return unique if len(unique) <= MAX_PIECES else None
 
     def _along_one_direction(self, node: Node) -> list[Hyperplane] | None:
@@ -186,8 +186,8 @@ def _quadratic(node: Node, variables: int) -> list[Hyperplane] | None:
     form[i, j] += 0.5 * coefficients
     form[j, i] += 0.5 * coefficients
     powers, vectors = np.linalg.eigh(form)
-    there = np.abs(powers) > 1e-10 * np.abs(powers).max()
-    powers, vectors = powers[there], vectors[:, there] * np.sqrt(np.abs(powers[there]))
+    kept = np.abs(powers) > 1e-10 * np.abs(powers).max()
+    powers, vectors = powers[kept], vectors[:, kept] * np.sqrt(np.abs(powers[kept]))
     if len(powers) == 2 and powers[0] * powers[1] < 0:
         forms = [vectors[:, 0] + vectors[:, 1], vectors[:, 0] - vectors[:, 1]]
     elif (powers > 0).all() or (powers < 0).all():  # vanishes at most where all squares do, at one point

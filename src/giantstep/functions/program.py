@@ -45,9 +45,9 @@ class Program:
         if isinstance(x, (int, float)) and not isinstance(x, np.generic):
             return float(self._run(tuple(map(np.float64, (x, *more))), np, np.float64))
         if isinstance(x, (np.ndarray, np.generic, list, tuple)):
-            given = [np.asarray(one) for one in (x, *more)]
-            given = [one if one.dtype.kind == "f" else one.astype(float) for one in given]
-            return self._run(tuple(given), np, given[0].dtype.type)[()]
+            arrays = [np.asarray(one) for one in (x, *more)]
+            arrays = [one if one.dtype.kind == "f" else one.astype(float) for one in arrays]
+            return self._run(tuple(arrays), np, arrays[0].dtype.type)[()]
         from array_api_compat import array_namespace, device
 
         xp = array_namespace(x)

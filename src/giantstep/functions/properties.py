@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import ParameterError
+from .breakpoints import RANGE
 
 Parity = Literal["odd", "even"]
 
-_REACH = 40.0  # as far out as a function is compared with its mirror image,
-_PER_PIECE = 33  # in so many places between breakpoints
+_PER_PIECE = 33  # places between breakpoints where a function is compared with its mirror image
 _ROUNDING = 1e-13  # some hundred roundings of double precision, relative to the function's size
 
 
@@ -26,10 +26,10 @@ def observed_parity(function: Callable[[Any], Any], breakpoints: tuple[float, ..
     A function that is analytic on each piece and symmetric on that many points of each is symmetric; only a
     feature narrower than the grid's 0.01 that no breakpoint announces could escape.
     """
-    edges = np.unique(np.abs([0.0, _REACH, *breakpoints]))
+    edges = np.unique(np.abs([0.0, RANGE, *breakpoints]))
     inside = 0.5 - 0.5 * np.cos(np.pi * (np.arange(_PER_PIECE) + 0.5) / _PER_PIECE)
     pieces = (edges[:-1, None] + inside * np.diff(edges)[:, None]).ravel()
-    x = np.concatenate([pieces, np.arange(0.0037, _REACH, 0.01)])
+    x = np.concatenate([pieces, np.arange(0.0037, RANGE, 0.01)])
     with np.errstate(all="ignore"):
         right, left = np.asarray(function(x)), np.asarray(function(-x))
         usual = np.abs(right[x < 1]).max()
@@ -99,8 +99,8 @@ def powers(
     gap = np.diff(b, prepend=-np.inf, append=np.inf)
     room = np.minimum(np.maximum(1.0, np.abs(b)), 0.25 * np.minimum(gap[:-1], gap[1:]))
     sides = [_powers(f, b, side * room) for side in (-1.0, 1.0)]
-    found = {float(at): (float(p), float(q)) for at, p, q in zip(b, *sides, strict=True)}
-    return {at: pair for at, pair in found.items() if pair != (SMOOTH, SMOOTH)}
+    pairs = {float(at): (float(p), float(q)) for at, p, q in zip(b, *sides, strict=True)}
+    return {at: pair for at, pair in pairs.items() if pair != (SMOOTH, SMOOTH)}
 
 
 def _powers(f: Callable[[np.ndarray], np.ndarray], b: np.ndarray, room: np.ndarray) -> np.ndarray:
@@ -124,11 +124,12 @@ def _powers(f: Callable[[np.ndarray], np.ndarray], b: np.ndarray, room: np.ndarr
     return np.where(unbounded, exact, power)
 
 
-_POINTS = 1 << 14  # places within ±_REACH where a function is compared with lines,
-_FAR = np.geomspace(_REACH, 1e12, 300)  # and those farther out
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+_POINTS = 1 << 14  # places within ±RANGE where a function is compared with lines,
+_FAR = np.geomspace(RANGE, 1e12, 300)  # and those farther out
 # multiples of the golden ratio, less their whole parts, fill an interval and repeat nothing
-_SPREAD = (0.5 * (np.sqrt(5.0) - 1.0) * np.arange(1, _POINTS)) % 1.0
-_EVERYWHERE = np.concatenate([_REACH * (2.0 * _SPREAD - 1.0), -_FAR, _FAR])
+_SPREAD = (_GOLDEN * np.arange(1, _POINTS)) % 1.0
+_EVERYWHERE = np.concatenate([RANGE * (2.0 * _SPREAD - 1.0), -_FAR, _FAR])
 _LINE_ROUNDING = 16 * np.finfo(float).eps
 
 
@@ -173,7 +174,6 @@ def _line(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> tuple[float, 
 _GRID = 2049  # points between which a function is taken to pass through a value once
 _MOST = 24  # places per value that are looked for
 _HALVINGS = 60
-_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 def crossings(f: Callable[[np.ndarray], Any], values: np.ndarray, reach: float) -> np.ndarray:
@@ -193,9 +193,9 @@ def crossings(f: Callable[[np.ndarray], Any], values: np.ndarray, reach: float) 
         middle = 0.5 * (low + high)
         beyond = (np.asarray(f(middle)) > level) == rising
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    found = np.full((len(above), int(place.max(initial=-1)) + 1), np.inf)
-    found[row, place] = 0.5 * (low + high)
-    return found.reshape(*values.shape, found.shape[1])
+    places = np.full((len(above), int(place.max(initial=-1)) + 1), np.inf)
+    places[row, place] = 0.5 * (low + high)
+    return places.reshape(*values.shape, places.shape[1])
 
 
 def turning_values(f: Callable[[np.ndarray], Any], reach: float) -> np.ndarray:

@@ -84,7 +84,7 @@ class JointFormula(Joint):
     _tree: Node
 
     def __init__(self, tree: Node, spec: str, directions: int, kinks: Iterable[Hyperplane] = ()):
-        own, curved = hyperplanes(tree, directions)
+        planes, curved = hyperplanes(tree, directions)
         declared = _checked_kinks(kinks, directions)
         self.__dict__.update(
             _tree=tree,
@@ -93,7 +93,7 @@ class JointFormula(Joint):
             _declared=declared,
             name=shortened(spec),
             directions=directions,
-            kinks=distinct((*own, *declared)),
+            kinks=distinct((*planes, *declared)),
             steep_steps=steep_steps(tree, directions),
         )
         _check(self)
@@ -103,8 +103,8 @@ class JointFormula(Joint):
     @cached_property
     def _signs(self) -> tuple[tuple[Hyperplane, ...], bool]:
         """Hyperplanes on which the sign jumps, and whether it does so on curved surfaces too."""
-        found, curved = hyperplanes(self._tree, self.directions, signs=True)
-        return distinct((*self.kinks, *found)), curved and not self._declared
+        planes, curved = hyperplanes(self._tree, self.directions, signs=True)
+        return distinct((*self.kinks, *planes)), curved and not self._declared
 
     def label_kinks(self) -> tuple[Hyperplane, ...]:
         return self._signs[0]
@@ -117,30 +117,30 @@ class JointFormula(Joint):
         return target_function, (self.spec, self.directions, self.__dict__["_declared"])
 
 
-def target_function(given: Any, directions: int = 1, kinks: Any = ()) -> Function:
+def target_function(function: Any, directions: int = 1, kinks: Any = ()) -> Function:
     """The function that a target is meant to have: of x, or of x1, x2, ... (`Joint`).
 
     A text speaks for itself; "committee", "parity" and "staircase" have `directions` = 2 unless told otherwise. A
     callable has as many directions as arguments.
     """
-    if isinstance(given, Joint):
-        return given
-    if isinstance(given, str):
-        return _from_text(given, directions, kinks)
-    if callable(given) and not isinstance(given, Function):
-        directions = _arguments(given, directions)
-    if directions > 1 and callable(given):
+    if isinstance(function, Joint):
+        return function
+    if isinstance(function, str):
+        return _from_text(function, directions, kinks)
+    if callable(function) and not isinstance(function, Function):
+        directions = _arguments(function, directions)
+    if directions > 1 and callable(function):
         _check_count(directions)
-        return Joint(given, directions, kinks)
+        return Joint(function, directions, kinks)
     if kinks:
         raise ParameterError(
             "kinks are for targets of several directions; of one, give Function(f, breakpoints=...)"
         )
     if directions != 1:
         raise ParameterError(
-            f"directions = {directions!r} does not fit {given!r}, a function of one variable"
+            f"directions = {directions!r} does not fit {function!r}, a function of one variable"
         )
-    return as_function(given)
+    return as_function(function)
 
 
 @lru_cache(maxsize=256)
@@ -212,12 +212,12 @@ def _arguments(function: Callable[..., Any], directions: int) -> int:
         needed, most = function.nin, function.nin
     else:
         try:
-            own = inspect.signature(function).parameters.values()
+            parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):
             return directions
-        positional = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         needed = sum(p.default is p.empty for p in positional)
-        most = 10**6 if any(p.kind == p.VAR_POSITIONAL for p in own) else len(positional)
+        most = 10**6 if any(p.kind == p.VAR_POSITIONAL for p in parameters) else len(positional)
     if directions == 1 and needed > 1:
         return needed
     if not needed <= directions <= most:

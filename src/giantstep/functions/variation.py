@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .breakpoints import MAX_BREAKPOINTS
 from .chebyshev import through
 from .properties import powers
 
@@ -30,10 +31,9 @@ _TINY = 1e-6  # the same on a panel that counts as a point
 _ROUNDING = 30.0  # how much larger rounding is in coefficients than in differences of neighbouring values
 _OVERHEAD = 8.0  # degree that a panel needs for 1e-10, however narrow it is
 _CROWD = 256  # panels that may need to be halved at a time
-POINT = 1e-4  # half width of a panel that counts as a point
+POINT = 1e-4  # half width of a panel that counts as a point: a kink or jump
 _PIECE = 96  # degree of a piece between located breakpoints
-_MOST = 64  # breakpoints that are located,
-LOCATED = 12.0  # no farther out than this
+LOCATED = 12.0  # as far out as breakpoints are located
 GRADED = 160.0  # bandwidth times distance from a rough breakpoint: nodes that crowd towards it follow that
 
 
@@ -68,12 +68,12 @@ def observe(f: Callable[[Any], Any], breakpoints: tuple[float, ...], far: float)
     edges = panel_edges(breakpoints, far)
     left, right = edges[:-1], edges[1:]
     known = np.asarray(breakpoints)
-    seen = follow(lambda x, owner: f(x), left, right, np.zeros(len(left), int), known)
+    panels = follow(lambda x, owner: f(x), left, right, np.zeros(len(left), int), known)
     for place in powers(f, breakpoints):
-        distance = np.maximum(seen.left - place, place - seen.right)
-        distance = np.maximum(distance, 0.5 * (seen.right - seen.left))
-        seen.bandwidth[seen.bandwidth * distance < GRADED] = 0.0
-    return seen
+        distance = np.maximum(panels.left - place, place - panels.right)
+        distance = np.maximum(distance, 0.5 * (panels.right - panels.left))
+        panels.bandwidth[panels.bandwidth * distance < GRADED] = 0.0
+    return panels
 
 
 def follow(
@@ -109,8 +109,8 @@ def follow(
         series = np.abs(np.stack([g, g * g]) @ to_series.T).max(axis=0)
         if not noise and series[:, -tail:].max() >= _NEGLIGIBLE:
             noise = _ROUNDING * _rounding(f, x, owner) + 1e-300
-        there = series >= np.maximum(np.where(tiny, _TINY, _NEGLIGIBLE), noise / size)[:, None]
-        degree = np.where(there.any(axis=-1), nodes - 1 - there[:, ::-1].argmax(axis=-1), 0)
+        counts = series >= np.maximum(np.where(tiny, _TINY, _NEGLIGIBLE), noise / size)[:, None]
+        degree = np.where(counts.any(axis=-1), nodes - 1 - counts[:, ::-1].argmax(axis=-1), 0)
         unresolved = degree >= nodes - tail
         at_break = np.isin(left, known) | np.isin(right, known)
         narrow = half < np.where(at_break, POINT, narrowest * np.maximum(1.0, np.abs(x[:, 0])))
@@ -129,29 +129,29 @@ def follow(
     return Variation(*(column[order] for column in columns))
 
 
-def kinks(seen: Variation, breakpoints: tuple[float, ...]) -> list[float]:
+def kinks(panels: Variation, breakpoints: tuple[float, ...]) -> list[float]:
     """Where a function jumps or kinks besides its known breakpoints; nowhere if it does so all the time."""
-    narrow = (seen.right - seen.left < 2.0 * POINT) & (seen.bandwidth > _PIECE / POINT)
-    return seen.middle[narrow].tolist() if np.count_nonzero(narrow) <= _MOST else []
+    narrow = (panels.right - panels.left < 2.0 * POINT) & (panels.bandwidth > _PIECE / POINT)
+    return panels.middle[narrow].tolist() if np.count_nonzero(narrow) <= MAX_BREAKPOINTS else []
 
 
-def narrow_parts(seen: Variation, breakpoints: tuple[float, ...]) -> list[float]:
+def narrow_parts(panels: Variation, breakpoints: tuple[float, ...]) -> list[float]:
     """The ends of parts that are narrow compared with the rest, if splitting there makes for fewer nodes in all.
 
     Parts are made of neighbouring panels as long as one series of degree `_PIECE` would follow all of them. There are
     none where a function varies fast throughout.
     """
     cuts: list[float] = []
-    parts, start, fastest = 1, seen.left[0], 0.0
-    for left, right, bandwidth in zip(seen.left, seen.right, seen.bandwidth, strict=True):
+    parts, start, fastest = 1, panels.left[0], 0.0
+    for left, right, bandwidth in zip(panels.left, panels.right, panels.bandwidth, strict=True):
         full = left > start and 0.5 * max(fastest, bandwidth) * (right - start) > _PIECE
         if full:
             cuts.append(float(left))
         if full or left in breakpoints:
             parts, start, fastest = parts + 1, left, 0.0
         fastest = max(fastest, bandwidth)
-    whole = seen.bandwidth.max() * LOCATED / np.pi
-    return cuts if len(cuts) <= _MOST and 2 * parts * _PIECE < whole else []
+    whole = panels.bandwidth.max() * LOCATED / np.pi
+    return cuts if len(cuts) <= MAX_BREAKPOINTS and 2 * parts * _PIECE < whole else []
 
 
 def panel_edges(breakpoints: tuple[float, ...], far: float, moved: float = 0.0) -> np.ndarray:
@@ -188,7 +188,6 @@ _SPAN = {
 _FAR = 6.0  # and as they are followed
 _LINE_NODES = 64  # in a panel
 _LINE_CROWD = 16 * _LINES  # panels that may need to be halved at a time
-_NARROW = 1e-4  # half width of a panel that counts as a kink or jump
 _FASTEST = {2: 200.0, 3: 100.0, 4: 50.0}  # bandwidth that rules do not miss, whether or not they follow it
 _CLOSEST = 0.25  # distance of two kinks or jumps that no rule misses
 _FELT = 1e-14  # share of E f² from which on a panel counts
@@ -206,17 +205,17 @@ def follow_lines(f: Callable[..., Any], directions: int, planes: tuple[np.ndarra
     fastest = 0.0
     others = _points(directions - 1) * _SPAN[directions]  # [lines, k - 1]
     for j in range(directions):
-        seen = _along(f, j, others, planes)
-        nearest = np.maximum(np.maximum(seen.left, -seen.right), 0.0)
-        power = seen.size**2 * np.exp(-0.5 * (nearest**2 + (others**2).sum(axis=1)[seen.owner]))
-        point = np.isinf(seen.bandwidth) & (seen.right - seen.left < 4.0 * _NARROW)
-        bandwidth = np.where((power > _FELT * power.max()) & ~point, seen.bandwidth, 0.0)
+        panels = _along(f, j, others, planes)
+        nearest = np.maximum(np.maximum(panels.left, -panels.right), 0.0)
+        power = panels.size**2 * np.exp(-0.5 * (nearest**2 + (others**2).sum(axis=1)[panels.owner]))
+        point = np.isinf(panels.bandwidth) & (panels.right - panels.left < 4.0 * POINT)
+        bandwidth = np.where((power > _FELT * power.max()) & ~point, panels.bandwidth, 0.0)
         fastest = max(fastest, float(bandwidth.max()))
         if fastest > _FASTEST[directions]:
             worst = int(np.where(bandwidth > _FASTEST[directions], power, 0.0).argmax())
-            scale, place = seen.scale[worst], seen.middle[worst]
+            scale, place = panels.scale[worst], panels.middle[worst]
             return Followed(fastest, f"varies on a scale of {scale:.1g} along x{j + 1}, near {place:.2g}")
-        gaps, places = _closest(seen.middle[point], seen.owner[point])
+        gaps, places = _closest(panels.middle[point], panels.owner[point])
         if len(gaps) and (gap := np.median(gaps)) < _CLOSEST:
             missed = f"kinks or jumps twice within {gap:.1g} along x{j + 1}, near {places[0]:.2g}, on planes not named"
             return Followed(fastest, missed)
@@ -241,18 +240,18 @@ def _along(
         place = [np.broadcast_to(column[owner], x.shape) for column in others.T]
         return f(*place[:j], x, *place[j:])
 
-    seen = follow(on_line, left, right, owner, at.reshape(-1), _LINE_NODES, _LINE_CROWD, _NARROW)
+    panels = follow(on_line, left, right, owner, at.reshape(-1), _LINE_NODES, _LINE_CROWD, POINT)
     if crossed.any():  # next to a kink that is known, convergence may be slow, but shows
-        half = 0.5 * (seen.right - seen.left)
-        distance = np.abs(at[seen.owner] - seen.middle[:, None]).min(axis=1)
-        seen.bandwidth[seen.bandwidth * np.maximum(distance, half) < GRADED] = 0.0
-    return seen
+        half = 0.5 * (panels.right - panels.left)
+        distance = np.abs(at[panels.owner] - panels.middle[:, None]).min(axis=1)
+        panels.bandwidth[panels.bandwidth * np.maximum(distance, half) < GRADED] = 0.0
+    return panels
 
 
 def _closest(places: np.ndarray, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The smallest distance of two places on each line that has several, and where that is; places in order."""
     apart = np.where(np.diff(owner) == 0, np.diff(places), np.inf)
-    apart = np.where(apart < 4.0 * _NARROW, np.inf, apart)  # one place in two panels
+    apart = np.where(apart < 4.0 * POINT, np.inf, apart)  # one place in two panels
     lines = [np.flatnonzero(owner[:-1] == line) for line in np.unique(owner)]
     least = [own[apart[own].argmin()] for own in lines if len(own)]
     least = [i for i in least if np.isfinite(apart[i])]

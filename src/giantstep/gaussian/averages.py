@@ -15,7 +15,7 @@ from .samples import Moments, cuts, sample
 from .straight import straight_moments
 
 _REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
-_TAIL = 1e-13  # admissible f² φ at the ends, over E f²
+TAIL = 1e-13  # admissible f² φ at the ends, over E f²
 _FIRST, UNRESOLVED = 32, 4096  # points per piece: where refinement starts, and where it gives up
 _BLURRED = 13.6  # bandwidth of the square of what a Gaussian of width 1 blurs: exp(-(k/2)²/2) is 1e-10 there
 _FARTHEST = 38.0  # standard deviations from which on a Gaussian is 0 in double precision
@@ -79,24 +79,24 @@ def is_resolvable(f: Function, scale: float, span: float = 0.0) -> bool:
 @lru_cache(maxsize=4096)
 def _demand(f: Function, scale: float, reach: float, span: float, bias: float) -> tuple[float, float, float]:
     """`least_intervals`, however many; where they are needed, and on which length f varies there."""
-    seen = f.variation(span + reach * scale)
+    panels = f.variation(span + reach * scale)
     spread = math.hypot((span - bias) / REACH, scale) + 1e-300
-    distance = np.maximum(np.maximum(seen.left, -seen.right), 0.0)  # of a panel from 0
+    distance = np.maximum(np.maximum(panels.left, -panels.right), 0.0)  # of a panel from 0
     away = np.clip((distance - bias) / spread, 0.0, _FARTHEST)
-    power = seen.size**2 * np.exp(-0.5 * away**2)
-    felt = power > _FELT * power.max()
+    power = panels.size**2 * np.exp(-0.5 * away**2)
+    counts = power > _FELT * power.max()
     broken = sorted(cuts(f, scale))
     if broken:
         ends = np.concatenate([[-np.inf], broken, [np.inf]])
-        piece = np.searchsorted(ends, seen.middle) - 1
+        piece = np.searchsorted(ends, panels.middle) - 1
         width = np.minimum(np.diff(ends)[piece], 2.0 / 3.0 * reach * scale)
-        intervals = 0.5 * seen.bandwidth * width
+        intervals = 0.5 * panels.bandwidth * width
     else:
-        intervals = seen.bandwidth * reach * scale / np.pi
-    intervals = np.where(felt, intervals, 0.0)
+        intervals = panels.bandwidth * reach * scale / np.pi
+    intervals = np.where(counts, intervals, 0.0)
     too_many = intervals > UNRESOLVED
     worst = int(np.where(too_many, power, intervals if not too_many.any() else 0.0).argmax())
-    return float(intervals.max()), float(seen.middle[worst]), float(seen.scale[worst])
+    return float(intervals.max()), float(panels.middle[worst]), float(panels.scale[worst])
 
 
 def along_gaussian(f: Function, slope: float, width: float, cut: bool, reach: float) -> float:
@@ -183,7 +183,7 @@ def _negligible_beyond(g: Callable[[np.ndarray], np.ndarray], reach: float) -> b
     with np.errstate(over="ignore", invalid="ignore"):
         inside = np.abs(np.asarray(g(z))) @ weights[0]
         ends = np.abs(np.asarray(g(np.array([-reach, reach])))).max(axis=-1)
-        small = (ends * density(reach) <= _TAIL * inside) & (inside > 0.0)
+        small = (ends * density(reach) <= TAIL * inside) & (inside > 0.0)
         return bool(np.all(small & np.isfinite(inside)))
 
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..functions import Function
+from ..functions.hyperplanes import RIMS
+from .averages import TAIL
 from .rules import REACH, density, legendre, line_rule, pieces
 
 _REACHES = (9.0, 12.0, 16.0, 21.0)
-_TAIL = 1e-13  # admissible g² φ at the ends, over E g²
 _PROBES = 4096
 _TINY = 1e-12
-_STEEP = 0.7  # width of a smooth step, in standard deviations, under which it is cut out,
-_RIMS = np.array([-6.0, -2.5, 0.0, 2.5, 6.0])  # here, in units of its width
+_STEEP = 0.7  # width of a smooth step, in standard deviations, under which it is cut out
 BASE = np.array([-9.0, -5.0, -2.5, 0.0, 2.5, 5.0, 9.0]) / 9.0  # pieces of the line, over its reach,
 THIRDS = np.array([-1.0, -1.0 / 3.0, 1.0 / 3.0, 1.0])  # and those that resolve the Gaussian itself
 _MOST = 24  # hyperplanes that are followed down to one variable
@@ -77,7 +77,7 @@ class Cuts:
             slope = normal[j]
             width = np.linalg.norm(normal[j + 1 :]) / max(abs(slope), 1e-300)
             if width < _STEEP:
-                at.append(place(_Plane(normal[: j + 1] / slope, mix / slope)) + width * _RIMS)
+                at.append(place(_Plane(normal[: j + 1] / slope, mix / slope)) + width * RIMS)
         shape = (*offsets.shape[:-1], before[0].shape[-1] if before else 1)
         return np.concatenate(
             [np.broadcast_to(a, (*shape, a.shape[-1])) for a in at] or [np.zeros((*shape, 0))], -1
@@ -115,8 +115,8 @@ class Cuts:
             z.append(np.broadcast_to(x, (*weights.shape, x.shape[-1])).reshape(*lead, -1))
             weights = (weights[..., None] * w).reshape(*lead, -1)
             if least:
-                felt = weights > least * weights.max()
-                z, weights = [one[felt] for one in z], weights[felt]
+                counts = weights > least * weights.max()
+                z, weights = [one[counts] for one in z], weights[counts]
         return (np.stack(z, axis=-2) if z else np.zeros((*lead, 0, 1))), weights
 
 
@@ -152,7 +152,7 @@ def joint_reach(function: Function, power: int = 2) -> float:
         size = float((np.asarray(function(*rng.normal(size=(k, _PROBES)))) ** power).mean())
         for reach in _REACHES:
             ends = np.asarray(function(*(reach * ways))) ** power
-            if np.all(ends * np.exp(-0.5 * reach**2) <= _TAIL * size):
+            if np.all(ends * np.exp(-0.5 * reach**2) <= TAIL * size):
                 return reach
     raise ParameterError(
         f"target {function.name!r} grows too fast: its variance is infinite or out of reach; use a function that"

@@ -121,7 +121,7 @@ def extrapolated_error(last: np.ndarray, previous: np.ndarray) -> np.ndarray:
 
 
 def density(z: np.ndarray | float) -> np.ndarray:
-    found = np.asarray(-0.5 * np.square(z))
-    np.exp(found, out=found)
-    found /= np.sqrt(2.0 * np.pi)
-    return found
+    values = np.asarray(-0.5 * np.square(z))
+    np.exp(values, out=values)
+    values /= np.sqrt(2.0 * np.pi)
+    return values

@@ -112,5 +112,5 @@ def binned(
 def _averages(omega: np.ndarray, counts: np.ndarray, tau: np.ndarray) -> np.ndarray:
     functions = [omega**power for power in (1, 2, 3, 4)]
     functions += [omega / (1.0 + t * omega) for t in 10.0 ** np.arange(-1, 5)]
-    own = np.trace(tau, axis1=1, axis2=2)
-    return np.array([weights @ f for f in functions for weights in (counts, own)])
+    of_target = np.trace(tau, axis1=1, axis2=2)
+    return np.array([weights @ f for f in functions for weights in (counts, of_target)])

@@ -230,9 +230,9 @@ def expand(answers: dict[str, np.ndarray], merging: Merging, c: np.ndarray) -> d
     group, share, sign = merging.group, merging.share, merging.sign
     if len(group) == 1:  # the letter is the group, of either sign
         return answers | {name: answers[name] * sign for name in ("m", "chi")}
-    found = dict(answers)
+    of_letters = dict(answers)
     for name in ("m", "chi", "zeta", "psi", "nu", "q2", "V2"):
-        found[name] = answers[name][..., group] * (share * (sign if name in ("m", "chi") else 1.0))
+        of_letters[name] = answers[name][..., group] * (share * (sign if name in ("m", "chi") else 1.0))
     same = group[:, None] == group
     division = np.where(same, np.diag(share) - np.outer(share, share), 0.0)
     for first, second in (("q1", "q2"), ("V1", "V2")):
@@ -240,8 +240,8 @@ def expand(answers: dict[str, np.ndarray], merging: Merging, c: np.ndarray) -> d
         with np.errstate(invalid="ignore"):  # responses are infinite where a ridgeless readout interpolates
             spread = (c[:, None] * answers[second])[..., group][..., None] * division
             total = matrix + np.where(division == 0.0, 0.0, spread)
-        found[first] = np.where(np.isinf(matrix), np.inf, total)
-    return found
+        of_letters[first] = np.where(np.isinf(matrix), np.inf, total)
+    return of_letters
 
 
 def summed(answers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

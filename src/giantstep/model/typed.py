@@ -75,7 +75,7 @@ INPUTS = tuple(name for names in _ALTERNATIVES.values() for name in names)
 _USUAL_SIZE = 1000  # eigenvalues of a power law, where no d is given
 
 
-def inputs(given: Mapping[str, Any], folder: Path = Path()) -> Inputs | None:
+def inputs(settings: Mapping[str, Any], folder: Path = Path()) -> Inputs | None:
     """The covariance of the inputs from the words of `INPUTS`, as text or as lists; None where there are none.
 
     Lists are eigenvalues with their masses and shares; or `power_law` is the exponent, with a source and a d; or
@@ -83,7 +83,7 @@ def inputs(given: Mapping[str, Any], folder: Path = Path()) -> Inputs | None:
     """
     from .inputs import Inputs
 
-    words = {name: value for name, value in given.items() if value is not None}
+    words = {name: value for name, value in settings.items() if value is not None}
     kinds = [kind for kind in _ALTERNATIVES if kind in words]
     if len(kinds) > 1:
         raise ParameterError(
