@@ -35,17 +35,15 @@ from .equations.thin_layers import (
 )
 from .features import STEEPEST, folded, steepness
 from .labels import BinaryLaw
-from .problem import BLOCK, Problem
+from .problem import COARSEST, Problem
 from .solver import Discretisation, Solver, solver_of
 from .status import UNSOLVED
-from .symmetric import indices
+from .symmetric import BLOCK, indices
 
-_COARSEST = 48  # κ intervals per piece to begin with
 _DEEPEST = 6  # how often rules inside the bulk may be doubled
 _FARTHEST = 2.0  # how much the range of κ may grow
 _HARDLY_EVER = 1e-2  # share of samples on the wrong side up to which labels count as separable
-_LAYERS_FROM = 64  # κ intervals at which thin layers are suspected,
-_LAYERS_POINTS = 32  # and κ intervals between their cuts to begin with
+_LAYERS_POINTS = 32  # κ intervals between cuts around thin layers to begin with
 _SIGNS_ACCEPTED = 1e-4  # error of a share of wrong signs beyond which it fails a point
 
 
@@ -105,7 +103,7 @@ def solve(
 
 def _tasks(problem: Problem) -> Iterator[Task]:
     A, solver = problem.alpha.shape[1], solver_of(problem.loss)
-    for layers, points, width in problem.blocks(_COARSEST):
+    for layers, points, width in problem.blocks(COARSEST):
         count = min(A, max(1, -(-A * len(layers) * width // BLOCK)))  # one readout may be larger than a block
         for readouts in np.array_split(indices(A), count):
             yield Task(problem, solver, layers, readouts, points)
@@ -199,7 +197,7 @@ def _cuts(task: Task, attempt: _Attempt) -> np.ndarray | None:
 
     The square loss has no bends, and real labels, which have no profile, blur thin layers.
     """
-    suspected = task.kappa_cuts is None and task.points >= _LAYERS_FROM
+    suspected = task.kappa_cuts is None and task.points > COARSEST
     if attempt.profile is None or task.solver.linear or not suspected:
         return None
     return bends(attempt.profile, task.problem.loss).reshape(*attempt.final.shape, -1)

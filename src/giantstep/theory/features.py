@@ -143,7 +143,7 @@ def evaluations_per_model(activation: Function, breaks: int, points: int) -> int
     """Function values that one model needs per group, to size blocks of work; of those at one κ, which are averaged a
     part at a time, only so many count."""
     inner = pieces(activation) * 16
-    outer = (3 * breaks + 3) if breaks else 2
+    outer = 3 * (breaks + 1) if breaks else 2
     return inner * outer * points
 
 

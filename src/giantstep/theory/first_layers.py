@@ -168,11 +168,16 @@ class FirstLayers:
             )
             return (below - above) / (2.0 * h)
 
-        first, second, third = slope(h), slope(2.0 * h), slope(4.0 * h)
-        better, worse = (4.0 * first - second) / 3.0, (4.0 * second - third) / 3.0
-        fine, half = best = (16.0 * better - worse) / 15.0
+        first, second, third = (slope(h * 2.0**doublings) for doublings in range(3))
+        better, worse = _extrapolated(first, second, 2), _extrapolated(second, third, 2)
+        fine, half = best = _extrapolated(better, worse, 4)
         error = np.maximum(np.abs(best - better)[0], np.abs(fine - half))
         return fine, error.reshape(len(chunk), -1).max(axis=-1)
+
+
+def _extrapolated(near: np.ndarray, far: np.ndarray, order: int) -> np.ndarray:
+    """Differences over h and 2h, with errors of that order in h, at h = 0."""
+    return near + (near - far) / (2.0**order - 1.0)
 
 
 @singledispatch

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .derivative_moments import DerivativeMoments
 
 _RANK = 1e-10  # eigenvalues of Σ over its trace under which a direction is rounding
+_ROUNDING = 1e-15  # length of a direction's component that is none
 _INSIDE = 1e-14  # 1 - γ² under which a direction of the target lies within the spikes' span
 
 
@@ -196,7 +197,7 @@ def seen_from(b: np.ndarray, theta: np.ndarray, dual: np.ndarray | None = None) 
         gamma[:, 0] = np.minimum(np.linalg.norm(theta[:, :, 0], axis=-1), 1.0)
         return Frame(b, gamma, _completed(theta[:, :, 0]), np.ones((U, 1, 1)), dual)
     turn, values, back = np.linalg.svd(theta)
-    still = values[:, :1, None] <= 1e-15  # a target that sees nothing of the spikes is not turned
+    still = values[:, :1, None] <= _ROUNDING  # a target that sees nothing of the spikes is not turned
     turn, back = np.where(still, np.eye(k), turn), np.where(still, np.eye(S), back)
     if k == 1:  # a line is turned round by its spike's direction instead
         back[:, 0] *= turn[:, 0]
@@ -213,7 +214,7 @@ def _completed(theta: np.ndarray) -> np.ndarray:
     """
     size = np.linalg.norm(theta, axis=-1, keepdims=True)
     first = np.eye(theta.shape[-1])[0]
-    n = np.where(size > 1e-15, theta / np.where(size > 1e-15, size, 1.0), first)
+    n = np.where(size > _ROUNDING, theta / np.where(size > _ROUNDING, size, 1.0), first)
     side = np.where(n[:, :1] < 0.0, -1.0, 1.0)
     v = first + side * n
     turn = np.eye(theta.shape[-1]) - 2.0 * v[:, :, None] * v[:, None, :] / (v**2).sum(axis=-1)[:, None, None]

@@ -24,21 +24,15 @@ from .labels import Label, Labels, is_sharp, labels_of
 from .layer import Frame, alike
 from .modes import Modes
 from .rule import FINEST, across_intervals, refine
-from .symmetric import TINY, indices
+from .symmetric import BLOCK, TINY, indices
 
 if TYPE_CHECKING:
     from ..answers.grid import Grid
     from ..model.description import Model
     from ..model.target import Target
 
-BLOCK = 1 << 20  # array elements in flight: a few megabytes, so that passes stay in cache
-_ON_A_PLANE = {
-    2: 32,
-    3: 24,
-    4: 16,
-}  # κ intervals in each half of a direction to begin with, where there are several
-_COARSEST = 32  # κ intervals per piece to begin with, for averages
-_PLAIN_WIDTH = 128  # array elements in flight per grid point, where a bulk takes none of its own
+COARSEST = 48  # κ intervals per piece to begin with
+_ON_A_PLANE = {2: 32, 3: 24, 4: 16}  # and in each half of a direction, where spikes span so many
 
 Compute = Callable[[Features, Label, np.ndarray], np.ndarray]
 
@@ -101,7 +95,7 @@ class Problem:
             layers.layer.spectrum.count - 1
         ) * rows**2  # one for each further eigenvalue of the inputs
         if not self.law.trained or self._interpolates(self.alpha.shape[1]):
-            return _PLAIN_WIDTH + inverses
+            return POINTS + inverses  # a rule in κ has about as many nodes
         return POINTS * (K * (1 if self.activation.parity == "odd" else 2)) ** 2 + inverses
 
     def part(self, chunk: np.ndarray, settings: np.ndarray) -> Problem:
@@ -189,7 +183,7 @@ def averaged(problem: Problem, compute: Compute, tolerance: float) -> tuple[np.n
     """
     values: dict[int, np.ndarray] = {}  # those of each first layer on its finest rule so far
     error = np.empty(len(problem.c))
-    for chunk, points, _ in problem.blocks(_COARSEST):
+    for chunk, points, _ in problem.blocks(COARSEST):
 
         def compute_some(left: np.ndarray, points: int, chunk: np.ndarray = chunk) -> np.ndarray:
             some, off = _on_three_rules(problem, compute, chunk[left], points)

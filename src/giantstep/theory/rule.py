@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ..gaussian import STRIDES, density, even_pieces, line_rule, nested, piecewise_rule
+from ..gaussian import STRIDES, density, even_pieces, line_rule, nested, piecewise_rule, quarterable
 
 # intervals along a direction that features hardly depend on: the Gaussian itself on a quarter of them
 _FEWEST = 48
@@ -49,7 +49,7 @@ class Rule:
         reach: float,
         cuts: np.ndarray | None = None,
         across: Sequence[int] = (),
-        beyond: float = 9.0,
+        beyond: float | None = None,
         soft: bool = False,
     ):
         self.reach, self.cut = reach, cuts is not None
@@ -63,7 +63,7 @@ class Rule:
         else:
             line, weights = line_rule(2 * points, reach)
             self.first, self._weights = line[None, None], tuple(w[None, None] for w in weights)
-        self._across = [line_rule(n, beyond) for n in across]
+        self._across = [line_rule(n, beyond or reach) for n in across]
 
     def line(self, stride: int) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and weights along the first direction, [U or 1, N]."""
@@ -109,4 +109,4 @@ def across_intervals(b: np.ndarray, c: np.ndarray, points: int) -> list[int]:
     if len(steep) < 2:
         return [2 * points if x > _SMOOTH else min(2 * points, _FEWEST) for x in steep]
     share = np.clip(steep, 0.0, 1.0)
-    return [4 * int(np.ceil(points * ((1.0 - x) * _LEAN + 2.0 * x) / 4)) for x in share]
+    return [quarterable(points * ((1.0 - x) * _LEAN + 2.0 * x)) for x in share]

@@ -16,11 +16,10 @@ from ..functions import Function
 from ..functions.chebyshev import polynomials, through
 from ..gaussian import STRIDES, UNRESOLVED, Moments, nested, resolution, sample, straight_moments
 from .layer import alike
-from .symmetric import TINY
+from .symmetric import BLOCK, TINY
 
 _NODES = 16
 _POINTS, _TO_SERIES = through(_NODES)
-_BLOCK = 1 << 20  # coefficients at a time
 
 Averages = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From shifts [M] and variances [M] to quantities [Q, M]."""
@@ -53,7 +52,7 @@ def _octave(averages: Averages, a: np.ndarray, c: np.ndarray, octave: float) -> 
     series = np.moveaxis(table.reshape(len(table), len(variances), panels, _NODES) @ _TO_SERIES.T, 0, 2)
     between = polynomials(2.0 * c / least - 3.0, _NODES) @ _TO_SERIES  # from values at the nodes in c
     to_rows = np.eye(len(c)) if variances is c else between
-    parts = np.array_split(np.arange(len(c)), max(1, a.size * len(table) * _NODES // _BLOCK))
+    parts = np.array_split(np.arange(len(c)), max(1, a.size * len(table) * _NODES // BLOCK))
     found: list[np.ndarray] = []
     for rows in parts:
         found.append(_summed(np.tensordot(to_rows[rows], series, 1), (a[rows] - low) / width))

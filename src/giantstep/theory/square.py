@@ -178,10 +178,9 @@ def _nearby(averages: Averages, bulk: Bulk, readout: Readout) -> np.ndarray:
     v, freed = ratio, np.ones(1)  # freed: w/cv
     for _ in range(_ROUNDS):
         a: np.ndarray = ((linear * freed + second) @ n)[..., None]
-        b = held + more * a
-        root = np.sqrt(b * b + np.where(a > 0.0, 4.0 * held * a, 0.0))  # λ may be infinite
-        root += np.abs(b)
-        v = np.where(b >= 0.0, 2.0 * one / root, root / (2.0 * lam * a))
+        b = 0.5 * (held + more * a)
+        root = np.abs(b) + np.sqrt(b * b + np.where(a > 0.0, held * a, 0.0))  # λ may be infinite
+        v = np.where(b >= 0.0, one / root, root / (lam * a))
         freed = 1.0 / (1.0 + pulled * v / (one + a * v))
     V2 = n * v
     return pack.pack((bulk.c[:, None] * V2 * freed)[..., None] * identity(pack.groups), V2)

@@ -16,6 +16,9 @@ import numpy as np
 TINY = float(np.finfo(float).tiny)
 """Added to what may vanish before it divides."""
 
+BLOCK = 1 << 20
+"""Array elements in flight: a few megabytes, so that passes stay in cache."""
+
 indices: Callable[[int], np.ndarray] = np.arange
 """0, 1, ..., count - 1. (The stub of `np.arange` has no type where the count is read from a shape.)"""
 

@@ -22,7 +22,7 @@ from .pencil import TrainedBulk, TrainedResolvent
 WORTHWHILE = 24  # readouts on a first layer from which a line is less work than solving for each readout
 _LEAST, _MOST = 4e-6, 5e11  # the v between which there is a line
 _MARGIN = 0.2  # by which it reaches farther than it was asked for: a search goes on nearby
-_EXACT = 36.6  # -ln of what series leave out: rounding
+_EXACT = -log(np.finfo(float).epsneg)  # -ln of what series leave out: rounding
 
 
 class ChebyshevLine:

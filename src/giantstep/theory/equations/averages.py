@@ -12,7 +12,7 @@ import numpy as np
 
 from ..features import Features
 from ..modes import Modes, mean_functions
-from ..symmetric import TINY, packing, triangle, upper_triangle
+from ..symmetric import TINY, packing, product, triangle, upper_triangle
 
 # |κ|² that a millionth of all inputs exceeds, by the number of directions: scipy.special.chdtri(directions, 1e-6)
 _RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4: 33.37684158171984}
@@ -123,7 +123,7 @@ class Averages:
 
 def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Stacked matrix times vector."""
-    return np.einsum("...ij,...j->...i", matrix, vector)
+    return product(matrix, vector[..., None])[..., 0]
 
 
 def symmetric(entries: np.ndarray, size: int) -> np.ndarray:

@@ -113,7 +113,7 @@ class BatchBlock:
         """Averages of Z against all `tests` [U, A, Q, Q, tests], sorted for `forms`."""
         U, A, Q = averages.shape[:3]
         F, count = self.spike.shape[-1], self.directions
-        both, along, x = (part.transpose(0, 1, 4, 2, 5, 3) for part in self._parted(averages))
+        both, along, x = (np.moveaxis(part, (2, -3), (-3, -1)) for part in self._parted(averages))
         return Moments(
             both.reshape(U, A, F * Q, F * Q),
             along.reshape(U, A, count, Q, F * Q),

@@ -58,7 +58,7 @@ class SpectralBasis:
         U, A, J, R, _ = G.shape
         D, k = len(self.one), self.spectrum.tau.shape[-1]
         sums = self._weights[:, None] @ G.reshape(U, A, J, R * R)
-        on_inputs = sums[:, :, : D * D].reshape(U, A, D, D, R, R).transpose(0, 1, 2, 4, 3, 5)
+        on_inputs = np.swapaxes(sums[:, :, : D * D].reshape(U, A, D, D, R, R), -3, -2)
         on_target = sums[:, :, D * D :].reshape(U, A, k, k, D, D, R, R).transpose(0, 1, 2, 4, 6, 3, 5, 7)
         return Sums(on_inputs.reshape(U, A, D * R, D * R), on_target.reshape(U, A, k * D * R, k * D * R))
 

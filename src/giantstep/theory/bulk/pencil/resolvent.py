@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ...input_spectrum import InputSpectrum
 
 _STEPS = 200
-_PLAIN = 4  # plain iterations before Newton's method on a cold start
 _TOLERANCE = 1e-14
 _ROUNDED = 1e-11  # residual at which one that falls no further is rounding
 
@@ -184,7 +183,7 @@ class TrainedResolvent(Resolvent):
                 return Y, G, X, Z
             stuck = 0 if residual < 0.5 * best else stuck + 1
             best = min(best, residual)
-            if (step >= _PLAIN or start is not None) and not (stuck > 3 and step % 3):
+            if not (stuck > 3 and step % 3):  # where Newton's method is stuck, plain iterations help it on
                 J = identity(sum(block.rank**2 for block in blocks)) - self._pushed(G, [z.pairs for z in Z])
                 gap = self._unpacked(np.linalg.solve(J, self._packed(gap)[..., None])[..., 0])
             Y = [y + g for y, g in zip(Y, gap, strict=True)]
@@ -306,7 +305,7 @@ def _sandwich(
     A, B = G[..., left, inner], G[..., right, inner]
     (U, points, J, m, i), r = A.shape, B.shape[-2]
     both = np.swapaxes((weights * A).reshape(U, points, J, m * i), -1, -2) @ B.reshape(U, points, J, r * i)
-    return both.reshape(U, points, m, i, r, i).transpose(0, 1, 2, 4, 3, 5).reshape(U, points, m * r, i * i)
+    return np.swapaxes(both.reshape(U, points, m, i, r, i), -3, -2).reshape(U, points, m * r, i * i)
 
 
 def _applied(sandwich: np.ndarray, matrices: np.ndarray) -> np.ndarray:

@@ -137,7 +137,7 @@ def sample_systems(D: np.ndarray, x: np.ndarray) -> np.ndarray:
     """1 + Dx for samples D [U, n, Q, Q], [U, A, n, Q, Q]: one product of two large matrices."""
     (U, n, Q), A = D.shape[:3], x.shape[1]
     products = D.reshape(U, n * Q, Q) @ np.swapaxes(x, 1, 2).reshape(U, Q, A * Q)
-    return np.eye(Q) + products.reshape(U, n, Q, A, Q).transpose(0, 3, 1, 2, 4)
+    return np.eye(Q) + np.moveaxis(products.reshape(U, n, Q, A, Q), -2, 1)
 
 
 @dataclass(frozen=True)
