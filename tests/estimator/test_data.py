@@ -63,8 +63,7 @@ def test_each_step_is_the_gradient_at_the_rows_that_the_last_one_left():
     readout = np.repeat([1.0, -1.0], 4)[:, None] / 8
     for x, y in batches:
         batch = x, y, np.ones(50), as_function("tanh")
-        trained = trained.step(0.8, False, *trained.descent(*batch))
-        moved = moved.step(1.0, True, *moved.descent(*batch))
+        trained, moved = trained.step(0.8, False, *batch), moved.step(1.0, True, *batch)
         values = np.tanh(x @ rows.T)
         slopes = (y - values @ readout) * (1.0 - values**2) * readout.T
         rows = rows + 0.8 * 5 * slopes.T @ x / 50

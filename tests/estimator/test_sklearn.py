@@ -84,7 +84,7 @@ def test_the_step_is_the_gradient_of_the_networks_own_loss(outputs):
         bump = np.zeros((p, d))
         bump[index] = h
         gradient[index] = (risk(start.rows + bump) - risk(start.rows - bump)) / (2 * h)
-    stepped = start.step(eta, False, *start.descent(x, y, weights, as_function("tanh")))
+    stepped = start.step(eta, False, x, y, weights, as_function("tanh"))
     # central differences: h² times a third derivative, and rounding 1e-16/h
     np.testing.assert_allclose(stepped.rows, start.rows - eta * d * gradient, atol=1e-8)
     np.testing.assert_array_equal(stepped.etas, [eta])

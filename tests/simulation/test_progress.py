@@ -98,7 +98,7 @@ def test_every_command_that_may_take_long_shows_that_it_works_and_ends_in_one_li
     seen = []
 
     class Interrupted(Share):
-        def begin(self, name, total):
+        def over(self, name, total):
             seen.append(name)
             raise KeyboardInterrupt
 

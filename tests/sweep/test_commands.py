@@ -180,20 +180,16 @@ def test_run_status_export_and_plot(tmp_path, capsys):
 def test_progress_is_told_in_words_and_not_too_often():
     now, stream = [0.0], io.StringIO()
     display = Display(True, stream, clock=lambda: now[0])
-    display.begin("simulation", 1000)
-    for done in range(1, 1001):
-        now[0] += 0.5
-        display.update(done - done // 10, done // 10, 2)
-    lines = stream.getvalue().splitlines()
-    assert len(lines) == 20
-    assert lines[0] == "simulation: 45 of 1000 done, 2 running, 5 failed, 2/s, 7 min 55 s left"
-    now[0] += 61
-    display.update(900, 100, 0)
+    with display.over("simulation", 1000):
+        for done in range(1, 1001):
+            now[0] += 0.5
+            display.update(done - done // 10, done // 10, 2)
+        lines = stream.getvalue().splitlines()
+        assert len(lines) == 20
+        assert lines[0] == "simulation: 45 of 1000 done, 2 running, 5 failed, 2/s, 7 min 55 s left"
+        now[0] += 61
+        display.update(900, 100, 0)
     assert len(stream.getvalue().splitlines()) == 21  # a sign of life after a minute of silence
-    silent = Display(None, io.StringIO())
-    silent.begin("theory", 1)
-    silent.update(1, 0, 0)
-    assert silent.stream.getvalue() == ""
     assert [duration(s) for s in (8.2, 200, 18720)] == ["8 s", "3 min 20 s", "5 h 12 min"]
 
 

@@ -147,16 +147,11 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         part = slice(None) if self.refit_on == "all" else share == 0
         fresh = weights[part] * (share[part] == 0)
 
-        def descent(layer: FirstLayer, step: int) -> tuple[np.ndarray, np.ndarray]:
-            seen = share == step
-            return layer.descent(x[seen], targets[seen], weights[seen], self.activation_)
-
-        first = descent(start, 1)
-
         def after(eta: float, relative: bool) -> FirstLayer:
-            layer = start.step(eta, relative, *first)
-            for step in range(2, steps + 1):
-                layer = layer.step(eta, relative, *descent(layer, step))
+            layer = start
+            for step in range(1, steps + 1):
+                seen = share == step
+                layer = layer.step(eta, relative, x[seen], targets[seen], weights[seen], self.activation_)
             return layer
 
         def judged(layer: FirstLayer) -> tuple[Readout, LeftOut]:

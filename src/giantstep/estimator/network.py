@@ -95,18 +95,26 @@ class FirstLayer:
             self.rows[::every], self.biases[::every], self.readout[::every], self.spikes, self.etas
         )
 
-    def descent(
-        self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, activation: Function
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """-d times the gradient of ½ Σ_k (y_k - f_k)² [p, d], and (y_k - f_k) x [outputs, d]: weighted means."""
+    def step(
+        self,
+        eta: float,
+        relative: bool,
+        x: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        activation: Function,
+    ) -> FirstLayer:
+        """One step of size eta·d down ½ Σ_k (y_k - f_k)², a weighted mean over samples x [n, d] and y [n, outputs].
+
+        It pulls rows along the spikes Σ (y_k - f_k) x. A relative eta multiplies the one at which rows of letter 1 move
+        by 1.
+        """
         p, d = self.rows.shape
         z, a = x @ self.rows.T + self.biases, self.readout / p
         residuals = (weights / weights.sum())[:, None] * (y - activation(z) @ a)
-        return d * (np.asarray(activation.derivative(z)) * (residuals @ a.T)).T @ x, residuals.T @ x
-
-    def step(self, eta: float, relative: bool, change: np.ndarray, pull: np.ndarray) -> FirstLayer:
-        """One step along a `descent`. A relative eta multiplies the one at which rows of letter 1 move by 1."""
-        moved, norms = np.linalg.norm(change), np.linalg.norm(pull, axis=1, keepdims=True)
+        change = d * (np.asarray(activation.derivative(z)) * (residuals @ a.T)).T @ x
+        pull, moved = residuals.T @ x, np.linalg.norm(change)
+        norms = np.linalg.norm(pull, axis=1, keepdims=True)
         if relative:
             eta *= float(np.linalg.norm(self.readout) / moved) if moved > 0 else 0.0
         spike = (eta > 0) * pull / np.where(norms > 0, norms, 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 import stat
@@ -94,12 +95,10 @@ def _created(final: Path) -> Path:
 
 def _remove_leftovers(final: Path) -> None:
     """Temporary files of processes that were killed: nobody has written to them for long."""
-    for name in os.listdir(final.parent):
-        if not (name.startswith(_prefix(final)) and name.endswith(final.suffix)):
-            continue
+    for left in final.parent.glob(f"{glob.escape(_prefix(final))}*{glob.escape(final.suffix)}"):
         with suppress(OSError):  # somebody else's, or gone by now
-            if time.time() - os.lstat(final.parent / name).st_mtime > _LEFT_BEHIND:
-                os.unlink(final.parent / name)
+            if time.time() - left.lstat().st_mtime > _LEFT_BEHIND:
+                left.unlink()
 
 
 def _prefix(final: Path) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,7 @@ def save_netcdf(dataset: xr.Dataset, path: Path) -> None:
         dataset.assign_attrs({_SAYS: _WORDS}).dump_to_store(H5NetCDFStore(file))  # type: ignore[arg-type]
     with buffer.getbuffer() as data, path.open("wb") as out:  # given back also when the disk is full
         out.write(data)
-        out.write(_MARK + hashlib.sha256(data).hexdigest().encode() + b"\n")
+        out.write(_seal(data))
 
 
 def load_netcdf(path: Path) -> xr.Dataset:
@@ -56,16 +55,17 @@ def load_netcdf(path: Path) -> xr.Dataset:
 
 def _sealed(path: Path) -> bool:
     """Whether the file has a seal, which must be right."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _SEAL))
-        if not (end := file.read()).startswith(_MARK):
-            return False
-        file.seek(0)
-        digest = hashlib.sha256(file.read(size - _SEAL)).hexdigest()
-    if end[len(_MARK) :] != digest.encode() + b"\n":
+    data = path.read_bytes()
+    if not data.startswith(_MARK, -_SEAL):
+        return False
+    if not data.endswith(_seal(memoryview(data)[:-_SEAL])):
         raise Unreadable(CHANGED)
     return True
+
+
+def _seal(data: memoryview) -> bytes:
+    """The last line of a file with this content."""
+    return _MARK + hashlib.sha256(data).hexdigest().encode() + b"\n"
 
 
 def _check_harmless(path: Path) -> None:

@@ -38,26 +38,23 @@ class Display:
         self.wanted, self.stream, self.clock = wanted, stream or sys.stderr, clock
         self.notebook = stream is None and in_notebook()
         self.watched = self.notebook or self.stream.isatty()
-        self._painter: Thread | None = None
 
     @contextmanager
     def over(self, name: str, total: int) -> Iterator[Display]:
-        """Shown while the block runs."""
-        self.begin(name, total)
-        try:
-            yield self
-        finally:
-            self.end()
-
-    def begin(self, name: str, total: int) -> None:
-        """`total` pieces of work are about to be done."""
+        """Shown while the block runs, which does `total` pieces of work."""
         self.name, self.total, self.began = name, total, self.clock()
         self._counts: tuple[int, int, int | None] = (0, 0, None)
         self._reported, self._reported_at = 0, self.began
+        ended = Event()
+        painter = Thread(target=self._paint, args=[ended], daemon=True)
         if self.watched and self.wanted is not False:
-            self._ended = Event()
-            self._painter = Thread(target=self._paint, daemon=True)
-            self._painter.start()
+            painter.start()
+        try:
+            yield self
+        finally:
+            ended.set()
+            if painter.is_alive():
+                painter.join()
 
     def advance(self) -> None:
         """One more piece is done."""
@@ -70,13 +67,6 @@ class Display:
             self._reported, self._reported_at = finished, self.clock()
             print(f"{self.name}: {self.words(done, failed, running)}", file=self.stream, flush=True)
 
-    def end(self) -> None:
-        """Take the bar away."""
-        if self._painter is not None:
-            self._ended.set()
-            self._painter.join()
-            self._painter = None
-
     def words(self, done: int, failed: int = 0, running: int | None = None) -> str:
         """'12 of 40 done, 2 running, 1 failed, 3.4/s, 8 s left'."""
         finished, elapsed = done + failed, self.clock() - self.began
@@ -88,18 +78,16 @@ class Display:
             parts += [f"{duration((self.total - finished) / rate)} left"]
         return ", ".join(parts)
 
-    def _paint(self) -> None:
+    def _paint(self, ended: Event) -> None:
         """Draw the bar until the work ends, in a thread of its own: a single piece of the work may take long."""
-        if self._ended.wait(0.0 if self.wanted else _PATIENCE) and not self.wanted:
+        if not self.wanted and ended.wait(_PATIENCE):
             return
         with _notebook_bar(self) if self.notebook else _terminal_bar(self) as draw:
-            ended = False
-            while True:
+            last = False
+            while not last:
+                last = ended.wait(_REFRESH)  # what was reported last is drawn, too
                 done, failed, running = self._counts
                 draw(self.words(done, failed, running), done + failed)
-                if ended:  # what was reported last is drawn, too
-                    break
-                ended = self._ended.wait(_REFRESH)
 
     def _due(self, finished: int) -> bool:
         if self.clock() - self._reported_at > _SILENCE:

@@ -62,7 +62,9 @@ def network_error(
         return None
     kappa, kappa_weights = _kappa_rule(along, across, target)
     moments = [hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions]
-    pairs = _pair_sums(gram, along, across, _factors(moments, kappa_weights, backend), weights, backend)
+    pairs = _pair_sums(
+        gram, along, across, _factors(moments, kappa_weights, p + 1, backend), weights, backend
+    )
     return (weights**2).T @ squares + 2 * pairs
 
 
@@ -161,13 +163,15 @@ def _pair_sums(
     return total
 
 
-def _factors(moments: list[HermiteMoments], kappa_weights: np.ndarray, backend: Backend) -> list[Any]:
+def _factors(
+    moments: list[HermiteMoments], kappa_weights: np.ndarray, rows: int, backend: Backend
+) -> list[Any]:
     """For each k a matrix C_k [rows, few] on the device with (C_k C_kᵀ)_ij = E_κ[S_k,i S_k,j] to rounding.
 
     Neurons differ little, so that a handful of columns remain. With few neurons, or many columns as a sharp target
     needs, finding the few would cost more than it saves.
     """
-    rows, root, factors = sum(each.neurons for each in moments), np.sqrt(kappa_weights), []
+    root, factors = np.sqrt(kappa_weights), []
     for sites in zip(*(each.sites for each in moments), strict=True):
         columns = [values * root for values in sites]
         if rows >= _TALL * len(root):

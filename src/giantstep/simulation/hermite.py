@@ -33,11 +33,6 @@ class HermiteMoments(NamedTuple):
     phi: np.ndarray | None = None  # [rows, a]
     scale: np.ndarray | None = None  # [rows, b]
 
-    @property
-    def neurons(self) -> int:
-        """How many there are."""
-        return self.sites.shape[1] if self.phi is None else len(self.phi)
-
     def at_neurons(self, columns: np.ndarray, backend: Backend) -> Any:
         """The neurons' values [rows, columns], on the device, from those of the sites [sites, columns]."""
         if self.phi is None or self.scale is None:

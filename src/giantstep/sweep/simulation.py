@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import asdict
 
 from ..answers.dims import OF_THE_LAYER
 from ..simulation import check
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-_OPTIONS = ("d", "seed", "n_test", "features", "backend", "device", "dtype")  # of a task, beside its grid
-
-
 class SimulationPart(Part):
     """Trials: trial and setting of the model (settings) × sample sizes and penalties (points)."""
 
@@ -32,11 +30,11 @@ class SimulationPart(Part):
     def __init__(self, sweep: Sweep):
         super().__init__(sweep)
         assert sweep.simulation is not None
-        self.trials = check.trial_numbers(sweep.simulation.trials)
-        options = {name: getattr(sweep.simulation, name) for name in _OPTIONS}
+        options = asdict(sweep.simulation)
+        self.trials = check.trial_numbers(options.pop("trials"))
         self.plan = Plan(Task(sweep.model, sweep.target, loss=sweep.loss, **options), sweep.alpha, sweep.lam)
         self.split = self.plan.split
-        setting = {**self._words(), **{name: getattr(self.plan.common, name) for name in _OPTIONS}}
+        setting = {**self._words(), **{name: getattr(self.plan.common, name) for name in options}}
         self.family = Family("simulation", (*self.own, *sweep.target.numbers(), "trial", "n", "lam"), setting)
         layers, readouts = self.split.counts
         self.shape = len(self.trials) * layers, readouts
