@@ -6,23 +6,15 @@ from pathlib import Path
 
 import pytest
 
-import giantstep as gs
 from giantstep.errors import GiantstepError
 from giantstep.sweep import results, run_sweep
 from giantstep.sweep.results import status
 from giantstep.sweep.store import StoreError
 
+from ..sweep.helpers import SWEEP
 from .damage import damaged
 
 QUICK, ALL = 60, 500
-SWEEP = gs.Sweep(
-    gs.Network("tanh", eta=[0.5, 1.0], alpha0=2.0),
-    "sin",
-    alpha=[0.5, 1.0, 2.0],
-    lam=[0.01, 0.1],
-    theory={"bulk": "isotropic"},
-    simulation={"d": 10, "trials": 10, "n_test": 200},
-)
 
 
 @pytest.fixture(scope="module")

@@ -101,21 +101,22 @@ def test_one_step_finds_what_the_label_says_of_each_direction():
     assert abs(z_scores(found.r, 1.5 * 0.5 * length)) < ENOUGH
 
 
-def test_relu_climbs_the_stair_at_the_second_step():
-    """Steps of rate 1.5 and 1 on two fresh batches of 2d: overlaps with both directions as the theory has them."""
-    steps = [Step(eta=1.5, alpha0=2.0), Step(eta=1.0, alpha0=2.0)]
-    found = simulate(Network("relu", steps=steps), STAIR, d=200, trials=20, **FEW)
+@pytest.mark.parametrize(
+    ("activation", "first", "theory"),
+    [
+        ("relu", 1.5, [[0.69344568, 0.0], [0.77557843, 0.16854905]]),
+        ("tanh", 1.0, [[0.707, 0.0], [0.842, 0.0]]),  # to three digits, an eighth of a standard error
+    ],
+)
+def test_relu_climbs_the_stair_at_the_second_step_and_an_odd_activation_does_not(activation, first, theory):
+    """Steps of rate `first` and 1 on two fresh batches of 2d: overlaps with both directions as the theory has them."""
+    steps = [Step(eta=first, alpha0=2.0), Step(eta=1.0, alpha0=2.0)]
+    found = simulate(Network(activation, steps=steps), STAIR, d=200, trials=20, **FEW)
     assert found.gamma.dims == ("trial", "step", "direction")
     np.testing.assert_array_equal(found.direction, [1, 2])
-    theory = np.array([[0.69344568, 0.0], [0.77557843, 0.16854905]])
-    assert np.abs(z_scores(found.gamma, theory)).max() < ENOUGH
-    assert float(z_scores(found.gamma, 0.0)[1, 1]) > ENOUGH  # it is 13 on average
-
-
-def test_an_odd_activation_does_not_find_the_second_direction_of_a_product():
-    found = simulate(Network("tanh", eta=1.0, alpha0=2.0, steps=2), STAIR, d=200, trials=20, **FEW)
-    theory = np.array([[0.707, 0.0], [0.842, 0.0]])  # to three digits, an eighth of a standard error
-    assert np.abs(z_scores(found.gamma, theory)).max() < ENOUGH
+    assert np.abs(z_scores(found.gamma, np.array(theory))).max() < ENOUGH
+    # of relu it is 13 on average
+    assert (float(z_scores(found.gamma, 0.0)[1, 1]) > ENOUGH) == (activation == "relu")
 
 
 def test_answers_have_a_direction_beside_letters_and_steps():

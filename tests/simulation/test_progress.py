@@ -10,7 +10,7 @@ import pytest
 from giantstep.cli import main, output
 from giantstep.model.spiked import SpikedRF
 from giantstep.runtime import progress
-from giantstep.runtime.progress import Display, Share
+from giantstep.runtime.progress import Display, Share, duration
 from giantstep.simulation import simulate
 
 
@@ -36,11 +36,20 @@ def run(total: int, wanted: bool | None, stream: io.StringIO, seconds: float) ->
 
 
 def test_logs_get_a_bounded_number_of_lines_with_the_remaining_time():
-    lines = run(200, True, io.StringIO(), 1.0).splitlines()
-    assert len(lines) == 20
-    assert lines[0].startswith("trials: 10 of 200 done, ")
-    assert lines[0].endswith(" left")
-    assert lines[-1].startswith("trials: 200 of 200 done")
+    now, stream = [0.0], io.StringIO()
+    display = Display(True, stream, clock=lambda: now[0])
+    with display.over("simulation", 1000):
+        for done in range(1, 1001):
+            now[0] += 0.5
+            display.update(done - done // 10, done // 10, 2)
+        lines = stream.getvalue().splitlines()
+        assert len(lines) == 20
+        assert lines[0] == "simulation: 45 of 1000 done, 2 running, 5 failed, 2/s, 7 min 55 s left"
+        assert lines[-1].startswith("simulation: 900 of 1000 done, 2 running, 100 failed")
+        now[0] += 61
+        display.update(900, 100, 0)
+    assert len(stream.getvalue().splitlines()) == 21  # a sign of life after a minute of silence
+    assert [duration(s) for s in (8.2, 200, 18720)] == ["8 s", "3 min 20 s", "5 h 12 min"]
 
 
 def test_logs_stay_silent_unless_asked():

@@ -165,16 +165,6 @@ def test_numbers_of_samples_and_neurons_are_the_nearest_whole_ones():
     )
 
 
-def test_labels_have_the_noise_that_was_asked_for():
-    """Random features cannot fit in a flat direction: the labels' mean square shows up where the readout is 0."""
-    large = {"alpha": 400.0, "lam": 1e12, "d": 20, "trials": 4}
-    clean = simulate(SRF, "sin", **large)
-    noisy = simulate(SRF, Target("sin", noise=0.5), **large)
-    error = np.sqrt(2 * 0.25**2 + 4 * 0.25 * 0.43) / np.sqrt(4 * 8000)  # of the mean of 2 sin·ε + ε²
-    assert abs(float((noisy.train_error - clean.train_error).mean()) - 0.25) < 4.5 * error
-    np.testing.assert_allclose(clean.test_error, (1 - np.exp(-2)) / 2, rtol=1e-6)
-
-
 def test_measured_statistics_make_up_the_outputs_of_linear_networks():
     """For σ(x) = x the learned function is x·(Wᵀa + u·a v)/√p: errors follow from m, zeta, psi, q1 alone."""
     model = SpikedRF("x", r=0.7, gamma=0.6)

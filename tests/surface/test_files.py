@@ -237,12 +237,3 @@ def test_what_cannot_be_saved_is_refused(make, ending, words, tmp_path):
     with pytest.raises(ParameterError, match=words):
         gs.save(make(), tmp_path / f"a.{ending}")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_small_file_cannot_ask_for_much_memory(tmp_path):
-    """Chunks that were never written take no room on disk: 400 MB in a file of some kB."""
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(tmp_path / "a.nc", "w") as file:
-        file.create_dataset("a", (50_000_000,), "f8", chunks=(1 << 20,))
-    with pytest.raises(ParameterError, match=r"asks for 0\.4 GiB of memory, out of proportion"):
-        gs.load(tmp_path / "a.nc")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pytest
 import giantstep as gs
 from giantstep.cli import main
 from giantstep.errors import ParameterError
-from giantstep.runtime.progress import Display, duration
 from giantstep.sweep import results
 from giantstep.sweep.toml import read
 
@@ -175,22 +173,6 @@ def test_run_status_export_and_plot(tmp_path, capsys):
     code, _, err = run(capsys, "export", toml, tmp_path / "out.docx")
     assert code == 2
     assert "unknown ending" in err
-
-
-def test_progress_is_told_in_words_and_not_too_often():
-    now, stream = [0.0], io.StringIO()
-    display = Display(True, stream, clock=lambda: now[0])
-    with display.over("simulation", 1000):
-        for done in range(1, 1001):
-            now[0] += 0.5
-            display.update(done - done // 10, done // 10, 2)
-        lines = stream.getvalue().splitlines()
-        assert len(lines) == 20
-        assert lines[0] == "simulation: 45 of 1000 done, 2 running, 5 failed, 2/s, 7 min 55 s left"
-        now[0] += 61
-        display.update(900, 100, 0)
-    assert len(stream.getvalue().splitlines()) == 21  # a sign of life after a minute of silence
-    assert [duration(s) for s in (8.2, 200, 18720)] == ["8 s", "3 min 20 s", "5 h 12 min"]
 
 
 def test_a_part_that_is_not_there_is_named(tmp_path, capsys):

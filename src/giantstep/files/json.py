@@ -77,7 +77,7 @@ def load_json(path: Path) -> xr.Dataset:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    """Of what a text means: the same however it is spaced."""
+    """The checksum of the content, whatever its spacing in the file."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

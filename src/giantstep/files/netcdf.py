@@ -24,7 +24,7 @@ _WORDS = "the last line of this file is its checksum"
 
 
 def save_netcdf(dataset: xr.Dataset, path: Path) -> None:
-    """Made in memory: HDF5 does not survive a disk that is full."""
+    """Write a Dataset. HDF5 makes the file in memory, since a full disk crashes it."""
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
@@ -54,7 +54,7 @@ def load_netcdf(path: Path) -> xr.Dataset:
 
 
 def _sealed(path: Path) -> bool:
-    """Whether the file has a seal, which must be right."""
+    """Whether the file has a seal; an error if the seal is wrong."""
     data = path.read_bytes()
     if not data.startswith(_MARK, -_SEAL):
         return False
@@ -64,7 +64,7 @@ def _sealed(path: Path) -> bool:
 
 
 def _seal(data: memoryview) -> bytes:
-    """The last line of a file with this content."""
+    """The last line of a file: the checksum of the content before it."""
     return _MARK + hashlib.sha256(data).hexdigest().encode() + b"\n"
 
 

@@ -41,7 +41,7 @@ class Display:
 
     @contextmanager
     def over(self, name: str, total: int) -> Iterator[Display]:
-        """Shown while the block runs, which does `total` pieces of work."""
+        """Show progress while the block runs, which does `total` pieces of work."""
         self.name, self.total, self.began = name, total, self.clock()
         self._counts: tuple[int, int, int | None] = (0, 0, None)
         self._reported, self._reported_at = 0, self.began
@@ -101,7 +101,7 @@ Draw = Callable[[str, int], Any]  # what to say, and how many pieces are finishe
 
 @contextmanager
 def _terminal_bar(display: Display) -> Iterator[Draw]:
-    """One line of a terminal, gone when the work is done."""
+    """One line of a terminal, which disappears when the work is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -145,7 +145,7 @@ class Share(Display):
 
     @contextmanager
     def of(self, name: str) -> Iterator[Callable[[float], None]]:
-        """Shown while the block runs, which is given the function to report with."""
+        """Show progress while the block runs; yields the function that reports the share."""
         with self.over(name, _WHOLE):
             yield lambda share: self.update(round(_WHOLE * share))
 

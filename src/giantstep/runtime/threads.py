@@ -83,6 +83,6 @@ def thread_pools() -> Any:
 
 
 def limit_threads(threads: int) -> None:
-    """In a process that others have started: linear algebra and draws share the cores with its siblings."""
+    """Limit linear algebra in this process, which shares the cores with other workers."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
     thread_pools().limit(limits=threads)

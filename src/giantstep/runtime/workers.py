@@ -144,7 +144,7 @@ class _Worker:
             raise NoWorker(_not_started(told))
 
     def do(self, job: bytes) -> Any:
-        """What comes of a job."""
+        """The result of a job."""
         try:
             self._pipe.send_bytes(job)
             answer = self._pipe.recv_bytes()
@@ -176,7 +176,7 @@ def _not_started(reason: str) -> str:
 
 
 def serve(pipe: Connection) -> None:
-    """The life of a worker: it ends with its parent, which need not say good-bye."""
+    """Do jobs until the parent process ends."""
     jobs: SimpleQueue[bytes] = SimpleQueue()
     try:
         Thread(target=_receive, args=(pipe, jobs), daemon=True).start()
@@ -196,7 +196,7 @@ def _receive(pipe: Connection, jobs: SimpleQueue[bytes]) -> None:
 
 
 def _done(job: bytes) -> bytes:
-    """What came of a job: its result, or the error and where it was raised."""
+    """The result of a job, or its error and where it was raised, as bytes."""
     try:
         function, args = pickle.loads(job)
         return dumped((function(*args), None, ""))
@@ -211,7 +211,7 @@ def _done(job: bytes) -> bytes:
 
 
 def dumped(value: Any) -> bytes:
-    """What is sent to a worker."""
+    """A value as the bytes that are sent to a worker."""
     import cloudpickle
 
     return cloudpickle.dumps(value)

@@ -29,7 +29,7 @@ _MOST_NUMBERS = 1e13  # random numbers that a trial may draw: a core draws 1e8 a
 
 
 def check_choices(model: Model, features: str | None) -> str:
-    """The features to use; errors for names that do not exist and for choices that contradict the model."""
+    """The features to use; refuse choices that contradict the model."""
     if features == "gaussian" and not isinstance(model, SpikedRF):
         raise ParameterError(
             "features = 'gaussian' needs a SpikedRF; for a network, simulate net.equivalent(target)"
@@ -99,7 +99,7 @@ def check_learned_at(x: Any, features: str, directions: int) -> tuple[tuple[floa
 
 
 def check_loss(loss: str | Loss, target: Target, lam: Any) -> Loss:
-    """The loss; errors for labels and penalties that it cannot have."""
+    """The loss; refuse labels and penalties that it cannot have."""
     loss = as_loss(loss)
     if np.isinf(lam).any():
         raise ParameterError(
@@ -119,7 +119,7 @@ def check_loss(loss: str | Loss, target: Target, lam: Any) -> Loss:
 
 
 def trial_numbers(trials: int | Sequence[int]) -> list[int]:
-    """The trials to run: 0 to trials-1, or exactly the numbers given."""
+    """The numbers of the trials to run: 0 to trials-1, or those in a list."""
     if isinstance(trials, bytes | bytearray) or not isinstance(trials, Iterable):
         if (count := check_count("trials", trials, 1)) > _MOST_TRIALS:
             raise ParameterError(

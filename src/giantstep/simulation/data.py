@@ -26,7 +26,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Data:
-    """An endless batch of labelled samples, of which any number of first rows can be asked for."""
+    """An endless batch of labelled samples; `blocks` yields as many first rows as you ask for."""
 
     batch: int  # what it is for: a `Purpose`, or `step_batch`
     target: Target

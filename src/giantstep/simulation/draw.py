@@ -110,7 +110,7 @@ def directions(count: int, d: int, draws: Draws) -> list[Any]:
 
 
 def left_across(rest: list[Any]) -> tuple[Any, ...]:
-    """Orthonormal directions along what is left of the target's across the spikes, each as near to its own as can be.
+    """Orthonormal directions that span the target's directions across the spikes, each as near to its own as possible.
 
     Turned to the axes of their Gram matrix the remains are orthogonal: there each gets unit length (or stays 0 where
     nothing is left), and they are turned back.

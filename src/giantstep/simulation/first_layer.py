@@ -128,7 +128,7 @@ def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = N
 
 
 def _initial_rows(model: Network, p: int, d: int, draws: Draws) -> Any:
-    """Uniform on the sphere, or with the spread of squared norms that was asked for."""
+    """Rows uniform on the sphere, or with the model's spread of squared norms."""
     if model.norm_variance == 0.0:
         return unit_rows(p, d, draws)
     if model.rows == "gaussian":
@@ -138,7 +138,7 @@ def _initial_rows(model: Network, p: int, d: int, draws: Draws) -> Any:
 
 
 def _initial_biases(model: Network, groups: tuple[slice, ...], d: int, draws: Draws) -> Any | None:
-    """Those of the letters, and of scale 1/√d around them."""
+    """Biases of the letters, plus random ones of scale 1/√d."""
     biases = biases_of_neurons(model.readout, groups, draws.backend)
     if model.bias_scale == 0.0:
         return biases
@@ -173,7 +173,7 @@ def _rows_across(v: tuple[Any, ...], backend: Backend) -> tuple[Any, np.ndarray]
 
 
 def coordinates(inputs: Inputs, d: int) -> np.ndarray:
-    """How many of d coordinates have each eigenvalue, [J]; refused where one that counts has none."""
+    """How many of d coordinates have each eigenvalue, [J]; an error if an eigenvalue of positive mass has none."""
     if inputs.d not in (None, d):
         raise ParameterError(
             f"d = {d} is not the number of inputs that the eigenvalues were made for; use d={inputs.d}, or make the"

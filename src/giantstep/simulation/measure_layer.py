@@ -45,7 +45,7 @@ class Track:
         self.taken += 1
 
     def _means(self, rows: Any) -> np.ndarray:
-        """Mean row of each letter; of a continuous law, that per unit of the letter."""
+        """Mean row of each letter; for a continuous law, the mean row per unit of the letter."""
         backend, means = self.backend, []
         for group in self.groups:
             scale = self.scale[group]
@@ -54,7 +54,7 @@ class Track:
         return np.stack(means)
 
     def measure(self, rows: Any) -> None:
-        """Keep what the layer is like now: r, c, γ of every letter, by the displacement of its mean row."""
+        """Measure r, c, γ of every letter by the displacement of its mean row, and keep them."""
         if not self._several:
             return
         numpy, letters = self.backend.numpy, self.model.readout
@@ -136,7 +136,7 @@ class Track:
         return Weights(rows, spike, radii, directions, across, self.theta, self.groups, self.biases, measured)
 
     def _steps(self, values: list[np.ndarray]) -> np.ndarray:
-        """One row for each step, and NaN for those that other points of a grid take but not this one."""
+        """One row for each step; steps that only other points of the grid take are NaN."""
         steps = self.model.steps
         count = len(values) if self.model.schedule is not None or steps is None else int(steps)  # type: ignore[arg-type]
         rows = np.full((self.model.most_steps, *values[0].shape), np.nan)
@@ -169,7 +169,7 @@ class Track:
         return (shared @ v.T)[merging.group].T * merging.sign, v
 
     def _faced(self, v: np.ndarray, spikes: np.ndarray) -> np.ndarray:
-        """Directions [S, d] the first of which all spikes are along: it faces as the longest of them does."""
+        """Directions [S, d]; all spikes lie along the first one, which faces the same way as the longest spike."""
         longest = int((spikes**2).sum(axis=1).argmax())
         side = np.where(self._facing[longest] * (spikes[longest] @ v[0]) < 0.0, -1.0, 1.0)
         return np.concatenate([side * v[:1], v[1:]])

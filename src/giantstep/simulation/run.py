@@ -214,7 +214,7 @@ class Plan:
         self._points = [self.split.settings(name) for name in ("alpha", "lam")]
 
     def tasks(self, workers: int = 1) -> list[Task]:
-        """The task of each setting, for any trial, if so many at a time fit."""
+        """The task of each setting, for any trial; refuse settings that do not fit into memory `workers` times."""
         common, tasks = self.common, [self.task(u) for u in range(self.split.counts[0])]
         for task, alphas in zip(tasks, self.split.settings("alpha").tolist(), strict=True):
             check.check_sizes(task.model, task.target, alphas, common.d)
@@ -224,7 +224,7 @@ class Plan:
         return tasks
 
     def task(self, u: int, chosen: np.ndarray | None = None) -> Task:
-        """The task of one setting with all its readouts, or some, for any trial."""
+        """The task of one setting, for any trial, with all of its readouts or the chosen ones."""
         common = self.common
         model = common.model.at(**{name: self._values[name][u] for name in self.names})
         target = common.target.at(**{name: self._values[name][u] for name in common.target.numbers()})
@@ -236,7 +236,7 @@ class Plan:
 
 
 def _places(points: tuple[tuple[float, ...], ...]) -> dict[str, Any]:
-    """Where the learned function was evaluated: `x`, or `x1`, `x2`, ... along the dimension `x`."""
+    """Coordinates of the points of the learned function: `x`, or `x1`, `x2`, ... along the dimension `x`."""
     columns = [list(column) for column in zip(*points, strict=True)]
     if len(columns) == 1:
         return {"x": columns[0]}
@@ -244,7 +244,7 @@ def _places(points: tuple[tuple[float, ...], ...]) -> dict[str, Any]:
 
 
 def averaging(answers: dict[str, np.ndarray]) -> dict[str, str]:
-    """How test errors were averaged over inputs, in a word."""
+    """One word for how test errors were averaged over inputs."""
     samples = answers["test_samples"]
     samples = samples[~np.isnan(samples)]
     word = "exact" if not np.any(samples) else "sampled" if np.all(samples) else "exact or sampled"
@@ -252,7 +252,7 @@ def averaging(answers: dict[str, np.ndarray]) -> dict[str, str]:
 
 
 def provenance_of(task: Task) -> dict[str, Any]:
-    """The attributes of a simulation's Dataset, apart from how it went; netCDF has no booleans."""
+    """The attributes of a simulation's Dataset that are known before it runs; netCDF has no booleans."""
     return provenance(
         "simulate",
         task.model,

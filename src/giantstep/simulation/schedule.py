@@ -65,7 +65,7 @@ def run_trials(
 
 
 def _result(future: Any, task: Task) -> Answers:
-    """What a task gave; the death of its process is told as a sentence."""
+    """The answers of a task; if its process died, an error that says so in a sentence."""
     try:
         return future.result()
     except WorkerDied as death:
@@ -77,7 +77,7 @@ def _result(future: Any, task: Task) -> Answers:
 
 @contextmanager
 def _futures(tasks: list[Task], workers: int, executor: Any) -> Iterator[list[Any]]:
-    """One future per task, none where this process does the work; what nobody waits for any more is cancelled."""
+    """One future per task, or none if this process does the work. In the end futures that wait are cancelled."""
     if executor is None and workers == 1:
         yield []
         return

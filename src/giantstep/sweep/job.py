@@ -43,7 +43,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job: answers, or a message that says why not."""
+    """The result of a job: answers, or a message that says why there are none."""
 
     answers: Answers | None
     message: str = ""
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def perform(work: Work, threads: int) -> Outcome:
-    """Compute, and tell what happened; only an interruption raises."""
+    """Compute, and return answers or the error's message; only an interruption raises."""
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, thread_pools().limit(limits=threads):
         warnings.simplefilter("always", GiantstepWarning)

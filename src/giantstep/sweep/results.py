@@ -1,4 +1,4 @@
-"""What a store has of a sweep: how far it is, and its answers as Datasets."""
+"""How far a sweep is, and the answers in its store as Datasets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def parts(sweep: Sweep) -> list[Part]:
 
 
 def results(sweep: Sweep | None, store: str | os.PathLike[str] | Store) -> Results:
-    """All that the store has of a sweep (by default the last one that was run into it)."""
+    """All answers to a sweep that are in the store; by default to the last sweep that was run into it."""
     with nullcontext(store) if isinstance(store, Store) else Store.reading(store) as kept:
         collected = collect(parts(sweep or Sweep.from_dict(kept.last_sweep())), kept)
     check_any(collected, kept.path)
@@ -113,7 +113,7 @@ def find_done(part: Part, store: Store) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_any(collected: Results, path: Path) -> None:
-    """Refuse to go on with nothing."""
+    """Refuse a store that has nothing of the sweep."""
     if collected.theory is None and collected.simulation is None:
         raise ParameterError(
             f"{str(path)!r} has nothing of this sweep yet; run it first, or retry what failed"

@@ -189,7 +189,7 @@ def _dask(address: str) -> Iterator[Any]:
 def _open_executor(
     executor: Any, scheduler: str | None, workers: int, threads: int
 ) -> Iterator[tuple[Any, int]]:
-    """What runs the jobs, and how many it has at a time."""
+    """The executor of the jobs, and how many jobs it has at a time."""
     if scheduler is not None:
         with _dask(scheduler) as client:
             yield client.get_executor(pure=False), _IN_FLIGHT
@@ -204,7 +204,7 @@ def _open_executor(
 
 
 class _Driver:
-    """Sends jobs out a few at a time, and stores what comes back, one by one."""
+    """Sends jobs to an executor, a few at a time, and stores each outcome as it comes back."""
 
     def __init__(self, store: Store, threads: int, display: Display):
         self.store, self.threads, self.display = store, threads, display
@@ -237,7 +237,7 @@ class _Driver:
             self._keep(job, Outcome(None, DIED))
 
     def _send(self, jobs: Iterator[Job], executor: Any) -> bool:
-        """Whether any job is under way."""
+        """Send these jobs; say whether any job is under way."""
         for job in jobs:
             try:
                 future = executor.submit(perform, job.work, self.threads)
@@ -250,7 +250,7 @@ class _Driver:
         return bool(self._sent)
 
     def _collect(self, timeout: float) -> list[Job]:
-        """Store what is finished; the jobs that were lost with a worker."""
+        """Store the outcomes of finished jobs, and return the jobs whose worker died."""
         lost = []
         with suppress(Empty):
             while True:
@@ -279,7 +279,7 @@ class _Driver:
 
 
 def _outcome(future: Future[Outcome]) -> Outcome:
-    """What came of a finished job; `WorkerDied` if it was lost."""
+    """The outcome of a finished job; `WorkerDied` if its worker died."""
     try:
         return future.result()
     except WorkerDied:

@@ -112,13 +112,13 @@ class Store:
             yield cls(path, connection, rows)
 
     def begin_run(self, sweep: dict[str, Any], families: list[Family], threads: int) -> None:
-        """Record what is asked for now."""
+        """Record a new run and its sweep."""
         described = {family.id: family.description for family in families}
         facts = {"sweep": sweep, "families": described, "results_version": RESULTS_VERSION}
         self._add("run", facts | {"machine": machine(threads)}, np.empty((0, 1)), {})
 
     def add(self, job: Job, outcome: Outcome) -> None:
-        """Keep what came of a job, whole or not at all."""
+        """Store the outcome of a job, whole or not at all."""
         facts = {"family": job.family, "run": len(self._rows["run"])}
         if outcome.answers is None:
             self._add("failure", facts | {"message": outcome.message}, job.keys, {})
@@ -146,7 +146,7 @@ class Store:
         return answers
 
     def failures(self, family: Family) -> list[tuple[np.ndarray, str]]:
-        """Points [points, columns] that could not be computed, and why; what failed several times, as it did last."""
+        """Points [points, columns] that could not be computed, and why; the last reason where there are several."""
         last = {row.columns["points"].tobytes(): row for row in self._of(family, "failure")}
         return [(row.columns["points"], row.facts["message"]) for row in last.values()]
 
@@ -157,7 +157,7 @@ class Store:
         return {**(facts[-1]["attrs"] if facts else {}), "giantstep_version": ", ".join(versions)}
 
     def last_sweep(self) -> dict[str, Any]:
-        """What was asked for last, as plain data."""
+        """The sweep of the last run, as plain data."""
         if not self._rows["run"]:
             raise ParameterError(f"{str(self.path)!r} is empty: no sweep has been run into it")
         return self._rows["run"][-1].facts["sweep"]
@@ -190,7 +190,7 @@ class Store:
 
 
 def check_header(path: Path) -> None:
-    """Refuse what is not ours by its first bytes, without opening it."""
+    """Refuse a file that is not a store, by its first bytes, before SQLite opens it."""
     if not path.parent.is_dir():
         raise StoreError(f"{str(path)!r}: the folder {str(path.parent)!r} does not exist; create it first")
     for ending in _BESIDE:
@@ -217,7 +217,7 @@ def check_header(path: Path) -> None:
 
 @contextmanager
 def sentences(path: Path, verb: str = "read") -> Iterator[None]:
-    """Whatever SQLite or numpy says of what is in the file, as a sentence."""
+    """Turn errors of SQLite and numpy about the file's content into sentences."""
     try:
         yield
     except (sqlite3.Error, LookupError, ValueError, TypeError, OverflowError, MemoryError) as error:
