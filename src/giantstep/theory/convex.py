@@ -17,10 +17,6 @@ _SOFT = 1e-3  # how fast residuals change at least, or else the distance counts,
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
 _LABOURED = 40  # evaluations after which the distance is looked at: the map may be close to the identity
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
-_RUNAWAY = 1e6  # a mean beyond which the iteration is not followed
-
-
-_LOST = 1e-4  # residual from which on a search begins anew, cold
 
 
 class Convex(Solver):
@@ -37,51 +33,29 @@ class Convex(Solver):
     def solve(self, rule: Discretisation, start: FixedPoint | None, thorough: bool) -> Solution:
         """All order parameters and errors; `start` is that of another solution, such as a coarser rule's.
 
-        A solution that only estimates the quadrature error need not be `thorough`: fewer digits, no cold restart.
+        A solution that only estimates the quadrature error need not be `thorough`: it has fewer digits.
         """
         tolerance, near = (_TOLERANCE, _NEAR) if thorough else (ROUGH_TOLERANCE, np.inf)
         problem = StateEvolution(rule)
         found = problem.cold() if start is None else start.again()
         problem.effort = found.effort  # of coarser rules, too
-        if (
-            start is None and rule.problem.loss.continuous
-        ):  # and so more like the square loss than like nothing
+        if start is None and rule.problem.loss.continuous:
+            # the square loss has a more similar solution than one without any means
             alike = problem.coordinates.vector(Square().solve(rule, None, thorough=False).state)
             flat = alike.reshape(found.x.shape)
             found.x = np.where(np.isfinite(flat).all(axis=-1, keepdims=True), flat, found.x)
-        _search(problem, found, tolerance, near)
-        again = (found.residual > _LOST) & problem.worthwhile() & thorough
-        if again.any():
-            _begin_anew(problem, found, again, tolerance)
+        limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
+        search = Search(problem.step, problem.sizes, limit, tolerance, problem.worthwhile, near)
+        anderson(search, found, _ANDERSON_STEPS)
+        if thorough:  # the last few steps may not show where the map is close to the identity
+            found.away[found.evaluations > _LABOURED] = np.inf
+        newton(search, found, _NEWTON_STEPS)
         if (
             thorough
         ):  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
-            found.residual = np.maximum(found.residual, _SOFT * found.away)
+            distance = np.maximum(found.away, problem.unbalanced(found.x))
+            found.residual = np.maximum(found.residual, _SOFT * distance)
         return _fit(problem, found)
-
-
-def _search(problem: StateEvolution, found: FixedPoint, tolerance: float, near: float = np.inf) -> None:
-    """Anderson's mixing, and Newton's method where it stalls."""
-    limit = np.where(problem.coordinates.is_log, _LOG_STEP, _MEAN_STEP)
-    search = Search(problem.step, problem.sizes, limit, tolerance, problem.worthwhile, near)
-    anderson(search, found, _ANDERSON_STEPS)
-    lost = np.abs(found.x).max(axis=-1) > _RUNAWAY
-    if near < np.inf:  # what a long search has forgotten it does not tell
-        found.away[found.evaluations > _LABOURED] = np.inf
-    found.leave(lost)  # not worth Newton's effort: see below
-    newton(search, found, _NEWTON_STEPS)
-    if near < np.inf:
-        found.residual = np.maximum(found.residual, _SOFT * problem.unbalanced(found.x))
-    found.residual[lost] = np.inf
-
-
-def _begin_anew(problem: StateEvolution, found: FixedPoint, todo: np.ndarray, tolerance: float) -> None:
-    """Start cold at points `todo`: the square loss's solution, or a coarser rule's, may be a worse start than none."""
-    cold = problem.cold()
-    cold.leave(~todo)
-    _search(problem, cold, tolerance, _NEAR)
-    found.evaluations += cold.evaluations
-    found.improve(todo, cold.x, cold.residual, cold.away)
 
 
 def _fit(problem: StateEvolution, found: FixedPoint) -> Solution:

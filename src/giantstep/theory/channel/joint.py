@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 
@@ -23,7 +24,7 @@ _WIDTH = 2.5  # and their width over that of what is averaged there
 _USUAL = 24  # points of a usual rule,
 _BINARY = 9  # nodes over y between kinks of labels on it
 _LONGEST = {2: 96, 3: 48}  # degree up to which labels of so many directions are a series,
-_DEGREES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 1 << 20])  # which is one of these, the last for none,
+_DEGREES = 8  # which is a multiple of this, so that rules share coefficients,
 _DIGITS, _MORE_DIGITS = 9.0, 0.5  # and digits to which it is summed on a usual rule, more for each doubling,
 _SHARES = (1e-3, 1.0 - 1e-9)  # of a field along y, at least and at most, for what divides by either part
 _FEWEST_DIGITS = 3.0  # and where κ is rare
@@ -59,13 +60,11 @@ class JointBinaryChannel(SignChannel):
         """All (κ, y) that matter."""
         return significant(*self._nodes_of)
 
-    def _degrees(self, rows: np.ndarray, at: slice, share: np.ndarray) -> np.ndarray:
-        """Degree at which the series may end, for each point, [B]: what is left of it is less than share^degree."""
+    def _degree(self, rows: np.ndarray, at: slice, share: np.ndarray) -> int:
+        """Degree at which the series may end at all points: what is left of it is less than share^degree."""
         nats = np.maximum(self._nats - some(self._rarity, rows, at), np.log(10.0) * _FEWEST_DIGITS)
-        degree: np.ndarray = (nats / -np.log(np.clip(share, *_SHARES))).max(axis=-1)
-        enough = degree[:, None] <= _DEGREES
-        enough[:, -1] = True
-        return _DEGREES[enough.argmax(axis=-1)]
+        degree = float((nats / -np.log(np.clip(share, *_SHARES))).max())
+        return _DEGREES * ceil(degree / _DEGREES)
 
     def _labels(
         self,
@@ -78,7 +77,7 @@ class JointBinaryChannel(SignChannel):
         clean: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
         n, share = _along(P, q)
-        degree = int(self._degrees(rows, at, share).max())
+        degree = self._degree(rows, at, share)
         find = self._by_series if degree <= self._longest else self._by_nodes
         mean, tilts = find(rows, at, n, share, z, w, clean, degree)
         return 0.5 * (w + mean), 0.5 * tilts

@@ -113,14 +113,6 @@ class FixedPoint:
         part.evaluations, part.effort = self.evaluations[points], self.effort[points]
         return part
 
-    def leave(self, where: np.ndarray) -> None:
-        """Points `where` are not to be worked on."""
-        self.residual[where] = self.away[where] = 0.0
-
-    def improve(self, where: np.ndarray, x: np.ndarray, residual: np.ndarray, away: np.ndarray) -> None:
-        """Take over what is better, at points `where`."""
-        self.take(where & (residual < self.residual), x, residual, away)
-
     def take(self, where: np.ndarray, x: np.ndarray, residual: np.ndarray, away: np.ndarray) -> None:
         """Go to x at points `where`."""
         self.x[where], self.residual[where], self.away[where] = x[where], residual[where], away[where]
@@ -178,7 +170,7 @@ def anderson(search: Search, found: FixedPoint, steps: int) -> None:
         back = (move * f / size**2).sum(axis=-1, keepdims=True) < 0.0
         move = np.where(back, f, move)
         away = distance(move, sizes)
-        found.improve(active, x, residual, away)
+        found.take(active & (residual < found.residual), x, residual, away)
         after += active & (residual <= tolerance)
         far = (after <= _AFTER) & (away > _AWAY * tolerance)
         active = active & ((residual > tolerance) | far) & search.worthwhile()

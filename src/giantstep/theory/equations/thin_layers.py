@@ -31,8 +31,7 @@ from .order_parameters import OrderParameters, Solution, fields
 
 _MOST = 4  # crossings of a mark that are looked after
 _LAYER = 5.0  # half-width of a layer in its own units
-_STEPS = 12  # of the root search, at most,
-_FOUND = 1e-2  # which ends this close to all roots, in units of their layers
+_HALVINGS = 20  # of the interval between two nodes that a crossing is in
 
 Marks = Callable[[np.ndarray], list[np.ndarray]]
 
@@ -81,16 +80,12 @@ class Profile:
         slope = np.abs(ends[1] - ends[0]) / np.where(high > low, high - low, 1.0)
         own = indices(families)
         middle = root = low
-        for _ in range(_STEPS):  # false position, the stale end halved (Illinois)
-            share = ends[0] / np.where(ends[0] == ends[1], 1.0, ends[0] - ends[1])
-            middle = low + np.clip(np.where(np.isfinite(share), share, 0.5), 0.02, 0.98) * (high - low)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
             values, root = self._above(marks, middle.reshape(B, -1))
             value = values.reshape(B, families, families, count)[:, own, own]
             left = np.sign(value) == np.sign(ends[0])
             low, high = np.where(left, middle, low), np.where(left, high, middle)
-            ends = [np.where(left, value, 0.5 * ends[0]), np.where(left, 0.5 * ends[1], value)]
-            if np.all((np.abs(value) <= _FOUND * root.reshape(value.shape)) | ~real):
-                break
         width = root.reshape(middle.shape) / np.maximum(slope, 1e-12)
         cuts = middle[..., None] + width[..., None] * np.array([-_LAYER, 0.0, _LAYER])
         real = real[..., None] & np.isfinite(cuts)  # a point without a solution has none

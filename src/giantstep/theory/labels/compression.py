@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import combinations_with_replacement
+from math import prod
 
 import numpy as np
 
@@ -79,8 +80,7 @@ def monomials(count: int) -> list[tuple[int, ...]]:
 
 def with_monomials(v: np.ndarray, w: np.ndarray) -> np.ndarray:
     """w·(1, v_j, v_j v_l) for variables v [m, ...] and weights w [...]: [rows, ...]."""
-    first = [w * one for one in v]
-    return np.stack([w, *first, *(first[i] * v[j] for i, j in pairs(len(v)))])
+    return np.stack([prod((v[j] for j in which), start=w) for which in monomials(len(v))])
 
 
 class LabelNodes:
