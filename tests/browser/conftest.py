@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import pytest
 
 from giantstep.explorer import Explorer
+
+from ..explorer.conftest import serving
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 # Questions that are refused or find no server are logged by the browser itself, and are what some tests want. Plotly
@@ -20,13 +21,8 @@ EXPECTED = ("400 (Bad Request)", "401 (Unauthorized)", "inline style", "net::ERR
 
 @pytest.fixture(scope="session")
 def explorer() -> Iterator[Explorer]:
-    server = Explorer()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

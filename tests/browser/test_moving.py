@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .looking import Delayed, drawn, eventually, expect, settled, traces, unfold
+from .looking import ALL_IN_SIGHT, Delayed, eventually, expect, settled, traces
 
 pytestmark = pytest.mark.browser
 
@@ -86,42 +86,21 @@ def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
     assert len(traces(page)["main"]["x"]) == 80
 
 
-def test_a_slider_answers_to_the_keyboard(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
-    before = shown(page)
-    page.get_by_label("Learning rate ÷ d, slider").focus()
-    page.keyboard.press("PageUp")
-    expect(page.locator("#set-eta")).not_to_have_value("3")
-    expect(page).to_have_url(re.compile("eta="))
-    eventually(lambda: shown(page) != before)
-
-
-def test_a_click_on_the_curve_moves_the_working_point(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
-    box = page.locator("#curve .chart .nsewdrag").bounding_box()
-    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"])
-    page.mouse.down()
-    page.mouse.up()
-    expect(page.locator("#set-alpha")).not_to_have_value("2")
-    assert (
-        0.1 < float(page.locator("#set-alpha").input_value()) < 1
-    )  # a quarter along, from 0.1 to 6 in ratios
-
-
-def test_a_click_on_the_map_goes_there(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "optimum")
-    page.locator("#optimum").scroll_into_view_if_needed()
-    drawn(page, "optimum")
-    box = page.locator("#optimum .chart .nsewdrag").bounding_box()
+@pytest.mark.parametrize(
+    ("card", "places"),
+    [("curve", {"alpha": (0.1, 1)}), ("optimum", {"eta": (0.05, 0.2), "lam": (10, 100)})],
+)
+def test_a_click_on_a_chart_goes_there(visit: Any, card: str, places: dict[str, tuple[float, float]]) -> None:
+    """A tenth from the left and from the top, on axes in ratios."""
+    page = visit("#bulk=isotropic", size=ALL_IN_SIGHT)
+    settled(page, card)
+    box = page.locator(f"#{card} .chart .nsewdrag").bounding_box()
     page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
     page.mouse.down()
     page.mouse.up()
-    expect(page.locator("#set-eta")).not_to_have_value("3")
-    assert float(page.locator("#set-eta").input_value()) < 0.2
-    assert float(page.locator("#set-lam").input_value()) > 10
+    expect(page).to_have_url(re.compile("[#&]" + next(iter(places))))
+    for name, (low, high) in places.items():
+        assert low < float(page.locator(f"#set-{name}").input_value()) < high
 
 
 def test_undo_and_redo_are_the_browser_s(visit: Any) -> None:
@@ -146,6 +125,18 @@ def test_undo_and_redo_are_the_browser_s(visit: Any) -> None:
     settled(page, "curve")
 
 
+def test_the_strip_of_numbers_has_every_step(visit: Any) -> None:
+    page = visit("#eta=1&alpha0=0.5&noise=0&bulk=isotropic")
+    settled(page, "learned")
+    strip = page.locator("#summary")
+    expect(strip).to_contain_text("of the step in the first layer")
+    page.locator("#set-steps").fill("3")
+    expect(strip).to_contain_text(re.compile(r"0\.672 → 0\.841 → 0\.954"))  # r, step by step
+    expect(strip).to_contain_text("Before the fit")
+    page.locator("#set-steps").fill("9")
+    expect(page.locator("#set-steps-error")).to_contain_text("from 1 to 8")
+
+
 def test_what_is_pinned_stays_to_compare(visit: Any, pictures: Path) -> None:
     page = visit("#bulk=isotropic")
     settled(page, "curve", "learned")
@@ -163,34 +154,3 @@ def test_what_is_pinned_stays_to_compare(visit: Any, pictures: Path) -> None:
     assert traces(again)["pinned: η̃ = 3"]["y"] == kept
     page.get_by_role("button", name="Unpin η̃ = 3").click()
     eventually(lambda: "pinned: η̃ = 3" not in traces(page))
-
-
-def test_the_number_of_steps_moves_the_curve_and_the_strip(visit: Any, pictures: Path) -> None:
-    page = visit("#eta=1&alpha0=0.5&noise=0&bulk=isotropic")
-    settled(page, "curve", "learned")
-    one = traces(page)["main"]["y"]
-    strip = page.locator("#summary")
-    expect(strip).to_contain_text("of the step in the first layer")
-    slider = page.get_by_label("Number of steps, slider")
-    slider.focus()
-    page.keyboard.press("ArrowRight")  # from one to two, and to three
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#set-steps")).to_have_value("3")
-    expect(page).to_have_url(re.compile("steps=3"))
-    settled(page, "curve", "learned")
-    three = traces(page)["main"]["y"]
-    assert three[40] < one[40]
-    expect(strip).to_contain_text(re.compile(r"0\.672 → 0\.841 → 0\.954"))  # r, step by step
-    expect(strip).to_contain_text("Before the fit")
-    page.locator("#curve .python summary").click()
-    expect(page.locator("#curve pre").first).to_contain_text("steps=3")
-    unfold(page)
-    page.locator("#set-rows").select_option("gaussian")
-    expect(page.locator("#curve pre").first).to_contain_text('rows="gaussian"')
-    settled(page, "curve", "learned")
-    page.screenshot(path=pictures / "three-steps.png")
-    again = visit(f"#{page.url.partition('#')[2]}")
-    expect(again.locator("#set-steps")).to_have_value("3")
-    expect(again.locator("#set-rows")).to_have_value("gaussian")
-    page.locator("#set-steps").fill("9")
-    expect(page.locator("#set-steps-error")).to_contain_text("from 1 to 8")

@@ -58,6 +58,8 @@ def test_numbers_and_curves_behind_a_hand_are_dimmed_and_say_of_what_they_are(vi
     slow.let_go()
     settled(page, "curve", "learned")
     expect(page.locator("#summary .words").first).not_to_contain_text("at η̃")
+    page.locator("#curve").evaluate("(card) => card.classList.add('behind')")  # as it is just behind a hand
+    eventually(lambda: page.locator("#curve .chart").evaluate(OPACITY) < DIM)
 
 
 def test_an_axis_keeps_its_kind_until_the_visitor_changes_it(visit: Any) -> None:
@@ -130,16 +132,3 @@ def test_the_example_menu_follows_the_settings(visit: Any) -> None:
     expect(page.locator("#summary dt").first).to_have_text("Wrong signs", timeout=QUIET)
     page.get_by_role("button", name="Undo").click()
     expect(chosen).to_have_text(re.compile("choose"))
-
-
-@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
-def test_the_legend_is_under_the_plot_and_no_button_covers_it(visit: Any, size: tuple[int, int]) -> None:
-    page = visit("#bulk=isotropic", size=size)
-    settled(page, "curve")
-    plot = page.locator("#curve .nsewdrag").bounding_box()
-    legend = page.locator("#curve .legend").bounding_box()
-    page.locator("#curve .nsewdrag").hover()
-    bar = page.locator("#curve .modebar").bounding_box()
-    assert legend["y"] > plot["y"] + plot["height"]
-    assert bar["y"] + bar["height"] <= legend["y"]
-    assert legend["height"] < plot["height"] / 2

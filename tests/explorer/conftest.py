@@ -6,6 +6,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -42,12 +43,18 @@ class Visitor:
         return status, [json.loads(line) for line in text.splitlines()]
 
 
+@contextmanager
+def serving() -> Iterator[Explorer]:
+    """An explorer that runs meanwhile."""
+    with Explorer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
 @pytest.fixture(scope="session")
 def visitor() -> Iterator[Visitor]:
-    server = Explorer()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield Visitor(server)
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving() as server:
+        yield Visitor(server)

@@ -127,12 +127,6 @@ def test_random_signs_and_biases_reach_the_library(visitor: Visitor) -> None:
     assert all(0 < share < 0.5 for share in answer["test_error_01"])
 
 
-def test_a_function_of_two_directions_is_learned_on_a_plane(visitor: Visitor) -> None:
-    answer = asked(visitor, "learned", SETTINGS | TWO)
-    x1, x2 = np.meshgrid(answer["x1"], answer["x2"], indexing="ij")  # the first projection first
-    np.testing.assert_allclose(answer["truth"], x1 + x1 * x2, atol=1e-12)
-
-
 def test_coefficients_come_letter_by_letter(visitor: Visitor) -> None:
     answer = asked(visitor, "coefficients", SETTINGS | {"readout": "-1:0.25,0.5:0.75"})
     dataset = reproduced(answer["code"])
