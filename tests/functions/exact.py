@@ -5,6 +5,15 @@ import mpmath
 mp = mpmath.mp.clone()
 mp.dps = 40
 
+
+def hermite(n, x):
+    """He_k+1 = x He_k - k He_k-1."""
+    before, now = 0 * x, 1 + 0 * x
+    for k in range(n):
+        before, now = now, x * now - k * before
+    return now
+
+
 CATALOGUE = {
     "identity": lambda x: x,
     **{name: getattr(mp, name) for name in ("tanh", "erf", "sin", "cos", "sign")},
@@ -20,7 +29,7 @@ CATALOGUE = {
     "silu": lambda x: x / (1 + mp.exp(-x)),
     "abs": abs,
     "heaviside": lambda x: mp.mpf(x > 0),
-    **{f"He{n}": lambda x, n=n: mp.hermite(n, x / mp.sqrt(2)) / mp.sqrt(2) ** n for n in range(1, 11)},
+    **{f"He{n}": lambda x, n=n: hermite(n, x) for n in range(1, 11)},
 }
 LANGUAGE = {
     **CATALOGUE,

@@ -16,15 +16,8 @@ from .bad_input import cases, raw_endings, verbs
 
 matplotlib.use("Agg")
 QUICK = 300
-SLOW = (
-    "bayes",
-    "explain",
-    "tune",
-    "spectrum",
-    "weight_spectrum",
-    "run_sweep",
-    "compare",
-)  # in the long run alone
+# in the long run alone
+SLOW = ("bayes", "explain", "tune", "spectrum", "weight_spectrum", "run_sweep", "compare")
 NET, FIT = gs.Network("tanh", eta=1, alpha0=1), {"alpha": 1, "lam": 0.1}
 BUDGET = {name: xr.DataArray([1.0, 2.0], dims=name) for name in ("status", "lam")}
 

@@ -12,18 +12,11 @@ from giantstep.model.typed import numbers
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("0.5", 0.5),
-        ("-1e-3", -1e-3),
-        ("inf", np.inf),
-        ("1,2,4", [1, 2, 4]),
-        ("0.2:3:5", [0.2, 0.9, 1.6, 2.3, 3.0]),
-        ("1:3:1", [1]),
-        ("3:1:3", [3, 2, 1]),
-        ("0.01:100:5:log", [0.01, 0.1, 1, 10, 100]),
-        ("0,1:3:3,inf", [0, 1, 2, 3, np.inf]),
-        ("-1:1:3", [-1, 0, 1]),
+        ("0.5", 0.5), ("-1e-3", -1e-3), ("inf", np.inf), ("1,2,4", [1, 2, 4]), ("0.2:3:5", [0.2, 0.9, 1.6, 2.3, 3.0]),
+        ("1:3:1", [1]), ("3:1:3", [3, 2, 1]), ("0.01:100:5:log", [0.01, 0.1, 1, 10, 100]),
+        ("0,1:3:3,inf", [0, 1, 2, 3, np.inf]), ("-1:1:3", [-1, 0, 1]),
     ],
-)
+)  # fmt: skip
 def test_what_is_typed_is_what_is_meant(text, meant):
     found = numbers("alpha", text)
     assert np.ndim(found) == np.ndim(meant)
