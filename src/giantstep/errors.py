@@ -37,7 +37,7 @@ class GiantstepError(Exception):
             self.add_note(f"(the documentation has a page on this: {self.page})")
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython and Jupyter show: the user's own lines, the message and its cause, without frames of giantstep.
+        """The traceback in IPython and Jupyter: the user's lines, the message and its cause, no frames of giantstep.
 
         `%debug` still has all frames.
         """
@@ -115,7 +115,7 @@ def named(name: str, part: str | None = None) -> Iterator[None]:
 
 
 class NotCovered(ParameterError):
-    """What was asked for makes sense, but is not covered; the message names the way out."""
+    """The question makes sense, but giantstep does not cover it; the message names the way out."""
 
     page = "Questions that people ask"
 

@@ -29,7 +29,7 @@ class NamedArray:
         return len(self.dims)
 
     def at(self, places: Mapping[str, int]) -> NamedArray:
-        """At one place along some dimensions, which are gone then; others than its own do not matter."""
+        """The part at one place along some dimensions. Places along dimensions that it does not have are ignored."""
         index = tuple(places.get(dim, slice(None)) for dim in self.dims)
         left = tuple(dim for dim in self.dims if dim not in places)
         return replace(self, dims=left, values=self.values[(*index, ...)])

@@ -217,7 +217,7 @@ class Summary(str):
 
 
 def _left_out(comparison: xr.Dataset, name: str) -> str:
-    """What to make of differences that are no scatter, in a sentence; nothing where there are none.
+    """A sentence on differences that are too large for scatter; empty where there are none.
 
     Beyond the corrections that it has, the theory leaves out effects of order 1/d: in the median over figures at
     d = 200 to 400 at most 7/d of an error.

@@ -46,7 +46,7 @@ def after_last_step(array: NamedArray | xr.DataArray) -> NamedArray:
 
 
 class Dimensions:
-    """Those of a model's answers on a target of so many directions, as the table of quantities lists them."""
+    """The dimensions of a model's answers beside the grid, from the table of quantities."""
 
     def __init__(self, model: Model, directions: int = 1):
         letters, steps = model.readout, model.most_steps

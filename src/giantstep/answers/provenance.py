@@ -55,7 +55,7 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
 
 
 def _of_neurons(model: Mapping[str, Any]) -> list[str]:
-    """What is unusual about a model's readout and about the loss of its steps."""
+    """Words for a readout, and for losses of the steps, that are not the usual ones."""
     letters = model.get("readout") or {"values": [1.0]}
     values, words = letters["values"], []
     if set(values) != {1.0}:

@@ -136,7 +136,7 @@ def _vicinity(points: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
-    """Those of the breakpoints at which the function itself jumps.
+    """The breakpoints at which the function itself jumps, not only its slope.
 
     A continuous function obeys f(b+h) - f(b-h) = h (f'(b+h) + f'(b-h)) up to terms that vanish with h; a
     jump leaves a mismatch that stays when h is made ten thousand times smaller.

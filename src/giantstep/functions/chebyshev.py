@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 
 @lru_cache(maxsize=64)
 def through(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """So many points between -1 and 1, and the matrix from values there to the series T_0, T_1, ... through them.
+    """`count` points between -1 and 1, and the matrix from values there to the coefficients of T_0, T_1, ...
 
     On these points, the roots of T_count, polynomials are orthogonal: the matrix is their own values, scaled.
     """

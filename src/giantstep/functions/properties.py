@@ -1,4 +1,4 @@
-"""What the values of a function show: parity, a wrong derivative, powers at breakpoints, straight pieces, crossings.
+"""Properties of a function that its values show: parity, a wrong derivative, powers at breakpoints, straight pieces.
 
 Every function is treated alike, however it was given: a name, an expression or a callable.
 """
@@ -50,7 +50,7 @@ _KINKS = 0.05  # share of the places that may be wrong: a difference across a ki
 def check_slope(function: Callable[[Any], Any], slope: Callable[[Any], Any], name: str) -> None:
     """Refuse a derivative that is wrong at more than a few places: a step would follow another activation.
 
-    What fails on numpy's arrays, or is not finite, is left to those who need it there.
+    Values that are not finite, and callables that fail on numpy's arrays, are not judged here.
     """
     x = np.linspace(-_NEAR, _NEAR, _PLACES) + 0.003  # off the places where kinks usually are
     try:
@@ -104,7 +104,7 @@ def powers(
 
 
 def _powers(f: Callable[[np.ndarray], np.ndarray], b: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """Those to one side of all breakpoints."""
+    """The powers on one side of all breakpoints, at distances that are multiples of `room`."""
     with np.errstate(all="ignore"):
         h = _DISTANCES[:, None] * room
         near, far = np.asarray(f(b + h), float), np.asarray(f(b + 2.0 * h), float)

@@ -55,7 +55,7 @@ class Joint(Function):
 
     @cached_property
     def followed(self) -> Followed:
-        """How fast it varies, and what rules of integration would miss of it."""
+        """How fast it varies, and the feature, if any, that rules of integration would miss."""
         return follow_lines(self, self.directions, as_planes(self.splits, self.directions))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How fast a function varies, and where: seen on nodes that no rule of integration uses.
+"""How fast a function varies, and where, observed at nodes that no rule of integration uses.
 
 Rules of integration that agree with each other prove nothing if all of them miss what happens between their nodes. So a
 function is looked at first, on the Chebyshev nodes of panels that are halved until a series follows f and f² on each
@@ -173,7 +173,7 @@ def _finite(f: Callable[[np.ndarray, np.ndarray], Any], x: np.ndarray, owner: np
 
 
 def _rounding(f: Callable[[np.ndarray, np.ndarray], Any], x: np.ndarray, owner: np.ndarray) -> float:
-    """What third differences of neighbouring values show of it, whether f computes in double or in single precision."""
+    """The size of rounding, from third differences of neighbouring values: f may compute in single precision."""
     some = slice(None, None, max(1, len(x) // 16))
     near = x[some, ::16, None] * (1.0 + 1e-7 * np.arange(4))
     return float(np.quantile(np.abs(np.diff(_finite(f, near, owner[some, None, None]), 3, axis=-1)), 0.9))
@@ -194,14 +194,14 @@ _FELT = 1e-14  # share of E f² from which on a panel counts
 
 
 class Followed(NamedTuple):
-    """What lines show of a function."""
+    """How a function varies along lines."""
 
     fastest: float  # its bandwidth along any variable
-    missed: str | None  # what rules of integration would miss, if anything
+    missed: str | None  # the feature that rules of integration would miss, in words
 
 
 def follow_lines(f: Callable[..., Any], directions: int, planes: tuple[np.ndarray, np.ndarray]) -> Followed:
-    """What f does along each variable, cut where it is known to kink: on `planes`, normals [H, k] and offsets [H]."""
+    """How f varies along each variable, cut at its known kinks, the hyperplanes with normals [H, k] and offsets [H]."""
     fastest = 0.0
     others = _points(directions - 1) * _SPAN[directions]  # [lines, k - 1]
     for j in range(directions):
@@ -225,7 +225,7 @@ def follow_lines(f: Callable[..., Any], directions: int, planes: tuple[np.ndarra
 def _along(
     f: Callable[..., Any], j: int, others: np.ndarray, planes: tuple[np.ndarray, np.ndarray]
 ) -> Variation:
-    """What f does on lines along variable j, at those values of the others [lines, k - 1]."""
+    """How f varies on lines along variable j, where the other variables are `others` [lines, k - 1]."""
     normals, offsets = planes
     crossed = np.abs(normals[:, j]) > 1e-12
     rest = np.delete(normals[crossed], j, axis=1)

@@ -139,7 +139,7 @@ def resolution(
 def _resolution(
     f: Function, scale: float, reach: float, span: float, bias: float, tolerance: float
 ) -> tuple[int, float]:
-    """That for every |shift| ≤ span.
+    """`resolution` for every |shift| ≤ span.
 
     The error counts over √E f² there or, where f has died out, over that around 0.
     """

@@ -20,7 +20,7 @@ def nested(stride: int) -> slice:
 
 
 def quarterable(intervals: float) -> int:
-    """So many or a few more, for three nested rules."""
+    """The least multiple of 4 that is enough: three nested rules can share its points."""
     return 4 * math.ceil(intervals / 4)
 
 

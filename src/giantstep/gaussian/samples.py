@@ -40,8 +40,10 @@ class Samples(NamedTuple):
     def nodes(
         self, stride: int = 1, rows: tuple[slice, ...] = ()
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values [..., n], nodes and weights of the rule with every `stride`-th point, its pieces end to end; those of
-        some `rows` or all."""
+        """Values [..., n], nodes and weights of the rule with every `stride`-th point, its pieces end to end.
+
+        `rows` selects along the first axes.
+        """
         take = (*rows, ..., nested(stride))
         f, w = self.values[take], self.weights[STRIDES.index(stride)]
         if self.z.ndim == 1:

@@ -1,4 +1,4 @@
-"""What the arguments of the public verbs may be: one table by their names, and the decorator that checks by it."""
+"""Checks of the arguments of public verbs: a table by argument name, and the decorator that applies it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a value may be. A check takes the name of an argument and its value, and returns the value to compute with. It
+"""Checks of values. A check takes the name of an argument and its value, and returns the value to compute with. It
 refuses what is not allowed, in a sentence that names the argument.
 """
 
@@ -184,8 +184,8 @@ def floats(name: str, value: Any) -> np.ndarray:
 
 
 def not_a_number(value: Any) -> str | None:
-    """What a value has that numpy would take for a number all the same: "2" for 2, True for 1, None for nan, a date
-    for a day, a byte for its code, whatever is behind a mask."""
+    """The kind of an entry that is no number, though numpy would convert it: "2" to 2, True to 1, None to nan, a date
+    to a count of days, a byte to its code, a masked entry to what is behind the mask. None where all are numbers."""
     if type(value) in (float, int):
         return None
     if isinstance(value, list | tuple):

@@ -58,7 +58,7 @@ def _from_table(cls: type, fields: list[Any]) -> list[Any]:
 
 
 def _converter(field: Any, default: Any) -> Callable[[Any], Any]:
-    """What makes a field's value of what a user gives; errors name the field."""
+    """The converter of a field: from a user's value to the checked one. Its errors name the field."""
 
     def converted(value: Any) -> Any:
         if value is None and default is None:
@@ -95,7 +95,7 @@ class Description:
         return _plain(self, lambda part: part.spec)
 
     def to_read(self) -> dict[str, Any]:
-        """The same for readers, from which nothing is made again: functions and losses of a user's own are named."""
+        """As `to_dict`, for people to read: functions and losses of a user's own appear by name."""
         return _plain(self, _spec_or_name)
 
     def __repr__(self) -> str:
@@ -111,7 +111,7 @@ class Description:
         return {name: value for name, value in values.items() if value is not None}
 
     def __dir__(self) -> list[str]:
-        """What tab completion offers: what a user gives and asks, not what other modules ask."""
+        """The names that tab completion offers: arguments, and methods that are meant for users."""
         offered = {"to_dict", "from_dict", *self._questions, *signature(type(self)).parameters}
         return [name for name in super().__dir__() if name in offered or name.startswith("__")]
 
@@ -177,13 +177,13 @@ def _plain(value: Any, text: Callable[[Any], str]) -> Any:
 
 
 def _left_out(field: Any, value: Any) -> bool:
-    """Whether a field joined later and is at its default, so that older dictionaries stay as they are."""
+    """Whether `to_dict` leaves a field out: a newer field at its default, which older dictionaries do not have."""
     late = field.name in PARAMETERS and PARAMETERS[field.name].late
     return late and _by_value(getattr(value, field.name)) == field.default
 
 
 def _restored(value: Any) -> Any:
-    """What `_plain` wrote of descriptions, letters and DataArrays."""
+    """The description, Letters or DataArray of which `_plain` made this value."""
     if not isinstance(value, dict):
         return value
     if set(value) == {"dims", "data"}:
@@ -263,12 +263,12 @@ class Model(Description):
         return tuple(name for name in self.numbers() if name != "beta")
 
     def at(self, **numbers: float) -> Any:
-        """The same model with other numbers, which are known to be allowed."""
+        """A copy with other numbers, without checks."""
         most = self.most_steps  # of the grid, which the copy keeps
         return with_values(self, **{name: float(value) for name, value in numbers.items()}, most_steps=most)
 
     def moved(self, **numbers: Any) -> Any:
-        """The same model with other numbers or grids of them, checked as any."""
+        """A copy with other numbers, or grids of numbers, with checks."""
         return attrs.evolve(self, **numbers)  # type: ignore[type-var]
 
     def resolved(self) -> Model:
@@ -277,7 +277,7 @@ class Model(Description):
 
 
 def with_values(described: Any, **values: Any) -> Any:
-    """A copy with other values, which are known to be allowed."""
+    """A copy with other values, without checks."""
     changed = copy(described)
     changed.__dict__.update(values)
     return changed

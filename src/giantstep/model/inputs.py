@@ -170,7 +170,7 @@ class Inputs(Description):
         return {}
 
     def at(self, **numbers: float) -> Inputs:
-        """The same with other numbers of `numbers`."""
+        """A copy with other values of what `numbers` lists."""
         return evolve(self, **numbers) if numbers else self
 
     def __repr__(self) -> str:

@@ -121,11 +121,11 @@ class Target(Description):
         return super().numbers() | ({} if self.inputs is None else self.inputs.numbers())
 
     def at(self, noise: float, **of_inputs: float) -> Target:
-        """The same target with another noise, which is known to be allowed, and other numbers of its inputs."""
+        """A copy with another noise, without checks, and other numbers of its inputs."""
         return with_values(self, noise=float(noise), inputs=self.inputs and self.inputs.at(**of_inputs))
 
     def moved(self, noise: Any, **of_inputs: Any) -> Target:
-        """The same target with other numbers or grids of them, checked as any."""
+        """A copy with other numbers, or grids of numbers, with checks."""
         return evolve(self, noise=noise, inputs=self.inputs and self.inputs.at(**of_inputs))
 
     @property
@@ -144,7 +144,7 @@ def as_target(target: Target | FunctionLike) -> Target:
 
 @lru_cache(maxsize=256)
 def _is_sign(function: Function) -> bool:
-    """Whether a function has the values ±1 alone."""
+    """Whether all values of a function are ±1."""
     if function.directions == 1:
         grid = np.linspace(-9.0, 9.0, 2048)[None]  # even: 0, where a sign may be 0, is left out
     else:
