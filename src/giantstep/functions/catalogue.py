@@ -16,7 +16,7 @@ from . import breakpoints as broken
 from .calculus import derivative
 from .expression import MAX_EXPONENT, compact, expand, parse
 from .function import Function
-from .names import DEFINITIONS, canonical, unknown
+from .names import DEFINITIONS, PARAMETERS, canonical, unknown
 from .program import Program
 from .tree import Node, X, horner, postorder
 
@@ -135,17 +135,14 @@ def _named(text: str, name: str, texts: list[str], also: tuple[str, ...]) -> Fun
     values = _numbers(text, texts)
     if known == "poly":
         return _polynomial(values)
-    definition = DEFINITIONS[known]
-    if len(values) > len(definition.parameters):
-        takes = ", ".join(f"{parameter}={value:g}" for parameter, value in definition.parameters)
+    defaults = PARAMETERS.get(known, {})
+    if len(values) > len(defaults):
+        takes = ", ".join(f"{parameter}={value:g}" for parameter, value in defaults.items())
         reason = f"{known} takes {f'the parameter {takes}' if takes else 'no parameter'}, not {len(values)} of them"
         raise ExpressionError(reason, text, text.index(":"))
-    named = dict(definition.parameters)
-    named |= zip(named, values, strict=False)
-    spec = known
-    if named != dict(definition.parameters):
-        spec += ":" + ",".join(map(written, named.values()))
-    return Formula(expand(definition.text, X, named), spec, spec)
+    chosen = defaults | dict(zip(defaults, values, strict=False))
+    spec = known if chosen == defaults else f"{known}:{','.join(map(written, chosen.values()))}"
+    return Formula(expand(DEFINITIONS[known], X, chosen), spec, spec)
 
 
 def _numbers(text: str, texts: list[str]) -> list[float]:

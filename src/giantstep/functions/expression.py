@@ -15,7 +15,7 @@ from functools import partial, reduce
 
 from ..errors import ExpressionError
 from . import tree
-from .names import DEFINITIONS, canonical, unknown
+from .names import DEFINITIONS, PARAMETERS, canonical, unknown
 from .operations import ELEMENTARY
 from .tree import Node
 
@@ -210,8 +210,8 @@ class _Reader:
         name = node.func.id if node.func.id in _SYNTAX else canonical(node.func.id)
         if name is None:
             raise self.refuse(unknown(node.func.id, also=(*ELEMENTARY, *_SYNTAX)), node)
-        defaults = () if name in _SYNTAX or name in ELEMENTARY else DEFINITIONS[name].parameters
-        fewest, most = _SYNTAX.get(name, (1, 1 + len(defaults)))
+        parameters = dict(PARAMETERS.get(name, {}))
+        fewest, most = _SYNTAX.get(name, (1, 1 + len(parameters)))
         if not fewest <= len(node.args) <= most:
             allowed = {fewest: f"{fewest}", math.inf: f"at least {fewest}"}.get(most, f"{fewest} to {most}")
             raise self.refuse(f"{name} takes {allowed} argument(s), not {len(node.args)}", node)
@@ -226,9 +226,8 @@ class _Reader:
                 return reduce(partial(tree.apply, name), others, first)
             case _ if name in ELEMENTARY:
                 return tree.apply(name, first)
-        parameters = dict(defaults)
         for parameter, value, at in zip(parameters, others, node.args[1:], strict=False):
             if not tree.is_const(value):
                 raise self.refuse(f"the parameter {parameter} of {name} must be a number", at)
             parameters[parameter] = value.value
-        return expand(DEFINITIONS[name].text, first, parameters)
+        return expand(DEFINITIONS[name], first, parameters)

@@ -8,21 +8,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from .operations import ELEMENTARY
 
 MAX_HERMITE = 10
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A function of x as text; `parameters` are further names in that text, with their default values."""
-
-    text: str
-    parameters: tuple[tuple[str, float], ...] = ()
 
 
 def _hermite_text(degree: int) -> str:
@@ -32,22 +23,25 @@ def _hermite_text(degree: int) -> str:
     return " ".join(reversed(terms)).removeprefix("+1*").removeprefix("+").replace("*x**0", "")
 
 
-DEFINITIONS: dict[str, Definition] = {
-    "identity": Definition("x"),
-    **{name: Definition(f"{name}(x)") for name in ("tanh", "erf", "sin", "cos", "arctan", "arcsinh")},
-    "sigmoid": Definition("sigmoid(x)"),
-    "hard_tanh": Definition("clip(x, -1, 1)"),
-    "relu": Definition("max(x, 0)"),
-    "leaky_relu": Definition("max(x, 0) + a*min(x, 0)", (("a", 0.01),)),
-    "elu": Definition("max(x, 0) + a*expm1(min(x, 0))", (("a", 1.0),)),
-    "softplus": Definition("softplus(x)"),
-    "gelu": Definition("x*normal_cdf(x)"),
-    "silu": Definition("x*sigmoid(x)"),
-    "abs": Definition("abs(x)"),
-    "sign": Definition("sign(x)"),
-    "heaviside": Definition("x > 0"),
-    **{f"He{n}": Definition(_hermite_text(n)) for n in range(1, MAX_HERMITE + 1)},
+DEFINITIONS: dict[str, str] = {
+    "identity": "x",
+    **{name: f"{name}(x)" for name in ("tanh", "erf", "sin", "cos", "arctan", "arcsinh")},
+    "sigmoid": "sigmoid(x)",
+    "hard_tanh": "clip(x, -1, 1)",
+    "relu": "max(x, 0)",
+    "leaky_relu": "max(x, 0) + a*min(x, 0)",
+    "elu": "max(x, 0) + a*expm1(min(x, 0))",
+    "softplus": "softplus(x)",
+    "gelu": "x*normal_cdf(x)",
+    "silu": "x*sigmoid(x)",
+    "abs": "abs(x)",
+    "sign": "sign(x)",
+    "heaviside": "x > 0",
+    **{f"He{n}": _hermite_text(n) for n in range(1, MAX_HERMITE + 1)},
 }
+PARAMETERS = {"leaky_relu": {"a": 0.01}, "elu": {"a": 1.0}}
+"""Further names in the text of a definition, with their default values."""
+
 ALIASES = {
     "linear": "identity",
     "swish": "silu",
