@@ -1,9 +1,9 @@
-"""The law of a batch, as a gradient step sees it: a sample's residual e together with its projections x_j.
+"""The law of a batch: the joint distribution of a sample's residual e and its projections x_j, as nodes and weights.
 
-A step weighs each sample by its residual e = -∂ℓ(y, f). All that it leaves behind depends on the batch through
+A gradient step weighs each sample by its residual e = -∂ℓ(y, f). The layer after the step depends on the batch through
 averages of g(e, κ), x_j g and x_j x_l g, where x_j are the projections on the directions that were known before the
-step: those of the spikes, κ, and those of the rest of the target, y. So the law is kept as nodes in (κ, e) with one
-set of weights for each of 1, x_j and x_j x_l. Before the first step there is no κ, and y is z itself.
+step: κ, along the spikes, and y, along the rest of the target. So the law is kept as nodes in (κ, e) with one set of
+weights for each of 1, x_j and x_j x_l. Before the first step there is no κ, and y is z itself.
 """
 
 from __future__ import annotations

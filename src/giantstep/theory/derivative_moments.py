@@ -1,7 +1,8 @@
-"""What a step sees of neurons whose pre-activations are shifted by their spike: averages of σ and σ' over h ~ N(0, c).
+"""Averages of σ(a + h) and σ'(a + h) over h ~ N(0, c), which decide what a gradient step does to a row.
 
-The derivative is split as σ'(a + h) = s0 + s1 h + N(h). Of a step along a row, s0 moves the spike, s1 a matrix that
-multiplies the row, and N adds a random part. The same three parts decide how squared row norms fluctuate.
+The spike shifts a neuron's pre-activation by a. The derivative is split as σ'(a + h) = s0 + s1 h + N(h): in a step, s0
+moves the spike, s1 multiplies the row by a matrix, and N adds a random part. The same three parts decide how squared
+row norms fluctuate.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class DerivativeMoments(NamedTuple):
 
 
 def at_rest(activation: Function, biases: np.ndarray) -> tuple[DerivativeMoments, float]:
-    """Those of neurons without a spike, of unit rows, [1, K, 1], and the error of their integrals, over their size."""
+    """The averages for neurons without a spike, of unit rows, [1, K, 1], and their error, relative to their size."""
     columns = [_at_rest(activation, float(bias)) for bias in biases]
     moments = np.array([values for values, _ in columns]).T[:, None, :, None]
     return DerivativeMoments(*moments), max(error for _, error in columns)
@@ -100,7 +101,7 @@ def _sizes(s: DerivativeMoments) -> np.ndarray:
 
 
 def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[DerivativeMoments, float]:
-    """Those at shifts [U, K, N], with variances c [U, K], and their error over the size of σ and σ'."""
+    """The averages at shifts [U, K, N], with variances c [U, K], and their error over the size of σ and σ'."""
     scale = np.sqrt(c)
     reach = _reach(activation, round_up(float(scale.max())), 0.0)
     rules = [

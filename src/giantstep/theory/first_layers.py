@@ -1,4 +1,4 @@
-"""First layers and how they come about: steps from drawn rows (`Network`), or spikes given (`SpikedRF`, `TwoSpikes`).
+"""First layers of each model: steps from random rows (`Network`), or stated spikes (`SpikedRF`, `TwoSpikes`).
 
 `FirstLayers` keeps spikes and row norms after every step. The row covariances of the trained bulk are made of them on
 demand (`step_covariance`), on rules as fine as asked for: each step that was taken is one block of the pencil.
@@ -41,8 +41,8 @@ _SMALLEST_SHARE = 1e-18  # 1/α0 of a batch that is as good as all inputs
 
 @dataclass(frozen=True)
 class FirstLayers:
-    """U first layers of K groups: `path[t]` after t steps, `error` [U] that of the integrals on the way. Spikes that
-    were given have no steps."""
+    """U first layers of K groups: `path[t]` is the layer after t steps, `error` [U] the error of all their integrals.
+    Spikes that a model states have no steps."""
 
     neurons: Neurons
     target: Target
@@ -75,7 +75,7 @@ class FirstLayers:
 
     @cached_property
     def scatter(self) -> np.ndarray:
-        """d times the squared relative scatter of E y² between batches, that of the step with the most, [U].
+        """d times the relative variance of E y² between batches, [U]: the largest of all steps.
 
         The mean square of n0 = αd labels y has the relative variance (kurtosis - 1)/n0. Steps on other losses than the
         square loss follow scores that do not grow with the label, and are left out.
@@ -278,8 +278,8 @@ def _moved(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> t
 def _pulled_nowhere(layer: FirstLayer, step: Step) -> np.ndarray:
     """Where a step on a population has left spikes that are rounding, [U]: the target shows it no direction.
 
-    The target as seen from there would be noise. A step on an enormous batch instead leaves a spike as random as any,
-    if the activation has a slope at all, and errors stay the same to rounding.
+    The target's place relative to them would be noise. A step on an enormous batch instead leaves a spike as random as
+    any, if the activation has a slope at all, and errors stay the same to rounding.
     """
     on_population = (step.rate > 0.0) & (step.share < _SMALLEST_SHARE)
     if not on_population.any():

@@ -68,7 +68,7 @@ class InputSpectrum:
         return ((self.omega > 0.0) * self.mu).sum(axis=-1)
 
     def at(self, chunk: np.ndarray | slice) -> InputSpectrum:
-        """That of some first layers."""
+        """The spectrum for some first layers."""
         if len(self.omega) == 1:
             return self
         return InputSpectrum(self.omega[chunk], self.mu[chunk], self.tau[chunk])
@@ -119,7 +119,7 @@ class Profile:
         return np.broadcast_to(values, (len(self.c), *values.shape[1:]))
 
     def at(self, chunk: np.ndarray) -> Profile:
-        """That of some first layers."""
+        """The profile of some first layers."""
         return Profile(self.spectrum.at(chunk), self.P[chunk], self.Q[chunk], self.c[chunk])
 
     def replaced(self, chunk: np.ndarray, new: Profile) -> Profile:

@@ -1,4 +1,4 @@
-"""The first layer as a value: what `drawn` makes, `step` transforms, `given` states, and everything after it sees.
+"""A first layer in the limit d → ∞: before any step (`Neurons.drawn`), after one (`step`), or stated (`given`).
 
 Row i of group s is W_i = S_s + w_i: a spike that its group shares, and a bulk row of squared norm c_s. As d → ∞ all
 that matters of the spikes is their Gram matrix Σ_st = S_s·S_t and their components Γ_sj = S_s·θ̂_j on the target's
@@ -29,7 +29,7 @@ _INSIDE = 1e-14  # 1 - γ² under which a direction of the target lies within th
 
 @dataclass(frozen=True)
 class Frame:
-    """Orthonormal directions d̂_j (j ≤ S) that the spikes span, and the target seen from there.
+    """Orthonormal directions d̂_j (j ≤ S) that the spikes span, and the target's directions relative to them.
 
     S_s = Σ_j b_sj d̂_j. The target's directions are turned, θ̂ = turn·θ̂', such that each θ̂'_m meets one d̂ at most:
     z'_m = γ_m κ_m + ρ_m y_m with κ_j = d̂_j·x and y_m = ê_m·x, all independent and standard normal.
@@ -83,7 +83,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class FirstLayer:
-    """U first layers of K groups that see a target of k directions."""
+    """U first layers of K groups, and where their spikes lie relative to a target of k directions."""
 
     c: np.ndarray  # [U, K]
     gram: np.ndarray  # Σ, [U, K, K]
@@ -141,7 +141,7 @@ class FirstLayer:
         return seen_from(b, theta, dual)
 
     def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One direction: that of the longest spike, facing its way. Smooth in Σ and Γ, complex ones too."""
+        """One direction, along the longest spike. Smooth in Σ and Γ, complex ones too."""
         power = np.diagonal(self.gram, axis1=-2, axis2=-1)
         longest = np.arange(len(power)), np.real(power).argmax(axis=-1)
         own = power[longest][:, None]  # [U, 1]
@@ -197,7 +197,7 @@ def seen_from(b: np.ndarray, theta: np.ndarray, dual: np.ndarray | None = None) 
         gamma[:, 0] = np.minimum(np.linalg.norm(theta[:, :, 0], axis=-1), 1.0)
         return Frame(b, gamma, _completed(theta[:, :, 0]), np.ones((U, 1, 1)), dual)
     turn, values, back = np.linalg.svd(theta)
-    still = values[:, :1, None] <= _ROUNDING  # a target that sees nothing of the spikes is not turned
+    still = values[:, :1, None] <= _ROUNDING  # a target across the spikes is not turned
     turn, back = np.where(still, np.eye(k), turn), np.where(still, np.eye(S), back)
     if k == 1:  # a line is turned round by its spike's direction instead
         back[:, 0] *= turn[:, 0]
@@ -241,7 +241,7 @@ def alike(keys: np.ndarray) -> Iterator[np.ndarray]:
 
 @dataclass(frozen=True)
 class Neurons:
-    """What stays the same through all steps: activation and letters; and rows that start with squared norm 1."""
+    """What all steps leave as it is: activation and letters. Rows begin with squared norm 1."""
 
     activation: Function
     letters: Letters

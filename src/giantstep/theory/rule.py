@@ -1,7 +1,7 @@
 """Nodes in κ, the projections on the spikes: a line, its pieces, a plane or a space.
 
-Three nested rules at once, as in `giantstep.gaussian`. The first direction is the one that the target sees: it may be
-cut where the target's jumps remain sharp. The others, if there are any, are lines.
+Three nested rules at once, as in `giantstep.gaussian`. The first direction is the one that the target
+depends on: it may be cut where the target's jumps remain sharp. The others, if there are any, are lines.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ FINEST = {1: 2048, 2: 128, 3: 48, 4: 24}
 def refine(
     compute: Callable[[np.ndarray, int], np.ndarray], count: int, points: int, finest: int, tolerance: float
 ) -> np.ndarray:
-    """One loop for all integrals that are refined point by point: twice the nodes where they are not resolved.
+    """Refine `count` integrals one by one, with twice the nodes where they are not resolved; their errors, [count].
 
-    Errors [count] that are left when `compute(left, points)` has computed and kept the points `left`, and returned
-    their errors, again and again with twice the `points`, until errors are below `tolerance` or points at the `finest`.
+    `compute(left, points)` computes and keeps the integrals `left` on rules of that many `points`, and returns their
+    errors. It is called until errors are below `tolerance` or rules have `finest` points.
     """
     error, left = np.full(count, np.inf), np.arange(count)
     while len(left):

@@ -59,7 +59,7 @@ class StepCovariance:
         self.pair = np.concatenate(
             [self.psi @ (mu * omega * varpi * before.row_covariance / c)[..., None], on_inputs], axis=-1
         )
-        self.carried = self.psi * varpi[:, :, None] ** 2 + K2[..., None] * on_inputs * omega[:, :, None]  # Ψ1
+        self.psi1 = self.psi * varpi[:, :, None] ** 2 + K2[..., None] * on_inputs * omega[:, :, None]  # Ψ1
 
         self.fg = e * s.b2 / (2.0 * c**2)
         fb = (2.0 * k / c * e * s.b2, k**2 * a / c * e * (2.0 * turn * s.b2 + e * s.n21))
@@ -98,21 +98,21 @@ class StepCovariance:
     def earlier(self) -> tuple[np.ndarray, np.ndarray]:
         """Norms before the step [U, K, B', J] of which those after it are made, δ first, and how, [U, K, B, B'].
 
-        One more each time, but never more than there are eigenvalues: then δ and those of all eigenvalues but the
-        largest hold everything.
+        One more each time, but never more than there are eigenvalues: δ and the norms on all eigenvalues but the
+        largest are enough for any other.
         """
         (U, K, B, J), omega = self.psi.shape, self.spectrum.omega
         first = _first_norm(omega[:, None], (U, K))
         if B < J:
-            return np.concatenate([first, self.carried], axis=2), np.broadcast_to(
+            return np.concatenate([first, self.psi1], axis=2), np.broadcast_to(
                 np.eye(B, B + 1, 1), (U, K, B, B + 1)
             )
         top = np.broadcast_to(omega.argmax(axis=-1), U)
         others = np.argsort(indices(J) == top[:, None], axis=-1, kind="stable")[:, : J - 1]  # [U, J - 1]
         units = np.broadcast_to(np.eye(J)[others][:, None], (U, K, J - 1, J))
-        at_top = np.take_along_axis(self.carried, top[:, None, None, None], axis=-1)
+        at_top = np.take_along_axis(self.psi1, top[:, None, None, None], axis=-1)
         own = at_top / omega.max(axis=-1)[:, None, None, None]
-        rest = self.carried - own * omega[:, None, None]
+        rest = self.psi1 - own * omega[:, None, None]
         rest = np.take_along_axis(rest, np.broadcast_to(others[:, None, None], (U, K, B, J - 1)), axis=-1)
         return np.concatenate([first, units], axis=2), np.concatenate([own, rest], axis=-1)
 
@@ -125,7 +125,7 @@ class StepCovariance:
         return 2.0 * covariance + self.neurons.spread * mean * np.swapaxes(mean, -1, -2)
 
     @property
-    def fed(self) -> bool:
+    def norms_fluctuate(self) -> bool:
         """Whether norms fluctuate before the step."""
         return not self.first or self.neurons.spread > 0.0 or self.spectrum.count > 1
 
@@ -143,10 +143,10 @@ class StepCovariance:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Which functions are needed, besides those of the spikes, and how many of each."""
+        """Which functions are needed besides the spikes', and how many of each."""
         count = self.mixture.shape[-1]
         biased = self.neurons.bias_spread > 0.0
-        counts = {"fa": count, "fb": count, "fs": int(biased), "fg": int(self.fed)}
+        counts = {"fa": count, "fb": count, "fs": int(biased), "fg": int(self.norms_fluctuate)}
         return {kind: n for kind, n in counts.items() if n and not (self.simple and kind in ("fb", "fs"))}
 
     def place(self, kind: str) -> np.ndarray:
@@ -225,10 +225,10 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> C
         if t < T:
             place.add(("a", t), one.psi.shape[2])
         vector.add(("a", t), one.mixture.shape[-1])
-        if one.fed:
+        if one.norms_fluctuate:
             place.add(("b", t), one.earlier[0].shape[2])
             vector.add(("b", t), 1)
-    if steps[0].fed:
+    if steps[0].norms_fluctuate:
         place.add(("a", 0), steps[0].earlier[0].shape[2])
     place.add("bias", int(biased))
     vector.add("bias", int(biased))
@@ -270,7 +270,7 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> C
             couple(norms, place["bias"], sign * one.lift[..., None, None])
             if not one.simple:
                 inside[:, one.place("fs")[0], a, vector["bias"][0]] = sign * one.k
-        if one.fed:
+        if one.norms_fluctuate:
             before, feed = place["b", t], vector["b", t][0]
             made_of[:, feed, before[0]] = 1.0
             inside[:, one.place("fg")[0], a, feed] = one.k
@@ -281,7 +281,7 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> C
                 place["a", t - 1],
                 np.broadcast_to(np.eye(len(before)), (U, K, len(before), len(before))),
             )
-    if steps[0].fed:
+    if steps[0].norms_fluctuate:
         couple(place["a", 0], place["a", 0], steps[0].drawn_norms)
     return Columns.on_spectrum(basis, target, functions, len(directions) * K, made_of, constant, modes, shown)
 

@@ -129,7 +129,7 @@ class AveragedResolvent(Resolvent):
 
 @dataclass
 class Orthogonal(Bulk):
-    """Rows e_i projected across the spikes: they never mix, and none of them sees a spike's direction."""
+    """Rows e_i projected across the spikes: they are orthogonal to each other and to the spikes."""
 
     weights: np.ndarray  # [K]
     modes: Modes = ONE

@@ -1,7 +1,7 @@
-"""Averages over κ against products of the features' coefficients: what every channel is seen through.
+"""Averages over κ of functions times products of the features' coefficients, of which all equations are made.
 
 All arrays are [U, A, ...]: U first layers, each with A settings of the readout; N nodes in κ come last. A
-function of κ meets the features as one matrix product with a table made once per rule.
+average is one matrix product with a table that is made once per rule.
 """
 
 from __future__ import annotations

@@ -97,15 +97,15 @@ class Coordinates:
 
     def vector(self, state: OrderParameters) -> np.ndarray:
         means, psi = (part.reshape(*part.shape[:2], -1) for part in (state.means, state.psi))
-        unseen = self._unseen(state)
-        return np.concatenate([self._encode(state.V), self._encode(unseen), means, psi], axis=-1)
+        remaining = self._without_psi(state)
+        return np.concatenate([self._encode(state.V), self._encode(remaining), means, psi], axis=-1)
 
     def state(self, x: np.ndarray) -> OrderParameters:
         size, K = self._pack.size, self._pack.groups
-        V, unseen = self._decode(x[..., :size]), self._decode(x[..., size : 2 * size])
+        V, remaining = self._decode(x[..., :size]), self._decode(x[..., size : 2 * size])
         rest = x[..., 2 * size :].reshape(*x.shape[:2], -1, K)
         means, psi = rest[:, :, : self._modes.means], rest[:, :, self._modes.means :]
-        return OrderParameters(V, unseen + self._outer(psi), means, psi, self._modes)
+        return OrderParameters(V, remaining + self._outer(psi), means, psi, self._modes)
 
     def sizes(self, x: np.ndarray, least: np.ndarray) -> np.ndarray:
         """What a change of each entry of x is small or large against, [U, A, n]: means have their own scale.
@@ -123,10 +123,10 @@ class Coordinates:
         sizes[..., 2 * size :] = rest.reshape(*x.shape[:2], -1)
         return sizes
 
-    def _unseen(self, state: OrderParameters) -> np.ndarray:
+    def _without_psi(self, state: OrderParameters) -> np.ndarray:
         """(q1 - Σ_m ψ_mψ_mᵀ, q2), floored where rounding errors would make it negative."""
-        unseen = state.q - self._outer(state.psi)
-        return np.where(self.logarithms, np.maximum(unseen, _LEAST * np.abs(state.q) + TINY), unseen)
+        remaining = state.q - self._outer(state.psi)
+        return np.where(self.logarithms, np.maximum(remaining, _LEAST * np.abs(state.q) + TINY), remaining)
 
     def _outer(self, psi: np.ndarray) -> np.ndarray:
         return self._pack.pack(np.swapaxes(psi, -1, -2) @ psi, np.zeros_like(psi[:, :, 0]))

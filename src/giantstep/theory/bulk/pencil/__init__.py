@@ -21,7 +21,7 @@ at the end. For two steps, with rows and columns (a_1, b_1, a_2, b_2, z), it is 
     X = (S0 + Σ_t E[Z_t])⁻¹,      Z_t = (1 + D_t X_tt/α_t)⁻¹ D_t,      T̂ = -X_zz.
 
 Inputs with a covariance have one such inverse for each of its eigenvalues ω, with masses μ: samples and Ṽ act in
-proportion to ω, and X is the average that a sample sees,
+proportion to ω, and X is the average that acts on a sample,
 
     G(ω) = (S0(ωṼ) + ω Σ_t E[Z_t])⁻¹,      X = ∫μω G(ω).
 

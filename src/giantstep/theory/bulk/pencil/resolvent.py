@@ -227,10 +227,10 @@ class TrainedResolvent(Resolvent):
         """
         bulk, z, R = self.bulk, slice(self.bulk.size, None), len(self.bulk.constant)
         direct = [_applied(_sandwich(self.G, bulk.spectrum, 2, t, t, z), dVt) for t in bulk.rows]
-        fed = self._unpacked(self._packed(direct) @ np.swapaxes(self._feedback_matrix, -1, -2))
+        through_samples = self._unpacked(self._packed(direct) @ np.swapaxes(self._feedback_matrix, -1, -2))
         moved = np.zeros((*dVt.shape[:3], R, R), np.result_type(dVt, self.G))
         moved[..., z, z] = dVt
-        for t, F in zip(bulk.rows, fed, strict=True):
+        for t, F in zip(bulk.rows, through_samples, strict=True):
             moved[..., t, t] = F
         return moved
 
