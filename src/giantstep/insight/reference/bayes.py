@@ -91,14 +91,14 @@ def bayes(
     samples, noises = (grid.over(name, grid.dims).reshape(-1) for name in ("alpha", "noise"))
     levels, which = np.unique(noises, return_inverse=True)
     _check_directions(target, float(levels[0]))
-    curves, thresholds = [], []
+    columns: dict[str, np.ndarray] = {}
+    thresholds = []
     for done, noise in enumerate(levels):
         report = None if progress is None else partial(_part, progress, done, len(levels))
-        table = _table(target.at(float(noise)), report)
+        table, here = _table(target.at(float(noise)), report), which == done
         thresholds.append(table.thresholds)
-        curves.append(table.curve(samples[which == done], report))
-    order = np.argsort(np.argsort(which, kind="stable"))
-    columns = {name: np.concatenate([curve[name] for curve in curves])[order] for name in curves[0]}
+        for name, values in table.curve(samples[here], report).items():
+            columns.setdefault(name, np.empty((len(samples), *values.shape[1:])))[here] = values
     code = np.where(columns["quadrature_error"] > _TOLERANCE, IMPRECISE, CONVERGED)
     columns |= {"code": code, "status": np.array(SENTENCES, dtype=object)[code]}
     pair = ("direction", "direction_")

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import ParameterError
 from ...functions import Function
-from ...gaussian import density, even_pieces
+from ...gaussian import density, even_pieces, tail_reach
 from ...theory.labels import BinaryLaw, binary_law
 from .rules import REACH, bisected, blocks, cavity_rule, changes, divided, gauss, resolving
 
@@ -233,8 +233,9 @@ def channel_of(target: Target) -> Levels | Noisy | Noiseless:
 
 def unexplained(function: Function, s: float) -> float:
     """Mean squared error of the best predictor of σ(z) from ω."""
-    total = 0.0
-    for w, z, _, posterior in _given_fields(function, s, resolving(function, 0.0, _PANEL * s)):
+    reach, total = tail_reach(function, 1.0), 0.0
+    edges = resolving(function, 0.0, _PANEL * s, reach=reach)
+    for w, z, _, posterior in _given_fields(function, s, edges, reach=reach):
         value = np.asarray(function(z))[:, None]
         mean = (posterior * value).sum(axis=0)
         total += float((posterior * (value - mean) ** 2).sum(axis=0) @ w)
@@ -258,12 +259,12 @@ def _within(edges: np.ndarray) -> np.ndarray:
 
 
 def _given_fields(
-    function: Function, s: float, edges: np.ndarray, finer: int = 1
+    function: Function, s: float, edges: np.ndarray, finer: int = 1, reach: float = REACH
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """In blocks of ω: weights of ω [W]; nodes z [Z] between `edges`; u and the weights of z given ω [Z, W]."""
-    omega, w = cavity_rule(s, function.breakpoints, finer, function.parity is not None, function)
+    omega, w = cavity_rule(s, function.breakpoints, finer, function.parity is not None, function, reach)
     z, dz = gauss(edges, _PANEL_NODES)
     for o, weight in blocks(int(len(omega) * s) + _PANEL_NODES, omega, w):  # which share most of their z
-        near = slice(*np.searchsorted(z, [o[0] - REACH * s, o[-1] + REACH * s]))
+        near = slice(*np.searchsorted(z, [o[0] - reach * s, o[-1] + reach * s]))
         u = (z[near, None] - o) / s
         yield weight, z[near], u, density(u) * (dz[near, None] / s)

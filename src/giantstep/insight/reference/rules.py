@@ -36,16 +36,23 @@ def divided(edges: np.ndarray, largest: np.ndarray) -> np.ndarray:
     return np.interp(np.arange(counts.sum() + 1), np.concatenate([[0], np.cumsum(counts)]), edges)
 
 
-def resolving(function: Function, narrowest: float, widest: float, finer: int = 1) -> np.ndarray:
+def resolving(
+    function: Function, narrowest: float, widest: float, finer: int = 1, reach: float = REACH
+) -> np.ndarray:
     """Edges of panels that resolve a function, with widths between these two."""
-    variation = function.variation(REACH)
+    variation = function.variation(reach)
     wave = _WAVE / finer / np.clip(variation.bandwidth - _SLOW, 1.0, _FASTEST)
     edges = np.append(variation.left, variation.right[-1])
     return divided(edges, np.clip(wave, narrowest, widest))
 
 
 def cavity_rule(
-    s: float, cuts: Iterable[float], finer: int = 1, half: bool = False, function: Function | None = None
+    s: float,
+    cuts: Iterable[float],
+    finer: int = 1,
+    half: bool = False,
+    function: Function | None = None,
+    reach: float = REACH,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for E over ω ~ N(0, 1 - s²) of what varies on the scale s around `cuts`.
 
@@ -60,10 +67,10 @@ def cavity_rule(
     around = np.concatenate([-doubled, [0.0], doubled])
     at = [np.ravel(np.add.outer(list(cuts), around * root))]
     if function is not None:
-        at.append(resolving(function, 2.0 * narrow * root, np.inf, finer))
-    count = np.ceil(REACH / panel)
+        at.append(resolving(function, 2.0 * narrow * root, np.inf, finer, reach))
+    count = np.ceil(reach / panel)
     wide = panel * np.arange(-count, count + 1.0)
-    x, w = panels(np.concatenate(at) / root, _NODES, np.unique(np.clip(wide, 0.0 if half else -REACH, REACH)))
+    x, w = panels(np.concatenate(at) / root, _NODES, np.unique(np.clip(wide, 0.0 if half else -reach, reach)))
     some = w > 0.0
     return root * x[some], (1.0 + half) * w[some]
 

@@ -17,11 +17,8 @@ from ...gaussian import density
 from ...model.target import Target
 from ...theory.labels import SeveralDirections, labels_of
 
-_REACH = 6.5  # of z and of noise, in standard deviations
-_AXIS = {
-    2: (0.2, 20),
-    3: (0.4, 10),
-}  # largest step of z and number of nodes of ω along each of so many directions
+_REACH = {2: 6.5, 3: 5.8}  # of z and of noise, in standard deviations, by the number of directions
+_AXIS = {2: (0.2, 20), 3: (0.4, 10)}  # largest step of z and number of nodes of ω along each direction
 MOST_DIRECTIONS = 3
 _FINEST = {2: 160, 3: 40}  # most nodes of z along each
 _FINER = {2: (1.0, 2.0, 4.0), 3: (1.0, 1.5)}  # rules that are tried
@@ -31,6 +28,7 @@ _PER_NOISE = 1.8  # and of labels within one of their noise
 _BLOCK = 1 << 21  # numbers in memory at a time
 _START = 1e-3  # overlap from which message passing starts
 _TOLERANCE, _ROUNDS = 1e-7, 300
+_SMALL = 0.02  # moves of Q from which on the next ones follow from them
 _CHECK = 1.5  # times as fine a rule tells the error
 
 
@@ -45,7 +43,7 @@ class SeveralOverlaps:
             target.directions,
             float(np.asarray(target.noise)),
         )
-        self.square, size = law.moments()[2], np.inf
+        self.reach, self.square, size = _REACH[self.k], law.moments()[2], np.inf
         first = second = np.zeros(0)
         for rule in _FINER[self.k]:
             self.finer = rule
@@ -60,16 +58,16 @@ class SeveralOverlaps:
         """Nodes of z along each eigenvector of Q."""
         finer *= self.finer
         steps = np.minimum(_AXIS[self.k][0], np.sqrt(V) / _PER_WIDTH) / finer
-        counts = np.minimum(np.ceil(_REACH / steps), finer * _FINEST[self.k] // 2).astype(int)
-        return [_REACH * np.linspace(-1.0, 1.0, 2 * count + 1) for count in counts]
+        counts = np.minimum(np.ceil(self.reach / steps), finer * _FINEST[self.k] // 2).astype(int)
+        return [self.reach * np.linspace(-1.0, 1.0, 2 * count + 1) for count in counts]
 
     def _labels(self, axes: list[np.ndarray], U: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], float]:
         """g on the grid, blocks of y, and their distance; only labels of z within a ball count."""
         z = np.stack(np.meshgrid(*axes, indexing="ij"))
         g = np.asarray(self.function(*np.tensordot(U, z, 1)))
-        likely = g[(z**2).sum(axis=0) < _REACH**2]
-        step = self.noise / _PER_NOISE
-        y = np.arange(likely.min() - _REACH * self.noise, likely.max() + _REACH * self.noise, step)
+        likely = g[(z**2).sum(axis=0) < self.reach**2]
+        step, tail = self.noise / _PER_NOISE, self.reach * self.noise
+        y = np.arange(likely.min() - tail, likely.max() + tail, step)
         return g, np.array_split(y, -(-len(y) * g.size // _BLOCK)), step / self.noise
 
     def evaluate(self, Q: np.ndarray, finer: float = 1.0) -> tuple[np.ndarray, float]:
@@ -116,20 +114,19 @@ class SeveralOverlaps:
         self, alpha: np.ndarray, report: Callable[[float], None] | None = None
     ) -> dict[str, np.ndarray]:
         """Q [N, k, k], test errors and their estimated relative errors for α [N], each from where the last ended."""
-        Q, order = _START * np.eye(self.k), np.argsort(alpha)
+        Q, identity = np.zeros((self.k, self.k)), np.eye(self.k)
         overlap, (error, estimate) = np.zeros((len(alpha), self.k, self.k)), np.empty((2, len(alpha)))
-        for done, at in enumerate(order.tolist()):
+        for done, at in enumerate(np.argsort(alpha).tolist(), start=1):
             samples = float(alpha[at])
-            if samples > self.thresholds["alpha_weak"]:
-                overlap[at] = Q = self._fixed_point(Q, samples)
-            error[at], estimate[at] = self._judged(overlap[at], samples)
+            beyond = samples > self.thresholds["alpha_weak"]
+            Q, error[at] = self._fixed_point(Q + _START * identity if beyond else Q, samples)
+            overlap[at], estimate[at] = Q, self._relative_error(Q, samples, float(error[at]))
             if report is not None:
-                report((done + 1) / len(alpha))
+                report(done / len(alpha))
         return {"overlap": overlap, "test_error": error, "quadrature_error": estimate}
 
-    def _judged(self, Q: np.ndarray, alpha: float) -> tuple[float, float]:
-        """The test error at a fixed point, and its relative error: what a finer rule moves, and what that moves."""
-        _, error = self.evaluate(Q)
+    def _relative_error(self, Q: np.ndarray, alpha: float, error: float) -> float:
+        """That of the test error at a fixed point: what a finer rule moves, and what that moves."""
         information, finer_error = self.evaluate(Q, _CHECK)
         estimate = abs(finer_error - error)
         if Q.any():
@@ -137,15 +134,27 @@ class SeveralOverlaps:
             again = _step(self.evaluate(Q + moved)[0], alpha) - Q
             rate = np.linalg.norm(again) / max(np.linalg.norm(moved), _TOLERANCE)
             estimate += np.abs(moved).sum() * self.square / max(1.0 - rate, _START)
-        return error, estimate / error
+        return estimate / error
 
-    def _fixed_point(self, Q: np.ndarray, alpha: float) -> np.ndarray:
-        """Where message passing ends that starts at Q, which is not beyond it."""
+    def _fixed_point(self, Q: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
+        """Where message passing ends that starts at Q, which is not far beyond it; and the test error there.
+
+        Moves that are small already follow the last two of them (Anderson's method): a half to a third of the rounds.
+        """
+        last: list[np.ndarray] = []
+        error = 0.0
         for _ in range(_ROUNDS):
-            before, Q = Q, _step(self.evaluate(Q)[0], alpha)
-            if np.abs(Q - before).max() < _TOLERANCE:
+            information, error = self.evaluate(Q)
+            move = _step(information, alpha) - Q
+            size = np.abs(move).max()
+            if size < _TOLERANCE:
                 break
-        return Q
+            before, last, Q = last, [Q, move], Q + move
+            if before and size < _SMALL:
+                change, change_of_move = last[0] - before[0], last[1] - before[1]
+                share = (move * change_of_move).sum() / (change_of_move**2).sum()
+                Q = Q - share * (change + change_of_move)
+        return Q, error
 
 
 def _step(information: np.ndarray, alpha: float) -> np.ndarray:
