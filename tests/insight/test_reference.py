@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.reference.state_evolution import StateEvolution
+
+from . import brute_force
 
 HE3 = "(x**3 - 3*x)/sqrt(6)"
 # target, alpha, overlap, error, share of wrong signs: to the digits printed, half a unit of the last one
@@ -216,36 +217,109 @@ def test_functions_of_ones_own_need_no_derivative(fast, slow, noise):
     np.testing.assert_allclose(mine.test_error, named.test_error, rtol=1e-6)
 
 
-# target, s, F(s): sums over fine grids, and over preimages found on monotone pieces named by hand; good to 1e-7
+# target, its noise, s = √(1 - q), F(s) and the error there, by tests/insight/brute_force.py, which shares no code
 HOSTILE = [
-    (gs.Target("sign", flips=0.2), 0.6, 0.1156234577),
-    (gs.Target("sign(x**2 - 1)", latent_noise=0.4), 0.6, 0.2387984787),
-    (gs.Target("sign(x**2 - 0.01)"), 0.25, 0.0805855894),
-    (gs.Target("sign((x-0.5)*(x+1)*(x-2))"), 0.6, 0.3108270144),
-    (gs.Target("sign(x - 4)"), 0.6, 0.0002255733524),
-    (gs.Target("logistic", scale=10), 0.6, 0.3898731763),
-    (gs.Target("relu(x+1)-2*relu(x)+relu(x-1)"), 0.25, 0.6243153081),
-    (gs.Target("x - clip(x, -0.5, 0.5)"), 0.25, 0.7829647380),
-    (gs.Target("abs(x) + 0.5*x"), 0.25, 0.8733896418),
-    (gs.Target("x - 2*sign(x)"), 0.95, 0.5283359364),
-    (gs.Target("(x**2-1)**2 + 0.3*x"), 0.25, 0.6882885458),
-    (gs.Target("x*exp(-x**2/2)"), 0.6, 0.6557694037),
-    (gs.Target("tanh(20*x)", noise=0.3), 0.25, 0.1915416163),
-    (gs.Target("sin(5*x)", noise=0.3), 0.25, 0.3267842252),
-    (gs.Target("sign(x) + 0.5*sign(x - 1)", noise=0.3), 0.25, 0.2659254269),
-    (gs.Target("sin(x**2)", noise=0.3), 0.25, 0.2699857399),
-    (gs.Target("exp(-((x - 1.23)/0.1)**2)", noise=0.3), 0.25, 0.0249879232),
-    (gs.Target("sqrt(abs(x))", noise=0.1), 0.6, 0.5191571642),
+    ("sign", {}, 0.25, 0.17890901701, 0.22626816451),
+    ("sign", {"flips": 0.2}, 0.25, 0.044932841236, 0.22626816451),
+    ("sign(x - 1)", {"flips": 0.4}, 0.25, 0.0027537321555, 0.13651049293),
+    ("sign", {"latent_noise": 0.05}, 0.25, 0.17516978004, 0.22626816451),
+    ("sign", {"latent_noise": 3, "flips": 0.1}, 0.25, 0.0026484774288, 0.22626816451),
+    ("sign(x**2 - 1)", {"latent_noise": 0.4}, 0.25, 0.10227496361, 0.27302098438),
+    ("sign(x**2 - 0.01)", {}, 0.9, 0.016125235562, 0.29277490977),
+    ("sign((x-0.5)*(x+1)*(x-2))", {}, 0.25, 0.28864922368, 0.36590330424),
+    ("sign(x - 4)", {}, 0.25, 6.6639476508e-05, 6.990058742e-05),
+    ("sign(sin(2*x))", {}, 0.25, 0.28502627445, 0.35943525593),
+    ("logistic", {"scale": 10}, 0.25, 0.14189267353, 0.22626816451),
+    ("logistic", {"scale": 0.5}, 0.25, 0.0036745692909, 0.22626816451),
+    ("relu", {}, 0.25, 0.5894545085, 0.028898024788),
+    ("relu(x+1)-2*relu(x)+relu(x-1)", {}, 0.25, 0.62431531028, 0.030422428985),
+    ("x - clip(x, -0.5, 0.5)", {}, 0.25, 0.78296473804, 0.034421053745),
+    ("clip(x, -1, 0.5)", {}, 0.25, 0.65599911441, 0.029804465857),
+    ("abs(x) + 0.5*x", {}, 0.6, 0.69232512934, 0.31787329089),
+    ("abs(x)", {}, 0.6, 0.59168666659, 0.22787329089),
+    ("abs(abs(x) - 1)", {}, 0.9, 0.12423756777, 0.11704454118),
+    ("x - 2*sign(x)", {}, 0.9, 0.60769395698, 1.7380636142),
+    ("x + sign(x)", {}, 0.25, 1, 0.38850373462),
+    ("sign(x) + 0.5*sign(x - 1)", {}, 0.25, 0.28718576648, 0.26074361617),
+    pytest.param("(x**2-1)**2 + 0.3*x", {}, 0.6, 0.64751971969, 38.89866816, marks=pytest.mark.slow),
+    ("x*exp(-x**2/2)", {}, 0.6, 0.65576940372, 0.098376932216),
+    ("cos(x)", {}, 0.6, 0.58958583806, 0.12183945744),
+    ("exp(x)", {}, 0.25, 1, 0.44768027773),
+    ("x**2", {}, 0.6, 0.59168666659, 1.1808),
+    ("tanh(20*x)", {"noise": 0.3}, 0.25, 0.19154161623, 0.18990130893),
+    ("tanh", {"noise": 0.02}, 0.25, 0.91713092519, 0.028477635517),
+    ("sign(x) + 0.5*sign(x - 1)", {"noise": 0.3}, 0.25, 0.26592542685, 0.26074361617),
+    ("sin(x**2)", {"noise": 0.3}, 0.9, 0.070237196723, 0.18223320106),
+    ("exp(-((x - 1.23)/0.1)**2)", {"noise": 0.3}, 0.6, 0.022285175537, 0.020909154821),
+    ("exp(-100*x**2)", {"noise": 0.1}, 0.9, 0.01962319691, 0.044871126273),
+    ("sqrt(abs(x))", {"noise": 0.1}, 0.25, 0.55196360773, 0.025576065406),
+    ("x", {"noise": 10}, 0.25, 0.00062460961899, 0.0625),
+    ("x**2", {"noise": 5}, 0.25, 0.009130430144, 0.2421875),
+    pytest.param("relu", {"noise": 0.02}, 0.25, 0.5669854053, 0.028898024788, marks=pytest.mark.slow),
+    ("abs(x)", {"noise": 0.05}, 0.25, 0.8092459282, 0.053092099154),
+    pytest.param("x**3", {"noise": 1}, 0.25, 0.26402016595, 1.6186523438, marks=pytest.mark.slow),
+    ("x - 2*sign(x)", {"noise": 0.2}, 0.25, 0.65355760393, 0.76810151786),
+    pytest.param("exp(x)", {"noise": 1}, 0.25, 0.14834842039, 0.44768027773, marks=pytest.mark.slow),
+    ("cos(x)", {"noise": 0.5}, 0.25, 0.085878193122, 0.025929280661),
+    ("x*abs(x)", {"noise": 0.2}, 0.25, 0.63578132761, 0.24312743942),
+    ("clip(x, 2, 3)", {"noise": 0.2}, 0.25, 0.011475092565, 0.00099787204037),
+]
+LARGEST = [
+    ("sign(x**3 - 2*log(2)*x)", {}, 0.25, 0.33548938482, 0.45065808873),
+    ("sin(5*x)", {"noise": 0.3}, 0.12, 0.45905844701, 0.15116183696),
 ]
 
 
-@pytest.mark.parametrize(("target", "s", "F"), HOSTILE)
-def test_what_a_label_reveals_of_hostile_targets_is_that_of_brute_force(target, s, F):
-    state = StateEvolution(target)
-    assert float((1 - s * s) / state.samples_at(np.array(s))) == pytest.approx(
-        F, rel=1e-7 + state.relative_error
-    )
-    assert state.relative_error < 1e-5
+@pytest.mark.parametrize(("function", "noise", "s", "F", "error"), HOSTILE)
+def test_overlaps_and_errors_of_hostile_targets_are_those_of_brute_force(function, noise, s, F, error):
+    """With αF = q samples per dimension, q is a fixed point: the smallest one of all these targets."""
+    best = gs.bayes(gs.Target(function, **noise), alpha=(1 - s * s) / F)
+    off = 1e-9 + float(best.quadrature_error)
+    assert off < 1e-5
+    assert float(best.overlap) == pytest.approx(1 - s * s, abs=off)
+    assert float(best.test_error) == pytest.approx(error, rel=off)
+
+
+@pytest.mark.parametrize(("function", "noise", "s", "F", "error"), LARGEST)
+def test_overlaps_that_message_passing_does_not_reach_are_those_of_brute_force(function, noise, s, F, error):
+    best = gs.bayes(gs.Target(function, **noise), alpha=(1 - s * s) / F)
+    assert float(best.informed_overlap) == pytest.approx(1 - s * s, abs=1e-9)
+    assert float(best.overlap) < 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "noise", "compute"),
+    [
+        ("sign(x**2 - 1)", {"latent_noise": 0.4}, lambda s: brute_force.labels(s, (-1.0, 1.0), 1.0, 0.4)),
+        ("tanh", {"noise": 0.02}, lambda s: brute_force.noisy(s, np.tanh, 0.02)),
+        ("abs(x)", {"noise": 0.05}, lambda s: brute_force.noisy(s, np.abs, 0.05)),
+        ("abs(x) + 0.5*x", {}, lambda s: brute_force.noiseless(s, *brute_force.SLANTED)),
+        ("x*exp(-x**2/2)", {}, lambda s: brute_force.noiseless(s, *brute_force.BUMPS)),
+    ],
+)
+def test_brute_force_gives_the_numbers_of_the_table(name, noise, compute):
+    rows = [row for row in HOSTILE if isinstance(row, tuple) and row[:2] == (name, noise)]
+    s, F, error = rows[0][2:]
+    np.testing.assert_allclose(compute(s), [F, error], rtol=1e-9)
+
+
+@pytest.mark.parametrize("rate", [1, 2])
+def test_targets_that_grow_fast_are_averaged_far_out(rate):
+    """Without noise exp is learned as q = alpha, and its error is the variance of exp given the estimate."""
+    best = gs.bayes(f"exp({rate}*x)", alpha=[0.2, 0.9])
+    left = np.exp(2 * rate**2) - np.exp(rate**2 * (1 + best.alpha))
+    np.testing.assert_allclose(best.test_error, left, rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_a_phase_that_is_hard_for_any_number_of_samples_has_a_transition_all_the_same():
+    """What a label tells without an estimate is below rounding; at the transition it does not matter."""
+    best = gs.bayes(gs.Target("sin(20*x)", noise=0.5), alpha=[7.9, 8.4])
+    assert np.isnan(best.alpha_amp)
+    assert 7.9 < float(best.alpha_optimal) < 8.4
+    assert best.optimal_overlap[0] < 1e-3
+    assert best.optimal_overlap[1] > 0.9
 
 
 def posterior_mean(target, y, omega, V):

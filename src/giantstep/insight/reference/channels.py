@@ -44,7 +44,8 @@ class Levels:
 
     def __init__(self, laws: Sequence[BinaryLaw], even: bool):
         self.laws, self.even = laws, even
-        self.cuts = [cut for law in laws for cut in law.cuts]
+        cuts = np.unique([cut for law in laws for cut in law.cuts])
+        self.cuts = [*cuts, *(0.5 * (cuts[1:] + cuts[:-1]))]  # half way another label is the likelier one
         self.power = 1 if any(min(law.noise) == 0.0 for law in laws) else 2  # F ~ s where labels jump
 
     @classmethod
