@@ -15,38 +15,39 @@ class PlainHelp:
     """A cyclopts help formatter: names to the left, descriptions wrapped to the right, no boxes."""
 
     def __call__(self, console: Any, options: Any, panel: Any) -> None:
-        if not panel.entries:
-            return
-        lines = [f"{panel.title}:"]
-        for entry in panel.entries:
-            names = ", ".join(sorted(entry.display_labels, key=len))
-            if entry.metavar and entry.metavar != "CHOICE" and names.startswith("-"):
-                names = f"{names} {entry.metavar}"
-            if entry.choices:
-                names = f"{names} {'|'.join(entry.choices)}"
-            lines += _entry(names, _text(entry.description, console), entry)
-        _write(console, "\n".join([*lines, ""]))
+        if panel.entries:
+            _write(
+                console,
+                "\n".join([f"{panel.title}:", *(_entry(entry, console) for entry in panel.entries), ""]),
+            )
 
     def render_usage(self, console: Any, options: Any, usage: Any) -> None:
-        _write(console, "usage: " + _text(usage, console).strip().removeprefix("Usage: ") + "\n")
+        _write(console, "usage: " + _text(usage, console).removeprefix("Usage: ") + "\n")
 
     def render_description(self, console: Any, options: Any, description: Any) -> None:
-        _write(console, "\n".join(map(_wrapped, _text(description, console).strip().split("\n"))) + "\n")
+        _write(console, "\n".join(map(_wrapped, _text(description, console).split("\n"))) + "\n")
 
 
-def _entry(names: str, description: str, entry: Any) -> list[str]:
+def _entry(entry: Any, console: Any) -> str:
+    names = ", ".join(sorted(entry.display_labels, key=len))
+    if entry.choices:
+        names = f"{names} {'|'.join(entry.choices)}"
+    elif entry.metavar and names.startswith("-"):
+        names = f"{names} {entry.metavar}"
     remark = " (required)" if entry.required else ""
     if entry.default not in (None, "False"):  # a switch that is off needs no remark
         remark = f" (default {entry.default})"
-    wrapped = textwrap.wrap(
-        " ".join(description.split()) + remark,
-        width=max(_NARROWEST, _width() - _COLUMN),
+    first, blank = f"  {names}".ljust(_COLUMN), " " * _COLUMN
+    text = textwrap.fill(
+        " ".join(f"{_text(entry.description, console)}{remark}".split()),
+        max(_COLUMN + _NARROWEST, _width()),
+        initial_indent=blank,
+        subsequent_indent=blank,
         break_on_hyphens=False,
     )
-    first = f"  {names}".ljust(_COLUMN)
-    if len(first) > _COLUMN:  # a long name has a line of its own
-        return [first, *(" " * _COLUMN + line for line in wrapped)]
-    return [first + (wrapped[0] if wrapped else ""), *(" " * _COLUMN + line for line in wrapped[1:])]
+    return (
+        f"{first}\n{text}" if len(first) > _COLUMN else first + text[_COLUMN:]
+    )  # a long name has its own line
 
 
 def _wrapped(line: str) -> str:
@@ -59,13 +60,9 @@ def _width() -> int:
 
 
 def _text(renderable: Any, console: Any) -> str:
-    if renderable is None or isinstance(renderable, str):
-        return renderable or ""
-    if hasattr(renderable, "plain"):
-        return renderable.plain.rstrip()
     with console.capture() as capture:
-        console.print(renderable, soft_wrap=True, highlight=False)
-    return capture.get().rstrip()
+        console.print(renderable or "", soft_wrap=True, highlight=False, markup=False)
+    return capture.get().strip()
 
 
 def _write(console: Any, text: str) -> None:

@@ -118,26 +118,19 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], headed: bool 
     from ..answers.tables import aligned, points
 
     arrays = NamedArrays.of(dataset)
-    fixed = _constants(arrays)
-    order = ("r", "gamma", "c")
-    layer = [name for name in order if name in arrays.data_vars and name not in names]
+    layer = [name for name in ("r", "gamma", "c") if name in arrays.data_vars and name not in names]
     if not any("step" in arrays[name].dims for name in names):
         last = {name: after_last_step(arrays[name]) for name in layer}
         arrays = replace(arrays, data_vars={**arrays.data_vars, **last})
-    numbers = [name for name in (*fixed, *layer) if not arrays[name].dims]
-    along = [name for name in layer if name not in numbers and "part" not in arrays[name].dims]
-    flat = points(arrays, [*along, *names])
-    said = {name: float(arrays[name].values) for name in numbers}
-    columns = [name for name in flat if "[" in name and name.split("[")[0] in along]
-    for name in [name for name in columns if len(set(flat[name].tolist())) == 1]:
-        said[name] = float(flat.pop(name)[0])  # the same in all rows
-    ordered = sorted(said, key=lambda name: (*fixed, *order).index(name.split("[")[0]))
-    above = _heading(arrays, {name: said[name] for name in ordered})
-    lines = aligned(flat).split("\n")
+    inputs = [*_constants(arrays), *layer]
+    flat = points(arrays, [*inputs, *names])
+    columns = [column for column in flat if column.split("[")[0] in inputs]
+    same = {column: float(flat.pop(column)[0]) for column in columns if len(set(flat[column].tolist())) == 1}
+    above, lines = _heading(arrays, same), aligned(flat).split("\n")
     if sys.stdout.isatty() and len(lines) > _LONGEST:
-        left_out = len(lines) - _LONGEST
         half = _LONGEST // 2
-        lines[half:-half] = [f"... {left_out} rows left out here; --format csv or --out FILE gives all ..."]
+        left_out = f"... {len(lines) - _LONGEST} rows left out here; --format csv or --out FILE gives all ..."
+        lines[half:-half] = [left_out]
     return "\n".join([above] * bool(above and headed) + lines)
 
 

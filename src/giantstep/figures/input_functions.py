@@ -144,16 +144,15 @@ def _draw_basis(data: Data) -> Drawn:
             r"$\kappa\,\mu_1(\kappa)$": coefficients["kappa"] * coefficients["mu1"],
         }
         for axes, (words, values) in zip(row, functions.items(), strict=True):
-            for index, (shade, label) in enumerate(
-                zip(look.shades(len(_R)), look.values_of("r", _R), strict=True)
-            ):
-                curve, dashes = values.isel(r=index).transpose("kappa"), style.look(index, len(_R)).linestyle
-                axes.plot(coefficients["kappa"], curve, color=shade.color, linestyle=dashes, label=label)
+            for index, shade in enumerate(look.shades(len(_R))):
+                dashes = style.look(index, len(_R)).linestyle
+                curve = values.isel(r=index).transpose("kappa")
+                axes.plot(coefficients["kappa"], curve, color=shade.color, linestyle=dashes)
             axes.set_title(f"{words} of {name}", loc="left")
         row[0].set_ylabel("value")
     for axes in axes_of[2:]:
         axes.set_xlabel(r"input along the spike, $\kappa$")
-    axes_of[0].legend(title="spike strength", loc="upper left")
+    axes_of[0].legend(look.values_of("r", _R), title="spike strength", loc="upper left")
     return figure
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from matplotlib import colormaps, rc_context
@@ -165,16 +165,14 @@ def setting(values: xr.DataArray, number: float) -> str:
     if tex:
         return f"${tex} = {shown}$"
     name = str(values.name)
-    counted = name in COUNTED
-    return place_name(name, number, alone=values.shape == (1,)) if counted else f"{name} = {number:g}"
+    return place_name(name, number, values.shape == (1,)) if name in COUNTED else f"{name} = {number:g}"
 
 
 def title(dataset: xr.Dataset) -> str:
     """What is common to all curves: model, target, and the parameters that do not vary."""
     compared = "part" in dataset.dims  # theory and networks may have different d: the legend says which
-    left_out = {"d"} if compared else set()
-    if "noise" in dataset.coords and not dataset["noise"].values.any():
-        left_out.add("noise")
+    silent = "noise" in dataset.coords and not dataset["noise"].values.any()
+    left_out = ["d"] * compared + ["noise"] * silent
     fixed = [
         setting(values, float(values))
         for name, values in dataset.coords.items()
@@ -204,23 +202,25 @@ def legend(axes: Axes, ours: bool = True) -> None:
     entries = dict(zip(labels, handles, strict=True))
     if not entries:
         return
-    few, columns = len(entries) <= _WITHIN, 1 + (len(entries) - 1) // _TALLEST
-    content: Any = {"handles": entries.values(), "labels": entries.keys(), "ncols": columns}
+    few, figure = len(entries) <= _WITHIN, cast("Figure", axes.figure)
+    content: Any = {
+        "handles": entries.values(),
+        "labels": entries,
+        "ncols": 1 + (len(entries) - 1) // _TALLEST,
+    }
     inside = axes.legend(**content, loc="best" if few else "upper left")
     inside.set_in_layout(False)
-    figure: Any = axes.figure
-    if few:
-        figure.draw_without_rendering()  # which decides where the legend lies
+    figure.draw_without_rendering()  # which decides where the legend lies
     box = inside.get_window_extent()
     if few and not _covers(axes, box):
         return
     inside.remove()
-    if not ours:
+    if ours:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width + box.width / figure.dpi, height)
+        figure.legend(**content, loc="outside right upper")
+    else:
         axes.legend(**content, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return
-    width, height = figure.get_size_inches()
-    figure.set_size_inches(width + box.width / figure.dpi, height)
-    figure.legend(**content, loc="outside right upper")
 
 
 def _covers(axes: Axes, box: BboxBase) -> bool:

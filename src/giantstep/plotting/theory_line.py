@@ -73,30 +73,28 @@ def _question(dataset: xr.Dataset, x: str) -> Callable[[np.ndarray], xr.Dataset]
 
 
 def refine(ask: Callable[[np.ndarray], xr.Dataset], points: xr.Dataset, x: str) -> xr.Dataset | None:
-    """The points and more along x, evenly, on the scale that the picture has: twice as many intervals in each round,
-    until the chords are near the curve, or a round takes long. None where the theory has other values now than at the
-    first point."""
-    import xarray as xr
-
-    line = points.reset_coords(drop=True).sortby(x)
-    low, high = line[x].values[[0, -1]]
-    logarithmic = log_spaced(line[x].values)
-    intervals, seconds, off = _FIRST, 0.0, np.inf
+    """The theory at the points and at more places along x, even on the scale of the picture: twice as many intervals in
+    each round, until the chords are near the curve, or a round takes long. None where the theory has other values now
+    than at the points."""
+    known = points.reset_coords(drop=True).sortby(x)
+    at = known[x].values
+    logarithmic = log_spaced(at)
+    space, scale = (np.geomspace, np.log) if logarithmic else (np.linspace, np.asarray)
+    intervals, seconds, off, line = _FIRST, 0.0, np.inf, known
     while intervals <= _MOST and 2.0 * seconds < _SECONDS and not off < _VISIBLE:
         started = time.process_time()
-        evenly = (np.geomspace if logarithmic else np.linspace)(low, high, intervals + 1)
-        new = np.setdiff1d(evenly, line[x].values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)  # the points have given theirs
-            more = ask(np.append(low, new))[list(points)]
-        places = {dim: points[dim] for dim in more.dims if dim in points.coords and dim not in (x, "bulk")}
-        more = more.sel(places, method="nearest").reset_coords(drop=True)
-        first, more = more.isel({x: 0}), more.isel({x: slice(1, None)})
-        if not all(np.allclose(first[name], line[name].isel({x: 0}), rtol=_SAME) for name in points):
+            line = ask(np.union1d(at, space(at[0], at[-1], intervals + 1)[1:-1]))[list(points)]
+        chosen = {dim: points[dim] for dim in line.dims if dim in points.coords and dim not in (x, "bulk")}
+        line = line.sel(chosen, method="nearest").reset_coords(drop=True)
+        if not all(
+            np.allclose(line[name].sel({x: at}).transpose(*known[name].dims), known[name], rtol=_SAME)
+            for name in points
+        ):
             return None
-        line = xr.concat([line, more], x).sortby(x)
         values = line.to_array().transpose(x, ...).values.reshape(line.sizes[x], -1)
-        off = _off_the_chords(np.log(line[x].values) if logarithmic else line[x].values, values)
+        off = _off_the_chords(scale(line[x].values), values)
         intervals, seconds = 2 * intervals, time.process_time() - started
     return line.assign_coords({name: label for name, label in points.coords.items() if x not in label.dims})
 
