@@ -1,8 +1,7 @@
-"""In a notebook: a bar for what takes long, short errors, pictures and tables as the value of a cell."""
+"""In a notebook: a bar for what takes long, and short errors."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import giantstep as gs
@@ -81,8 +80,3 @@ def test_errors_show_the_users_lines_the_message_and_its_cause_alone(cell, words
     assert [word in text for word in words] == [True] * len(words)
     assert ".py" not in text
     assert len(text.splitlines()) < 16
-
-
-def test_a_picture_is_the_value_of_a_cell_as_svg():
-    curve = gs.predict(NET, "sin", alpha=np.linspace(1, 2, 20), lam=0.1)
-    assert "<svg" in gs.plot(curve)._repr_svg_()
