@@ -50,10 +50,12 @@ def test_nested_gram_matrices_give_what_each_data_matrix_gives_alone(lams):
 @pytest.mark.parametrize(("n", "rank"), [(30, None), (150, None), (30, 12), (150, 12)])
 def test_without_penalty_the_solution_is_that_of_minimum_norm(n, rank):
     features, labels, rows = problem(rank=rank)
-    expected = np.linalg.lstsq(features[:n] / np.sqrt(P), labels[:n], rcond=None)[0]
+    phi, y = features[:n] / np.sqrt(P), labels[:n]
+    expected = np.linalg.lstsq(phi, y, rcond=None)[0]
     fit = ridge(rows, P, {n: [0.0]}, NumpyBackend())[n]
     # a Gram matrix squares the condition number (below 100 here): 1e-16 × 1e4 × size
     np.testing.assert_allclose(fit.readouts[:, 0], expected, atol=1e-10)
+    np.testing.assert_allclose(fit.train_error[0], ((y - phi @ expected) ** 2).mean(), atol=1e-10)
 
 
 def test_minimum_norm_among_nearly_dependent_features_comes_with_a_warning():

@@ -9,7 +9,7 @@ import xarray as xr
 import giantstep as gs
 from giantstep.errors import GiantstepWarning, ParameterError
 from giantstep.sweep.part import positions, rounded
-from giantstep.sweep.results import complete_trials, status
+from giantstep.sweep.results import complete_trials, results, status
 
 from .helpers import Here, assert_nothing_twice, batches
 
@@ -54,6 +54,8 @@ def test_results_are_laid_out_and_valued_as_the_verbs_give_them(name, tmp_path):
                 near = AGREE[other.attrs["command"]]
                 np.testing.assert_allclose(one[key], other[key], rtol=near, atol=near, err_msg=str(key))
         assert one.attrs["missing"] == 0
+    for one, other in zip(results(sweep, tmp_path / "s.sqlite")[:2], found[:2], strict=True):
+        assert one is other is None or one.identical(other)  # read from the file
     if name == "sizes":
         limit = gs.Sweep(model, target, **GRID, theory={"bulk": "isotropic"})
         assert status(limit, tmp_path / "s.sqlite")[0].done == 12  # d = inf is what no d means
@@ -93,7 +95,7 @@ def test_numbers_that_differ_by_rounding_are_the_same_point():
     np.testing.assert_array_equal(rounded(np.linspace(0.1, 1, 10)), rounded(np.linspace(0.1, 2, 20))[:10])
     np.testing.assert_array_equal(rounded([0.0, -0.0, np.inf, 1e-300]), [0.0, 0.0, np.inf, 1e-300])
     assert not np.signbit(rounded(-0.0))
-    assert rounded(1.0) != rounded(1.0 + 1e-11)
+    assert rounded(1.0 + 4e-12) == rounded(1.0) != rounded(1.0 + 1e-11)
     values = np.random.default_rng(0).standard_normal(1000) * 10.0 ** np.arange(-250, 250, 0.5)
     np.testing.assert_allclose(rounded(values), values, rtol=10.0**-11)  # 12 digits, the last one rounded
     np.testing.assert_array_equal(rounded(rounded(values)), rounded(values))
