@@ -252,10 +252,12 @@ def test_equal_questions_are_computed_once(visitor: Visitor, monkeypatch: pytest
 
 def test_work_ends_when_nobody_waits(visitor: Visitor) -> None:
     with socket.create_connection((visitor.host, visitor.port)) as connection:
-        connection.sendall(question(visitor, "simulate", {"d": 1500, "trials": 50}))
+        connection.sendall(question(visitor, "simulate", {"d": 3000, "trials": 50}))
         assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
         (worker,) = at_work(visitor, "simulation")
-    wait_until(lambda: worker not in visitor.server.jobs.workers.alive)
+    wait_until(
+        lambda: worker not in visitor.server.jobs.workers.alive, 10.0
+    )  # long before its first trial ends
     assert not worker.process.is_alive()
 
 

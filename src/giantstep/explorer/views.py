@@ -80,10 +80,7 @@ def best_linear(settings: Settings, effort: Effort) -> Answer:
 
 
 def best_possible(settings: Settings, effort: Effort) -> Answer:
-    """The best error that a fast method can reach on as many samples of isotropic inputs.
-
-    For several directions that takes too long.
-    """
+    """The best error of a fast method on as many samples of isotropic inputs. For several directions it is too slow."""
     if settings.structured or Target(settings.target).directions > 1:
         return {}
     return _reference("bayes", settings, progress=effort.report)
