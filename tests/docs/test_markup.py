@@ -69,7 +69,7 @@ def visible_text(page: str) -> str:
 def spoilt(page: str) -> list[str]:
     """What a reader should not see: markup that was not read, warnings of programs, paths of a machine."""
     blocks = " ".join(re.findall(r"<pre.*?</pre>", page, re.DOTALL))
-    return re.findall(r"\\\|", blocks) + re.findall(
+    return re.findall(r"\\\||ipykernel\S*", blocks) + re.findall(
         r"`|\*\*|(?<![\w*])\*\w+\*|\w*Warning: .*|/tmp/\S*|/home/\S*|ipykernel\S*", visible_text(page)
     )
 
@@ -77,7 +77,9 @@ def spoilt(page: str) -> list[str]:
 def test_spoilt_pages_are_noticed():
     assert spoilt("<p>A list of `Step`s</p>") == ["`", "`"]
     assert spoilt("<p>/tmp/ipykernel_12/3.py:1: LimitWarning: too far</p>")
+    assert spoilt("<pre>/tmp/ipykernel_12/3.py:1: LimitWarning: too far</pre>")
     assert spoilt("<p>σ* and a*b, <code>`</code></p>") == ["`"]
+    assert spoilt("<pre>/tmp/ipykernel_12/3.py:1: LimitWarning: too far</pre>")
     assert spoilt("<p>σ* and a*b, <code>x**2</code></p>") == []
 
 
