@@ -1,4 +1,4 @@
-"""The readout: ridge regression, or a smooth convex loss, with what it would say of each sample if that were left out.
+"""The readout: ridge regression, or a smooth convex loss, with leave-one-out predictions of each sample.
 
 Minimised is Σ w ℓ(y, φ·a/√p + b) + lam/2 |a|². With the centred features Ψ = √w (φ - m)/√p and ΨᵀΨ = V s Vᵀ, the fit of
 the square loss, and the same without one sample, follow for every penalty from t = Vᵀ(φ - m)/√p:

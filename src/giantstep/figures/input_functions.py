@@ -1,4 +1,4 @@
-"""Figures 1, 3 and 7: functions of the input that a layer offers, that it learns, and that realise its bounds."""
+"""Figures 1, 3 and 7: the functions that a layer combines, what it learns, and the functions that attain its bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a function of several variables is not smooth: the hyperplanes n·z = c that carry its kinks and jumps.
+"""Where a function of several variables is not smooth: the hyperplanes n·z = c of its kinks and jumps.
 
 A part that can break (max, abs, a comparison, ...) does so where some difference of its arguments vanishes. That set
 is made of hyperplanes where the difference is a product of, or pieces of, affine functions; a function of one affine

@@ -1,4 +1,4 @@
-"""Averages refined until they stand still, and how far out and how finely a function must be followed."""
+"""Averages refined until they converge, and how far out and how finely a function must be sampled."""
 
 from __future__ import annotations
 

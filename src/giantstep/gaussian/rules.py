@@ -1,4 +1,4 @@
-"""Nodes and weights, three nested rules at once, and the error that their differences show."""
+"""Nodes and weights, three nested rules at once, and the error estimated from their differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The basis in which a readout works: Result 2's coefficients as curves in κ, and Hermite coefficients."""
+"""The functions that a readout combines: Result 2's coefficients as curves in κ, and Hermite coefficients."""
 
 from __future__ import annotations
 

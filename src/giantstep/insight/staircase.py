@@ -1,4 +1,4 @@
-"""The staircase: which directions of a target the spikes find, at which step, and why others stay unseen."""
+"""The staircase: which directions of a target the spikes find, at which step, and why not others."""
 
 from __future__ import annotations
 

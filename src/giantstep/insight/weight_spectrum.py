@@ -1,4 +1,4 @@
-"""The verb `weight_spectrum`: singular values of the first layer after the step, and what its top pair knows."""
+"""The verb `weight_spectrum`: singular values of the first layer, and how the top pair overlaps with the spike."""
 
 from __future__ import annotations
 

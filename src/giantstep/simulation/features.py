@@ -1,4 +1,4 @@
-"""What the readout sees of a sample: the features σ(Fx + b), or their Gaussian equivalents (Result 2)."""
+"""The input of the readout: the features σ(Fx + b), or their Gaussian equivalents (Result 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What steps make of a trial's rows: spikes and bulk, measured after each of them."""
+"""Spikes and bulk of a trial's rows, measured after each step."""
 
 from __future__ import annotations
 

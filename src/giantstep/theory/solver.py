@@ -1,4 +1,4 @@
-"""What the engine asks of a solver of Result 3, and what it gives one: some points on one rule in κ."""
+"""The interface between the engine and a solver of Result 3: some points on one rule in κ, and their solution."""
 
 from __future__ import annotations
 

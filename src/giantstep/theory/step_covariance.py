@@ -1,4 +1,4 @@
-"""What each batch has left in the rows: the blocks of the trained bulk's pencil, and the columns between them."""
+"""How each batch changes the rows' covariance: the blocks of the trained bulk's pencil, and their columns."""
 
 from __future__ import annotations
 

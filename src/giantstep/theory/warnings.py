@@ -1,4 +1,4 @@
-"""What a prediction says beside its numbers: where real networks give others, and which points have failed."""
+"""Warnings of a prediction: where real networks give other numbers, and which points have failed."""
 
 from __future__ import annotations
 

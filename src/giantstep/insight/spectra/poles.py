@@ -1,4 +1,4 @@
-"""Averages by an evenly spaced rule of functions with poles near the real axis.
+"""Averages of functions with poles near the real axis, by an evenly spaced rule.
 
 E[φ/D] is Σ w_j φ_j/D_j up to exponentially small terms, unless D vanishes close to the real axis compared
 with the distance of the nodes: then the sum turns a smooth tail of a spectrum into a comb of intervals. What a

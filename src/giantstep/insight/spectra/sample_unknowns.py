@@ -1,4 +1,4 @@
-"""The batches' samples as unknowns of a spectrum: how each step's samples answer the rows that they have shaped.
+"""The batches' samples as unknowns of a spectrum: the response of each step's samples to the rows.
 
 Rows of the exact bulk depend on Y_t = E[Z_t], Z_t = (1 + D_t X_tt/α_t)⁻¹ D_t, one matrix per step. At real λ > 0 they
 are found for themselves; towards the real axis only the equations together have one solution in one half plane: with

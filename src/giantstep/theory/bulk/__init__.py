@@ -1,5 +1,5 @@
-"""Bulks: the random-matrix part of the theory. A bulk knows the covariances of the first layer's rows, never
-the samples, the labels or the loss."""
+"""Bulks: the random-matrix part of the theory. A bulk depends on the covariances of the
+first layer's rows, not on the samples, the labels or the loss."""
 
 from .base import Bulk, Resolvent
 from .interpolated import WORTHWHILE, InterpolatedBulk

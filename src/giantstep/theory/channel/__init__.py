@@ -1,4 +1,4 @@
-"""Channels: the part of the theory that knows the loss and the labels, never the bulk or the groups."""
+"""Channels: the part of the theory that depends on the loss and the labels, not on the bulk or the groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every channel answers: averages of the proximal score given κ, and what training does to its samples.
+"""What every channel computes: averages of the proximal score given κ, and loss and errors on training samples.
 
 Given κ, a sample's field without it in the training set is ω = M + P·y + √(q - |P|²) ξ, its label depends on y
 (the projections on the rest of the target), and training moves the output to the proximal point of the loss

@@ -1,4 +1,4 @@
-"""Labels ±1 of several directions: a series in what fields see of them, or averages over nodes y given κ."""
+"""Labels ±1 of several directions: a series in their overlap with the field, or averages over nodes y given κ."""
 
 from __future__ import annotations
 

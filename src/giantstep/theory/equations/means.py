@@ -1,4 +1,4 @@
-"""How the readout's means follow from what drives them: m (all-ones), ζ, ψ and χ (the modes of the bulk).
+"""The readout's means m (all-ones), ζ, ψ and χ (the modes of the bulk), from the averages that determine them.
 
 The residual of the fit drives each mode, the modes answer through the resolvent's forms G, and their answer
 changes the residual. To first order that is a linear system, exact for the square loss and one Newton-like

@@ -1,4 +1,4 @@
-"""Where a mean field crosses a mark: thin layers in κ, of width √q/|slope|.
+"""Thin layers in κ, of width √q/|slope|, where the mean field crosses a kink of the score.
 
 A strong ridge leaves little of the readout but m, and then √q ≪ |M|: outputs change sign, or a kinked loss changes
 regime, within a layer of κ too thin for any rule that does not know of it. Here the layers are found, and wrong signs

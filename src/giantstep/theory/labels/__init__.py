@@ -1,4 +1,4 @@
-"""The law of labels: how they depend on the target's projections, and what is left of that given κ."""
+"""The distribution of labels: how they depend on the target's projections, and their moments given κ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Binary labels as one law: the sign of a function of z + noise, turned over now and then.
+"""Binary labels: the sign of a function of z + noise, with random flips.
 
 Labels drawn with probability sigmoid(s·z) fit in too: the logistic distribution is a mixture of normal ones
 (of standard deviation 2k, k having Kolmogorov's distribution), so they are signs with latent noise whose

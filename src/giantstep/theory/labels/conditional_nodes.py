@@ -1,4 +1,4 @@
-"""Nodes over y, the rest of a target's directions, at each κ: for averages that know of fields along y as well.
+"""Nodes over y, the rest of a target's directions, at each κ: for averages that depend on fields along y as well.
 
 Where labels are smooth, all nodes (κ, y) together are a lattice: the grid in y is moved on from one κ to the next. What
 it misses at one κ, waves as short as its steps, then averages out over a few of them, and it may be far coarser than

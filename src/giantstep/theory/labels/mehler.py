@@ -1,4 +1,4 @@
-"""Labels ±1 of several directions as a series in what the field sees of them.
+"""Labels ±1 of several directions as a series in their overlap with the field.
 
 Given κ, E[Y | y] = Σ_a c_a h_a(y) with normalised Hermite polynomials h_a(y) = Π_m h_{a_m}(y_m). A standard normal λ
 with covariances v_m = E[λ y_m] knows of the label, and of how the label follows y_m,

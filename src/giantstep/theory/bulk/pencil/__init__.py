@@ -1,4 +1,4 @@
-"""The bulk of the trained network itself: row covariances that its batches have shaped, any activation, any steps.
+"""The bulk of the trained network itself: the row covariances after its steps, for any activation and any steps.
 
 Given the batches, the rows of group s are independent with covariance C_s/d. Step t makes of it
 

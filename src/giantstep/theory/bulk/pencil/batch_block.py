@@ -1,4 +1,4 @@
-"""One batch in the pencil of the trained bulk: what its samples weigh, how they respond, and averages over them."""
+"""One batch in the pencil of the trained bulk: the weights and responses of its samples, and averages over them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quadratic forms of the trained bulk in the vectors that its own batches have made: spikes, row norms, signals.
+"""Quadratic forms of the trained bulk on vectors that depend on its own batches: spikes, row norms, signals.
 
 A batch's vectors are not independent of its samples, so the pencil's averaged inverse alone does not give them. Each
 batch is averaged with its vectors, the last one first; what is left is a form in the directions that it knew already.
