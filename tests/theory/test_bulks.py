@@ -147,7 +147,10 @@ def test_the_total_tangent_is_a_hessian_and_the_signal_s_norms_minus_the_gradien
 
     at = _closed(bulk, hat)
     tangent = total_tangent(at)
-    share = signal_energy_gradient(at, tangent, u, pack.vector(at.V) * um**2, np.zeros_like(hat))[0, 0]
+    driven = at.root[:, :, None] * u
+    by_log_tau = np.einsum("uasktl,uask,uatl->uak", at.resolvent.forms(), driven, driven)
+    stiff = by_log_tau + pack.vector(at.V) * um**2
+    share = signal_energy_gradient(at, tangent, u, stiff, np.zeros_like(hat))[0, 0]
     slopes = _slopes(responses_and_energy, hat)
     assert _close(-tangent[0, 0], slopes[:, :-1].T)
     assert -share * pack.counts == pytest.approx(slopes[:, -1], rel=1e-7, abs=1e-8)

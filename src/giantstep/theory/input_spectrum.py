@@ -102,7 +102,7 @@ class Profile:
     @property
     def on_target(self) -> np.ndarray:
         """Γ_sa = S̃_s·θ̃_a, [U, K, k]."""
-        return np.einsum("uskj,ujka->usa", self.P, self._per_layer(self.spectrum.tau))
+        return np.einsum("uskj,ujka->usa", self.P, self.spectrum.tau)
 
     @property
     def gram(self) -> np.ndarray:
@@ -111,12 +111,9 @@ class Profile:
 
     def overlaps(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
         """The part on each eigenvalue of the products of vectors P [U, n, k, J] and Q [U, n, M, J], [U, n, n, J]."""
-        along = np.einsum("unaj,ujab->unbj", P, self._per_layer(self.spectrum.tau))
+        along = np.einsum("unaj,ujab->unbj", P, self.spectrum.tau)
         weighted = Q * self.spectrum.mu[:, None, None]
         return np.einsum("unbj,umbj->unmj", along, P) + np.einsum("unaj,umaj->unmj", weighted, Q)
-
-    def _per_layer(self, values: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(values, (len(self.c), *values.shape[1:]))
 
     def at(self, chunk: np.ndarray) -> Profile:
         """The profile of some first layers."""

@@ -200,8 +200,8 @@ def _means(
     tested = [averages.mean_products, averages.means * rule.label.t0[:, None], driving]
     averaged = ratio * gain @ averages.table(np.concatenate(tested, axis=1))
     products = averages.mean_products.shape[1]
-    pairs, r, r_psi = np.split(averaged, [products, products + F], axis=-1)
-    pairs = symmetric(pairs, F)
+    pairs = symmetric(averaged[..., :products], F)
+    r, r_psi = averaged[..., products : products + F], averaged[..., products + F :]
     if spread is not None:
         pairs[..., :K, :K] += spread * ratio[..., None] * averages.tilts(gain)
     size = ratio[..., 0] * averages.size

@@ -53,13 +53,14 @@ class Readout:
 
 @dataclass
 class Means:
-    """The solved means, what drives the modes, and the energy of the all-ones directions."""
+    """The solved means, what drives the modes, and how the energy that they store, uᵀGu and the all-ones', depends on
+    the responses at fixed drive u and Ṽ."""
 
     values: np.ndarray  # [U, A, means, K]
     psi: np.ndarray  # [U, A, k, K]
     u: np.ndarray  # [U, A, modes, K]
-    stiff: np.ndarray  # derivative of the energy of the all-ones directions by ln V2, [U, A, K]
-    loose: np.ndarray  # minus its derivative by V̂1 at fixed V2, packed [U, A, P]
+    stiff: np.ndarray  # derivative by ln V2, [U, A, K]
+    loose: np.ndarray  # minus the derivative of the all-ones energy by V̂1 at fixed V2, packed [U, A, P]
 
 
 def solve_means(
@@ -113,9 +114,11 @@ def solve_means(
     u = np.zeros((U, A, modes.count, K), c.dtype)
     u[:, :, mean] = (r_c - apply(R, c)).reshape(U, A, len(mean), K)
     u[:, :, modes.signal] = r_psi.reshape(U, A, modes.signals, K)
-    psi = np.einsum("uasktl,uatl->uask", G[:, :, modes.signal], u)
+    every = modes.count * K
+    Gu = apply(G.reshape(U, A, every, every), u.reshape(U, A, every)).reshape(u.shape)
     values = np.concatenate([m[:, :, None], c.reshape(U, A, len(mean), K)], axis=2)
-    return Means(values, psi, u, *_all_ones_energy(bulk, readout, response, m))
+    stiff, loose = _all_ones_energy(bulk, readout, response, m)
+    return Means(values, Gu[:, :, modes.signal], u, stiff + (u * Gu).sum(axis=2), loose)
 
 
 def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -156,7 +159,7 @@ def stiffness(bulk: Bulk, readout: Readout, response: Response) -> np.ndarray:
 def _all_ones_energy(
     bulk: Bulk, readout: Readout, response: Response, m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of the energy that the all-ones directions store, at fixed drive: `stiff` and `loose` of `Means`."""
+    """Derivatives of the energy that the all-ones directions store, at fixed drive: its parts of `Means`."""
     pack = packing(len(bulk.weights))
     V2 = pack.vector(response.V)
     energy = m**2 * readout.inverse_size

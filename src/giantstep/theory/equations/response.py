@@ -129,15 +129,14 @@ def signal_energy_gradient(
 ) -> np.ndarray:
     """Minus the total derivative of uᵀGu + the all-ones energy with respect to (V̂1, V̂2): the signal's (q1, q2).
 
-    u [U, A, modes, K] drives the modes; stiff [U, A, K] is the derivative of the all-ones energy by ln τ, and loose,
-    packed, minus that by V̂1 at fixed τ. G = τ^½ Ĝ τ^½ moves with Ṽ and τ, and τ with both conjugates.
+    u [U, A, modes, K] drives the modes; stiff [U, A, K] is the derivative of both energies by ln τ at fixed Ṽ, and
+    loose, packed, minus that of the all-ones energy by V̂1 at fixed τ. G = τ^½ Ĝ τ^½ moves with Ṽ and τ, and τ with
+    both conjugates.
     """
     pack = packing(response.root.shape[-1])
     resolvent, root = response.resolvent, response.root
-    driven = root[:, :, None, :] * u
-    by_Vt = resolvent.cotangent(driven)
-    Gu = np.einsum("uasktl,uatl->uask", resolvent.forms(), driven)
-    by_log_tau = (driven * Gu).sum(axis=2) + stiff + (by_Vt * resolvent.Vt).sum(axis=-1)
+    by_Vt = resolvent.cotangent(root[:, :, None, :] * u)
+    by_log_tau = stiff + (by_Vt * resolvent.Vt).sum(axis=-1)
     direct = by_Vt * _outer(root)
     V2 = pack.vector(response.V)
     per_V2 = by_log_tau * _inverse(V2)
