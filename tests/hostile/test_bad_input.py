@@ -63,11 +63,6 @@ def test_a_sentence_names_the_argument_and_its_value(call, words):
         call()
 
 
-def test_numpys_truth_values_are_python_s():
-    answered = gs.predict(gs.Network("tanh", eta=1, alpha0=1, reuse_batch=np.False_), "sin", **FIT)
-    assert np.isfinite(answered.test_error)
-
-
 @pytest.mark.parametrize("size", [1e308, 1e20])
 def test_extreme_numbers_are_answered_or_refused(size):
     models = [

@@ -65,12 +65,8 @@ def pieces(cuts: np.ndarray, fixed: Sequence[float] | np.ndarray) -> tuple[np.nd
 
     Cuts outside of them give empty pieces.
     """
-    edges = np.empty(
-        (*cuts.shape[:-1], len(fixed) + cuts.shape[-1])
-    )  # all that follows lies in memory as it does
-    edges[..., : len(fixed)] = fixed
-    np.clip(cuts, fixed[0], fixed[-1], out=edges[..., len(fixed) :])
-    edges.sort(axis=-1)
+    ends = np.broadcast_to(fixed, (*cuts.shape[:-1], len(fixed)))
+    edges = np.sort(np.concatenate([ends, np.clip(cuts, fixed[0], fixed[-1])], axis=-1), axis=-1)
     return 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None], 0.5 * np.diff(edges, axis=-1)[..., None]
 
 
@@ -121,6 +117,7 @@ def extrapolated_error(last: np.ndarray, previous: np.ndarray) -> np.ndarray:
 
 
 def density(z: np.ndarray | float) -> np.ndarray:
+    """Of a standard normal variable."""
     values = np.asarray(-0.5 * np.square(z))
     np.exp(values, out=values)
     values /= np.sqrt(2.0 * np.pi)

@@ -91,16 +91,14 @@ def sample(
 
 
 def cuts(f: Function, scale: float) -> set[float]:
-    """Where the line is cut for averages of f on that scale."""
-    return {*f.breakpoints, *_landmarks(scale)}
+    """Where the line is cut for averages of f on that scale.
 
-
-def _landmarks(scale: float) -> tuple[float, ...]:
-    """Places to cut at where a function is seen from so far that its bends, of size one around 0, look like jumps."""
+    On a large scale a function's bends, of size one around 0, look like jumps: it is cut there too.
+    """
     if scale <= _FAR:
-        return ()
+        return set(f.breakpoints)
     outward = 2.0 * 4.0 ** np.arange(math.ceil(math.log(scale, 4.0)) + 1)
-    return (0.0, *outward.tolist(), *(-outward).tolist())
+    return {*f.breakpoints, 0.0, *outward.tolist(), *(-outward).tolist()}
 
 
 def grade(power: float) -> float:
