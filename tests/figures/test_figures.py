@@ -111,8 +111,9 @@ def test_random_features_stay_linear_and_trained_networks_bend(made):
 
 def test_trained_networks_beat_the_best_linear_predictor_and_random_features_do_not(made):
     data = made("trained-network")
-    for target in ("tanh", "sin"):
+    for target, lam in (("tanh", 0.01), ("sin", 0.1)):  # as the caption says
         errors, linear = data[f"{target}-limit"]["test_error"], gs.linear_error(target)
+        assert float(errors.lam) == lam
         assert float(errors.sel(alpha0=0.0).min()) > linear
         assert float(errors.sel(alpha0=100.0).min()) < linear
         assert (errors.sel(alpha0=100.0) < errors.sel(alpha0=1.0)).all()

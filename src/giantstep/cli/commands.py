@@ -182,12 +182,12 @@ def compare(
     ratios = {"alpha": alpha, "lam": lam}
     out.check_curve(output, layer.values | ratios)
     options: dict[str, Any] = {"loss": loss, "throw": False} | ({} if limit else {"d": d})
-    theories: dict[str | None, xr.Dataset] = {}
-    for kind in (None,) if bulk is None else bulk.split(","):  # before what is refused is simulated
-        with out.working("predicting") as progress:
-            theories[kind] = theory_of(
-                layer.model(), layer.goal(d), **ratios, **options, bulk=kind, progress=progress
-            )
+    bulks = [None] if bulk is None else bulk.split(",")
+    with out.working("predicting") as progress:  # before what is refused is simulated
+        options |= {"progress": progress}
+        theories = {
+            kind: theory_of(layer.model(), layer.goal(d), **ratios, **options, bulk=kind) for kind in bulks
+        }
     dataset = _simulated(layer, ratios, d, loss, run)
     several = {str(kind): verb(theory, dataset) for kind, theory in theories.items()}
     if len(several) > 1:
