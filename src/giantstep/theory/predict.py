@@ -89,7 +89,7 @@ def predict(
         Input dimension, for the finite-size correction. Without it you get the limit d → ∞.
     bulk : {"exact", "isotropic", "orthogonal"}, optional
         Distribution of the rows of the first layer without the spike. "exact", the default for a Network, describes the
-        trained network itself: the batches of its steps leave an imprint on the rows. "isotropic", the default for a
+        trained network itself: its steps stretch the rows along their samples. "isotropic", the default for a
         SpikedRF, is the paper's model of a network, with the same spike, alignment and row norms. "orthogonal" is a
         SpikedRF or TwoSpikes with W = Π⊥.
     throw : bool
