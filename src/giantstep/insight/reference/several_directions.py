@@ -28,7 +28,7 @@ _PER_NOISE = 1.8  # and of labels within one of their noise
 _BLOCK = 1 << 21  # numbers in memory at a time
 _START = 1e-3  # overlap from which message passing starts
 _TOLERANCE, _ROUNDS = 1e-7, 300
-_SMALL = 0.02  # moves of Q from which on the next ones follow from them
+_SMALL = 0.02  # moves of Q from which on the next ones follow from them, if they become smaller
 _CHECK = 1.5  # times as fine a rule tells the error
 
 
@@ -139,7 +139,8 @@ class SeveralOverlaps:
     def _fixed_point(self, Q: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
         """Where message passing ends that starts at Q, which is not far beyond it; and the test error there.
 
-        Moves that are small already follow the last two of them (Anderson's method): a half to a third of the rounds.
+        Moves that are small and become smaller follow the last two of them (Anderson's method), which takes a third to
+        a half of the rounds. Where they grow, Q leaves a fixed point that is not stable.
         """
         last: list[np.ndarray] = []
         error = 0.0
@@ -150,7 +151,7 @@ class SeveralOverlaps:
             if size < _TOLERANCE:
                 break
             before, last, Q = last, [Q, move], Q + move
-            if before and size < _SMALL:
+            if before and size < min(_SMALL, np.abs(before[1]).max()):
                 change, change_of_move = last[0] - before[0], last[1] - before[1]
                 share = (move * change_of_move).sum() / (change_of_move**2).sum()
                 Q = Q - share * (change + change_of_move)
