@@ -256,12 +256,12 @@ def test_real_labels_however_sharp_are_resolved(loss: str, spread: float):
     assert float(found.F1[0, 0]) == pytest.approx(expected, abs=3e-6)
 
 
-def test_nodes_that_no_average_feels_are_left_out():
+def test_averages_do_not_change_without_nodes_of_no_weight():
     kappa = np.linspace(-8.0, 8.0, 33)[None]
     centre = 0.6 * kappa[:, None]
     everywhere = RealChannel(as_loss("huber:0.5"), as_function("sin"), centre, RHO, 24)
-    felt = RealChannel(as_loss("huber:0.5"), as_function("sin"), centre, RHO, 24, 0.5 * kappa**2)
+    fewer = RealChannel(as_loss("huber:0.5"), as_function("sin"), centre, RHO, 24, 0.5 * kappa**2)
     fields = (0.1 * kappa, np.full((1, 1, 33), 0.2), np.ones((1, 33)), np.full((1, 33), 0.5), np.full(1, 0.3))
     one, weights = np.zeros(1, int), 0.5 * np.exp(-0.5 * kappa**2) / np.sqrt(2 * np.pi)
-    for a, b in zip(everywhere.scores(one, *fields), felt.scores(one, *fields), strict=True):
+    for a, b in zip(everywhere.scores(one, *fields), fewer.scores(one, *fields), strict=True):
         np.testing.assert_allclose((weights * a).sum(axis=-1), (weights * b).sum(axis=-1), atol=1e-13)

@@ -89,8 +89,8 @@ def mark(answers: dict[str, np.ndarray], typical: np.ndarray) -> None:
 def _size_effect(solver: Solver, rules: list[Discretisation], solutions: list[Solution]) -> np.ndarray:
     """By how much the test error differs at a usual size, [U, A]; NaN where that is not known.
 
-    What steps take from the rows in common is left out: it is a correction to the effect of size, and dear after
-    several steps. A rule that is too coarse to be solved would tell of that alone.
+    What steps take from the rows in common is left out: it is a correction to the effect of size, and takes long to
+    compute after several steps. Rules that are too coarse to be solved are passed over.
     """
     limit = np.isinf(rules[0].readout.d)
     if not limit.any():

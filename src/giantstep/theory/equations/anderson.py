@@ -75,9 +75,6 @@ def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 ROUGH_TOLERANCE = 1e-9  # residual at which a search for what others start from ends
 _WORSE = 5.0  # growth of the residual that discredits the past
-_EAGER, _NUDGE = 20.0, 0.05  # a mixed step may exceed the plain one by this factor, or be so small anyway
-_AWAY = 10.0  # distance to a fixed point, over the residual allowed, from which on more steps are taken,
-_AFTER = 3  # so many
 _DIFFERENCE = 1e-6  # step of the finite differences in Newton's method
 _HALVINGS = 5
 
@@ -148,15 +145,13 @@ def distance(change: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def anderson(search: Search, found: FixedPoint, steps: int) -> None:
     """Improve `found` by mixing the last few steps such that their combined residual is least.
 
-    Those that `found` has from another map, which this one is close to, are mixed in from the first step on. Points are
-    worked on a few steps longer than the tolerance asks for, if the map is so close to the identity somewhere that they
-    are still far from their fixed point by the look of the next step.
+    Those that `found` has from another map, which this one is close to, are mixed in from the first step on. A mixed
+    step that leads back, against the plain one, is not taken: the mean of a hinge whose force was nearly the same over
+    several steps went to -100 and stayed there.
     """
-    tolerance = search.tolerance
     x, secants = found.x.copy(), found.secants
-    active = found.residual > tolerance
+    active = found.residual > search.tolerance
     last_x = last_f = None
-    after = np.zeros(len(x), int)  # steps with a residual that is small enough
     for _ in range(steps if active.any() else 0):
         sizes = search.sizes(x)
         f, residual = search.residual(found, x, active, sizes)
@@ -166,19 +161,17 @@ def anderson(search: Search, found: FixedPoint, steps: int) -> None:
         secants.forget(active & (broken | (residual > _WORSE * np.minimum(residual, found.residual))))
         size = 1.0 + np.abs(x)
         move = f - secants.correction(f, size)
-        # where f hardly changes along a step, rounding errors tell where it would vanish: not ahead, and far away
+        # where f hardly changes along a step, its small changes may say that it vanishes far away, on the wrong side
         back = (move * f / size**2).sum(axis=-1, keepdims=True) < 0.0
         move = np.where(back, f, move)
         away = distance(move, sizes)
         found.take(active & (residual < found.residual), x, residual, away)
-        after += active & (residual <= tolerance)
-        far = (after <= _AFTER) & (away > _AWAY * tolerance)
-        active = active & ((residual > tolerance) | far) & search.worthwhile()
+        active = active & (residual > search.tolerance) & search.worthwhile()
         if not active.any():
             return
         move[broken] = 0.5 * (found.x - x)[broken]
         last_x, last_f = x, f
-        bound = np.minimum(search.limit * size, _EAGER * np.abs(f) + _NUDGE * size)
+        bound = search.limit * size
         x = np.where(active[:, None], x + np.clip(move, -bound, bound), x)
 
 
