@@ -15,29 +15,28 @@ from giantstep.estimator.curve import resembling
 from giantstep.sklearn import OneStepRegressor
 
 
-def gaussian(n: int, d: int, seed: int, noise: float = 0.5):
-    """y = z + 0.3·He₃(z)/√6 + noise, of variance 1.09 + noise²."""
+def gaussian(n: int, d: int, seed: int, noise: float = 0.5, third: float = 0.3):
+    """y = z + third·He₃(z)/√6 + noise, of variance 1 + third² + noise²."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     z = X[:, 0]
-    return X, z + 0.3 * (z**3 - 3 * z) / np.sqrt(6) + noise * rng.standard_normal(n)
+    return X, z + third * (z**3 - 3 * z) / np.sqrt(6) + noise * rng.standard_normal(n)
 
 
 def test_alignment_and_shape_are_recovered():
     """Means over 10 data sets, within 4 standard errors."""
-    n, d, noise = 2000, 200, 0.5
+    n, d = 4000, 300
     nodes, weights = hermite_e.hermegauss(20)
     cubic = (nodes**3 - 3 * nodes) / np.sqrt(6)
     found = []
     for seed in range(10):
-        X, y = gaussian(n, d, seed, noise)
+        X, y = gaussian(n, d, seed, third=1.0)
         alignment, target = resembling(X, (y - y.mean()) / y.std(), np.random.default_rng(seed))
         shape = [weights @ (one * target.function(nodes)) / weights.sum() for one in (nodes, cubic)]
         v = y[: n // 2] @ X[: n // 2]
         found.append((*shape, alignment - v[0] / np.linalg.norm(v)))
     slope, third, gamma = np.array(found).T
-    unit = np.sqrt(1.09 + noise**2)
-    for values, expected in ((slope, 1 / unit), (third, 0.3 / unit), (gamma, 0.0)):
+    for values, expected in ((slope, 1 / 1.5), (third, 1 / 1.5), (gamma, 0.0)):
         assert abs(values.mean() - expected) < 4 * values.std(ddof=1) / np.sqrt(10)
 
 
