@@ -21,7 +21,7 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from queue import Empty, LifoQueue
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import GiantstepError
 from ..runtime.system import cores, deaf_children, preloading_context, step_back
@@ -33,9 +33,24 @@ TICK = 0.05  # seconds between two looks at whether somebody still waits
 _NICENESS = 5  # of all that is not quick, so that sliders stay so
 _SILENCE = 0.3  # seconds before the first word on progress, and between two
 
-LANES = {"quick": max(2, cores() // 2), "slow": 4, "reference": 1, "simulation": 1}
-"""Queues of questions that take about as long: how many are answered at a time, each by a process."""
 
+class Lane(NamedTuple):
+    """A queue of questions that take about as long: how many are answered at a time, and how many processes wait.
+
+    While a process that was left in the middle is replaced, one that waits takes the next question: without it a
+    slider has half as many curves on a busy machine.
+    """
+
+    turns: int
+    warm: int
+
+
+LANES = {
+    "quick": Lane(max(2, cores() // 2), 2),
+    "slow": Lane(4, 1),
+    "reference": Lane(1, 1),
+    "simulation": Lane(1, 0),
+}
 _starting = threading.Lock()  # one process at a time
 
 Message = str | Refused | None  # a line of an answer, why there is none, or the end
@@ -86,33 +101,39 @@ def _nameless_main() -> Iterator[None]:
 
 
 class Workers:
-    """All processes, and for each lane as many places; in a place a process waits, or none has been started yet."""
+    """All processes, and those of each lane that wait for a question."""
 
     def __init__(self) -> None:
         self._context = preloading_context("giantstep.explorer.preload")
-        self._places: dict[str, LifoQueue[Worker | None]] = {lane: LifoQueue() for lane in LANES}
+        self._turns = {lane: threading.BoundedSemaphore(turns) for lane, (turns, _) in LANES.items()}
+        self._idle: dict[str, LifoQueue[Worker]] = {lane: LifoQueue() for lane in LANES}
+        self._warming = threading.Lock()
         self.alive: set[Worker] = set()
         self.closed = False
-        for lane, count in LANES.items():
-            for _ in range(count):
-                self._places[lane].put(None)
-            threading.Thread(target=self._warm_up, args=(lane,), daemon=True).start()
+        threading.Thread(target=self._warm_up, daemon=True).start()
 
     @contextmanager
     def lend(self, lane: str, wanted: Callable[[], bool]) -> Iterator[Worker]:
         """A worker for one question. One that is left in the middle of it is ended, and another takes its place."""
-        worker = self._place(lane, wanted)
+        while not self._turns[lane].acquire(timeout=TICK):
+            if self.closed or not wanted():
+                raise Gone
         try:
-            worker = worker or self._started(lane)
-            yield worker
+            try:
+                worker = self._idle[lane].get_nowait()
+            except Empty:
+                worker = self._started(lane)
+            try:
+                yield worker
+            finally:
+                if worker.working or self.closed or not LANES[lane].warm:
+                    worker.end()
+                    self.alive.discard(worker)
+                    threading.Thread(target=self._warm_up, daemon=True).start()
+                else:
+                    self._idle[lane].put(worker)
         finally:
-            if worker and (worker.working or self.closed):
-                worker.end()
-                self.alive.discard(worker)
-                self._places[lane].put(None)
-                threading.Thread(target=self._warm_up, args=(lane,), daemon=True).start()
-            else:
-                self._places[lane].put(worker)
+            self._turns[lane].release()
 
     def close(self) -> None:
         """End all work. A process that is just being started would complain if we ended before it."""
@@ -120,13 +141,6 @@ class Workers:
             self.closed = True
         for worker in [*self.alive]:
             worker.process.kill()
-
-    def _place(self, lane: str, wanted: Callable[[], bool]) -> Worker | None:
-        """The next free place, as soon as there is one."""
-        while not self.closed and wanted():
-            with suppress(Empty):
-                return self._places[lane].get(timeout=TICK)
-        raise Gone
 
     def _started(self, lane: str) -> Worker:
         with _starting:
@@ -136,10 +150,12 @@ class Workers:
             self.alive.add(worker)
         return worker
 
-    def _warm_up(self, lane: str) -> None:
-        """Have a process wait for the lane's next question."""
-        with suppress(Gone), self.lend(lane, lambda: True):
-            pass
+    def _warm_up(self) -> None:
+        """Have as many processes waiting as each lane wants."""
+        with self._warming, suppress(Gone):
+            for lane, (_, warm) in LANES.items():
+                while self._idle[lane].qsize() < warm:
+                    self._idle[lane].put(self._started(lane))
 
 
 def messages(view: str, settings: Settings, effort: Effort = Effort()) -> Iterator[Message]:  # noqa: B008
