@@ -33,9 +33,8 @@ def answers_of(problem: Problem, chunk: np.ndarray, solution: Solution, error: n
     pack = packing(state.groups)
     failed = ~(solution.residual <= RESIDUAL_TOLERANCE)
     zeta = np.zeros((*error.shape, max(problem.spikes, problem.directions), state.groups), state.means.dtype)
-    zeta[:, :, : frame.spikes] = (
-        np.swapaxes(frame.back, -1, -2)[:, None] @ state.zeta
-    )  # along the directions given
+    # along the spikes' directions as the user gave them
+    zeta[:, :, : frame.spikes] = np.swapaxes(frame.back, -1, -2)[:, None] @ state.zeta
     return {
         "test_error": solution.test_error,
         "train_error": solution.train_error,

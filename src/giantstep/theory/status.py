@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 NOTABLE = 0.03  # relative difference, or share of an answer, from which on a number in doubt is marked
-WIDE, TOO_WIDE = (
-    0.05,
-    0.5,
-)  # spread or share of rows from which on inputs with a covariance are marked, and refused
+# spread or share of rows from which on inputs with a covariance are marked, and refused
+WIDE, TOO_WIDE = 0.05, 0.5
 REAL_SIZE = 1000.0  # input dimensions of a usual size, with which the limit is compared
 
 (

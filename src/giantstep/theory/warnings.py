@@ -104,6 +104,5 @@ def _where(found: NamedArrays, at: tuple[int, ...]) -> str:
 
 
 def _said(value: np.ndarray) -> str:
-    return (
-        f"{float(value):.6g}" if value.dtype.kind in "fiu" else str(value)
-    )  # a dimension's labels may be words
+    """A coordinate in words: a number, or a label of a dimension."""
+    return f"{float(value):.6g}" if value.dtype.kind in "fiu" else str(value)

@@ -31,10 +31,8 @@ from ..symmetric import TINY
 from .base import Channel, Scores, Training, cut_rule, fineness, precision, some
 
 _UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
-_NARROW, _NARROW_NODES = (
-    0.5,
-    8,
-)  # width of a window in standard deviations under which so many nodes resolve it
+# width of a window in standard deviations under which so many nodes resolve it
+_NARROW, _NARROW_NODES = 0.5, 8
 _BEYOND = 40.0  # standard deviations at which a density is no more
 _NEGLIGIBLE = 1e-12  # weight of a node (κ, y), times a label's square, that changes no average
 _ALIKE = 6  # digits of a weight that count here, so that nodes and their mirror images are treated alike

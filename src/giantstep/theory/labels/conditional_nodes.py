@@ -22,9 +22,8 @@ from ..symmetric import TINY, indices, padded
 if TYPE_CHECKING:
     from .multi_index import SeveralDirections
 
-_PIECES = (
-    np.array([-7.5, -3.0, 3.0, 7.5]) / 9.0
-)  # of the line between kinks over its reach, for `significant` nodes
+# pieces of the line between kinks, over its reach, for `significant` nodes
+_PIECES = np.array([-7.5, -3.0, 3.0, 7.5]) / 9.0
 _NEGLIGIBLE = 1e-14  # weight of a node that changes no average,
 _RARE_PAIR = 1e-12  # the same for κ and y together,
 _KEPT = 0.3  # and the share of the greatest weight at its κ from which on a node is kept anyway

@@ -36,10 +36,8 @@ from .binary import BinaryLaw
 from .compression import label_nodes
 from .label import TAIL_TOLERANCE, BatchLabels, Label, is_sharp
 
-_FAINT, _FAINT_NODES = (
-    0.03,
-    7,
-)  # noise, over the target's size, under which so few Gauss-Hermite nodes resolve it
+# noise, over the target's size, under which so few Gauss-Hermite nodes resolve it
+_FAINT, _FAINT_NODES = 0.03, 7
 _NOISE_REACH = 9.0  # standard deviations of noise within which its density is averaged over,
 _PER_NOISE = 8.0  # and nodes for each of them
 _USUAL = 48  # nodes over y of a usual rule
