@@ -53,6 +53,15 @@ def test_stretching_the_activation_is_shrinking_the_rows(target, spike, alpha, l
 
 
 @settings_
+@given(st.sampled_from([("x**2", 2), ("x**3", 3), ("x*abs(x)", 2)]), spikes, st.floats(1.0, 1e3))
+def test_long_rows_of_a_power_are_short_ones_with_a_smaller_ridge(power, spike, s):
+    text, n = power
+    plain = _error(text, gs.Target("sin"), spike, 1.5, 0.1)
+    longer = spike | {"c": spike["c"] * s**2, "r": spike["r"] * s}
+    assert _error(text, gs.Target("sin"), longer, 1.5, 0.1 * s ** (2 * n)) == pytest.approx(plain, rel=SAME)
+
+
+@settings_
 @given(activations, targets, spikes, st.floats(0.2, 4.0), st.floats(0.0, 0.5))
 def test_a_stronger_ridge_fits_the_training_set_less(f, target, spike, alpha, noise):
     lam = np.geomspace(1e-3, 1e3, 13)

@@ -65,15 +65,20 @@ def observe(f: Callable[[Any], Any], breakpoints: tuple[float, ...], far: float)
     A breakpoint that f leaves with a power of the distance makes no demand on the panels around it: nodes crowd towards
     it anyway.
     """
-    edges = panel_edges(breakpoints, far)
-    left, right = edges[:-1], edges[1:]
-    known = np.asarray(breakpoints)
-    panels = follow(lambda x, owner: f(x), left, right, np.zeros(len(left), int), known)
+    panels = _between(f, panel_edges(breakpoints, far), breakpoints)
+    # a polynomial, say: nothing happens on the scale of these panels
+    if (panels.bandwidth <= _OVERHEAD).all():
+        panels = _between(f, np.unique([-far, *np.clip(breakpoints, -far, far), far]), breakpoints)
     for place in powers(f, breakpoints):
         distance = np.maximum(panels.left - place, place - panels.right)
         distance = np.maximum(distance, 0.5 * (panels.right - panels.left))
         panels.bandwidth[panels.bandwidth * distance < GRADED] = 0.0
     return panels
+
+
+def _between(f: Callable[[Any], Any], edges: np.ndarray, breakpoints: tuple[float, ...]) -> Variation:
+    left, right = edges[:-1], edges[1:]
+    return follow(lambda x, owner: f(x), left, right, np.zeros(len(left), int), np.asarray(breakpoints))
 
 
 def follow(
@@ -116,7 +121,8 @@ def follow(
         narrow = half < np.where(at_break, POINT, narrowest * np.maximum(1.0, np.abs(x[:, 0])))
         halve = unresolved & ~narrow
         crowded = halve & (np.count_nonzero(halve) > crowd)
-        bandwidth = np.maximum(degree - _OVERHEAD, 0.0) / half + np.minimum(degree, _OVERHEAD)
+        bandwidth = np.maximum(degree - _OVERHEAD, 0.0) / half
+        bandwidth += np.minimum(degree, _OVERHEAD) / np.maximum(half, 1.0)
         bandwidth[crowded | (unresolved & narrow)] = np.inf
         bandwidth[narrow & at_break] = 0.0
         halve &= ~crowded
