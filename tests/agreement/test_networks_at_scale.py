@@ -1,0 +1,47 @@
+"""The theory still is the one that was compared with networks at scale: predictions in those tables are made again."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+MEASURE = runpy.run_path(str(DOCS / "measure_random.py"))
+HEADER = "| network | simulated | exact | gap | z | z of the training loss |\n|---|---|---|--:|--:|--:|\n"
+
+
+class Row(NamedTuple):
+    """A network of a table: how it was drawn, its description, and the theory's error as printed."""
+
+    drawing: tuple[int, int, bool, bool]  # seed, d, inputs with a covariance, labels ±1
+    words: str
+    exact: str
+
+
+def rows() -> list[Row]:
+    """All networks of the page that were drawn from seeds; tables have their first seeds, in the page's order."""
+    text = (DOCS / "networks_at_scale.md").read_text(encoding="utf-8")
+    drawings = [(seed, False, False) for seed in (0, 5000, 9000, 12000, 9500)]
+    drawings += [(9000, True, False), (9800, False, True), (9900, True, True)]
+    listed = []
+    for (first, structured, signs), table in zip(drawings, text.split(HEADER)[1:], strict=True):
+        lines = table[: table.find("\n\n")].strip().splitlines()
+        for seed, line in enumerate(lines, first):
+            words, _, exact, *_ = line.strip("|").split(" | ")
+            listed.append(Row((seed, 4000, structured, signs), words.strip(), exact.strip()))
+    return listed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", rows(), ids=lambda row: "-".join(map(str, map(int, row.drawing))))
+def test_a_network_drawn_at_random_has_the_error_that_was_compared_with_its_simulation(row):
+    assert MEASURE["drawn"](*row.drawing)[-1] == row.words
+    theory = MEASURE["predicted"](*row.drawing)
+    if row.exact.startswith("—") or not isinstance(theory, dict):
+        assert row.exact.startswith("—"), theory
+        return
+    error = "test_error_01" if row.drawing[-1] and "test_error_01" in theory else "test_error"
+    assert theory[error] == pytest.approx(float(row.exact), abs=0.6e-4)  # printed with four decimals
