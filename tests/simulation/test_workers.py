@@ -85,7 +85,7 @@ def test_the_example_of_the_documentation_runs_as_it_stands(tmp_path):
         '"trials": 20', '"trials": 2'
     )  # the same, in seconds
     assert small != example
-    out, complaint = script(small + "\nprint(found.simulation.attrs['missing'])", tmp_path)
+    out, complaint = script(small + "\nprint(results.simulation.attrs['missing'])", tmp_path)
     assert (out, complaint) == ("0\n", "")
 
 
