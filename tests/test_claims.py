@@ -95,3 +95,30 @@ def test_random_features_never_beat_the_best_linear_predictor(activation):
     net = gs.Network(activation, eta=3.0, alpha0=0.0, beta=[0.5, 1.0, 4.0])
     found = gs.predict(net, "sin", alpha=np.geomspace(0.1, 1e4, 11), lam=np.geomspace(1e-6, 10.0, 8))
     assert float(found.test_error.min()) > gs.linear_error("sin")
+
+
+# networks at scale
+
+
+def test_the_figures_of_the_readme_are_those_of_the_tables_of_networks_drawn_at_random():
+    page = (ROOT / "docs/networks_at_scale.md").read_text(encoding="utf-8")
+    header = "| network | simulated | exact | gap | z | z of the training loss |\n|---|---|---|--:|--:|--:|\n"
+    tables = [table.partition("\n\n")[0] for table in page.split(header)[1:]]
+
+    def figures(chosen):
+        """How many networks, the rms z of their test errors, and the largest gap in per cent."""
+        rows = [re.findall(r"\| ([-+\d.]+) % \| ([-+\d.]+) \|", table) for table in chosen]
+        gap, z = np.array([row for table in rows for row in table], dtype=float).T
+        return len(z), np.sqrt(np.mean(z**2)), np.max(np.abs(gap))
+
+    with_a_covariance = [tables[5], tables[7]]
+    for chosen, words in (
+        (tables, r"drawn at random, d = 2000 to 4000"),
+        (with_a_covariance, r"of these, whose inputs have a covariance"),
+    ):
+        count, rms, gap = figures(chosen)
+        assert count == said("README.md", rf"\| (\d+) (?:networks )?{words}")
+        assert rms == pytest.approx(said("README.md", rf"{words} \| rms z ([\d.]+)"), abs=0.006)
+        assert gap == pytest.approx(
+            said("README.md", rf"{words} \| rms z [\d.]+, largest gap ([\d.]+) %"), abs=0.06
+        )

@@ -51,7 +51,18 @@ def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
     lines[:] = "".join(escaped).split("\n")
 
 
+_LONG = 24  # letters: longer names may break at the edge of a table's cell
+
+
+def mark_long_names(app: Any, doctree: nodes.document, page: str) -> None:
+    """Give literals with a long word the class `long`, for the style sheet."""
+    for literal in doctree.findall(nodes.literal):
+        if any(len(word) > _LONG for word in literal.astext().split()):
+            literal["classes"].append("long")
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.add_directive("symbols", Symbols)
     app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("doctree-resolved", mark_long_names)
     return {"version": "1", "parallel_read_safe": True}

@@ -68,7 +68,7 @@ def draw(data: Data) -> Figure:
     """A column for each activation; below, small overlaps enlarged."""
     from matplotlib.figure import Figure as Canvas
 
-    figure = Canvas(figsize=(10.4, 4.8), layout="constrained")
+    figure = Canvas(figsize=(8.4, 5.0), layout="constrained")
     grid = figure.subplots(2, len(_NETWORKS), sharex=True, sharey="row")
     shades = look.shades(3)
     for column, (name, (words, _, _)) in zip(grid.T, _NETWORKS.items(), strict=True):

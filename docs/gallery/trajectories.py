@@ -70,7 +70,10 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 
 def draw(data: Data) -> Figure:
     """A panel for each scalar."""
-    figure, four = look.panels(4, 10.4, 3.5)
+    from matplotlib.figure import Figure as Canvas
+
+    figure = Canvas(figsize=(7.4, 5.8), layout="constrained")
+    four = figure.subplots(2, 2).flat
     shades = look.shades(len(_NETWORKS))
     for axes, (scalar, words) in zip(four, _SHOWN.items(), strict=True):
         for name, shade in zip(_NETWORKS, shades, strict=True):
