@@ -27,7 +27,7 @@ from giantstep.explorer.jobs import Jobs
 from giantstep.explorer.refusals import Refused
 from giantstep.explorer.server import listening, opened
 from giantstep.explorer.settings import Settings
-from giantstep.explorer.views import VIEWS, Stream
+from giantstep.explorer.views import VIEWS, View
 from giantstep.explorer.workers import Worker, live, messages
 
 from .conftest import Visitor
@@ -325,7 +325,7 @@ def test_errors_become_sentences(
         yield {"trial": 0}
         raise error
 
-    monkeypatch.setitem(VIEWS, "bounds", Stream(fail, ()))
+    monkeypatch.setitem(VIEWS, "bounds", View(fail, ()))
     line, refused = messages("bounds", Settings())
     assert line == '{"trial": 0}'
     assert isinstance(refused, Refused)

@@ -155,7 +155,7 @@ def test_failures_are_recorded_left_alone_and_retried_alone(tmp_path):
         ({}, "nothing to do"),
         ({"simulation": {"trials": 3}}, "simulation.d is missing"),
         ({"theory": {"blk": "exact"}}, "theory.blk is unknown; theory has bulk, d, tolerance"),
-        ({"simulation": {"d": 20, "trials": 2.5}}, "simulation.trials = 2.5"),
+        ({"simulation": {"d": 20, "trials": 2.5}}, "trials = 2.5 is not allowed"),
         ({"lam": [0.1, np.inf], "simulation": SIMULATED}, "lam = inf cannot be simulated"),
         ({"target": lambda x: x, "theory": True}, "callable"),
         ({"alpha": xr.DataArray([0.5, 1.0], dims="k"), "theory": np.True_}, "several sweeps into one store"),

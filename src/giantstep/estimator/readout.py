@@ -133,8 +133,9 @@ class Readout:
         theta = np.zeros((t.shape[1], self.labels.shape[1])) if start is None else start.copy()
         losses = np.zeros(len(t))
         for k, y in enumerate(self.labels.T):
-            problem = _Smooth(loss, t, y, self.weights, penalty)
-            theta[:, k], slope, curvature, factor = problem.minimise(theta[:, k], tolerance)
+            theta[:, k], slope, curvature, factor = _minimise(
+                loss, t, y, self.weights, penalty, theta[:, k], tolerance
+            )
             h = (solve_triangular(factor, t.T, lower=True) ** 2).sum(axis=0)
             z = t @ theta[:, k] + h * slope / np.maximum(1 - h * curvature, _TINY)
             with np.errstate(over="ignore"):
@@ -174,41 +175,43 @@ def decompose(
     return Readout(t, np.maximum(s, 0.0), basis / np.sqrt(p), mean, labels, weights, judges, intercept)
 
 
-class _Smooth(NamedTuple):
-    """Σ w ℓ(y, θ·t) + ½ Σ penalty θ², for one output."""
+def _minimise(
+    loss: Loss,
+    t: np.ndarray,
+    y: np.ndarray,
+    w: np.ndarray,
+    penalty: np.ndarray,
+    theta: np.ndarray,
+    tolerance: float,
+) -> tuple[np.ndarray, ...]:
+    """θ at the minimum of F = Σ w ℓ(y, t·θ) + ½ Σ penalty θ², for one output.
 
-    loss: Loss
-    t: np.ndarray
-    y: np.ndarray
-    w: np.ndarray
-    penalty: np.ndarray
+    Also w ℓ', w ℓ'' and Cholesky's factor of the Hessian where the last step began.
+    """
 
     @np.errstate(over="ignore")
-    def __call__(self, theta: np.ndarray) -> float:
-        return float(self.w @ self.loss.value(self.y, self.t @ theta) + self.penalty @ theta**2 / 2)
+    def objective(theta: np.ndarray) -> float:
+        return float(w @ loss.value(y, t @ theta) + penalty @ theta**2 / 2)
 
-    def minimise(self, theta: np.ndarray, tolerance: float) -> tuple[np.ndarray, ...]:
-        """θ at the minimum; and w ℓ', w ℓ'' and Cholesky's factor of the Hessian where the last step began."""
-        for _ in range(_STEPS):
-            z, value = self.t @ theta, self(theta)
-            slope = self.w * self.loss.derivative(self.y, z)
-            curvature = self.w * self.loss.score(self.y, z, np.full_like(z, _TINY)).g
-            rows = np.sqrt(curvature)[:, None] * self.t
-            try:
-                factor = np.linalg.cholesky(rows.T @ rows + np.diag(self.penalty))
-            except np.linalg.LinAlgError:
-                break
-            gradient = self.t.T @ slope + self.penalty * theta
-            step = -cho_solve((factor, True), gradient)
-            gain = -float(gradient @ step) / 2
-            if gain <= tolerance * value:
-                return theta + step, slope, curvature, factor
-            length = 1.0
-            while self(theta + length * step) > value - length * gain / 2 and length > _TINY:
-                length /= 2
-            theta = theta + length * step
-        lam = self.penalty[0]
-        raise ConvergenceError(
-            f"the readout for loss = {self.loss.name!r} did not converge at lam = {lam:g}; use a larger lam",
-            None,
-        )
+    for _ in range(_STEPS):
+        z, value = t @ theta, objective(theta)
+        slope = w * loss.derivative(y, z)
+        curvature = w * loss.score(y, z, np.full_like(z, _TINY)).g
+        rows = np.sqrt(curvature)[:, None] * t
+        try:
+            factor = np.linalg.cholesky(rows.T @ rows + np.diag(penalty))
+        except np.linalg.LinAlgError:
+            break
+        gradient = t.T @ slope + penalty * theta
+        step = -cho_solve((factor, True), gradient)
+        gain = -float(gradient @ step) / 2
+        if gain <= tolerance * value:
+            return theta + step, slope, curvature, factor
+        length = 1.0
+        while objective(theta + length * step) > value - length * gain / 2 and length > _TINY:
+            length /= 2
+        theta = theta + length * step
+    raise ConvergenceError(
+        f"the readout for loss = {loss.name!r} did not converge at lam = {penalty[0]:g}; use a larger lam",
+        None,
+    )

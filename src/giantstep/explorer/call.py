@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ _DEFAULTS = {"steps": 1, "rows": "unit", "bias_scale": 0.0}  # of a network, lef
 _BLOCKS = ([2.5, 0.5], [0.25, 0.75])  # variances of the inputs, of mean 1, and their shares of the inputs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spaced:
     """A range of values, evenly spaced or (`log`) in equal ratios, then moved by `plus`."""
 
@@ -46,13 +45,13 @@ class Spaced:
     def value(self) -> np.ndarray:
         return self.plus + (np.geomspace if self.log else np.linspace)(self.low, self.high, self.count)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         space = "geomspace" if self.log else "linspace"
         text = f"np.{space}({_literal(self.low)}, {_literal(self.high)}, {self.count})"
         return f"{_literal(self.plus)} + {text}" if self.plus else text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Object:
     """An object of giantstep's: `value` makes it, and its text is the Python that does."""
 
@@ -65,7 +64,7 @@ class Object:
         make = attrgetter(self.maker.removeprefix("gs."))(gs)
         return make(*self.arguments, **_value(self.named))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return _wrapped(f"{self.maker}(", [*map(_literal, self.arguments), *_keywords(self.named)])
 
 
@@ -81,7 +80,6 @@ class Call:
     arguments: dict[str, Any]
     shows: tuple[str, ...] = ()  # quantities that the last line prints
     of: tuple[str, ...] = ("net", "y")  # what the verb is about: the network, the target, or both
-    named: dict[str, str] = field(default_factory=dict)  # the same by the names of arguments: target=y
 
     def run(self, **more: Any) -> tuple[xr.Dataset, list[str]]:
         """The answer, and the library's warnings in the page's words.
@@ -91,23 +89,17 @@ class Call:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", GiantstepWarning)
-            objects = {name: described.value for name, described in self._objects().items()}
-            arguments = _value(self._own()) | {key: objects[name] for key, name in self.named.items()}
-            answer = getattr(gs, self.verb)(*(objects[name] for name in self.of), **arguments, **more)
+            objects = [described.value for described in self._objects().values()]
+            answer = getattr(gs, self.verb)(*objects, **_value(self._own()), **more)
         return answer, sorted({page_words(str(warning.message)) for warning in caught})
 
     def python(self) -> str:
         """Lines that reproduce it, ready to paste. Texts are written as string literals, so they stay texts."""
-        arguments = [
-            *self.of,
-            *_keywords(self._own()),
-            *(f"{key}={name}" for key, name in self.named.items()),
-        ]
         lines = [
             "import numpy as np\nimport giantstep as gs\n",
             *(f"{name} = {described}" for name, described in self._objects().items()),
-            _wrapped(f"answer = gs.{self.verb}(", arguments),
-            *([f"print(answer[{json.dumps(list(self.shows))}])"] if self.shows else []),
+            _wrapped(f"answer = gs.{self.verb}(", [*self.of, *_keywords(self._own())]),
+            *([f"print(answer[{list(self.shows)}])"] if self.shows else []),
         ]
         return "\n".join(lines) + "\n"
 
@@ -118,11 +110,8 @@ class Call:
 
     def _objects(self) -> dict[str, Object]:
         """What the names in the call stand for."""
-        makers = {
-            "net": lambda: _first_layer(self.settings, self.arguments),
-            "y": lambda: _target(self.settings),
-        }
-        return {name: makers[name]() for name in (*self.of, *self.named.values())}
+        every = {"net": _first_layer(self.settings, self.arguments), "y": target(self.settings)}
+        return {name: every[name] for name in self.of}
 
 
 def _first_layer(s: Settings, arguments: dict[str, Any]) -> Object:
@@ -135,7 +124,7 @@ def _first_layer(s: Settings, arguments: dict[str, Any]) -> Object:
     return Object(maker, (s.activation,), named)
 
 
-def _target(s: Settings) -> Object:
+def target(s: Settings) -> Object:
     """The target, what makes its labels random, and the inputs where they have a covariance."""
     named: dict[str, Any] = {
         name: getattr(s, name) for name in ("noise", "flips", "latent_noise") if getattr(s, name)
@@ -170,20 +159,12 @@ def _keywords(arguments: dict[str, Any]) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """A value as Python text."""
-    if isinstance(value, str):
-        return json.dumps(value) if value.isascii() else ascii(value)  # string literals, whatever is in them
+    """A value as Python text: whatever is in a text, it stays one."""
     if isinstance(value, float):
         return "np.inf" if math.isinf(value) else written(value)
     if isinstance(value, gs.Letters):
         return f"gs.{value!r}"
-    if isinstance(value, dict):
-        return (
-            "{" + ", ".join(f"{json.dumps(name)}: {_literal(inner)}" for name, inner in value.items()) + "}"
-        )
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_literal, value))})"
-    return str(value)
+    return ascii(value)
 
 
 def _wrapped(opening: str, parts: list[str]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
 from http import HTTPStatus
 from typing import Any
@@ -12,7 +12,7 @@ from ..errors import GiantstepError
 from .refusals import Gone, Refused, refusal
 from .settings import Settings
 from .views import VIEWS
-from .workers import TICK, Workers
+from .workers import Workers
 
 _REMEMBERED = 400  # answers
 
@@ -22,8 +22,7 @@ class Jobs:
 
     def __init__(self, longest: dict[str, float] | None = None):
         self._longest = {"simulation": 900.0} if longest is None else longest
-        self._answers: dict[tuple[str, Settings, bool], str] = {}
-        self._lock = threading.Lock()
+        self._answers: OrderedDict[tuple[str, Settings, bool], str] = OrderedDict()
         self.workers = Workers()
 
     def lines(
@@ -49,31 +48,22 @@ class Jobs:
         for line in self._computed(view, settings, coarse, wanted):
             yield line
         if line is not None and view != "simulate":
-            self._remember((view, settings, coarse), line)  # without drafts and progress before it
+            self._answers[view, settings, coarse] = line  # without drafts and progress before it
+            if len(self._answers) > _REMEMBERED:
+                self._answers.popitem(last=False)
 
     def _computed(
         self, view: str, settings: Settings, coarse: bool, wanted: Callable[[], bool]
     ) -> Iterator[str]:
         lane = VIEWS[view].lane(settings)
+
+        def check() -> None:
+            if self.workers.closed or not wanted():
+                raise Gone
+            if time.monotonic() > end:
+                sentence = "this takes too long for a page; use the Python lines or easier values"
+                raise Refused(sentence, HTTPStatus.SERVICE_UNAVAILABLE)
+
         with self.workers.lend(lane, wanted) as worker:
             end = time.monotonic() + self._longest.get(lane, 120.0)
-            worker.ask(view, settings, coarse)
-            while True:
-                if self.workers.closed or not wanted():
-                    raise Gone
-                if time.monotonic() > end:
-                    sentence = "this takes too long for a page; use the Python lines or easier values"
-                    raise Refused(sentence, HTTPStatus.SERVICE_UNAVAILABLE)
-                message = worker.hear(TICK)
-                if message is None:
-                    return
-                if isinstance(message, Refused):
-                    raise message
-                if message:
-                    yield message
-
-    def _remember(self, key: tuple[str, Settings, bool], line: str) -> None:
-        with self._lock:
-            self._answers[key] = line
-            if len(self._answers) > _REMEMBERED:
-                del self._answers[next(iter(self._answers))]
+            yield from worker.lines(view, settings, coarse, check)

@@ -20,7 +20,7 @@ from ..answers.quantities import names
 from ..errors import ParameterError
 from ..losses import as_loss
 from ..model.target import Target
-from .call import Call, Spaced
+from .call import Call, Spaced, target
 
 if TYPE_CHECKING:
     from .settings import Settings
@@ -112,9 +112,9 @@ def learned(settings: Settings, effort: Effort) -> Answer:
 
 def parts(settings: Settings, effort: Effort) -> Answer:
     """The network's test error as a sum of three, and what other methods reach on as many samples."""
-    target = Target(settings.target, flips=settings.flips, latent_noise=settings.latent_noise)
-    known = settings.layer == "step" and as_loss(settings.loss).residual and not target.random_signs
-    if not known or target.directions > 1:  # whose best possible error takes too long for a page
+    labels = Target(settings.target, flips=settings.flips, latent_noise=settings.latent_noise)
+    known = settings.layer == "step" and as_loss(settings.loss).residual and not labels.random_signs
+    if not known or labels.directions > 1:  # whose best possible error takes too long for a page
         return {"parts": None}
     arguments = _arguments(settings, "alpha", "lam", "loss", "bulk")
     names = (*_PARTS, "test_error")
@@ -126,9 +126,9 @@ def parts(settings: Settings, effort: Effort) -> Answer:
 
 def coefficients(settings: Settings, effort: Effort) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
-    named = {"target": "y"} if settings.layer == "step" else {}  # a spike that is given needs no target
+    taught = {"target": target(settings)} if settings.layer == "step" else {}  # a given spike needs no target
     names = ("mu0", "mu1", "mu2")
-    call = Call("coefficients", settings, {"kappa": _PROFILE}, shows=names, of=("net",), named=named)
+    call = Call("coefficients", settings, {"kappa": _PROFILE} | taught, shows=names, of=("net",))
     answer, found = _asked(call)
     last = _last(answer)
     letters = last if "letter" in last.dims else last.expand_dims(letter=[np.nan])
@@ -311,18 +311,12 @@ class View:
         return self.fixed_lane or ("quick" if _quick(settings) else "slow")
 
     def lines(self, settings: Settings, effort: Effort) -> Iterator[Answer]:
-        """The answer; a slow one comes after its draft, if there is one."""
+        """The answer, or each line of one that grows; a slow one comes after its draft, if there is one."""
         if effort.coarse or (self.drafts and not _quick(settings)):
             yield self.compute(settings, Effort(coarse=True)) | {"draft": True}
         if not effort.coarse:
-            yield self.compute(settings, effort)
-
-
-class Stream(View):
-    """A question whose answer grows line by line."""
-
-    def lines(self, settings: Settings, effort: Effort) -> Iterator[Answer]:
-        return self.compute(settings, effort)
+            answer = self.compute(settings, effort)
+            yield from [answer] if isinstance(answer, dict) else answer
 
 
 _LABELS = ("target", "noise", "flips", "latent_noise", "inputs", "share", "exponent")
@@ -345,5 +339,5 @@ VIEWS = {
     "spectrum": View(spectrum, (*_LAYER, "alpha", "bulk", "finite", "d"), "slow"),
     "landscape": View(landscape, (*_MAPPED, "alpha", *_THEORY), "slow", drafts=True),
     "optimum": View(optimum, (*_MAPPED, "alpha", "bulk", "finite", "d"), "slow"),
-    "simulate": Stream(simulate, (*_LAYER, *_CURVE, "loss", "bulk", "d", "trials", "seed"), "simulation"),
+    "simulate": View(simulate, (*_LAYER, *_CURVE, "loss", "bulk", "d", "trials", "seed"), "simulation"),
 }

@@ -21,7 +21,7 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from queue import Empty, LifoQueue
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import GiantstepError
 from ..runtime.system import cores, deaf_children, preloading_context, step_back
@@ -34,24 +34,9 @@ _NICENESS = 5  # of all that is not quick, so that sliders stay so
 _SILENCE = 0.3  # seconds before the first word on progress, and between two
 
 
-class Lane(NamedTuple):
-    """A queue of questions that take about as long: how many are answered at a time, and how many processes wait.
-
-    While a process that was left in the middle is replaced, one that waits takes the next question: without it a
-    slider has half as many curves on a busy machine.
-    """
-
-    turns: int
-    warm: int
-
-
-LANES = {
-    "quick": Lane(max(2, cores() // 2), 2),
-    "slow": Lane(4, 1),
-    "reference": Lane(1, 1),
-    "simulation": Lane(1, 0),
-}
-_starting = threading.Lock()  # one process at a time
+LANES = {"quick": max(2, cores() // 2) + 1, "slow": 4, "reference": 1, "simulation": 1}
+"""How many processes answer the questions of each lane. The quick ones have one more than there are questions at a
+time: while a process that was left in the middle is replaced, it takes the next question of a slider."""
 
 Message = str | Refused | None  # a line of an answer, why there is none, or the end
 
@@ -67,21 +52,23 @@ class Worker:
             self.process.start()
         theirs.close()
 
-    def ask(self, view: str, settings: Settings, coarse: bool) -> None:
+    def lines(self, view: str, settings: Settings, coarse: bool, check: Callable[[], None]) -> Iterator[str]:
+        """The lines of an answer as they come; meanwhile `check` may raise, which leaves the work in the middle."""
         self.working = True
-        self.pipe.send((view, settings, coarse))
-
-    def hear(self, seconds: float) -> Message:
-        """The next message, or an empty line if none comes for so long."""
         try:
-            if not self.pipe.poll(seconds):
-                return ""
-            message = self.pipe.recv()
+            self.pipe.send((view, settings, coarse))
+            while self.working:
+                check()
+                if self.pipe.poll(TICK):
+                    message = self.pipe.recv()
+                    self.working = isinstance(message, str)
+                    if isinstance(message, Refused):
+                        raise message
+                    if self.working:
+                        yield message
         except (EOFError, ConnectionError):
             sentence = "the computation ended unexpectedly; try less extreme values"
             raise Refused(sentence, HTTPStatus.INTERNAL_SERVER_ERROR) from None
-        self.working = isinstance(message, str)
-        return message
 
     def end(self) -> None:
         self.pipe.close()
@@ -105,57 +92,51 @@ class Workers:
 
     def __init__(self) -> None:
         self._context = preloading_context("giantstep.explorer.preload")
-        self._turns = {lane: threading.BoundedSemaphore(turns) for lane, (turns, _) in LANES.items()}
         self._idle: dict[str, LifoQueue[Worker]] = {lane: LifoQueue() for lane in LANES}
-        self._warming = threading.Lock()
+        self._starting = threading.Lock()  # one process at a time
         self.alive: set[Worker] = set()
         self.closed = False
-        threading.Thread(target=self._warm_up, daemon=True).start()
+        self._start(*(lane for lane, count in LANES.items() for _ in range(count)))
 
     @contextmanager
     def lend(self, lane: str, wanted: Callable[[], bool]) -> Iterator[Worker]:
         """A worker for one question. One that is left in the middle of it is ended, and another takes its place."""
-        while not self._turns[lane].acquire(timeout=TICK):
+        worker = None
+        while worker is None:
             if self.closed or not wanted():
                 raise Gone
+            with suppress(Empty):
+                worker = self._idle[lane].get(timeout=TICK)
         try:
-            try:
-                worker = self._idle[lane].get_nowait()
-            except Empty:
-                worker = self._started(lane)
-            try:
-                yield worker
-            finally:
-                if worker.working or self.closed or not LANES[lane].warm:
-                    worker.end()
-                    self.alive.discard(worker)
-                    threading.Thread(target=self._warm_up, daemon=True).start()
-                else:
-                    self._idle[lane].put(worker)
+            yield worker
         finally:
-            self._turns[lane].release()
+            if worker.working:
+                worker.end()
+                self.alive.discard(worker)
+                self._start(lane)
+            else:
+                self._idle[lane].put(worker)
 
     def close(self) -> None:
         """End all work. A process that is just being started would complain if we ended before it."""
-        with _starting:
+        with self._starting:
             self.closed = True
         for worker in [*self.alive]:
             worker.process.kill()
 
-    def _started(self, lane: str) -> Worker:
-        with _starting:
-            if self.closed:
-                raise Gone
-            worker = Worker(self._context, lane)
-            self.alive.add(worker)
-        return worker
+    def _start(self, *lanes: str) -> None:
+        """Have a new process for each of these, in a thread, so that nobody waits for the others."""
 
-    def _warm_up(self) -> None:
-        """Have as many processes waiting as each lane wants."""
-        with self._warming, suppress(Gone):
-            for lane, (_, warm) in LANES.items():
-                while self._idle[lane].qsize() < warm:
-                    self._idle[lane].put(self._started(lane))
+        def start() -> None:
+            for lane in lanes:
+                with self._starting:
+                    if self.closed:
+                        return
+                    worker = Worker(self._context, lane)
+                    self.alive.add(worker)
+                self._idle[lane].put(worker)
+
+        threading.Thread(target=start, daemon=True).start()
 
 
 def messages(view: str, settings: Settings, effort: Effort = Effort()) -> Iterator[Message]:  # noqa: B008

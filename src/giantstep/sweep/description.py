@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -31,11 +31,8 @@ def _theory_size(d: Any) -> Any:
 
 
 def _trials(trials: Any) -> int | list[int]:
-    trials = plain(trials)
-    if not isinstance(trials, int | list):
-        raise ParameterError(f"simulation.trials = {trials!r} must be a count or a list of trial numbers")
-    check.trial_numbers(trials)
-    return trials
+    numbers = check.trial_numbers(trials)
+    return numbers if isinstance(trials, Iterable) else len(numbers)
 
 
 _positive = partial(number, low=0.0, strict=True)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext, suppress
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, nullcontext
 from itertools import islice
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from ..errors import GiantstepError, GiantstepWarning, ParameterError, named, warn
@@ -212,7 +211,6 @@ class _Driver:
         self.failures: list[str] = []
         self.notes: dict[str, GiantstepWarning] = {}  # each once
         self._sent: dict[Future[Outcome], Job] = {}
-        self._finished: SimpleQueue[Future[Outcome]] = SimpleQueue()
 
     def run(self, jobs: Iterable[Job], executor: Any, most: int) -> None:
         """All jobs, at most so many at a time; Ctrl-C still keeps what has come back by then.
@@ -244,7 +242,6 @@ class _Driver:
             except RuntimeError as error:  # it is broken, or shut down
                 raise _stopped(error) from error
             self._sent[future] = job
-            future.add_done_callback(self._finished.put)
             if future.done():  # `submit` itself has computed it: store it before the next one
                 break
         return bool(self._sent)
@@ -252,14 +249,12 @@ class _Driver:
     def _collect(self, timeout: float) -> list[Job]:
         """Store the outcomes of finished jobs, and return the jobs whose worker died."""
         lost = []
-        with suppress(Empty):
-            while True:
-                future = self._finished.get(timeout=timeout)
-                job, timeout = self._sent.pop(future), 0.0
-                try:
-                    self._keep(job, _outcome(future))
-                except WorkerDied:
-                    lost.append(job)
+        for future in wait(self._sent, timeout, FIRST_COMPLETED).done:
+            job = self._sent.pop(future)
+            try:
+                self._keep(job, _outcome(future))
+            except WorkerDied:
+                lost.append(job)
         return lost
 
     def _keep(self, job: Job, outcome: Outcome) -> None:
