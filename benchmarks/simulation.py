@@ -25,7 +25,7 @@ import numpy as np
 from giantstep.model.spiked import SpikedRF
 from giantstep.model.target import Target
 from giantstep.runtime.threads import allowed_threads
-from giantstep.simulation.backend import Backend, make_backend
+from giantstep.simulation.backend import MANY_LAMS, Backend, make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws, Purpose
 from giantstep.simulation.first_layer import first_layer
@@ -73,7 +73,7 @@ def watch(backend: Backend, ledger: Ledger) -> None:
         return 2.0 * np.prod(a.shape) * (b.shape[1] if b.ndim > 1 else 1)
 
     def solves(matrix: Any, right: Any, lams: Any) -> float:
-        reduced = len(lams) >= backend.many_lams
+        reduced = backend.name == "numpy" and len(lams) >= MANY_LAMS
         return matrix.shape[0] ** 3 / 3 * (4 if reduced else len(lams))
 
     timed("matmul", "products", product)
@@ -130,14 +130,14 @@ def best_of(times: int, work: Callable[[], Any], synchronise: Callable[[], None]
 
 
 def report_crossover(backend: Backend, size: int) -> None:
-    """Times behind `many_lams`: one Cholesky solve, and one reduction that serves any number of lams."""
+    """Times behind `MANY_LAMS`, on the CPU: one Cholesky solve, and one reduction that serves any number of lams."""
     rows = backend.asarray(np.random.default_rng(0).standard_normal((2 * size, size)))
     gram, right = backend.add_gram(backend.zeros(size, size), rows), rows[0, :]
     times = [
         best_of(2, lambda solve=solve, lam=lam: solve(gram, right, lam), synchroniser(backend))
         for solve, lam in ((backend._by_cholesky, 1.0), (backend._by_reduction, [1.0]))
     ]
-    crossover = f"{times[1] / times[0]:.1f} lams; many_lams = {backend.many_lams}"
+    crossover = f"{times[1] / times[0]:.1f} lams; MANY_LAMS = {MANY_LAMS}"
     print(f"  one Cholesky solve {times[0]:.3f} s, one reduction {times[1]:.3f} s: crossover at {crossover}")
 
 
@@ -193,7 +193,8 @@ def report(task: Task, dtype: str, repeats: int) -> float:
         print(
             f"  the GPU is idle for {min(idle_share(task, backend) for _ in range(repeats)):.1%} of the trial"
         )
-    report_crossover(make_backend(None, task.device, dtype), task.d)
+    else:
+        report_crossover(make_backend(None, task.device, dtype), task.d)
     return seconds
 
 

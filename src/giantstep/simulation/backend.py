@@ -6,7 +6,7 @@ These are symmetric updates in place, Cholesky solves, a tridiagonal reduction, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,9 @@ from ..errors import ParameterError, warn
 from ..runtime.system import free_memory
 
 DTYPES = ("float64", "float32")
-_CACHE_ELEMENTS = 1 << 16  # elementwise functions work on pieces that stay in a core's cache
 _DOUBTFUL = 1e-4  # relative accuracy below which a minimum-norm solution comes with a warning
-_SMALL = 64  # matrices for which no reduction is worth its overhead
-_PANELS = 8  # of a lower triangle, whose products then are 9/16 of those of the whole,
-# each of so many rows or a multiple: Gram matrices in float64 are a third faster for it on an H200
-_NARROWEST, _WIDEST = 256, 1024
+MANY_LAMS = 8  # from which on one tridiagonal reduction that serves all is faster than a factorisation each,
+_SMALL = 64  # for matrices of at least this size
 
 
 class Backend:
@@ -28,10 +25,6 @@ class Backend:
 
     block_rows = 1024  # samples whose features are in memory at once; a multiple of draw.CHUNK_ROWS
     panel_columns = 128  # columns of a p×p matrix worked on at once: what stays in cache
-    many_lams = 8
-    """From this many lams on, one reduction that serves all beats one factorisation per lam. numpy's tridiagonal one
-    takes as long as 7 or 8 Cholesky factorisations: measured at size 2000 on Sapphire Rapids cores, OpenBLAS 0.3.31,
-    0.34 s against 0.050 s with two threads, 0.57 s against 0.069 s with one."""
 
     def __init__(self, xp: Any, name: str, dtype: str = "float64", device: str | None = "cpu"):
         self.xp, self.name, self.device = xp, name, device
@@ -50,10 +43,6 @@ class Backend:
     def zeros(self, *shape: int) -> Any:
         """An array of zeros on the device."""
         return self.xp.zeros(shape, dtype=self.dtype, device=self.device)
-
-    def apply(self, function: Callable[[Any], Any], values: Any) -> Any:
-        """An elementwise function of a large array, which it may overwrite."""
-        return function(values)
 
     def matmul(self, a: Any, b: Any) -> Any:
         return a @ b
@@ -74,23 +63,17 @@ class Backend:
     def solve_shifted(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
         """(matrix + lam)⁻¹·right for every lam, as columns; the minimum-norm solution where lam = 0.
 
-        `matrix` is symmetric and positive semi-definite. Few lams cost one Cholesky factorisation each; many
-        share one reduction (tridiagonal or an eigendecomposition), as does lam = 0, which needs the
+        `matrix` is symmetric and positive semi-definite. A lam costs one Cholesky factorisation. lam = 0 needs the
         eigenvalues: those below size·eps times the largest count as zero. A Gram matrix squares the condition
         number, so directions of the features weaker than √(size·eps) times the strongest are not fitted.
         """
         if min(lams) == 0:
             return self._by_eigenvalues(matrix, right, lams)
-        if len(lams) >= self.many_lams and right.shape[0] >= _SMALL:
-            return self._by_reduction(matrix, right, lams)
         return self.xp.stack([self._by_cholesky(matrix, right, lam) for lam in lams], axis=1)
 
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
         """(matrix + lam)⁻¹·right for lam > 0."""
         return self.xp.linalg.solve(matrix + lam * self.asarray(np.eye(matrix.shape[0])), right)
-
-    def _by_reduction(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
-        return self._by_eigenvalues(matrix, right, lams)
 
     def _eigh(self, matrix: Any) -> tuple[Any, Any]:
         return self.xp.linalg.eigh(matrix)
@@ -128,12 +111,6 @@ class NumpyBackend(Backend):
 
     def zeros(self, *shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=self.dtype, order="F")
-
-    def apply(self, function: Callable[[Any], Any], values: np.ndarray) -> np.ndarray:
-        step = max(1, _CACHE_ELEMENTS // values.shape[1])
-        for start in range(0, len(values), step):
-            values[start : start + step] = function(values[start : start + step])
-        return values
 
     def _blas(self, name: str) -> Any:
         from scipy.linalg import get_blas_funcs
@@ -182,8 +159,17 @@ class NumpyBackend(Backend):
         _check_definite(lam, info)
         return solve(factor, right, lower=1)[0]
 
+    def solve_shifted(self, matrix: np.ndarray, right: np.ndarray, lams: Sequence[float]) -> np.ndarray:
+        if min(lams) > 0 and len(lams) >= MANY_LAMS and len(right) >= _SMALL:
+            return self._by_reduction(matrix, right, lams)
+        return super().solve_shifted(matrix, right, lams)
+
     def _by_reduction(self, matrix: np.ndarray, right: np.ndarray, lams: Sequence[float]) -> np.ndarray:
-        """matrix = Q·T·Qᵀ with T tridiagonal: every further lam then costs a few operations per row."""
+        """matrix = Q·T·Qᵀ with T tridiagonal: every further lam then costs a few operations per row.
+
+        It takes as long as 7 or 8 Cholesky factorisations: measured at size 2000 on Sapphire Rapids cores, OpenBLAS
+        0.3.31, 0.34 s against 0.050 s with two threads, 0.57 s against 0.069 s with one.
+        """
         reduce, reduce_size, apply, solve = self._lapack("sytrd", "sytrd_lwork", "ormqr", "ptsv")
         size = len(right)
         reduced, diagonal, off_diagonal, tau, info = reduce(
@@ -208,11 +194,7 @@ class NumpyBackend(Backend):
 
 
 class TorchBackend(Backend):
-    """torch, on the CPU or on a GPU. It has no symmetric update: one is made of products, panel by panel."""
-
-    many_lams = 48
-    """One eigendecomposition costs as much as 48 (float32) to 52 (float64) Cholesky solves on an H200 at n = 10,000;
-    `benchmarks/simulation.py --device cuda` prints both times."""
+    """torch, on the CPU or on a GPU."""
 
     def __init__(self, dtype: str = "float64", device: str = "cpu"):
         import array_api_compat.torch as xp
@@ -229,16 +211,6 @@ class TorchBackend(Backend):
 
     def add_product(self, total: Any, a: Any, b: Any) -> Any:
         return total.addmm_(a, b)
-
-    def add_gram(self, total: Any, rows: Any) -> Any:
-        step = min(_WIDEST, _NARROWEST * -(-rows.shape[1] // (_PANELS * _NARROWEST)))
-        for start in range(0, rows.shape[1], step):
-            stop = start + step
-            total[start:stop, :stop].addmm_(rows[:, start:stop].T, rows[:, :stop])
-        return total
-
-    def symmetric_product(self, matrix: Any, columns: Any) -> Any:
-        return matrix.tril() @ columns + matrix.tril(-1).T @ columns
 
     def _by_cholesky(self, matrix: Any, right: Any, lam: float) -> Any:
         shifted = matrix.clone()

@@ -24,7 +24,7 @@ from .. import gaussian
 from ..functions import Function
 from .backend import Backend
 from .gradient_step import Weights
-from .hermite import HermiteMoments, hermite_moments, mean_squares
+from .hermite import hermite_moments, mean_squares
 
 Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """From kappa [nodes] to mu0, mu1, mu2 of Result 2, each [letters, nodes]."""
@@ -36,7 +36,6 @@ MOST_TERMS = 80
 """Beyond this many Hermite terms (rows nearly parallel: d of a few dozen) test samples are cheaper."""
 
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
-_TALL = 16  # neurons per κ node from which on an eigendecomposition costs next to nothing
 
 
 def network_error(
@@ -62,9 +61,8 @@ def network_error(
         return None
     kappa, kappa_weights = _kappa_rule(along, across, target)
     moments = [hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions]
-    pairs = _pair_sums(
-        gram, along, across, _factors(moments, kappa_weights, p + 1, backend), weights, backend
-    )
+    factors = np.concatenate(moments, axis=1) * np.sqrt(kappa_weights)  # [terms, rows, kappa]
+    pairs = _pair_sums(gram, along, across, factors, weights, backend)
     return (weights**2).T @ squares + 2 * pairs
 
 
@@ -146,41 +144,22 @@ def _pair_sums(
     gram: Any,
     along: np.ndarray,
     across: np.ndarray,
-    factors: list[Any],
+    factors: np.ndarray,
     weights: np.ndarray,
     backend: Backend,
 ) -> np.ndarray:
-    """Σ_{i>j} a_i a_j Σ_k ρ_ij^k E_κ[S_k,i S_k,j], for every column of `weights`; the averages by `_factors`."""
+    """Σ_{i>j} a_i a_j Σ_k ρ_ij^k Σ_κ C_k,iκ C_k,jκ for every column a of `weights`; `factors` are C [terms, rows, kappa]."""
     a, total = backend.asarray(weights), np.zeros(weights.shape[1])
+    from_highest = [backend.asarray(factor) for factor in factors[::-1]]
     for start, stop, rho in _correlations(gram, along, across, backend):
         kernel = backend.xp.zeros_like(rho)
-        for factor in reversed(factors):  # Horner's rule
+        for factor in from_highest:  # Horner's rule
             kernel *= rho
             kernel += backend.matmul(factor[start:, :], factor[start:stop, :].T)
         _below_diagonal(kernel, backend)
         image = backend.matmul(kernel, a[start:stop, :])
         total += backend.numpy(backend.xp.sum(a[start:, :] * image, axis=0))
     return total
-
-
-def _factors(
-    moments: list[HermiteMoments], kappa_weights: np.ndarray, rows: int, backend: Backend
-) -> list[Any]:
-    """For each k a matrix C_k [rows, few] on the device with (C_k C_kᵀ)_ij = E_κ[S_k,i S_k,j] to rounding.
-
-    Neurons differ little, so that a handful of columns remain. With few neurons, or many columns as a sharp target
-    needs, finding the few would cost more than it saves.
-    """
-    root, factors = np.sqrt(kappa_weights), []
-    for sites in zip(*(each.sites for each in moments), strict=True):
-        columns = [values * root for values in sites]
-        if rows >= _TALL * len(root):
-            every = np.concatenate(columns)
-            values, vectors = np.linalg.eigh(every.T @ every)
-            columns = [each @ vectors[:, values > 1e-16 * values[-1]] for each in columns]
-        of_neurons = [each.at_neurons(part, backend) for each, part in zip(moments, columns, strict=True)]
-        factors.append(backend.xp.concat(of_neurons, axis=0))
-    return factors
 
 
 def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tuple[np.ndarray, np.ndarray]:
