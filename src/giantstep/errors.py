@@ -53,14 +53,14 @@ class GiantstepError(Exception):
 
 
 class ParameterError(GiantstepError, ValueError):
-    """An argument has a value that is not allowed, or not covered; the message says what is. It is a `ValueError`, too.
+    """An argument has a value that is not allowed, or that the theory does not cover. It is a `ValueError`, too.
 
     Attributes
     ----------
     name : str or None
-        The argument, where the error is about one.
+        The name of the argument, if the error is about one.
     value : object
-        What it was.
+        The value that was given.
     reason : str or None
         The rest of the sentence after "name = value", so that a command line or a page can begin it in its own words.
 

@@ -56,8 +56,8 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Penalty of the readout, against the sum of the losses; "loo" takes the best by leave-one-out, which is exact
         for the square loss and to one Newton step for others.
     loss : str or Loss
-        Of the readout, by name or as a `giantstep.Loss` without kinks. "auto" is the square loss (ridge regression) for
-        the regressor and the logistic loss for the classifier.
+        Loss of the readout, by name or as a `giantstep.Loss` without kinks. "auto" is the square loss (ridge regression)
+        for the regressor and the logistic loss for the classifier.
     activation : str or Function
         A name or expression of giantstep, or a `giantstep.Function`.
     letters : str or Letters
@@ -75,8 +75,8 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     network_
         The trained first layer: `rows`, `biases`, the step `eta`, and for each output the unit direction
-        `spike` in standardised inputs, its strength `r`, and `c`, the rows' mean squared norm without it (`etas`,
-        `spikes` and `strengths` have those of all steps).
+        `spike` in standardised inputs, its strength `r`, and `c`, the mean squared norm of the rows without the spike
+        (`etas`, `spikes` and `strengths` have the values of all steps).
     lam_
         The penalty; chosen, with lam="loo".
     loo_

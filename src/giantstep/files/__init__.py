@@ -26,7 +26,7 @@ __all__ = ["check_dataset_path", "check_place", "check_plain", "load", "replacin
 
 @checked_arguments()
 def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a Dataset to a file, whole or not at all. What was there is replaced.
+    """Write a Dataset to a file, whole or not at all. An existing file is replaced.
 
     ============  ===========================================================================
     ``.nc``       netCDF 4: everything, compact; opens in xarray, Julia, Matlab, ...

@@ -79,8 +79,8 @@ def learned_function(
     Returns
     -------
     xarray.Dataset
-        That of `predict` with two more variables: `learned`, over `x` and the grid, and `truth`, the target at `x`,
-        averaged in the same way.
+        The answer of `predict` with two more variables: `learned`, over `x` and the grid, and `truth`, the target at
+        `x`, averaged in the same way.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def spectrum(
         Describe the conjugate kernel :math:`\Psi\Psi^\top/p` (n × n) instead, which has the same eigenvalues apart from
         zeros.
     normalise : {"p", "n"}
-        What the product is divided by.
+        Divide the product by p or by n.
     bulk : {"exact", "isotropic"}, optional
         "isotropic" (spiked random features, the paper's model of a network) or "exact", the default for a
         Network, whose own rows it describes (of a target of one direction, or with labels ±1).

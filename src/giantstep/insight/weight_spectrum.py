@@ -43,8 +43,8 @@ def weight_spectrum(
 ) -> xr.Dataset:
     r"""Squared singular values of the first layer, :math:`F = W + r\,u v^\top/\sqrt d`: eigenvalues of :math:`FF^\top`.
 
-    The bulk of spiked random features is Marchenko-Pastur's, with edges :math:`c(1\pm\sqrt\beta)^2`. That of a
-    Network (``bulk="exact"``, its default) is wider: each step's batch leaves its mark on the covariance of the rows.
+    The bulk of spiked random features is Marchenko-Pastur's, with edges :math:`c(1\pm\sqrt\beta)^2`. The bulk
+    of a Network (``bulk="exact"``, its default) is wider, because each step stretches the rows along its samples.
 
     The spike has squared norm T = r²·⟨letter²⟩·βd, so for r of order one its eigenvalue is always outside. It
     is inside the bulk below a threshold, reached for r of order 1/√d. With `d`, above it, for isotropic rows of one

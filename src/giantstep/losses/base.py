@@ -33,7 +33,8 @@ class Loss:
     derivative : callable
         The derivative of ℓ in z. The same check compares it with differences of ℓ.
     second_derivative : callable, optional
-        Of ℓ, in z. With it, answers are more exact and come faster; without it, finite differences are used.
+        The second derivative of ℓ in z. With it, answers are more exact and come faster; without it, giantstep takes
+        finite differences.
     kinks : iterable of float, optional
         Where the derivative or its slope jumps: in y - z for a loss of that difference, in y·z otherwise. Averages are
         split there, and lose accuracy at those that are not named.

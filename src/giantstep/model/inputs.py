@@ -57,7 +57,8 @@ class Inputs(Description):
     Parameters
     ----------
     eigenvalues : sequence of float
-        Of the covariance, at least 0. They are rescaled to mean 1: the scale of the inputs is part of the activation.
+        Eigenvalues of the covariance, at least 0. They are rescaled to mean 1: the scale of the inputs is part of the
+        activation.
     masses : sequence of float, optional
         The share of the d inputs that has each eigenvalue; sum 1. Equal by default.
     shares : array, optional

@@ -73,7 +73,7 @@ class Step(Description):
     alpha0 : number or grid
         Fresh samples in the step, divided by d; `inf` is the population gradient.
     loss : str
-        The loss whose gradient is followed: "square", "huber:1", "logistic", ...
+        The loss whose gradient the step follows: "square", "huber:1", "logistic", ...
 
     Examples
     --------

@@ -68,7 +68,7 @@ def plot(
     dataset : xarray.Dataset
         From any function of giantstep.
     x : str, optional
-        The dimension along the horizontal axis; the longest unless named.
+        The dimension along the horizontal axis; by default the longest.
     y : str or sequence of str, optional
         What to draw: "test_error", or all `coefficients`. Several names share one picture.
     theory : xarray.Dataset, optional
@@ -78,12 +78,12 @@ def plot(
         "bayes", "ridge" or both: lines of the best possible error and of ridge regression with as many samples. Curves
         are then drawn over the total number of samples, of all steps and of the readout.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; by default in a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A notebook shows it. `axes.figure.savefig(...)` writes it; its figure belongs to no window.
+        A notebook shows the picture, and `axes.figure.savefig(...)` writes it to a file. No window opens.
 
     Examples
     --------

@@ -66,15 +66,15 @@ def run_sweep(
 ) -> Results:
     """Compute the missing results of a sweep, keep them in the file `store`, and return all results.
 
-    Run again after a crash, a Ctrl-C, with more trials or longer lists: only missing results are computed. Several
-    sweeps may share a store.
+    You can run it again after a crash or Ctrl-C, or with more trials or longer lists: it computes only the missing
+    results. Several sweeps may share a store.
 
     Parameters
     ----------
     sweep : Sweep or str
         What to compute, or the name of a TOML file that says it.
     store : str, path or Store
-        The name of a file, which is made if there is none, or a store that is open for writing:
+        The name of a file, new or old, or a store that is open for writing:
         `with giantstep.sweep.Store.writing("curves.sqlite") as store: ...`
     executor : object, optional
         What runs the jobs, in place of local processes: anything with `submit`, such as an executor of
