@@ -106,7 +106,7 @@ assert [path.name for path in Path(folder).iterdir()] == ["s.sqlite"]
     "explorer": """
 import json, threading, urllib.request
 from giantstep.explorer import Explorer, workers
-workers.LANES["quick"] = workers.Lane(turns=2, warm=1)  # where none is forked, each loads the library again
+workers.LANES |= {"quick": 1, "slow": 1}  # where none is forked, each loads the library again
 server = Explorer()
 assert server.allow_reuse_address == (played != "win32")
 threading.Thread(target=server.serve_forever, daemon=True).start()

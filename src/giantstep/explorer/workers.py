@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import GiantstepError
-from ..runtime.system import cores, deaf_children, preloading_context, step_back
+from ..runtime.system import deaf_children, preloading_context, step_back
 from .refusals import Gone, Refused, refusal
 from .settings import Settings
 from .views import VIEWS, Effort, plain
@@ -34,9 +34,9 @@ _NICENESS = 5  # of all that is not quick, so that sliders stay so
 _SILENCE = 0.3  # seconds before the first word on progress, and between two
 
 
-LANES = {"quick": max(2, cores() // 2) + 1, "slow": 4, "reference": 1, "simulation": 1}
-"""How many processes answer the questions of each lane. The quick ones have one more than there are questions at a
-time: while a process that was left in the middle is replaced, it takes the next question of a slider."""
+LANES = {"quick": 3, "slow": 4, "reference": 1, "simulation": 1}
+"""How many processes answer the questions of each lane. While one that was left in the middle of a slider's question is
+replaced, another takes the next."""
 
 Message = str | Refused | None  # a line of an answer, why there is none, or the end
 
