@@ -51,10 +51,11 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
     Returns
     -------
     xarray.Dataset
-        The statistics that theory and simulation both have, at the points that both have. Each has the dimension `part`:
-        "theory", "simulation" (mean over trials), "standard_error" (of that mean), "difference" (simulation - theory)
-        and "z" (difference over standard error). If one has a list of parameters and the other a single number, only that
-        number is compared. z is NaN where the trials do not scatter and agree with the theory to rounding.
+        The statistics that theory and simulation both have, at the points that both have. Each has the dimension
+        `part`: "theory", "simulation" (mean over trials), "standard_error" (of that mean), "difference" (simulation -
+        theory) and "z" (difference over standard error). If one has a list of parameters and the other a single
+        number, only that number is compared. z is NaN where the trials do not scatter and agree with the theory to
+        rounding.
 
     Examples
     --------

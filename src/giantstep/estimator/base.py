@@ -56,8 +56,8 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Penalty of the readout, against the sum of the losses; "loo" takes the best by leave-one-out, which is exact
         for the square loss and to one Newton step for others.
     loss : str or Loss
-        Loss of the readout, by name or as a `giantstep.Loss` without kinks. "auto" is the square loss (ridge regression)
-        for the regressor and the logistic loss for the classifier.
+        Loss of the readout, by name or as a `giantstep.Loss` without kinks. "auto" is the square loss (ridge
+        regression) for the regressor and the logistic loss for the classifier.
     activation : str or Function
         A name or expression of giantstep, or a `giantstep.Function`.
     letters : str or Letters
