@@ -1,6 +1,7 @@
 """Descriptions: what is allowed, what is refused and why, and their plain form."""
 
 import json
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -10,14 +11,12 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep import Letters, Network, ParameterError, SpikedRF, Step, Target, TwoSpikes
-from giantstep.model.checks import parameter
-from giantstep.model.letters import as_letters
-from giantstep.model.target import as_target
 
 positive = st.floats(1e-20, 1e20)  # what parameters may be
 grids = st.lists(positive, min_size=1, max_size=4)
 NAMES = {kind.__name__: kind for kind in (Network, SpikedRF, TwoSpikes, Step, Target, Letters)}
-NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1, 1)}
+RUN = xr.DataArray([0.5, 1.0], dims="run")
+NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1, 1), "RUN": RUN}
 
 
 @pytest.mark.parametrize(
@@ -25,13 +24,10 @@ NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1,
     [
         ("Network('tanh', -1, 1)", "eta = -1 is not allowed: it must be at least 0"),
         ("Network('tanh', [1, -2], 1)", "eta = -2"),
-        ("Network('tanh', np.nan, 1)", "eta = nan"),
         ("Network('tanh', inf, 1)", "eta = inf .* must be finite and at least 0"),
         ("Network('tanh', None, 1)", "eta is missing: give eta and alpha0, or a schedule"),
-        ("Network('tanh', 1)", "alpha0 is missing: give eta and alpha0, or a schedule"),
         ("Network('tanh', 1, -0.5)", "alpha0 = -0.5 .*inf is allowed"),
         ("Network('tanh', 1, 1, steps=1.5)", "steps = 1.5 must be whole numbers"),
-        ("Network('tanh', 1, 1, steps=-1)", "steps = -1 is not allowed"),
         ("Network('tanh', 1, steps=[Step(1, 1)])", "each Step has its own eta and alpha0"),
         ("Network('tanh', steps=[Step(1, 1), 3])", "steps has 3, which is no Step"),
         ("Step(1, 1, 'cubic')", "loss = 'cubic' is unknown"),
@@ -49,28 +45,22 @@ NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1,
         ("Network('tanh', [1, '2'], 1)", "has a text where a number is needed"),
         ("Network('tanh', xr.DataArray(['2'], dims='eta'), 1)", "has a text where a number is needed"),
         ("Network('tanh', np.array([1, '2'], dtype=object), 1)", "has a text where"),
-        ("Network('tanh', [1, None], 1)", "is not a number or a sequence of numbers"),
         ("Network('tanh', [1, 2j], 1)", "is not a number or a sequence of numbers"),
         ("Network('tanh', 10**400, 1)", "is not a number or a sequence of numbers"),
         ("Network('tanh', np.array(['2026-01-01'], 'datetime64[D]'), 1)", "is not a number or a sequence"),
         ("Network('tanh', np.ma.masked_array([1, 2], [0, 1]), 1)", "eta = .* has a masked entry"),
-        ("Network('tanh', [1, np.ma.masked], 1)", "has a masked entry"),
         ("Network('tanh', b'12', 1)", "has bytes where a number is needed"),
         ("Network('tanh', True, 1)", "eta = True has a truth value where .* write 1 or 0"),
-        ("Network('tanh', [0.5, True], 1)", "has a truth value"),
         ("Network('tanh', xr.DataArray([True], dims='eta'), 1)", "has a truth value"),
+        ("Network('tanh', -RUN, 1)", r"eta = -0\.5"),
         ("Network('tanh', 1, 1, steps=True)", "steps = True has a truth value"),
         # names
-        ("Network('tanhh', 1, 1)", "did you mean 'tanh'"),
         ("Network('stair', 1, 1)", "no function is called 'stair'; giantstep.functions.catalogue"),
         ("Network('staircase', 1, 1)", "'staircase' is a target of several directions"),
         ("Target('stair')", "did you mean 'staircase'"),
-        ("Target('committe', directions=3)", "did you mean 'committee'"),
-        ("Target('relo')", "did you mean 'relu'"),
         ("Target('logistc')", "did you mean 'logistic'"),
         # letters
         ("Network('tanh', 1, 1, readout='fancy')", "readout = 'fancy' is unknown"),
-        ("Network('tanh', 1, 1, readout=[-1, 1])", r"Letters\(\(-1, 1\), \(0.5, 0.5\)\)"),
         ("Network('tanh', 1, 1, readout={-1: 0.5, 1: 0.5})", r"Letters\(\(-1, 1\), \(0.5, 0.5\)\)"),
         ("Network('tanh', 1, 1, readout=Letters((1,), (1,), c=(2,)))", "row norms follow from its step"),
         ("Letters((True,), (1,))", "Letters.values = .* has a truth value"),
@@ -83,21 +73,17 @@ NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1,
         ("SpikedRF('tanh', 1, 1.01)", "gamma = 1.01 .* between -1 and 1"),
         ("SpikedRF('tanh', inf, 1)", "r = inf .* a finite number"),
         ("SpikedRF('tanh', 1, 1, c=0)", "c = 0"),
-        ("Target('sin', noise=-1)", "noise = -1"),
         ("Target('sign', flips=0.6)", "flips = 0.6 .* between 0 and 0.5"),
         ("Target('sign', flips=[0.1, 0.2])", "flips = .* not a single number"),
         ("Target('sign', flips=0.1, noise=1)", "use flips or latent_noise"),
         ("Target('logistic', scale=0)", "scale = 0"),
         ("Target('sin', scale=2)", "scale = 2 is for the target 'logistic'.* use 'logistic', or flips"),
-        ("Target('sign(x - 1)', scale=2)", "scale = 2 is for the target 'logistic'"),
         ("Target(lambda x: np.sign(x), scale=2)", "scale = 2 is for the target 'logistic'"),
         ("Target('committee', directions='3')", "directions = '3' .* must be a whole number"),
         ("Target(np.hypot, kinks=[(('1', 0), 0)])", "must be pairs"),
         ("gs.Function(abs, breakpoints=['0'])", "breakpoints = .* has a text"),
         # verbs
         ("gs.predict(net, 'sin', alpha='1', lam=1)", "alpha = '1' has a text"),
-        ("gs.predict(net, 'sin', alpha=1, lam='small')", "lam = 'small' is not a number"),
-        ("gs.predict(net, 'sin', alpha=1, lam=1, tolerance='1')", "tolerance = '1' has a text"),
         ("gs.predict(net, 'sin', alpha=1, lam=1, throw='no')", "throw = 'no' .* must be True or False"),
         ("gs.predict(net, 'sin', alpha=1, lam=1, progress=True)", "progress = True .* must be a function"),
         ("gs.spectrum(net, 'sin', alpha=1, points='9')", "points = '9' .* at least 2 and at most 100000"),
@@ -120,7 +106,6 @@ def test_numpys_truth_values_and_masks_that_hide_nothing_are_taken_as_they_are()
     assert json.loads(json.dumps(net.to_dict()))["reuse_batch"] is True
 
 
-RUN = xr.DataArray([0.5, 1.0], dims="run")
 ZOO = {  # each is what `repr` shows
     "Network('tanh', eta=1, alpha0=inf)": Network("tanh", 1, np.inf),
     "Network('tanh(2*x)', eta=[0.5, 1], alpha0=1, beta=2)": Network("tanh(2*x)", [0.5, 1], 1, beta=2),
@@ -140,6 +125,7 @@ ZOO = {  # each is what `repr` shows
     "Target('sin', noise=[0, 0.5])": Target("sin", noise=[0.0, 0.5]),
     "Target('sign', scale=2)": Target("logistic", scale=2),
     "Target('sign', flips=0.1, latent_noise=0.2)": Target("sign", flips=0.1, latent_noise=0.2),
+    "Network('tanh', eta=[1, 2], alpha0=3, beta=4)": Network("tanh", (1, 2), np.int64(3), beta=4),
 }
 NO_CALL = {  # these have no text that makes them again
     "Network('tanh', eta=[0, 1, ..., 999], alpha0=1)": Network("tanh", np.arange(1000), 1),
@@ -159,10 +145,6 @@ def test_descriptions_are_shown_as_calls_and_survive_their_dictionary(text):
     assert hash(again) == hash(thing)
     assert json.loads(json.dumps(again.to_dict())) == plain
     assert sum(again == other for other in (ZOO | NO_CALL).values()) == 1
-
-
-def test_a_callable_is_shown_by_its_name():
-    assert repr(Target(np.cbrt)) == "Target(<Function cbrt>)"
 
 
 @given(positive | grids, positive | grids, positive)
@@ -205,15 +187,6 @@ def test_a_copy_at_other_numbers_is_equal_by_its_own_value(thing, at):
     assert thing.at(**at) == thing.moved(**at) != thing
 
 
-def test_names_stand_for_letters_and_targets():
-    assert as_letters("uniform").uniform
-    assert as_letters("rademacher").values == (-1.0, 1.0)
-    assert not as_letters("ternary").uniform
-    target = Target("sin", noise=1)
-    assert as_target("sin").function == target.function
-    assert as_target(target) is target
-
-
 @pytest.mark.parametrize(
     ("target", "binary"),
     [
@@ -240,6 +213,18 @@ def test_biases_of_a_law_are_independent_of_the_letters():
         np.testing.assert_allclose(moments, share * np.array([1, 0, 0.5**2, 3 * 0.5**4]), atol=1e-15)
 
 
+@pytest.mark.parametrize("law", ["gaussian", "uniform-interval"])
+def test_neurons_have_the_quantiles_of_the_law_that_the_nodes_of_a_rule_stand_for(law):
+    """Moments of 10,000 quantiles: the tails that they cut off a Gaussian hold up to 0.5 % of its fourth moment."""
+    letters = Network("tanh", 1, 1, readout=law).readout
+    drawn, kurtosis = letters.of_neurons(10_000), {"gaussian": 3.0, "uniform-interval": 1.8}[law]
+    for moments in (
+        [np.mean(drawn**k) for k in (1, 2, 4)],
+        [np.asarray(letters.weights) @ np.asarray(letters.values) ** k for k in (1, 2, 4)],
+    ):
+        np.testing.assert_allclose(moments, [0, 1, kurtosis], rtol=5e-3, atol=1e-12)
+
+
 def test_two_spikes_are_one_where_all_pairs_are_multiples_of_one():
     def two(second):
         return TwoSpikes("relu", (1, 1), (0.6, 0.5), left=[(1, 0), second], weights=(0.5, 0.5))
@@ -249,26 +234,13 @@ def test_two_spikes_are_one_where_all_pairs_are_multiples_of_one():
     assert two((2, 0.1)).reduced() is None
 
 
-def test_parameters_become_floats_arrays_or_stay_dataarrays():
-    assert isinstance(parameter("eta", np.int64(3)), float)
-    assert parameter("eta", (1, 2)).dtype == float
-    assert parameter("eta", RUN).dims == ("run",)
-    with pytest.raises(ParameterError, match=r"eta = -0\.5"):
-        parameter("eta", -RUN, low=0.0)
-
-
-def test_tab_completion_offers_what_users_give_and_ask():
+def test_notebooks_offer_what_users_give_and_ask_and_show_what_was_given_but_no_html_of_the_user_s():
     offered = {name for name in dir(Network("tanh", 1.0, 1.0)) if not name.startswith("_")}
-    fields = "activation alpha0 beta bias_scale eta readout refit reuse_batch rows step_loss steps"
-    assert offered == {*fields.split(), "equivalent", "from_dict", "to_dict"}
-    assert "binary" in dir(Target("sin"))
-    assert "random_signs" not in dir(Target("sin"))
-
-
-def test_notebooks_show_a_table_of_what_was_given_and_no_html_of_the_user_s():
+    assert offered == {*signature(Network).parameters, "equivalent", "from_dict", "to_dict"}
     shown = Network("tanh", eta=[1, 2], alpha0=1.0)._repr_html_()
     assert "<caption>Network</caption>" in shown
     assert "learning rate of the step" in shown
     assert "beta" not in shown  # at its default
     named = gs.Function(np.tanh, name="<b>mine</b>")
+    assert repr(Target(named)) == "Target(<<b>mine</b>>)"
     assert "&lt;b&gt;mine&lt;/b&gt;" in Target(named)._repr_html_()

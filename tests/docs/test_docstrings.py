@@ -13,7 +13,10 @@ import pytest
 
 import giantstep as gs
 
-METHODS = {"Network": ("to_dict", "from_dict", "equivalent"), "TwoSpikes": ("reduced",)}
+METHODS = {
+    "Network": ("to_dict", "from_dict", "equivalent"), "TwoSpikes": ("reduced",), "Letters": ("with_biases",),
+    "Inputs": ("power_law", "from_data"),
+}  # fmt: skip
 NAMES = [name for name in gs.__all__ if name != "__version__"]
 CALLED = [*NAMES, *(f"{name}.{method}" for name, methods in METHODS.items() for method in methods)]
 

@@ -17,6 +17,7 @@ from .command import giantstep as run
 
 NET = "--eta 1 --alpha0 1 --alpha 2 --lam 0.1 --d 40 --trials 2 --format csv"
 MODEL = gs.Network("tanh", eta=1, alpha0=1)
+BLOCKS = gs.Inputs([5, 1], [0.25, 0.75], [0.8, 0.2])
 
 
 @pytest.fixture
@@ -33,15 +34,11 @@ def _from_files(folder: Path) -> gs.Inputs:
 @pytest.mark.parametrize(
     ("words", "inputs"),
     [
-        ("--eigenvalues 2.5,0.5", gs.Inputs([2.5, 0.5])),
-        (
-            "--eigenvalues 2.5,0.5 --masses 0.25,0.75 --shares 0.8,0.2",
-            gs.Inputs([5, 1], [0.25, 0.75], [0.8, 0.2]),
-        ),
+        ("--eigenvalues 5,1 --masses 0.25,0.75 --shares 0.8,0.2", BLOCKS),
         ("--power-law 0,0.3 --source 2", gs.Inputs.power_law([0, 0.3], d=40, source=2)),
         ("--inputs {}/X.npy --direction {}/w.npy", _from_files),
     ],
-)
+)  # fmt: skip
 def test_options_make_the_inputs_that_python_makes(words: str, inputs: gs.Inputs, sample: Path) -> None:
     inputs = inputs(sample) if callable(inputs) else inputs
     done = run(f"simulate {NET} {words.replace('{}', str(sample))}")
@@ -81,20 +78,17 @@ theory = {{ d = 40 }}
 @pytest.mark.parametrize(
     ("words", "inputs"),
     [
-        (
-            "eigenvalues = [2.5, 0.5], masses = [0.25, 0.75], shares = [0.8, 0.2]",
-            ([5, 1], [0.25, 0.75], [0.8, 0.2]),
-        ),
-        ('inputs = "X.npy", direction = "w.npy"', None),
+        ("eigenvalues = [5, 1], masses = [0.25, 0.75], shares = [0.8, 0.2]", BLOCKS),
+        ("eigenvalues = [2.5, 0.5], d = 40", gs.Inputs([2.5, 0.5], d=40)),
+        ("power_law = 0.3", gs.Inputs.power_law(0.3, d=1000)),
+        ('inputs = "X.npy", direction = "w.npy"', _from_files),
     ],
-)
-def test_sweep_files_have_the_same_words(
-    words: str, inputs: tuple[list[float], ...] | None, sample: Path
-) -> None:
+)  # fmt: skip
+def test_sweep_files_have_the_same_words(words: str, inputs: gs.Inputs, sample: Path) -> None:
     path = sample / "sweep.toml"
     path.write_text(TOML.format(inputs=words))
     sweep = read(path)
-    assert sweep.target.inputs == (_from_files(sample) if inputs is None else gs.Inputs(*inputs))
+    assert sweep.target.inputs == (inputs(sample) if callable(inputs) else inputs)
     assert gs.Sweep.from_dict(sweep.to_dict()).target == sweep.target
 
 

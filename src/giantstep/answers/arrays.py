@@ -24,10 +24,6 @@ class NamedArray:
     values: np.ndarray
     attrs: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def ndim(self) -> int:
-        return len(self.dims)
-
     def at(self, places: Mapping[str, int]) -> NamedArray:
         """The part at one place along some dimensions. Places along dimensions that it does not have are ignored."""
         index = tuple(places.get(dim, slice(None)) for dim in self.dims)
@@ -36,11 +32,9 @@ class NamedArray:
 
     def transposed(self, dims: Sequence[str]) -> NamedArray:
         """Its dimensions in the order in which `dims` has them, among others."""
-        if self.dims == (ordered := tuple(dim for dim in dims if dim in self.dims)):
-            return self
-        return replace(
-            self, dims=ordered, values=self.values.transpose([self.dims.index(dim) for dim in ordered])
-        )
+        ordered = tuple(dim for dim in dims if dim in self.dims)
+        axes = [self.dims.index(dim) for dim in ordered]
+        return replace(self, dims=ordered, values=self.values.transpose(axes))
 
     def over(self, sizes: Mapping[str, int]) -> np.ndarray:
         """Values on the grid of these dimensions, its own among them; equal along the others."""
@@ -101,15 +95,11 @@ class NamedArrays:
         """The Dataset of these arrays, which are not copied."""
         import xarray as xr
 
-        # taken as they are: xarray looks for dates among sentences otherwise, which takes longer than all else
-        variables = {
-            name: xr.Variable(one.dims, one.values, one.attrs, fastpath=True)
-            for name, one in (*self.data_vars.items(), *self.coords.items())
-        }
-        # all as coordinates first: they belong together already, and xarray does not compare each with each
-        dataset = xr.Coordinates(variables).to_dataset().reset_coords(list(self.data_vars))
-        dataset.attrs = dict(self.attrs)
-        return dataset
+        variables, coords = (
+            {name: (one.dims, one.values, one.attrs) for name, one in arrays.items()}
+            for arrays in (self.data_vars, self.coords)
+        )
+        return xr.Dataset(variables, coords, self.attrs)
 
 
 def as_dataset(answer: xr.Dataset | NamedArrays) -> xr.Dataset:

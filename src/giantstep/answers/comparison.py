@@ -26,7 +26,6 @@ _SAME = 1e-9  # relative distance of coordinates that count as equal (0.1·3 is 
 _LARGE = 1000  # dimensions from which the limit should do
 _BEYOND = 3.0  # a z that scatter alone rarely has
 _UNLIKELY = 3.5  # a z that is no scatter
-_ORDER = 15.0  # multiples of 1/d that may be left out of the theory
 _ROUNDING = 1e-10  # relative difference that rounding explains: such a point tests nothing
 _NOTHING = 1e-24  # what is left of a squared error that is 0 in theory, where readouts interpolate: rounding, squared
 
@@ -85,7 +84,8 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
     trials = simulation.sizes.get("trial")
     if trials is None:
         raise ParameterError(
-            "simulation has no dimension 'trial'; compare takes a theory (from predict) and then a simulation",
+            "simulation has no dimension 'trial'; compare takes a theory (from predict) and then a simulation, or your"
+            " own numbers: rename the dimension that counts the trials",
             "simulation",
         )
     if trials < 2:
@@ -154,9 +154,7 @@ def summary(comparison: xr.Dataset) -> Summary:
             "comparison does not come from compare; give what compare(...) returns", "comparison"
         )
     rows = [_row(str(name), values.sel(part="z", drop=True)) for name, values in comparison.data_vars.items()]
-    cells = zip(*filter(None, rows), strict=True)
-    columns: dict[str, tuple[Any, ...]] = dict.fromkeys(_COLUMNS, ())
-    columns.update(zip(_COLUMNS, cells, strict=False))
+    columns = {name: tuple(row[j] for row in rows if row) for j, name in enumerate(_COLUMNS)}
     trials = comparison.attrs["trials"]
     usual = f"rms z {np.sqrt((trials - 1) / (trials - 3)):.2f}" if trials > 3 else "any rms z"
     beyond = 100 * 2 * student.sf(3, trials - 1)
@@ -229,9 +227,7 @@ def _left_out(comparison: xr.Dataset, name: str) -> str:
         return ""
     worst, unit = float(np.abs(difference[beyond] / theory[beyond]).max()), 1.0 / float(comparison.attrs["d"])
     why = f"effects of order 1/d, which the theory leaves out, are a few times {unit:.1%}"
-    if worst > _ORDER * unit:
-        why = f"more than the effects of order 1/d that the theory leaves out, a few times {unit:.1%}"
-    return f"beyond scatter, {name} is off by up to {worst:.1%}: {why}"
+    return f"beyond scatter, {name} is off by up to {worst:.1%}; {why}"
 
 
 def of_the_limit(statistics: Iterable[str]) -> str:

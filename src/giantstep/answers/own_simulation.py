@@ -36,7 +36,7 @@ def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Datase
     if isinstance(simulation, xr.DataArray):
         simulation = simulation.to_dataset(name=simulation.name or "test_error")
     if isinstance(simulation, xr.Dataset):
-        data = _with_trials(simulation, theory)
+        data = simulation if simulation.dims else simulation.expand_dims("trial")
     elif hasattr(simulation, "columns") and hasattr(simulation, "to_dict"):
         data = _from_table(simulation, theory)
     else:
@@ -55,20 +55,6 @@ def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Datase
     if size is None and "d" in theory.coords and np.isfinite(theory["d"]).all():
         size = float(theory["d"])  # the user predicted at the size of the networks
     return data if size is None else data.assign_attrs(d=size)
-
-
-def _with_trials(data: xr.Dataset, theory: xr.Dataset) -> xr.Dataset:
-    """A Dataset that has the dimension `trial`; the message for one that calls it something else."""
-    if not data.dims:
-        return data.expand_dims("trial")
-    others = [str(dim) for dim in data.dims if dim not in theory.dims]
-    if "trial" not in data.dims and len(others) == 1:
-        raise ParameterError(
-            f"simulation has no dimension 'trial'; if {others[0]!r} counts the trials, give"
-            f" simulation.rename({others[0]}='trial')",
-            "simulation",
-        )
-    return data
 
 
 def _dims_of(name: str, theory: xr.Dataset) -> tuple[str, ...]:
@@ -106,14 +92,10 @@ def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
         )
     several = tuple(n for n in points if n > 1)
     if tuple(n for n in array.shape[1:] if n > 1) != several:
-        way = "give one row for each trial, or predict the points of your simulation"
-        if array.shape[:-1] == several:
-            way = "its trials seem to come last: give the transposed array"
-        elif array.shape == several:
-            way = "give all trials, not their mean: compare needs their scatter"
         needed = ", ".join(["trials", *map(str, points)])
         raise ParameterError(
-            f"simulation has the shape {list(array.shape)} for {name}, and the theory needs [{needed}]; {way}",
+            f"simulation has the shape {list(array.shape)} for {name}, and the theory needs [{needed}]; give a row for"
+            " each trial, not their mean, or predict the points of your simulation",
             "simulation",
         )
     return array.reshape(-1, *points)

@@ -71,7 +71,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             with open(temporary, "rb+") as written:
                 os.fsync(written.fileno())
             os.replace(temporary, final)
-            _sync_folder(final.parent)
         finally:
             with suppress(OSError):
                 temporary.unlink()
@@ -103,12 +102,3 @@ def _remove_leftovers(final: Path) -> None:
 
 def _prefix(final: Path) -> str:
     return f".{final.stem}.giantstep-"
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # not every file system has this
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -145,9 +145,6 @@ def parameter(
 
     `strict` excludes `low` itself; `infinite` admits +inf.
     """
-    usual = type(value) in (float, int) and low <= value <= high and abs(value) <= sys.float_info.max
-    if usual and not (strict and value == low):
-        return float(value)  # without arrays, which take longer than what most numbers are given to
     values = floats(name, value)
     labelled = type(value).__name__ == "DataArray"
     if values.ndim > 1 and not labelled:

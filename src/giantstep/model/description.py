@@ -222,9 +222,10 @@ def stated(described: Any) -> Iterator[tuple[str, str]]:
 
 
 def _as_python(value: Any) -> str:
-    """A value as Python text; long lists by their ends."""
-    if isinstance(value, Function):
-        return repr(value.spec) if value.has_spec else repr(value)
+    """A value as Python text; long lists by their ends, with four digits; a user's own functions and data by name."""
+    if hasattr(type(value), "spec"):
+        text = _spec_or_name(value)
+        return text if text.startswith("<") else repr(text)
     if isinstance(value, Letters):
         return repr("uniform") if value.uniform else repr(value)
     if isinstance(value, float):
@@ -232,9 +233,11 @@ def _as_python(value: Any) -> str:
     if type(value).__name__ == "DataArray":
         return f"<DataArray {dict(value.sizes)}>"
     if isinstance(value, np.ndarray | tuple):
-        texts = [_as_python(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)]
-        few = len(texts) <= _LONG or isinstance(value[0], Description)
-        return f"[{', '.join(texts if few else [*texts[:2], '...', texts[-1]])}]"
+        parts = value.tolist() if isinstance(value, np.ndarray) else value
+        texts = [_as_python(part) for part in parts]
+        if len(parts) > _LONG and isinstance(parts[0], float):
+            texts = [f"{parts[0]:.4g}", f"{parts[1]:.4g}", "...", f"{parts[-1]:.4g}"]
+        return f"[{', '.join(texts)}]"
     return repr(value)
 
 
@@ -262,14 +265,13 @@ class Model(Description):
         """The names of what shapes the first layer: of `numbers`, or of the target's; all but the width by default."""
         return tuple(name for name in self.numbers() if name != "beta")
 
-    def at(self, **numbers: float) -> Any:
-        """A copy with other numbers, without checks."""
-        most = self.most_steps  # of the grid, which the copy keeps
-        return with_values(self, **{name: float(value) for name, value in numbers.items()}, most_steps=most)
-
     def moved(self, **numbers: Any) -> Any:
-        """A copy with other numbers, or grids of numbers, with checks."""
+        """A copy with other numbers, or grids of numbers."""
         return attrs.evolve(self, **numbers)  # type: ignore[type-var]
+
+    def at(self, **numbers: float) -> Any:
+        """The copy at one point of the grid: it keeps the grid's largest number of steps."""
+        return with_values(self.moved(**numbers), most_steps=self.most_steps)
 
     def resolved(self) -> Model:
         """The simplest description of the same first layer."""

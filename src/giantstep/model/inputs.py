@@ -20,18 +20,16 @@ if TYPE_CHECKING:
 
 _SUM = 1e-6  # how far shares and masses may be from their sum, as people round them
 _ROUNDING = 1e-13
-_FEW = 12  # eigenvalues that are written out
 
 
 def _array(name: str, most_dims: int, form: str, value: Any) -> np.ndarray:
-    """Finite numbers, at least 0 unless they are matrices, as an array that nobody changes."""
+    """Finite numbers, at least 0 unless they are matrices, as an array."""
     values = np.array(floats(name, value))
     if not 1 <= values.ndim <= most_dims or not values.size:
         raise ParameterError(f"{name} has shape {values.shape}; give {form}", name)
     wrong = ~np.isfinite(values) | ((values < 0) & (values.ndim < 3))
     if wrong.any():
         raise refused(name, float(values[wrong].flat[0]), "is not allowed: it must be finite and at least 0")
-    values.setflags(write=False)
     return values
 
 
@@ -44,6 +42,19 @@ class KeptRows(NamedTuple):
     rows: np.ndarray  # [n, d]
     omega: np.ndarray  # eigenvalues of the covariance, mean 1 [d]
     theta: np.ndarray | None  # the target's directions, orthonormal [k, d]; None: drawn in each trial
+
+    @property
+    def name(self) -> str:
+        return f"{len(self.rows)} rows of data"
+
+    @property
+    def spec(self) -> str:
+        """Rows have no text."""
+        raise ParameterError(
+            f"inputs with {self.name} cannot be written to a dictionary or a file, nor be part of a sweep; use"
+            " Inputs.from_data without keep=True",
+            "inputs",
+        )
 
 
 @description
@@ -73,7 +84,9 @@ class Inputs(Description):
     --------
     >>> inputs = gs.Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=[0.8, 0.2])
     >>> inputs
-    <Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=[0.8, 0.2]): effective rank 0.571 d>
+    Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=[0.8, 0.2])
+    >>> inputs.effective_rank  # times d: as many of the inputs count
+    0.5714285714285714
     >>> target = gs.Target("sin", noise=0.1, inputs=inputs)
     """
 
@@ -103,20 +116,15 @@ class Inputs(Description):
                 "eigenvalues are all 0, or have no mass; one must be positive", "eigenvalues"
             )
         near = abs(mean - 1.0) < _ROUNDING  # already rescaled: what a dictionary has keeps its digits
-        self._settle(omega / (1.0 if near else mean), masses / masses.sum())
+        self.__dict__.update(eigenvalues=omega / (1.0 if near else mean), masses=masses / masses.sum())
         if self.shares is not None:
             self._check_shares(np.asarray(self.shares))
-
-    def _settle(self, omega: np.ndarray, mu: np.ndarray) -> None:
-        for values in (omega, mu):
-            values.setflags(write=False)
-        self.__dict__.update(eigenvalues=omega, masses=mu)
 
     def _check_shares(self, shares: np.ndarray) -> None:
         """Refuse shares that fit neither the eigenvalues nor any directions."""
         count = len(self.omega)
-        where = 0 if shares.ndim == 3 else -1
-        if shares.shape[where] != count:
+        of_each = shares if shares.ndim == 3 else shares.T
+        if len(of_each) != count:
             raise ParameterError(
                 f"shares has shape {shares.shape} for {count} eigenvalues; give a row [{count}], a row for each"
                 f" direction [k, {count}], or a matrix for each eigenvalue [{count}, k, k]",
@@ -126,8 +134,7 @@ class Inputs(Description):
             _check_sum("shares", shares, "shares of the target's variance")
         else:
             _check_matrices(shares)
-        on_zero = np.moveaxis(shares, where, 0)[self.omega == 0.0]
-        if np.any(on_zero != 0.0):
+        if np.any(of_each[self.omega == 0.0]):
             raise ParameterError(
                 "shares puts part of the target on an eigenvalue 0, where the inputs do not vary; put 0 there",
                 "shares",
@@ -174,23 +181,6 @@ class Inputs(Description):
         """A copy with other values of what `numbers` lists."""
         return evolve(self, **numbers) if numbers else self
 
-    def __repr__(self) -> str:
-        return f"<{self._call()}: {self._rank()}>"
-
-    def _repr_html_(self) -> str:
-        return f"{super()._repr_html_()}<p>{self._rank()}</p>"
-
-    def _rank(self) -> str:
-        return f"effective rank {self.effective_rank:.3g}{'' if self.d else ' d'}"
-
-    def _call(self) -> str:
-        if self.d is None or len(self.omega) <= _FEW:
-            return super().__repr__()
-        single = int(np.count_nonzero(self.mu * self.d < 1.5))
-        bins = len(self.omega) - single
-        others = f" and others in {bins} bin{'s' * (bins > 1)}" if bins else ""
-        return f"Inputs of {single} eigenvalue{'s' * (single != 1)} one by one{others}"
-
     @classmethod
     def power_law(cls, exponent: Parameter, d: int, source: float = 1.0) -> PowerLaw:
         """Eigenvalues proportional to j^-`exponent`, j = 1 to d.
@@ -209,7 +199,7 @@ class Inputs(Description):
         Examples
         --------
         >>> gs.Inputs.power_law(0.3, d=1000)
-        <Inputs.power_law(0.3, d=1000): effective rank 850>
+        Inputs.power_law(0.3, d=1000)
         """
         return PowerLaw(exponent, d, source)
 
@@ -238,8 +228,9 @@ class Inputs(Description):
         Examples
         --------
         >>> X = np.random.default_rng(0).normal(size=(2000, 50)) * np.linspace(2, 0.1, 50)
-        >>> gs.Inputs.from_data(X, direction=np.eye(50)[0])
-        <Inputs of 50 eigenvalues one by one: effective rank 28.6>
+        >>> inputs = gs.Inputs.from_data(X, direction=np.eye(50)[0])
+        >>> round(inputs.effective_rank, 1)
+        28.6
         """
         if direction is not None and y is not None:
             raise ParameterError(
@@ -264,23 +255,6 @@ class InputsWithRows(Inputs):
 
     kept: KeptRows | None = None  # type: ignore[misc]
 
-    @property
-    def name(self) -> str:
-        """The rows in a few words."""
-        return f"{len(self.kept.rows)} rows of data" if self.kept else ""
-
-    @property
-    def spec(self) -> str:
-        """Rows have no text."""
-        raise ParameterError(
-            f"inputs with {self.name} cannot be written to a dictionary or a file, nor be part of a sweep; use"
-            " Inputs.from_data without keep=True",
-            "inputs",
-        )
-
-    def _call(self) -> str:
-        return f"{super()._call()}, {self.name}"
-
 
 @description
 class PowerLaw(Inputs):
@@ -299,9 +273,9 @@ class PowerLaw(Inputs):
         assert self.d is not None
         omega = np.arange(1.0, self.d + 1) ** -float(self.exponent)  # type: ignore[arg-type]
         omega /= omega.mean()
-        self._settle(omega, np.full(self.d, 1.0 / self.d))
         shares = omega**self.source
-        self.__dict__.update(shares=shares / shares.sum())
+        masses = np.full(self.d, 1.0 / self.d)
+        self.__dict__.update(eigenvalues=omega, masses=masses, shares=shares / shares.sum())
 
     def tau(self, k: int) -> np.ndarray:
         return np.asarray(self.shares)[:, None, None] * np.eye(k)
@@ -309,11 +283,8 @@ class PowerLaw(Inputs):
     def numbers(self) -> dict[str, Any]:
         return {"exponent": self.exponent}
 
-    def _rank(self) -> str:
-        return f"{np.size(self.exponent)} exponents" if np.ndim(self.exponent) else super()._rank()
-
-    def _call(self) -> str:
-        return Description.__repr__(self).replace("PowerLaw", "Inputs.power_law", 1)
+    def __repr__(self) -> str:
+        return super().__repr__().replace("PowerLaw", "Inputs.power_law", 1)
 
 
 def _check_sum(name: str, values: np.ndarray, what: str) -> None:

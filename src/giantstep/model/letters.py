@@ -228,8 +228,6 @@ def expand(answers: dict[str, np.ndarray], merging: Merging, c: np.ndarray) -> d
     that adds c·V2 (δ_st - share) shares to V1, and likewise for q1.
     """
     group, share, sign = merging.group, merging.share, merging.sign
-    if len(group) == 1:  # the letter is the group, of either sign
-        return answers | {name: answers[name] * sign for name in ("m", "chi")}
     of_letters = dict(answers)
     for name in ("m", "chi", "zeta", "psi", "nu", "q2", "V2"):
         of_letters[name] = answers[name][..., group] * (share * (sign if name in ("m", "chi") else 1.0))

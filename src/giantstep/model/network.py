@@ -13,7 +13,7 @@ from ..errors import ParameterError, refused
 from ..functions import Function, as_function
 from ..losses import as_loss
 from .checks import number
-from .description import DEFAULT, Description, Model, description, with_values
+from .description import DEFAULT, Description, Model, description
 from .letters import Letters, as_letters, merge
 from .parameters import checked
 from .target import as_target
@@ -33,16 +33,12 @@ def _known_loss(loss: str) -> str:
 
 def _as_steps(steps: Parameter | Sequence[Step]) -> Any:
     """Numbers of steps, or a schedule of `Step`s, which may be dictionaries."""
-    if isinstance(steps, tuple | list) and any(not _is_number(step) for step in steps):
+    if isinstance(steps, tuple | list) and any(isinstance(step, Step | dict) for step in steps):
         return tuple(map(_as_step, steps))
     counts = checked("steps", steps)
     if np.any(np.asarray(counts) != np.rint(counts)):
         raise refused("steps", counts, "must be whole numbers")
     return counts
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _as_step(step: Any) -> Step:
@@ -211,23 +207,16 @@ class Network(Model):
     def shaping(self) -> tuple[str, ...]:
         return (*self.numbers(), "noise", "exponent")
 
-    def at(self, **numbers: float) -> Network:
-        steps = self._schedule_at(numbers)
-        return with_values(super().at(**numbers), **steps)
-
     def moved(self, **numbers: Any) -> Network:
-        steps = self._schedule_at(numbers)
-        return super().moved(**numbers, **steps)
-
-    def _schedule_at(self, numbers: dict[str, Any]) -> dict[str, Any]:
-        """The schedule, if there is one, at its part of `numbers`, which is taken out of them."""
+        if self.schedule is None:
+            return super().moved(**numbers)
         steps = [
             evolve(
-                step, **{name: numbers.pop(f"{name}_{t}", getattr(step, name)) for name in ("eta", "alpha0")}
+                step, **{name: numbers.pop(f"{name}_{t}", value) for name, value in step.numbers().items()}
             )
-            for t, step in enumerate(self.schedule or (), start=1)
+            for t, step in enumerate(self.schedule, start=1)
         ]
-        return {"steps": tuple(steps)} if steps else {}
+        return super().moved(**numbers, steps=steps)
 
     def stages(self, values: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray, str]]:
         """(eta, alpha0, loss) of each step for `values` by the names of `numbers`; eta = 0 where none is taken."""

@@ -6,12 +6,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, field
+from attrs import field
 
 from ..errors import ParameterError, named
 from ..functions import Function, as_hyperplanes, target_function
 from .description import DEFAULT, Description, description, with_values
 from .inputs import Inputs, as_inputs
+from .parameters import checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,8 +91,13 @@ class Target(Description):
             function = target_function("sign" if logistic else self.function, self.directions, self.kinks)
         scale = 1.0 if logistic and self.scale is None else self.scale
         self.__dict__.update(function=function, directions=function.directions, scale=scale)
-        if self.scale is not None:
-            self._check_logistic()
+        takes_scale = function.directions > 1 or (function.has_spec and function.spec == "sign")
+        if self.scale is not None and not takes_scale:
+            raise ParameterError(
+                f"scale = {self.scale:g} is for the target 'logistic', which has labels +1 with probability"
+                f" sigmoid(scale·z), or for several directions; the target here is {function.name!r}: use"
+                " 'logistic', or flips or latent_noise for signs of another function"
+            )
         if self.random_signs and np.any(np.asarray(self.noise) > 0):
             raise ParameterError(
                 "noise is added to real labels; for ±1 labels use flips or latent_noise", "noise"
@@ -100,16 +106,6 @@ class Target(Description):
             function.warn_of_curved_signs()  # type: ignore[attr-defined]
         if self.inputs is not None and self.inputs.shares is not None:
             self.inputs.tau(self.directions)  # refuses shares for another number of directions
-
-    def _check_logistic(self) -> None:
-        """Refuse chances of a projection for a target that is another function of it than its sign."""
-        function = self.function
-        if self.directions == 1 and not (function.has_spec and function.spec == "sign"):
-            raise ParameterError(
-                f"scale = {self.scale:g} is for the target 'logistic', which has labels +1 with probability"
-                f" sigmoid(scale·z), or for several directions; the target here is {function.name!r}: use"
-                " 'logistic', or flips or latent_noise for signs of another function"
-            )
 
     @property
     def binary(self) -> bool:
@@ -120,13 +116,12 @@ class Target(Description):
         """The numeric parameters by name, each of which may open a grid dimension: its own and those of the inputs."""
         return super().numbers() | ({} if self.inputs is None else self.inputs.numbers())
 
-    def at(self, noise: float, **of_inputs: float) -> Target:
-        """A copy with another noise, without checks, and other numbers of its inputs."""
-        return with_values(self, noise=float(noise), inputs=self.inputs and self.inputs.at(**of_inputs))
-
     def moved(self, noise: Any, **of_inputs: Any) -> Target:
-        """A copy with other numbers, or grids of numbers, with checks."""
-        return evolve(self, noise=noise, inputs=self.inputs and self.inputs.at(**of_inputs))
+        """A copy with other numbers, or grids of numbers. It does not warn again of what the target's function is."""
+        inputs = self.inputs and self.inputs.at(**of_inputs)
+        return with_values(self, noise=checked("noise", noise), inputs=inputs)
+
+    at = moved
 
     @property
     def random_signs(self) -> bool:

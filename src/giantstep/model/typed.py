@@ -25,10 +25,8 @@ def numbers(name: str, text: str) -> float | np.ndarray:
     """A float for a single number, otherwise an array: "0.5", "0.2:3:5", "0.01:100:9:log", "0,0.5,1:4:4"."""
     import numpy as np
 
-    parts = text.split(",")
-    if len(parts) == 1 and ":" not in text:
-        return _number(name, text, text)
-    return np.concatenate([_part(name, text, part) for part in parts])
+    values = np.concatenate([_part(name, text, part) for part in text.split(",")])
+    return values if {",", ":"} & set(text) else float(values[0])
 
 
 def letters(text: str) -> Letters:
@@ -67,11 +65,11 @@ def schedule(text: str) -> list[Step]:
 
 
 _ALTERNATIVES = {
-    "eigenvalues": ("eigenvalues", "masses", "shares"),
+    "eigenvalues": ("eigenvalues", "masses", "shares", "d"),
     "power_law": ("power_law", "source", "d"),
     "inputs": ("inputs", "direction"),
 }
-INPUTS = tuple(name for names in _ALTERNATIVES.values() for name in names)
+INPUTS = tuple(dict.fromkeys(name for names in _ALTERNATIVES.values() for name in names))
 _USUAL_SIZE = 1000  # eigenvalues of a power law, where no d is given
 
 
@@ -90,25 +88,18 @@ def inputs(settings: Mapping[str, Any], folder: Path = Path()) -> Inputs | None:
             f"{' and '.join(kinds)} both say what the inputs are; give one of them", kinds[1]
         )
     stray = [name for name in words if not kinds or name not in _ALTERNATIVES[kinds[0]]]
-    if stray and stray != ["d"]:
+    if stray:
         owner = next(kind for kind, names in _ALTERNATIVES.items() if stray[0] in names)
         raise ParameterError(f"{stray[0]} goes with {owner}; give that, or leave {stray[0]} out", stray[0])
     if not kinds:
         return None
     if kinds == ["power_law"]:
-        exponent, source = words["power_law"], words.get("source", 1.0)
-        size = words.get("d", _USUAL_SIZE)
-        return Inputs.power_law(_numbers("power-law", exponent), size, _numbers("source", source))
+        exponent, source = (_numbers(name, words.get(name, 1.0)) for name in ("power_law", "source"))
+        return Inputs.power_law(exponent, words.get("d", _USUAL_SIZE), source)
     if kinds == ["inputs"]:
-        arrays = {
-            name: _loaded(name, folder / path)
-            for name, path in words.items()
-            if name in _ALTERNATIVES["inputs"]
-        }
+        arrays = {name: _loaded(name, folder / path) for name, path in words.items()}
         return Inputs.from_data(arrays["inputs"], arrays.get("direction"))
-    return Inputs(
-        **{name: _listed(name, words[name]) for name in _ALTERNATIVES["eigenvalues"] if name in words}
-    )
+    return Inputs(**{name: _listed(name, value) for name, value in words.items()})
 
 
 def _numbers(name: str, value: Any) -> Any:

@@ -212,8 +212,8 @@ def check_samples(task: Task) -> None:
         raise NotCovered("learned_at averages over Gaussian inputs; leave out keep=True for it", "learned_at")
     if (needed := max(*batches, readout, test)) > limit:
         raise ParameterError(
-            f"a batch needs {needed:.0f} rows, and the {task.target.inputs.name}, divided between steps, readout and"  # type: ignore[union-attr]
-            f" test, have {limit:.0f} for each; use a smaller alpha, alpha0 or n_test, or more data"
+            f"a batch needs {needed:.0f} rows, and the {task.target.inputs.kept.name}, divided between steps,"  # type: ignore[union-attr]
+            f" readout and test, have {limit:.0f} for each; use a smaller alpha, alpha0 or n_test, or more data"
         )
     if (numbers := (readout + sum(batches) + test) * task.d) > _MOST_NUMBERS:
         raise ParameterError(
