@@ -51,7 +51,7 @@ def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
     lines[:] = "".join(escaped).split("\n")
 
 
-_LONG = 24  # letters: longer names may break at the edge of a table's cell
+_LONG = 30  # letters: longer names may break at the edge of a table's cell
 
 
 def mark_long_names(app: Any, doctree: nodes.document, page: str) -> None:
