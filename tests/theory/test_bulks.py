@@ -74,11 +74,10 @@ def _close(found: np.ndarray, expected: np.ndarray, tolerance: float = DIFFERENC
 
 
 @every_bulk
-def test_tangent_and_slopes_are_the_derivatives_of_the_resolvent(bulk):
+def test_slopes_are_the_derivatives_of_the_resolvent(bulk):
     """And the cotangent is the gradient of the driven form."""
     Vt, move, u = _point(bulk)
     at = bulk.resolvent(Vt)
-    assert _close(-at.tangent(move[:, :, None])[:, :, 0], _slope(lambda x: bulk.resolvent(x).T, Vt, move))
     units = 0.2 * packing(len(bulk.weights)).units  # where Ṽ is nearly singular, 1 is too far for differences
     for found, f in zip(
         at.slopes, (lambda x: -bulk.resolvent(x).T, lambda x: bulk.resolvent(x).T @ x), strict=True
@@ -193,14 +192,6 @@ def test_the_exact_bulk_is_that_of_actually_trained_rows(case: Case):
 
 
 # limits
-
-
-def test_without_a_third_hermite_coefficient_a_population_step_leaves_an_isotropic_bulk():
-    """At α0 = ∞ only the norms' correlation with the row (E[σ'(h)(h² - 1)], zero here) would be left."""
-    net = gs.Network("x + 0.05*(x**5 - 10*x**3 + 15*x)", eta=1.1, alpha0=np.inf)
-    exact, isotropic = (gs.predict(net, "sin", alpha=1.3, lam=0.1, bulk=b) for b in ("exact", "isotropic"))
-    for name in ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2", "V1", "V2"):
-        assert float(exact[name]) == pytest.approx(float(isotropic[name]), rel=1e-11, abs=1e-12), name
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])

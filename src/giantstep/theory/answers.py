@@ -7,6 +7,7 @@ an exact bulk. Each is judged by itself, while the other one is held, so that er
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -79,11 +80,13 @@ def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool
     One quantity alone may agree on two rules by accident, its error changing sign between them: if that is on the finer
     ones, the others tell; if on the coarser ones, it seems to converge slowly, and all of them together tell better.
     """
-    fine, middle, coarse = solutions
-    last, previous = _change(fine, middle, typical, linear), _change(middle, coarse, typical, linear)
-    apart = extrapolated_error(last, previous).max(axis=-1)
-    together = extrapolated_error(last.max(axis=-1), previous.max(axis=-1))
-    return np.nan_to_num(np.minimum(apart, _MARGIN * together) + fine.tail, nan=np.inf, posinf=np.inf)
+    changes = [_change(*pair, typical, linear) for pair in pairwise(solutions)]
+    largest = (change.max(axis=-1, keepdims=True) for change in changes)
+    both = [np.concatenate(one, axis=-1) for one in zip(changes, largest, strict=True)]
+    errors = extrapolated_error(*both)
+    apart, together = errors[..., :-1].max(axis=-1), errors[..., -1]
+    error = np.minimum(apart, _MARGIN * together) + solutions[0].tail
+    return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
 
 
 def bulk_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -> np.ndarray:

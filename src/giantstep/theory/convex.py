@@ -57,6 +57,9 @@ class Convex(Solver):
             found.residual = np.maximum(found.residual, _SOFT * distance)
         return _fit(problem, found)
 
+    def at_size(self, rule: Discretisation, solution: Solution) -> Solution:
+        return self.solve(rule, solution.start, thorough=True)
+
 
 def _fit(problem: StateEvolution, found: FixedPoint) -> Solution:
     x = found.x.reshape(*problem.shape, -1)

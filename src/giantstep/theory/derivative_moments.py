@@ -110,8 +110,10 @@ def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[Der
     n, error = max(n for n, _ in rules), max(error for _, error in rules)
 
     def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        parts = [_averages(activation, at[p], variance[p], n, reach, 1) for p in cache_parts(len(at), n)]
-        return np.concatenate([np.stack(part) for part in parts], axis=-1)
+        parts = cache_parts(len(at), n)
+        return np.concatenate(
+            [_averages(activation, at[p], variance[p], n, reach, 1) for p in parts], axis=-1
+        )
 
     return DerivativeMoments(*tabulated(averages, shift, c)), error
 

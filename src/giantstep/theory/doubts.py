@@ -102,7 +102,7 @@ def _size_effect(solver: Solver, rules: list[Discretisation], solutions: list[So
     readout = replace(rule.readout, d=np.where(limit, REAL_SIZE, rule.readout.d))
     # a search may overflow on its way; a point without a finite residual counts as unsolved
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        sized = solver.solve(replace(rule, readout=readout), solution.start, thorough=True)
+        sized = solver.at_size(replace(rule, readout=readout), solution)
     return np.where(sized.residual <= _SETTLED, sized.test_error - solution.test_error, np.nan)
 
 

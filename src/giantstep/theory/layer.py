@@ -49,7 +49,7 @@ class Frame:
 
     @cached_property
     def rho(self) -> np.ndarray:
-        return np.sqrt(np.maximum(0.0, 1.0 - np.real(self.gamma) ** 2))
+        return np.sqrt(np.maximum(0.0, 1.0 - self.gamma**2))
 
     @property
     def across(self) -> np.ndarray:
@@ -122,12 +122,11 @@ class FirstLayer:
     @property
     def spikes(self) -> np.ndarray:
         """S, the number of directions that the spikes span, [U]; at least one, which may have no spike on it."""
-        gram = np.real(self.gram)
         if self.stated is not None:
-            return np.full(len(gram), self.stated.spikes)
-        if gram.shape[-1] == 1:
-            return np.ones(len(gram), int)
-        values = np.linalg.eigvalsh(gram)
+            return np.full(len(self.c), self.stated.spikes)
+        if self.c.shape[1] == 1:
+            return np.ones(len(self.c), int)
+        values = np.linalg.eigvalsh(self.gram)
         return np.maximum(1, (values > _RANK * values.sum(axis=-1, keepdims=True)).sum(axis=-1))
 
     def frame(self) -> Frame:
@@ -141,17 +140,17 @@ class FirstLayer:
         return seen_from(b, theta, dual)
 
     def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One direction, along the longest spike. Smooth in Σ and Γ, complex ones too."""
+        """One direction, along the longest spike."""
         power = np.diagonal(self.gram, axis1=-2, axis2=-1)
-        longest = np.arange(len(power)), np.real(power).argmax(axis=-1)
+        longest = np.arange(len(power)), power.argmax(axis=-1)
         own = power[longest][:, None]  # [U, 1]
-        there = np.real(own) > 0.0
+        there = own > 0.0
         length = np.sqrt(np.where(there, own, 1.0)) * self.facing[longest][:, None]
         unit = np.where(there, 1.0 / np.where(length == 0.0, 1.0, length), 0.0)
         b = self.gram[longest] * unit  # Σ is symmetric
         # divided, not multiplied: exactly ±1 where it is aligned
         theta = self.on_target[longest] / np.where(there, length, np.inf)
-        dual = np.zeros(power.shape, unit.dtype)
+        dual = np.zeros(power.shape)
         dual[longest] = unit[:, 0]
         return b[..., None], theta[:, :, None], dual[:, None]
 

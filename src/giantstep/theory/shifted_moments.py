@@ -130,10 +130,8 @@ def moments_at(f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: flo
     """Moments of f(a + scale·z) at arguments a [U, K, N] with scales [U, K], by rules of n intervals."""
 
     def averages(a: np.ndarray, c: np.ndarray) -> np.ndarray:
-        parts = [
-            sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in cache_parts(len(a), n * pieces(f))
-        ]
-        return np.concatenate([np.stack(part) for part in parts], axis=-1)
+        parts = cache_parts(len(a), n * pieces(f))
+        return np.concatenate([sample(f, a[p], np.sqrt(c[p]), n, reach).moments() for p in parts], axis=-1)
 
     return Moments(*tabulated(averages, a, scale**2))
 
@@ -173,6 +171,7 @@ def pieces(f: Function) -> int:
     return len(f.breakpoints) + 3 if f.breakpoints else 1
 
 
-def cache_parts(count: int, each: int) -> list[np.ndarray]:
-    """Indices of `count` averages with so many function values each, few enough at a time to stay in cache."""
-    return np.array_split(np.arange(count), max(1, min(count, -(-count * each // _IN_CACHE))))
+def cache_parts(count: int, each: int) -> list[slice]:
+    """Parts of `count` averages with so many function values each, few enough at a time to stay in cache."""
+    size = max(1, _IN_CACHE // each)
+    return [slice(start, start + size) for start in range(0, count, size)]

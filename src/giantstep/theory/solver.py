@@ -51,6 +51,10 @@ class Solver(ABC):
     def solve(self, rule: Discretisation, start: Any, thorough: bool) -> Solution:
         """All order parameters and errors; what only estimates the quadrature error need not be `thorough`."""
 
+    @abstractmethod
+    def at_size(self, rule: Discretisation, solution: Solution) -> Solution:
+        """The solution for the input dimensions d of `rule`, which is otherwise the rule of this `solution`."""
+
 
 def solver_of(loss: Loss) -> Solver:
     """The solver that a loss calls for."""

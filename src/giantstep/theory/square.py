@@ -48,6 +48,10 @@ class Square(Solver):
         """All order parameters and both errors. `start` is a packed V to begin from (anew, where it is NaN)."""
         return _fit(_responses(rule.averages, rule.bulk, rule.readout, start), rule, thorough)
 
+    def at_size(self, rule: Discretisation, solution: Solution) -> Solution:
+        """The responses do not depend on d."""
+        return _fit(solution.responses, rule, thorough=False)
+
 
 @dataclass
 class Responses:
@@ -117,6 +121,7 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
         train_loss=0.5 * train_error,
         residual=responses.residual,
         start=V,
+        responses=responses,
         tail=averages.tail(left_over) if thorough else nothing,
         rare=averages.due_to_rare(R, readout.alpha_over_beta * left_over, responses.tangent)
         if thorough
@@ -198,7 +203,7 @@ def _means(
     averages, bulk, readout, gain = rule.averages, rule.bulk, rule.readout, responses.gain
     ratio, K, F = readout.alpha_over_beta, len(bulk.weights), averages.means.shape[1]
     tested = [averages.mean_products, averages.means * rule.label.t0[:, None], driving]
-    averaged = ratio * gain @ averages.table(np.concatenate(tested, axis=1))
+    averaged = ratio * (gain @ averages.table(np.concatenate(tested, axis=1)))
     products = averages.mean_products.shape[1]
     pairs = symmetric(averaged[..., :products], F)
     r, r_psi = averaged[..., products : products + F], averaged[..., products + F :]

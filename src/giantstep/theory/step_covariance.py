@@ -149,14 +149,13 @@ class StepCovariance:
         counts = {"fa": count, "fb": count, "fs": int(biased), "fg": int(self.norms_fluctuate)}
         return {kind: n for kind, n in counts.items() if n and not (self.simple and kind in ("fb", "fs"))}
 
-    def place(self, kind: str) -> np.ndarray:
+    @cached_property
+    def places(self) -> _Places:
         """Where the functions of a kind are, [count, K]."""
-        before = 1
-        for other, count in self.kinds.items():
-            if other == kind:
-                return self.k.shape[1] * (before + indices(count)[:, None]) + indices(self.k.shape[1])
-            before += count
-        raise KeyError(kind)
+        places = _Places(self.k.shape[1])
+        for kind, count in {"spikes": 1, **self.kinds}.items():
+            places.add(kind, count)
+        return places
 
     @cached_property
     def block(self) -> BatchBlock:
@@ -260,20 +259,20 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> C
     for t, (one, inside, low) in enumerate(zip(steps, functions, ends, strict=False), 1):
         a, norms, own = int(low) + s, place["a", t], vector["a", t]
         made_of[:, own[:, None], norms] = np.moveaxis(one.mixture, (1, 2), (3, 2))
-        inside[:, one.place("fa"), a, own] = 1.0
+        inside[:, one.places["fa"], a, own] = 1.0
         couple(norms, norms, one.direct + one.squared_norms if one.simple else one.direct)
         if not one.simple:
-            inside[:, one.place("fb"), a + K, own] = 1.0
+            inside[:, one.places["fb"], a + K, own] = 1.0
         if biased:
             # two levels meet with a minus sign when those between them are eliminated
             sign = (-1.0) ** (T - t)
             couple(norms, place["bias"], sign * one.lift[..., None, None])
             if not one.simple:
-                inside[:, one.place("fs")[0], a, vector["bias"][0]] = sign * one.k
+                inside[:, one.places["fs"][0], a, vector["bias"][0]] = sign * one.k
         if one.norms_fluctuate:
             before, feed = place["b", t], vector["b", t][0]
             made_of[:, feed, before[0]] = 1.0
-            inside[:, one.place("fg")[0], a, feed] = one.k
+            inside[:, one.places["fg"][0], a, feed] = one.k
             couple(norms, before, one.earlier[1])
             couple(norms, before[:1], one.gain)
             couple(

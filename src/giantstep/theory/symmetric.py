@@ -50,8 +50,11 @@ class Packing:
         self.diagonal = np.concatenate(
             [np.flatnonzero(self.rows == self.cols), self.pairs + np.arange(groups)]
         )
+        # for each entry, where those of its row and of its column on the diagonal stand
         own = groups + np.arange(groups)
-        self._lower, self._upper = (np.concatenate([at, own]) for at in (self.rows, self.cols))
+        self._of_row, self._of_col = (
+            self.diagonal[np.concatenate([at, own])] for at in (self.rows, self.cols)
+        )
         # how often an entry stands in the full matrix: off-diagonal pairs twice
         self.counts = np.concatenate([np.where(self.rows == self.cols, 1.0, 2.0), np.ones(groups)])
         # one symmetric unit perturbation per pair
@@ -76,8 +79,7 @@ class Packing:
 
     def sizes(self, packed: np.ndarray) -> np.ndarray:
         """What an entry is small or large against, √(V_ss V_tt): its own diagonal entries; 1 where these vanish."""
-        diagonal = packed[..., self.diagonal]
-        size = np.sqrt(diagonal[..., self._lower] * diagonal[..., self._upper])
+        size = np.sqrt(packed[..., self._of_row] * packed[..., self._of_col])
         return np.where(size > 0.0, size, 1.0)
 
 

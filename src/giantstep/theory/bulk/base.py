@@ -17,7 +17,6 @@ from functools import cached_property
 import numpy as np
 
 from ..modes import Modes
-from ..symmetric import packing, product
 
 
 class Resolvent(ABC):
@@ -26,16 +25,10 @@ class Resolvent(ABC):
     T: np.ndarray  # T̂, [U, A, K, K]
     Vt: np.ndarray  # Ṽ, same shape
 
-    @abstractmethod
-    def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        """𝒯[dṼ] = -dT̂ for a stack of perturbations [U, A, S, K, K]."""
-
     @property
+    @abstractmethod
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
         """-dT̂ and d(T̂Ṽ) along each entry of Ṽ and its mirror image, [U, A, pairs, K, K]."""
-        units = packing(self.T.shape[-1]).units
-        tangent = self.tangent(np.broadcast_to(units, (*self.T.shape[:2], *units.shape)))
-        return tangent, product(self.T[:, :, None], units) - product(tangent, self.Vt[:, :, None])
 
     @abstractmethod
     def forms(self) -> np.ndarray:

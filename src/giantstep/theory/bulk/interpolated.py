@@ -118,18 +118,15 @@ class InterpolatedResolvent(Resolvent):
         self._basis = polynomials(t, line.responses.shape[1])
         found = self._summed(line.responses[part], _response_sizes(v))
         self.T = found[..., :1, None]
-        self._slopes = found[..., 1, None, None, None], found[..., 2, None, None, None]
+        self._slopes = found[..., 1:, None, None, None]
 
     def _summed(self, series: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Series [U, nodes, X] at every point, in their sizes [U, A, X]."""
         return (self._basis @ series) * sizes
 
-    def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        return self._slopes[0] * dVt
-
     @property
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._slopes
+        return self._slopes[:, :, 0], self._slopes[:, :, 1]
 
     @cached_property
     def _forms(self) -> np.ndarray:

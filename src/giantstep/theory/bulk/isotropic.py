@@ -66,10 +66,6 @@ class IsotropicResolvent(Resolvent):
         self.Vt, self._modes = Vt, modes
         self.T, self._damped = _damped(c[:, None], Vt)
 
-    def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        T = self.T[:, :, None]
-        return product(product(T, dVt), T)
-
     @property
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
         T = self.T[:, :, None]
@@ -100,10 +96,6 @@ class AveragedResolvent(Resolvent):
         """∫μ over the eigenvalues, the third axis."""
         mu = self._own.mu
         return (mu.reshape(len(mu), 1, -1, *(1,) * (values.ndim - 3)) * values).sum(axis=2)
-
-    def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        f = self._f[:, :, :, None]
-        return self._mean(product(product(f, dVt[:, :, None]), f))
 
     @property
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -149,8 +141,11 @@ class OrthogonalResolvent(Resolvent):
         self.Vt, self._modes = Vt, modes
         self.T = np.broadcast_to(np.eye(Vt.shape[-1]), Vt.shape)
 
-    def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        return np.zeros_like(dVt)
+    @property
+    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        units = packing(self.T.shape[-1]).units
+        units = np.broadcast_to(units, (*self.T.shape[:2], *units.shape))
+        return np.zeros_like(units), units
 
     def forms(self) -> np.ndarray:
         U, A, K, _ = self.T.shape

@@ -161,3 +161,4 @@ class Solution:
     tail: np.ndarray  # share of the error's κ-integrand still standing at the ends of the rule
     rare: np.ndarray  # share of the test error that is due to inputs which a million samples may not hold
     start: Any  # what the same solver may begin from on another rule
+    responses: Any = None  # of the square loss, on this rule

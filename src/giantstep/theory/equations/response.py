@@ -61,10 +61,10 @@ def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: n
     by_hat[..., pairs:, pairs:] = stiffness[..., None] * identity(K)
 
     # by each ln τ, which scales rows and columns of V1 and of Ṽ, and pull as 1/τ
-    scaled = [V1[..., None] * share, (stiffness * pull)[..., None] * identity(K)]
-    by_log_tau = np.concatenate(scaled, axis=2) - product(by_Vt, pack.upper(Vt)[..., None] * share)
-    left = np.zeros_like(by_hat)
-    left[:] = identity(pack.size)
+    by_log_tau = -product(by_Vt, pack.upper(Vt)[..., None] * share)
+    by_log_tau[:, :, :pairs] += V1[..., None] * share
+    by_log_tau[:, :, pairs:] += (stiffness * pull)[..., None] * identity(K)
+    left = np.broadcast_to(identity(pack.size), by_hat.shape).astype(by_hat.dtype)
     left[..., pairs:] -= by_log_tau * (per_tau * beta[..., None])[:, :, None]
     return Response(np.concatenate([V1, V2], axis=-1), left, by_hat, resolvent, root)
 

@@ -6,9 +6,10 @@ batch is averaged with its vectors, the last one first; what is left is a form i
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -84,15 +85,11 @@ class SpectralBasis:
         return (self.one[:, None] * identity(size)[rows, None]).reshape(-1, len(self.one) * size)
 
 
-class Sums:
+class Sums(NamedTuple):
     """𝒢 = ∫μω ββᵀG and ℋ = ∫τω ββᵀG."""
 
-    def __init__(self, on_inputs: np.ndarray, on_target: np.ndarray):
-        self.on_inputs, self.on_target = on_inputs, on_target
-
-    def plus(self, other: Sums, factor: complex) -> Sums:
-        """With `factor` times another."""
-        return Sums(self.on_inputs + factor * other.on_inputs, self.on_target + factor * other.on_target)
+    on_inputs: np.ndarray
+    on_target: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -160,13 +157,13 @@ def change_of_forms(
     bulk: TrainedBulk, sums: Sums, moments: list[Moments], change: Sums, changes: list[Moments]
 ) -> tuple[np.ndarray, np.ndarray]:
     """What `eliminate` gives, and how it changes with G and the moments."""
-    step = 1j * _TINY
-    there = [
-        Moments(*(m + step * dm for m, dm in zip(own, change, strict=True)))
-        for own, change in zip(moments, changes, strict=True)
-    ]
-    moved = eliminate(bulk, sums.plus(change, step), there)
-    return np.real(moved), np.imag(moved) / _TINY
+
+    def moved(here: Iterable[np.ndarray], by: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+        return (x + 1j * _TINY * dx for x, dx in zip(here, by, strict=True))
+
+    there = [Moments(*moved(own, by)) for own, by in zip(moments, changes, strict=True)]
+    forms = eliminate(bulk, Sums(*moved(sums, change)), there)
+    return np.real(forms), np.imag(forms) / _TINY
 
 
 def _form(

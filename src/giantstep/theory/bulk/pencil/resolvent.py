@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...symmetric import TINY, identity, packing
+from ...symmetric import TINY, identity, indices, packing, product, triangle
 from ..base import Bulk, Resolvent
 from .batch_block import BatchBlock
 from .forms import Columns, change_of_forms, eliminate
@@ -99,19 +99,13 @@ class TrainedBulk(Bulk):
         X = spectrum.on_inputs[:, None, None] @ G.reshape(*G.shape[:3], R * R)
         return G, X.reshape(acting.shape)
 
-    @cached_property
-    def free(self) -> TrainedResolvent:
-        K = len(self.weights)
-        return TrainedResolvent(self, np.zeros((len(self.c), 1, K, K)), None)
-
     def rank(self) -> np.ndarray:
         return np.broadcast_to(self.spectrum.rank, len(self.c))
 
     def norm_overlap(self) -> np.ndarray:
-        K = len(self.weights)
-        units = np.broadcast_to(np.eye(K * K).reshape(K * K, K, K), (len(self.c), 1, K * K, K, K))
-        change = self.free.tangent(units).reshape(len(self.c), K * K, K * K)
-        return np.diagonal(change, axis1=1, axis2=2).reshape(-1, K, K)
+        pack, (tangent, _) = packing(len(self.weights)), self.free.slopes
+        overlaps = tangent[:, 0, indices(pack.pairs), pack.rows, pack.cols]  # at Ṽ = 0, -dT̂ = C dṼ C
+        return overlaps[:, triangle(pack.groups)]
 
 
 class UnclosedPencil(Bulk):
@@ -136,9 +130,11 @@ class UnclosedResolvent(Resolvent):
         self.G, self.X = bulk.inverses(Vt, Y)
         self.T = -self.X[..., bulk.size :, bulk.size :]
 
-    def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        z = slice(self.bulk.size, None)
-        return _applied(_sandwich(self.G, self.bulk.spectrum, 2, z, z, z), dVt)
+    @property
+    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        z, units = slice(self.bulk.size, None), packing(len(self.bulk.weights)).units
+        tangent = _applied(_sandwich(self.G, self.bulk.spectrum, 2, z, z, z), units)
+        return tangent, product(self.T[:, :, None], units) - product(tangent, self.Vt[:, :, None])
 
     def change(self, pencil: np.ndarray) -> np.ndarray:
         """-dX for changes of Σ_t Y_t - Ṽ in the pencil, [U, A, S, R, R]."""
@@ -208,54 +204,41 @@ class TrainedResolvent(Resolvent):
             ]
         )
 
-    @cached_property
-    def _feedback_matrix(self) -> np.ndarray:
-        """ℛ = (1 - 𝒵 ∫μω² G⊗G)⁻¹ 𝒵: how a change of the pencil feeds back through the samples."""
-        pairs = [z.pairs for z in self.Z]
-        pushed = self._pushed(self.G, pairs)
-        right, ends = np.zeros_like(pushed), np.cumsum([0, *(pair.shape[-1] for pair in pairs)])
-        for pair, (low, high) in zip(pairs, pairwise(ends), strict=True):
-            right[..., low:high, low:high] = pair
-        return np.linalg.solve(identity(pushed.shape[-1]) - pushed, right)
-
     # first order
 
-    def _moved(self, dVt: np.ndarray) -> np.ndarray:
-        """How Ṽ - Σ_t Y_t moves with dṼ [U, A, S, K, K], [U, A, S, R, R]: dG = ωG (dṼ + Σ_t F_t) G, where
+    @cached_property
+    def _moved(self) -> np.ndarray:
+        """How Ṽ - Σ_t Y_t moves with each entry of Ṽ (and its mirror image), [U, A, pairs, R, R].
 
-        F = ℛ[∫μω² G_tz dṼ G_zt] = E[Z dX Z]/α.
+        A change dṼ moves dG = ωG (dṼ + Σ_t F_t) G, and the samples answer with F_t = E[Z_t dX_tt Z_t]/α_t:
+
+            F_t = 𝒵_t (∫μω² G_tz dṼ G_zt + Σ_τ ∫μω² G_tτ F_τ G_τt).
         """
         bulk, z, R = self.bulk, slice(self.bulk.size, None), len(self.bulk.constant)
-        direct = [_applied(_sandwich(self.G, bulk.spectrum, 2, t, t, z), dVt) for t in bulk.rows]
-        through_samples = self._unpacked(self._packed(direct) @ np.swapaxes(self._feedback_matrix, -1, -2))
-        moved = np.zeros((*dVt.shape[:3], R, R), np.result_type(dVt, self.G))
-        moved[..., z, z] = dVt
-        for t, F in zip(bulk.rows, through_samples, strict=True):
-            moved[..., t, t] = F
+        units = packing(len(bulk.weights)).units
+        pairs = [Z.pairs for Z in self.Z]
+        driven = [
+            pair @ _sandwich(self.G, bulk.spectrum, 2, t, t, z) @ units.reshape(len(units), -1).T
+            for pair, t in zip(pairs, bulk.rows, strict=True)
+        ]
+        pushed = self._pushed(self.G, pairs)
+        F = np.linalg.solve(identity(pushed.shape[-1]) - pushed, np.concatenate(driven, axis=-2))
+        moved = np.zeros((*self.T.shape[:2], len(units), R, R), F.dtype)
+        moved[..., z, z] = units
+        for t, part in zip(bulk.rows, self._unpacked(np.swapaxes(F, -1, -2)), strict=True):
+            moved[..., t, t] = part
         return moved
 
-    def tangent(self, dVt: np.ndarray) -> np.ndarray:
-        return self._averaged(self._moved(dVt))[0]
-
-    def _averaged(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """-dT̂ and d(T̂Ṽ) for changes of the pencil: T̂ = -∫μω G_zz, and T̂Ṽ = 1 - ∫μ G_za, free of cancellation."""
+    @property
+    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of T̂ = -∫μω G_zz, and of T̂Ṽ = 1 - ∫μ G_za, which is free of cancellation."""
         bulk, z, every = self.bulk, slice(self.bulk.size, None), slice(None)
         start = bulk.rows[-1].start
         a = slice(start, start + len(bulk.weights))
         return (
-            _applied(_sandwich(self.G, bulk.spectrum, 2, z, z, every), moved),
-            -_applied(_sandwich(self.G, bulk.spectrum, 1, z, a, every), moved),
+            _applied(_sandwich(self.G, bulk.spectrum, 2, z, z, every), self._moved),
+            -_applied(_sandwich(self.G, bulk.spectrum, 1, z, a, every), self._moved),
         )
-
-    @cached_property
-    def _moved_by_units(self) -> np.ndarray:
-        """What `_moved` is for a unit change of each entry of Ṽ (and its mirror image), [U, A, pairs, R, R]."""
-        units = packing(len(self.bulk.weights)).units
-        return self._moved(np.broadcast_to(units, (*self.T.shape[:2], *units.shape)))
-
-    @property
-    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._averaged(self._moved_by_units)
 
     # quadratic forms
 
@@ -281,7 +264,7 @@ class TrainedResolvent(Resolvent):
         bulk, basis, moments = self.bulk, self.bulk.columns.basis, [Z.moments for Z in self.Z]
         sums, omega = basis.sums(self.G), bulk.spectrum.omega[:, None, :, None, None]
         forms, slopes = np.empty(0), list[np.ndarray]()
-        for moved in np.moveaxis(self._moved_by_units, 2, 0):
+        for moved in np.moveaxis(self._moved, 2, 0):
             dG = omega * (self.G @ moved[:, :, None] @ self.G)
             dX = (bulk.spectrum.on_inputs[:, None, :, None, None] * dG).sum(axis=2)
             changes = [
@@ -309,8 +292,7 @@ def _sandwich(
 
 
 def _applied(sandwich: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """A sandwich on the matrices [U, A, S, i, i] inside, [U, A, S, l, l]."""
-    U, A, S, i, _ = matrices.shape
-    results = matrices.reshape(U, A, S, i * i) @ np.swapaxes(sandwich, -1, -2)
+    """A sandwich on the matrices [..., S, i, i] inside, [U, A, S, l, l]."""
+    results = matrices.reshape(*matrices.shape[:-2], -1) @ np.swapaxes(sandwich, -1, -2)
     size = isqrt(results.shape[-1])
-    return results.reshape(U, A, S, size, size)
+    return results.reshape(*results.shape[:-1], size, size)
