@@ -149,29 +149,6 @@ def test_their_effect_is_linear_in_their_variance_where_they_are_small(steps):
     )  # the next order is scale² = 1e-4 of it, and rounding
 
 
-STEPS = [gs.Step(1.5, 1.5), gs.Step(0, 1), gs.Step(1, 2)]
-SAME = {
-    "an odd network on an odd target": (_net("tanh", 0.0, steps=2), _net("tanh", 3.0, steps=2), "sin"),
-    "a letter in two": (_net("tanh"), _net("tanh", readout=gs.Letters((1, 1), (0.4, 0.6))), MIX),
-    "a letter of two signs": (_net("tanh"), _net("tanh", readout=gs.Letters((1, -1), (0.4, 0.6))), MIX),
-    "no step": (*(gs.Network("relu", steps=own, bias_scale=2.0) for own in (STEPS, STEPS[::2])), MIX),
-}
-
-
-@pytest.mark.parametrize("case", SAME)
-def test_what_must_not_matter_does_not(case):
-    one, other, target = SAME[case]
-    np.testing.assert_allclose(_errors(one, target), _errors(other, target), rtol=1e-9)
-
-
-def test_other_losses_see_them_as_well():
-    """The general solver on a square in disguise: huber with a corner far out."""
-    net = _net(scale=2.0)
-    found = [gs.predict(net, "sin", loss=loss, **AT) for loss in ("square", "huber:1000")]
-    for name in ("test_error", "train_error", "m", "nu"):
-        np.testing.assert_allclose(found[1][name], found[0][name], rtol=1e-6, err_msg=name)
-
-
 def test_the_learned_function_has_its_share_of_them():
     """E_w[m μ0 + (ζκ + ψ(ρx - γw))μ1 + χ ∂μ0/∂c + ν μ1]."""
     w, weight = np.polynomial.hermite_e.hermegauss(80)

@@ -13,7 +13,7 @@ import giantstep as gs
 from giantstep.theory import doubts
 from giantstep.theory.answers import judge
 
-from ..zoo import FLIPS, TWO
+from ..zoo import TWO
 
 SATURATING = gs.SpikedRF("tanh", r=8.0, gamma=0.9)  # ridgeless interpolation is out of reach here
 SAME = 1e-12  # other block shapes, other orders of summation
@@ -327,35 +327,3 @@ def test_workers_share_the_work_and_change_no_bit(net, target, grid):
     assert shares[-1] == 1.0
     with pytest.raises(gs.ParameterError, match="workers = 0"):
         gs.predict(net, target, alpha=1.0, lam=1.0, workers=0)
-
-
-NOT_ODD = gs.Letters((1.0,), (1.0,), biases=(1e-300,))  # but for rounding
-
-
-@pytest.mark.parametrize(
-    ("kind", "target", "loss"),
-    [
-        (lambda **own: gs.Network("tanh", eta=2.0, alpha0=1.0, **own), gs.Target("sin", noise=0.3), "square"),
-        (
-            lambda **own: gs.Network("tanh", eta=2.0, alpha0=1.0, **own),
-            gs.Target("sin", noise=0.3),
-            "huber:0.5",
-        ),
-        (
-            lambda **own: gs.SpikedRF("tanh", r=1.0, gamma=0.7, **own),
-            gs.Target("sin", noise=0.3),
-            "pinball:0.8",
-        ),
-        (lambda **own: gs.SpikedRF("erf", r=1.0, gamma=0.99, **own), FLIPS, "logistic"),
-    ],
-    ids=["square", "huber", "a loss that prefers one side", "logistic, cut at a jump"],
-)
-def test_half_a_rule_in_kappa_says_what_the_whole_one_does(kind, target, loss):
-    """Odd networks on odd targets are solved on one half, with a bias on the whole rule."""
-    half, whole = (
-        gs.predict(kind(**own), target, alpha=[0.5, 2.0], lam=0.1, loss=loss)
-        for own in ({}, {"readout": NOT_ODD})
-    )
-    for name in ("test_error", "train_error", "train_loss", "q2", "V2"):
-        tolerance = SAME if loss == "square" else 1e-9
-        np.testing.assert_allclose(half[name].values.ravel(), whole[name].values.ravel(), rtol=tolerance)

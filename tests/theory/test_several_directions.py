@@ -18,7 +18,7 @@ from giantstep.theory.labels.conditional_nodes import conditional_nodes, signifi
 from giantstep.theory.layer import given
 from giantstep.theory.rule import Rule
 
-from ..zoo import PRODUCT, SIGNS, TWO
+from ..zoo import SIGNS, TWO
 
 
 def test_kinked_targets_have_their_check_values_and_turn_back():
@@ -90,25 +90,6 @@ def test_two_steps_turn_the_spike_as_published(setting, gammas, values):
     along = n @ found.psi.values
     whole = found.psi.values + n * (size * found.zeta.item() + (np.sqrt(1.0 - size**2) - 1.0) * along)
     assert_allclose(whole, values[5], atol=4e-8)
-
-
-def test_x1_alone_is_x():
-    net = gs.Network("relu", eta=2.0, alpha0=1.0)
-    one, other = (
-        gs.predict(net, t, alpha=[0.5, 2.0], lam=0.1) for t in ("tanh(x1) + x1**2", "tanh(x) + x**2")
-    )
-    for name in ("test_error", "psi", "gamma"):
-        assert_allclose(one[name], other[name], rtol=1e-12)
-
-
-@pytest.mark.parametrize(("wide", "narrow"), [("tanh(2*x1)", "tanh(2*x)"), ("relu(x1)", "relu")])
-def test_a_direction_that_hardly_counts_changes_hardly_anything(wide, narrow):
-    """Through all the machinery of several directions, a target of one gives what it gives by itself."""
-    net = gs.Network("gelu", eta=2.0, alpha0=1.5)
-    two = gs.predict(net, gs.Target(f"{wide} + 1e-9*x2", noise=0.1), alpha=1.0, lam=0.1)
-    one = gs.predict(net, gs.Target(narrow, noise=0.1), alpha=1.0, lam=0.1)
-    assert_allclose(two.test_error, one.test_error, rtol=3e-8)
-    assert_allclose(two.psi.values, [one.psi.item(), 0.0], atol=1e-7)
 
 
 def test_turning_the_directions_turns_the_answers_alone():
@@ -198,22 +179,6 @@ def test_logistic_labels_have_their_check_values():
     assert_allclose(found.test_error_01, 0.38093, atol=2e-4)
     assert_allclose(found.train_loss, 0.45069, atol=1e-4)
     assert_allclose(found.psi.values, [0.54123, 0.0], atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("model", "target"),
-    [
-        (gs.Network("tanh", eta=2.0, alpha0=2.0), gs.Target("x1 + tanh(x1*x2)", noise=0.2)),
-        (gs.TwoSpikes("tanh", (0.6, 0.3), (0.7, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), PRODUCT),
-    ],
-    ids=["one spike", "two spikes"],
-)
-def test_a_clipped_score_that_never_clips_is_the_square_loss(model, target):
-    square, huber = (
-        gs.predict(model, target, alpha=1.5, lam=0.1, loss=loss) for loss in ("square", "huber:1000")
-    )
-    assert_allclose(huber.test_error, square.test_error, rtol=3e-6)
-    assert_allclose(huber.psi, square.psi, atol=3e-6)
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -340,21 +305,23 @@ def test_nodes_are_right_along_what_no_kink_crosses():
         assert_allclose(nodes.average(values[None])[0], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic"])
-@pytest.mark.parametrize(
-    ("several", "one"),
-    [
-        ({"scale": 2.0}, {"function": "logistic", "scale": 2.0 * 1.25**0.5}),
-        ({"latent_noise": 0.4}, {"function": "sign", "latent_noise": 0.4 / 1.25**0.5}),
-    ],
-)
-def test_blurred_signs_of_one_direction_are_those_of_a_plane(several, one, loss):
-    """x1 + x2/2 is a function of one direction. Tests compare with clean labels, which jump however labels are blurred:
-    that jump was missed, and such points were off by 1e-4 or refused."""
-    net = gs.Network("tanh", eta=1.0, alpha0=1.0)
-    plane, line = (
-        gs.predict(net, gs.Target(**given), alpha=2.0, lam=0.1, loss=loss)
-        for given in ({"function": "x1 + x2/2"} | several, one)
-    )
-    for name in ("test_error", "test_error_01", "train_error"):
-        assert float(plane[name]) == pytest.approx(float(line[name]), rel=1e-6), name
+def test_signs_of_three_directions_are_learned_as_networks_learn_them():
+    net, goal = gs.Network("relu", eta=2.0, alpha0=2.0), gs.Target("sign(x1)*sign(x2 + x3 + 0.5)", flips=0.1)
+    d = 150
+    theory = gs.predict(net, goal, alpha=1.5, lam=0.3, loss="logistic", d=d)
+    # errors scatter by 3 % from trial to trial, to which so few samples add 1 %
+    trained = gs.simulate(net, goal, alpha=1.5, lam=0.3, loss="logistic", d=d, trials=24, seed=3, n_test=4000)
+    for name in ("test_error", "train_loss"):
+        values, expected = trained[name].values.reshape(-1), float(theory[name])
+        error = values.std(ddof=1) / np.sqrt(len(values))
+        # five standard errors, and what the known corrections leave of order 1/d
+        assert abs(values.mean() - expected) < 5.0 * error + 3.0 / d * abs(expected)
+
+
+def test_wrong_signs_of_two_directions_after_two_steps_are_numbers():
+    """Trained networks at d = 300 (10 trials) have 0.1541 ± 0.0017 and 0.0425 ± 0.0037: four standard errors, and as
+    much again for the size."""
+    net = gs.Network("erf", eta=1.727, alpha0=1.886, steps=2)
+    answer = gs.predict(net, "sign(x1+0.5*x2)", alpha=1.81, lam=0.404)
+    assert abs(float(answer.test_error_01) - 0.1541) < 8 * 0.0017
+    assert abs(float(answer.train_error_01) - 0.0425) < 8 * 0.0037

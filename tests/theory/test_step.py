@@ -118,18 +118,6 @@ def test_what_an_early_step_did_not_resolve_is_not_forgotten():
     assert both >= first > 1e-6
 
 
-def test_the_equivalent_of_a_network_with_biases_has_the_network_s_errors():
-    letters = gs.Letters((-0.5, 1.5), (0.3, 0.7), biases=(-0.6, 0.9))
-    net = gs.Network("relu", eta=0.8, alpha0=2.0, beta=1.2, readout=letters)
-    options = {
-        "alpha": 1.3,
-        "lam": 0.1,
-    }  # at finite d the step also drags the rows, which drawn ones know nothing of
-    a = gs.predict(net, "x**2 + x", bulk="isotropic", **options)
-    b = gs.predict(net.equivalent(gs.Target("x**2 + x")), "x**2 + x", **options)
-    assert float(a.test_error) == pytest.approx(float(b.test_error), rel=1e-9)
-
-
 def test_residuals_of_another_loss_are_its_forces():
     """Logistic loss, odd activation: f0 = 0, so e = y/2. On the sign of z² - 1, E[(z² - 1) y] = 4 φ(1)."""
     neurons, target = Neurons(as_function("tanh"), gs.Letters((1.0,), (1.0,))), gs.Target("sign(x**2 - 1)")

@@ -48,14 +48,6 @@ def test_proportional_left_vectors_are_one_spike_and_the_plane_agrees(target, lo
     np.testing.assert_allclose(both, single.values, rtol=1e-7)
 
 
-def test_equal_strengths_of_equal_neurons_add_up_to_one_spike():
-    """Two spikes that all neurons share are the rank-one model of strength √2 r: no more can be learned."""
-    model = gs.TwoSpikes("tanh", (0.9, 0.9), (0.6, 0.6), ((1, 1),), (1,))
-    expected = gs.SpikedRF("tanh", r=0.9 * np.sqrt(2), gamma=0.6 * np.sqrt(2))
-    found, direct = (gs.predict(m, "tanh", alpha=1.2, lam=0.1) for m in (model, expected))
-    assert float(found["test_error"]) == pytest.approx(float(direct["test_error"]), rel=1e-9)
-
-
 def test_the_two_directions_may_be_turned_in_their_plane():
     angle = 0.7
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
@@ -144,7 +136,3 @@ def test_a_coarser_tolerance_is_heeded_and_progress_reported():
 def test_bad_input_gets_a_sentence(ask, words):
     with pytest.raises(gs.ParameterError, match=words):
         ask()
-
-
-def test_a_description_survives_a_dictionary():
-    assert gs.TwoSpikes.from_dict(TILTED.to_dict()).to_dict() == TILTED.to_dict()
