@@ -107,7 +107,7 @@ def test_moments_of_every_named_function_are_accurate_at_any_shift_and_scale(nam
         assert error < max(estimate, ROUND_OFF), (shift, scale)
 
 
-@pytest.mark.parametrize("name", ["tanh", "relu", "sign", "He4"])
+@pytest.mark.parametrize("name", ["tanh", "abs", "sign", "He4"])
 def test_many_shifts_and_scales_at_once_equal_one_at_a_time(name):
     f = catalogue()[name]
     shift, scale = np.array([[-3.0], [0.0], [40.0]]), np.array([0.1, 1.0, 30.0])
@@ -151,9 +151,10 @@ def test_a_declared_kink_is_integrated_to_rounding():
     assert estimate < ROUND_OFF
 
 
-def test_what_oscillates_too_fast_to_be_resolved_says_so():
+@pytest.mark.parametrize("text", ["sin(900*x)", "abs(x)*sin(900*x)"])
+def test_what_oscillates_too_fast_to_be_resolved_says_so(text):
     with pytest.raises(ParameterError, match=r"sin\(900\*x\) varies on a scale of 0.00\d near x = "):
-        moments(as_function("sin(900*x)"), 0.3, 5.0)
+        moments(as_function(text), 0.3, 5.0)
 
 
 @pytest.mark.parametrize("text", ["exp(x**2/3)", "exp(0.26*x**2)"])
@@ -162,9 +163,12 @@ def test_a_function_of_infinite_variance_is_refused_with_a_sentence(text):
         moments(as_function(text))
 
 
-def test_a_function_that_is_not_defined_everywhere_is_refused_for_that():
-    with pytest.raises(ParameterError, match="nan at some x"):
-        moments(as_function(lambda x: np.sqrt(x)))
+@pytest.mark.parametrize(
+    ("f", "place"), [(np.sqrt, r"-0\."), (lambda x: np.where(x == 0, np.inf, x), "0;"), (np.arcsin, "-?1")]
+)
+def test_a_function_that_is_not_finite_somewhere_is_refused_for_that(f, place):
+    with pytest.raises(ParameterError, match=f"is not finite at x = {place}"):
+        moments(Function(f))
 
 
 def test_a_function_that_grows_fast_but_has_a_variance_is_followed_far_enough():
@@ -188,53 +192,13 @@ def absolute(power: float) -> float:
     return 2.0 ** (power / 2.0) * math.gamma((power + 1.0) / 2.0) / math.sqrt(math.pi)
 
 
-@pytest.mark.parametrize("power", [0.51, 0.55, 0.6, 0.75, 0.8, 1.0, 1.3, 1.51, 2.0])
-@pytest.mark.parametrize("shape", ["abs(x)", "sign(x)*abs(x)", "max(x,0)"])
-def test_powers_and_their_unbounded_slopes_have_the_moments_of_their_closed_forms(shape, power):
-    f, share = as_function(f"{shape}**{power}"), 0.5 if "max" in shape else 1.0
-    values, off = moments(f)
-    slopes, more = moments(f.derivative)
-    assert values.square == pytest.approx(share * absolute(2 * power), rel=1e-12)
-    assert slopes.square == pytest.approx(share * power**2 * absolute(2 * power - 2), rel=1e-12)
-    if shape != "abs(x)":
-        assert slopes.mean == pytest.approx(share * power * absolute(power - 1), rel=1e-12)
-    assert off < ROUND_OFF
-    assert more < ROUND_OFF
-
-
-@pytest.mark.parametrize("power", [0.55, 0.8, 1.3])
-@pytest.mark.parametrize("shift", [1e-9, 0.4, -3.0, 3.0 + 1e-7])
-def test_shifted_powers_match_high_precision(shift, power):
-    """Also where the breakpoint lies on a fixed cut of the rule, or next to one."""
-    slopes, _ = moments(as_function(f"sign(x)*abs(x)**{power}").derivative, shift, 1.0)
-
-    def integrand(h: Any, side: float) -> Any:  # of σ'², in the distance h from the breakpoint
-        return power**2 * h ** (2 * power - 2) * mp.npdf(side * h - shift)
-
-    with mp.workdps(17):  # h = t^s leaves nothing singular
-        s = 1 / mp.mpf(2 * power - 1)
-        exact = sum(
-            mp.quad(
-                lambda t, side=side: integrand(t**s, side) * s * t ** (s - 1),
-                mp.linspace(0, 13 ** (1 / s), 8),
-            )
-            for side in (-1.0, 1.0)
-        )
-    assert slopes.square == pytest.approx(float(exact), rel=1e-12)
-
-
-def test_a_pole_away_from_zero_is_followed_to_where_rounding_blurs_it():
-    """|x - 1|^0.6 seen from 1 is |x|^0.6 seen from 0, though next to 1 numbers are 1e-16 apart."""
-    near, _ = moments(as_function("abs(x-1)**0.6").derivative, 1.0, 1.0)
-    assert near.square == pytest.approx(0.36 * absolute(-0.8), rel=1e-8)
-
-
-@pytest.mark.parametrize("name", sorted(catalogue()))
-def test_named_functions_are_not_rough(name):
-    """Kinks and jumps are met by polynomials on either side: the usual rules serve them."""
-    f = catalogue()[name]
-    assert not f.powers
-    assert not (f.has_derivative and f.derivative.powers)
+@pytest.mark.parametrize("power", [0.3, 0.5, 0.8, 1.3, 2.0])
+def test_powers_of_the_distance_have_the_moments_of_their_closed_forms(power):
+    """An infinite slope at the breakpoint takes many nodes there."""
+    found, estimate = moments(as_function(f"abs(x)**{power}"))
+    assert found.mean == pytest.approx(absolute(power), rel=1e-11)
+    assert found.square == pytest.approx(absolute(2 * power), rel=1e-11)
+    assert estimate < 1e-11
 
 
 @pytest.mark.parametrize("text", ["gelu", "exp(-x**2)", "tanh"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from giantstep.errors import ParameterError
-from giantstep.functions import Function, as_function
+from giantstep.errors import GiantstepWarning, ParameterError
+from giantstep.functions import Function, as_function, target_function
 from giantstep.functions.breakpoints import RANGE
 
 ROUNDING = 4 * np.finfo(float).eps
@@ -94,3 +94,35 @@ def test_the_derivative_is_smooth_between_breakpoints():
 
 def test_users_breakpoints_are_sorted():
     assert Function(np.abs, breakpoints=[2, 0, 0]).breakpoints == (0.0, 2.0)
+
+
+HALF = np.sqrt(0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "planes"),
+    [
+        ("tanh(x1)*x2", []),
+        ("max(x1, x2)", [(HALF, -HALF, 0)]),
+        ("abs(3*x1 + 4*x2 - 2)", [(0.6, 0.8, 0.4)]),
+        ("sign(x1*x2)", [(0, 1, 0), (1, 0, 0)]),
+        ("abs(abs(x1) - x2)", [(HALF, -HALF, 0), (HALF, HALF, 0), (1, 0, 0)]),
+        ("relu(-x1/2 - 1)*x2", [(1, 0, -2)]),
+        ("abs(tanh(x1 + x2) - tanh(0.5))", [(HALF, HALF, 0.5 * HALF)]),
+        ("sign(x1)*relu(max(x1, -x1, x2))", [(0, 1, 0), (HALF, -HALF, 0), (HALF, HALF, 0), (1, 0, 0)]),
+        ("sqrt((x1 - 1)**2 + x2**2)", [(0, 1, 0), (1, 0, 1)]),  # through the point where it vanishes
+        ("abs(x1**2 - x2**2 + x1 - x2)", [(HALF, -HALF, 0), (HALF, HALF, -HALF)]),  # (x1 - x2)(x1 + x2 + 1)
+        ("abs(x1 + x2)/(1 + x1**2)", [(HALF, HALF, 0)]),
+    ],
+)
+def test_functions_of_several_variables_kink_on_the_known_hyperplanes(text, planes):
+    found = target_function(text).kinks
+    assert len(found) == len(planes)
+    for (normal, offset), plane in zip(found, planes, strict=True):
+        np.testing.assert_allclose((*normal, offset), plane, atol=1e-14)
+
+
+@pytest.mark.parametrize("text", ["abs(x1**2 + x2**2 - 1)", "max(x1*x2, x2**3)"])
+def test_curved_kinks_are_warned_of(text):
+    with pytest.warns(GiantstepWarning, match="on curved surfaces"):
+        target_function(text)

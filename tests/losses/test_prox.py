@@ -98,6 +98,17 @@ def test_slopes_are_derivatives_of_scores(name: str):
         assert np.all(np.abs(found - slope)[smooth] <= bound[smooth])
 
 
+@pytest.mark.parametrize(
+    "name", ["huber:0.5", "absolute", "pinball:0.75", "hinge", "squared_hinge", "own hinge"]
+)
+def test_slopes_of_scores_jump_where_breaks_are(name: str):
+    loss, h = LOSSES[name], 1e-3
+    for V, y in ((0.3, 1.0), (0.3, -1.0), (40.0, 1.0), (40.0, -1.0)):
+        breaks = loss.breaks(y, np.array(V))
+        left, right = (loss.score(y, breaks + side * h, np.full(breaks.shape, V)).g for side in (-1, 1))
+        assert np.all(np.abs(left - right) > 0.9 * np.maximum(left, right)), (V, y)
+
+
 stiffness = st.floats(-9.0, 8.0).map(lambda k: 10.0**k)
 field = st.floats(-50.0, 50.0)
 

@@ -274,13 +274,6 @@ def test_steep_steps_of_a_smooth_target_are_resolved(steps):
     assert bool((error <= found.quadrature_error + other.quadrature_error).all())
 
 
-def test_a_quadratic_form_that_factors_kinks_on_both_of_its_hyperplanes():
-    """x1² - x2² + x1 - x2 = (x1 - x2)(x1 + x2 + 1)."""
-    found = gs.Target("abs(x1**2 - x2**2 + x1 - x2)").function.kinks
-    assert_allclose([normal for normal, _ in found], np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0))
-    assert_allclose([offset for _, offset in found], [0.0, -1.0 / np.sqrt(2.0)], atol=1e-12)
-
-
 def test_steep_steps_are_found_where_their_argument_is_affine():
     def places(text: str) -> list[float]:
         return sorted(offset for _, offset in gs.Target(text).function.steep_steps)

@@ -63,7 +63,7 @@ def _absolute(power: float) -> float:
     return 2.0 ** (power / 2.0) * math.gamma((power + 1.0) / 2.0) / math.sqrt(math.pi)
 
 
-@pytest.mark.parametrize("power", [0.51, 0.6, 0.75, 0.9, 1.4, 2.0])
+@pytest.mark.parametrize("power", [1.0, 1.2, 1.4, 2.0])
 @pytest.mark.parametrize("odd", [True, False], ids=["sign(x)|x|^p", "|x|^p"])
 def test_row_norms_of_a_power_are_those_of_its_closed_form(odd, power):
     """On sin, E sin² = (1 - e⁻²)/2; the slope p|x|^(p-1) is even for an odd power and odd for an even one."""
@@ -80,21 +80,13 @@ def test_row_norms_of_a_power_are_those_of_its_closed_form(odd, power):
 
 
 @pytest.mark.parametrize(
-    "text", ["sqrt(max(x,0))", "sign(x)*abs(x)**0.5", "abs(x-1)**0.3", "sqrt(abs(tanh(x)))"]
+    "text", ["sqrt(max(x,0))", "sign(x)*abs(x)**0.9", "abs(x-1)**0.3", "sqrt(abs(tanh(x)))"]
 )
-def test_a_step_through_a_slope_of_infinite_variance_is_refused(text):
-    with pytest.raises(gs.ParameterError, match="infinite norm"):
-        gs.predict(gs.Network(text, eta=1, alpha0=1), "sin", alpha=1, lam=0.1, bulk="isotropic")
+def test_a_step_through_an_unbounded_slope_is_refused(text):
+    with pytest.raises(gs.ParameterError, match=f"unbounded near x = {int('-1' in text)},.*SpikedRF"):
+        gs.predict(gs.Network(text, eta=1, alpha0=1), "sin", alpha=1, lam=0.1)
     assert np.isfinite(gs.predict(gs.SpikedRF(text, r=1, gamma=0.5), "sin", alpha=1, lam=0.1)["test_error"])
     assert np.isfinite(gs.predict(gs.Network(text, eta=0, alpha0=1), "sin", alpha=1, lam=0.1)["test_error"])
-
-
-def test_rows_whose_norms_fluctuate_without_bound_have_no_exact_bulk():
-    """The fluctuations need E σ'⁴, which is finite for powers above 3/4."""
-    with pytest.raises(gs.ParameterError, match="bulk = 'isotropic'"):
-        gs.predict(gs.Network("sign(x)*abs(x)**0.75", eta=1, alpha0=1), "sin", alpha=1, lam=0.1)
-    found = gs.predict(gs.Network("sign(x)*abs(x)**0.76", eta=1, alpha0=1, steps=2), "sin", alpha=1, lam=0.1)
-    assert float(found["quadrature_error"]) < 1e-9
 
 
 def test_a_slope_that_no_integral_of_a_step_resolves_is_refused():

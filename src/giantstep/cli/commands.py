@@ -234,7 +234,7 @@ def _deliver_bulks(
 
 _COLUMNS = (
     "# breaks: number of kinks and jumps. For z standard normal: h0 = E f, h1 = E[z f], h2 = E[(z² - 1) f],",
-    "# square = E f², spread = E f'² - h1² (nan: the function jumps, so that no step can use its derivative)",
+    "# square = E f², spread = E f'² - h1² (nan: no step can use f', as f jumps or f' has no bound)",
 )
 
 

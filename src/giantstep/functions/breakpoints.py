@@ -8,6 +8,8 @@ precision.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..errors import ParameterError
@@ -164,10 +166,20 @@ def refused(root: Node, points: tuple[float, ...]) -> str | None:
     if bad.size:
         nearest = bad[np.argmin(np.abs(bad))]
         return f"the function is not finite at x = {nearest:g}; it must be for |x| <= {MODERATE:g}"
-    wide, narrow = _vicinity(points)
-    for side in (-1.0, 1.0):
-        far, near = np.abs(value(b + side * wide)), np.abs(value(b + side * narrow))
-        growing = np.isfinite(far) & ~(near <= 1.5 * np.maximum(far, 1.0))  # log x grows by 1.8, 1/x by 10⁴
-        if growing.any():
-            return f"the function is unbounded near x = {b[growing][0]:g}; it must be finite"
+    if unbounded := poles(value, points):
+        return f"the function is unbounded near x = {unbounded[0]:g}; it must be finite"
     return None
+
+
+def poles(f: Callable[[np.ndarray], np.ndarray], points: tuple[float, ...]) -> list[float]:
+    """The breakpoints next to which a function has no bound, as 1/sqrt(abs(x)) has none next to 0."""
+    b = np.asarray(points)
+    wide, narrow = _vicinity(points)
+    growing = np.zeros(b.shape, bool)
+    with np.errstate(all="ignore"):
+        for side in (-1.0, 1.0):
+            far, near = np.abs(f(b + side * wide)), np.abs(f(b + side * narrow))
+            growing |= np.isfinite(far) & ~(
+                near <= 1.5 * np.maximum(far, 1.0)
+            )  # log x grows by 1.8, 1/x by 10⁴
+    return b[growing].tolist()

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..model.checks import a_function, a_text, finite_tuple, one_of, optional
+from .breakpoints import poles
 from .program import Program
-from .properties import Parity, check_slope, lines_of, observed_parity, powers
+from .properties import Parity, check_slope, observed_parity
 from .variation import LOCATED, Variation, kinks, narrow_parts, observe
 
 Hyperplane = tuple[tuple[float, ...], float]
@@ -135,14 +136,9 @@ class Function:
         return observe(self, self.breakpoints, LOCATED * 2.0 ** max(0, math.ceil(math.log2(far / LOCATED))))
 
     @cached_property
-    def powers(self) -> dict[float, tuple[float, float]]:
-        """With which power of the distance it leaves a breakpoint to the left and right, where no polynomial does."""
-        return powers(self, self.breakpoints)
-
-    @cached_property
-    def lines(self) -> np.ndarray | None:
-        """Value at 0 and slope of its lines, [pieces, 2], if it is straight between its breakpoints; else None."""
-        return lines_of(self, self.breakpoints)
+    def poles(self) -> list[float]:
+        """Breakpoints next to which it has no bound, such as 0 of the derivative of sqrt(abs(x))."""
+        return poles(self, self.breakpoints)
 
     @property
     def has_derivative(self) -> bool:

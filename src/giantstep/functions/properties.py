@@ -1,4 +1,4 @@
-"""Properties of a function that its values show: parity, a wrong derivative, powers at breakpoints, straight pieces.
+"""Properties of a function that its values show: parity, a wrong derivative, where it takes a value or turns back.
 
 Every function is treated alike, however it was given: a name, an expression or a callable.
 """
@@ -6,7 +6,6 @@ Every function is treated alike, however it was given: a name, an expression or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -74,106 +73,10 @@ def check_slope(function: Callable[[Any], Any], slope: Callable[[Any], Any], nam
         )
 
 
-SMOOTH = 1.0  # stands for every side that a polynomial follows
-# distances from the breakpoint, over its size or the gap to the next one
-_DISTANCES = 10.0 ** np.array([-4.0, -5.5, -7.0])
-_TINY = 10.0 ** np.array([-60.0, -80.0])  # the same at 0, where numbers are not limited by their neighbours
-# change of the power between distances that is allowed: a logarithm passes, an oscillation does not
-_STEADY = 0.05
-_WHOLE = 0.02  # distance from a whole number within which a power is one
-_SMOOTH_FROM = 1.95  # a power from which on the usual rules converge fast enough
-
-
-def powers(
-    f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...]
-) -> dict[float, tuple[float, float]]:
-    """The powers p, f(b ± h) ≃ f(b±) + C h^p, left and right of those breakpoints where one of them is not `SMOOTH`.
-
-    A kink or a jump has p = 1 to either side, where a polynomial follows the function. Other powers (those of |x|^0.6,
-    and of its derivative, p = -0.4) call for nodes that crowd towards the breakpoint. They are observed in differences
-    f(b + 2h) - f(b + h), which scale as h^p whatever f(b+) is.
-    """
-    if not breakpoints:
-        return {}
-    b = np.asarray(breakpoints)
-    gap = np.diff(b, prepend=-np.inf, append=np.inf)
-    room = np.minimum(np.maximum(1.0, np.abs(b)), 0.25 * np.minimum(gap[:-1], gap[1:]))
-    sides = [_powers(f, b, side * room) for side in (-1.0, 1.0)]
-    pairs = {float(at): (float(p), float(q)) for at, p, q in zip(b, *sides, strict=True)}
-    return {at: pair for at, pair in pairs.items() if pair != (SMOOTH, SMOOTH)}
-
-
-def _powers(f: Callable[[np.ndarray], np.ndarray], b: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """The powers on one side of all breakpoints, at distances that are multiples of `room`."""
-    with np.errstate(all="ignore"):
-        h = _DISTANCES[:, None] * room
-        near, far = np.asarray(f(b + h), float), np.asarray(f(b + 2.0 * h), float)
-        change = np.abs(far - near)
-        first, second = (
-            np.log(change[i] / change[i + 1]) / np.log(_DISTANCES[i] / _DISTANCES[i + 1]) for i in (0, 1)
-        )
-        clear = (change > _ROUNDING * (np.abs(near) + np.abs(far))).all(axis=0)
-        steady = np.abs(first - second) < _STEADY
-        broken = (np.abs(second - np.round(second)) > _WHOLE) | (second < 0.5)
-        rough = np.isfinite(second) & clear & steady & broken & (second < _SMOOTH_FROM)
-        power = np.where(rough, second, SMOOTH)
-        # next to 0 a pole's own power, undisturbed by what is added to it
-        growth = np.asarray(f(b + _TINY[:, None] * room), float)
-        exact = np.log(np.abs(growth[0] / growth[1])) / np.log(_TINY[0] / _TINY[1])
-    unbounded = rough & (power < 0.0) & (b == 0.0) & np.isfinite(exact) & (exact < 0.0)
-    return np.where(unbounded, exact, power)
-
-
-_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
-_POINTS = 1 << 14  # places within ±RANGE where a function is compared with lines,
-_FAR = np.geomspace(RANGE, 1e12, 300)  # and those farther out
-# multiples of the golden ratio, less their whole parts, fill an interval and repeat nothing
-_SPREAD = (_GOLDEN * np.arange(1, _POINTS)) % 1.0
-_EVERYWHERE = np.concatenate([RANGE * (2.0 * _SPREAD - 1.0), -_FAR, _FAR])
-_LINE_ROUNDING = 16 * np.finfo(float).eps
-
-
-def lines_of(f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...]) -> np.ndarray | None:
-    """Value at 0 and slope of the line on each piece between breakpoints, [pieces, 2]; None if f is not straight.
-
-    A function without breakpoints is not looked at: if it is a line, its averages are no work. One that cannot be
-    asked everywhere, such as a table of values, is not known to be straight.
-    """
-    if not breakpoints or np.abs(breakpoints).max() >= _FAR[-1]:
-        return None
-    lines: list[tuple[float, float]] = []
-    for left, right in pairwise((-_FAR[-1], *breakpoints, _FAR[-1])):
-        close = min(right - left, 1.0) * _SPREAD[:64]
-        inside = _EVERYWHERE[(left < _EVERYWHERE) & (right > _EVERYWHERE)]
-        line = _line(f, np.sort(np.concatenate([inside, left + close, right - close])))
-        if line is None:
-            return None
-        lines.append(line)
-    return np.array(lines)
-
-
-def _line(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> tuple[float, float] | None:
-    """Value at 0 and slope of the line through f at the points x; None if there is none.
-
-    Through the ends of the half of the points that lies nearest to 0: far ones would blur the value there.
-    """
-    with np.errstate(all="ignore"):
-        try:
-            y = np.asarray(f(x), float)
-        except Exception:  # whatever a user's function says of numbers that it was not made for
-            return None
-        near = np.argsort(np.abs(x))[: len(x) // 2 + 1]
-        low, high = near[x[near].argmin()], near[x[near].argmax()]
-        slope = (y[high] - y[low]) / (x[high] - x[low])
-        value = y[low] - slope * x[low]
-        off, size = np.abs(y - (value + slope * x)), np.abs(y) + np.abs(slope * x) + np.abs(value)
-        straight = np.isfinite(y).all() and np.all(off <= _LINE_ROUNDING * size)
-    return (float(value), float(slope)) if straight else None
-
-
 _GRID = 2049  # points between which a function is taken to pass through a value once
 _MOST = 24  # places per value that are looked for
 _HALVINGS = 60
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 def crossings(f: Callable[[np.ndarray], Any], values: np.ndarray, reach: float) -> np.ndarray:

@@ -19,7 +19,6 @@ import numpy as np
 
 from .breakpoints import MAX_BREAKPOINTS
 from .chebyshev import through
-from .properties import powers
 
 WIDTH = 2.0  # of a panel to begin with,
 _NODES = 160  # and its nodes: neighbours are less than 0.02 apart
@@ -60,19 +59,11 @@ class Variation(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def observe(f: Callable[[Any], Any], breakpoints: tuple[float, ...], far: float) -> Variation:
-    """Panels between breakpoints on which a series follows f, for |x| ≤ far.
-
-    A breakpoint that f leaves with a power of the distance makes no demand on the panels around it: nodes crowd towards
-    it anyway.
-    """
+    """Panels between breakpoints on which a series follows f, for |x| ≤ far."""
     panels = _between(f, panel_edges(breakpoints, far), breakpoints)
     # a polynomial, say: nothing happens on the scale of these panels
     if (panels.bandwidth <= _OVERHEAD).all():
         panels = _between(f, np.unique([-far, *np.clip(breakpoints, -far, far), far]), breakpoints)
-    for place in powers(f, breakpoints):
-        distance = np.maximum(panels.left - place, place - panels.right)
-        distance = np.maximum(distance, 0.5 * (panels.right - panels.left))
-        panels.bandwidth[panels.bandwidth * distance < GRADED] = 0.0
     return panels
 
 

@@ -15,7 +15,7 @@ from ..model.arguments import checked_arguments
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import as_target
-from ..theory.derivative_moments import at_rest, has_moment
+from ..theory.derivative_moments import at_rest
 from ..theory.equivalent import spiked_features
 from ..theory.features import coefficient_moments
 
@@ -111,17 +111,18 @@ class Hermite(NamedTuple):
     h1: float  # E z f
     h2: float  # E (z² - 1) f
     square: float  # E f² = h0² + h1² + h2²/2 + ...
-    spread: float | None  # E f'² - (E f')², which inflates the rows in a step; None without a derivative
+    spread: (
+        float | None
+    )  # E f'² - (E f')², which inflates the rows in a step; None without a bounded derivative
 
 
 def hermite(function: Function) -> Hermite:
     """Hermite coefficients of an activation or a target; an error if its variance is infinite."""
     found, _ = moments(function)
     spread = None
-    if function.has_derivative:
+    if function.has_derivative and not function.derivative.poles:
         rest, _ = at_rest(function, np.zeros(1))
-        finite = has_moment(function.derivative, 2)
-        spread = (rest.s1**2 + rest.n2).item() if finite else np.inf
+        spread = (rest.s1**2 + rest.n2).item()
     return Hermite(float(found.mean), float(found.first), float(found.second), float(found.square), spread)
 
 

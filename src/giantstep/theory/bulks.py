@@ -18,7 +18,6 @@ import numpy as np
 
 from ..errors import ParameterError
 from .bulk import Bulk, Isotropic, OnEigenvalues, Orthogonal
-from .derivative_moments import check_moment
 
 if TYPE_CHECKING:
     from .layer import FirstLayer
@@ -85,13 +84,6 @@ def choose_bulk(named: str | BulkLaw | None, model: Any, problem: Problem) -> Bu
     if law.trained and not steps:
         raise ParameterError(
             f"bulk = {law.name!r} is for a trained Network; a SpikedRF or TwoSpikes has bulk = 'isotropic'"
-        )
-    if law.trained and problem.first_layers.taken.any():
-        check_moment(
-            problem.activation,
-            4,
-            f"row norms after a step fluctuate too much for bulk = {law.name!r}",
-            "use bulk = 'isotropic', or an activation that is smoother there (a power above 3/4)",
         )
     if law is ORTHOGONAL and steps:
         raise ParameterError(

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import NotCovered
 from ..functions import Function
 from ..gaussian import (
-    REACH,
     STRIDES,
     extrapolated_error,
     least_intervals,
@@ -33,7 +32,6 @@ _TOLERANCE = 1e-13
 _FIRST, _LAST = 64, 8192  # points per piece
 _INNER_TOLERANCE = 1e-12
 _FAINT = 1e-3  # of a slope, under which what is left of it beyond a line has an absolute error
-_INTEGRABLE = 1e-6  # how far a power must be from -1, over which it is integrable, to be told from it
 
 
 _ODD = ("mean", "s1", "b3", "n21", "n31")  # averages that change sign with σ
@@ -74,10 +72,9 @@ def _at_rest(activation: Function, bias: float) -> tuple[np.ndarray, float]:
     while True:
         rules = [_averages(activation, np.array([bias]), np.ones(1), n, reach, stride) for stride in STRIDES]
         fine, middle, coarse = (np.array(rule)[:, 0] for rule in rules)
-        with np.errstate(invalid="ignore"):  # what is infinite has no error
-            sizes = _sizes(DerivativeMoments(*fine))
-            last, previous = (np.abs(a - b) / sizes for a, b in pairwise((fine, middle, coarse)))
-        error = float(np.where(np.isfinite(fine), extrapolated_error(last, previous), 0.0).max())
+        sizes = _sizes(DerivativeMoments(*fine))
+        last, previous = (np.abs(a - b) / sizes for a, b in pairwise((fine, middle, coarse)))
+        error = float(extrapolated_error(last, previous).max())
         if error <= _TOLERANCE or 2 * n > _LAST:
             if (
                 activation.parity == "odd" and bias == 0.0
@@ -93,7 +90,7 @@ def _sizes(s: DerivativeMoments) -> np.ndarray:
     whole = np.sqrt(s.s0**2 + s.s1**2 + s.n2)
     output = np.sqrt(s.mean**2 + whole**2)
     rest = np.sqrt(s.n2) + _FAINT * whole  # √E N²
-    fourth = (s.n4 if np.isfinite(s.n4) else 0.0) ** 0.25 + rest
+    fourth = s.n4**0.25 + rest
     size = DerivativeMoments(
         output, whole, whole, whole**2, rest, rest, rest**2, rest**2, fourth**3, fourth**3, fourth**4,
     )  # fmt: skip
@@ -133,27 +130,16 @@ def _averages(
     s0, s1 = E(slope), E(slope * h) / c
     N = slope - s0[:, None] - s1[:, None] * h
     h2, N2 = h * h, N * N
-    parts = [N2, N * h2, N * h2 * h, N2 * h, N2 * h2]
-    with np.errstate(over="ignore", invalid="ignore"):  # next to a pole of σ' higher powers may overflow
-        parts += [N2 * N, N2 * N * h, N2 * N2]
-        rest = [E(part) for part in parts]
-    if not has_moment(activation.derivative, 4):  # then neither of the third order is of use
-        rest[5:] = [np.full_like(s0, np.inf)] * 3
-    return DerivativeMoments(E(value), s0, s1, *rest)
+    parts = [N2, N * h2, N * h2 * h, N2 * h, N2 * h2, N2 * N, N2 * N * h, N2 * N2]
+    return DerivativeMoments(E(value), s0, s1, *(E(part) for part in parts))
 
 
-def has_moment(f: Function, order: int) -> bool:
-    """Whether E|f|^order is finite: f^order must be integrable at those breakpoints where f has no bound."""
-    poles = [min(pair) for at, pair in f.powers.items() if abs(at) < REACH]
-    return order * min(poles, default=0.0) > _INTEGRABLE - 1.0
-
-
-def check_moment(activation: Function, order: int, consequence: str, way_out: str) -> None:
-    """Refuse an activation whose slope is too singular for a step."""
-    if not has_moment(activation.derivative, order):
-        raise ParameterError(
-            f"{activation.name}: its derivative is unbounded, and E[derivative**{order}] over a Gaussian is infinite:"
-            f" {consequence}; {way_out}"
+def check_slope_is_bounded(activation: Function) -> None:
+    """Refuse an activation that is too steep somewhere for a step."""
+    if poles := activation.derivative.poles:
+        raise NotCovered(
+            f"{activation.name}: its derivative is unbounded near x = {poles[0]:g}, and the theory of a gradient step"
+            " needs one that is bounded; use a smoother activation, or SpikedRF, which needs no derivative"
         )
 
 

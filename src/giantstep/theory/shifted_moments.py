@@ -14,7 +14,7 @@ import numpy as np
 
 from ..functions import Function
 from ..functions.chebyshev import polynomials, through
-from ..gaussian import STRIDES, UNRESOLVED, Moments, nested, resolution, sample, straight_moments
+from ..gaussian import STRIDES, UNRESOLVED, Moments, nested, resolution, sample
 from .layer import alike
 from .symmetric import BLOCK, TINY
 
@@ -101,23 +101,17 @@ class Column:
             kappa = kappa[..., kappa.shape[-1] // 2 :]
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]  # [U, K, pieces, nodes]
         rows = argument.reshape(-1, *argument.shape[2:]), scale.reshape(-1)
-        closed = straight_moments(f, rows[0], rows[1][:, None, None])
-        fine = None if closed is None else closed[0]
-        if fine is None:
-            n, error = resolution(f, ends, scale, reach, INNER_TOLERANCE)
-            if error == np.inf:
-                alone = [resolution(f, *one, reach, INNER_TOLERANCE) for one in zip(ends, scale, strict=True)]
-                self.error = np.array([1.0 * (error == np.inf) for _, error in alone])
-                n = max((n for n, error in alone if error < np.inf), default=_FEWEST)
-            if n >= UNRESOLVED:
-                takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
-                self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, takes)]
-            else:
-                flat = argument.reshape(*argument.shape[:2], -1)
-                fine = moments_at(f, flat, scale, n, reach)
-                fine = Moments(*(part.reshape(rows[0].shape) for part in fine))
-        if fine is not None:
-            fine = _mirrored(fine, parity)
+        n, error = resolution(f, ends, scale, reach, INNER_TOLERANCE)
+        if error == np.inf:
+            alone = [resolution(f, *one, reach, INNER_TOLERANCE) for one in zip(ends, scale, strict=True)]
+            self.error = np.array([1.0 * (error == np.inf) for _, error in alone])
+            n = max((n for n, error in alone if error < np.inf), default=_FEWEST)
+        if n >= UNRESOLVED:
+            takes = [slice(None, None, stride) if parity else nested(stride) for stride in STRIDES]
+            self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, takes)]
+        else:
+            found = moments_at(f, argument.reshape(*argument.shape[:2], -1), scale, n, reach)
+            fine = _mirrored(Moments(*(part.reshape(rows[0].shape) for part in found)), parity)
             self._found = [Moments(*(part[..., nested(stride)] for part in fine)) for stride in STRIDES]
         self._shape = (*argument.shape[:2], -1)
 

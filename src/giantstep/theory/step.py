@@ -19,7 +19,7 @@ import numpy as np
 
 from ..gaussian import extrapolated_error
 from .batch import BatchLaw, batch_law, stacked
-from .derivative_moments import check_moment
+from .derivative_moments import check_slope_is_bounded
 from .input_spectrum import Profile
 from .labels import labels_of
 from .layer import FirstLayer, Neurons
@@ -62,12 +62,7 @@ def take_step(
     All of them either have no spikes yet or as many directions of spikes.
     """
     if np.any(step.rate):
-        check_moment(
-            neurons.activation,
-            2,
-            "a gradient step makes rows of infinite norm",
-            "use an activation that is smoother there (a power above 1/2), or SpikedRF, which needs no derivative",
-        )
+        check_slope_is_bounded(neurons.activation)
     before = not np.any(layer.gram)
     (points, last), tolerance = (_RULES, _TOLERANCE) if before else (_SPIKED_RULES, _SPIKED_TOLERANCE)
     # noise in the labels only adds its variance to e², unless another loss bends it
