@@ -23,9 +23,9 @@ def layers() -> dict[str, int]:
     return {name: place for place, row in enumerate(rows) for name in re.findall(r"`(\w+)`", row)}
 
 
-def doors() -> set[tuple[str, str]]:
+def lazy_imports() -> set[tuple[str, str]]:
     """(module, lower layer) of the lazy imports that the page lists."""
-    table = PAGE.partition("| door | opens to |")[2].partition("\n\n")[0]
+    table = PAGE.partition("| method | imports from |")[2].partition("\n\n")[0]
     found = [re.findall(r"`([\w.]+)`", line) for line in table.splitlines()[2:]]
     return {(names[0].removeprefix("giantstep."), names[-1].removeprefix("giantstep.")) for names in found}
 
@@ -92,12 +92,12 @@ def test_a_module_imports_only_its_own_and_upper_layers():
         assert not lower(path, list(at_module_level(TREES[path].body))), path
 
 
-def test_lazy_imports_of_lower_layers_are_the_doors_that_the_page_lists():
+def test_lazy_imports_of_lower_layers_are_those_that_the_page_lists():
     found = set()
     for path in LAYERED:
         module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
         found |= {(module, name) for name in lower(path, list(inside_functions(TREES[path])))}
-    assert found == doors()
+    assert found == lazy_imports()
 
 
 def test_theory_and_simulation_know_nothing_of_each_other():
