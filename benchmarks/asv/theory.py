@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 
 import giantstep as gs
-from giantstep.insight.reference.bayes import tables
+from giantstep.insight.reference.bayes import evolution_of
 
 ALPHAS, LONGER = np.linspace(0.2, 3.0, 50), np.linspace(0.1, 5.0, 50)
 BULKS = {
@@ -157,7 +157,7 @@ class Reference(_Timed):
     params, param_names = list(REFERENCE_TARGETS), ["target"]
 
     def time_curve(self, target: str) -> None:
-        tables.clear()
+        evolution_of.cache_clear()
         gs.bayes(REFERENCE_TARGETS[target], alpha=LONGER)
 
     def time_further(self, target: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from ...model.description import FunctionLike, Parameter
 
-_KEPT = 64  # tables
-tables: dict[Target, StateEvolution | SeveralOverlaps] = {}
 _TOLERANCE = 1e-3  # relative error of the test error from which on a point is marked
 
 
@@ -91,14 +89,12 @@ def bayes(
     samples, noises = (grid.over(name, grid.dims).reshape(-1) for name in ("alpha", "noise"))
     levels, which = np.unique(noises, return_inverse=True)
     _check_directions(target, float(levels[0]))
-    columns: dict[str, np.ndarray] = {}
-    thresholds = []
+    tables, curves = [], []
     for done, noise in enumerate(levels):
-        report = None if progress is None else partial(_part, progress, done, len(levels))
-        table, here = _table(target.at(float(noise)), report), which == done
-        thresholds.append(table.thresholds)
-        for name, values in table.curve(samples[here], report).items():
-            columns.setdefault(name, np.empty((len(samples), *values.shape[1:])))[here] = values
+        tables.append(evolution_of(target.at(float(noise))))
+        curves.append(tables[-1].curve(samples[which == done], partial(_report, progress, done, len(levels))))
+    place = np.argsort(np.argsort(which, kind="stable"))
+    columns = {name: np.concatenate([curve[name] for curve in curves])[place] for name in curves[0]}
     code = np.where(columns["quadrature_error"] > _TOLERANCE, IMPRECISE, CONVERGED)
     columns |= {"code": code, "status": np.array(SENTENCES, dtype=object)[code]}
     pair = ("direction", "direction_")
@@ -108,13 +104,15 @@ def bayes(
     }
     dims = grid.dims_of(["noise"])
     level = np.searchsorted(levels, grid.over("noise", dims))
-    for name in thresholds[0]:
-        variables[name] = (dims, np.array([found[name] for found in thresholds])[level])
+    for name in tables[0].thresholds:
+        variables[name] = (dims, np.array([table.thresholds[name] for table in tables])[level])
     coords = {dim: np.arange(1, target.directions + 1) for dim in pair[: columns["overlap"].ndim - 1]}
     answer = grid.dataset(variables, provenance("bayes", None, target), coords)
     answer["alpha"].attrs["long_name"] = "all samples, divided by d"
-    words = "overlap of the estimate with the direction, by message passing"
-    answer["overlap"].attrs = {"symbol": "q", "long_name": words}
+    answer["overlap"].attrs = {
+        "symbol": "q",
+        "long_name": "overlap of the estimate with the direction, by message passing",
+    }
     return answer
 
 
@@ -128,14 +126,12 @@ def _check_directions(target: Target, noise: float) -> None:
         )
 
 
-def _table(target: Target, report: Callable[[float], None] | None) -> StateEvolution | SeveralOverlaps:
+@lru_cache(maxsize=64)
+def evolution_of(target: Target) -> StateEvolution | SeveralOverlaps:
     """The state evolution of a target, made once."""
-    if target not in tables:
-        if len(tables) == _KEPT:
-            tables.clear()
-        tables[target] = (StateEvolution if target.directions == 1 else SeveralOverlaps)(target, report)
-    return tables[target]
+    return StateEvolution(target) if target.directions == 1 else SeveralOverlaps(target)
 
 
-def _part(progress: Callable[[float], None], done: int, total: int, share: float) -> None:
-    progress((done + share) / total)
+def _report(progress: Callable[[float], None] | None, done: int, total: int, share: float) -> None:
+    if progress is not None:
+        progress((done + share) / total)

@@ -7,17 +7,27 @@ free entropy follow from it alone. There are three label laws: finitely many lab
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.differentiate import derivative
 
 from ...errors import ParameterError
 from ...functions import Function
-from ...gaussian import density, even_pieces, tail_reach
+from ...gaussian import (
+    density,
+    even_pieces,
+    least_intervals,
+    quarterable,
+    sample,
+    straight_moments,
+    tail_reach,
+)
+from ...gaussian.cuts import panels
 from ...theory.labels import BinaryLaw, binary_law
-from .rules import REACH, bisected, blocks, cavity_rule, changes, divided, gauss, resolving
+from .rules import REACH, bisected, blocks, cavity_rule, changes, divided
 
 if TYPE_CHECKING:
     from ...model.target import Target
@@ -31,27 +41,28 @@ _USUAL = 3.0  # |z| within which the size of a function counts
 _NEARBY, _MOVES = 0.01, 1e-9
 _LOST = (1e-3, 1e-7)  # error of a preimage, and the probability of such z, from which on labels do not tell z
 _ROUGHLY = 10  # halvings that locate where the better sign changes: the error is flat in that
+_STEP = 0.05  # largest one of differences
 _BRANCHES = 40  # monotone pieces of a function whose preimages are computed, at most
 _PANEL, _PANEL_NODES = 2.4, 8  # of z, over s or the noise in z, whichever is less
 _PER_NOISE = 3.5  # labels within a standard deviation of their noise
 _MOST = 60_000  # nodes of z
-_TOGETHER = 24  # labels, and nodes of ω, that share nodes of z
+_TOGETHER = 24  # labels, and nodes of z, that are averaged over together
 _PREIMAGES, _FIELD = 192, 0.15  # nodes between turning points, and distance of fields given z over s
+_LEAST = 64  # intervals of z given ω
 
 
 class Levels:
-    """Finitely many labels, of each of which a law says when it occurs. `even`: ω and -ω contribute equally to F."""
+    """Finitely many labels, of each of which a law says when it occurs."""
 
-    def __init__(self, laws: Sequence[BinaryLaw], even: bool):
-        self.laws, self.even = laws, even
+    def __init__(self, laws: Sequence[BinaryLaw]):
+        self.laws = laws
         cuts = np.unique([cut for law in laws for cut in law.cuts])
         self.cuts = [*cuts, *(0.5 * (cuts[1:] + cuts[:-1]))]  # half way another label is the likelier one
-        self.power = 1 if any(min(law.noise) == 0.0 for law in laws) else 2  # F ~ s where labels jump
 
     @classmethod
-    def of_signs(cls, law: BinaryLaw, even: bool) -> Levels:
+    def of_signs(cls, law: BinaryLaw) -> Levels:
         """Labels ±1."""
-        return cls([law, replace(law, first=-law.first)], even)
+        return cls([law, replace(law, first=-law.first)])
 
     def chances(self, omega: np.ndarray, s: float) -> tuple[np.ndarray, np.ndarray]:
         """P(label | ω) and s times its derivative, [labels, W]."""
@@ -62,20 +73,15 @@ class Levels:
 
     def revealed(self, s: float, finer: int = 1) -> float:
         """F(s)."""
-        omega, w = cavity_rule(s, self.cuts, finer, self.even)
+        omega, w = cavity_rule(s, self.cuts, finer=finer)
         chance, slope = self.chances(omega, s)
         return float((slope**2 / chance).sum(axis=0) @ w)
 
-    def error(self, s: float) -> float:
-        """Mean squared error of the best predictor of clean labels ±1."""
-        omega, w = cavity_rule(s, self.cuts, half=self.even)
-        return float(4.0 * self.chances(omega, s)[0].prod(axis=0) @ w)
-
     def wrong_signs(self, s: float) -> float:
         """Share of wrong signs of the best predictor of clean labels ±1."""
-        omega, _ = cavity_rule(s, self.cuts, half=self.even)
+        omega, _ = cavity_rule(s, self.cuts)
         turns = changes(lambda x: np.greater(*self.chances(x, s)[0]), omega, _ROUGHLY)
-        omega, w = cavity_rule(s, [*self.cuts, *turns], half=self.even)
+        omega, w = cavity_rule(s, [*self.cuts, *turns])
         return float(self.chances(omega, s)[0].min(axis=0) @ w)
 
 
@@ -93,21 +99,30 @@ class Noisy:
                 f"target {function.name!r} varies too fast for its noise of {noise:g}: its best possible error would"
                 " take too long; give it more noise"
             )
-        self.power = vanishing_power(function)
 
     def revealed(self, s: float, finer: int = 1) -> float:
-        """F(s). Z = A B with A[y, z] the noise's density, banded once z is in the order of labels, and B[z, ω]."""
+        """F(s). Z = A B with A[y, z] the noise's density, banded once z is in the order of labels, and B[z, ω].
+
+        Neighbouring ω, which share most of their z, are taken together, and so are neighbouring y.
+        """
         step, reach, total = self.noise / (_PER_NOISE * finer), REACH * self.noise, 0.0
         edges = divided(self.edges, _PANEL / finer * np.minimum(s, self.noise_in_z))
-        for w, z, u, posterior in _given_fields(self.function, s, edges, finer):
+        all_z, w = panels(edges, _PANEL_NODES, np.array([-REACH, REACH]))
+        dz = w / density(all_z)
+        omega, weights = cavity_rule(s, self.function.breakpoints, self.function, finer)
+        for o, weight in blocks(int(len(omega) * s) + _PANEL_NODES, omega, weights):
+            near = slice(*np.searchsorted(all_z, [o[0] - REACH * s, o[-1] + REACH * s]))
+            z = all_z[near]
             label = np.asarray(self.function(z))
             order = np.argsort(label)
-            label, both = label[order], np.concatenate([posterior, u * posterior], axis=1)[order]
+            label, u = label[order], (z[order, None] - o) / s
+            B = density(u) * (dz[near][order, None] / s)
+            both = np.concatenate([B, u * B], axis=1)
             for (y,) in blocks(_TOGETHER, np.arange(label[0] - reach, label[-1] + reach, step)):
                 band = slice(*np.searchsorted(label, [y[0] - reach, y[-1] + reach]))
                 A = density((y[:, None] - label[band]) / self.noise)
                 Z, slope = np.split(A @ both[band], 2, axis=1)
-                total += step / self.noise * float((slope**2 / np.maximum(Z, _TINY)).sum(axis=0) @ w)
+                total += step / self.noise * float((slope**2 / np.maximum(Z, _TINY)).sum(axis=0) @ weight)
         return total
 
 
@@ -124,9 +139,7 @@ class Noiseless:
             raise self._ambiguous()
         level, pieces = np.round(values[:, 0], 12), np.stack([cuts[:-1], cuts[1:]], axis=1)
         ends = [tuple(pieces[flat & (level == one)].ravel().tolist()) for one in np.unique(level[flat])]
-        self.even = function.parity is not None
-        self.flat = Levels([BinaryLaw(cuts, first=-1.0) for cuts in ends], self.even)
-        self.power = 1 if flat.all() else 0
+        self.flat = Levels([BinaryLaw(cuts, first=-1.0) for cuts in ends])
         self.left, self.right = pieces[~flat].T
         self.ends = np.array([function(self.left + _ROUNDING), function(self.right - _ROUNDING)])
         self._pair_preimages()
@@ -158,13 +171,12 @@ class Noiseless:
         return np.array([-REACH, *inner, REACH])
 
     def _slope(self, z: np.ndarray) -> np.ndarray:
-        """σ'(z); of functions without a derivative by differences of fourth order within the piece."""
+        """σ'(z); of functions without a derivative by differences within the piece."""
         if self.function.has_derivative:
             return np.asarray(self.function.derivative(z), float)
         points = np.array([-np.inf, *self.function.breakpoints, np.inf])
-        h = np.clip(0.25 * np.abs(z[..., None] - points).min(axis=-1), _ROUNDING, 3e-5)
-        near, far = (np.subtract(*(np.asarray(self.function(z + k * h)) for k in (n, -n))) for n in (1, 2))
-        return (8.0 * near - far) / (12.0 * h)
+        room = np.clip(0.5 * np.abs(z[..., None] - points).min(axis=-1), _ROUNDING, _STEP)
+        return derivative(lambda x: np.asarray(self.function(x), float), z, initial_step=room).df
 
     def _ambiguous(self) -> ParameterError:
         return ParameterError(
@@ -184,12 +196,12 @@ class Noiseless:
 
     def _pair_preimages(self) -> None:
         """Nodes z0, weights, and for each node the other preimages of its label with their weights."""
-        kinks = np.array([0.0, *self.function.breakpoints, *self.left, *self.right])  # 0: for even functions
+        kinks = np.array([*self.function.breakpoints, *self.left, *self.right])
         beside = [np.asarray(self.function(kinks + h)) for h in (-_ROUNDING, _ROUNDING)]
         cuts = np.append(kinks, self._preimages(np.unique(np.concatenate([*beside, *self.ends]))))
         cuts = np.unique(np.round(cuts[np.isfinite(cuts)], 12))
-        z, (w, *_) = even_pieces(0.0 if self.even else -REACH, REACH, cuts, _PREIMAGES)
-        z, w = z.ravel(), w.ravel() * density(z.ravel()) * (1.0 + self.even)
+        z, (w, *_) = even_pieces(-REACH, REACH, cuts, _PREIMAGES)
+        z, w = z.ravel(), w.ravel() * density(z.ravel())
         own = (z[:, None] > self.left + _ROUNDING) & (z[:, None] < self.right - _ROUNDING)
         inside = own.any(axis=1) & (w > 0.0)
         z, w, own = z[inside], w[inside], own[inside]
@@ -228,24 +240,21 @@ def channel_of(target: Target) -> Levels | Noisy | Noiseless:
     """The label law of a target of one direction."""
     law, noise = binary_law(target), float(np.asarray(target.noise))
     if law is not None:
-        return Levels.of_signs(law, target.function.parity is not None)
+        return Levels.of_signs(law)
     return Noisy(target.function, noise) if noise > 0.0 else Noiseless(target.function)
 
 
 def unexplained(function: Function, s: float) -> float:
-    """Mean squared error of the best predictor of σ(z) from ω."""
-    reach, total = tail_reach(function, 1.0), 0.0
-    edges = resolving(function, 0.0, _PANEL * s, reach=reach)
-    for w, z, _, posterior in _given_fields(function, s, edges, reach=reach):
-        value = np.asarray(function(z))[:, None]
-        mean = (posterior * value).sum(axis=0)
-        total += float((posterior * (value - mean) ** 2).sum(axis=0) @ w)
-    return total
-
-
-def vanishing_power(function: Function) -> int:
-    """The power of s with which the unexplained variance vanishes: 1 if the function jumps, else 2."""
-    return 2 if unexplained(function, 1e-3) < 0.03 * unexplained(function, 1e-2) else 1
+    """Mean squared error of the best predictor of σ(z) from ω: the part linear in z, and what is left of it."""
+    reach = tail_reach(function, 1.0)
+    omega, w = cavity_rule(s, function.breakpoints, function, reach=reach)
+    scale = np.full(len(omega), s)
+    if (closed := straight_moments(function, omega, scale)) is not None:
+        given, _ = closed
+    else:
+        nodes = quarterable(max(_LEAST, 2.0 * least_intervals(function, s, reach, reach, reach)))
+        given = sample(function, omega, scale, nodes, reach).moments()
+    return float((given.first**2 + given.remainder) @ w)
 
 
 def _panels(function: Function) -> np.ndarray:
@@ -257,15 +266,3 @@ def _panels(function: Function) -> np.ndarray:
 def _within(edges: np.ndarray) -> np.ndarray:
     """A few places within each panel, [P, few]."""
     return edges[:-1, None] + np.diff(edges)[:, None] * _FEW
-
-
-def _given_fields(
-    function: Function, s: float, edges: np.ndarray, finer: int = 1, reach: float = REACH
-) -> Iterator[tuple[np.ndarray, ...]]:
-    """In blocks of ω: weights of ω [W]; nodes z [Z] between `edges`; u and the weights of z given ω [Z, W]."""
-    omega, w = cavity_rule(s, function.breakpoints, finer, function.parity is not None, function, reach)
-    z, dz = gauss(edges, _PANEL_NODES)
-    for o, weight in blocks(int(len(omega) * s) + _PANEL_NODES, omega, w):  # which share most of their z
-        near = slice(*np.searchsorted(z, [o[0] - reach * s, o[-1] + reach * s]))
-        u = (z[near, None] - o) / s
-        yield weight, z[near], u, density(u) * (dz[near, None] / s)

@@ -91,6 +91,8 @@ def explain(
     >>> [round(float(parts[name]), 3) for name in ("expressivity", "readout", "batch_noise", "test_error")]
     [0.0, 0.079, 0.03, 0.109]
     """
+    import xarray as xr
+
     target = as_target(target)
     whole = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk)
     ideal = _with_infinite_batches(model)
@@ -108,8 +110,12 @@ def explain(
     parts = {"expressivity": lowest, "readout": clean - lowest, "batch_noise": whole.test_error - clean}
     parts = {name: (part + 0.0 * whole.test_error).transpose(*dims) for name, part in parts.items()}
     answer = whole[["test_error"]].assign(parts | {"budget": budget} | reference_errors(target, budget))
-    gamma = whole.gamma if target.directions == 1 and "letter" not in whole.gamma.dims else None
-    answer["advice"] = _advice(answer, gamma)
+    gamma = np.nan * answer.test_error
+    if target.directions == 1 and "letter" not in whole.gamma.dims:
+        last = after_last_step(whole.gamma)
+        gamma = xr.DataArray(last.values, dims=last.dims)
+    given = (*(answer[name] for name in PARTS), answer.test_error, answer.ridge_error, gamma)
+    answer["advice"] = xr.apply_ufunc(_advice, *given, vectorize=True).transpose(*dims)
     for name in answer.data_vars:
         answer[name].attrs = describe(str(name))
     answer.attrs["command"] = "explain"
@@ -138,14 +144,11 @@ def reference_errors(
     """
     known = np.isfinite(samples) & (samples > 0.0)
     alpha = samples.where(known, 1.0).reset_coords(drop=True)
-    found = {}
-    for verb in (bayes, ridge):
-        line = np.nan * alpha
-        if verb is ridge or target.directions == 1:
-            with suppress(ParameterError, KeyError):  # not for this target
-                line = verb(target, alpha=alpha)[error]
-        found[f"{verb.__name__}_error"] = line.drop_vars("alpha", errors="ignore").where(known)
-    return found
+    found = {"bayes_error": np.nan * alpha, "ridge_error": np.nan * alpha}
+    for verb in (bayes, ridge) if target.directions == 1 else (ridge,):
+        with suppress(ParameterError, KeyError):  # not for this target
+            found[f"{verb.__name__}_error"] = verb(target, alpha=alpha)[error]
+    return {name: line.drop_vars("alpha", errors="ignore").where(known) for name, line in found.items()}
 
 
 def beside(tuned: xr.Dataset, target: Target, error: str) -> dict[str, xr.DataArray]:
@@ -160,18 +163,16 @@ def beside(tuned: xr.Dataset, target: Target, error: str) -> dict[str, xr.DataAr
 
 
 def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
-    """How good a tuned network is with its samples."""
+    """How good a tuned network is with its samples; reference errors that are not known are NaN."""
     words = []
-    ridge_error, bayes_error = (np.inf if np.isnan(x) else x for x in (ridge_error, bayes_error))  # not known
     if ridge_error < best:
         words.append(_RIDGE_IS_BETTER.format(ridge_error))
-    if bayes_error < min(best, ridge_error) / _FAR_BELOW:
+    if bayes_error < np.fmin(best, ridge_error) / _FAR_BELOW:
         words.append(f"much less is possible: message passing reaches {bayes_error:.3g} with as many samples")
-    if not words and np.isfinite(ridge_error):
+    if not words and best <= ridge_error:
         words.append("the network is better than ridge regression with as many samples")
-        words += [f"and {best / bayes_error:.2g} times the error of message passing"] * bool(
-            0.0 < bayes_error < np.inf
-        )
+        if bayes_error > 0.0:
+            words.append(f"and {best / bayes_error:.2g} times the error of message passing")
     return "; ".join(words)
 
 
@@ -188,20 +189,9 @@ def _infinite(alpha0: Any) -> Any:
     return float(values.flat[0]) if np.all(values == values.flat[0]) else alpha0 * 0.0 + values
 
 
-def _advice(answer: xr.Dataset, gamma: Any) -> xr.DataArray:
-    """A sentence for every point, about its largest part, and whether ridge regression does better."""
-    largest = np.argmax([answer[name].values for name in PARTS], axis=0)
-    ridge_error = (
-        answer.ridge_error.broadcast_like(answer.test_error).transpose(*answer.test_error.dims).values
-    )
-    squares = np.full(largest.shape, np.nan)
-    if gamma is not None:
-        last = after_last_step(gamma)
-        squares = np.broadcast_to(last.over(dict(answer.test_error.sizes)) ** 2, largest.shape)
-    words = np.empty(largest.shape, dtype=object)
-    for index in np.ndindex(*largest.shape):
-        alignment = f": γ² = {squares[index]:.2f}" if np.isfinite(squares[index]) else ""
-        words[index] = _ADVICE[PARTS[largest[index]]].format(alignment=alignment)
-        if ridge_error[index] < answer.test_error.values[index]:
-            words[index] += f"; {_RIDGE_IS_BETTER.format(ridge_error[index])}"
-    return answer.test_error.copy(data=words)
+def _advice(*values: float) -> str:
+    """A sentence about the largest part, and whether ridge regression does better."""
+    *parts, error, ridge_error, gamma = values
+    alignment = f": γ² = {gamma**2:.2f}" if np.isfinite(gamma) else ""
+    words = _ADVICE[PARTS[int(np.argmax(parts))]].format(alignment=alignment)
+    return f"{words}; {_RIDGE_IS_BETTER.format(ridge_error)}" if ridge_error < error else words

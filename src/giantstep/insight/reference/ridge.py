@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.differentiate import derivative
 
 from ...answers.grid import Grid
 from ...answers.provenance import provenance
 from ...errors import ParameterError
-from ...functions import Function, as_function
+from ...functions import as_function
 from ...gaussian import moments, ndtr
 from ...model.arguments import checked_arguments
 from ...model.inputs import refuse_inputs
 from ...model.target import Target, as_target
 from ...runtime.progress import with_bar
 from ...theory.labels import SeveralDirections, binary_law, labels_of
+from ...theory.symmetric import TINY
+from .rules import bisected
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from ...model.description import FunctionLike, Parameter
-
-_HALVINGS = 80
-_STEP = 1e-3  # of differences, for kernels without a derivative
 
 
 @checked_arguments(kernel=lambda name, value: as_function(value))
@@ -70,19 +70,16 @@ def ridge(
     grid = Grid({"alpha": alpha, "noise": target.noise} | ({} if lam is None else {"lam": lam}))
     at_zero, slope, floor = _kernel(kernel)
     fit = _Fit(target, grid.over("alpha", grid.dims), grid.over("noise", grid.dims), intercept=at_zero > 0.0)
-    best = np.maximum(slope * fit.best_penalty(floor / slope) - floor, 0.0) + 0.0 * fit.alpha
+    best = np.maximum(slope * fit.best_penalty() - floor, 0.0)
     penalty = best if lam is None else grid.over("lam", grid.dims)
     m, q = fit.readout((penalty + floor) / slope)
     variables = {"test_error": (grid.dims, fit.error(m, q)), "best_lam": (grid.dims, best)}
-    law = binary_law(target)
-    if law is not None:
-        share = np.divide(m, np.sqrt(q), out=np.zeros_like(m), where=q > 0.0)
-        side = np.divide(
-            fit.b, np.sqrt(q), out=np.full_like(q, np.inf * np.sign(fit.b) if fit.b else 0.0), where=q > 0.0
-        )
-        wrong = law.clean.up_below(-side, np.zeros_like(m), np.ones_like(m), share)
-        below = law.clean.up_below(np.full_like(m, 40.0), np.zeros_like(m), np.ones_like(m), share)
-        variables["test_error_01"] = (grid.dims, wrong + ndtr(side) - (below - wrong))
+    if (law := binary_law(target)) is not None:
+        size, zero, one = np.sqrt(np.maximum(q, TINY)), np.zeros_like(m), np.ones_like(m)
+        end = -fit.b / size  # of the inputs, along w, whose sign is taken to be -1
+        missed = law.clean.up_below(end, zero, one, m / size)
+        right = law.clean.chance(zero, one)[0] - missed
+        variables["test_error_01"] = (grid.dims, missed + ndtr(-end) - right)
     attrs = provenance(
         "ridge", None, target, **({} if kernel is None else {"kernel": as_function(kernel).name})
     )
@@ -94,12 +91,8 @@ def _kernel(kernel: FunctionLike | None) -> tuple[float, float, float]:
     if kernel is None:
         return 1.0, 1.0, 0.0
     f = as_function(kernel)
-    h = _STEP * np.arange(-2.0, 3.0)
-    values = np.asarray(f(h), float)
-    slope = (
-        float(f.derivative(0.0)) if f.has_derivative else float(values @ [1, -8, 0, 8, -1]) / (12.0 * _STEP)
-    )
-    start, end = float(values[2]), float(f(1.0))
+    slope = float(f.derivative(0.0) if f.has_derivative else derivative(f, 0.0).df)
+    start, end = float(f(0.0)), float(f(1.0))
     floor = end - start - slope
     if not (start >= 0.0 and slope > 0.0 and floor >= -1e-12 * end):
         raise ParameterError(
@@ -114,7 +107,9 @@ class _Fit:
 
     def __init__(self, target: Target, alpha: np.ndarray, noise: np.ndarray, intercept: bool):
         self.alpha = np.asarray(alpha, float)
-        (h0, self.h1, square), (c0, self.c1, self.square) = _label_moments(target)
+        (h0, along, square), (c0, clean_along, self.square) = _label_moments(target)
+        self.h1 = float(along[0] if len(along) == 1 else np.linalg.norm(along))
+        self.c1 = float(clean_along @ along) / (self.h1 or 1.0)
         self.b = h0 if intercept else 0.0
         self.rest = square - 2.0 * self.b * h0 + self.b**2 - self.h1**2 + noise**2  # noise to a linear method
         self.square += self.b**2 - 2.0 * self.b * c0
@@ -133,34 +128,32 @@ class _Fit:
         """Mean squared error against the noiseless target."""
         return self.square - 2.0 * self.c1 * m + q
 
-    def best_penalty(self, least: float) -> np.ndarray:
-        """That of the smallest error, not below `least`: s²/h1² where labels are the target plus noise."""
-        if self.h1 == 0.0:
-            return np.full_like(self.alpha, np.inf)
-        if self.h1 == self.c1:
-            return np.maximum(self.rest / self.h1**2, least) + 0.0 * self.alpha
-        low, high = np.full_like(self.alpha, -20.0), np.full_like(self.alpha, 20.0)
-        for _ in range(_HALVINGS):  # thirds, in ln λ: labels ±1 with randomness of their own
-            first, second = low + (high - low) / 3.0, high - (high - low) / 3.0
-            lower = self.error(*self.readout(np.exp(first))) > self.error(*self.readout(np.exp(second)))
-            low, high = np.where(lower, first, low), np.where(lower, high, second)
-        return np.maximum(np.exp(0.5 * (low + high)), least)
+    def best_penalty(self) -> np.ndarray:
+        """That of the smallest error, which falls with a = αV/(1 + V) up to a root of its derivative, a quartic.
+
+        It is s²/h1² where labels are the target plus noise.
+        """
+        h, c, alpha = self.h1, self.c1, self.alpha
+        if np.isclose(h, 0.0, atol=1e-14):  # of even targets
+            return np.full_like(alpha, np.inf)
+
+        def rises(a: np.ndarray) -> np.ndarray:
+            nu = a * a / alpha
+            linear = h * h + (h * h + self.rest) / alpha
+            return linear * a - h * h * nu * (3.0 - nu) > c * h * (1.0 - nu) ** 2
+
+        r = bisected(rises, np.zeros_like(alpha), np.minimum(alpha, 1.0)) / alpha
+        return (1.0 - r) * (1.0 / r - alpha)
 
 
-def _label_moments(target: Target) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """E Y, |E[zY]| and E Y² of the labels, noise apart, and of the noiseless target (its slope along E[zY])."""
+def _label_moments(target: Target) -> list[tuple[float, np.ndarray, float]]:
+    """E Y, E[zY] [k] and E Y² of the labels, noise apart, and of the noiseless target."""
     law = labels_of(target)
     if isinstance(law, SeveralDirections):
-        mean, along, square = law.moments(finer=1)
-        clean, clean_along, clean_square = law.clean.moments(finer=1)
-        size = float(np.linalg.norm(along))
-        onto = float(clean_along @ along) / size if size > 0.0 else 0.0
-        return (mean, size, square), (clean, onto, clean_square)
-    signs = binary_law(target)
-    function: Function = target.function if signs is None else signs.clean.function()
-    part, _ = moments(function)
-    clean = float(part.mean), float(part.first), float(part.square)
-    if signs is None:
-        return clean, clean
-    mean, slope = signs.expectation(np.zeros(1), np.ones(1))
-    return (float(mean[0]), float(slope[0]), 1.0), clean
+        return [law.moments(finer=1), law.clean.moments(finer=1)]
+    part, _ = moments(law.function)
+    found = [(float(part.mean), np.array([part.first]), float(part.square))]
+    if law.law is not None:
+        mean, slope = law.law.expectation(np.zeros(1), np.ones(1))
+        found.insert(0, (float(mean[0]), slope, 1.0))
+    return [found[0], found[-1]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,24 +11,15 @@ from numpy.polynomial import Chebyshev, chebyshev
 
 from ...functions import Function
 from ...functions.chebyshev import polynomials
-from ...gaussian import legendre
 from ...gaussian.cuts import panels
 
 REACH = 7.5  # standard deviations up to which Gaussian variables are integrated; the mass beyond is 6e-14
 _PANEL, _NODES = 0.6, 16  # width of a panel in ω/√q, and its nodes; wider panels are off by 6e-9 for sin
 _NARROWEST = 0.7  # width of the panels next to a cut, over s
 _WAVE, _SLOW = 2.0, 9.0  # a panel's width times the function's bandwidth, beyond that of slow functions
-_FASTEST = 1e6  # bandwidth that is resolved, at most
 _FINEST, _STRIDES = 256, (8, 4, 2, 1)  # intervals between the places of a table, and every how many are used
 _LEAST = 1e-14  # of a function whose logarithm is tabulated
 _HALVINGS = 52  # down to rounding
-
-
-def gauss(edges: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre nodes and weights on every panel between edges, end to end."""
-    t, w = legendre(count)
-    half = 0.5 * np.diff(edges)[:, None]
-    return (edges[:-1, None] + half * (1.0 + t)).reshape(-1), (half * w).reshape(-1)
 
 
 def divided(edges: np.ndarray, largest: np.ndarray) -> np.ndarray:
@@ -36,43 +28,29 @@ def divided(edges: np.ndarray, largest: np.ndarray) -> np.ndarray:
     return np.interp(np.arange(counts.sum() + 1), np.concatenate([[0], np.cumsum(counts)]), edges)
 
 
-def resolving(
-    function: Function, narrowest: float, widest: float, finer: int = 1, reach: float = REACH
-) -> np.ndarray:
-    """Edges of panels that resolve a function, with widths between these two."""
-    variation = function.variation(reach)
-    wave = _WAVE / finer / np.clip(variation.bandwidth - _SLOW, 1.0, _FASTEST)
-    edges = np.append(variation.left, variation.right[-1])
-    return divided(edges, np.clip(wave, narrowest, widest))
-
-
 def cavity_rule(
-    s: float,
-    cuts: Iterable[float],
-    finer: int = 1,
-    half: bool = False,
-    function: Function | None = None,
-    reach: float = REACH,
+    s: float, cuts: Iterable[float], function: Function | None = None, finer: int = 1, reach: float = REACH
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for E over ω ~ N(0, 1 - s²) of what varies on the scale s around `cuts`.
 
-    Elsewhere it varies as the function does, or on the scale s if that is larger. `half`: both signs of ω contribute
-    equally, and nodes are from 0 on.
+    Elsewhere it varies as the function does, or on the scale s if that is larger.
     """
     root = np.sqrt((1.0 - s) * (1.0 + s))
     if root == 0.0:
         return np.zeros(1), np.ones(1)
     narrow, panel = _NARROWEST / finer * s / root, _PANEL / finer
     doubled = narrow * 2.0 ** np.arange(max(0, np.ceil(np.log2(panel / narrow))))
-    around = np.concatenate([-doubled, [0.0], doubled])
-    at = [np.ravel(np.add.outer(list(cuts), around * root))]
+    at = [np.add.outer(np.array(list(cuts)) / root, [*-doubled, 0.0, *doubled]).ravel()]
     if function is not None:
-        at.append(resolving(function, 2.0 * narrow * root, np.inf, finer, reach))
+        variation = function.variation(reach)
+        wave = _WAVE / finer / np.maximum(variation.bandwidth - _SLOW, 1.0)
+        edges = np.append(variation.left, variation.right[-1])
+        at.append(divided(edges, np.maximum(wave, 2.0 * narrow * root)) / root)
     count = np.ceil(reach / panel)
-    wide = panel * np.arange(-count, count + 1.0)
-    x, w = panels(np.concatenate(at) / root, _NODES, np.unique(np.clip(wide, 0.0 if half else -reach, reach)))
+    wide = np.clip(panel * np.arange(-count, count + 1.0), -reach, reach)
+    x, w = panels(np.concatenate(at), _NODES, wide)
     some = w > 0.0
-    return root * x[some], (1.0 + half) * w[some]
+    return root * x[some], w[some]
 
 
 def blocks(size: int, *arrays: np.ndarray) -> Iterator[list[np.ndarray]]:
@@ -101,6 +79,11 @@ def changes(
     return bisected(lambda z: holds(z) != first[at], x[at], x[at + 1], halvings)
 
 
+def power_at_zero(f: Callable[[float], float], small: float) -> int:
+    """The power of x with which f(x) vanishes at 0."""
+    return round(np.log2(f(2.0 * small) / f(small)))
+
+
 class Series(Chebyshev):
     """A Chebyshev series on 0 ≤ s ≤ 1; evaluated at few places it is ten times as fast as numpy's."""
 
@@ -114,35 +97,31 @@ class Table:
     The series is the first one whose last terms, the `relative_error`, are below `tolerance`.
     """
 
-    def __init__(
-        self,
-        function: Callable[[float], float],
-        powers: tuple[int, int],
-        tolerance: float,
-        report: Callable[[float], None] | None = None,
-    ):
+    def __init__(self, function: Callable[[float], float], powers: tuple[int, int], tolerance: float):
         self.at_zero, self.at_one = powers
-        found: dict[int, float] = {}
         terms = np.zeros(1)
+
+        @cache
+        def smooth(number: int) -> float:
+            s = 0.5 + 0.5 * float(np.cos(np.pi * number / _FINEST))
+            return np.log(max(function(s) / float(self._singular(s)), _LEAST))
+
         for stride in _STRIDES:
             number = np.arange(stride, _FINEST, stride)
-            t = np.cos(np.pi * number / _FINEST)
-            for i, s in zip(number.tolist(), (0.5 + 0.5 * t).tolist(), strict=True):
-                if i not in found:
-                    smooth = function(s) / (s**self.at_zero * ((1.0 - s) * (1.0 + s)) ** self.at_one)
-                    found[i] = np.log(max(smooth, _LEAST))
-            terms = np.linalg.solve(chebyshev.chebvander(t, len(t) - 1), [found[i] for i in number.tolist()])
+            matrix = chebyshev.chebvander(np.cos(np.pi * number / _FINEST), len(number) - 1)
+            terms = np.linalg.solve(matrix, [smooth(i) for i in number.tolist()])
             self.relative_error = float(np.abs(terms[-3:]).max())
-            if report is not None:
-                report(1.0 / stride)
             if self.relative_error < tolerance:
                 break
         self.series = Series(terms, domain=[0.0, 1.0])
         self.series_slope = self.series.deriv()
 
-    def __call__(self, s: np.ndarray) -> np.ndarray:
+    def _singular(self, s: np.ndarray | float) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            return s**self.at_zero * ((1.0 - s) * (1.0 + s)) ** self.at_one * np.exp(self.series(s))
+            return np.asarray(s) ** self.at_zero * ((1.0 - s) * (1.0 + s)) ** self.at_one
+
+    def __call__(self, s: np.ndarray) -> np.ndarray:
+        return self._singular(s) * np.exp(self.series(s))
 
     def slope(self, s: np.ndarray) -> np.ndarray:
         """d ln f/ds for 0 < s < 1."""

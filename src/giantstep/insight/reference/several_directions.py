@@ -35,7 +35,7 @@ _CHECK = 1.5  # times as fine a rule tells the error
 class SeveralOverlaps:
     """State evolution of one target with noise."""
 
-    def __init__(self, target: Target, report: Callable[[float], None] | None = None):
+    def __init__(self, target: Target):
         law = labels_of(target)
         assert isinstance(law, SeveralDirections)
         self.function, self.k, self.noise = (
@@ -110,9 +110,7 @@ class SeveralOverlaps:
             second += np.einsum("aby,cdy->acbd", square, square).reshape(second.shape)
         return first, second
 
-    def curve(
-        self, alpha: np.ndarray, report: Callable[[float], None] | None = None
-    ) -> dict[str, np.ndarray]:
+    def curve(self, alpha: np.ndarray, report: Callable[[float], None]) -> dict[str, np.ndarray]:
         """Q [N, k, k], test errors and their estimated relative errors for α [N], each from where the last ended."""
         Q, identity = np.zeros((self.k, self.k)), np.eye(self.k)
         overlap, (error, estimate) = np.zeros((len(alpha), self.k, self.k)), np.empty((2, len(alpha)))
@@ -121,8 +119,7 @@ class SeveralOverlaps:
             beyond = samples > self.thresholds["alpha_weak"]
             Q, error[at] = self._fixed_point(Q + _START * identity if beyond else Q, samples)
             overlap[at], estimate[at] = Q, self._relative_error(Q, samples, float(error[at]))
-            if report is not None:
-                report(done / len(alpha))
+            report(done / len(alpha))
         return {"overlap": overlap, "test_error": error, "quadrature_error": estimate}
 
     def _relative_error(self, Q: np.ndarray, alpha: float, error: float) -> float:

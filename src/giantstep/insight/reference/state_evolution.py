@@ -17,14 +17,14 @@ import numpy as np
 
 from ...model.target import Target
 from ...theory.labels import binary_law
-from .channels import Levels, channel_of, unexplained, vanishing_power
-from .rules import Series, Table, bisected, changes
+from .channels import Levels, channel_of, unexplained
+from .rules import Series, Table, bisected, changes, power_at_zero
 
 _TOLERANCE = 1e-9
 _NOTHING = 1e-10  # a share of variance that is 0 up to rounding
 _UNSEEN = 1e-8  # F(1) that is 0 up to quadrature
 _ROUNDING = 1e-13  # added to F, whose smooth part is larger, so that its logarithm follows no noise
-_SMALL = (1e-3, 2e-3)  # q at which the power of F at small q is read off
+_SMALL = 1e-3  # q, or s, from which on the powers of functions at 0 are read off
 _DROP = 1e-7  # of α(s), relative: smaller ones are rounding, not a hard phase
 _PROBES = (0.95, 0.7, 0.4, 0.25, 0.15, 0.03)  # s at which finer rules check those of the table
 _POINTS = 301  # values of s between which α(s) is monotone
@@ -35,39 +35,33 @@ _LARGEST = 1e12  # samples per dimension: where more are needed, no number is en
 class StateEvolution:
     """The Bayes-optimal inference of one direction from labels."""
 
-    def __init__(self, target: Target, report: Callable[[float], None] | None = None):
+    def __init__(self, target: Target):
         law, channel = binary_law(target), channel_of(target)
-        order = 0
+        power, order = power_at_zero(channel.revealed, _SMALL), 0
         if channel.revealed(1.0) < _UNSEEN:
-            once, twice = (channel.revealed(np.sqrt(1.0 - q)) for q in _SMALL)
-            order = round(np.log2(twice / once))
-        self.exact = np.inf if channel.power else 1.0 / channel.revealed(_NOTHING)
+            order = power_at_zero(lambda q: channel.revealed(np.sqrt(1.0 - q)), _SMALL)
+        self.exact = np.inf if power else 1.0 / channel.revealed(_NOTHING)
 
         def samples_at(s: float, finer: int = 1) -> float:
             q = (1.0 - s) * (1.0 + s)
-            return q / (channel.revealed(s, finer) + _ROUNDING * s**channel.power * q**order)
+            return q / (channel.revealed(s, finer) + _ROUNDING * s**power * q**order)
 
         usual, finer = (np.array([samples_at(s, rule) for s in _PROBES]) for rule in (1, 2))
         of_rules = float(np.abs(finer / usual - 1.0).max())
-        powers = (-channel.power, 1 - order)
-        self.samples_at = Table(samples_at, powers, max(_TOLERANCE, of_rules), report)
+        powers = (-power, 1 - order)
+        self.samples_at = Table(samples_at, powers, max(_TOLERANCE, of_rules))
         self.relative_error = self.samples_at.relative_error + of_rules
         self.area = Series.interpolate(
             lambda s: ((1.0 - s * s) / self.samples_at(s) - 1.0 / self.exact) / s,
             2 * len(self.samples_at.series),
             domain=[0.0, 1.0],
         ).integ(lbnd=1.0)
-        if law is None:
-            self.signs, power = None, vanishing_power(target.function)
-            self.error = Table(partial(unexplained, target.function), (power, 0), _TOLERANCE)
-        else:
-            self.signs = Levels.of_signs(law.clean, target.function.parity is not None)
-            self.error = Table(self.signs.error, (1, 0), _TOLERANCE)
+        self.signs = None if law is None else Levels.of_signs(law.clean)
+        clean = partial(unexplained, target.function if law is None else law.clean.function())
+        self.error = Table(clean, (power_at_zero(clean, _SMALL), 0), _TOLERANCE)
         self.thresholds = self._scan()
 
-    def curve(
-        self, alpha: np.ndarray, report: Callable[[float], None] | None = None
-    ) -> dict[str, np.ndarray]:
+    def curve(self, alpha: np.ndarray, report: Callable[[float], None]) -> dict[str, np.ndarray]:
         """Overlaps, errors and the estimated relative error of the errors, for α [N]."""
         passing, optimal, informed = self.fixed_points(alpha)
         overlaps = {"overlap": passing, "optimal_overlap": optimal, "informed_overlap": informed}
@@ -75,8 +69,10 @@ class StateEvolution:
         columns |= {"test_error": self.error(passing), "optimal_error": self.error(optimal)}
         if self.signs is not None:
             columns["test_error_01"] = np.array([self.signs.wrong_signs(s) for s in passing])
-        estimates = [self.error_estimate(s) for s in (passing, optimal)]
-        return columns | {"quadrature_error": np.maximum(*estimates)}
+        report(1.0)
+        return columns | {
+            "quadrature_error": np.maximum(self.error_estimate(passing), self.error_estimate(optimal))
+        }
 
     def _scan(self) -> dict[str, float]:
         """α(s) on a grid from s = 1 to 0, with the extrema themselves; and its thresholds."""
