@@ -53,7 +53,7 @@ napoleon_use_rtype = False
 
 
 def _digest() -> str:
-    """Executed pages are kept as long as neither they nor the package change."""
+    """A digest of the package: executed pages stay in the cache until they or the package change."""
     found = hashlib.sha256()
     for path in sorted(Path(giantstep.__file__).parent.rglob("*.py")):
         found.update(path.read_bytes())

@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--out", default="estimator.png", help="file of the picture (default estimator.png)")
     options = parser.parse_args()
     X, y = load_diabetes(return_X_y=True)  # put your own table here
-    for name, eta in (("a step, if leave-one-out is for it", "loo"), ("no step", 0.0)):
+    for name, eta in (("a step, if leave-one-out prefers one", "loo"), ("no step", 0.0)):
         scores = cross_val_score(OneStepRegressor(eta, random_state=0), X, y, cv=5)
         print(f"{name}: R² = {scores.mean():.3f}")
     model = OneStepRegressor("auto", random_state=0).fit(X, y)

@@ -1,4 +1,4 @@
-"""What happens between steps. Batches that are used again, and readouts that are fitted."""
+"""Networks that use a batch again, or fit their readout between the steps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _BETWEEN: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def parts(size: Size) -> dict[str, CachedCall]:
-    """Each network three times, and the theory of the one that has it."""
+    """Each network three times, and the theory of the one for which there is a theory."""
     run = {"d": size.d, "trials": size.trials, "seed": SEED, "n_test": size.n_test}
     found: dict[str, CachedCall] = {}
     for name, (_, said, target) in _NETWORKS.items():

@@ -36,7 +36,7 @@ SIZES = {
 _STEPS, _SAMPLES = (1, 2, 3, 4), 4.0
 _RATIOS = {"alpha": 2.0, "lam": 0.1}
 # near the best common rate for each number of steps, read off coarse scans by `predict` at d = 300 (4 to 12 rates);
-# with letters, those of two and four steps lie beyond and between the rates that were scanned
+# with letters, the rate for two steps lies beyond the scanned rates, and the rate for four steps between them
 _BEST: dict[str, tuple[str, str, str, Sequence[float]]] = {
     "relu": ("ReLU", "relu", "uniform", (3.3, 1.7, 1.3, 1.05)),
     "gelu": ("GELU", "gelu", "uniform", (2.9, 1.6, 1.25, 1.05)),
@@ -84,7 +84,7 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 
 
 def _in_the_end(data: xr.Dataset) -> xr.Dataset:
-    """With γ after the last step that a network takes, of all its steps."""
+    """The results, with γ after the last step of each network only."""
     gamma = data["gamma"]
     return data.assign(gamma=gamma.where(gamma["step"] == gamma["steps"]).sum("step", min_count=1))
 

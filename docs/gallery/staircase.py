@@ -28,7 +28,7 @@ SIZES = {
     "tiny": Size(60, 4, n_test=100),
     "quick": Size(300, 12, n_test=100),
     "full": Size(2000, 10, n_test=100),
-}  # the readout is not what this is about
+}  # the readout does not matter here
 _TARGET, _STEPS = "x1 + x1*x2 + x1*x2*x3", 4
 _NETWORKS = {
     "tanh": (r"tanh, $\tilde\eta = 2$", "tanh", 2.0),
@@ -43,7 +43,7 @@ _PLAIN = (
 
 
 def parts(size: Size) -> dict[str, CachedCall]:
-    """Each network's spikes, which are the same whatever the law of its rows; so the quickest law is asked for."""
+    """Each network's spikes. They do not depend on the law of the rows, so this takes the quickest law."""
     found: dict[str, CachedCall] = {}
     readout = {"alpha": 1.0, "lam": 1.0}
     run = {"d": size.d, "trials": size.trials, "seed": SEED, "n_test": size.n_test}

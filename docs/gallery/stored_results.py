@@ -84,7 +84,7 @@ def read(figure: Any) -> dict[str, xr.Dataset]:
 
 
 def run(figure: Any) -> None:
-    """What a script does as a program: compute and store if asked to, then draw and print the z-scores."""
+    """Run a gallery script: compute and store if `--compute` is given, then draw and print the z-scores."""
     parser = argparse.ArgumentParser(description=figure.TITLE)
     parser.add_argument(
         "--compute", choices=list(figure.SIZES), help="compute at this size and store the results"

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def log_ticks(axis: Any, ticks: Sequence[float]) -> None:
-    """Plain numbers on a logarithmic axis, those of `ticks` that lie in its range."""
+    """Plain numbers on a logarithmic axis: all numbers of `ticks` that lie in its range."""
     from matplotlib.ticker import NullFormatter
 
     low, high = axis.get_view_interval()

@@ -28,7 +28,7 @@ SIZES = {
     "tiny": Size(60, 4, n_test=100),
     "quick": Size(200, 10, n_test=100),
     "full": Size(2000, 5, n_test=100),
-}  # the readout is not what this is about
+}  # the readout does not matter here
 _STEPS = 8
 _NETWORKS = {
     "strong": (r"ReLU, $\tilde\eta = 2$", "relu", 2.0, "uniform"),
@@ -45,7 +45,7 @@ _SHOWN = {
 
 
 def parts(size: Size) -> dict[str, CachedCall]:
-    """Each network's scalars, which are the same whatever the law of its rows; so the quickest law is asked for."""
+    """Each network's scalars. They do not depend on the law of the rows, so this takes the quickest law."""
     found: dict[str, CachedCall] = {}
     readout = {"alpha": 1.0, "lam": 1.0}
     run = {"d": size.d, "trials": size.trials, "seed": SEED, "n_test": size.n_test}

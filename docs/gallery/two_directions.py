@@ -72,7 +72,7 @@ def comparisons(data: Data) -> dict[str, xr.Dataset]:
 
 
 def draw(data: Data) -> Figure:
-    """A block for each target: itself, what is learned of it, and below both the error."""
+    """A block for each target: the target, the learned function, and below both the test error."""
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=(9.6, 8.4), layout="constrained")
