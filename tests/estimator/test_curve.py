@@ -10,6 +10,7 @@ pytest.importorskip("sklearn")
 
 from sklearn.datasets import load_diabetes
 
+import giantstep as gs
 from giantstep.errors import ParameterError
 from giantstep.estimator.curve import resembling
 from giantstep.sklearn import OneStepRegressor
@@ -55,6 +56,17 @@ def test_on_gaussian_data_theory_and_cross_validation_agree_and_elsewhere_they_n
     X, y = load_diabetes(return_X_y=True)
     curve = model.fit(X, y).learning_curve_theory(X, y, sizes=[60])
     assert float(curve.theory.isel(eta=0, n=0)) > 1.1 * float(curve.measured.isel(eta=0, n=0))
+
+
+def test_the_theory_is_that_of_the_fitted_network_and_the_measured_target():
+    X, y = gaussian(400, 20, 2)
+    model = OneStepRegressor(2.0, 30, lam=0.7, split=0.3, activation="erf", random_state=0).fit(X, y)
+    curve = model.learning_curve_theory(X, y, sizes=[100, 250], folds=3)
+    n, target = curve.n.values, gs.Target(curve.target, noise=curve.noise)
+    for k in range(2):
+        net = gs.Network("erf", eta=[0.0, 2.0], alpha0=0.3 * n[k] / 20, beta=1.5)
+        expected = gs.predict(net, target, alpha=0.7 * n[k] / 20, lam=0.7).test_error + curve.noise**2
+        np.testing.assert_allclose(curve.theory.isel(n=k), expected, rtol=1e-6)  # twice what predict promises
 
 
 def test_labels_that_are_noise_are_seen_as_noise():

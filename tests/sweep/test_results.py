@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from attrs import evolve
 
 import giantstep as gs
 from giantstep.errors import GiantstepWarning, ParameterError
-from giantstep.sweep.part import positions, rounded
 from giantstep.sweep.results import complete_trials, results, status
 
 from .helpers import Here, assert_nothing_twice, batches
@@ -90,31 +90,42 @@ def test_asking_for_more_computes_what_is_new_and_keeps_what_is_there(tmp_path):
         np.testing.assert_array_equal(kept, before.test_error)
 
 
-def test_numbers_that_differ_by_rounding_are_the_same_point():
-    np.testing.assert_array_equal(rounded(0.1 * 3), rounded(0.3))
-    np.testing.assert_array_equal(rounded(np.linspace(0.1, 1, 10)), rounded(np.linspace(0.1, 2, 20))[:10])
-    np.testing.assert_array_equal(rounded([0.0, -0.0, np.inf, 1e-300]), [0.0, 0.0, np.inf, 1e-300])
-    assert not np.signbit(rounded(-0.0))
-    assert rounded(1.0 + 4e-12) == rounded(1.0) != rounded(1.0 + 1e-11)
-    values = np.random.default_rng(0).standard_normal(1000) * 10.0 ** np.arange(-250, 250, 0.5)
-    np.testing.assert_allclose(rounded(values), values, rtol=10.0**-11)  # 12 digits, the last one rounded
-    np.testing.assert_array_equal(rounded(rounded(values)), rounded(values))
+PREDICTED = gs.Sweep(NETWORK, NOISY, 0.5, 0.3, theory={"bulk": "isotropic"}, simulation=SIMULATED)
 
 
-def test_points_are_found_wherever_they_are():
-    rng = np.random.default_rng(1)
-    stored = rng.integers(0, 4, (40, 3)).astype(float)
-    wanted = rng.integers(0, 4, (60, 3)).astype(float)
-    place = positions(wanted, stored)
-    for row, index in zip(wanted, place, strict=True):
-        assert (stored[index] == row).all() if index >= 0 else not (stored == row).all(axis=1).any()
+@pytest.mark.parametrize(
+    ("changed", "jobs"),
+    [
+        ({"lam": 0.1 * 3}, 0),
+        ({"lam": 0.3 * (1 + 1e-13)}, 0),
+        ({"lam": 0.3 * (1 + 1e-10)}, 1 + 12),
+        ({"target": gs.Target("sin", noise=[-0.0, 0.3])}, 0),
+        ({"alpha": 0.501}, 1),  # as many samples, to a simulation
+        ({"alpha": [0.5, 0.501]}, 1),
+        ({"simulation": SIMULATED | {"seed": 1}}, 12),
+        ({"simulation": SIMULATED | {"d": 21}}, 12),
+        ({"loss": "huber:1"}, 1 + 12),
+        ({"target": gs.Target("tanh", noise=[0.0, 0.3])}, 1 + 12),
+        ({"model": evolve(NETWORK, activation="erf")}, 1 + 12),
+        ({"theory": {"bulk": "exact"}}, 1),
+    ],
+)
+def test_a_point_is_known_again_by_its_content_to_twelve_digits(tmp_path, changed, jobs):
+    store, asked = tmp_path / "s.sqlite", evolve(PREDICTED, **changed)
+    assert gs.run_sweep(PREDICTED, store, workers=1).done == 13
+    found = gs.run_sweep(asked, store, workers=1)
+    assert found.done == jobs
+    assert found.simulation.attrs["missing"] == found.theory.attrs["missing"] == 0
 
 
-def test_alphas_that_mean_the_same_number_of_samples_share_a_result(tmp_path):
-    sweep = gs.Sweep(NETWORK, "sin", [0.5, 0.501, 1.0], 0.1, simulation=SIMULATED)
-    found = gs.run_sweep(sweep, tmp_path / "s.sqlite", workers=1).simulation
-    np.testing.assert_array_equal(found["test_error"].isel(alpha=0), found["test_error"].isel(alpha=1))
-    assert_nothing_twice(sweep, tmp_path / "s.sqlite")
+def test_what_a_first_layer_is_like_is_known_from_any_of_its_points(tmp_path):
+    later, whole = (
+        gs.Sweep(NETWORK, "sin", alpha, 0.1, simulation=SIMULATED) for alpha in ([1.0], [0.5, 1.0])
+    )
+    found = gs.run_sweep(later, tmp_path / "s.sqlite", workers=1).simulation
+    more = results(whole, tmp_path / "s.sqlite").simulation
+    assert more.test_error.isnull().sel(alpha=0.5).all()
+    assert more.gamma.identical(found.gamma)
 
 
 def out_of_memory():

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -81,10 +79,8 @@ CHANGES = [
 def test_a_change_anywhere_in_a_row_is_noticed(change, tmp_path, whole):
     path = tmp_path / "s.sqlite"
     path.write_bytes(whole.read_bytes())
-    connection = sqlite3.connect(path)
-    connection.execute(change)
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(change)
     with pytest.raises(StoreError, match="is damaged"):
         results(SWEEP, path)
 
@@ -156,29 +152,6 @@ def test_a_full_disk_stops_cleanly_and_the_sweep_goes_on_when_there_is_room(tmp_
     assert_nothing_twice(SWEEP, path)
 
 
-@pytest.mark.posix
-def test_a_half_written_job_is_not_there(tmp_path, whole):
-    """A process that dies between the first statement of a transaction and its last."""
-    path = tmp_path / "s.sqlite"
-    path.write_bytes(whole.read_bytes())
-    before = batches(path)
-    died = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import os, sys, sqlite3; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
-            "c.execute('PRAGMA journal_mode = WAL'); c.execute('BEGIN IMMEDIATE');"
-            "c.execute(\"INSERT INTO job SELECT NULL, 'half', '', 0\");"
-            "os.kill(os.getpid(), 9)",
-            str(path),
-        ]
-    )
-    assert died.returncode == -9
-    run_sweep(SWEEP, path, workers=1)
-    assert batches(path) == before
-    assert_same_results(SWEEP, path, whole)
-
-
 def test_the_lock_of_a_dead_process_does_not_bind(tmp_path):
     path = tmp_path / "s.sqlite"
     lock = tmp_path / "s.sqlite.lock"
@@ -189,14 +162,12 @@ def test_the_lock_of_a_dead_process_does_not_bind(tmp_path):
 
 
 def test_what_it_was_made_by_is_on_record(whole):
-    connection = sqlite3.connect(whole)
-    run = json.loads(connection.execute("SELECT facts FROM run").fetchone()[0])
-    job = json.loads(connection.execute("SELECT facts FROM job").fetchone()[0])
-    connection.close()
-    assert run["sweep"]["simulation"]["seed"] == 0
+    with closing(sqlite3.connect(whole)) as connection:
+        run, job = (
+            json.loads(connection.execute(f"SELECT facts FROM {table}").fetchone()[0])
+            for table in ("run", "job")
+        )
+    assert (run["sweep"]["simulation"]["seed"], run["machine"]["threads"]) == (0, 1)
     assert run["version"] == job["version"] == gs.__version__
     assert run["machine"] == job["machine"]
-    assert run["machine"]["threads"] == 1
-    assert run["time"] <= job["time"]
-    assert job["seconds"] > 0
     assert run["families"][job["family"]]["kind"] == "theory"
