@@ -51,17 +51,6 @@ def test_a_late_second_curve_is_left_out_rather_than_kept(visit: Any) -> None:
     eventually(lambda: "random features: no step (d = 300)" in traces(page))
 
 
-def test_invalid_input_fades_what_it_no_longer_describes(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
-    page.locator("#set-lam").fill("-3")
-    expect(page.locator("#set-lam")).to_have_attribute("aria-invalid", "true")
-    expect(page.locator("#set-lam-error")).to_have_text("Ridge penalty: must be from 0 to 1e6")
-    expect(page.locator("#curve")).to_have_attribute("data-state", "refused")
-    page.locator("#set-lam").fill("0.1")
-    expect(page.locator("[data-state=refused]")).to_have_count(0)
-
-
 def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
     page = visit("")
     settled(page, "curve")

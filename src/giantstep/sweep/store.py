@@ -77,9 +77,9 @@ class Store:
     def writing(cls, path: str | os.PathLike[str]) -> Iterator[Store]:
         """The store at `path`, made if there is none, for this process alone to write."""
         path = Path(path)
-        check_header(path)
+        there = check_header(path)
         with _only_writer(path), ExitStack() as cleanup:
-            if _is_empty(path) or Path(f"{path}-journal").exists():
+            if not there or Path(f"{path}-journal").exists():
                 with sentences(path, "written"):
                     _create(path)
             # nothing is changed before all is known to be well
@@ -101,8 +101,7 @@ class Store:
     def reading(cls, path: str | os.PathLike[str]) -> Iterator[Store]:
         """The store at `path` as it is now, also while another process writes to it."""
         path = Path(path)
-        check_header(path)
-        if _is_empty(path):
+        if not check_header(path):
             raise ParameterError(f"{str(path)!r} does not exist: nothing of this sweep has been computed yet")
         with ExitStack() as cleanup:
             with sentences(path):
@@ -189,8 +188,8 @@ class Store:
                 )
 
 
-def check_header(path: Path) -> None:
-    """Refuse a file that is not a store, by its first bytes, before SQLite opens it."""
+def check_header(path: Path) -> bool:
+    """Whether there is a store; refuse a file that is none, by its first bytes, before SQLite opens it."""
     if not path.parent.is_dir():
         raise StoreError(f"{str(path)!r}: the folder {str(path.parent)!r} does not exist; create it first")
     for ending in _BESIDE:
@@ -199,7 +198,7 @@ def check_header(path: Path) -> None:
         with path.open("rb") as file:
             header = file.read(100)
     except FileNotFoundError:
-        return
+        return False
     except OSError as error:
         raise StoreError(f"{str(path)!r} cannot be read: {error.strerror}") from None
     ours = header.startswith(b"SQLite format 3\0") and header[68:72] == APPLICATION_ID.to_bytes(4, "big")
@@ -213,6 +212,7 @@ def check_header(path: Path) -> None:
             f"{str(path)!r} has layout {layout} of stores, and this giantstep knows {LAYOUT}; use the version "
             "that made it, or start anew with another --store"
         )
+    return bool(header)
 
 
 @contextmanager
@@ -312,10 +312,6 @@ def _checksum(table: str, place: int, facts: bytes, data: bytes) -> int:
     return zlib.crc32(
         data, zlib.crc32(facts, zlib.crc32(f"{table} {place} {len(facts)} {len(data)}".encode()))
     )
-
-
-def _is_empty(path: Path) -> bool:
-    return not path.exists() or not path.stat().st_size
 
 
 def _now() -> str:

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExpressionError, ParameterError
+from ..model.checks import floats
 from ..model.letters import Letters
 from ..model.network import Network, Step
 from ..model.parameters import PARAMETERS
@@ -137,16 +138,9 @@ def _made(kind: type, where: str, table: dict[str, Any], **ready: Any) -> Any:
 
 
 def _grid(key: str, given: Any) -> Any:
-    """A number, or an array: of numbers, of ranges such as "0.2:3:10", or of both."""
-    if isinstance(given, list):
-        return np.concatenate([np.atleast_1d(_grid(key, each)) for each in given]) if given else np.empty(0)
+    """Numbers as they are given, ranges such as "0.2:3:10" as arrays, and a list with ranges as one array."""
     if isinstance(given, str):
         return numbers(key, given)
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise ParameterError(
-            f"{key} = {given!r} is not a number, a list of numbers, or a range such as '0.2:3:10'"
-        )
-    try:
-        return float(given)
-    except OverflowError:
-        raise ParameterError(f"{key} is a whole number of hundreds of digits; give one below 1e308") from None
+    if isinstance(given, list) and any(isinstance(each, str) for each in given):
+        return np.concatenate([np.atleast_1d(floats(key, _grid(key, each))) for each in given])
+    return given
