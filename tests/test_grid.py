@@ -59,8 +59,6 @@ def test_dims_of_names_only_what_varies_with_the_given_parameters():
     grid = Grid({"eta": [1.0, 2.0], "beta": 1.0, "alpha": [1.0, 2.0, 3.0]})
     assert grid.dims_of(["alpha", "eta", "r"]) == ("eta", "alpha")
     assert grid.dims_of(["beta"]) == ()
-    with pytest.raises(ValueError, match="eta varies along"):
-        grid.over("eta", ())
 
 
 def test_a_grid_is_divided_into_first_layers_and_readouts():

@@ -83,10 +83,7 @@ class Grid:
 
     def over(self, name: str, dims: tuple[str, ...]) -> np.ndarray:
         """Values of one parameter on the sub-grid of `dims` (which must include its own dimensions)."""
-        varying = self._dims[name]
-        if missing := set(varying) - set(dims):
-            raise ValueError(f"{name} varies along {missing}, outside {dims}")
-        return NamedArray(varying, self._values[name]).over({dim: self.sizes[dim] for dim in dims})
+        return NamedArray(self._dims[name], self._values[name]).over({dim: self.sizes[dim] for dim in dims})
 
     def labelled(self, values: np.ndarray) -> Any:
         """Values on the whole grid, flattened, as a DataArray; a plain number if the grid is a single point."""

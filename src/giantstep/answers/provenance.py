@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from ..model.parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from ..model.description import Model
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 _FEW = 4  # letters that are named
 _KINDS = {"Network": "network", "SpikedRF": "spiked features", "TwoSpikes": "features with two spikes"}
-_OF_LABELS = ("flips", "latent_noise", "scale")  # of a target, which no coordinate says
+# numbers of a target that open no dimension, so that no coordinate says them
+_OF_LABELS = [name for name, row in PARAMETERS.items() if "Target" in row.of and row.kind == "number"]
 
 
 def provenance(

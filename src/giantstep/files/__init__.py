@@ -80,6 +80,11 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
         ...
     giantstep.errors.ParameterError: path = 'no such file.nc' does not exist; check its spelling
     """
+    if (table := Path(path).suffix.lower()) in (".csv", ".parquet"):
+        raise ParameterError(
+            f"path = {str(path)!r}: a {table} file keeps the numbers but not the labels of a Dataset;"
+            " load the .nc or .json form, or read the table with pandas"
+        )
     ending = _ending(path, _READERS, "loaded")
     if not os.path.exists(path):
         raise ParameterError(f"path = {str(path)!r} does not exist; check its spelling")
