@@ -16,9 +16,9 @@ import pickle
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.pool import RemoteTraceback  # type: ignore[attr-defined]
@@ -61,14 +61,9 @@ class NoWorker(GiantstepError, RuntimeError):
     page = "Questions that people ask"
 
 
-@contextmanager
-def process_pool(workers: int, threads: int) -> Iterator[Workers]:
+def process_pool(workers: int, threads: int) -> closing[Workers]:
     """Fresh processes with `threads` threads each; none of them outlives the block, whatever ends it."""
-    pool = Workers(workers, threads)
-    try:
-        yield pool
-    finally:
-        pool.close()
+    return closing(Workers(workers, threads))
 
 
 class Workers:
@@ -92,7 +87,8 @@ class Workers:
             worker.process.kill()
         self._keepers.shutdown(cancel_futures=True)
         for worker in self._started:
-            worker.end()
+            worker.process.wait()
+            worker.pipe.close()
 
     def _do(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """One job, in the process of this thread."""
@@ -119,7 +115,7 @@ class _Worker:
     """One process and the pipe to it."""
 
     def __init__(self, threads: int):
-        self._pipe, theirs = Pipe()
+        self.pipe, theirs = Pipe()
         try:
             self.process = subprocess.Popen(
                 [get_executable() or "", "-P", "-c", _START, str(theirs.fileno())],
@@ -128,7 +124,7 @@ class _Worker:
                 **inheriting(theirs.fileno()),
             )
         except OSError as error:
-            self._pipe.close()
+            self.pipe.close()
             raise NoWorker(_not_started(error.strerror or str(error))) from error
         finally:
             theirs.close()
@@ -136,8 +132,8 @@ class _Worker:
     def greet(self) -> None:
         """Wait until it is ready."""
         try:
-            self._pipe.send(sys.path)
-            told = self._pipe.recv()
+            self.pipe.send(sys.path)
+            told = self.pipe.recv()
         except (EOFError, OSError):
             told = f"the process ended while it started ({self._ending()})"
         if told != _READY:
@@ -146,8 +142,8 @@ class _Worker:
     def do(self, job: bytes) -> Any:
         """The result of a job."""
         try:
-            self._pipe.send_bytes(job)
-            answer = self._pipe.recv_bytes()
+            self.pipe.send_bytes(job)
+            answer = self.pipe.recv_bytes()
         except (EOFError, OSError):
             raise WorkerDied(
                 f"a worker process died ({self._ending()}); try fewer workers or a smaller d"
@@ -156,11 +152,6 @@ class _Worker:
         if error is not None:
             raise error from RemoteTraceback(where)
         return result
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self._pipe.close()
 
     def _ending(self) -> str:
         """How it ended, in words."""

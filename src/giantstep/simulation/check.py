@@ -152,6 +152,12 @@ ARGUMENTS = {
 }
 
 
+def _batches(model: Model) -> list[float]:
+    """The `alpha0` of each step that a model with plain numbers takes."""
+    stages = model.stages(model.numbers()) if isinstance(model, Network) else []
+    return [float(alpha0) for eta, alpha0, _ in stages if eta > 0 and alpha0 > 0]
+
+
 def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) -> None:
     """No ratio may round to nothing at this d, and it must have room for the directions of spikes and target."""
     if d < (room := model.spike_directions + target.directions):
@@ -162,10 +168,7 @@ def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) ->
     if target.inputs is not None:
         coordinates(target.inputs, d)  # refuses sizes that have no room for all eigenvalues
     ratios = [("beta", float(model.beta), "neurons"), ("alpha", min(alpha), "training samples")]  # type: ignore[arg-type]
-    for eta, alpha0, _ in model.stages(model.numbers()) if isinstance(model, Network) else ():
-        if float(eta) > 0 and float(alpha0) > 0:
-            ratios.append(("alpha0", float(alpha0), "samples in the step"))
-    for name, ratio, what in ratios:
+    for name, ratio, what in ratios + [("alpha0", one, "samples in the step") for one in _batches(model)]:
         if round(ratio * d) == 0:
             raise ParameterError(
                 f"d = {d} is too small: {name} = {ratio:g} leaves no {what}; use d of at least {np.ceil(1 / ratio):g}"
@@ -189,7 +192,7 @@ def needed_bytes(task: Task, backend: Backend) -> int:
     model, d, p = task.model, task.d, width(task.model, task.d)
     sizes = [n for n, _ in task.points]
     if isinstance(model, Network) and model.refit is not None:  # a readout is fitted between steps
-        sizes += [round(float(alpha0) * d) for _, alpha0, _ in model.stages(model.numbers())[:-1]]
+        sizes += [round(alpha0 * d) for alpha0 in _batches(model)[:-1]]
     few = max((n for n in sizes if n < p), default=0)
     many = any(n >= p for n in sizes)
     rows = 3 * p * d if model.takes_steps else 2 * p * d
@@ -205,8 +208,7 @@ def needed_bytes(task: Task, backend: Backend) -> int:
 def check_samples(task: Task) -> None:
     """Refuse a trial that would draw inputs for days, or more rows of the user's own than there are."""
     model, limit = task.model, rows_at_most(task.target, task.model.most_steps)
-    stages = model.stages(model.numbers()) if isinstance(model, Network) else []
-    batches = [float(alpha0) * task.d for _, alpha0, _ in stages]
+    batches = [alpha0 * task.d for alpha0 in _batches(model)]
     readout, test = max(n for n, _ in task.points), task.n_test or 0
     if task.learned_at and not math.isinf(limit):
         raise NotCovered("learned_at averages over Gaussian inputs; leave out keep=True for it", "learned_at")

@@ -148,7 +148,7 @@ def _pair_sums(
     weights: np.ndarray,
     backend: Backend,
 ) -> np.ndarray:
-    """Σ_{i>j} a_i a_j Σ_k ρ_ij^k Σ_κ C_k,iκ C_k,jκ for every column a of `weights`; `factors` are C [terms, rows, kappa]."""
+    """Σ_{i>j} a_i a_j Σ_k ρ_ij^k Σ_κ C_k,iκ C_k,jκ, for every column a of `weights`; `factors` are C."""
     a, total = backend.asarray(weights), np.zeros(weights.shape[1])
     from_highest = [backend.asarray(factor) for factor in factors[::-1]]
     for start, stop, rho in _correlations(gram, along, across, backend):

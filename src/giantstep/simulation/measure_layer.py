@@ -137,10 +137,9 @@ class Track:
 
     def _steps(self, values: list[np.ndarray]) -> np.ndarray:
         """One row for each step; steps that only other points of the grid take are NaN."""
-        steps = self.model.steps
-        count = len(values) if self.model.schedule is not None or steps is None else int(steps)  # type: ignore[arg-type]
         rows = np.full((self.model.most_steps, *values[0].shape), np.nan)
-        rows[:count] = np.stack(values)[:count]
+        if self.model.steps != 0:
+            rows[: len(values)] = values
         return rows
 
     def _frame(self, spikes: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

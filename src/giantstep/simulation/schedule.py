@@ -68,11 +68,9 @@ def _result(future: Any, task: Task) -> Answers:
     """The answers of a task; if its process died, an error that says so in a sentence."""
     try:
         return future.result()
-    except WorkerDied as death:
-        reason = str(death)
-    except BrokenExecutor as broken:
-        reason = f"the executor lost its processes ({broken})"
-    raise TrialError(f"trial {task.trial} of seed {task.seed} at d={task.d} was lost: {reason}")
+    except (WorkerDied, BrokenExecutor) as death:
+        reason = f"the executor lost its processes ({death})" if isinstance(death, BrokenExecutor) else death
+        raise TrialError(f"trial {task.trial} of seed {task.seed} at d={task.d} was lost: {reason}") from None
 
 
 @contextmanager
