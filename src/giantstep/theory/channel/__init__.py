@@ -14,7 +14,6 @@ from .real import JointRealChannel, RealChannel
 
 __all__ = ["BinaryChannel", "Channel", "RealChannel", "Scores", "SignChannel", "Training", "make_channel"]
 
-_MANY = 2  # cuts of a law of signs from which on pieces are narrow
 _FEWEST = 4  # nodes between two cuts of an inner rule
 
 
@@ -25,7 +24,6 @@ def make_channel(loss: Loss, labels: Labels, frame: Frame, kappa: np.ndarray, po
         if labels.binary:
             return JointBinaryChannel(loss, labels, frame, kappa, nodes, rarity)
         return JointRealChannel(loss, labels, frame, kappa, nodes)
-    if labels.law is not None:  # many cuts make for narrow pieces
-        nodes = max(_FEWEST, nodes // max(1, len(labels.law.cuts) // _MANY))
+    if labels.law is not None:
         return BinaryChannel(loss, labels.law, frame.centre(kappa), frame.rho, nodes, rarity)
     return RealChannel(loss, labels.function, frame.centre(kappa), frame.rho, nodes, rarity)

@@ -126,8 +126,13 @@ def some(values: np.ndarray, rows: np.ndarray, at: slice) -> np.ndarray:
 
 
 def cut_rule(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, np.ndarray]:
-    """Rule for E over N(0, 1), cut at `cuts` [..., k] and at ±reach/3: nodes and weights [..., (k + 3)·n]."""
-    return panels(cuts, n, reach * THIRDS)
+    """Rule for E over N(0, 1), cut at ±reach/3 and at those of `cuts` [..., k] within reach: nodes and weights.
+
+    Both are [..., (most + 3)·n], where no row has more than `most` cuts within reach.
+    """
+    cuts = np.sort(np.where(np.abs(cuts) < reach, cuts, reach), axis=-1)
+    most = int((cuts < reach).sum(axis=-1).max(initial=0))
+    return panels(cuts[..., :most], n, reach * THIRDS)
 
 
 def fineness(usual: int, points: int, growth: float = 0.5) -> tuple[int, float]:
