@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.differentiate import derivative
 
 from ...errors import ParameterError
 from ...functions import Function
@@ -22,7 +21,6 @@ from ...gaussian import (
     least_intervals,
     quarterable,
     sample,
-    straight_moments,
     tail_reach,
 )
 from ...gaussian.cuts import panels
@@ -76,6 +74,11 @@ class Levels:
         omega, w = cavity_rule(s, self.cuts, finer=finer)
         chance, slope = self.chances(omega, s)
         return float((slope**2 / chance).sum(axis=0) @ w)
+
+    def error(self, s: float) -> float:
+        """Mean squared error of the best predictor of clean labels ±1."""
+        omega, w = cavity_rule(s, self.cuts)
+        return float(4.0 * self.chances(omega, s)[0].prod(axis=0) @ w)
 
     def wrong_signs(self, s: float) -> float:
         """Share of wrong signs of the best predictor of clean labels ±1."""
@@ -174,6 +177,8 @@ class Noiseless:
         """σ'(z); of functions without a derivative by differences within the piece."""
         if self.function.has_derivative:
             return np.asarray(self.function.derivative(z), float)
+        from scipy.differentiate import derivative
+
         points = np.array([-np.inf, *self.function.breakpoints, np.inf])
         room = np.clip(0.5 * np.abs(z[..., None] - points).min(axis=-1), _ROUNDING, _STEP)
         return derivative(lambda x: np.asarray(self.function(x), float), z, initial_step=room).df
@@ -248,12 +253,8 @@ def unexplained(function: Function, s: float) -> float:
     """Mean squared error of the best predictor of σ(z) from ω: the part linear in z, and what is left of it."""
     reach = tail_reach(function, 1.0)
     omega, w = cavity_rule(s, function.breakpoints, function, reach=reach)
-    scale = np.full(len(omega), s)
-    if (closed := straight_moments(function, omega, scale)) is not None:
-        given, _ = closed
-    else:
-        nodes = quarterable(max(_LEAST, 2.0 * least_intervals(function, s, reach, reach, reach)))
-        given = sample(function, omega, scale, nodes, reach).moments()
+    nodes = quarterable(max(_LEAST, 2.0 * least_intervals(function, s, reach, reach, reach)))
+    given = sample(function, omega, np.full(len(omega), s), nodes, reach).moments()
     return float((given.first**2 + given.remainder) @ w)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.differentiate import derivative
 
 from ...answers.grid import Grid
 from ...answers.provenance import provenance
@@ -90,6 +89,8 @@ def _kernel(kernel: FunctionLike | None) -> tuple[float, float, float]:
     """f(0), f'(0) and f(1) - f(0) - f'(0)."""
     if kernel is None:
         return 1.0, 1.0, 0.0
+    from scipy.differentiate import derivative
+
     f = as_function(kernel)
     slope = float(f.derivative(0.0) if f.has_derivative else derivative(f, 0.0).df)
     start, end = float(f(0.0)), float(f(1.0))

@@ -57,8 +57,8 @@ class StateEvolution:
             domain=[0.0, 1.0],
         ).integ(lbnd=1.0)
         self.signs = None if law is None else Levels.of_signs(law.clean)
-        clean = partial(unexplained, target.function if law is None else law.clean.function())
-        self.error = Table(clean, (power_at_zero(clean, _SMALL), 0), _TOLERANCE)
+        error = partial(unexplained, target.function) if self.signs is None else self.signs.error
+        self.error = Table(error, (power_at_zero(error, _SMALL), 0), _TOLERANCE)
         self.thresholds = self._scan()
 
     def curve(self, alpha: np.ndarray, report: Callable[[float], None]) -> dict[str, np.ndarray]:
