@@ -1,62 +1,21 @@
-"""`giantstep ...` as a process of its own, whose imports are done once for all of them.
-
-A command takes a few milliseconds, its imports most of a second. One process has them all done and asks nothing else
-of the package; it forks for every command: what runs has its own memory, folder, environment, streams and exit
-status, as any process. How commands start, and what they import, is tested on commands that do start.
-"""
+"""`giantstep ...` in this process: what it prints and its exit status. How commands start is tested on some that do."""
 
 from __future__ import annotations
 
-import atexit
-import functools
-import json
+import io
 import os
 import subprocess
 import sys
-import tempfile
+import warnings
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
+
+from giantstep.cli import main
+from giantstep.errors import GiantstepWarning
 
 COMMAND = [str(Path(sys.executable).parent / "giantstep")]
-FORKS = """
-import contextlib, gc, io, json, os, resource, signal, sys, traceback
-import giantstep.cli
-giantstep.cli._do_without_dask_arrays()  # as a command does, before anything else
-import matplotlib.figure, matplotlib.backends.backend_agg, scipy.special, giantstep.plotting
-for verb in ("predict", "simulate --trials 1"):  # they import the rest
-    with contextlib.redirect_stdout(io.StringIO()):
-        giantstep.cli.make_app()(f"{verb} --eta 1 --alpha0 1 --alpha 1 --lam 1 --d 9", result_action="return_value")
-gc.freeze()
-
-for line in sys.stdin:
-    words, folder, largest_file, streams = json.loads(line)
-    child = os.fork()
-    if not child:
-        for number, (name, flags) in enumerate([(os.devnull, os.O_RDONLY), *((s, os.O_WRONLY) for s in streams)]):
-            os.dup2(os.open(name, flags), number)
-        if largest_file:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
-        os.chdir(folder)
-        signal.alarm(120)
-        sys.argv = ["giantstep", *words]
-        status = 1
-        try:
-            giantstep.cli.main()
-        except SystemExit as ended:
-            status = ended.code or 0
-        except BaseException:
-            traceback.print_exc()
-        sys.stdout.flush(), sys.stderr.flush()
-        os._exit(status)  # taking the interpreter to pieces takes longer than most commands
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-@functools.cache
-def _server() -> subprocess.Popen[str]:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    server = subprocess.Popen([sys.executable, "-c", FORKS], env=_environment(), **pipes)
-    atexit.register(server.communicate)  # it ends when it has no more to read
-    return server
+SETTINGS = {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
 
 
 def giantstep(
@@ -64,20 +23,30 @@ def giantstep(
 ) -> subprocess.CompletedProcess[str]:
     """Output, complaints and exit status of a command; no file that it writes may be larger, if that is said."""
     words = arguments.split() if isinstance(arguments, str) else arguments
-    if sys.platform != "linux":  # elsewhere a process that is forked is not sure to work
-        return _started(words, cwd, largest_file)
-    server = _server()
-    assert server.stdin
-    assert server.stdout
-    with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
-        request = [words, os.path.abspath(cwd), largest_file, [out.name, err.name]]
-        print(json.dumps(request), file=server.stdin, flush=True)
-        status = int(server.stdout.readline())
-        return subprocess.CompletedProcess(words, status, out.read(), err.read())
+    if largest_file:  # which limits a whole process
+        return started(words, cwd, largest_file)
+    out, err, status = io.StringIO(), io.StringIO(), None
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        chdir(cwd),
+        patch.dict(os.environ, SETTINGS),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("default", GiantstepWarning)
+        try:
+            main(words)
+        except SystemExit as ended:
+            status = ended.code
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
-def _started(words: list[str], cwd: Path | str, largest_file: int) -> subprocess.CompletedProcess[str]:
-    def little_room() -> None:
+def started(
+    words: list[str], cwd: Path | str = ".", largest_file: int = 0, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """The same of a process that starts for it."""
+
+    def limit() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
@@ -86,12 +55,8 @@ def _started(words: list[str], cwd: Path | str, largest_file: int) -> subprocess
         [*COMMAND, *words],
         capture_output=True,
         text=True,
-        env=_environment(),
+        env=os.environ | SETTINGS | environment,
         cwd=cwd,
-        preexec_fn=little_room if largest_file else None,
+        preexec_fn=limit if largest_file else None,
         timeout=120,
     )
-
-
-def _environment() -> dict[str, str]:
-    return os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}

@@ -38,8 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     output.prepare()
     words = sys.argv[1:] if arguments is None else arguments
-    if arguments is None and words[:1] != ["sweep"]:
-        _do_without_dask_arrays()
     warnings.showwarning = _warnings_once()
     try:
         status = _run(words)
@@ -62,11 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except MemoryError as error:
         status = _refuse(f"there is not enough memory ({error}); use shorter ranges or a smaller d")
     sys.exit(status)
-
-
-def _do_without_dask_arrays() -> None:
-    """Tell xarray that there are none: it would import dask, if that is installed, to look for them."""
-    sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
 
 
 def make_app() -> App:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _ON_NEW_INPUTS = ("test_error_01", "test_error")  # of labels ±1 the share of wrong signs comes first
-_ERRORS = (*_ON_NEW_INPUTS, "train_error")
-_MEASURED = {"simulation": "simulation", "± se": "standard_error"}
+_ERRORS = (*_ON_NEW_INPUTS, "train_error")  # of which an answer may have some
 
 
 @Parameter(name="*")
@@ -108,9 +107,8 @@ def predict(
         )
     converged = bool(found["converged"].values.all())
     plain = converged and not (found["code"].values == DIVERGES).any()
-    names = out.shown(found, output, [*_errors(found), *([] if plain else ["status"])])
-    lines = reference.split(",") if reference else ()
-    out.deliver(found, output, out.table(found, names), names[:1], reference=lines)
+    names = _ERRORS if plain else (*_ERRORS, "status")
+    out.answer(found, output, names, reference=reference.split(",") if reference else ())
     return 0 if converged else 2
 
 
@@ -138,7 +136,7 @@ def simulate(
     ratios = {"alpha": alpha, "lam": lam}
     out.check_curve(output, layer.values | ratios)
     dataset = _simulated(layer, ratios, d, loss, run, features=features)
-    names = out.shown(dataset, output, _errors(dataset))
+    names = out.shown(dataset, output, _ERRORS)
     trials = dataset.sizes["trial"]
     table, columns = dataset.mean("trial", keep_attrs=True), names
     if trials > 1:  # a single trial has no standard error
@@ -173,6 +171,8 @@ def compare(
       giantstep compare --eta 3 --alpha0 0.5 --target tanh --alpha 0.5:3:6 \\
         --lam 0.1 --d 400 --bulk isotropic,exact --plot bulks.png
     """
+    import xarray as xr
+
     from ..answers.comparison import compare as verb
     from ..answers.comparison import side_by_side, summary
     from ..theory.predict import predict as theory_of
@@ -185,51 +185,25 @@ def compare(
     bulks = [None] if bulk is None else bulk.split(",")
     with out.working("predicting") as progress:  # before what is refused is simulated
         options |= {"progress": progress}
-        theories = {
-            kind: theory_of(layer.model(), layer.goal(d), **ratios, **options, bulk=kind) for kind in bulks
-        }
+        theories = [theory_of(layer.model(), layer.goal(d), **ratios, **options, bulk=kind) for kind in bulks]
     dataset = _simulated(layer, ratios, d, loss, run)
-    several = {str(kind): verb(theory, dataset) for kind, theory in theories.items()}
-    if len(several) > 1:
-        return _deliver_bulks(several, theories, dataset, output)
-    ((exact, compared),) = zip(theories.values(), several.values(), strict=True)
+    several = [verb(theory, dataset) for theory in theories]
+    compared = several[0]
+    picture: dict[str, Any] = {}
+    if len(bulks) > 1:
+        dim = xr.DataArray(bulks, dims="bulk")
+        compared, lines = (xr.concat(each, dim, combine_attrs="override") for each in (several, theories))
+        compared = compared.assign_attrs(bulk=" and ".join(map(str, bulks)))
+        picture = {"picture": dataset, "theory": lines}
     names = out.shown(compared, output, _ON_NEW_INPUTS)
     words = []
     for name in names:  # one below the other: side by side they are wider than a terminal
         columns = side_by_side(compared, name)
         words += [out.table(columns, list(map(str, columns)), headed=not words), ""]
-    words.append(summary(compared))
-    status = out.deliver(compared, output, "\n".join(words), names[:1])
-    return status or (0 if exact["converged"].all() else 2)
-
-
-def _deliver_bulks(
-    several: Mapping[str, xr.Dataset],
-    theories: Mapping[Any, xr.Dataset],
-    simulation: xr.Dataset,
-    output: Picture,
-) -> int:
-    """Several theories of one network beside one simulation: a table of each prediction and its z, and all curves."""
-    import xarray as xr
-
-    from ..answers.comparison import summary
-    from ..answers.tables import aligned, points
-
-    first, bulks = next(iter(several.values())), xr.DataArray(list(several), dims="bulk")
-    name = out.shown(first, output, _ON_NEW_INPUTS)[0]
-    columns = {title: first[name].sel(part=part, drop=True) for title, part in _MEASURED.items()}
-    for bulk, compared in several.items():
-        columns[bulk] = compared[name].sel(part="theory", drop=True)
-        columns[f"z {bulk}"] = compared[name].sel(part="z", drop=True)
-    both, lines = (
-        xr.concat(list(each.values()), bulks, combine_attrs="override") for each in (several, theories)
-    )
-    summaries = "\n\n".join(f"{bulk}:\n{summary(compared)}" for bulk, compared in several.items())
-    above = out.heading(first.assign_attrs(bulk=" and ".join(several)))
-    rows = aligned(points(xr.Dataset(columns), list(columns)))
-    words = f"{above}\n{name}\n{rows}\n\n{summaries}"
-    theory = lines.assign_coords(bulk=list(several))
-    return out.deliver(both, output, words, [name], picture=simulation, theory=theory)
+    for kind, one in zip(bulks, several, strict=True):
+        words += [f"{kind} bulk:"] * (len(bulks) > 1) + [summary(one), ""]
+    status = out.deliver(compared, output, "\n".join(words[:-1]), names[:1], **picture)
+    return status or (0 if all(theory["converged"].all() for theory in theories) else 2)
 
 
 _COLUMNS = (
@@ -297,11 +271,6 @@ def explore(
 
     verb(host, port, browser)
     return 0
-
-
-def _errors(found: Any) -> list[str]:
-    """The errors that an answer has, that which matters most first."""
-    return [name for name in _ERRORS if name in found]
 
 
 def _simulated(

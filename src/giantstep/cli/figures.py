@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..figures.reproduce import Made
 
-_HOW = Group("How", sort_key=1)
+_HOW = Group.create_ordered("How")
 
 
 @Parameter(name="*")
@@ -98,7 +98,7 @@ def _make(names: Sequence[str], how: How, page: bool) -> int:
     from ..model.checks import check_count
 
     folder = Path(how.out or f"reproduction-{how.size}")
-    workers = check_count("workers", how.workers or min(os.cpu_count() or 1, 8), 1)
+    workers = min(os.cpu_count() or 1, 8) if how.workers is None else check_count("workers", how.workers, 1)
     verb(names, size=how.size, out=folder, device=how.device, workers=workers, page=page, report=_report)
     out.note(f"the page is {folder / 'index.html'}" if page else f"the pictures are in {folder}")
     return 0

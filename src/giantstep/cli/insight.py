@@ -156,8 +156,7 @@ def staircase(*, layer: Layer = NO_LAYER, output: Picture = NO_PICTURE) -> int:
         f"{place_name('direction', place, alone=len(places) == 1)}: {why}"
         for place, why in zip(places, whys, strict=True)
     ]
-    names = out.shown(dataset, output, ["overlap"])
-    return out.deliver(dataset, output, "\n".join([out.table(dataset, names), "", *reasons]), ["overlap"])
+    return out.answer(dataset, output, ["overlap"], reasons)
 
 
 def tune(
@@ -203,13 +202,9 @@ def tune(
     options: dict[str, Any] = {"over": wanted, "loss": loss, "error": error, "bulk": bulk, **values}
     with out.working("tuning") as progress:
         dataset = verb(layer.model(**free), layer.goal(d), **options, progress=progress)
-    names = out.shown(
-        dataset, output, [n for n in map(str, dataset.data_vars) if n.startswith("best_")] + ["at_end"]
-    )
-    words = [out.table(dataset[names], names)]
-    if output.show is None and "advice" in dataset:
-        words += ["", *dict.fromkeys(filter(None, dataset["advice"].values.flat))]
-    return out.deliver(dataset, output, "\n".join(words))
+    best = [name for name in map(str, dataset.data_vars) if name.startswith("best_")]
+    advice = dataset["advice"].values.flat if "advice" in dataset else ()
+    return out.answer(dataset, output, [*best, "at_end"], advice, curve=False)
 
 
 def bayes(*, alpha: _All, goal: Goal = NO_GOAL, output: Picture = NO_PICTURE) -> int:
@@ -229,11 +224,9 @@ def bayes(*, alpha: _All, goal: Goal = NO_GOAL, output: Picture = NO_PICTURE) ->
     out.check_curve(output, goal.values | {"alpha": alpha})
     with out.working("computing") as progress:
         dataset = verb(goal.goal(), alpha=alpha, progress=progress)
-    names = out.shown(dataset, output, ["test_error_01", "test_error", "overlap", "optimal_error"])
-    words = [out.table(dataset, names)]
-    if not output.show:
-        words += ["", out.table(dataset, [n for n in _THRESHOLDS if n in dataset], headed=False)]
-    return out.deliver(dataset, output, "\n".join(words), names[:1])
+    errors = ("test_error_01", "test_error", "overlap", "optimal_error")
+    thresholds = out.table(dataset, [name for name in _THRESHOLDS if name in dataset], headed=False)
+    return out.answer(dataset, output, errors, [thresholds])
 
 
 def ridge(
@@ -256,8 +249,7 @@ def ridge(
     ratios = {"alpha": alpha} | ({} if lam is None else {"lam": lam})
     out.check_curve(output, goal.values | ratios)
     dataset = verb(goal.goal(), **ratios, kernel=kernel)
-    names = out.shown(dataset, output, ["test_error_01", "test_error", "best_lam"])
-    return out.deliver(dataset, output, out.table(dataset, names), names[:1])
+    return out.answer(dataset, output, ["test_error_01", "test_error", "best_lam"])
 
 
 def explain(
@@ -284,11 +276,8 @@ def explain(
 
     with out.working("predicting"):
         dataset = verb(layer.model(), layer.goal(), alpha=alpha, lam=lam, loss=loss, bulk=bulk)  # type: ignore[arg-type]
-    names = out.shown(dataset, output, ["test_error", *PARTS, "bayes_error", "ridge_error"])
-    words = [out.table(dataset, names)]
-    if not output.show:
-        words += ["", *dict.fromkeys(dataset["advice"].values.flat)]
-    return out.deliver(dataset, output, "\n".join(words))
+    shares = ["test_error", *PARTS, "bayes_error", "ridge_error"]
+    return out.answer(dataset, output, shares, dataset["advice"].values.flat, curve=False)
 
 
 def _some_rows(dataset: Any, names: list[str], along: str | None, flag: str) -> str:
@@ -300,14 +289,7 @@ def _some_rows(dataset: Any, names: list[str], along: str | None, flag: str) -> 
 
 
 def _plane_summary(dataset: Any) -> str:
-    """A row for each setting, with the range of both functions on the plane: its points are for pictures and files."""
-    plane = [dim for dim in ("x1", "x2") if dim in dataset.dims]
-    ranges = {
-        f"{name} {side}": getattr(dataset[name], side)(plane)
-        for name in ("truth", "learned")
-        for side in ("min", "max")
-    }
-    points = " × ".join(str(dataset.sizes[dim]) for dim in plane)
+    """A row for each setting: the points of the plane are for pictures and files."""
+    points = f"{dataset.sizes['x1']} × {dataset.sizes['x2']}"
     where = f"truth and learned are on {points} points: --plot FILE draws them, --format csv or --out FILE gives all"
-    summary = dataset.drop_dims(plane).assign(ranges)
-    return "\n".join([out.table(summary, ["test_error", *ranges]), where])
+    return "\n".join([out.table(dataset.drop_dims(["x1", "x2"]), ["test_error"]), where])

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from ..model.spiked import SpikedRF
     from ..model.target import Target
 
-NETWORK = Group("A network: gradient steps", sort_key=1)
-FEATURES = Group("Or spiked random features, given directly", sort_key=2)
-_BOTH = Group("Both", sort_key=3)
-_TARGET = Group("The target", sort_key=3.2)
-_INPUTS = Group("Inputs with a covariance (default: isotropic)", sort_key=3.4)
-QUESTION = Group("The question", sort_key=4)
-RUN = Group("The simulation", sort_key=4.5)
-_OUTPUT = Group("Output", sort_key=5)
+NETWORK = Group.create_ordered("A network: gradient steps")
+FEATURES = Group.create_ordered("Or spiked random features, given directly")
+_BOTH = Group.create_ordered("Both")
+_TARGET = Group.create_ordered("The target")
+_INPUTS = Group.create_ordered("Inputs with a covariance (default: isotropic)")
+QUESTION = Group.create_ordered("The question")
+RUN = Group.create_ordered("The simulation")
+_OUTPUT = Group.create_ordered("Output")
 
 _HERE: dict[str, dict[str, Any]] = {  # what a command line says in other words than the table
     "activation": {
@@ -138,14 +138,27 @@ _GROUPS = {
     for name, row in PARAMETERS.items()
     if name != "inputs"  # which have options of their own
 }
-_TYPES: dict[str, Any] = {"text": str | None, "number": float | None, "flag": bool | None}
+_TYPES: dict[str, Any] = {  # by a parameter's name, or by its kind
+    "rows": float | str | None,
+    "text": str | None,
+    "number": float | None,
+    "flag": bool | None,
+}
 _FIRST = {name: PARAMETERS[name].initial for name in ("activation", "function")}
+
+
+def _type(name: str) -> Any:
+    return _TYPES.get(name) or _TYPES.get(PARAMETERS[name].kind, Any)
 
 
 def _fields(*groups: Group) -> list[tuple[str, Any, Any]]:
     """Fields of a class of options for the parameters of some groups; None is an option that was not given."""
     return [
-        (name, Annotated[_TYPES.get(PARAMETERS[name].kind, Any), parameter(name, group)], _FIRST.get(name))
+        (
+            name,
+            Annotated[_TYPES.get(name) or _TYPES.get(PARAMETERS[name].kind, Any), parameter(name, group)],
+            _FIRST.get(name),
+        )
         for name, group in _GROUPS.items()
         if group in groups
     ]
@@ -254,8 +267,6 @@ class Layer(
             )
         if "readout" in both:
             both["readout"] = letters(both["readout"])
-        if "rows" in network:
-            network["rows"] = _rows(network["rows"])
         if "schedule" in network:
             if not network.keys().isdisjoint(("eta", "alpha0", "steps")):
                 raise ParameterError(
@@ -264,14 +275,11 @@ class Layer(
             return Network(steps=schedule(network.pop("schedule")), **network, **both)
         needed = ("r", "gamma") if features else ("eta", "alpha0")
         given = {name: otherwise[name] for name in needed if name in otherwise} | features | network
-        missing = [name for name in needed if name not in given]
-        if len(missing) == len(needed):
+        if missing := [name for name in needed if name not in given]:
+            verb = "is" if len(missing) == 1 else "are"
             raise ParameterError(
-                "no model: give --eta and --alpha0 for a network, or --r and --gamma for spiked random features"
-            )
-        if missing:
-            raise ParameterError(
-                f"--{missing[0]} is missing: with {_flags(given)} alone there is no model yet"
+                f"{_flags(missing)} {verb} missing: a network has --eta and --alpha0, spiked random features have"
+                " --r and --gamma"
             )
         return (SpikedRF if features else Network)(**given, **both)
 
@@ -312,13 +320,6 @@ class Picture(Output):
 
 
 NO_GOAL, NO_LAYER, NO_OUTPUT, NO_PICTURE = Goal(), Layer(), Output(), Picture()
-
-
-def _rows(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _flags(names: Iterable[str]) -> str:

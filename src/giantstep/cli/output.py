@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
     from ..answers.arrays import NamedArrays
 
-_SPELT = {"±": "+-", "²": "2", "½": "1/2", "·": "*", "×": "x", "√": "sqrt", "ξ": "xi", "→": "->", "∞": "inf"}
-_LONGEST = 60  # rows that a terminal gets; beyond, the middle is left out
-
 
 def ranges(values: Mapping[str, Any]) -> list[str]:
     """The names of the parameters that have several values."""
@@ -36,6 +32,26 @@ def check_curve(output: Picture, values: Mapping[str, Any]) -> None:
     its own."""
     if output.plot and output.show is None and not ranges(values):
         raise ParameterError("--plot draws curves: give some parameter a range, as in --alpha 0.5:3:20")
+
+
+def answer(
+    dataset: xr.Dataset | NamedArrays,
+    output: Output,
+    default: Sequence[str],
+    remarks: Iterable[str] = (),
+    curve: bool = True,
+    **picture: Any,
+) -> int:
+    """Deliver an answer with a table of the quantities to show, and remarks below it unless some were named.
+
+    A picture has curves of the first quantity; or, without a `curve`, what `plot` draws of such an answer.
+    """
+    names = shown(dataset, output, default)
+    lines = [table(dataset, names)]
+    remarks = list(dict.fromkeys(filter(None, remarks)))
+    if remarks and not output.show:
+        lines += ["", *remarks]
+    return deliver(dataset, output, "\n".join(lines), names[:1] if curve else None, **picture)
 
 
 def deliver(
@@ -53,13 +69,13 @@ def deliver(
 
     The picture shows `y` of the answer, or of another dataset, `picture`.
     """
-    said = ""
     if output.out:
         from ..answers.arrays import as_dataset
         from ..files import save
 
         said = deed("wrote", output.out)
         save(as_dataset(dataset), output.out)
+        note(said)
     try:
         if output.format == "csv":
             from ..answers.tables import write_csv
@@ -72,18 +88,13 @@ def deliver(
         else:
             print(table)
         sys.stdout.flush()
-    except BrokenPipeError:  # who has seen enough of a table still wants the picture
-        if not (isinstance(output, Picture) and output.plot):
-            raise
-        abandon_output()
-    if said:
-        note(said)
-    if isinstance(output, Picture) and output.plot:
-        from ..answers.arrays import as_dataset
-        from ..plotting import plot
+    finally:  # who has seen enough of a table, and closed its pipe, still wants the picture
+        if isinstance(output, Picture) and output.plot:
+            from ..answers.arrays import as_dataset
+            from ..plotting import plot
 
-        drawn = as_dataset(dataset) if picture is None else picture
-        save_picture(plot(drawn, output.x, y, theory=theory, reference=reference), output.plot)
+            drawn = as_dataset(dataset) if picture is None else picture
+            save_picture(plot(drawn, output.x, y, theory=theory, reference=reference), output.plot)
     return 130 if dataset.attrs.get("interrupted") else 0
 
 
@@ -126,12 +137,8 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], headed: bool 
     flat = points(arrays, [*inputs, *names])
     columns = [column for column in flat if column.split("[")[0] in inputs]
     same = {column: float(flat.pop(column)[0]) for column in columns if len(set(flat[column].tolist())) == 1}
-    above, lines = _heading(arrays, same), aligned(flat).split("\n")
-    if sys.stdout.isatty() and len(lines) > _LONGEST:
-        half = _LONGEST // 2
-        left_out = f"... {len(lines) - _LONGEST} rows left out here; --format csv or --out FILE gives all ..."
-        lines[half:-half] = [left_out]
-    return "\n".join([above] * bool(above and headed) + lines)
+    above = _heading(arrays, same) if headed else ""
+    return "\n".join(filter(None, [above, aligned(flat)]))
 
 
 def heading(dataset: xr.Dataset | NamedArrays) -> str:
@@ -183,21 +190,15 @@ def _subject(arrays: NamedArrays) -> str:
 
 
 def prepare() -> None:
-    """Let every text through: what a stream's encoding lacks is spelt in ASCII, what was closed swallows all."""
-    codecs.register_error("giantstep.spelt", _spelt)
+    """Let every text through: what a stream's encoding lacks becomes a question mark, what was closed swallows all."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # started with >&-
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for as long as we run)
         elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="giantstep.spelt")
+            stream.reconfigure(errors="replace")
 
 
 def abandon_output() -> None:
     """Write no more to standard output, lest Python's own last flush of it fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _spelt(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    return "".join(_SPELT.get(letter, "?") for letter in error.object[error.start : error.end]), error.end

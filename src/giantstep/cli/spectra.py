@@ -12,7 +12,7 @@ from . import output as out
 from .options import NO_LAYER, NO_PICTURE, QUESTION, Bulk, Dimension, Layer, Picture, ranges, whole
 
 _SHOWN = ("edge", "mass_at_zero", "moment1", "moment2", "spike_per_d", "spike", "outlier")
-_LISTED = 40  # values that a line of a summary may hold, and settings that it may have
+_LISTED = 40  # values that a line of a summary may hold
 _ZERO = 1e-12  # of the upper edge: as far down as a support is followed, or nearly
 
 
@@ -48,53 +48,49 @@ def spectrum(
         --trials 10 --plot s.png
       giantstep spectrum --weights --eta 3 --alpha0 0.5 --target tanh --d 1000
     """
+    from ..insight.spectrum import spectrum as verb
+    from ..insight.weight_spectrum import weight_spectrum
+    from ..simulation.eigenvalues import simulate_spectrum
+
     ratio = 1.0 if alpha is None else alpha
-    numbers = isinstance(ratio, float) and isinstance(d, float)
-    if trials and (weights or kernel or normalise != "p" or not numbers):
+    other = kernel or normalise != "p"
+    single = isinstance(ratio, float) and isinstance(d, float)
+    if trials and (weights or other or not single):
         raise ParameterError(
             "--trials simulates one spectrum, of the feature covariance divided by p: give single numbers, with --d,"
             " and leave out --weights, --kernel and --normalise n"
         )
-    if weights and (alpha is not None or kernel or normalise != "p"):
+    if weights and (other or alpha is not None):
         raise ParameterError(
             "--weights asks for the spectrum of the first layer, which has no samples: leave out --alpha, --kernel and"
             " --normalise n, which are of the spectrum of the features"
         )
-    if weights:
-        from ..insight.weight_spectrum import weight_spectrum
-
-        with out.working("solving"):
-            dataset = weight_spectrum(layer.model(), layer.goal(d), d=d, bulk=bulk)
-    else:
-        from ..insight.spectrum import spectrum as verb
-
-        options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": d}
-        try:
-            with out.working("solving") as progress:
-                dataset = verb(layer.model(), layer.goal(d), alpha=ratio, **options, progress=progress)
-        except NotCovered as error:
-            if not trials:
-                raise
-            out.note(f"no theory: {error}")
-            dataset = None
-    drawn, words = None, ""
+    model, target = layer.model(), layer.goal(d)
+    theory = simulation = None
+    words: list[str] = []
+    try:
+        with out.working("solving") as progress:
+            if weights:
+                theory = weight_spectrum(model, target, d=d, bulk=bulk)
+            else:
+                options: dict[str, Any] = {"normalise": normalise, "kernel": kernel, "bulk": bulk, "d": d}
+                theory = verb(model, target, alpha=ratio, **options, progress=progress)
+        words += _summary(theory, out.shown(theory, output, _SHOWN))
+    except NotCovered as error:
+        if not trials:
+            raise
+        out.note(f"no theory: {error}")
     if trials:
-        from ..simulation.eigenvalues import simulate_spectrum
-
         with out.working("simulating"):
-            drawn = simulate_spectrum(
-                layer.model(), layer.goal(d), alpha=ratio, d=round(d), trials=trials, seed=seed
-            )
-        spikes = 1 if dataset is None else int((dataset["spike_per_d"] > 0.0).sum())
-        words = _simulated_summary(drawn["eigenvalue"], spikes)
-    if dataset is not None:
-        names = out.shown(dataset, output, _SHOWN)
-        words = "\n".join(filter(None, ["\n".join(_summary(dataset, names)), words]))
-    answer: Any = drawn if dataset is None else dataset
-    return out.deliver(answer, output, words, picture=drawn, theory=None if drawn is None else dataset)
+            simulation = simulate_spectrum(model, target, alpha=ratio, d=round(d), trials=trials, seed=seed)
+        spikes = 1 if theory is None else int((theory["spike_per_d"] > 0.0).sum())
+        words += _simulated_summary(simulation["eigenvalue"], spikes)
+    both = None if simulation is None else theory
+    found: Any = simulation if theory is None else theory
+    return out.deliver(found, output, "\n".join(words), picture=simulation, theory=both)
 
 
-def _simulated_summary(eigenvalues: Any, spikes: int) -> str:
+def _simulated_summary(eigenvalues: Any, spikes: int) -> list[str]:
     """Means over trials, with standard errors, of the extremes and of the bulk's first two moments.
 
     The bulk is all but the `spikes` largest eigenvalues: one of order d, left in, would make most of the moments.
@@ -108,7 +104,7 @@ def _simulated_summary(eigenvalues: Any, spikes: int) -> str:
     for name, values in rows.items():
         error = f" ± {float(values.std('trial', ddof=1)) / trials**0.5:.2g}" if trials > 1 else ""
         lines.append(f"  {name:14s} {float(values.mean()):.6g}{error}")
-    return "\n".join(lines)
+    return lines
 
 
 def _ordinal(place: int) -> str:
@@ -123,8 +119,7 @@ def _summary(dataset: Any, names: list[str]) -> Iterator[str]:
 
     yield out.heading(dataset)
     dims = dataset["mass_at_zero"].dims
-    settings = list(product(*(range(dataset.sizes[dim]) for dim in dims)))
-    for place in settings[:_LISTED]:
+    for place in product(*(range(dataset.sizes[dim]) for dim in dims)):
         one = dataset.isel(dict(zip(dims, place, strict=True)))
         if dims:
             yield ""
@@ -133,8 +128,6 @@ def _summary(dataset: Any, names: list[str]) -> Iterator[str]:
             yield f"{name:14s} {_listed(one[name])}"
             if name == "edge" and (tail := _tail(one)):
                 yield tail
-    if len(settings) > _LISTED:
-        yield f"\n... {len(settings) - _LISTED} settings left out here; --format csv or --out FILE gives all ..."
 
 
 def _listed(values: Any) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..sweep import Sweep
     from ..sweep.results import Progress, Results
 
-_SWEEP, _WHERE = Group("The sweep", sort_key=1), Group("Where it runs", sort_key=2)
+_SWEEP, _WHERE = map(Group.create_ordered, ("The sweep", "Where it runs"))
 _HELP = "Thousands of settings, kept in one file: stop, resume and extend at will."
 _SHOWN_FAILURES = 5
 
@@ -210,8 +210,6 @@ def _report(parts: Iterable[Progress]) -> int:
     sys.stdout.flush()
     for message in failures[:_SHOWN_FAILURES]:
         out.note(f"failed: {' '.join(message.split())}")
-    if (more := len(failures) - _SHOWN_FAILURES) > 0:
-        out.note(f"... and {more} more failures")
     if failures:
         out.note("giantstep sweep retry does these again")
     return 2 if failures else 0
