@@ -101,14 +101,14 @@ class OneStepRegressor(RegressorMixin, OneStep):
         sizes : int or sequence of int
             Numbers of training samples, or how many of them, spread evenly in logarithm.
         folds : int
-            Of the cross-validation.
+            Number of folds of the cross-validation.
 
         Returns
         -------
         xarray.Dataset
             Over `eta` (0, and the fitted rate if it is another) and `n`: `theory`, `measured` and `measured_error`
             (standard errors), mean squared errors of new labels in units of the variance of y; attributes `gamma`, the
-            alignment that half of the samples give, `noise` and `target`, what was taken for σ*.
+            alignment that half of the samples give, `noise`, and `target`, the estimate of σ*.
         """
         check_is_fitted(self)
         if self.steps > 1 or np.ndim(self.y_mean_):

@@ -80,7 +80,7 @@ class Description:
         _kinds[cls.__name__] = cls
 
     def to_dict(self) -> dict[str, Any]:
-        """This description as plain, JSON-ready data. A function of your own has no such form: an error.
+        """This description as plain, JSON-ready data. Your own Python functions have no such form and raise an error.
 
         Returns
         -------

@@ -188,7 +188,7 @@ class Inputs(Description):
         Parameters
         ----------
         exponent : number or grid
-            At least 0, which is isotropic. Above 1/2 there is no strict limit, and a few eigenvalues may count for
+            At least 0; 0 is isotropic. Above 1/2 there is no strict limit, and a few eigenvalues may count for
             most: look at the effective rank.
         d : int
             The number of inputs, and of eigenvalues.

@@ -94,11 +94,11 @@ class Letters:
         Parameters
         ----------
         law : {"gaussian", "uniform-interval"}
-            Of the biases, with mean 0, independent of the letters.
+            Distribution of the biases, with mean 0 and independent of the letters.
         scale : float
-            Their standard deviation, of order one. For biases of order 1/√d see `Network` and its `bias_scale`.
+            Standard deviation of the biases, of order one. For biases of order 1/√d see `Network` and its `bias_scale`.
         nodes : int
-            Of the rule.
+            Number of nodes of the rule.
 
         Examples
         --------

@@ -235,7 +235,7 @@ class Network(Model):
         Parameters
         ----------
         target : Target, str or callable
-            What the step is taken on.
+            The function that the steps learn.
 
         Returns
         -------
