@@ -45,7 +45,7 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "loo" compares no step with 2 and 4 times "auto" by leave-one-out. The spike's strength grows like
         eta·d/width.
     width : int or float
-        Neurons if a whole number, else the ratio beta of neurons to inputs.
+        Number of neurons if it is a whole number, else the ratio beta of neurons to inputs.
     steps : int
         How many giant steps, each on samples of its own.
     split : float

@@ -46,41 +46,42 @@ def simulate(
     progress: bool | None = None,
     n_test: int | None = None,
 ) -> xr.Dataset:
-    """Train networks of finite size, and measure in each of several trials what `predict` predicts.
+    r"""Train networks of finite size, and measure in each of several trials what `predict` predicts.
 
-    A trial draws a target direction θ and a first layer of p = beta·d rows, fits the readout
+    A trial draws a target direction θ and a first layer of p = `beta`·d rows. Then it fits the readout on n =
+    `alpha`·d fresh samples x ~ N(0, I) with labels y = σ*(θ·x/√d) + noise,
 
-        a = argmin  Σ_{μ≤n} ℓ(y_μ, a·φ(x_μ)/√p) + lam/2 |a|²,    n = alpha·d,
+    .. math:: \hat a = \arg\min_a \sum_{\mu\le n}\ell(y^\mu, a\cdot\varphi^\mu/\sqrt p) + \frac\lambda2|a|^2 ,
 
-    with ℓ = ½(y - z)² by default, on fresh samples x ~ N(0, I_d), y = σ*(θ·x/√d) + noise, and averages the squared
-    error against the noiseless target over all x. The features φ depend on the model:
+    where φ = σ(Fx) are the features of the first layer and ℓ is the loss, by default ½(y - z)². `test_error` is the
+    squared error against the noiseless target, averaged over all inputs. What you may simulate:
 
-    - `Network`: rows of unit norm take one gradient step of size eta·d on the square loss of n0 = alpha0·d samples,
-      whose residuals contain the network's initial output; φ = σ(W¹x). `simulate(Network("tanh", eta=1, alpha0=2),
-      "sin", alpha=[0.5, 1, 2], lam=0.1, d=1000)`
-    - several steps: `Network(..., steps=3)`, each on a fresh batch with the initial readout. `reuse_batch=True` takes
-      all steps on one batch, `refit=lam` fits the readout between the steps; there is no theory for these two.
-    - plain random features: `eta=0` or `alpha0=0`. `simulate(Network("relu", eta=0, alpha0=0), ...)`
-    - `SpikedRF`: φ = σ(Fx), F = W + r 1 vᵀ/√d, |w_i|² = c, v·θ/d = gamma exactly. `simulate(SpikedRF("tanh",
-      r=0.9, gamma=0.8), ...)`
-    - equivalent Gaussian features of Result 2, φ = μ0 1 + μ1 Wx + μ2 ξ given κ = v·x/√d: the same, to test the
-      equivalence itself. `simulate(SpikedRF(...), ..., features="gaussian")`
-    - the special spiked features with W = Π⊥: `simulate(SpikedRF("relu", r=1, gamma=1, readout="rademacher"), ...,
-      bulk="orthogonal")`
-    - `TwoSpikes`: two spikes with two left vectors.
-    - several letters or biases: `readout=Letters(...)` in the model; group sizes are weight·p by largest
-      remainder, biases are added to the pre-activations in the step as well.
-    - targets of several directions: `Target("x1 + x1*x2")`; a trial draws orthonormal θ_1, θ_2, ...; the spikes of a
-      `SpikedRF` or `TwoSpikes` overlap with the first only.
-    - inputs with a covariance: `Target("sin", inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75]))`. Then x ~ N(0, Ω),
-      rows begin with unit norm in the space of the inputs, and `c`, `r`, `gamma` and all statistics are those of Ω^½w
-      and Ω^½θ. With `Inputs.from_data(X, keep=True)` samples are rows of X, drawn without replacement: an equal part of
-      them is set aside for each step, for the readout, and for the test error.
-    - binary labels: `Target("sign", flips=0.1)` or `Target("logistic", scale=2)`; the labels are ±1.
-    - least squares of minimum norm: `lam=0`.
-    - classification: `loss="logistic"`, "hinge", "squared_hinge" or "exponential", with binary labels.
-    - robust and quantile regression: `loss="huber:0.5"`, "absolute", "pinball:0.9"; any other convex loss:
-      `loss=Loss(value, derivative)`.
+    ======================================  =======================================================================
+    ``Network("tanh", eta=1, alpha0=2)``    rows of unit norm take one gradient step of size η̃d on the square
+                                            loss of α0·d samples; the residuals contain the initial output
+    ``Network(..., steps=3)``               several steps, each on a fresh batch with the initial readout
+    ``Network(..., reuse_batch=True)``      all steps on one batch; there is no theory for this
+    ``Network(..., refit=0.1)``             the readout is fitted between the steps; no theory for this either
+    ``Network("relu", eta=0, alpha0=0)``    random features: no step
+    ``SpikedRF("tanh", r=0.9, gamma=0.8)``  F = W + r 1 vᵀ/√d; norms and alignment are exact in every trial
+    ``SpikedRF(...), features="gaussian"``  the equivalent Gaussian features of Result 2, to test that result
+    ``SpikedRF(...), bulk="orthogonal"``    W = Π⊥
+    ``TwoSpikes(...)``                      two spikes with two left vectors
+    ``readout=Letters(...)``                letters and biases: a model's groups of neurons have the size weight·p,
+                                            rounded; biases act in the steps as well
+    ``Target("x1 + x1*x2")``                several directions: a trial draws orthonormal ones; the spikes of a
+                                            `SpikedRF` or `TwoSpikes` overlap with the first only
+    ``Target("sin", inputs=Inputs(...))``   x ~ N(0, Ω): rows begin with unit norm in the space of the inputs;
+                                            `c`, `r`, `gamma` and all statistics are measured after
+                                            multiplication of w and θ by the square root of Ω
+    ``Inputs.from_data(X, keep=True)``      samples are rows of X, drawn without replacement: an equal part for
+                                            each step, for the readout, and for the test error
+    ``Target("sign", flips=0.1)``           labels ±1; also ``Target("logistic", scale=2)``
+    ``lam=0``                               least squares of minimum norm
+    ``loss="logistic"``                     for labels ±1; also hinge, squared_hinge, exponential
+    ``loss="huber:0.5"``                    robust regression; also absolute, pinball:0.9
+    ``loss=Loss(value, derivative)``        any other convex loss
+    ======================================  =======================================================================
 
     Parameters
     ----------
