@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from ..errors import ParameterError
 from ..functions import as_function
 from ..losses import Clipped, Loss, as_loss, square
-from ..model.checks import check_count, flag, number
+from ..model.checks import check_count, flag, number, one_of
 from ..model.letters import Letters, as_letters
 from ..runtime.system import free_memory
 from .network import FirstLayer, random_layer, standardise
@@ -246,8 +246,7 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         split = number("split", self.split, low=0.0, high=1.0)
         if not 0.0 < split < 1.0:
             raise ParameterError(f"split = {split:g} leaves no samples to one of step and readout; try 0.5")
-        if self.refit_on not in ("rest", "all"):
-            raise ParameterError(f"refit_on = {self.refit_on!r} is unknown; use 'rest' or 'all'")
+        one_of("rest", "all")("refit_on", self.refit_on)
         n = len(strata)
         if n <= steps:
             raise ParameterError(f"steps = {steps} need more than {n} samples; give at least {steps + 1}")
@@ -308,10 +307,4 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 def _number_or(name: str, value: Any, *words: str) -> float | str:
     """A number that is not negative, or one of these words."""
-    if not isinstance(value, str):
-        return number(name, value, low=0.0)
-    if value not in words:
-        raise ParameterError(
-            f"{name} = {value!r} is not allowed: use a number or {' or '.join(map(repr, words))}"
-        )
-    return value
+    return one_of(*words)(name, value) if isinstance(value, str) else number(name, value, low=0.0)

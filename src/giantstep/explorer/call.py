@@ -81,8 +81,8 @@ class Call:
     shows: tuple[str, ...] = ()  # quantities that the last line prints
     of: tuple[str, ...] = ("net", "y")  # what the verb is about: the network, the target, or both
 
-    def run(self, **more: Any) -> tuple[xr.Dataset, list[str]]:
-        """The answer, and the library's warnings in the page's words.
+    def run(self, **more: Any) -> tuple[xr.Dataset, dict[str, Any]]:
+        """The answer; and its Python lines, and the library's warnings in the page's words.
 
         `more` are arguments that change how it is computed, not what comes out.
         """
@@ -91,7 +91,8 @@ class Call:
             warnings.simplefilter("always", GiantstepWarning)
             objects = [described.value for described in self._objects().values()]
             answer = getattr(gs, self.verb)(*objects, **_value(self._own()), **more)
-        return answer, sorted({page_words(str(warning.message)) for warning in caught})
+        notes = sorted({page_words(str(warning.message)) for warning in caught})
+        return answer, {"code": self.python(), "notes": notes}
 
     def python(self) -> str:
         """Lines that reproduce it, ready to paste. Texts are written as string literals, so they stay texts."""

@@ -89,7 +89,7 @@ def best_possible(settings: Settings, effort: Effort) -> Answer:
 def bounds(settings: Settings, effort: Effort) -> Answer:
     """What no number of samples can beat."""
     names = ("lower", "upper", "linear")
-    answer, found = _asked(Call("bounds", settings, _arguments(settings, "bulk"), shows=names))
+    answer, found = Call("bounds", settings, _arguments(settings, "bulk"), shows=names).run()
     lower, upper, linear = (_last(answer)[name] for name in names)
     if lower > linear * (1 + 1e-9):
         found["notes"].append(
@@ -105,7 +105,7 @@ def learned(settings: Settings, effort: Effort) -> Answer:
     x = {"x1": _PLANE, "x2": _PLANE} if plane else {"x": _PROFILE}
     arguments = {"x": tuple(x.values()) if plane else _PROFILE} | _arguments(settings, *_POINT)
     names = ("learned", "truth")
-    answer, found = _asked(Call("learned_function", settings, arguments, shows=names))
+    answer, found = Call("learned_function", settings, arguments, shows=names).run()
     found |= {name: values.value for name, values in x.items()} | _named(answer, names)
     return found | {"point": _named(answer, _ERRORS), "layer": _layer(settings, answer)}
 
@@ -118,7 +118,7 @@ def parts(settings: Settings, effort: Effort) -> Answer:
         return {"parts": None}
     arguments = _arguments(settings, "alpha", "lam", "loss", "bulk")
     names = (*_PARTS, "test_error")
-    answer, found = _asked(Call("explain", settings, arguments, shows=names))
+    answer, found = Call("explain", settings, arguments, shows=names).run()
     notes = [_PARTS_OF_THE_LIMIT if "d = ∞" in note else note for note in found["notes"]]
     values = _named(_last(answer), (*names, "ridge_error", "bayes_error"))
     return found | values | {"parts": _PARTS, "notes": notes}
@@ -129,7 +129,7 @@ def coefficients(settings: Settings, effort: Effort) -> Answer:
     taught = {"target": target(settings)} if settings.layer == "step" else {}  # a given spike needs no target
     names = ("mu0", "mu1", "mu2")
     call = Call("coefficients", settings, {"kappa": _PROFILE} | taught, shows=names, of=("net",))
-    answer, found = _asked(call)
+    answer, found = call.run()
     last = _last(answer)
     letters = last if "letter" in last.dims else last.expand_dims(letter=[np.nan])
     curves = [_named(letters.isel(letter=i), ("letter", *names)) for i in range(letters.sizes["letter"])]
@@ -143,7 +143,7 @@ def spectrum(settings: Settings, effort: Effort) -> Answer:
     if not exact:  # after several steps it takes too long for a page, of several directions it is not known
         arguments["bulk"] = "isotropic"
     call = Call("spectrum", settings, arguments, shows=("edge", "outlier", "mass_at_zero"))
-    answer, found = _asked(call, progress=effort.report)
+    answer, found = call.run(progress=effort.report)
     if settings.bulk == "orthogonal":
         found["notes"].append(
             "The spectrum of orthogonal rows is not known here: this is that of isotropic rows."
@@ -159,7 +159,7 @@ def landscape(settings: Settings, effort: Effort) -> Answer:
     if effort.coarse or not _quick(settings) or settings.layer == "spiked":
         arguments["tolerance"] = _SHADES
     call = Call("predict", settings, arguments, shows=("test_error",))
-    answer, found = _asked(call, throw=False, progress=effort.report)
+    answer, found = call.run(throw=False, progress=effort.report)
     errors = _named(answer.transpose(*axes, ...), _TEST_ERRORS)
     strength, lam = axes.values()
     found |= {"name": next(iter(axes)), "strength": strength.value, "lam": lam.value}
@@ -174,7 +174,7 @@ def optimum(settings: Settings, effort: Effort) -> Answer:
     arguments |= {"over": tuple(axes), "scan": axes}
     best = {"strength": f"best_{name}", "lam": "best_lam", "error": "best_error"}
     call = Call("tune", settings, arguments, shows=(*best.values(), "at_end"))
-    answer, found = _asked(call, progress=effort.report)
+    answer, found = call.run(progress=effort.report)
     values = {key: answer[variable] for key, variable in best.items()}
     return found | {"best": values, "at_end": bool(answer["at_end"])}
 
@@ -192,23 +192,17 @@ def simulate(settings: Settings, effort: Effort) -> Iterator[Answer]:
     runs: list[xr.Dataset] = []
     notes: set[str] = set()
     for trial in range(settings.trials):
-        run, remarks = replace(whole, arguments=arguments | {"trials": [trial]}).run()
+        run, found = replace(whole, arguments=arguments | {"trials": [trial]}).run()
         runs.append(run)
-        notes.update(remarks)
+        notes.update(found["notes"])
         errors = xr.concat(runs, "trial")[[name for name in _ERRORS if name in run]]
         means = errors.mean("trial")
         scatter = errors.std("trial", ddof=1) if trial else np.nan * means
-        found = {
+        measured = {
             name: {"mean": means[name], "error": scatter[name] / math.sqrt(trial + 1)}
             for name in map(str, errors)
         }
-        yield answer | {"trial": trial + 1, "notes": sorted(notes)} | found
-
-
-def _asked(call: Call, **more: Any) -> tuple[xr.Dataset, Answer]:
-    """What the library answers, and what every view has: the Python lines, and the library's warnings."""
-    answer, notes = call.run(**more)
-    return answer, {"code": call.python(), "notes": notes}
+        yield answer | {"trial": trial + 1, "notes": sorted(notes)} | measured
 
 
 def _named(answer: xr.Dataset, names: tuple[str, ...]) -> Answer:
@@ -223,7 +217,7 @@ def _curve(settings: Settings, effort: Effort, along: set[str]) -> Answer:
     arguments = _arguments(settings, *_POINT) | dict.fromkeys(along, values)
     call = Call("predict", settings, arguments, shows=("test_error", "train_error"))
     draft = {"tolerance": _DRAFT} if effort.coarse else {}
-    answer, found = _asked(call, throw=False, progress=effort.report, **draft)
+    answer, found = call.run(throw=False, progress=effort.report, **draft)
     if not np.isfinite(answer["test_error"].values).any():
         raise ParameterError(f"no point of the curve could be computed: {(found['notes'] or ['unknown'])[0]}")
     drawn = {"x": values.value, "along": settings.along, "log": values.log}
@@ -240,7 +234,7 @@ def _reference(verb: str, settings: Settings, **more: Any) -> Answer:
         "alpha0": replace(values, low=steps * values.low, high=steps * values.high, plus=settings.alpha),
     }.get(settings.along, settings.alpha + before)
     call = Call(verb, settings, {"alpha": samples}, shows=("test_error",), of=("y",))
-    answer, found = _asked(call, **more)
+    answer, found = call.run(**more)
     return found | _named(answer, _TEST_ERRORS) | {"x": values.value}
 
 
