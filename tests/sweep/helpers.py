@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +70,8 @@ def write_toml(folder: Path, d: int = 20, trials: int = 10) -> Path:
 def start(*words: object) -> subprocess.Popen[str]:
     """`giantstep sweep ...` as a process of its own."""
     command = [sys.executable, "-c", DRIVER, "sweep", *map(str, words)]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, **pipes)
     STARTED.append(process)
     return process
 
@@ -90,11 +86,8 @@ def batches(store: Path) -> int:
     """Jobs that are in a store which somebody may be writing."""
     if not store.exists() or not store.stat().st_size:
         return 0
-    connection = sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
-    try:
+    with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True, timeout=10)) as connection:
         return connection.execute("SELECT count(*) FROM job").fetchone()[0]
-    finally:
-        connection.close()
 
 
 def wait_for_batches(store: Path, count: int, process: subprocess.Popen[str]) -> None:

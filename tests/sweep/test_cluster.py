@@ -35,14 +35,11 @@ Spawn = Callable[..., subprocess.Popen[bytes]]
 def spawn() -> Iterator[Spawn]:
     """Processes that are gone when the test is."""
     started = []
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
     def begin(*command: object) -> subprocess.Popen[bytes]:
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        started.append(
-            subprocess.Popen(
-                [sys.executable, *map(str, command)], env=os.environ | {"OMP_NUM_THREADS": "1"}, **quiet
-            )
-        )
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        started.append(subprocess.Popen([sys.executable, *map(str, command)], env=environment, **quiet))
         return started[-1]
 
     yield begin
