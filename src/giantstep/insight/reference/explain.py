@@ -194,4 +194,5 @@ def _advice(*values: float) -> str:
     *parts, error, ridge_error, gamma = values
     alignment = f": γ² = {gamma**2:.2f}" if np.isfinite(gamma) else ""
     words = _ADVICE[PARTS[int(np.argmax(parts))]].format(alignment=alignment)
-    return f"{words}; {_RIDGE_IS_BETTER.format(ridge_error)}" if ridge_error < error else words
+    better = np.isfinite(ridge_error) and ridge_error < error  # unknown for inputs with a covariance
+    return f"{words}; {_RIDGE_IS_BETTER.format(ridge_error)}" if better else words
