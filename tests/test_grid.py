@@ -1,77 +1,99 @@
-"""Grids by named dimensions: products of arrays, zips of DataArrays, and back to labelled Datasets."""
+"""Grids by named dimensions: products of lists, zips of DataArrays, and the same answer as arrays and as a Dataset."""
+
+import io
+import warnings
 
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
 
-from giantstep.answers.grid import Grid, LayerGrid
-from giantstep.errors import ParameterError
+import giantstep as gs
+from giantstep.answers.arrays import NamedArrays
+from giantstep.answers.tables import write_csv
+from giantstep.files import write_json
+from giantstep.theory.predict import predicted
 
-value = st.floats(-1e3, 1e3)
-names = st.sampled_from(["eta", "alpha0", "alpha", "lam", "beta"])
-parameters = st.dictionaries(names, value | st.lists(value, min_size=1, max_size=4), min_size=1, max_size=4)
+from .zoo import PLANE, PRODUCT, TERNARY
 
-
-@given(parameters)
-def test_every_array_opens_its_own_dimension_and_the_grid_is_their_product(given_):
-    grid = Grid(given_)
-    assert grid.sizes == {name: len(v) for name, v in given_.items() if isinstance(v, list)}
-    for index in np.ndindex(*grid.shape):
-        at = dict(zip(grid.dims, index, strict=True))
-        for name, v in given_.items():
-            expected = v[at[name]] if isinstance(v, list) else v
-            assert grid.over(name, grid.dims)[index] == expected
-
-
-@given(parameters)
-def test_the_dataset_has_inputs_as_coordinates_and_answers_with_their_symbols(given_):
-    grid = Grid(given_)
-    total = sum(grid.over(name, grid.dims) for name in given_)
-    dataset = grid.dataset({"test_error": (grid.dims, np.asarray(total))}, {"seed": 1})
-    assert set(dataset.coords) == set(given_)
-    assert dataset.attrs == {"seed": 1}
-    assert dataset["test_error"].attrs["symbol"] == r"\epsilon_g"
-    again = sum(dataset[name] for name in given_)
-    xr.testing.assert_allclose(
-        dataset["test_error"].drop_attrs(), again + xr.zeros_like(dataset["test_error"])
-    )
+RUN = xr.DataArray([1.0, 2.0], dims="run", coords={"run": ["small", "large"]})
+ZOO = {
+    "one point": (gs.Network("tanh", eta=1, alpha0=1), "sin", {}),
+    "a grid": (gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", {"alpha": [0.5, 1, 2], "lam": [0.1, 1]}),
+    "zipped": (gs.Network("tanh", eta=RUN, alpha0=[0.5, 1], readout=TERNARY), "sin", {"lam": 0.1 * RUN}),
+    "steps": (gs.Network("tanh", eta=1, alpha0=1, steps=[0, 1, 2]), "sin", {}),
+    "biases": (
+        gs.Network("relu", 1, [1, 2], readout=gs.Letters((1, 1), (0.5, 0.5), biases=(0, 1))),
+        "sin",
+        {},
+    ),
+    "directions": (gs.Network("relu", eta=1, alpha0=1), PRODUCT, {}),
+    "spikes": (PLANE, "sin", {}),
+}
 
 
-@given(st.lists(st.tuples(value, value), min_size=1, max_size=5))
-def test_dataarrays_that_share_a_dimension_are_zipped(pairs):
-    eta, lam = (xr.DataArray(list(column), dims="run") for column in zip(*pairs, strict=True))
-    grid = Grid({"eta": eta, "lam": lam, "alpha": [1.0, 2.0]})
-    assert grid.sizes == {"run": len(pairs), "alpha": 2}
-    assert grid.over("eta", ("run",)).tolist() == [a for a, _ in pairs]
-    assert grid.over("lam", ("alpha", "run"))[1].tolist() == [b for _, b in pairs]
+@pytest.mark.parametrize("name", ZOO)
+def test_an_answer_is_the_same_as_arrays_as_a_dataset_and_in_files(name, tmp_path):
+    """Its dimensions are in one order: those of the grid, first layers before readouts; then those of a layer."""
+    model, target, more = ZOO[name]
+    given = {"alpha": 1.0, "lam": 1.0} | more
+    arrays, dataset = predicted(model, target, **given), gs.predict(model, target, **given)
+    assert NamedArrays.of(dataset).dataset().identical(arrays.dataset())
+    assert arrays.dataset().identical(dataset)
+    for write in (write_json, write_csv):
+        texts = io.StringIO(), io.StringIO()
+        write(arrays, texts[0])
+        write(dataset, texts[1])
+        assert texts[0].getvalue() == texts[1].getvalue()
+    gs.save(dataset, tmp_path / "a.json")
+    assert gs.load(tmp_path / "a.json").identical(dataset)
+    inner = ("step", model.group, f"{model.group}_", "spike", "direction")
+    order = list(dict.fromkeys([*dataset.test_error.dims, *inner]))
+    for one in dataset.data_vars.values():
+        assert list(one.dims) == sorted(one.dims, key=order.index)
 
 
-def test_a_dataarray_keeps_its_labels():
-    eta = xr.DataArray([1.0, 2.0], dims="run", coords={"run": ["small", "large"]})
-    dataset = Grid({"eta": eta}).dataset({}, {})
-    assert dataset["run"].values.tolist() == ["small", "large"]
-    assert dataset["eta"].sel(run="large") == 2.0
+def test_lists_open_dimensions_of_their_names_in_whose_points_answers_are_those_of_single_numbers():
+    lists = {"eta": [0.5, 1.0], "alpha0": [1.0, 2.0]}, {"alpha": [0.5, 1.0, 2.0], "lam": [0.1, 1.0]}
+    grid = gs.predict(gs.Network("tanh", **lists[0]), "sin", **lists[1])
+    assert grid.test_error.dims == ("eta", "alpha0", "alpha", "lam")
+    assert grid.r.dims == ("eta", "alpha0")
+    at = grid.sel(eta=1.0, alpha0=2.0, alpha=0.5, lam=1.0)
+    alone = gs.predict(gs.Network("tanh", eta=1, alpha0=2), "sin", alpha=0.5, lam=1)
+    for name in ("test_error", "train_loss", "m", "zeta", "r"):
+        np.testing.assert_allclose(at[name], alone[name], rtol=1e-7)
+        assert grid[name].attrs == alone[name].attrs
+    assert dict(at.coords) == dict(alone.coords)
 
 
-def test_dims_of_names_only_what_varies_with_the_given_parameters():
-    grid = Grid({"eta": [1.0, 2.0], "beta": 1.0, "alpha": [1.0, 2.0, 3.0]})
-    assert grid.dims_of(["alpha", "eta", "r"]) == ("eta", "alpha")
-    assert grid.dims_of(["beta"]) == ()
+def test_dataarrays_that_share_a_dimension_are_zipped_and_keep_its_labels():
+    zipped = gs.predict(gs.Network("tanh", eta=RUN, alpha0=1), "sin", alpha=[0.5, 1], lam=0.1 * RUN)
+    assert zipped.test_error.dims == ("run", "alpha")
+    alone = gs.predict(gs.Network("tanh", eta=2, alpha0=1), "sin", alpha=1, lam=0.2)
+    at = zipped.sel(run="large", alpha=1)
+    assert (at.eta.item(), at.lam.item()) == (2.0, 0.2)
+    np.testing.assert_allclose(at.test_error, alone.test_error, rtol=1e-7)
 
 
-def test_a_grid_is_divided_into_first_layers_and_readouts():
-    split = LayerGrid(Grid({"alpha": [1.0, 2.0, 3.0], "eta": [4.0, 5.0], "lam": 0.5}), ["eta"])
-    assert (split.dims, split.shape, split.counts) == (("eta", "alpha"), (2, 3), (2, 3))
-    assert split.layers("eta").tolist() == [4.0, 5.0]
-    assert split.settings("alpha").tolist() == [[1.0, 2.0, 3.0]] * 2
-    assert split.settings("d", np.inf).tolist() == [[np.inf] * 3] * 2
+@pytest.mark.parametrize(
+    ("lam", "words"),
+    [
+        (xr.DataArray([1.0, 2.0, 3.0], dims="run"), "lam has 3 values along dimension 'run', and eta has 2"),
+        (
+            RUN.drop_vars("run").rename(run="trial"),
+            "lam has the dimension 'trial', which answers have already",
+        ),
+        (RUN.drop_vars("run").rename(run="alpha"), "lam has the dimension 'alpha', which answers have"),
+    ],
+)
+def test_dimensions_of_different_length_or_of_another_name_s_are_refused(lam, words):
+    with pytest.raises(gs.ParameterError, match=words):
+        gs.predict(gs.Network("tanh", eta=RUN, alpha0=1), "sin", alpha=1, lam=lam)
 
 
-def test_dimensions_of_different_length_or_of_another_name_s_are_refused():
-    a, b = xr.DataArray([1.0, 2.0], dims="run"), xr.DataArray([1.0, 2.0, 3.0], dims="run")
-    with pytest.raises(ParameterError, match="lam has 3 values along dimension 'run'"):
-        Grid({"eta": a, "lam": b})
-    with pytest.raises(ParameterError, match="which answers have already"):
-        Grid({"eta": a.rename(run="trial")})
+def test_a_warning_about_a_point_names_its_labels_be_they_words():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", gs.LimitWarning)
+        gs.predict(gs.Network("tanh", eta=RUN - 0.999, alpha0=1), "sin", alpha=2, lam=0.1)
+    (one,) = caught
+    assert "where run = small, eta = 0.001, alpha0 = 1" in str(one.message)
+    assert one.filename == __file__  # it points at who asked

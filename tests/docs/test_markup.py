@@ -79,7 +79,6 @@ def test_spoilt_pages_are_noticed():
     assert spoilt("<p>/tmp/ipykernel_12/3.py:1: LimitWarning: too far</p>")
     assert spoilt("<pre>/tmp/ipykernel_12/3.py:1: LimitWarning: too far</pre>")
     assert spoilt("<p>σ* and a*b, <code>`</code></p>") == ["`"]
-    assert spoilt("<pre>/tmp/ipykernel_12/3.py:1: LimitWarning: too far</pre>")
     assert spoilt("<p>σ* and a*b, <code>x**2</code></p>") == []
 
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import faulthandler
 import fractions
 import itertools
 import pathlib
-import signal
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from inspect import signature
 from typing import Any, NamedTuple
 
+import attrs
 import numpy as np
 import xarray as xr
 
 import giantstep as gs
 
-SECONDS = 60  # of the clock, for a call that a setting without its bad value answers in less than one
+from ..zoo import PLANE
+
+SECONDS = 60  # of the clock, after which the run ends: without its bad value a call takes less than one
 
 
 def values() -> dict[str, Any]:
@@ -79,11 +81,7 @@ def verbs() -> dict[str, Verb]:
     return {
         "Network": Verb(gs.Network, {"activation": "tanh", "eta": 1.0, "alpha0": 1.0}),
         "SpikedRF": Verb(gs.SpikedRF, {"activation": "tanh", "r": 1.0, "gamma": 0.5}),
-        "TwoSpikes": Verb(
-            gs.TwoSpikes,
-            {"activation": "tanh", "strengths": (1, 2), "alignments": (0.5, 0.5), "left": [(1, 0), (0, 1)],
-             "weights": (0.5, 0.5)},
-        ),
+        "TwoSpikes": Verb(gs.TwoSpikes, attrs.asdict(PLANE, recurse=False)),
         "Letters": Verb(gs.Letters, {"values": (-1, 1), "weights": (0.5, 0.5)}),
         "Letters.with_biases": Verb(gs.Letters((1,), (1,)).with_biases, {"law": "gaussian", "scale": 0.5}),
         "Step": Verb(gs.Step, {"eta": 1.0, "alpha0": 1.0}),
@@ -92,8 +90,6 @@ def verbs() -> dict[str, Verb]:
         "Loss": Verb(gs.Loss, {"value": _half, "derivative": _residual}),
         "Network.from_dict": Verb(gs.Network.from_dict, {"data": net.to_dict()}),
         "Network.equivalent": Verb(net.equivalent, {"target": "sin"}),
-        "SpikedRF.from_dict": Verb(gs.SpikedRF.from_dict, {"data": srf.to_dict()}),
-        "Step.from_dict": Verb(gs.Step.from_dict, {"data": gs.Step(1, 1).to_dict()}),
         "Target.from_dict": Verb(gs.Target.from_dict, {"data": gs.Target("sin").to_dict()}),
         "Letters.from_dict": Verb(gs.Letters.from_dict, {"data": {"values": (1,), "weights": (1,)}}),
         "predict": Verb(gs.predict, asked | fit),
@@ -139,8 +135,9 @@ def cases(table: dict[str, Verb]) -> list[Case]:
 def ending(case: Case, table: dict[str, Verb]) -> str:
     """How a call ends: "answered", "refused", or what was raised instead of a sentence that names the argument."""
     verb, value = table[case.verb], values()[case.value]
+    faulthandler.dump_traceback_later(SECONDS, exit=True)
     try:
-        with warnings.catch_warnings(), _time_limit():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             verb.call(**verb.fine | {case.argument: value})
     except gs.ConvergenceError:
@@ -152,26 +149,9 @@ def ending(case: Case, table: dict[str, Verb]) -> str:
         return "refused" if named else f"names no argument: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    return "answered"
-
-
-@contextmanager
-def _time_limit() -> Iterator[None]:
-    """Where there are alarms."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"no answer after {SECONDS} s")
-
-    if not hasattr(signal, "SIGALRM"):
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
-    try:
-        yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        faulthandler.cancel_dump_traceback_later()
+    return "answered"
 
 
 def raw_endings(chosen: list[Case], table: dict[str, Verb]) -> dict[Case, str]:

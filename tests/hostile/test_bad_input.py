@@ -6,9 +6,7 @@ import contextlib
 import random
 
 import matplotlib
-import numpy as np
 import pytest
-import xarray as xr
 
 import giantstep as gs
 
@@ -19,7 +17,6 @@ QUICK = 300
 # in the long run alone
 SLOW = ("bayes", "explain", "tune", "spectrum", "weight_spectrum", "run_sweep", "compare")
 NET, FIT = gs.Network("tanh", eta=1, alpha0=1), {"alpha": 1, "lam": 0.1}
-BUDGET = {name: xr.DataArray([1.0, 2.0], dims=name) for name in ("status", "lam")}
 
 
 @pytest.fixture(autouse=True)
@@ -38,29 +35,6 @@ def test_all_bad_input_is_refused_in_a_sentence():
     table = verbs()
     gs.save(table["save"].fine["dataset"], "curve.nc")
     assert raw_endings(cases(table), table) == {}
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: gs.predict(NET, "sin", bulk=1.5, **FIT), "bulk = 1.5"),
-        (lambda: gs.predict(NET, "sin", progress="yes", **FIT), "progress = 'yes'"),
-        (
-            lambda: gs.predict(NET, "sin", **FIT | {"alpha": BUDGET["status"]}),
-            "alpha has the dimension 'status'",
-        ),
-        (lambda: gs.predict(NET, "sin", **FIT | {"alpha": BUDGET["lam"]}), "alpha has the dimension 'lam'"),
-        (lambda: gs.predict(NET, np.ones(2), **FIT), "target = array"),
-        (lambda: gs.Network.from_dict(None), "data = None"),
-        (lambda: gs.bounds(None, "sin"), "model = None"),
-        (lambda: gs.compare(None, None), "theory is a NoneType"),
-        (lambda: gs.summary(None), "comparison is a NoneType"),
-        (lambda: gs.load(3), "path = 3"),
-    ],
-)
-def test_a_sentence_names_the_argument_and_its_value(call, words):
-    with pytest.raises(gs.ParameterError, match=words):
-        call()
 
 
 @pytest.mark.parametrize("size", [1e308, 1e20])

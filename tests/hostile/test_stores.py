@@ -24,9 +24,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def harmless(whole: Path, seeds: range, folder: Path) -> None:
+@pytest.mark.parametrize("seeds", [range(QUICK), pytest.param(range(QUICK, ALL), marks=pytest.mark.hostile)])
+def test_a_damaged_store_is_refused_or_gives_what_was_kept(whole, seeds, tmp_path):
     known, told = results(SWEEP, whole), status(SWEEP, whole)
-    sound, path, said = whole.read_bytes(), folder / "s.sqlite", []
+    sound, path, said = whole.read_bytes(), tmp_path / "s.sqlite", []
     for seed in seeds:
         hurt = damaged(sound, seed)
         path.write_bytes(hurt)
@@ -42,15 +43,6 @@ def harmless(whole: Path, seeds: range, folder: Path) -> None:
     assert len(said) > len(seeds) // 4
     assert all(str(error).count("\n") == 0 for error in said)
     assert all(isinstance(error, StoreError) or "does not exist" in str(error) for error in said)
-
-
-def test_a_damaged_store_is_refused_or_gives_what_was_kept(whole, tmp_path):
-    harmless(whole, range(QUICK), tmp_path)
-
-
-@pytest.mark.hostile
-def test_many_damaged_stores_are_refused_or_give_what_was_kept(whole, tmp_path):
-    harmless(whole, range(QUICK, ALL), tmp_path)
 
 
 @pytest.mark.hostile
