@@ -15,7 +15,7 @@ from giantstep.model.letters import Letters
 from giantstep.model.network import Network
 from giantstep.model.spiked import SpikedRF
 from giantstep.model.target import Target
-from giantstep.runtime.threads import limited_threads
+from giantstep.runtime.threads import VARIABLES, limited_threads
 from giantstep.simulation import simulate
 from giantstep.simulation.backend import NumpyBackend, make_backend
 from giantstep.simulation.draw import CHUNK_ROWS, Draws, Kind, Purpose
@@ -114,8 +114,12 @@ def threads() -> dict[str, int]:
 
 
 @pytest.mark.skipif(len(threads()) < 2, reason="numpy and scipy share one BLAS here")
-def test_numpy_keeps_still_until_the_last_of_overlapping_trials_is_over_also_after_an_error():
+def test_numpy_keeps_still_until_the_last_of_overlapping_trials_is_over_also_after_an_error(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
     with threadpool_limits(2):
+        with limited_threads(100):
+            assert threads() == {"numpy": 1, "scipy": 1}
         first, second = limited_threads(2000), limited_threads(2000)
         first.__enter__()
         second.__enter__()

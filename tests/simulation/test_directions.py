@@ -13,7 +13,7 @@ from giantstep.simulation.draw import Purpose
 from giantstep.simulation.trial import summary_statistics
 from giantstep.theory.layer import seen_from
 
-from .helpers import BACKEND, drawn, ridge_readout, samples
+from .helpers import BACKEND, LETTERS, drawn, ridge_readout, samples
 
 BOTH = Letters((1.0, -1.0), (0.5, 0.5))
 FEW = {"alpha": 0.2, "lam": 0.1, "n_test": 50, "progress": False}  # a readout that nobody asks about
@@ -119,14 +119,6 @@ def test_relu_climbs_the_stair_at_the_second_step_and_an_odd_activation_does_not
     assert (float(z_scores(found.gamma, 0.0)[1, 1]) > ENOUGH) == (activation == "relu")
 
 
-def test_answers_have_a_direction_beside_letters_and_steps():
-    model = Network("relu", 1.0, 2.0, steps=2, readout=BOTH)
-    found = simulate(model, STAIR, alpha=[0.5, 1.0], lam=0.1, d=20, trials=2, n_test=50)
-    assert found.psi.dims == ("trial", "alpha", "letter", "direction")
-    assert found.gamma.dims == ("trial", "step", "letter", "direction")
-    assert found.overlap.dims == ("trial", "letter", "direction")
-
-
 def relu_mean(mean, scale):
     """E relu of a Gaussian."""
     ratio = mean / scale
@@ -136,23 +128,20 @@ def relu_mean(mean, scale):
 
 def test_the_learned_function_on_a_plane_is_the_average_over_the_rest_of_the_input():
     points = np.array([[0.0, 0.0], [1.0, -0.5], [-1.5, 2.0]])
-    model, target = Network("relu", 1.5, 2.0), Target("x1 + x1*x2 + x3")
-    options = {"alpha": 2.0, "lam": 0.1, "d": 30, "trials": [3], "n_test": 50, "seed": 5}
-    learned = simulate(model, target, learned_at=points, **options).learned
-    assert learned.dims == ("trial", "x")
-    np.testing.assert_array_equal(np.stack([learned.x1, learned.x2], axis=1), points)
+    model, target = Network("relu", 1.5, 2.0, readout=LETTERS), Target("x1 + x1*x2 + x3")
+    options = {"alpha": [1.0, 2.0], "lam": 0.1, "d": 30, "trials": [3], "n_test": 50, "seed": 5}
     layer, draws = drawn(model, target, 30, trial=3)
     block = samples(Purpose.TRAIN, layer, draws, target, 60)
-    readout = ridge_readout(np.maximum(block.inputs @ layer.rows.T, 0.0), block.labels, 0.1)
-    along = layer.rows @ np.stack(layer.theta[:2]).T
-    scale = np.sqrt((layer.rows**2).sum(axis=1) - (along**2).sum(axis=1))
-    expected = readout @ relu_mean(along @ points.T, scale[:, None]) / math.sqrt(30)
-    np.testing.assert_allclose(learned[0], expected, rtol=1e-9)
-
-
-def test_the_learned_function_along_one_direction_averages_over_the_others():
-    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    model, options = Network("tanh", 1.5, 2.0), {"alpha": 2.0, "lam": 0.1, "d": 30, "trials": 1, "n_test": 50}
-    plane = simulate(model, STAIR, learned_at=np.stack([0.7 + 0 * nodes, nodes], axis=1), **options).learned
-    line = simulate(model, STAIR, learned_at=[0.7], **options).learned
-    assert float(line[0, 0]) == pytest.approx(float(plane[0].values @ weights / weights.sum()), rel=1e-9)
+    features = np.maximum(block.inputs @ layer.rows.T + layer.biases, 0.0)
+    readout = ridge_readout(features, block.labels, 0.1)
+    plain = simulate(model, target, **options)
+    for at in (points, points[:, :1]):  # on a plane, and along the first direction
+        found = simulate(model, target, learned_at=at, **options)
+        assert plain.identical(found.drop_vars(set(found.variables) - set(plain.variables)))
+        assert found.learned.dims == ("trial", "alpha", "x")
+        names = ("x1", "x2") if at is points else ("x",)
+        np.testing.assert_array_equal(np.stack([found[name] for name in names], axis=1), at)
+        along = layer.rows @ np.stack(layer.theta[: at.shape[1]]).T
+        scale = np.sqrt((layer.rows**2).sum(axis=1) - (along**2).sum(axis=1))
+        means = relu_mean(along @ at.T + layer.biases[:, None], scale[:, None])
+        np.testing.assert_allclose(found.learned[0, 1], readout @ means / math.sqrt(30), rtol=1e-9)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from giantstep import gaussian
 from giantstep.functions import as_function
 from giantstep.model.letters import Letters
 from giantstep.model.network import Network
@@ -18,12 +17,12 @@ from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Purpose
 from giantstep.simulation.exact_error import TOLERANCE, network_error
 from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
-from giantstep.simulation.hermite import hermite_moments, mean_squares
 from giantstep.simulation.trial import sampled_errors, summary_statistics
 
 from .helpers import BACKEND, drawn
 
 LETTERS = Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3), c=(1.0, 2.0))
+BIASED = Letters((1.0, -1.0), (0.5, 0.5), biases=(0.5, -0.2))
 
 
 def layer_and_readouts(model, target="sin", d=60):
@@ -65,14 +64,14 @@ def sine(gram):  # E sin(u) sin(v)
 @pytest.mark.parametrize("gamma", [0.0, 0.7, 0.999, 1.0])
 @pytest.mark.parametrize("r", [0.0, 0.8, 3.0])
 def test_the_exact_error_is_that_of_the_closed_form_kernels(name, kernel, gamma, r):
-    """Activation and target from one family whose covariance is known in closed form."""
+    """Activation and target from one family whose covariance is known in closed form; small readouts take few terms."""
     _, layer, readouts = layer_and_readouts(SpikedRF(name, r=r, gamma=gamma, c=1.2, beta=0.8))
-    rows = np.vstack([layer.rows, *layer.theta])
-    weights = np.vstack([readouts / np.sqrt(len(layer.rows)), -np.ones(readouts.shape[1])])
-    expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
-    function = as_function(name)
-    error = network_error(layer, function, function, readouts, BACKEND)
-    np.testing.assert_allclose(error, expected, rtol=TOLERANCE)
+    rows, function = np.vstack([layer.rows, *layer.theta]), as_function(name)
+    for small in (1.0, 1e-5):
+        weights = np.vstack([small * readouts / np.sqrt(len(layer.rows)), -np.ones(readouts.shape[1])])
+        expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
+        error = network_error(layer, function, function, small * readouts, BACKEND)
+        np.testing.assert_allclose(error, expected, rtol=TOLERANCE)
 
 
 SPIKED = [SpikedRF("tanh", r=0.9, gamma=gamma, readout=LETTERS) for gamma in (0.5, 1.0)]
@@ -80,11 +79,8 @@ SAMPLED = [
     (SpikedRF("tanh", r=0.9, gamma=0.8, readout=LETTERS), "sign", "network"),
     (SpikedRF("relu", r=1.5, gamma=0.99, readout=LETTERS), "tanh", "network"),
     (Network("tanh", 3.0, 0.5), "sin", "network"),
-    (
-        Network("relu", 1.0, 1.0, readout=Letters((1.0, -1.0), (0.5, 0.5), biases=(0.5, -0.2))),
-        "abs",
-        "network",
-    ),
+    (Network("relu", 1.0, 1.0, readout=BIASED), "abs", "network"),
+    (Network("tanh", 1.5, 2.0, readout="gaussian"), "sin", "network"),
     (Network("softplus", 0.0, 0.0), "He2", "network"),
     (TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), "tanh", "network"),
     *((model, target, "gaussian") for model in SPIKED for target in ("sin", "sign")),
@@ -124,9 +120,8 @@ def test_the_exact_error_is_the_mean_over_samples(model, target, kind):
     ids=str,
 )
 def test_the_answer_says_how_test_errors_were_averaged(target, options, method):
-    found = simulate(
-        SpikedRF("relu", r=1.0, gamma=0.7), target, alpha=1.0, lam=0.1, d=60, trials=2, **options
-    )
+    setting = {"alpha": 1.0, "lam": 0.1, "d": 60, "trials": 2}
+    found = simulate(SpikedRF("relu", r=1.0, gamma=0.7), target, **setting, **options)
     assert found.attrs["test_error_method"] == method
     samples = 0 if method == "exact" else options.get("n_test", 20_000)
     np.testing.assert_array_equal(found.test_samples, [samples, samples])
@@ -136,23 +131,3 @@ def test_rows_that_are_nearly_parallel_are_left_to_sampling():
     model, target = SpikedRF("tanh", r=0.5, gamma=0.5, beta=20.0), as_target("sin")
     _, layer, readouts = layer_and_readouts(model, target, d=3)
     assert network_error(layer, model.activation, target.function, readouts, BACKEND) is None
-
-
-@pytest.mark.parametrize(("name", "bias"), [("tanh", 0.0), ("relu", 0.3), ("sign", -0.2)])
-def test_the_table_of_moments_gives_what_each_neuron_has_alone(name, bias):
-    rng, kappa = np.random.default_rng(3), np.linspace(-8.5, 8.5, 29)
-    along, across = 0.9 + 0.02 * rng.standard_normal(200), 1.1 + 0.01 * rng.random(200)
-    biases, function = np.full(200, bias), as_function(name)
-    many = hermite_moments(function, along, biases, across, kappa, 12)
-    for one in (slice(0, 1), slice(199, 200)):
-        alone = hermite_moments(function, along[one], biases[one], across[one], kappa, 12)
-        np.testing.assert_allclose(many[:, one], alone, atol=1e-11)
-
-
-@pytest.mark.parametrize("spread", [0.0, 1e-16, 1e-3, 0.3])
-@pytest.mark.parametrize("name", ["tanh", "relu", "sign"])
-def test_mean_squares_of_many_neurons_are_those_of_each(name, spread):
-    function, norms = as_function(name), 1.1 + spread * np.random.default_rng(4).random(500)
-    squares = mean_squares(function, np.full(500, 0.2), norms)
-    expected = gaussian.moments(function, np.full(500, 0.2), norms)[0].square
-    np.testing.assert_allclose(squares, expected, rtol=1e-12)

@@ -124,9 +124,27 @@ def test_steps_follow_the_gradient_with_the_readout_of_the_moment_and_are_measur
         spikes = [rows[group].mean(axis=0) - start.rows[group].mean(axis=0) for group in start.groups]
         for group, spike, c in zip(start.groups, spikes, layer.measured["c"][t], strict=True):
             assert c == pytest.approx(((rows[group] - spike) ** 2).sum(axis=1).mean(), rel=1e-9)
+        test = samples(Purpose.TEST, layer, draws, target, 5 * d)
+        off = np.tanh(test.inputs @ rows.T + biases) @ readout / np.sqrt(p) - test.clean
+        assert layer.measured["network_error"][t] == pytest.approx((off**2).mean(), rel=1e-9)
         if refit is not None:
             readout = ridge_readout(np.tanh(block.inputs @ rows.T + biases), block.labels, refit)
     np.testing.assert_allclose(layer.rows, rows, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("activation", "letters"), [("tanh", Letters((1, -1), (0.5, 0.5))), ("relu", LETTERS)]
+)
+def test_spikes_are_the_mean_displacement_of_the_rows_of_their_letters(activation, letters):
+    """Letters ±1 of an odd activation share a spike, the mean of both: of 4 d samples each is off it by 1.5 %."""
+    net = {"eta": 2.0, "alpha0": 4.0, "beta": 2.0, "readout": letters}
+    layer, _ = drawn(Network(activation, **net, steps=2), d=100)
+    start, _ = drawn(Network(activation, **net | {"eta": 0.0}), d=100)
+    for group, value in zip(layer.groups, letters.values, strict=True):
+        moved = (layer.rows - start.rows)[group].mean(axis=0)
+        spike = layer.spike[:, group.start] @ np.stack(layer.v)
+        if value != 0.0:
+            assert np.linalg.norm(spike - moved) <= 0.05 * np.linalg.norm(moved)
 
 
 def test_a_readout_that_is_fitted_between_steps_leaves_one_step_as_it_is():

@@ -62,6 +62,11 @@ def test_several_letters_have_dimensions_of_their_own():
     assert result.c.dims == ("trial", "letter")
     assert list(result.letter) == [-1, 0, 1]
     np.testing.assert_allclose(result.q1, result.q1.transpose(..., "letter_", "letter"), rtol=1e-12)
+    model = Network("relu", 1.0, 2.0, steps=2, readout=letters)
+    result = simulate(model, "x1 + x1*x2", **SMALL | {"n_test": 50})
+    assert result.psi.dims == ("trial", "alpha", "lam", "letter", "direction")
+    assert result.gamma.dims == ("trial", "step", "letter", "direction")
+    assert result.overlap.dims == ("trial", "letter", "direction")
 
 
 @pytest.mark.parametrize("model", [NET, SRF])
@@ -93,10 +98,10 @@ def test_a_setting_is_the_same_alone_or_in_a_grid_bit_for_bit():
         np.testing.assert_array_equal(part[name], alone[name])
 
 
-@pytest.mark.parametrize("model", [NET, SRF])
-def test_a_point_agrees_whatever_alphas_and_lams_are_asked_for_together(model):
-    grid = simulate(model, "sin", **SMALL | {"lam": np.logspace(-2, 1, 9)})
-    point = simulate(model, "sin", **SMALL | {"alpha": 1.0, "lam": 0.01})
+@pytest.mark.parametrize(("model", "target"), [(NET, "sin"), (SRF, "sign")])
+def test_a_point_agrees_whatever_alphas_and_lams_are_asked_for_together(model, target):
+    grid = simulate(model, target, **SMALL | {"lam": np.logspace(-2, 1, 9)})
+    point = simulate(model, target, **SMALL | {"alpha": 1.0, "lam": 0.01})
     assert_close(point, grid.isel(lam=0).sel(alpha=1.0))
 
 
@@ -141,21 +146,6 @@ def test_binary_targets_add_shares_of_wrong_signs(target):
     assert (interpolating.train_error_01 == 0).all()
 
 
-@pytest.mark.parametrize(
-    ("model", "target"),
-    [(NET, "sin"), (SRF, "sign"), (Network("tanh", 1.5, 2.0, readout="gaussian"), "sin")],
-)
-def test_sampled_test_errors_scatter_around_the_exact_ones(model, target):
-    exact = simulate(model, target, **SMALL)
-    assert exact.m.dims == ("trial", "alpha", "lam")
-    sampled = simulate(model, target, n_test=20_000, **SMALL)
-    spread = np.abs(sampled.test_error / exact.test_error - 1)
-    assert spread.max() < 5 * np.sqrt(4 / 20_000)  # e² of kurtosis up to 5 has relative variance 4
-    assert spread.max() > 1e-5
-    if target == "sign":
-        np.testing.assert_array_equal(sampled.test_error_01, exact.test_error_01)
-
-
 def test_numbers_of_samples_and_neurons_are_the_nearest_whole_ones():
     """0.14·20 = 2.8 is three samples, 0.27·20 = 5.4 five neurons: interpolated at n < p, and one direction is left."""
     model = SpikedRF("tanh", r=0.9, gamma=0.8, beta=0.27)
@@ -174,38 +164,45 @@ def test_measured_statistics_make_up_the_outputs_of_linear_networks():
     np.testing.assert_allclose(result.test_error, expected, rtol=1e-9)
 
 
-class Pressing:
-    """tanh as a user writes it, who presses Ctrl-C at the so many-th call."""
+@pytest.fixture
+def press_after(monkeypatch):
+    """Ctrl-C when so many tasks are done; the list has the time of each."""
 
-    def __init__(self, at: float = np.inf):
-        self.calls, self.at = 0, at
+    def arrange(count: int) -> list[float]:
+        advance, times = Display.advance, []
 
-    def __call__(self, x):
-        self.calls += 1
-        if self.calls == self.at:
-            signal.raise_signal(signal.SIGINT)
-        return np.tanh(x)
+        def pressing(display):
+            advance(display)
+            times.append(time.monotonic())
+            if len(times) == count:
+                signal.raise_signal(signal.SIGINT)
 
-    def trained(self, trials: int) -> xr.Dataset:
-        """With two settings."""
-        activation = Function(self, derivative=lambda x: 1 - np.tanh(x) ** 2)
-        return simulate(
-            Network(activation, [1.0, 2.0], 1.0), "sin", **SMALL | {"trials": trials, "n_test": 50}
-        )
+        monkeypatch.setattr(Display, "advance", pressing)
+        return times
+
+    return arrange
 
 
-def test_ctrl_c_returns_the_trials_that_are_complete():
-    one, five = Pressing(), Pressing()
-    one.trained(1)
-    every = five.trained(5)
-    trial = (five.calls - one.calls) // 4
+def test_ctrl_c_returns_the_trials_that_are_complete(press_after):
+    two_settings = Network("tanh", [1.0, 2.0], 1.0)
+    every = simulate(two_settings, "sin", **SMALL | {"trials": 5})
+    press_after(5)  # in the middle of trial 2
     with pytest.warns(GiantstepWarning, match="interrupted: the result has 2 of 5 trials"):
-        found = Pressing(five.calls - 2 * trial - trial // 4).trained(5)  # in the second setting of trial 2
+        found = simulate(two_settings, "sin", **SMALL | {"trials": 5})
     assert list(found.trial) == [0, 1]
     assert found.attrs["interrupted"] == 1
     xr.testing.assert_equal(found.drop_attrs(), every.sel(trial=[0, 1]).drop_attrs())
-    with pytest.raises(KeyboardInterrupt):  # before a trial is complete
-        Pressing(one.calls - trial // 4).trained(5)
+    press_after(1)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(two_settings, "sin", **SMALL)
+
+
+def test_ctrl_c_with_workers_does_not_wait_for_the_trials_that_are_left(press_after):
+    times = press_after(2)
+    with pytest.warns(GiantstepWarning, match="interrupted"):
+        result = simulate(NET, "sin", workers=2, **SMALL | {"trials": 5000})
+    assert time.monotonic() - times[1] < 15  # all 5000 would take a minute or so
+    assert 2 <= result.sizes["trial"] < 5000
 
 
 class Interrupting:
@@ -232,24 +229,6 @@ def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
         result = simulate(NET, "sin", executor=executor, **SMALL | {"trials": 4})
     assert list(result.trial) == [0, 1, 3]
     assert executor.futures[2].cancelled()
-
-
-def test_ctrl_c_with_workers_does_not_wait_for_the_trials_that_are_left(monkeypatch):
-    advance, done, pressed = Display.advance, [], []
-
-    def press_after_two(display):
-        advance(display)
-        done.append(display)
-        if len(done) == 2:
-            pressed.append(time.monotonic())
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(Display, "advance", press_after_two)
-    with pytest.warns(GiantstepWarning, match="interrupted"):
-        result = simulate(NET, "sin", workers=2, **SMALL | {"trials": 5000})
-    assert time.monotonic() - pressed[0] < 15  # all 5000 would take a minute or so
-    assert 2 <= result.sizes["trial"] < 5000
-    assert result.attrs["interrupted"] == 1
 
 
 def failing(x):

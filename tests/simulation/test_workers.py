@@ -14,10 +14,11 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 from multiprocessing import spawn
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
-from giantstep import Network
+from giantstep import Function, Network, SpikedRF
 from giantstep.runtime.workers import NoWorker, WorkerDied, process_pool
 from giantstep.simulation import simulate
 from giantstep.simulation.schedule import TrialError
@@ -188,6 +189,16 @@ def threads() -> tuple[str, set[int]]:
 def test_workers_have_the_threads_that_they_are_given():
     with process_pool(1, 2) as pool:
         assert pool.submit(threads).result(60) == ("2", {2})
+
+
+def test_workers_of_simulate_share_the_threads(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    counting = Function(lambda x: np.tanh(x) * int(os.environ["OMP_NUM_THREADS"]))
+    one, plain = (
+        simulate(SpikedRF(activation, 0.5, 0.5), "sin", workers=2, **SETTING)
+        for activation in (counting, "tanh")
+    )
+    np.testing.assert_allclose(one.m, plain.m, rtol=1e-9)
 
 
 def test_nothing_is_left_when_the_block_is_left_early():
