@@ -159,6 +159,7 @@ REFUSALS: list[tuple[Any, str, str | None]] = [
     ({"target": "exp(x**4)"}, "", "target"),
     ({"activation": "tanhh"}, "did you mean 'tanh'", "activation"),
     ({"activation": "sign"}, "a spike, given directly", "activation"),
+    ({"activation": "abs(x)**0.5"}, "a spike, given directly", "activation"),
     ({"activation": "floor(x)"}, "the box offers the names", "activation"),
     ({"bulk": "orthogonal"}, "Model of its rows = orthogonal", "bulk"),
     ({"loss": "hinge"}, "Flipped signs", "loss"),

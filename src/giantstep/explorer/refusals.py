@@ -7,7 +7,7 @@ import re
 from http import HTTPStatus
 
 from ..errors import ExpressionError, GiantstepError, ParameterError
-from .settings import CONTROLS, Settings
+from .settings import CONTROLS
 
 _SETTINGS = {"function": "target"}  # names of the library that differ from the page's
 _PHRASES = {  # sentences that point to Python, and what a visitor of the page does instead
@@ -72,16 +72,14 @@ def _labelled(argument: re.Match[str]) -> str:
     return label + (" = " if sign or word else "") + (value or "")
 
 
-def refusal(error: GiantstepError, settings: Settings | None = None) -> Refused:
+def refusal(error: GiantstepError) -> Refused:
     """The library's reason as a sentence for the page, with the setting that it is about, if it is about one."""
     text, name = str(error), getattr(error, "name", None)
     if isinstance(error, ExpressionError):
         text = f"{error.reason} (column {error.position + 1} of {error.text[:80]})"
     elif name is None and isinstance(error, ParameterError):
-        subject = re.match(r"'?([^\s':,]+)", text)
-        name = subject.group(1) if subject else None
-        if name and settings is not None:
-            texts = {settings.activation: "activation", settings.loss.partition(":")[0]: "loss"}
-            name = texts.get(name, name)
+        name = re.split(r"[\s':,]", text.lstrip("'"), maxsplit=1)[
+            0
+        ]  # its sentence begins with what it is about
     name = _SETTINGS.get(name or "", name)
     return Refused(page_words(text), setting=name if name in CONTROLS else None)

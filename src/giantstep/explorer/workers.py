@@ -146,7 +146,7 @@ def messages(view: str, settings: Settings, effort: Effort = Effort()) -> Iterat
             yield json.dumps(line, default=plain, allow_nan=False)
         yield None
     except GiantstepError as error:
-        yield refusal(error, settings)
+        yield refusal(error)
     except (MemoryError, ArithmeticError) as error:
         yield Refused(f"these values are too extreme to compute with ({type(error).__name__})")
     except Exception as error:

@@ -65,7 +65,8 @@ class Formula(Function):
         if self._jumps:
             raise NotCovered(
                 f"{self.name!r} jumps at x = {self._jumps[0]:g}, so its derivative is not a function and a "
-                "gradient step cannot use it; use SpikedRF, which needs no derivative, or a continuous activation"
+                "gradient step cannot use it; use SpikedRF, which needs no derivative, or a continuous activation",
+                "activation",
             )
         if len(postorder(self._tree)) > MAX_NODES:
             raise ParameterError(f"{self.name!r} is too long to take its derivative; simplify the expression")

@@ -139,7 +139,8 @@ def check_slope_is_bounded(activation: Function) -> None:
     if poles := activation.derivative.poles:
         raise NotCovered(
             f"{activation.name}: its derivative is unbounded near x = {poles[0]:g}, and the theory of a gradient step"
-            " needs one that is bounded; use a smoother activation, or SpikedRF, which needs no derivative"
+            " needs one that is bounded; use a smoother activation, or SpikedRF, which needs no derivative",
+            "activation",
         )
 
 
