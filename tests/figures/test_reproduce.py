@@ -151,7 +151,7 @@ def test_the_commands_list_draw_and_refuse(tmp_path, capsys, monkeypatch):
     status, printed, said = run("reproduce", "--quick", "--full")
     assert (status, printed) == (2, "")
     assert "exclude each other" in said
-    assert run("figure", "nonsense")[2].startswith("error: figure 'nonsense' is unknown")
+    assert run("figure", "nonsense")[2].startswith("error: figure 'nonsense' is not one")
 
 
 def compared(**z: float) -> xr.Dataset:

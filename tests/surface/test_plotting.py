@@ -29,8 +29,7 @@ def made(sizes: dict[str, int], trials: int = 0, name: str = "test_error") -> xr
 
 
 def labels(axes) -> list[str]:
-    legends = [*axes.figure.legends, *([axes.get_legend()] if axes.get_legend() else [])]
-    return [text.get_text() for legend in legends for text in legend.get_texts()]
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def drawn(axes) -> None:
@@ -139,6 +138,10 @@ def test_figures_are_saved_by_their_ending(ending, tmp_path):
         (lambda: gs.plot(made({"alpha": 3}) * np.nan), "nothing to draw"),
         (lambda: gs.plot(made({"alpha": 3}).test_error), r"is a DataArray, .* keep the Dataset"),  # type: ignore[arg-type]
         (lambda: gs.plot([1.0, 2.0]), "is a list"),  # type: ignore[arg-type]
+        (
+            lambda: gs.plot(made({"lam": 3}, name="landscape"), theory=made({"lam": 3})),
+            "theory is for curves",
+        ),
         (lambda: save_figure(gs.plot(made({"alpha": 3})).figure, "a.bmp"), "unknown ending"),
         (lambda: save_figure(gs.plot(made({"alpha": 3})).figure, "/no/such/a.png"), "does not exist"),
     ],
@@ -160,38 +163,26 @@ assert "matplotlib.pyplot" not in sys.modules
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("sizes", [{"eta": 3, "alpha0": 4}, {"eta": 3, "alpha0": 2, "beta": 3, "lam": 2}])
-def test_a_long_legend_stands_beside_the_curves(sizes):
-    axes = gs.plot(made({**sizes, "alpha": 9}))
-    drawn(axes)  # matplotlib warns, an error here, when the axes have no room left
-    (legend,) = axes.figure.legends
-    assert len(legend.get_texts()) == np.prod(list(sizes.values()))
-    box, page = legend.get_window_extent(), axes.figure.bbox
-    assert axes.get_window_extent().x1 <= box.x0
-    assert box.x1 <= page.x1
-    assert page.y0 <= box.y0
-    usual = gs.plot(made({"alpha": 9}))
-    drawn(usual)
-    inches = [each.get_window_extent().width / each.figure.dpi for each in (axes, usual)]
-    assert inches[0] > 0.9 * inches[1]  # the legend has its own room
-
-
 @pytest.mark.parametrize(("room", "trials"), [(True, 0), (False, 0), (False, 5)])
-def test_a_legend_never_covers_what_is_drawn(room, trials):
-    dataset = made({"alpha0": 6, "alpha": 40}, trials=trials)
+def test_a_legend_never_covers_what_is_drawn_nor_takes_its_room(room, trials):
+    dataset = made({"eta": 3, "alpha0": 4, "alpha": 40}, trials=trials)
     falling, waves = 1.0 / dataset.alpha, np.sin(dataset.alpha * dataset.alpha0)  # waves leave no corner free
     dataset["test_error"] = 1e-3 * dataset.test_error + (falling if room else waves)
     axes = gs.plot(dataset)
-    drawn(axes)
-    beside = axes.figure.legends
-    assert bool(beside) == (not room)
-    box = (axes.get_legend() if room else beside[0]).get_window_extent()
+    drawn(axes)  # matplotlib warns, an error here, when axes have no room left
+    assert len(labels(axes)) == 12 + bool(trials)
+    box, place, page = (one.get_window_extent() for one in (axes.get_legend(), axes, axes.figure.patch))
+    assert (box.x0 >= place.x1) == (not room)
+    assert page.x0 <= box.x0 < box.x1 <= page.x1
+    assert page.y0 <= box.y0
+    assert place.width > 0.75 * page.width - (0.0 if room else box.width)
     for line in axes.get_lines():
         assert not line.get_path().transformed(line.get_transform()).intersects_bbox(box, filled=False)
     ax = Figure().add_subplot()  # a user's own, whose size stays
     gs.plot(dataset, ax=ax)
     drawn(ax)
     assert (ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1) == (not room)
+    assert ax.figure.get_size_inches().tolist() == Figure().get_size_inches().tolist()
 
 
 @pytest.mark.parametrize("trials", [0, 3])
@@ -389,22 +380,6 @@ def test_titles_name_functions_of_ones_own():
 
 
 TWO_RATES = gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0)
-
-
-def lines_of(axes) -> list[np.ndarray]:
-    return [np.asarray(line.get_ydata()) for line in axes.get_lines() if len(line.get_xdata()) > 1]
-
-
-@pytest.mark.parametrize("x", ["alpha", "eta"])
-def test_a_line_through_few_points_is_the_theory_between_them(x):
-    net = TWO_RATES if x == "alpha" else gs.Network("tanh", eta=[1.0, 2.0, 3.0], alpha0=1.0)
-    axes = gs.plot(gs.predict(net, "sin", alpha=[0.5, 2.0], lam=0.1, d=300), x=x)
-    line = next(line for line in axes.get_lines() if len(line.get_xdata()) > 1)
-    places = np.asarray(line.get_xdata())
-    assert len(places) > 15
-    eta, alpha = (1.0, places) if x == "alpha" else (places, 0.5)
-    exact = gs.predict(gs.Network("tanh", eta=eta, alpha0=1.0), "sin", alpha=alpha, lam=0.1, d=300).test_error
-    np.testing.assert_allclose(line.get_ydata(), exact, rtol=1e-9)
 
 
 def test_a_comparison_says_for_which_d_its_theory_is():

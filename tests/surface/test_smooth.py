@@ -2,63 +2,38 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import giantstep as gs
-from giantstep.plotting.theory_line import refine
 
 from .command import giantstep
 
-CURVES = {
-    "gentle": lambda x, k: k / (1 + x),
-    "a peak": lambda x, k: 1 + k * 0.05 / np.sqrt((x - 1.3) ** 2 + 0.05**2),
-    "a kink": lambda x, k: np.abs(x - 1.7) + k,
-    "decades": lambda x, k: 10.0 ** (-k * x),
-}
+NET = {"eta": 1.0, "alpha0": 1.0}
 
 
-def theory_of(curve):
-    """A curve for each of two penalties."""
+@pytest.mark.parametrize(
+    ("x", "places"),
+    [
+        ("alpha", np.linspace(0.2, 3.0, 6)),  # across the peak of a small penalty
+        ("lam", np.geomspace(1e-4, 10.0, 4)),
+        ("eta", np.array([0.5, 1.0, 3.0])),
+        ("noise", np.array([0.0, 0.5, 2.0])),
+    ],
+)
+def test_lines_are_exact_at_their_nodes_and_invisibly_off_between(x, places):
+    def theory(values):
+        setting = {"alpha": 1.2, "lam": 1e-3, "noise": 0.1, **NET, x: values}
+        net = gs.Network("tanh", **{name: setting.pop(name) for name in NET})
+        return gs.predict(net, gs.Target("sin", noise=setting.pop("noise")), **setting, d=200)
 
-    def theory(alpha) -> xr.Dataset:
-        lam = np.array([1.0, 2.0])
-        values = curve(np.asarray(alpha)[:, None], lam)
-        return xr.Dataset(
-            {"test_error": (("alpha", "lam"), values)}, {"alpha": alpha, "lam": lam, "beta": 1.0}
-        )
-
-    return theory
-
-
-@pytest.mark.parametrize("name", CURVES)
-@pytest.mark.parametrize("alpha", [np.linspace(0.1, 3, 6), np.array([0.1, 0.7, 9.0])])
-def test_the_line_is_exact_at_its_nodes_and_invisibly_off_between(name, alpha):
-    theory = theory_of(CURVES[name])
-    line = refine(theory, theory(alpha), "alpha").test_error.transpose("alpha", "lam")
-    at = line.alpha.values
-    assert set(alpha) <= set(at)
-    np.testing.assert_array_equal(line, theory(at).test_error)
-    decades = alpha[-1] > 30 * alpha[0]
-    dense = np.geomspace(*alpha[[0, -1]], 4001) if decades else np.linspace(*alpha[[0, -1]], 4001)
-    scale = np.log if decades else np.asarray
-    wide = (
-        np.diff(scale(at)) > 1.01 * np.ptp(scale(alpha)) / 512
-    )  # others are a pixel, and no line shows less
-    for k in (0, 1):
-        truth = theory(dense).test_error.values[:, k]
-        logarithmic = decades and line.min() > 0 and line.max() > 30 * line.min()
-        shown = np.log if logarithmic else np.asarray
-        chords = np.interp(scale(dense), scale(at), shown(line.values[:, k]))
-        height = np.ptp(shown(line.values))
-        off = np.abs(chords - shown(truth))[wide[np.searchsorted(at[1:-1], dense)]]
-        assert off.max(initial=0.0) <= 0.004 * height  # half of a line's width
-    assert name != "gentle" or len(at) < 80
-
-
-def test_another_theory_is_not_drawn_between_the_points():
-    theory = theory_of(CURVES["gentle"])
-    known = 1.1 * theory(np.linspace(0.5, 3, 6))
-    assert refine(theory, known, "alpha") is None
+    axes = gs.plot(theory(places), x)
+    at, drawn = axes.lines[0].get_data()
+    assert set(places) <= set(at)
+    np.testing.assert_allclose(drawn, theory(at).test_error, rtol=1e-9)
+    scale, space = (np.log, np.geomspace) if axes.get_xscale() == "log" else (np.asarray, np.linspace)
+    dense = space(places[0], places[-1], 2001)
+    exact = theory(dense).test_error.values
+    off = np.interp(scale(dense), scale(at), drawn) - exact
+    assert np.abs(off).max() < 0.005 * np.ptp(exact)  # half of a line's width
 
 
 def test_every_picture_of_a_prediction_has_smooth_lines():

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.network import Network
-from ..model.target import Target
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 _TARGETS = ("tanh", "sin")
 _ALPHA0 = (0.0, 1.0, 3.0, 10.0)
 _NETWORK = Network("tanh", eta=3.0, alpha0=_ALPHA0, beta=1.0)
-_LAM, _BULK = 0.1, "exact"
+_LAM = 0.1
 _STATISTICS = ["test_error", "train_error", "r", "gamma", "c"]
 _WHY = """The theory leaves out effects of order 1/d. With ten trials at d = 400 they make single |z| of 3 or 4; more
 trials, stronger steps or a smaller d make them larger."""
@@ -42,45 +41,44 @@ def main(d: int = 400, trials: int = 10, folder: str = "demo") -> None:
     path = Path(folder) / "learning_curves.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     check_place(path)
-    results: dict[str, tuple[xr.Dataset, float]] = {}
+    results: dict[str, xr.Dataset] = {}
     for name in _TARGETS:
         work = f"theory on {len(_ALPHA0) * len(_POINTS)} points, then {trials} trials at d = {d}"
         print(f"{name} target: {work}", file=sys.stderr)
-        target = Target(name)
-        exact = predict(_NETWORK, target, alpha=_POINTS, lam=_LAM, bulk=_BULK, d=d)
-        measured = simulate(_NETWORK, target, alpha=_POINTS, lam=_LAM, d=d, trials=trials, workers=workers)
-        results[name] = compare(exact, measured), linear_error(target)
-    for name, (compared, linear) in results.items():
+        exact = predict(_NETWORK, name, alpha=_POINTS, lam=_LAM, d=d)
+        measured = simulate(_NETWORK, name, alpha=_POINTS, lam=_LAM, d=d, trials=trials, workers=workers)
+        results[name] = compare(exact, measured)
         print(
-            f"\ntanh network, {name} target: eta = {_NETWORK.eta:g}, beta = 1, lam = {_LAM:g}, d = {d}, {_BULK} bulk"
+            f"\ntanh network, {name} target: eta = {_NETWORK.eta:g}, beta = 1, lam = {_LAM:g}, d = {d}, exact bulk"
         )
-        print(f"the best linear predictor has test error {linear:.5f}\n")
-        columns = side_by_side(compared, "test_error")
+        print(f"the best linear predictor has test error {linear_error(name):.5f}\n")
+        columns = side_by_side(results[name], "test_error")
         print(aligned(points(columns, list(map(str, columns)))))
-        print(f"\n{summary(compared[_STATISTICS])}")
+        print(f"\n{summary(results[name][_STATISTICS])}")
     print(f"\n{_WHY}")
     with styled():
         save_figure(draw(results, trials), path)
     print(f"\ndrew {path} in {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
-def draw(results: dict[str, tuple[xr.Dataset, float]], trials: int) -> Figure:
+def draw(results: dict[str, xr.Dataset], trials: int) -> Figure:
     """One panel per target: lines from theory, simulated points on them, and what no linear method can beat."""
     from ..plotting import plot
     from ..plotting.style import set_log
+    from ..theory.labels import linear_error
     from . import look
 
     figure, panels = look.panels(len(results), sharey=True)
-    for axes, (name, (compared, linear)) in zip(panels, results.items(), strict=True):
+    for axes, (name, compared) in zip(panels, results.items(), strict=True):
         plot(compared, "alpha", ax=axes)
         axes.get_legend().remove()  # type: ignore[union-attr]
-        look.baseline(axes, linear, "best linear predictor")
+        look.baseline(axes, linear_error(name), "best linear predictor")
         set_log(axes, "y")
         axes.set_title(f"{name} target", loc="left")
     panels[1].set_ylabel("")
     handles, labels = panels[0].get_legend_handles_labels()
     labels[0] += " (random features)"
-    d = next(iter(results.values()))[0].attrs["d"]
+    d = results[_TARGETS[0]].attrs["d"]
     title = (
         f"samples in the step, $\\alpha_0 = n_0/d$.  Lines: theory; points: {trials} networks at $d = {d}$"
     )

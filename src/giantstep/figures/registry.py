@@ -29,18 +29,6 @@ NAMES = (
 )
 """The paper's figures, in the order of their numbers, 1 to 8."""
 
-GALLERY = (
-    "strong-steps",
-    "budget",
-    "outlier",
-    "several-steps",
-    "trajectories",
-    "two-directions",
-    "staircase",
-    "between-steps",
-)
-"""Pictures beyond the paper, once figures 9 to 16: scripts in docs/gallery draw them."""
-
 
 @dataclass(frozen=True)
 class Size:
@@ -83,15 +71,10 @@ def find(name: str) -> Figure:
     """The figure of that name, or of that number."""
     if name.isdecimal() and 1 <= int(name) <= len(NAMES):
         name = NAMES[int(name) - 1]
-    if name in GALLERY or (name.isdecimal() and int(name) in range(len(NAMES) + 1, len(NAMES + GALLERY) + 1)):
-        script = (NAMES + GALLERY)[int(name) - 1] if name.isdecimal() else name
-        raise ParameterError(
-            f"figure {name!r} is not the paper's: docs/gallery/{script.replace('-', '_')}.py of the documentation"
-            " draws it, and the page Gallery shows it"
-        )
     if name not in NAMES:
         raise ParameterError(
-            f"figure {name!r} is unknown; there are {', '.join(NAMES)}, or their numbers 1 to {len(NAMES)}"
+            f"figure {name!r} is not one of the paper's: {', '.join(NAMES)}, or their numbers 1 to {len(NAMES)};"
+            " the page Gallery of the documentation has others"
         )
     from . import input_functions, learning_curves, spectrum
 

@@ -3,7 +3,6 @@ its caption, z-scores, calls and times, in one file beside the pictures."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -95,11 +94,11 @@ def remark(rows: Sequence[Row]) -> str:
 
 def write_csv(made: Iterable[Made], path: Path) -> None:
     """The rows of every figure, for other programs."""
+    import pandas as pd
+
     rows = [{"figure": figure.name, **row} for figure in made for row in figure.scores]
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["figure", *_COLUMNS])
-        writer.writeheader()
-        writer.writerows(rows)
+    with replacing(path) as temporary:
+        pd.DataFrame(rows, columns=["figure", *_COLUMNS]).to_csv(temporary, index=False)
 
 
 def write_page(made: Sequence[Made], folder: Path) -> None:

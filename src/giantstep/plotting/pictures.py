@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import colormaps
 
 from ..errors import ParameterError
 from ..insight.reference.explain import PARTS
 from ..insight.spectrum import end_of_most
 from . import style
 from .drawing import abscissa
-from .reference import DASHES, MESSAGE_PASSING, WORDS
+from .reference import MESSAGE_PASSING, REFERENCES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,7 +31,7 @@ _OPTIMUM: Any = {"marker": "*", "markersize": 12, "linestyle": "none"}
 _MARK: Any = {"clip_on": False, "linestyle": "none"}
 
 
-def _spectrum(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
+def _spectrum(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None = None) -> None:
     """The bulk's density, and markers at outliers (the spike of order d is beyond any axis); simulated eigenvalues as a
     histogram, with the density of `theory` beside it where that is given."""
     simulated = dataset["eigenvalue"].values if "rank" in dataset.dims else None
@@ -97,7 +98,7 @@ def check_landscape(over: Sequence[str], dims: Iterable[str]) -> None:
         raise ParameterError(f"a picture of a landscape shows one or two optimised parameters: {fewer}")
 
 
-def _landscape(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
+def _landscape(axes: Axes, dataset: xr.Dataset) -> None:
     """The scanned error with its optimum: a curve along one parameter, a map over two."""
     over = dataset.attrs["over"].split()
     error = dataset["landscape"]
@@ -111,12 +112,13 @@ def _landscape(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> No
             style.set_log(axes, "y")
     else:
         shades = error.transpose(*reversed(over)).values
-        least, worst = float(shades.min()), float(shades.max(where=np.isfinite(shades), initial=0.0))
+        worst, least = float(np.nanmax(shades)), float(np.nanmin(shades))
         most = min(worst, _WORSE * least)
-        seen = np.where(np.isfinite(shades), shades, 2.0 * worst)  # no answer, where rates explode
         places = (error[name].values for name in over)
-        drawn = axes.pcolormesh(*places, seen, cmap="cividis", vmin=least, vmax=most, **_MAP)
-        extend = "max" if most < shades.max() else "neither"
+        colours = colormaps["cividis"]
+        colours = colours.with_extremes(bad=colours(1.0))  # no answer, where rates explode
+        drawn = axes.pcolormesh(*places, shades, cmap=colours, vmin=least, vmax=most, **_MAP)
+        extend = "max" if most < worst else "neither"
         axes.figure.colorbar(drawn, ax=axes, extend=extend, label=style.axis_label(error))
         axes.plot(*([value] for value in best), color="white", markeredgecolor="black", **_OPTIMUM)
         above: Any = {"xytext": (0, 8), "textcoords": "offset points", "horizontalalignment": "center"}
@@ -129,10 +131,8 @@ def _landscape(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> No
             style.set_log(axes, which)
 
 
-def _parts(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
-    """The parts of a test error as stacked areas, as bars where one is negative; beside them the references."""
-    if theory is not None:
-        raise ParameterError("theory is for curves, and the parts of an error are areas; leave it out")
+def _parts(axes: Axes, dataset: xr.Dataset) -> None:
+    """The parts of a test error as stacked areas, negative ones below zero; beside them the references."""
     error, single = dataset["test_error"], dataset["test_error"].size == 1
     x = "" if single else abscissa(dataset, ["test_error"], None)
     if error.ndim > 1 and not single:
@@ -140,42 +140,37 @@ def _parts(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None) -> None:
         raise ParameterError(
             f"a picture of the parts of an error has one axis, {x}; select one value of {others}"
         )
-    places = np.zeros(1) if single else dataset[x].values
-    width = 0.8 * (np.ones(1) if single else np.gradient(places))
-    parts = np.array([dataset[name].values.ravel() for name in PARTS])
-    stack = axes.bar if single or parts.min() < 0.0 else axes.fill_between
+    places = np.array([0.0, 1.0]) if single else dataset[x].values  # a single point is as wide as the picture
+    parts = np.array([np.broadcast_to(dataset[name].values.ravel(), places.shape) for name in PARTS])
     for index, (name, part) in enumerate(zip(PARTS, parts, strict=True)):
-        look: Any = {"color": style.look(index, len(PARTS)).color, "alpha": 0.75, "linewidth": 0.0}
         before = parts[:index]
         start = np.where((before < 0.0) == (part < 0.0), before, 0.0).sum(0)  # of what has the same sign
-        ends: Any = (part, width, start) if stack == axes.bar else (start, start + part)
-        stack(places, *ends, label=name.replace("_", " "), **look)
-    for name, words, marker in (("bayes", MESSAGE_PASSING, "o"), ("ridge", WORDS["ridge"], "s")):
+        look: Any = {"color": style.look(index, len(PARTS)).color, "alpha": 0.75, "linewidth": 0.0}
+        axes.fill_between(places, start, start + part, label=name.replace("_", " "), **look)
+    for name, (_, words, dashes) in REFERENCES.items():
         line = dataset[f"{name}_error"].broadcast_like(error).values.ravel()  # the same for every eta or lam
         if np.isfinite(line).any():
-            axes.plot(places, line, DASHES[name], color="0.1", label=words, marker=marker if single else None)
+            called = MESSAGE_PASSING if name == "bayes" else words
+            axes.plot(places, np.broadcast_to(line, places.shape), dashes, color="0.1", label=called)
     axes.axhline(0.0, **style.LEVEL)
     axes.set_ylabel(style.axis_label(error))
     if single:
-        axes.set(xticks=[], xlim=(-1.5, 1.5))
+        axes.set_xticks([])
         return
     if style.log_spaced(places):
         style.set_log(axes, "x")
     axes.set_xlabel(style.axis_label(dataset[x]))
 
 
-def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> Axes:
+def _plane(dataset: xr.Dataset, ax: Axes | None) -> Axes:
     """Target and learned function side by side on the plane of two directions, in the same shades."""
     if set(dataset["learned"].dims) != {"x1", "x2"}:
         raise ParameterError(
             "a picture of a plane shows one setting: give numbers instead of ranges, or select one with"
             " dataset.isel(...)"
         )
-    if ax is not None or theory is not None:
-        raise ParameterError(
-            f"{'ax' if ax is not None else 'theory'} is for one panel of curves, and a plane is drawn on two;"
-            " leave it out"
-        )
+    if ax is not None:
+        raise ParameterError("ax is for one panel of curves, and a plane is drawn on two; leave it out")
     reach = max(float(np.abs(dataset[name]).max()) for name in _PANELS)
     figure, both = style.panels(2, 6.4, sharex=True, sharey=True)
     with style.styled():
@@ -191,7 +186,12 @@ def _plane(dataset: xr.Dataset, theory: xr.Dataset | None, ax: Axes | None) -> A
     return both[0]
 
 
-_ONE_PANEL = {"density": _spectrum, "rank": _spectrum, "landscape": _landscape, "batch_noise": _parts}
+_ONE_PANEL: dict[str, Callable[..., None]] = {
+    "density": _spectrum,
+    "rank": _spectrum,
+    "landscape": _landscape,
+    "batch_noise": _parts,
+}
 """How answers are drawn that have such a variable or dimension."""
 
 
@@ -204,16 +204,17 @@ def draw_picture(
     """
     if x is not None and ("batch_noise" not in dataset or dataset["test_error"].dims != (x,)):
         return None
-    if "truth" in dataset and {"x1", "x2"} <= set(dataset["truth"].dims):
-        return _plane(dataset, theory, ax)
-    draw = next(
-        (_ONE_PANEL[name] for name in _ONE_PANEL if name in {*dataset.variables, *dataset.dims}), None
-    )
-    if draw is None:
+    on_plane = "truth" in dataset and {"x1", "x2"} <= set(dataset["truth"].dims)
+    kinds = [draw for name, draw in _ONE_PANEL.items() if name in dataset.variables or name in dataset.dims]
+    if not kinds and not on_plane:
         return None
+    if theory is not None and _spectrum not in kinds:
+        raise ParameterError("theory is for curves and spectra, and this picture has neither; leave it out")
+    if on_plane:
+        return _plane(dataset, ax)
     with style.styled():
         axes = style.panels()[1][0] if ax is None else ax
-        draw(axes, dataset, theory)
+        kinds[0](axes, dataset, **({} if theory is None else {"theory": theory}))
         axes.set_title(style.title(dataset), loc="left")
         style.legend(axes, ours=ax is None)
     return axes

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..answers.dims import COUNTED
-from ..errors import refused
 from ..model.arguments import checked_arguments
-from ..model.checks import a_text, texts
+from ..model.checks import a_text, allow, texts
 from . import style
 from .drawing import Curve, Drawing, drawing_of
 from .pictures import draw_picture
@@ -24,12 +23,10 @@ if TYPE_CHECKING:
 _BOUNDS = {"upper", "lower", "lower_beta", "floor", "linear"}
 
 
-def _axes_of_matplotlib(name: str, value: Any) -> Any:
-    if not hasattr(value, "get_figure"):
-        raise refused(
-            name, value, "is not allowed: it must be axes of matplotlib, such as plt.subplots() makes"
-        )
-    return value
+_axes_of_matplotlib = allow(
+    lambda value: hasattr(value, "get_figure"),
+    "is not allowed: it must be axes of matplotlib, such as plt.subplots() makes",
+)
 
 
 @checked_arguments(
@@ -60,7 +57,7 @@ def plot(
     `spectrum`           the density; from `simulate_spectrum` a histogram, with `theory=` both
     `tune`               the scanned error and its optimum, along one or two parameters
     `bayes`, `ridge`     lines
-    `explain`            the parts of the test error as stacked areas; as bars where one is negative
+    `explain`            the parts of the test error as stacked areas, negative ones below zero
     ===================  ==================================================================================
 
     Parameters

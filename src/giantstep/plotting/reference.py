@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +20,16 @@ from .drawing import Curve, Drawing
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-
-REFERENCES = {"bayes": bayes, "ridge": ridge}
-WORDS = {"bayes": "best possible", "ridge": "ridge regression"}
-DASHES = {"bayes": "-", "ridge": "--"}
+REFERENCES: dict[
+    str, tuple[Callable[..., xr.Dataset], str, str]
+] = {  # verb, what it is called, how it is drawn
+    "bayes": (bayes, "best possible", "-"),
+    "ridge": (ridge, "ridge regression", "--"),
+}
 MESSAGE_PASSING = "message passing"
 _SAMPLES = {"symbol": r"\Sigma\alpha_0 + \alpha", "long_name": "samples of steps and readout, divided by d"}
 _POINTS = 100  # of a reference line
 _GREY: Any = {"color": "0.45", "zorder": 1.5}
-_DIFFERENT = 1e-6  # by which message passing is worse than the best method where it is drawn beside it
 
 
 def check_references(reference: str | Sequence[str]) -> list[str]:
@@ -67,19 +68,20 @@ def draw_references(axes: Axes, drawing: Drawing, names: Sequence[str]) -> None:
     space = np.geomspace if style.log_spaced(places) else np.linspace
     samples = space(places.min(), places.max(), _POINTS)
     for name in names:
-        answer = REFERENCES[name](target, alpha=samples)
+        verb, called, dashes = REFERENCES[name]
+        answer = verb(target, alpha=samples)
         if quantity not in answer:
             raise ParameterError(
                 f"reference = {name!r} has no {quantity}; draw y='test_error', or 'test_error_01' of labels ±1"
             )
-        lines = {WORDS[name]: answer[quantity]}
+        lines = {called: answer[quantity]}
         if name == "bayes" and quantity == "test_error":
-            best = answer["optimal_error"]
-            hard = bool((best < (1.0 - _DIFFERENT) * answer[quantity]).any())
-            lines = {WORDS[name]: best} | ({MESSAGE_PASSING: answer[quantity]} if hard else {})
+            lines = {called: answer["optimal_error"]}
+            if not np.allclose(answer["optimal_error"], answer[quantity]):
+                lines[MESSAGE_PASSING] = answer[quantity]
         for words, line in lines.items():
             width = 0.7 if words == MESSAGE_PASSING else 1.2
-            look: Any = {"linestyle": DASHES[name], "linewidth": width, "label": words}
+            look: Any = {"linestyle": dashes, "linewidth": width, "label": words}
             axes.plot(samples, line.transpose("alpha", ...).values.reshape(_POINTS, -1), **_GREY, **look)
 
 

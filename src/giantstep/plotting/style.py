@@ -53,7 +53,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _ENDINGS = ("png", "pdf", "svg")
 _LONGEST_LABEL = 45
 _LONGEST_TITLE = 60  # letters that fit over a picture
-_WITHIN, _TALLEST = 8, 20  # entries up to which a legend may be inside the axes, and entries of a column
+_TALLEST = 20  # entries of a column of a legend
 _LOG_RATIO = 30.0  # quantities that span more than this are drawn on a logarithmic axis
 POINTS: Mapping[str, Any] = {"linestyle": "none", "markerfacecolor": "white", "markeredgewidth": 1.1}
 LEVEL: Mapping[str, Any] = {"color": "0.5", "linewidth": 0.8}
@@ -202,25 +202,19 @@ def legend(axes: Axes, ours: bool = True) -> None:
     entries = dict(zip(labels, handles, strict=True))
     if not entries:
         return
-    few, figure = len(entries) <= _WITHIN, cast("Figure", axes.figure)
-    content: Any = {
-        "handles": entries.values(),
-        "labels": entries,
-        "ncols": 1 + (len(entries) - 1) // _TALLEST,
-    }
-    inside = axes.legend(**content, loc="best" if few else "upper left")
-    inside.set_in_layout(False)
+    figure, columns = cast("Figure", axes.figure), 1 + (len(entries) - 1) // _TALLEST
+    shown = axes.legend(list(entries.values()), list(entries), loc="best", ncols=columns)
+    shown.set_in_layout(False)
     figure.draw_without_rendering()  # which decides where the legend lies
-    box = inside.get_window_extent()
-    if few and not _covers(axes, box):
+    box = shown.get_window_extent()
+    if not _covers(axes, box):
         return
-    inside.remove()
+    shown.set_in_layout(True)
+    shown.set_loc("upper left")
+    shown.set_bbox_to_anchor((1.0, 1.0), axes.transAxes)
     if ours:
         width, height = figure.get_size_inches()
         figure.set_size_inches(width + box.width / figure.dpi, height)
-        figure.legend(**content, loc="outside right upper")
-    else:
-        axes.legend(**content, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _covers(axes: Axes, box: BboxBase) -> bool:

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FEW = 15  # points up to which straight lines between them would show corners
-_FIRST, _MOST = 16, 512  # intervals to begin with, and at most: a pixel or two each
-_VISIBLE = 0.004  # of the picture's height: half of a line's width, which chords may be off
-_SECONDS = 0.5  # that a round may take
+_INTERVALS = (64, 256)  # of a line: a few pixels each if predictions take long, else a pixel or two
+_QUICK = 0.1  # seconds of the first of these, up to which the second follows
 _SAME = 1e-6  # relative difference from the points, above which the line would be another theory's
 
 
@@ -42,7 +41,7 @@ def smooth_theory(dataset: xr.Dataset, names: list[str], x: str) -> xr.Dataset |
     if unknown or not 2 <= points.sizes.get(x, 0) <= FEW:
         return None
     try:
-        return refine(_question(dataset, x), points, x)
+        return _refined(_question(dataset, x), points, x)
     except (GiantstepError, KeyError, ValueError, TypeError):
         return None
 
@@ -72,39 +71,25 @@ def _question(dataset: xr.Dataset, x: str) -> Callable[[np.ndarray], xr.Dataset]
     )
 
 
-def refine(ask: Callable[[np.ndarray], xr.Dataset], points: xr.Dataset, x: str) -> xr.Dataset | None:
-    """The theory at the points and at more places along x, even on the scale of the picture: twice as many intervals in
-    each round, until the chords are near the curve, or a round takes long. None where the theory has other values now
-    than at the points."""
+def _refined(ask: Callable[[np.ndarray], xr.Dataset], points: xr.Dataset, x: str) -> xr.Dataset | None:
+    """The theory at the points and at more places along x, even on the scale of the picture. None where the theory has
+    other values now than at the points."""
     known = points.reset_coords(drop=True).sortby(x)
     at = known[x].values
-    logarithmic = log_spaced(at)
-    space, scale = (np.geomspace, np.log) if logarithmic else (np.linspace, np.asarray)
-    intervals, seconds, off, line = _FIRST, 0.0, np.inf, known
-    while intervals <= _MOST and 2.0 * seconds < _SECONDS and not off < _VISIBLE:
+    space = np.geomspace if log_spaced(at) else np.linspace
+    line = known
+    for intervals in _INTERVALS:
         started = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)  # the points have given theirs
             line = ask(np.union1d(at, space(at[0], at[-1], intervals + 1)[1:-1]))[list(points)]
-        chosen = {dim: points[dim] for dim in line.dims if dim in points.coords and dim not in (x, "bulk")}
-        line = line.sel(chosen, method="nearest").reset_coords(drop=True)
-        if not all(
-            np.allclose(line[name].sel({x: at}).transpose(*known[name].dims), known[name], rtol=_SAME)
-            for name in points
-        ):
-            return None
-        values = line.to_array().transpose(x, ...).values.reshape(line.sizes[x], -1)
-        off = _off_the_chords(scale(line[x].values), values)
-        intervals, seconds = 2 * intervals, time.process_time() - started
+        if time.process_time() - started > _QUICK:
+            break
+    chosen = {dim: points[dim] for dim in line.dims if dim in points.coords and dim not in (x, "bulk")}
+    line = line.sel(chosen, method="nearest").reset_coords(drop=True)
+    if not all(
+        np.allclose(line[name].sel({x: at}).transpose(*known[name].dims), known[name], rtol=_SAME)
+        for name in points
+    ):
+        return None
     return line.assign_coords({name: label for name, label in points.coords.items() if x not in label.dims})
-
-
-def _off_the_chords(x: np.ndarray, values: np.ndarray) -> float:
-    """How far, over a curve's height, values [x, curve] are from the chords of their neighbours: at least as far as the
-    chords between them are from the curve, at a kink, too."""
-    share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
-    chords = values[:-2] + share[:, None] * (values[2:] - values[:-2])
-    height = np.minimum(
-        np.abs(values[1:-1]), np.ptp(values, axis=0)
-    )  # a logarithmic axis shows small values, too
-    return float(np.max(np.abs(values[1:-1] - chords) / np.maximum(height, np.finfo(float).tiny)))
