@@ -74,11 +74,12 @@ def judge(answers: Answers, separable: np.ndarray, interpolates: np.ndarray, tol
 
 
 def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -> np.ndarray:
-    """Relative error of the test error, of the training loss and, for `linear` scores, of the responses, [U, A]:
-    what the rule in κ leaves.
+    """The error that the rule in κ leaves, [U, A]: the largest relative error of the test error, of the training
+    loss and, for `linear` scores, of the responses.
 
-    One quantity alone may agree on two rules by accident, its error changing sign between them: if that is on the finer
-    ones, the others tell; if on the coarser ones, it seems to converge slowly, and all of them together tell better.
+    A quantity whose error changes sign between two rules has nearly the same value on both. If these are the finer
+    rules, it seems exact, and the other quantities show the error. If they are the coarser ones, it seems to converge
+    slowly; the largest change of all quantities on each pair of rules then gives a better estimate.
     """
     changes = [_change(*pair, typical, linear) for pair in pairwise(solutions)]
     largest = (change.max(axis=-1, keepdims=True) for change in changes)
@@ -92,8 +93,8 @@ def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool
 def bulk_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -> np.ndarray:
     """What the rules inside the bulk leave, [U, A], from solutions on them and on rules with half the nodes.
 
-    Twice the difference bounds what falls by a third or more when nodes are doubled. Integrands over batches are smooth
-    or cut at their kinks, so that errors are squared by that: this is far more than what is left.
+    Twice the difference is more than the error wherever twice the nodes leave two thirds of it or less. They leave much
+    less here: integrands over batches are smooth between cuts at their kinks, and their errors are squared.
     """
     fine, half = solutions
     error = _BULK_MARGIN * _change(fine, half, typical, linear).max(axis=-1)

@@ -13,9 +13,9 @@ from .state_evolution import StateEvolution
 _FINEST = {1: 512, 2: 64, 3: 24, 4: 24}  # κ intervals per piece at which refinement gives up, by directions,
 _FINEST_CUT = 64  # and between cuts around thin layers
 _TOLERANCE, _NEAR = 1e-10, 1e-7  # residual at which the search ends, and distance from the fixed point
-_SOFT = 1e-3  # how fast residuals change at least, or else the distance counts, times this
+_SOFT = 1e-3  # a residual counts as at least this times the distance from the fixed point
 _ANDERSON_STEPS, _NEWTON_STEPS = 80, 12
-_LABOURED = 40  # evaluations after which the distance is looked at: the map may be close to the identity
+_LABOURED = 40  # evaluations after which that distance is measured: the map may be close to the identity
 _LOG_STEP, _MEAN_STEP = 2.0, 1.0  # how far a logarithm, and a mean on its own scale, may move at once
 
 

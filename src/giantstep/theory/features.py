@@ -140,8 +140,10 @@ def feature_layers(b: np.ndarray, c: np.ndarray, biases: np.ndarray, reach: floa
 
 
 def evaluations_per_model(activation: Function, breaks: int, points: int) -> int:
-    """Function values that one model needs per group, to size blocks of work; of those at one κ, which are averaged a
-    part at a time, only so many count."""
+    """Function values that one model needs per group, to size blocks of work.
+
+    Averages at one κ are made a part at a time, so that at most 16 values a piece are in memory together.
+    """
     inner = pieces(activation) * 16
     outer = 3 * (breaks + 1) if breaks else 2
     return inner * outer * points

@@ -34,8 +34,9 @@ _MOST_STEPS_ON_SPECTRUM = 16  # and of so many on more than two eigenvalues of t
 POINTS = 128  # nodes over a batch before the first step,
 _SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
 _ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
-_DIFFERENCE = 0.02  # of the network's output, over the size of labels, to see how forces change with it,
-_DOUBLINGS = 2  # and of the nodes, so that differences are exact enough for the tolerance of any readout
+# forces are differentiated by the network's output over steps of this times the size of labels,
+_DIFFERENCE = 0.02
+_DOUBLINGS = 2  # on rules whose nodes are doubled so often, for differences that are exact enough
 _SMALLEST_SHARE = 1e-18  # 1/α0 of a batch that is as good as all inputs
 
 

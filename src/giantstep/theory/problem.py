@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..model.target import Target
 
 COARSEST = 48  # κ intervals per piece to begin with
-_ON_A_PLANE = {2: 32, 3: 24, 4: 16}  # and in each half of a direction, where spikes span so many
+_ON_A_PLANE = {2: 32, 3: 24, 4: 16}  # the same in each half of a direction, where spikes span several
 
 Compute = Callable[[Features, Label, np.ndarray], np.ndarray]
 

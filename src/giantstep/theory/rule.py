@@ -16,7 +16,7 @@ from ..gaussian import STRIDES, density, even_pieces, line_rule, nested, piecewi
 # intervals along a direction that features hardly depend on: the Gaussian itself on a quarter of them
 _FEWEST = 48
 _SMOOTH = 0.35  # spike over √c up to which so few are enough
-_LEAN = 2.0 / 3.0  # so few over `points` in a space of three directions or more, where every interval counts
+_LEAN = 2.0 / 3.0  # their number over `points` where spikes span three directions or more
 FINEST = {1: 2048, 2: 128, 3: 48, 4: 24}
 """κ intervals in each half of a direction at which refinement gives up, by the number of directions."""
 
@@ -104,7 +104,10 @@ class Rule:
 
 
 def across_intervals(b: np.ndarray, c: np.ndarray, points: int) -> list[int]:
-    """Intervals along each direction but the first for spikes b [U, K, S]: fewer where features hardly vary."""
+    """Intervals along each direction but the first for spikes b [U, K, S]: fewer where features hardly vary.
+
+    In a space of three directions or more, where every interval costs most, they grow with the steepness along each.
+    """
     steep = (np.abs(b) / np.sqrt(c)[..., None]).max(axis=(0, 1))[1:]
     if len(steep) < 2:
         return [2 * points if x > _SMOOTH else min(2 * points, _FEWEST) for x in steep]

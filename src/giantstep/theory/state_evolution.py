@@ -24,7 +24,7 @@ from .symmetric import TINY, indices, packing, solve_small
 
 _EFFORT = 8e6  # array elements of its averages after which a point that no rule has solved is given up,
 _TRIES = 10  # but not before so many evaluations
-_NEGLIGIBLE = 1e-7  # a mean over what would fit the labels, under which it is not known to tolerance
+_NEGLIGIBLE = 1e-7  # size of a mean, over one that would fit the labels, that may stay uncertain
 _LEAST_SPREAD = 1e-4  # mean square of a field or residual at any κ that counts, over that at all of them
 _NO_MEAN = 1e-18  # E μ0² over E σ² under which there is no force on it to speak of
 _STEEPEST = 1e7  # slope of a score, over what is usual, beyond which a field is held on a jump by rounding

@@ -2,72 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import ConvergenceError, LimitWarning, warn
-from .status import IMPRECISE, LIMIT_ALONE, RARELY_SEEN, REAL_SIZE, SCATTERED, SQUARED, UNSOLVED, WIDE
+from .status import (
+    FEW_EIGENVALUES,
+    IMPRECISE,
+    LIMIT_ALONE,
+    RARELY_SEEN,
+    REAL_SIZE,
+    SCATTERED,
+    SQUARED,
+    UNSOLVED,
+    WIDE,
+)
 
 if TYPE_CHECKING:
     from ..answers.arrays import NamedArrays
 
 _FEW = 0.3  # share up to which a first order is worth saying
 
+_SENTENCES = {
+    LIMIT_ALONE: (
+        "the limit d = inf is out of reach of real sizes at {points} points: where {where}, the test error is"
+        f" {{error:.4g}} in the limit and {{sized_error:.4g}} at d = {REAL_SIZE:g}; simulate, or predict with d=, shows"
+        " what networks of a size do"
+    ),
+    RARELY_SEEN: (
+        "inputs that a million samples may not hold decide {points} points: where {where}, {rare:.0%} of the average"
+        " that is the test error {error:.4g} comes from them, and real data sets give other answers; use a larger lam"
+    ),
+    SCATTERED: (
+        "labels have tails too heavy for the steps' batches at {points} points: where {where}, their mean square varies"
+        " by {scatter:.0%} between batches, and networks of this size may be several per cent from the test error"
+        " {error:.4g} on average; give a larger d or alpha0"
+    ),
+    SQUARED: (
+        "neurons' own squares learn of the target's quadratic part at {points} points, which the theory leaves out:"
+        f" where {{where}}, networks of that size (of d = {REAL_SIZE:g} where it is infinite) have a test error below"
+        " {error:.4g}, {less}; simulate, or consider a larger d"
+    ),
+    FEW_EIGENVALUES: (
+        "a few eigenvalues of the inputs hold much of the rows at {points} points: where {where}, squared row norms"
+        " have a relative variance (spread) of {spread:.2g}, and rows a mean squared cosine (share) of {share:.2g};"
+        " networks of this size are off by up to 9 % around 0.05 and 16 % around 0.3; give a smaller eta or a larger d,"
+        " or simulate"
+    ),
+}
+
 
 def remark(found: NamedArrays, doubts: dict[str, np.ndarray]) -> None:
     """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
-    for message in _doubts(found, doubts):
-        warn(message, LimitWarning)
-
-
-def _doubts(found: NamedArrays, doubts: dict[str, np.ndarray]) -> Iterator[str]:
     error, code = found["test_error"].values, found["code"].values
-    if (marked := code == LIMIT_ALONE).any():
-        sized = doubts["sized_error"]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            at = _worst(np.abs(np.log(error / sized)), marked)
-        yield (
-            f"the limit d = inf is out of reach of real sizes at {marked.sum()} of {marked.size} points: where"
-            f" {_where(found, at)}, the test error is {error[at]:.4g} in the limit and {sized[at]:.4g} at"
-            f" d = {REAL_SIZE:g}; simulate, or predict with d=, shows what networks of a size do"
-        )
-    if (marked := code == RARELY_SEEN).any():
-        at = _worst(doubts["rare"], marked)
-        share = doubts["rare"][at]
-        yield (
-            f"inputs that a million samples may not hold decide {marked.sum()} of {marked.size} points: where"
-            f" {_where(found, at)}, {share:.0%} of the average that is the test error {error[at]:.4g} comes from"
-            " them, and real data sets give other answers; use a larger lam"
-        )
-    if (marked := code == SCATTERED).any():
-        at = _worst(doubts["scatter"], marked)
-        yield (
-            f"labels have tails too heavy for the steps' batches at {marked.sum()} of {marked.size} points: where"
-            f" {_where(found, at)}, their mean square varies by {doubts['scatter'][at]:.0%} between batches, and"
-            f" networks of this size may be several per cent from the test error {error[at]:.4g} on average; give a"
-            " larger d or alpha0"
-        )
-    if (marked := code == SQUARED).any():
-        at = _worst(doubts["squares"], marked)
-        share = doubts["squares"][at]
-        less = f"to first order by {share:.0%} of it" if share < _FEW else "by a large part of it"
-        yield (
-            f"neurons' own squares learn of the target's quadratic part at {marked.sum()} of {marked.size} points,"
-            f" which the theory leaves out: where {_where(found, at)}, networks of that size (of d = {REAL_SIZE:g}"
-            f" where it is infinite) have a test error below {error[at]:.4g}, {less}; simulate, or consider a larger d"
-        )
-    spread, share = doubts["spread"], doubts["share"]
-    widest = np.maximum(spread, share)
-    if (marked := (widest > WIDE) & ~np.isin(code, (UNSOLVED, IMPRECISE))).any():
-        at = _worst(widest, marked)
-        yield (
-            f"a few eigenvalues of the inputs hold much of the rows at {marked.sum()} of {marked.size} points: where"
-            f" {_where(found, at)}, squared row norms have a relative variance (spread) of {spread[at]:.2g}, and rows a"
-            f" mean squared cosine (share) of {share[at]:.2g}; networks of this size are off by up to 9 % around 0.05"
-            " and 16 % around 0.3; give a smaller eta or a larger d, or simulate"
-        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.abs(np.log(error / doubts["sized_error"]))
+    widest = np.maximum(doubts["spread"], doubts["share"])
+    sizes = {
+        LIMIT_ALONE: far,
+        RARELY_SEEN: doubts["rare"],
+        SCATTERED: doubts["scatter"],
+        SQUARED: doubts["squares"],
+    }
+    points = {doubt: (code == doubt, size) for doubt, size in sizes.items()}
+    # of wide rows also where the code says something worse
+    points[FEW_EIGENVALUES] = (widest > WIDE) & ~np.isin(code, (UNSOLVED, IMPRECISE)), widest
+    for doubt, (marked, size) in points.items():
+        if not marked.any():
+            continue
+        at = _worst(size, marked)
+        numbers = {name: values[at] for name, values in doubts.items()}
+        squares = numbers["squares"]
+        less = f"to first order by {squares:.0%} of it" if squares < _FEW else "by a large part of it"
+        said = {"points": f"{marked.sum()} of {marked.size}", "where": _where(found, at), "less": less}
+        warn(_SENTENCES[doubt].format(error=error[at], **said, **numbers), LimitWarning)
 
 
 def check_converged(found: NamedArrays, throw: bool) -> None:

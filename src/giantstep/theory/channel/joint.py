@@ -18,9 +18,9 @@ from ..symmetric import indices
 from .base import fineness, some
 from .binary import SignChannel
 
-_PIECES = (6, 64)  # of a line that the label's law is carried over to, at least and at most,
-_COUNT = 10  # nodes in each of them,
-_WIDTH = 2.5  # and their width over that of what is averaged there
+# the law of n·y is kept on a line, in so many pieces at least and at most, with so many nodes in each
+_PIECES, _COUNT = (6, 64), 10
+_WIDTH = 2.5  # width of a piece over that of the Gaussians that are averaged there
 _USUAL = 24  # points of a usual rule,
 _BINARY = 9  # nodes over y between kinks of labels on it
 _LONGEST = {2: 96, 3: 48}  # degree up to which labels of so many directions are a series,

@@ -15,8 +15,8 @@ import numpy as np
 from .averages import apply
 
 MEMORY = 6
-_NEW = 1e-7  # share of a residual's change that newer ones do not explain, under which it tells nothing more,
-_FAINT = 1e-12  # and a change so small that a thousandth of it is rounding errors
+# a pair is left out if newer pairs explain its change but for this share, or but for so little that rounding shows
+_NEW, _FAINT = 1e-7, 1e-12
 
 
 class Secants:

@@ -29,7 +29,7 @@ from .averages import Averages
 from .means import Readout, norm_covariance
 from .order_parameters import OrderParameters, Solution, fields
 
-_MOST = 4  # crossings of a mark that are looked after
+_MOST = 4  # crossings of a mark that are cut around
 _LAYER = 5.0  # half-width of a layer in its own units
 _HALVINGS = 20  # of the interval between two nodes that a crossing is in
 
