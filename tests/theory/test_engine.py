@@ -1,6 +1,7 @@
 """How predict behaves: grids, labels, failures, warnings, extreme scales, and work that is shared."""
 
 import json
+import math
 import re
 import time
 import warnings
@@ -8,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.stats import norm
 
 import giantstep as gs
 from giantstep.theory import doubts
@@ -121,6 +123,19 @@ def test_zipped_arrays_equal_single_calls(bulk):
             net = gs.Network("tanh", eta=float(eta[i]), alpha0=float(alpha0[i]))
             alone = gs.predict(net, "sin", alpha=alpha, lam=float(lam[i]), bulk=bulk)
             _assert_same(found.isel(run=i, alpha=j), alone, 1e-9)
+
+
+@pytest.mark.parametrize("target", ["sin", "max(x1, 0)*(1 + x2)"])
+def test_many_first_layers_have_the_answers_of_each(target):
+    """Averages that many of them need are interpolated in tables, those of one are not."""
+    rates = np.linspace(0.3, 3.0, 400)
+    many = gs.predict(gs.Network("gelu", eta=rates, alpha0=1.5), target, alpha=1.2, lam=0.1)
+    for place in (0, 210, 399):
+        alone = gs.predict(
+            gs.Network("gelu", eta=float(rates[place]), alpha0=1.5), target, alpha=1.2, lam=0.1
+        )
+        for name in ("test_error", "train_error", "q2", "c"):
+            np.testing.assert_allclose(many[name].values[place], alone[name].values, rtol=1e-9, err_msg=name)
 
 
 def test_the_dataset_describes_itself():
@@ -250,6 +265,13 @@ def test_averages_that_rare_inputs_make_are_marked():
         gs.predict(two, "sin", alpha=0.5, lam=0, d=200)
     for quiet in ({"alpha": 0.5, "lam": 0.01}, {"alpha": 2, "lam": 0}):
         assert gs.predict(net, "sin", d=200, **quiet)["code"] == 0
+
+
+def test_the_share_of_rare_inputs_is_their_closed_form_where_nothing_is_learned():
+    """The target exp(0.22x²) squared times the Gaussian density has variance 1/0.12; κ = x beyond 4.89 is rare."""
+    share = math.erfc(norm.isf(0.5e-6) * math.sqrt(0.12 / 2.0))
+    with pytest.warns(gs.LimitWarning, match=f"lam = 1e\\+14, {share:.0%} of the average"):
+        gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "exp(0.22*x**2)", alpha=1, lam=1e14)
 
 
 # extreme scales

@@ -81,16 +81,16 @@ def _demand(f: Function, scale: float, reach: float, span: float, bias: float) -
     distance = np.maximum(np.maximum(panels.left, -panels.right), 0.0)  # of a panel from 0
     away = np.clip((distance - bias) / spread, 0.0, _FARTHEST)
     power = panels.size**2 * np.exp(-0.5 * away**2)
-    counts = power > _FELT * power.max()
+    counts = (power > _FELT * power.max()) & (scale > 0.0)
+    bandwidth = np.where(counts, panels.bandwidth, 0.0)  # infinite where f overflows
     broken = sorted(cuts(f, scale))
     if broken:
         ends = np.concatenate([[-np.inf], broken, [np.inf]])
         piece = np.searchsorted(ends, panels.middle) - 1
         width = np.minimum(np.diff(ends)[piece], 2.0 / 3.0 * reach * scale)
-        intervals = 0.5 * panels.bandwidth * width
+        intervals = 0.5 * bandwidth * width
     else:
-        intervals = panels.bandwidth * reach * scale / np.pi
-    intervals = np.where(counts, intervals, 0.0)
+        intervals = bandwidth * reach * scale / np.pi
     too_many = intervals > UNRESOLVED
     worst = int(np.where(too_many, power, intervals if not too_many.any() else 0.0).argmax())
     return float(intervals.max()), float(panels.middle[worst]), float(panels.scale[worst])
