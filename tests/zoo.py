@@ -257,6 +257,31 @@ SEVERAL_STEPS = [
 ]
 
 
+_HUBER_STEP = [gs.Step(1, 1), gs.Step(2, 0.5, loss="huber:0.3")]
+_ABSOLUTE_STEP = [gs.Step(1, 1), gs.Step(2, 0.5, loss="absolute")]
+_NOISY_PRODUCT = Target(PRODUCT, noise=0.2)
+_THREE_SIGNS = Target("sign(x1)*sign(x2 + x3 + 0.5)", flips=0.1)
+
+# two spikes, losses of steps that bend, signs of several directions, a target that oscillates
+FURTHER = [
+    Case("two spikes, relu", PLANE, "relu"),
+    Case("two spikes, tanh", TILTED, Target("sin", noise=0.2), 1.2, 0.2),
+    Case("two spikes on signs", PLANE, FLIPS, 1.2, 0.2),
+    Case("two spikes on a product", PLANE, _NOISY_PRODUCT, 1.5, 0.2),
+    Case("two spikes, projector", PLANE, "relu", 1.5, 0.1, _SQUARE_ROWS),
+    Case("two spikes on a product, projector", PLANE, _NOISY_PRODUCT, 1.5, 0.2, _SQUARE_ROWS),
+    Case(
+        "product, projector", SpikedRF("relu", 1, 0.8, readout=SIGNS), _NOISY_PRODUCT, 1.5, 0.2, _SQUARE_ROWS
+    ),
+    Case("two spikes, logistic", PLANE, FLIPS, 1.5, 0.1, _LOGISTIC),
+    Case("huber step on a cube", Network("relu", 2, 1, step_loss="huber:0.3"), Target("x**3/3", noise=0.2)),
+    Case("square step, huber step", Network("relu", steps=_HUBER_STEP), "sin"),
+    Case("square step, absolute step", Network("tanh", steps=_ABSOLUTE_STEP), Target("sin", noise=0.3)),
+    Case("signs of three directions", Network("relu", 2, 2), _THREE_SIGNS, 1.5, 0.3, _LOGISTIC),
+    Case("oscillating target", Network("tanh", 2, 1), "x + sin(26*x)", 1.0, 0.1),
+]
+
+
 def on(function: str, inputs: gs.Inputs, **more: Any) -> Target:
     return Target(function, inputs=inputs, **more)
 

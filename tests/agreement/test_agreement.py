@@ -167,8 +167,14 @@ def test_the_isotropic_model_of_several_steps_would_be_noticed(several_steps):
     assert abs(judged(exact.case, exact.run, bulk="isotropic").z["test_error"].item()) > 5.0
 
 
+def test_further_kinds_agree():
+    """At d = 250, where steps' own fluctuations, of order 1/d, are less than a standard error of so few trials."""
+    few = [case.but(trials=20, simulated={"n_test": 3000}) for case in zoo.FURTHER]
+    assert_z_scores(outcomes(few, d=250, seed=3000))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["SPIKED", "LETTERS", "NETWORKS", "SEVERAL_STEPS"])
+@pytest.mark.parametrize("kind", ["SPIKED", "LETTERS", "NETWORKS", "SEVERAL_STEPS", "FURTHER"])
 def test_the_whole_zoo_agrees_at_larger_size(kind):
     whole = outcomes(getattr(zoo, kind), d=600, trials=60, seed=2000)
     print(report(whole))

@@ -6,11 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.theory.bulk import Isotropic
-from giantstep.theory.equations.response import respond
-from giantstep.theory.symmetric import packing
 
-from ..zoo import BIASED, TERNARY, Case
+from ..zoo import TERNARY, Case
 from . import reference
 
 # that the limit d = inf may be far from real sizes is tested at the end
@@ -140,29 +137,3 @@ def test_no_ridge_beats_the_projection_on_what_features_can_express(
 
 
 # the random-matrix part against matrices
-
-
-def test_the_response_of_the_bulk_is_that_of_explicit_random_matrices():
-    """(1/p) Tr of each group's block of H⁻¹, and of Ω_st H⁻¹, H = diag(D) + W(V̂1⊗I)Wᵀ, rows on spheres: within 1/d of
-    the largest (fluctuations of one draw are of that order too, and those of the mean of 48 far below)."""
-    n, c, beta, lam, d = np.array([0.25, 0.75]), np.array([0.7, 1.6]), 1.6, 0.2, 160
-    hat1, hat2, pack = np.array([[0.9, 0.5], [0.5, 0.6]]), np.array([0.3, 0.1]), packing(2)
-    V, hat = np.concatenate([np.zeros(3), n / lam])[None, None], pack.pack(hat1, hat2)[None, None]
-    for _ in range(500):
-        V = respond(Isotropic(c[None], n), V, hat, np.array([[beta]]), np.array([[lam]])).V
-    group, rng = np.repeat([0, 1], np.round(n * beta * d).astype(int)), np.random.default_rng(3)
-    member, found = np.eye(2)[group], []
-    for _ in range(48):
-        W = rng.standard_normal((len(group), d))
-        W *= np.sqrt(c[group] / (W**2).sum(axis=1))[:, None]
-        R = np.linalg.inv(np.diag((lam + hat2)[group]) + W @ W.T * hat1[np.ix_(group, group)])
-        V1, V2 = member.T @ (W @ W.T * R) @ member / len(group), np.diag(R) @ member / len(group)
-        found.append(pack.pack(V1, V2))
-    assert np.abs(np.mean(found, axis=0) - V[0, 0]).max() < np.abs(pack.vector(V)).max() / d
-
-
-def test_a_limit_that_no_real_size_comes_near_is_announced_with_both_numbers():
-    model = gs.SpikedRF("tanh", r=1.2, gamma=0.9, beta=1.2, readout=BIASED)
-    with pytest.warns(gs.LimitWarning, match=r"out of reach of real sizes.*0\.152 in the limit and 0\.16"):
-        gs.predict(model, "relu", alpha=1.3, lam=0.1)
-    gs.predict(model, "relu", alpha=1.3, lam=0.1, d=400)  # a size was given: nothing to warn of

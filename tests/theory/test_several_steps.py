@@ -104,9 +104,7 @@ def test_every_bound_holds_after_several_steps():
             r"5 directions.*simulate",
         ),
         (lambda: gs.Network("relu", 1, 1, steps=[gs.Step(1, 1)]), "schedule"),
-        (lambda: gs.Network("relu", 1, 1, steps=1.5), "whole"),
         (lambda: gs.Network("relu", 1, 1, rows="cauchy"), "rows"),
-        (lambda: gs.Network("relu", steps=[gs.Step(1, 1), "again"]), "no Step"),
         (
             lambda: gs.predict(gs.Network("tanh", 0.1, 1, steps=41), "sin", **AT),
             "steps = 41: the theory covers up to 40",

@@ -9,28 +9,9 @@ import pytest
 
 import giantstep as gs
 from giantstep.theory import engine
-from giantstep.theory.doubts import quadratic_part
-from giantstep.theory.labels import labels_of
 from giantstep.theory.problem import model_grid, pose
 
-
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("He2", [[1.0]]),
-        ("x + He2(x)/2", [[0.5]]),
-        ("sin", [[0.0]]),
-        ("sign", [[0.0]]),
-        ("x1 + x1*x2", [[0.0, 0.5], [0.5, 0.0]]),
-        ("He2(x1) + sign(x2)", [[1.0, 0.0], [0.0, 0.0]]),
-    ],
-)
-def test_the_quadratic_part_of_a_target(target, expected):
-    # labels of several directions are put on a lattice
-    np.testing.assert_allclose(quadratic_part(labels_of(gs.Target(target))), expected, atol=1e-6)
-
-
-ETA, ALPHA0, ALPHA, LAM, SIZE, NETWORKS = 1.0, 2.0, 2.0, 0.3, 300, 24
+ETA, ALPHA0, ALPHA, LAM, SIZE, NETWORKS = 1.0, 2.0, 2.0, 0.3, 300, 64
 
 
 def relu(x: np.ndarray) -> np.ndarray:
@@ -80,7 +61,7 @@ def estimated(steps: int) -> tuple[float, float]:
 
 
 def test_networks_without_their_squares_err_more_by_the_estimate():
-    """After one step, whose rows spread little: what comes next in 1/d is a few tenths of the estimate."""
+    """After one step, whose rows spread little: what comes next in 1/d takes a few tenths of the estimate away."""
     share, spread = estimated(1)
     found = []
     for seed in range(NETWORKS):
@@ -90,7 +71,7 @@ def test_networks_without_their_squares_err_more_by_the_estimate():
         found.append((1 - error / without, SIZE * W[:, 0].var()))
     (gain, along), (scatter, wobble) = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / NETWORKS**0.5
     assert 0.01 < share < 0.05
-    assert abs(gain - share) < 4 * scatter + 0.3 * share
+    assert -4 * scatter < share - gain < 4 * scatter + 0.3 * share
     assert abs(along - spread) < 4 * wobble + 15 / SIZE * spread
 
 
@@ -118,6 +99,7 @@ def test_points_that_squares_change_are_marked_at_every_size_that_is_small():
     [
         (gs.Network("tanh", eta=2, alpha0=4, steps=2), "He2", "square"),  # no squares in an odd activation
         (gs.Network("relu", eta=1, alpha0=1, steps=2), "sin", "square"),  # nor in the target
+        (gs.Network("relu", eta=1, alpha0=1, steps=2), "abs", "square"),  # 1 %: its mean is no quadratic part
         (gs.SpikedRF("relu", r=1, gamma=0.5), "He2", "square"),  # no step
         (gs.Network("gelu", eta=1, alpha0=2, steps=2), "sign(x)", "logistic"),
     ],

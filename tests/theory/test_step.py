@@ -10,13 +10,9 @@ from scipy.stats import norm
 import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import as_loss
-from giantstep.theory.batch import BatchLaw, batch_law
-from giantstep.theory.derivative_moments import at_rest
 from giantstep.theory.first_layers import train
-from giantstep.theory.labels import labels_of
 from giantstep.theory.layer import Neurons
 from giantstep.theory.step import make_step
-from giantstep.theory.step_covariance import StepCovariance
 
 EXACT = 1e-12  # closed forms: rounding and quadratures that are exact to 1e-13
 
@@ -110,18 +106,6 @@ def test_what_an_early_step_did_not_resolve_is_not_forgotten():
     assert both >= first > 1e-6
 
 
-def test_residuals_of_another_loss_are_its_forces():
-    """Logistic loss, odd activation: f0 = 0, so e = y/2. On the sign of z² - 1, E[(z² - 1) y] = 4 φ(1)."""
-    neurons, target = Neurons(as_function("tanh"), gs.Letters((1.0,), (1.0,))), gs.Target("sign(x**2 - 1)")
-    laws, _ = batch_law(neurons, target, neurons.drawn(1), np.zeros(1), as_loss("logistic"), 256)
-    for batch in laws:  # on each of three rules
-        mean, first, second = (batch.mean(batch.e, row).item() for row in range(3))  # against 1, z and z²
-        assert mean == pytest.approx(0.5 * (1.0 - 2.0 * (2.0 * norm.cdf(1.0) - 1.0)), rel=EXACT)
-        assert first == pytest.approx(0.0, abs=EXACT)
-        assert second - mean == pytest.approx(2.0 * norm.pdf(1.0), rel=EXACT)
-        assert batch.mean(batch.e**2).item() == pytest.approx(0.25, rel=EXACT)
-
-
 _ZEROS = 2.0 * sum(norm.pdf(n * math.pi) for n in range(-3, 4))  # twice the density of sin z at 0
 _NOISY = quad(lambda z: 2.0 * norm.pdf(math.sin(z), scale=0.3) * norm.pdf(z), -9, 9, epsabs=1e-13, limit=200)[
     0
@@ -177,69 +161,4 @@ def test_the_linear_error_of_a_target_with_a_mean():
 # the law of the first batch
 
 
-def _labels(rule: tuple[np.ndarray, np.ndarray]) -> BatchLaw:
-    """Labels themselves in place of residuals."""
-    return BatchLaw(*rule, at_rest(as_function("tanh"), np.zeros(1))[0])
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.01, 0.5], ids=["clean", "faint noise", "noise"])
-def test_averages_over_the_batch_are_those_over_its_samples(noise):
-    """E[z^k g(y)] with y = sin(2z) + z²/2 + noise·ε, by a trapezoidal rule in both variables."""
-    x = np.linspace(-9.0, 9.0, 1201)
-    w = norm.pdf(x) / norm.pdf(x).sum()
-    y = (np.sin(2.0 * x) + 0.5 * x**2)[:, None] + noise * x
-    batch = _labels(labels_of(gs.Target("sin(2*x) + x**2/2")).first_batch(noise, 512)[0])
-    for g in (np.ones_like, lambda y: y, lambda y: y**2, np.cos, lambda y: np.exp(-(y**2))):
-        for power in range(3):
-            expected = (w * x**power) @ (g(y) @ w)
-            assert batch.mean(g(batch.e), power).item() == pytest.approx(expected, rel=1e-9, abs=1e-10), power
-
-
-def test_a_batch_of_signs_knows_where_they_are():
-    """Y = sign(z - ½) turned over with chance 0.1: E Y = 0.8 (1 - 2Φ(½)), E zY = 1.6 φ(½), E z²Y = E Y + 0.8 φ(½)."""
-    batch = _labels(labels_of(gs.Target("sign(x - 0.5)", flips=0.1)).first_batch(0.0, 256)[0])
-    mean = 0.8 * (1.0 - 2.0 * norm.cdf(0.5))
-    found = [batch.mean(batch.e, power).item() for power in range(3)]
-    assert found == pytest.approx([mean, 1.6 * norm.pdf(0.5), mean + 0.8 * norm.pdf(0.5)], rel=EXACT)
-    assert [batch.mean(batch.e**2, power).item() for power in range(3)] == pytest.approx(
-        [1.0, 0.0, 1.0], abs=EXACT
-    )
-
-
 # how rows fluctuate given a batch
-
-
-def _fluctuations(activation: str, rng: np.random.Generator) -> tuple[float, float]:
-    """d Var |w|², and dE[|w|² w] along its own direction, over what the theory says, for rows that one batch moved."""
-    d, n0, k = 300, 180, 2.5
-    X = rng.standard_normal((n0, d))
-    z = X[:, 0]
-    e = np.sin(2.0 * z) + 0.7 * (z > 0.3)
-    f = as_function(activation)
-    W = rng.standard_normal((4000, d))
-    W /= np.linalg.norm(W, axis=1)[:, None]
-    slopes = f.derivative(W @ X.T)
-    W += k * ((slopes - slopes.mean()) * e) @ X / n0
-    delta = (W**2).sum(axis=1)
-    delta -= delta.mean()
-
-    neurons = Neurons(f, gs.Letters((1.0,), (1.0,)))
-    moments, _ = at_rest(f, np.zeros(1))
-    batch = BatchLaw(e[None], np.stack([np.ones(n0), z, z * z])[None] / n0, moments)
-    step = make_step(np.array([k]), np.array([n0 / d]), np.ones(1), np.zeros(1), as_loss("square"))
-    rows = StepCovariance(neurons, neurons.drawn(1), step, batch, first=True)
-    fa, fb = X.T @ rows.fa[0, 0, 0] / n0, X.T @ rows.fb[0, 0, 0] / n0
-    pull = fa + fb + k * moments.s1.item() * X.T @ (e * (X @ fb)) / n0
-    variance = rows.direct.item() + fb @ fb
-    # relu: σ' - ½ is odd, and norms and rows are uncorrelated
-    along = 1.0 if activation == "relu" else d * np.mean(delta * (W @ pull)) / (pull @ pull)
-    return float(d * np.mean(delta**2) / variance), float(along)
-
-
-@pytest.mark.parametrize("activation", ["tanh(2*x + 1)", "relu"])
-def test_row_norms_fluctuate_as_predicted_given_the_batch(activation):
-    """After a strong step, over 16 batches: four standard errors, of about 1 per cent, and 6/d for finite size."""
-    rng = np.random.default_rng(3)
-    ratios = np.array([_fluctuations(activation, rng) for _ in range(16)])
-    error = ratios.std(axis=0, ddof=1) / math.sqrt(len(ratios))
-    assert np.all(np.abs(ratios.mean(axis=0) - 1.0) < 4.0 * error + 6.0 / 300)

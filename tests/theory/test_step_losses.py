@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.functions import as_function, crossings
 
 READOUT = {"alpha": [0.5, 1.5], "lam": 0.1}
 
@@ -42,37 +41,6 @@ def test_the_alignment_of_an_absolute_step_is_that_of_signs():
     found = gs.predict(gs.Network("tanh", eta=1, alpha0=1, step_loss="absolute"), "sin", alpha=1, lam=0.1)
     # v = Σ e x/n has the component E[ze] on the target, and the squared norm E[ze]² + E e²/α0
     assert float(found.gamma) == pytest.approx(mean / np.sqrt(mean**2 + 1.0), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("net", "target"),
-    [
-        (gs.Network("relu", eta=2, alpha0=1, step_loss="huber:0.3"), gs.Target("x**3/3", noise=0.2)),
-        (two_steps("huber:0.3"), "sin"),
-        (two_steps("absolute", "tanh"), gs.Target("sin", noise=0.3)),
-    ],
-    ids=["one step", "two steps", "two steps with noise"],
-)
-def test_trained_networks_agree(net, target):
-    d, trials = 300, 16
-    theory = gs.predict(net, target, d=d, tolerance=1e-6, **READOUT)
-    run = gs.simulate(net, target, d=d, trials=trials, seed=11, progress=False, **READOUT)
-    error = run.test_error.std("trial", ddof=1) / np.sqrt(trials)
-    off = (run.test_error.mean("trial") - theory.test_error) / theory.test_error
-    # five standard errors, and what is left of the step's own fluctuations at this size
-    assert (np.abs(off) < 5.0 * error / theory.test_error + 5.0 / d).all()
-    aligned = run.gamma.mean("trial") - theory.gamma
-    assert (np.abs(aligned) < 5.0 * run.gamma.std("trial", ddof=1) / np.sqrt(trials) + 5.0 / d).all()
-
-
-def test_crossings_are_all_found_and_jumps_count():
-    sine = as_function("sin")
-    found = crossings(sine, np.array([[0.5], [2.0]]), 9.0)
-    assert found.shape == (2, 1, 6)
-    np.testing.assert_allclose(np.sin(found[0, 0][np.isfinite(found[0, 0])]), 0.5, atol=1e-14)
-    assert np.isinf(found[1]).all()
-    np.testing.assert_allclose(crossings(as_function("sign"), np.array([0.3]), 9.0), 0.0, atol=1e-15)
-    assert crossings(sine, np.empty(0), 9.0).shape == (0, 0)
 
 
 def test_a_bent_loss_on_noisy_labels_of_two_directions_has_its_closed_form():
