@@ -158,7 +158,8 @@ def beside(tuned: xr.Dataset, target: Target, error: str) -> dict[str, xr.DataAr
     samples = tuned["budget"] if "budget" in tuned.coords else total_samples(tuned)
     lines = reference_errors(target, samples, error)
     parts = (tuned["best_error"], lines["bayes_error"], lines["ridge_error"])
-    advice = xr.apply_ufunc(_sentence, *parts, vectorize=True, output_dtypes=[object])
+    with np.errstate(invalid="ignore"):  # what is compared with an error that is not known
+        advice = xr.apply_ufunc(_sentence, *parts, vectorize=True, output_dtypes=[object])
     return {name: part.assign_attrs(describe(name)) for name, part in (lines | {"advice": advice}).items()}
 
 
