@@ -37,16 +37,6 @@ def feature_eigenvalues(rng: np.random.Generator, rows: np.ndarray, alpha: float
     return np.linalg.eigvalsh(features.T @ features / p)
 
 
-def ridge(
-    rng: np.random.Generator, rows: np.ndarray, alpha: float, lam: float, act, target, v_theta
-) -> np.ndarray:
-    """The readout that minimises ½Σ(y - a·φ/√p)² + ½λ|a|²; the target's direction is v_theta."""
-    p, d = rows.shape
-    X = rng.standard_normal((round(alpha * d), d))
-    features = act(X @ rows.T) / np.sqrt(p)
-    return np.linalg.solve(features.T @ features + lam * np.eye(p), features.T @ target(X @ v_theta))
-
-
 def distance_to_cdf(eigenvalues: np.ndarray, x: np.ndarray, cdf: np.ndarray) -> float:
     """Kolmogorov distance between sorted eigenvalues and a distribution function known at increasing x.
 

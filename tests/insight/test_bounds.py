@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.bounds import bound_functions, bounds
-from giantstep.insight.bounds_over import rate_of_unit_spike
 
 ROUNDING = 1e-8  # relative: predict's quadrature tolerance is 1e-9, the bounds' 1e-11
 LAMS = np.geomspace(1e-3, 1e3, 13)
@@ -30,7 +27,7 @@ number = st.floats
 def test_no_penalty_beats_the_lower_bounds(activation, target, r, gamma, c, beta, alpha, noise):
     model = gs.SpikedRF(activation, r=r, gamma=gamma, c=c, beta=beta)
     y = gs.Target(target, noise=noise)
-    found = bounds(model, y)
+    found = gs.bounds(model, y)
     errors = gs.predict(model, y, alpha=alpha, lam=LAMS)["test_error"].values
     slack = ROUNDING * float(found["upper"] + found["linear"])
     assert found["lower"] <= found["lower_beta"] + slack
@@ -39,7 +36,7 @@ def test_no_penalty_beats_the_lower_bounds(activation, target, r, gamma, c, beta
 
 
 def test_without_a_spike_a_mean_that_is_rounding_offers_nothing():
-    found = bounds(gs.SpikedRF("tanh", r=0.0, gamma=1.0), "sin")
+    found = gs.bounds(gs.SpikedRF("tanh", r=0.0, gamma=1.0), "sin")
     assert found["upper"] == pytest.approx((1 - np.exp(-2)) / 2, rel=ROUNDING)  # E sin²: nothing is learned
     assert found["lower"] == pytest.approx(float(found["linear"]), rel=ROUNDING)
 
@@ -57,11 +54,11 @@ def test_the_bounds_hold_with_letters_and_biases(values, biases, activation, gam
     K = len(values)
     letters = gs.Letters(values, (1 / K,) * K, biases=tuple(np.linspace(-0.5, 0.7, K)) if biases else None)
     model = gs.SpikedRF(activation, r=1.2, gamma=gamma, readout=letters)
-    found = bounds(model, "sin")
+    found = gs.bounds(model, "sin")
     errors = gs.predict(model, "sin", alpha=alpha, lam=LAMS)["test_error"].values
     assert found["lower"] <= errors.min() + ROUNDING
     if not biases:  # the last letter's neurons alone span less
-        alone = bounds(gs.SpikedRF(activation, r=1.2 * values[-1], gamma=gamma), "sin")
+        alone = gs.bounds(gs.SpikedRF(activation, r=1.2 * values[-1], gamma=gamma), "sin")
         assert found["lower"] <= alone["lower"] + ROUNDING
 
 
@@ -69,7 +66,7 @@ def test_the_bounds_hold_with_letters_and_biases(values, biases, activation, gam
 def test_an_infinite_penalty_reaches_the_upper_bound(gamma):
     model = gs.SpikedRF("tanh", r=[0.4, 1.5], gamma=gamma, c=1.3)
     limit = gs.predict(model, "sin", alpha=1.3, lam=np.inf)["test_error"]
-    np.testing.assert_allclose(bounds(model, "sin")["upper"], limit, rtol=1e-8)
+    np.testing.assert_allclose(gs.bounds(model, "sin")["upper"], limit, rtol=1e-8)
 
 
 @pytest.mark.parametrize(("activation", "beta"), [("tanh", 0.5), ("relu", 2.0), ("x", 2.0), ("x", 0.5)])
@@ -78,20 +75,20 @@ def test_infinitely_many_samples_reach_the_bound_at_this_width(activation, beta)
     alpha = 1e6
     model = gs.SpikedRF(activation, r=1.5, gamma=0.4, c=1.3, beta=beta)
     error = gs.predict(model, "sin", alpha=alpha, lam=1e-2)["test_error"]
-    bound = bounds(model, "sin")["lower_beta"]
+    bound = gs.bounds(model, "sin")["lower_beta"]
     assert abs(float(error - bound)) < 20 / alpha
 
 
 def test_wide_layers_approach_the_lower_bound():
     model = gs.SpikedRF("tanh", r=1.5, gamma=0.4, c=1.3, beta=[1e2, 1e4, 1e6])
-    found = bounds(model, "sin")
+    found = gs.bounds(model, "sin")
     gap = (found["lower_beta"] - found["lower"]).values
     assert np.all(gap > 0)
     np.testing.assert_allclose(gap[1:] / gap[:-1], 1e-2, rtol=0.2)  # it closes like 1/beta
 
 
 def test_the_published_example_lies_above_the_linear_error():
-    found = bounds(gs.SpikedRF("tanh", r=1.5, gamma=0.4, c=1.3), "sin")
+    found = gs.bounds(gs.SpikedRF("tanh", r=1.5, gamma=0.4, c=1.3), "sin")
     assert round(float(found["lower"]), 4) == 0.0874
     assert float(found["linear"]) == pytest.approx((1 - np.exp(-2)) / 2 - np.exp(-1), rel=1e-12)
 
@@ -116,14 +113,14 @@ def test_the_lower_bound_is_a_least_squares_problem():
 
     expected = distance(columns, t0) + distance(side, t1) + w @ (t2 - t0**2 - t1**2)
     letters = gs.Letters(tuple(values), (0.3, 0.7))
-    found = bounds(gs.SpikedRF("tanh", r=0.9, gamma=gamma, c=c, readout=letters), "sin")
+    found = gs.bounds(gs.SpikedRF("tanh", r=0.9, gamma=gamma, c=c, readout=letters), "sin")
     assert float(found["lower"]) == pytest.approx(expected, rel=1e-6)
     assert float(found["upper"]) == pytest.approx(distance(columns[::2], t0) + w @ (t2 - t0**2), rel=1e-6)
 
 
 def test_fluctuating_row_norms_enlarge_the_span():
     net = gs.Network("tanh", eta=3.0, alpha0=1.5)
-    exact, isotropic = (bounds(net, "sin", bulk=bulk) for bulk in ("exact", "isotropic"))
+    exact, isotropic = (gs.bounds(net, "sin", bulk=bulk) for bulk in ("exact", "isotropic"))
     assert exact["lower"] < isotropic["lower"]
     assert float(exact["upper"]) == pytest.approx(float(isotropic["upper"]), rel=1e-9)
     assert "lower_beta" not in exact
@@ -133,7 +130,9 @@ def test_fluctuating_row_norms_enlarge_the_span():
 
 def test_erf_learns_erf_perfectly_at_one_learning_rate():
     h1, beta = 2 / np.sqrt(3 * np.pi), 2.0
-    found = bounds(gs.Network("erf", eta=1.0, alpha0=np.inf, beta=beta), "erf", over="eta", bulk="isotropic")
+    found = gs.bounds(
+        gs.Network("erf", eta=1.0, alpha0=np.inf, beta=beta), "erf", over="eta", bulk="isotropic"
+    )
     for name in ("upper", "lower_beta"):
         # the bound is quadratic around its zero, so rounding errors of 1e-16 hide it to 1e-8
         assert float(found[name]) < 1e-14
@@ -143,7 +142,7 @@ def test_erf_learns_erf_perfectly_at_one_learning_rate():
 
 def test_sin_learns_sin_perfectly_with_a_spike_of_one():
     net = gs.Network("sin", eta=1.0, alpha0=np.inf, beta=0.7)
-    found = bounds(net, "sin", over="eta", bulk="isotropic")
+    found = gs.bounds(net, "sin", over="eta", bulk="isotropic")
     spike = gs.Network("sin", eta=float(found["eta_upper"]), alpha0=np.inf, beta=0.7).equivalent("sin").r
     assert float(found["upper"]) < 1e-14
     assert spike == pytest.approx(1.0, rel=1e-6)
@@ -151,20 +150,12 @@ def test_sin_learns_sin_perfectly_with_a_spike_of_one():
 
 def test_no_scanned_learning_rate_beats_the_optimised_bounds():
     alpha0 = np.array([0.5, 4.0, np.inf])
-    best = bounds(gs.Network("tanh", eta=0.0, alpha0=alpha0), "sin", over="eta", bulk="isotropic")
-    tried = bounds(gs.Network("tanh", eta=np.geomspace(0.1, 30, 60), alpha0=alpha0), "sin", bulk="isotropic")
+    best = gs.bounds(gs.Network("tanh", eta=0.0, alpha0=alpha0), "sin", over="eta", bulk="isotropic")
+    tried = gs.bounds(
+        gs.Network("tanh", eta=np.geomspace(0.1, 30, 60), alpha0=alpha0), "sin", bulk="isotropic"
+    )
     for name in ("upper", "lower", "lower_beta"):
         assert np.all(best[name] <= tried[name].min("eta") + 1e-12)
-
-
-@pytest.mark.parametrize("readout", ["uniform", "rademacher"])
-def test_learning_rates_are_searched_around_that_of_a_spike_of_one(readout):
-    net = gs.Network("relu", eta=1.0, alpha0=0.4, beta=1.7, readout=readout)
-    target = gs.Target("sin", noise=0.5)
-    flat = {"alpha0": np.array([0.4]), "beta": np.array([1.7]), "noise": np.array([0.5])}
-    rate = float(rate_of_unit_spike(net, target, flat)[0])
-    found = gs.predict(evolve(net, eta=rate), target, alpha=1.0, lam=0.1, d=300)
-    assert float(found.r) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_bound_functions_attain_the_bounds():
@@ -172,7 +163,7 @@ def test_bound_functions_attain_the_bounds():
     z, w = np.polynomial.hermite_e.hermegauss(150)
     w = w / w.sum()
     model = gs.SpikedRF("tanh", r=[0.9, 1.8], gamma=1.0)
-    curves, found = bound_functions(model, "sin", z), bounds(model, "sin")
+    curves, found = gs.bound_functions(model, "sin", z), gs.bounds(model, "sin")
     for name in ("upper", "lower"):
         error = ((curves[name] - curves["truth"]) ** 2 * w).sum("x")
         np.testing.assert_allclose(error, found[name], rtol=1e-6)
@@ -181,11 +172,13 @@ def test_bound_functions_attain_the_bounds():
 def test_optimised_bounds_are_stationary_in_the_learning_rate():
     """Known to 1e-4 in ln η, by the slope over the second derivative, from differences of 1e-3 and 1e-2."""
     net = gs.Network("tanh", eta=1.0, alpha0=[0.5, 2.0])
-    best = bounds(net, "sin", over="eta")
+    best = gs.bounds(net, "sin", over="eta")
     for name in ("upper", "lower"):
         for i in range(2):
             rates = float(best[f"eta_{name}"][i]) * np.exp([-1e-2, -1e-3, 0.0, 1e-3, 1e-2])
-            around = bounds(gs.Network("tanh", eta=rates, alpha0=float(best.alpha0[i])), "sin")[name].values
+            around = gs.bounds(gs.Network("tanh", eta=rates, alpha0=float(best.alpha0[i])), "sin")[
+                name
+            ].values
             assert around.argmin() == 2
             assert around[2] == pytest.approx(float(best[name][i]), rel=1e-9)
             slope, bend = (around[3] - around[1]) / 2e-3, (around[4] + around[0] - 2.0 * around[2]) / 1e-4

@@ -1,4 +1,4 @@
-"""Further questions about several steps: what is learned, how many to take, and what is refused."""
+"""Further questions about several steps: what is learned, how many to take, and the best rate."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ TWO = gs.Network("relu", eta=2, alpha0=1, steps=2, readout="rademacher")
 
 @pytest.mark.parametrize(
     ("net", "target"),
-    [(gs.Network("tanh", eta=2, alpha0=1, steps=2), "sin"), (TWO, "tanh")],
-    ids=["one spike", "two directions of spikes"],
+    [
+        (gs.SpikedRF("tanh", r=1.2, gamma=0.8), "sin"),
+        (gs.Network("tanh", eta=2, alpha0=2), "sin"),
+        (gs.Network("tanh", eta=2, alpha0=1, steps=2), "sin"),
+        (TWO, "tanh"),
+    ],
+    ids=["given spike", "one step", "two steps", "two directions of spikes"],
 )
 def test_the_learned_function_is_that_of_trained_networks(net, target):
     x, at, trials = [-1.5, -0.4, 0.7], {"alpha": 1.5, "lam": 0.1, "d": 200}, 24
@@ -46,32 +51,6 @@ def test_the_number_of_steps_is_tuned_with_the_rest():
     net = gs.Network("tanh", eta=float(found.best_eta), alpha0=each, steps=int(steps))
     again = gs.predict(net, "sin", alpha=float(found.best_alpha), lam=float(found.best_lam), bulk="isotropic")
     assert float(again.test_error) == pytest.approx(float(found.best_error), rel=1e-6)
-
-
-def test_batches_that_are_used_again_are_simulated_and_not_predicted():
-    again = gs.Network("tanh", eta=2, alpha0=1, steps=2, reuse_batch=True)
-    with pytest.raises(gs.ParameterError, match="simulate"):
-        gs.predict(again, "sin", alpha=1, lam=0.1)
-    options = {"alpha": 1.0, "lam": 0.1, "d": 100, "trials": 6, "seed": 3, "progress": False}
-    fresh = gs.Network("tanh", eta=2, alpha0=1, steps=2)
-    one, two = (gs.simulate(net, "sin", **options).gamma for net in (again, fresh))
-    np.testing.assert_allclose(one.isel(step=0), two.isel(step=0))  # the first step is the same
-    assert float((two - one).isel(step=1).mean()) > 0.02  # a fresh batch tells more of the target
-
-
-def test_readouts_that_are_fitted_between_steps_are_simulated_and_not_predicted():
-    """Equal ReLU neurons gain little from more steps; a fitted readout tells them apart, and then they do."""
-    nets = gs.Network("relu", eta=1, alpha0=1, steps=3, refit=[1.0, 1e8])
-    with pytest.raises(gs.ParameterError, match=r"refit.*simulate"):
-        gs.predict(nets, "tanh", alpha=1.5, lam=0.1)
-    options = {"alpha": 1.5, "lam": 0.1, "d": 100, "trials": 8, "seed": 3, "progress": False}
-    options["n_test"] = 4000  # an error to 2 or 3 %, of all on the same samples
-    found = gs.simulate(nets, "tanh", **options).test_error
-    fresh = gs.simulate(gs.Network("relu", eta=1, alpha0=1, steps=3), "tanh", **options).test_error
-    assert found.dims == ("trial", "refit")
-    # two thirds on average, to 5 % of it with so many trials
-    assert found.sel(refit=1.0).mean() < 0.85 * fresh.mean()
-    assert gs.Network.from_dict(nets.to_dict()) == nets
 
 
 def test_bounds_are_optimised_over_the_rate_of_all_steps():

@@ -6,10 +6,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.insight.spectra.feature_bulk import FeatureBulk, feature_table
-from giantstep.insight.spectra.halfplane import HalfPlaneSolver, differentiated
-from giantstep.insight.spectrum import spectrum
-from giantstep.theory.problem import model_grid, pose
 
 from .finite import distance_to_cdf, feature_eigenvalues, spiked_rows
 
@@ -29,7 +25,7 @@ def cdf(found):
 @pytest.mark.parametrize(("alpha", "beta"), [(2.0, 1.0), (1.0, 2.5)])
 def test_pure_noise_features_follow_marchenko_and_pastur(alpha, beta):
     """x² - 1 without a spike has no linear part: Ψ is white, of variance 2."""
-    found = spectrum(gs.SpikedRF("x**2 - 1", r=0.0, gamma=0.0, beta=beta), alpha=alpha)
+    found = gs.spectrum(gs.SpikedRF("x**2 - 1", r=0.0, gamma=0.0, beta=beta), alpha=alpha)
     edges = 2.0 * (np.sqrt(alpha) + np.array([-1, 1]) * np.sqrt(beta)) ** 2 / beta
     np.testing.assert_allclose(
         found["edge"].values[0], edges, rtol=1e-7
@@ -49,7 +45,7 @@ def test_pure_noise_features_follow_marchenko_and_pastur(alpha, beta):
     ratio=st.sampled_from([0.4, 0.7, 1.4, 2.5]),
 )
 def test_densities_are_nonnegative_and_carry_mass_and_moments(activation, r, c, beta, ratio):
-    found = spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=ratio * beta)
+    found = gs.spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=ratio * beta)
     assert np.all(found["density"].values >= 0.0)
     assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
     assert moment(found, 1) == pytest.approx(float(found["moment1"]), rel=1e-6)
@@ -57,7 +53,7 @@ def test_densities_are_nonnegative_and_carry_mass_and_moments(activation, r, c, 
 
 
 def test_interpolation_has_a_hard_edge_at_zero():
-    found = spectrum(gs.SpikedRF("tanh", r=0.5, gamma=1.0, beta=1.2), alpha=1.2)
+    found = gs.spectrum(gs.SpikedRF("tanh", r=0.5, gamma=1.0, beta=1.2), alpha=1.2)
     x, density = found["eigenvalue"].values, found["density"].values
     small = (x > 1e-9) & (x < 1e-7)
     slope = np.polyfit(np.log(x[small]), np.log(density[small]), 1)[0]
@@ -67,7 +63,7 @@ def test_interpolation_has_a_hard_edge_at_zero():
 
 def test_the_kernel_has_the_same_eigenvalues_apart_from_zeros():
     model = gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=0.8)
-    one, other = (spectrum(model, alpha=1.6, kernel=kernel) for kernel in (False, True))
+    one, other = (gs.spectrum(model, alpha=1.6, kernel=kernel) for kernel in (False, True))
     np.testing.assert_allclose(one["edge"], other["edge"])
     np.testing.assert_allclose(other["density"], 0.5 * one["density"])
     assert float(other["mass_at_zero"]) == pytest.approx(0.5)
@@ -78,7 +74,7 @@ def test_the_kernel_has_the_same_eigenvalues_apart_from_zeros():
 
 def test_normalising_by_samples_stretches_the_axis():
     model = gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=0.8)
-    p, n = (spectrum(model, alpha=1.6, d=300, normalise=by) for by in ("p", "n"))
+    p, n = (gs.spectrum(model, alpha=1.6, d=300, normalise=by) for by in ("p", "n"))
     for name in ("edge", "spike", "spike_per_d", "moment1"):
         np.testing.assert_allclose(n[name], 0.5 * p[name])
     np.testing.assert_allclose(n["moment2"], 0.25 * p["moment2"])
@@ -97,7 +93,7 @@ def test_the_spike_has_its_published_first_correction():
     correction = (
         alpha / beta * (w @ t) + (w @ (mu0**2 * t) + c * alpha * (w @ (kappa * mu0 * mu1)) ** 2) / power
     )
-    spike = float(spectrum(model, alpha=alpha, d=d)["spike"][0])
+    spike = float(gs.spectrum(model, alpha=alpha, d=d)["spike"][0])
     assert spike - alpha * d * power == pytest.approx(correction, abs=1e-3)  # o(1) is of order 1/d
 
 
@@ -114,7 +110,7 @@ def test_feature_matrices_have_the_predicted_spectrum(activation):
     act, r, c, alpha, beta = CASES[activation]
     d, trials = 400, 3
     rng = np.random.default_rng(5)
-    found = spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=alpha, d=d)
+    found = gs.spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=alpha, d=d)
     eigenvalues = [
         feature_eigenvalues(rng, spiked_rows(rng, d, beta, r, c), alpha, act) for _ in range(trials)
     ]
@@ -165,7 +161,7 @@ def agrees_with_networks(net, target, alpha, d, trials=2):
     drawn = gs.simulate_spectrum(net, target, alpha=alpha, d=d, trials=trials, seed=3)["eigenvalue"].values
     distance = {}
     for bulk in ("exact", "isotropic"):
-        found = spectrum(net, target, alpha=alpha, d=d, bulk=bulk)
+        found = gs.spectrum(net, target, alpha=alpha, d=d, bulk=bulk)
         assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
         for power in (1, 2):
             assert moment(found, power) == pytest.approx(float(found[f"moment{power}"]), rel=2e-6)
@@ -198,50 +194,17 @@ def test_large_trained_networks_have_the_spectrum_of_their_own_rows(case):
 def test_a_direction_that_labels_ignore_changes_no_spectrum(steps):
     """sign(x1 + x2) is the sign of one direction: the same two labels, by integrals over one direction and over two."""
     net = gs.Network("relu", eta=1.5, alpha0=1.0, steps=steps)
-    one = spectrum(net, gs.Target("sign", flips=0.1), alpha=2.0, d=500, points=20)
-    two = spectrum(net, gs.Target("sign(x1 + x2)", flips=0.1), alpha=2.0, d=500, points=20)
+    one = gs.spectrum(net, gs.Target("sign", flips=0.1), alpha=2.0, d=500, points=20)
+    two = gs.spectrum(net, gs.Target("sign(x1 + x2)", flips=0.1), alpha=2.0, d=500, points=20)
     for name in ("eigenvalue", "density", "spike"):
         np.testing.assert_allclose(two[name], one[name], rtol=1e-6, atol=1e-8, err_msg=name)
-
-
-def equations_of(net, target, alpha):
-    problem = pose(net, target, model_grid(net, target, alpha=alpha))
-    bulk = problem.bulks(np.array([0]))[0]
-    return FeatureBulk(feature_table(problem, 0), bulk, alpha, float(problem.beta[0, 0]))
-
-
-@pytest.mark.parametrize(
-    "net", [gs.Network("relu", eta=2, alpha0=1, readout=BOTH), gs.Network("relu", eta=1, alpha0=1, steps=2)]
-)
-def test_the_equations_have_the_derivative_that_they_say(net):
-    """Against differences, far from the axis, for letters of both signs and for two steps with batches of their own."""
-    equations = equations_of(net, gs.Target("sin", noise=0.2), 1.5)
-    solver = HalfPlaneSolver(equations, 1.0)
-    z = np.array([-0.7 - 0.9j])
-    V, residual = solver.settle(equations.start * z[:, None] ** equations.powers, z)
-    assert residual[0] < 1e-10
-    V = V * (1.0 + 0.02 * np.random.default_rng(1).standard_normal(V.shape))
-    found = equations.step(V, z).slopes
-    expected = differentiated(lambda V: equations.step(V, z).value, V).slopes
-    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
-
-
-def test_the_equations_at_real_lambda_are_those_of_the_fit():
-    """On the positive axis V is real and the responses of `predict`."""
-    net, target, alpha, lam = gs.Network("relu", eta=2, alpha0=1, readout=BOTH), "sin", 1.5, 0.3
-    equations = equations_of(net, gs.Target(target), alpha)
-    z = np.array([lam * (1.0 - 1e-9j)])
-    V, residual = HalfPlaneSolver(equations, 1.0).settle(equations.start / z[:, None] ** -equations.powers, z)
-    assert residual[0] < 1e-9
-    fit = gs.predict(net, target, alpha=alpha, lam=lam, bulk="exact")
-    np.testing.assert_allclose(V[0, equations.entries].real, fit["V2"].values, rtol=1e-7)
 
 
 def test_a_gap_may_hold_an_outlier():
     """tanh with β > 1 and many samples: p - d noise eigenvalues, then one alone in the gap, then the signal."""
     d, beta, alpha, r = 120, 4.0, 60.0, 1.2
     rng = np.random.default_rng(7)
-    found = spectrum(gs.SpikedRF("tanh", r=r, gamma=1.0, beta=beta), alpha=alpha, d=d)
+    found = gs.spectrum(gs.SpikedRF("tanh", r=r, gamma=1.0, beta=beta), alpha=alpha, d=d)
     (_, low), (high, _) = found["edge"].values
     assert found.sizes["outlier_"] == 1
     predicted = float(found["outlier"][0])
@@ -270,7 +233,7 @@ def test_even_activations_may_have_an_outlier_above_the_bulk():
     ell = S0 / slope
     assert ell > 1 + beta**-0.5
     expected = alpha / beta * (w @ mu2**2 + slope * (beta * ell + ell / (ell - 1)))
-    found = spectrum(model, alpha=alpha)
+    found = gs.spectrum(model, alpha=alpha)
     top = found["outlier"].values[-1]
     assert top > float(found["edge"].max())
     assert top == pytest.approx(expected, rel=0.01)  # finite alpha: corrections of order √(β/α) = 0.5 %
@@ -278,7 +241,7 @@ def test_even_activations_may_have_an_outlier_above_the_bulk():
 
 @pytest.mark.slow
 def test_a_grid_pads_with_nan():
-    found = spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=2.0), alpha=[1.5, 20.0], points=60)
+    found = gs.spectrum(gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=2.0), alpha=[1.5, 20.0], points=60)
     assert found["edge"].sizes == {"alpha": 2, "interval": 2, "side": 2}
     assert np.isnan(found["edge"].sel(alpha=1.5, interval=1)).all()
     np.testing.assert_allclose(found["mass"], 1.0, atol=1e-5)
@@ -311,7 +274,7 @@ SLOW = ("split", "letters")
 )
 def test_difficult_densities_carry_mass_and_moments(case):
     model, target, alpha, points, intervals, mass, *moments = DIFFICULT[case]
-    found = spectrum(model, target, alpha=alpha, points=points)
+    found = gs.spectrum(model, target, alpha=alpha, points=points)
     assert mass is None or float(found["mass"]) == pytest.approx(1.0, abs=mass)
     for power, tolerance in enumerate(moments, start=1):
         assert moment(found, power) == pytest.approx(float(found[f"moment{power}"]), rel=tolerance)

@@ -162,7 +162,7 @@ def parameter(
         limits = ("finite and " * math.isinf(offender)) + _range(low, high, strict, infinite)
         raise refused(name, offender, f"is not allowed: it must be {limits}")
     if labelled:
-        return value.astype(float)
+        return value.copy(data=values)
     return values if values.ndim else float(values)
 
 

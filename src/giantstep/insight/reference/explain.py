@@ -114,8 +114,9 @@ def explain(
     if target.directions == 1 and "letter" not in whole.gamma.dims:
         last = after_last_step(whole.gamma)
         gamma = xr.DataArray(last.values, dims=last.dims)
-    given = (*(answer[name] for name in PARTS), answer.test_error, answer.ridge_error, gamma)
-    answer["advice"] = xr.apply_ufunc(_advice, *given, vectorize=True).transpose(*dims)
+    given = (*(answer[name] for name in PARTS), answer.test_error, answer.ridge_error.fillna(np.inf), gamma)
+    advice = xr.apply_ufunc(_advice, *given, vectorize=True, output_dtypes=[object])
+    answer["advice"] = advice.transpose(*dims)
     for name in answer.data_vars:
         answer[name].attrs = describe(str(name))
     answer.attrs["command"] = "explain"
@@ -157,22 +158,21 @@ def beside(tuned: xr.Dataset, target: Target, error: str) -> dict[str, xr.DataAr
 
     samples = tuned["budget"] if "budget" in tuned.coords else total_samples(tuned)
     lines = reference_errors(target, samples, error)
-    parts = (tuned["best_error"], lines["bayes_error"], lines["ridge_error"])
-    with np.errstate(invalid="ignore"):  # what is compared with an error that is not known
-        advice = xr.apply_ufunc(_sentence, *parts, vectorize=True, output_dtypes=[object])
+    parts = (tuned["best_error"], *(lines[name].fillna(np.inf) for name in ("bayes_error", "ridge_error")))
+    advice = xr.apply_ufunc(_sentence, *parts, vectorize=True, output_dtypes=[object])
     return {name: part.assign_attrs(describe(name)) for name, part in (lines | {"advice": advice}).items()}
 
 
 def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
-    """How good a tuned network is with its samples; reference errors that are not known are NaN."""
+    """How good a tuned network is with its samples; reference errors that are not known are infinite."""
     words = []
     if ridge_error < best:
         words.append(_RIDGE_IS_BETTER.format(ridge_error))
-    if bayes_error < np.fmin(best, ridge_error) / _FAR_BELOW:
+    if bayes_error < min(best, ridge_error) / _FAR_BELOW:
         words.append(f"much less is possible: message passing reaches {bayes_error:.3g} with as many samples")
-    if not words and best <= ridge_error:
+    if not words and np.isfinite(ridge_error):
         words.append("the network is better than ridge regression with as many samples")
-        if bayes_error > 0.0:
+        if 0.0 < bayes_error < np.inf:
             words.append(f"and {best / bayes_error:.2g} times the error of message passing")
     return "; ".join(words)
 
@@ -191,9 +191,8 @@ def _infinite(alpha0: Any) -> Any:
 
 
 def _advice(*values: float) -> str:
-    """A sentence about the largest part, and whether ridge regression does better."""
+    """A sentence about the largest part, and whether ridge regression does better; inf where that is not known."""
     *parts, error, ridge_error, gamma = values
     alignment = f": γ² = {gamma**2:.2f}" if np.isfinite(gamma) else ""
     words = _ADVICE[PARTS[int(np.argmax(parts))]].format(alignment=alignment)
-    better = np.isfinite(ridge_error) and ridge_error < error  # unknown for inputs with a covariance
-    return f"{words}; {_RIDGE_IS_BETTER.format(ridge_error)}" if better else words
+    return f"{words}; {_RIDGE_IS_BETTER.format(ridge_error)}" if ridge_error < error else words
