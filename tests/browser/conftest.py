@@ -39,13 +39,18 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(chromium: Any, explorer: Explorer) -> Iterator[Any]:
-    """Open the page with given settings in its address; whatever the browser complains about fails the test."""
+    """Open the page with given settings in its address, and wait until these cards compute no more.
+
+    Whatever the browser complains about fails the test.
+    """
+    from .looking import settled
+
     complaints: list[str] = []
     pages = []
 
     def open_page(
         address: str = "",
-        *,
+        *cards: str,
         size: tuple[int, int] = (1440, 900),
         scheme: Any = "light",
         token: bool = True,
@@ -65,6 +70,8 @@ def visit(chromium: Any, explorer: Explorer) -> Iterator[Any]:
         page.on("request", lambda asked: complaints.append(asked.url) if foreign(asked.url) else None)
         page.goto(f"{explorer.link if token else explorer.url}{address}")
         pages.append(context)
+        if cards:
+            settled(page, *cards)
         return page
 
     def foreign(url: str) -> bool:

@@ -38,9 +38,8 @@ def parsed(text: str) -> dict[str, Any]:
     return values
 
 
-def test_every_example_is_answered_soon_and_without_a_warning(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
+def test_every_example_is_answered_soon_and_without_a_warning(visit):
+    page = visit("#bulk=isotropic", "curve")
     slow, warned = [], []
     for title, text in examples(page):
         settings = Settings.parse(parsed(text))
@@ -65,9 +64,8 @@ def test_every_example_is_answered_soon_and_without_a_warning(visit: Any) -> Non
     assert not warned
 
 
-def test_every_example_opens_without_a_complaint(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
+def test_every_example_opens_without_a_complaint(visit):
+    page = visit("#bulk=isotropic", "curve")
     for title, text in examples(page):
         page.locator("#examples").select_option(f"#{text}")
         settled(page, "curve", "learned")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +18,8 @@ def shown(page: Any) -> dict[str, Any]:
     return {"mark": mark} | {name: trace["y"] for name, trace in traces(page).items() if name != "main"}
 
 
-def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve", "learned")
+def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit):
+    page = visit("#bulk=isotropic", "curve", "learned")
     before = shown(page)
     slow = Delayed(page, "curve", "learned")
     page.locator("#examples").select_option(label="A classifier by logistic regression")
@@ -40,9 +38,8 @@ def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit: Any) -
     assert all(0 < share < 0.5 for share in traces(page)["main"]["y"])
 
 
-def test_a_late_second_curve_is_left_out_rather_than_kept(visit: Any) -> None:
-    page = visit("")
-    settled(page, "curve")
+def test_a_late_second_curve_is_left_out_rather_than_kept(visit):
+    page = visit("", "curve")
     slow = Delayed(page, "random_features")
     page.locator("#set-beta").fill("2")
     eventually(lambda: "random features: no step (d = 300)" not in traces(page))  # they were of the old width
@@ -51,9 +48,8 @@ def test_a_late_second_curve_is_left_out_rather_than_kept(visit: Any) -> None:
     eventually(lambda: "random features: no step (d = 300)" in traces(page))
 
 
-def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
-    page = visit("")
-    settled(page, "curve")
+def test_the_curve_follows_a_slider_that_keeps_moving(visit):
+    page = visit("", "curve")
     moves = """async () => {
       const slider = document.querySelector("#slide-eta"), box = document.querySelector("#curve .chart");
       const middle = () => box.data.find(({ meta }) => meta === "main").y[12];
@@ -69,8 +65,7 @@ def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
     }"""
     assert page.evaluate(moves) >= 4  # drawn on the way, not only at the end
     settled(page, "curve")
-    fresh = visit(f"#{page.url.partition('#')[2]}")
-    settled(fresh, "curve")
+    fresh = visit(f"#{page.url.partition('#')[2]}", "curve")
     assert shown(fresh) == shown(page)  # the last picture is that of the last setting, refined
     assert len(traces(page)["main"]["x"]) == 80
 
@@ -79,10 +74,9 @@ def test_the_curve_follows_a_slider_that_keeps_moving(visit: Any) -> None:
     ("card", "places"),
     [("curve", {"alpha": (0.1, 1)}), ("optimum", {"eta": (0.05, 0.2), "lam": (10, 100)})],
 )
-def test_a_click_on_a_chart_goes_there(visit: Any, card: str, places: dict[str, tuple[float, float]]) -> None:
+def test_a_click_on_a_chart_goes_there(visit, card, places):
     """A tenth from the left and from the top, on axes in ratios."""
-    page = visit("#bulk=isotropic", size=ALL_IN_SIGHT)
-    settled(page, card)
+    page = visit("#bulk=isotropic", card, size=ALL_IN_SIGHT)
     box = page.locator(f"#{card} .chart .nsewdrag").bounding_box()
     page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
     page.mouse.down()
@@ -92,9 +86,8 @@ def test_a_click_on_a_chart_goes_there(visit: Any, card: str, places: dict[str, 
         assert low < float(page.locator(f"#set-{name}").input_value()) < high
 
 
-def test_undo_and_redo_are_the_browser_s(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
+def test_undo_and_redo_are_the_browser_s(visit):
+    page = visit("#bulk=isotropic", "curve")
     undo, redo = page.get_by_role("button", name="Undo"), page.get_by_role("button", name="Redo")
     expect(undo).to_be_disabled()
     page.locator("#set-eta").fill("1")
@@ -114,9 +107,8 @@ def test_undo_and_redo_are_the_browser_s(visit: Any) -> None:
     settled(page, "curve")
 
 
-def test_the_strip_of_numbers_has_every_step(visit: Any) -> None:
-    page = visit("#eta=1&alpha0=0.5&noise=0&bulk=isotropic")
-    settled(page, "learned")
+def test_the_strip_of_numbers_has_every_step(visit):
+    page = visit("#eta=1&alpha0=0.5&noise=0&bulk=isotropic", "learned")
     strip = page.locator("#summary")
     expect(strip).to_contain_text("of the step in the first layer")
     page.locator("#set-steps").fill("3")
@@ -126,9 +118,8 @@ def test_the_strip_of_numbers_has_every_step(visit: Any) -> None:
     expect(page.locator("#set-steps-error")).to_contain_text("from 1 to 8")
 
 
-def test_what_is_pinned_stays_to_compare(visit: Any, pictures: Path) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve", "learned")
+def test_what_is_pinned_stays_to_compare(visit, pictures):
+    page = visit("#bulk=isotropic", "curve", "learned")
     kept = traces(page)["main"]["y"]
     page.get_by_role("button", name="Pin", exact=True).click()
     page.locator("#set-eta").fill("1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -19,9 +18,8 @@ NOTE_REFUSALS = """
 
 
 @pytest.mark.parametrize("address", ["", "#target=x1%20%2B%20x1*x2"])
-def test_a_chart_has_these_buttons_and_no_others(visit: Any, address: str) -> None:
-    page = visit(address, size=ALL_IN_SIGHT)
-    settled(page)
+def test_a_chart_has_these_buttons_and_no_others(visit, address):
+    page = visit(address, *CARDS, size=ALL_IN_SIGHT)
     for card in CARDS:
         if card == "parts" and address:
             continue  # errors are split into parts for targets of one direction alone
@@ -34,7 +32,7 @@ def test_a_chart_has_these_buttons_and_no_others(visit: Any, address: str) -> No
         assert shown == BUTTONS, card
 
 
-def test_the_page_asks_its_own_server_alone(visit: Any, explorer: Any) -> None:
+def test_the_page_asks_its_own_server_alone(visit, explorer):
     page = visit("#d=100&trials=2", size=ALL_IN_SIGHT)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from .looking import CARDS, QUIET, drawn, eventually, expect, settled, traces, u
 pytestmark = pytest.mark.browser
 
 
-def test_a_page_without_its_token_says_what_to_open(visit: Any, explorer: Any) -> None:
+def test_a_page_without_its_token_says_what_to_open(visit, explorer):
     page = visit(token=False)
     expect(page.locator("#alarm")).to_contain_text("the whole link that giantstep explore printed")
     page.goto(explorer.link)
@@ -24,13 +23,13 @@ def test_a_page_without_its_token_says_what_to_open(visit: Any, explorer: Any) -
     expect(page.locator("#set-eta")).to_have_value("2")
 
 
-def test_a_page_without_plotly_says_what_to_install(visit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_without_plotly_says_what_to_install(visit, monkeypatch):
     monkeypatch.setattr("giantstep.explorer.assets.find_spec", lambda name: None)
     page = visit()
     expect(page.locator("#alarm")).to_contain_text("pip install 'giantstep[explore]'")
 
 
-def test_a_link_restores_the_page(visit: Any) -> None:
+def test_a_link_restores_the_page(visit):
     page = visit("#target=He2&eta=3.5&finite=false&readout=ternary&alpha0=inf&pin=eta%3D1")
     expect(page.locator("#set-target")).to_have_value("He2")
     expect(page.locator("#set-eta")).to_have_value("3.5")
@@ -43,9 +42,8 @@ def test_a_link_restores_the_page(visit: Any) -> None:
     assert page.url == address
 
 
-def test_a_function_of_two_directions_is_learned_on_a_plane(visit: Any, pictures: Path) -> None:
-    page = visit()
-    settled(page, "curve", "learned")
+def test_a_function_of_two_directions_is_learned_on_a_plane(visit, pictures):
+    page = visit("", "curve", "learned")
     page.locator("#examples").select_option(label="A readout of both signs")
     settled(page, "curve", "learned")
     page.locator("#learned").scroll_into_view_if_needed()
@@ -77,7 +75,7 @@ HOSTILE = (
 )
 
 
-def test_hostile_texts_give_one_message_at_their_field(visit: Any) -> None:
+def test_hostile_texts_give_one_message_at_their_field(visit):
     page = visit("#target=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&__proto__=1&eta=1e400")
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
@@ -101,9 +99,8 @@ def test_hostile_texts_give_one_message_at_their_field(visit: Any) -> None:
     expect(page.locator("#curve.stale")).to_have_count(0)
 
 
-def test_classification_is_judged_by_its_signs(visit: Any, pictures: Path) -> None:
-    page = visit("#target=sign&noise=0&bulk=isotropic")
-    settled(page, "curve", "learned")
+def test_classification_is_judged_by_its_signs(visit, pictures):
+    page = visit("#target=sign&noise=0&bulk=isotropic", "curve", "learned")
     expect(page.locator("#summary dt").first).to_have_text("Wrong signs")
     shares = traces(page)["main"]["y"]
     assert all(0 < share < 0.5 for share in shares)
@@ -120,9 +117,8 @@ def test_classification_is_judged_by_its_signs(visit: Any, pictures: Path) -> No
     expect(page.locator("#curve .facts")).to_contain_text("Labels are not ±1")
 
 
-def test_structured_inputs_leave_out_what_is_not_known_for_them(visit: Any) -> None:
-    page = visit("#alpha0=2&d=1000")
-    settled(page, "curve")
+def test_structured_inputs_leave_out_what_is_not_known_for_them(visit):
+    page = visit("#alpha0=2&d=1000", "curve")
     references = {"best possible", "best linear method"}
     assert references <= set(traces(page))
     expect(page.locator("#set-share")).to_be_hidden()
@@ -137,7 +133,7 @@ def test_structured_inputs_leave_out_what_is_not_known_for_them(visit: Any) -> N
     assert "best linear method" in traces(page)
 
 
-def test_what_is_drawn_can_be_taken_away(visit: Any) -> None:
+def test_what_is_drawn_can_be_taken_away(visit):
     page = visit("#bulk=isotropic")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     settled(page, "curve")
@@ -155,9 +151,8 @@ def test_what_is_drawn_can_be_taken_away(visit: Any) -> None:
         assert Path(waiting.value.path()).read_bytes().startswith(opening)
 
 
-def test_a_simulation_drops_its_points_and_can_be_cancelled(visit: Any, pictures: Path) -> None:
-    page = visit("#d=100&trials=4&bulk=isotropic")
-    settled(page, "curve")
+def test_a_simulation_drops_its_points_and_can_be_cancelled(visit, pictures):
+    page = visit("#d=100&trials=4&bulk=isotropic", "curve")
     page.get_by_role("button", name="Simulate at d = 100").click()
     expect(page.locator("#curve .remark")).to_contain_text("standard errors", timeout=QUIET)
     eventually(lambda: "simulation, d = 100, 4 of 4 trials" in traces(page))
@@ -173,9 +168,8 @@ def test_a_simulation_drops_its_points_and_can_be_cancelled(visit: Any, pictures
 
 
 @pytest.mark.parametrize("card", CARDS)
-def test_the_values_of_every_chart_can_be_saved(visit: Any, card: str) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, card)
+def test_the_values_of_every_chart_can_be_saved(visit, card):
+    page = visit("#bulk=isotropic", card)
     page.locator(f"#{card}").scroll_into_view_if_needed()
     drawn(page, card)
     with page.expect_download() as waiting:
@@ -195,9 +189,8 @@ def test_the_values_of_every_chart_can_be_saved(visit: Any, card: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (820, 1100), (390, 844)])
-def test_it_fits_every_window_and_nothing_covers_the_legend(visit: Any, size: tuple[int, int]) -> None:
-    page = visit("#bulk=isotropic&noise=0.3&lam=0.01", size=size)
-    settled(page, "curve")
+def test_it_fits_every_window_and_nothing_covers_the_legend(visit, size):
+    page = visit("#bulk=isotropic&noise=0.3&lam=0.01", "curve", size=size)
     root = page.locator("html")
     assert root.evaluate("(root) => root.scrollWidth <= root.clientWidth")
     plot, legend = (page.locator(f"#curve .{part}").bounding_box() for part in ("nsewdrag", "legend"))
@@ -208,9 +201,8 @@ def test_it_fits_every_window_and_nothing_covers_the_legend(visit: Any, size: tu
     assert legend["height"] < plot["height"] / 2
 
 
-def test_the_main_question_is_above_the_fold(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
+def test_the_main_question_is_above_the_fold(visit):
+    page = visit("#bulk=isotropic", "curve")
     sliders = [f"#slide-{name}" for name in ("noise", "eta", "alpha0", "beta", "alpha", "lam")]
     for place in ("#summary", "#curve .chart", "#set-loss", *sliders):
         box = page.locator(place).bounding_box()
@@ -218,9 +210,8 @@ def test_the_main_question_is_above_the_fold(visit: Any) -> None:
         assert box["y"] + box["height"] <= 900, place
 
 
-def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit: Any, pictures: Path) -> None:
-    page = visit("#bulk=isotropic", size=(390, 844), has_touch=True, is_mobile=True)
-    settled(page, "curve")
+def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit, pictures):
+    page = visit("#bulk=isotropic", "curve", size=(390, 844), has_touch=True, is_mobile=True)
     slider = page.locator("#slide-lam")
     page.evaluate("() => document.querySelector('#slide-lam').scrollIntoView({ block: 'end' })")
     before = traces(page)["main"]["y"]
@@ -233,9 +224,8 @@ def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit: Any, pic
     page.screenshot(path=pictures / "phone-slider.png")
 
 
-def test_a_chart_takes_the_keyboard(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
+def test_a_chart_takes_the_keyboard(visit):
+    page = visit("#bulk=isotropic", "curve")
     page.locator("#curve .chart").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#curve .hoverlayer text").first).to_be_visible()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -197,9 +196,7 @@ def shows_its_settings(page: Any, explorer: Any, cards: tuple[str, ...]) -> dict
 
 
 @pytest.mark.parametrize("name", OTHER)
-def test_every_control_leaves_every_chart_with_the_marks_of_its_settings(
-    visit: Any, explorer: Any, name: str, pictures: Path
-) -> None:
+def test_every_control_leaves_every_chart_with_the_marks_of_its_settings(visit, explorer, name, pictures):
     cards = tuple(card for card, view in QUESTIONS.items() if name in VIEWS[view].uses or name == "quantity")
     if name in ("eta", "r", "lam"):
         cards = tuple({*cards, "optimum"})  # where they move the cross
@@ -207,8 +204,7 @@ def test_every_control_leaves_every_chart_with_the_marks_of_its_settings(
         cards = ("curve",)
     if name in ("layer", "r", "gamma", "c", "flips", "latent_noise"):
         cards = tuple(card for card in cards if card != "parts")  # which the spike and random signs have not
-    page = visit(start("flips" if name == "quantity" else name), size=ALL_IN_SIGHT)
-    settled(page)
+    page = visit(start("flips" if name == "quantity" else name), *CARDS, size=ALL_IN_SIGHT)
     unfold(page)
     before = shows_its_settings(page, explorer, cards)
     lines = page.locator("#curve .chart").evaluate("({ data }) => data.length")
@@ -230,9 +226,8 @@ def test_every_control_leaves_every_chart_with_the_marks_of_its_settings(
 
 
 @pytest.mark.parametrize("name", ["eta", "lam"])
-def test_the_map_is_seen_all_the_while_its_cross_is_moved(visit: Any, explorer: Any, name: str) -> None:
-    page = visit("#bulk=isotropic", size=ALL_IN_SIGHT)
-    settled(page, "optimum")
+def test_the_map_is_seen_all_the_while_its_cross_is_moved(visit, explorer, name):
+    page = visit("#bulk=isotropic", "optimum", size=ALL_IN_SIGHT)
     wanted = shows_its_settings(page, explorer, ("optimum",))["optimum"]
     places = set()
     for _ in slide(page, name, np.linspace(0.2, 0.8, 10)):
@@ -244,9 +239,8 @@ def test_the_map_is_seen_all_the_while_its_cross_is_moved(visit: Any, explorer: 
     shows_its_settings(page, explorer, ("optimum",))
 
 
-def test_the_planes_of_a_function_of_two_directions_are_seen_after_a_move(visit: Any) -> None:
-    page = visit("#target=x1%20%2B%20x1*x2", size=ALL_IN_SIGHT)
-    settled(page, "learned")
+def test_the_planes_of_a_function_of_two_directions_are_seen_after_a_move(visit):
+    page = visit("#target=x1%20%2B%20x1*x2", "learned", size=ALL_IN_SIGHT)
     unfold(page)
     for change in (
         lambda: enter(page, "lam", "1"),
@@ -261,9 +255,8 @@ def test_the_planes_of_a_function_of_two_directions_are_seen_after_a_move(visit:
             assert np.mean(pixels(panel).min(axis=-1) < 0.97) > 0.9  # the card is white, and no shade is
 
 
-def test_a_page_after_moves_looks_as_a_fresh_one(visit: Any, pictures: Path) -> None:
-    page = visit(size=ALL_IN_SIGHT)
-    settled(page)
+def test_a_page_after_moves_looks_as_a_fresh_one(visit, pictures):
+    page = visit("", *CARDS, size=ALL_IN_SIGHT)
     enter(page, "alpha", "1.2")
     at_rest(page)
     for _ in slide(page, "eta", (0.6, 0.5, 0.4)):
@@ -282,6 +275,6 @@ def test_a_page_after_moves_looks_as_a_fresh_one(visit: Any, pictures: Path) -> 
         assert np.mean(nearest > STROKE) < 0.01, card
 
 
-def test_every_card_is_tried() -> None:
+def test_every_card_is_tried():
     assert set(QUESTIONS) == set(CARDS)
     assert set(OTHER) == set(Settings.__dataclass_fields__)

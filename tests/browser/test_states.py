@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +20,8 @@ def states(page: Any) -> set[str]:
     return {page.locator(f"#{place}").get_attribute("data-state") for place in (*CARDS, "summary")}
 
 
-def test_the_four_states_are_told_apart_on_every_card_and_tile(visit: Any, pictures: Path) -> None:
-    page = visit("#bulk=isotropic", size=(1440, 2200))
-    settled(page)
+def test_the_four_states_are_told_apart_on_every_card_and_tile(visit, pictures):
+    page = visit("#bulk=isotropic", *CARDS, size=(1440, 2200))
     eventually(lambda: states(page) == {"computed"})
     page.locator("#set-activation").fill("sign")  # which no gradient step can use
     expect(page.locator("#set-activation-error")).to_contain_text("a spike, given directly")
@@ -45,9 +43,8 @@ def test_the_four_states_are_told_apart_on_every_card_and_tile(visit: Any, pictu
     page.screenshot(path=pictures / "unreachable.png")
 
 
-def test_numbers_and_curves_behind_a_hand_are_dimmed_and_say_of_what_they_are(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve", "learned")
+def test_numbers_and_curves_behind_a_hand_are_dimmed_and_say_of_what_they_are(visit):
+    page = visit("#bulk=isotropic", "curve", "learned")
     slow = Delayed(page, "curve", "learned")
     for _ in slide(page, "eta", (0.3, 0.4, 0.5)):
         page.wait_for_timeout(60)
@@ -62,9 +59,8 @@ def test_numbers_and_curves_behind_a_hand_are_dimmed_and_say_of_what_they_are(vi
     eventually(lambda: page.locator("#curve .chart").evaluate(OPACITY) < DIM)
 
 
-def test_an_axis_keeps_its_kind_until_the_visitor_changes_it(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
+def test_an_axis_keeps_its_kind_until_the_visitor_changes_it(visit):
+    page = visit("#bulk=isotropic", "curve")
     kind = lambda: page.locator("#curve .chart").evaluate("({ layout }) => layout.yaxis.type")  # noqa: E731
     kinds = set()
     for _ in slide(page, "eta", (0.0, 0.2, 0.5, 0.8, 1.0)):
@@ -80,12 +76,11 @@ def test_an_axis_keeps_its_kind_until_the_visitor_changes_it(visit: Any) -> None
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1440, 2200), (390, 844)])
-def test_axe_finds_no_violations(visit: Any, size: tuple[int, int], scheme: str) -> None:
+def test_axe_finds_no_violations(visit, size, scheme):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="the extra 'browser' is not installed"
     )
-    page = visit("#bulk=isotropic", size=size, scheme=scheme)
-    settled(page)
+    page = visit("#bulk=isotropic", *CARDS, size=size, scheme=scheme)
     for fold in page.locator("details:not([open]) > summary").all()[::-1]:
         fold.click()
     found = axe.Axe().run(page)
@@ -93,9 +88,8 @@ def test_axe_finds_no_violations(visit: Any, size: tuple[int, int], scheme: str)
     assert not said
 
 
-def test_the_settings_come_before_the_charts_by_keyboard(visit: Any) -> None:
-    page = visit("#bulk=isotropic")
-    settled(page, "curve")
+def test_the_settings_come_before_the_charts_by_keyboard(visit):
+    page = visit("#bulk=isotropic", "curve")
     order = page.evaluate("""() => {
       const place = (id) => document.querySelector(id);
       return place("#controls").compareDocumentPosition(place("#stage")) & Node.DOCUMENT_POSITION_FOLLOWING;
@@ -107,7 +101,7 @@ def test_the_settings_come_before_the_charts_by_keyboard(visit: Any) -> None:
     expect(page.locator("#set-activation")).to_be_focused()
 
 
-def test_something_is_there_before_anything_has_answered(visit: Any) -> None:
+def test_something_is_there_before_anything_has_answered(visit):
     page = visit("")
     page.route("**/api/**", lambda route: None)  # nobody answers
     page.reload(wait_until="commit")
@@ -119,9 +113,8 @@ def test_something_is_there_before_anything_has_answered(visit: Any) -> None:
     page.unroute("**/api/**")
 
 
-def test_the_example_menu_follows_the_settings(visit: Any) -> None:
-    page = visit("")
-    settled(page, "curve")
+def test_the_example_menu_follows_the_settings(visit):
+    page = visit("", "curve")
     chosen = page.locator("#examples option:checked")
     expect(chosen).to_have_text("2  One giant step can")
     page.locator("#set-eta").fill("2")

@@ -55,7 +55,7 @@ def question(visitor: Visitor, view: str, settings: dict[str, Any]) -> bytes:
     return head.encode() + body
 
 
-def test_the_page_and_all_that_it_loads_are_served(visitor: Visitor) -> None:
+def test_the_page_and_all_that_it_loads_are_served(visitor):
     status, headers, page = visitor.request("GET", "/")
     assert (status, headers["Cache-Control"]) == (200, "no-store")
     policy = dict(part.split(maxsplit=1) for part in headers["Content-Security-Policy"].split("; "))
@@ -73,7 +73,7 @@ def test_the_page_and_all_that_it_loads_are_served(visitor: Visitor) -> None:
     assert {f"/{name}" for name in seen} | {"/", "/index.html"} == set(visitor.server.pages)
 
 
-def test_the_page_asks_no_other_machine_and_reads_no_text_as_html(visitor: Visitor) -> None:
+def test_the_page_asks_no_other_machine_and_reads_no_text_as_html(visitor):
     for name, (_, body) in visitor.server.pages.items():
         addresses = set(re.findall(r"https?://[^\"'\s]+", body.decode())) - {"http://www.w3.org/2000/svg"}
         assert not addresses, name
@@ -81,9 +81,7 @@ def test_the_page_asks_no_other_machine_and_reads_no_text_as_html(visitor: Visit
         assert not re.search(html, body.decode()), name
 
 
-def test_plotly_comes_from_its_package_or_the_page_is_told_what_to_install(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plotly_comes_from_its_package_or_the_page_is_told_what_to_install(visitor, monkeypatch):
     script = assets.plotly_script()
     assert script is not None
     status, headers, body = visitor.request("GET", f"/plotly.min.js?{assets.plotly_version()}")
@@ -96,7 +94,7 @@ def test_plotly_comes_from_its_package_or_the_page_is_told_what_to_install(
     assert visitor.request("GET", "/plotly.min.js")[0] == 404
 
 
-def test_the_page_knows_every_setting_and_view(visitor: Visitor) -> None:
+def test_the_page_knows_every_setting_and_view(visitor):
     about = json.loads(visitor.request("GET", "/api/about")[2])
     assert {control["name"]: control["initial"] for control in about["controls"]} == asdict(Settings())
     limits = {control["name"]: (control.get("low"), control.get("high")) for control in about["controls"]}
@@ -109,7 +107,7 @@ def test_the_page_knows_every_setting_and_view(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer wrong", "Basic abc", "Bearer é"])
-def test_nobody_asks_without_the_token(visitor: Visitor, given: str) -> None:
+def test_nobody_asks_without_the_token(visitor, given):
     for status, _, body in (
         visitor.request("GET", "/api/about", Authorization=given),
         visitor.request("POST", "/api/bounds", b"{}", **JSON, Authorization=given),
@@ -119,7 +117,7 @@ def test_nobody_asks_without_the_token(visitor: Visitor, given: str) -> None:
     assert visitor.request("GET", "/", Authorization=given)[0] == 200  # the page itself holds no secret
 
 
-def test_a_browser_is_led_to_the_link_by_a_file_of_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_is_led_to_the_link_by_a_file_of_its_owner(monkeypatch):
     asked: queue.Queue[str] = queue.Queue()
     monkeypatch.setattr("webbrowser.open", asked.put)
     with opened("http://127.0.0.1:1/?token=a&b"):
@@ -181,8 +179,8 @@ OF_OTHER_VIEWS = [
     ("view", "settings", "words", "blamed"), [*(("curve", *row) for row in REFUSALS), *OF_OTHER_VIEWS]
 )
 def test_a_refusal_is_a_sentence_of_the_page_and_names_the_setting_to_blame(
-    visitor: Visitor, view: str, settings: Any, words: str, blamed: str | None
-) -> None:
+    visitor, view, settings, words, blamed
+):
     status, lines = visitor.ask(view, settings)
     (answer,) = (line for line in lines if "error" in line)
     assert status == (200 if len(lines) > 1 else 400)  # a simulation has begun when it is refused
@@ -194,7 +192,7 @@ def test_a_refusal_is_a_sentence_of_the_page_and_names_the_setting_to_blame(
 @pytest.mark.parametrize(
     "settings", [{"eta": 1e3, "lam": 0}, {"alpha0": "inf", "beta": 100}, {"beta": 0.01, "lam": 1e6}]
 )
-def test_extreme_values_within_the_limits_are_answered(visitor: Visitor, settings: dict[str, Any]) -> None:
+def test_extreme_values_within_the_limits_are_answered(visitor, settings):
     status, (answer, *_) = visitor.ask("curve", settings | {"bulk": "isotropic"})
     assert (status, "error" in answer) in {(200, False), (400, True)}
 
@@ -227,20 +225,20 @@ def test_extreme_values_within_the_limits_are_answered(visitor: Visitor, setting
     ],
 )
 def test_only_the_own_page_gets_an_answer_and_only_to_a_question(
-    visitor: Visitor, status: int, method: str, path: str, body: bytes | None, headers: dict[str, str]
-) -> None:
+    visitor, status, method, path, body, headers
+):
     own = f"{visitor.host}:{visitor.port}"
     headers = {name: value.format(own=own, port=visitor.port) for name, value in headers.items()}
     assert visitor.request(method, path, body, **headers)[0] == status
 
 
-def test_equal_questions_are_computed_once(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_questions_are_computed_once(visitor, monkeypatch):
     first = visitor.ask("bounds", {"eta": 1.7, "lam": 1})
     monkeypatch.setattr(visitor.server.jobs, "workers", None)  # nobody computes any more
     assert visitor.ask("bounds", {"eta": 1.7, "lam": 2}) == first  # bounds do not depend on the penalty
 
 
-def test_work_ends_when_nobody_waits(visitor: Visitor) -> None:
+def test_work_ends_when_nobody_waits(visitor):
     with socket.create_connection((visitor.host, visitor.port)) as connection:
         connection.sendall(question(visitor, "simulate", {"d": 3000, "trials": 50}))
         assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
@@ -252,7 +250,7 @@ def test_work_ends_when_nobody_waits(visitor: Visitor) -> None:
 
 
 @pytest.mark.posix
-def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor: Visitor) -> None:
+def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor):
     def waiting() -> set[int]:
         alive = list(visitor.server.jobs.workers.alive)
         return {worker.process.pid for worker in alive if worker.lane == "quick" and not worker.working}
@@ -276,7 +274,7 @@ def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor: 
 
 
 @pytest.mark.posix
-def test_a_worker_that_dies_is_a_sentence_and_the_next_question_is_answered(visitor: Visitor) -> None:
+def test_a_worker_that_dies_is_a_sentence_and_the_next_question_is_answered(visitor):
     with socket.create_connection((visitor.host, visitor.port)) as connection:
         connection.sendall(question(visitor, "simulate", {"d": 1500, "trials": 50}))
         connection.recv(20)
@@ -287,7 +285,7 @@ def test_a_worker_that_dies_is_a_sentence_and_the_next_question_is_answered(visi
     assert visitor.ask("simulate", {"d": 20, "trials": 2})[0] == 200
 
 
-def test_work_that_takes_too_long_ends_with_a_sentence() -> None:
+def test_work_that_takes_too_long_ends_with_a_sentence():
     jobs = Jobs(longest={"slow": 0.0})
     with pytest.raises(Refused, match="too long"):
         list(jobs.lines("optimum", {}, lambda: True))
@@ -304,13 +302,7 @@ def test_work_that_takes_too_long_ends_with_a_sentence() -> None:
         (KeyError("secret"), 500, "KeyError"),
     ],
 )
-def test_errors_become_sentences(
-    error: Exception,
-    status: int,
-    words: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_errors_become_sentences(error, status, words, monkeypatch, capsys):
     def fail(settings: Settings, effort: Any) -> Any:
         yield {"trial": 0}
         raise error
@@ -325,7 +317,7 @@ def test_errors_become_sentences(
     assert ("Traceback" in capsys.readouterr().err) == (status == 500)
 
 
-def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way() -> None:
+def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way():
     with Explorer() as first:
         taken = int(first.server_address[1])
         with pytest.raises(gs.ParameterError, match=f"port = {taken}"):
@@ -342,7 +334,7 @@ def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way() -> None:
 
 
 @pytest.mark.posix
-def test_the_command_serves_until_interrupted() -> None:
+def test_the_command_serves_until_interrupted():
     command = [sys.executable, "-m", "giantstep", "explore", "--no-browser", "--port", "0"]
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # which this run itself may ignore
     process = subprocess.Popen(
@@ -362,7 +354,7 @@ def test_the_command_serves_until_interrupted() -> None:
         process.communicate()
 
 
-def test_a_script_without_a_guard_can_explore(tmp_path: Path) -> None:
+def test_a_script_without_a_guard_can_explore(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         """
@@ -386,7 +378,7 @@ server.server_close()
     assert "'lower'" in answered
 
 
-def test_a_process_whose_answer_nobody_reads_ends_quietly() -> None:
+def test_a_process_whose_answer_nobody_reads_ends_quietly():
     """The explorer ends between two lines of an answer: the connection is reset, which is no failure of anybody's."""
     context = multiprocessing.get_context("forkserver")
     ours, theirs = context.Pipe()

@@ -75,9 +75,7 @@ def same(values: Any, expected: Any, rtol: float = 1e-9) -> None:
         ("learned", {"inputs": "blocks"}, ("learned",), ("gs.Inputs([2.5, 0.5]",)),
     ],
 )
-def test_the_lines_of_a_view_reproduce_its_numbers(
-    visitor: Visitor, view: str, changed: dict[str, Any], names: tuple[str, ...], words: tuple[str, ...]
-) -> None:
+def test_the_lines_of_a_view_reproduce_its_numbers(visitor, view, changed, names, words):
     answer = asked(visitor, view, SETTINGS | changed)
     assert all(word in answer["code"] for word in words), answer["code"]
     dataset = reproduced(answer["code"])
@@ -109,7 +107,7 @@ BIASED = gs.Letters((1, 1), (0.5, 0.5), biases=(0, 0.7))
         (STEPS, gs.Network("tanh", 1.3, 2.5, steps=2, rows="gaussian", bias_scale=1.0), SIN),
     ],
 )
-def test_a_curve_is_the_library_s(visitor: Visitor, changed: dict[str, Any], net: Any, target: Any) -> None:
+def test_a_curve_is_the_library_s(visitor, changed, net, target):
     answer = asked(visitor, "curve", SETTINGS | changed)
     if isinstance(target, tuple):
         target = gs.Target(target[0], noise=0.1, inputs=target[1])
@@ -125,7 +123,7 @@ def test_a_curve_is_the_library_s(visitor: Visitor, changed: dict[str, Any], net
             assert visitor.ask(view, SETTINGS | changed) == (200, [{}, {"end": True}])
 
 
-def test_coefficients_come_letter_by_letter(visitor: Visitor) -> None:
+def test_coefficients_come_letter_by_letter(visitor):
     answer = asked(visitor, "coefficients", SETTINGS | {"readout": "-1:0.25,0.5:0.75"})
     dataset = reproduced(answer["code"])
     assert [curve["letter"] for curve in answer["curves"]] == [-1.0, 0.5]
@@ -136,13 +134,13 @@ def test_coefficients_come_letter_by_letter(visitor: Visitor) -> None:
     assert spiked["letter"] is None
 
 
-def test_the_optimum_is_no_worse_than_the_map(visitor: Visitor) -> None:
+def test_the_optimum_is_no_worse_than_the_map(visitor):
     area, best = asked(visitor, "landscape", SETTINGS), asked(visitor, "optimum", SETTINGS)
     assert best["best"]["error"] <= area["best"]["test_error"]["error"]
     assert area["best"]["test_error"]["error"] == np.nanmin(np.asarray(area["test_error"], float))
 
 
-def test_the_map_of_labels_has_wrong_signs_and_its_own_best_place(visitor: Visitor) -> None:
+def test_the_map_of_labels_has_wrong_signs_and_its_own_best_place(visitor):
     """The rate and penalty of the least squared error are not those of the fewest wrong signs."""
     area = asked(visitor, "landscape", SETTINGS | SIGNS | {"loss": "logistic"})
     squared, signs = (area["best"][name] for name in ("test_error", "test_error_01"))
@@ -150,7 +148,7 @@ def test_the_map_of_labels_has_wrong_signs_and_its_own_best_place(visitor: Visit
     assert (squared["strength"], squared["lam"]) != (signs["strength"], signs["lam"])
 
 
-def test_the_spectrum_has_mass_one_and_knows_its_edges(visitor: Visitor) -> None:
+def test_the_spectrum_has_mass_one_and_knows_its_edges(visitor):
     answer = asked(visitor, "spectrum", SETTINGS | {"alpha": 0.5})
     eigenvalue, density = np.asarray(answer["eigenvalue"], float), np.asarray(answer["density"], float)
     assert answer["mass_at_zero"] == pytest.approx(0.5)  # rank n = p/2
@@ -163,16 +161,14 @@ def test_the_spectrum_has_mass_one_and_knows_its_edges(visitor: Visitor) -> None
     ("bulk", "drawn", "note"),
     [("orthogonal", "isotropic", "orthogonal rows is not known"), ("exact", "exact", None)],
 )
-def test_a_spectrum_of_another_model_says_so(
-    visitor: Visitor, bulk: str, drawn: str, note: str | None
-) -> None:
+def test_a_spectrum_of_another_model_says_so(visitor, bulk, drawn, note):
     answer = asked(visitor, "spectrum", {"activation": "relu", "bulk": bulk})
     assert answer["bulk"] == drawn
     assert note in answer["notes"][-1] if note else not answer["notes"]
 
 
 @pytest.mark.parametrize("inputs", ["isotropic", "power"])
-def test_a_simulation_arrives_trial_by_trial(visitor: Visitor, inputs: str) -> None:
+def test_a_simulation_arrives_trial_by_trial(visitor, inputs):
     settings = SETTINGS | {"d": 40, "trials": 3, "seed": 5, "inputs": inputs}
     status, (begin, *lines, end) = visitor.ask("simulate", settings)
     assert (status, end) == (200, {"end": True})
@@ -184,11 +180,11 @@ def test_a_simulation_arrives_trial_by_trial(visitor: Visitor, inputs: str) -> N
     same(lines[-1]["test_error"]["error"], errors.std("trial", ddof=1) / 3**0.5, rtol=1e-6)
 
 
-def test_a_given_spike_has_isotropic_inputs(visitor: Visitor) -> None:
+def test_a_given_spike_has_isotropic_inputs(visitor):
     assert asked(visitor, "curve", SPIKED | {"inputs": "blocks"}) == asked(visitor, "curve", SPIKED)
 
 
-def test_finite_size_reaches_the_theory_only_when_asked(visitor: Visitor) -> None:
+def test_finite_size_reaches_the_theory_only_when_asked(visitor):
     settings = {"bulk": "isotropic", "activation": "relu", "d": 50}
     limit, finite = (asked(visitor, "curve", settings | {"finite": finite}) for finite in (False, True))
     assert ("d=50" in limit["code"], "d=50" in finite["code"]) == (False, True)
@@ -196,7 +192,7 @@ def test_finite_size_reaches_the_theory_only_when_asked(visitor: Visitor) -> Non
 
 
 @pytest.mark.parametrize("text", ['"); import os; os.system("id") #', "'''\n\\", "x\u2028y\U0001f600"])
-def test_hostile_texts_stay_texts_in_the_python_lines(text: str) -> None:
+def test_hostile_texts_stay_texts_in_the_python_lines(text):
     arguments = {"alpha": Spaced(0.1, 1.0, 3), "lam": 0.1}
     tree = ast.parse(Call("predict", Settings(activation=text, target=text), arguments).python())
     assert [type(node).__name__ for node in tree.body] == ["Import", "Import", "Assign", "Assign", "Assign"]
@@ -204,13 +200,13 @@ def test_hostile_texts_stay_texts_in_the_python_lines(text: str) -> None:
     assert constants.count(text) == 2
 
 
-def test_a_continuous_law_of_letters_is_written_as_such() -> None:
+def test_a_continuous_law_of_letters_is_written_as_such():
     space: dict[str, Any] = {"gs": gs}
     exec(Call("bounds", Settings(readout="gaussian:6"), {}).python().splitlines()[3], space)
     assert (space["net"].readout.law, len(space["net"].readout.values)) == ("gaussian", 6)
 
 
-def test_random_features_know_nothing_of_the_spike(visitor: Visitor) -> None:
+def test_random_features_know_nothing_of_the_spike(visitor):
     flat = asked(visitor, "random_features", SETTINGS | {"along": "eta", "low": 0.1, "high": 5})
     spiked = asked(visitor, "random_features", SETTINGS | SPIKED | {"r": 3})
     plain = gs.predict(gs.Network("tanh", eta=0, alpha0=0), SIN, alpha=1.5, lam=0.02)
@@ -229,9 +225,7 @@ def test_random_features_know_nothing_of_the_spike(visitor: Visitor) -> None:
         ({"alpha0": "inf"}, lambda x: np.full_like(x, 1e6)),
     ],
 )
-def test_references_get_all_samples_of_steps_and_readout(
-    visitor: Visitor, changed: Any, samples: Any
-) -> None:
+def test_references_get_all_samples_of_steps_and_readout(visitor, changed, samples):
     for view, verb in (("best_linear", gs.ridge), ("best_possible", gs.bayes)):
         answer = asked(visitor, view, SETTINGS | changed)
         expected = verb(SIN, alpha=samples(np.asarray(answer["x"], float)))
@@ -249,14 +243,12 @@ def test_references_get_all_samples_of_steps_and_readout(
         ("parts", {"loss": "logistic", "target": "sign", "noise": 0.0}, {"parts": None}),
     ],
 )
-def test_what_is_not_known_or_takes_too_long_is_left_out(
-    visitor: Visitor, view: str, changed: dict[str, Any], answer: dict[str, Any]
-) -> None:
+def test_what_is_not_known_or_takes_too_long_is_left_out(visitor, view, changed, answer):
     assert visitor.ask(view, SETTINGS | changed) == (200, [answer, {"end": True}])
 
 
 @pytest.mark.parametrize("view", ["curve", "random_features", "landscape"])
-def test_a_draft_is_coarser_and_close(visitor: Visitor, view: str) -> None:
+def test_a_draft_is_coarser_and_close(visitor, view):
     settings = SETTINGS | {"activation": "relu", "beta": 1.23}
     draft, full = asked(visitor, f"{view}/draft", settings), asked(visitor, view, settings)
     assert draft["draft"]
@@ -267,7 +259,7 @@ def test_a_draft_is_coarser_and_close(visitor: Visitor, view: str) -> None:
     assert asked(visitor, f"{view}/draft", settings) == full  # what is known is not drafted
 
 
-def test_what_is_slow_begins_with_its_draft(visitor: Visitor) -> None:
+def test_what_is_slow_begins_with_its_draft(visitor):
     _, lines = visitor.ask("curve", SETTINGS | {"loss": "huber:0.5"})
     assert [line.get("draft", False) for line in lines if "test_error" in line] == [True, False]
     shares = [line["progress"] for line in lines if "progress" in line]
@@ -276,15 +268,13 @@ def test_what_is_slow_begins_with_its_draft(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize(("gamma", "above"), [(0.3, True), (1, False)])
-def test_a_lower_bound_above_the_linear_method_is_explained(
-    visitor: Visitor, gamma: float, above: bool
-) -> None:
+def test_a_lower_bound_above_the_linear_method_is_explained(visitor, gamma, above):
     answer = asked(visitor, "bounds", SPIKED | {"gamma": gamma, "r": 2})
     assert (answer["lower"] > answer["linear"]) == above
     assert ["may lie above the best linear method" in note for note in answer["notes"]] == [True] * above
 
 
-def test_what_a_view_does_not_use_does_not_reach_it() -> None:
+def test_what_a_view_does_not_use_does_not_reach_it():
     moved = Settings(lam=7.0, alpha=9.0, eta=0.3)
     for view, used in {
         "coefficients": Settings(eta=0.3),
@@ -295,21 +285,17 @@ def test_what_a_view_does_not_use_does_not_reach_it() -> None:
         assert moved.only(VIEWS[view].uses) == used
 
 
-def test_several_steps_have_a_path_and_one_step_is_not_spelled_out(visitor: Visitor) -> None:
+def test_several_steps_have_a_path_and_one_step_is_not_spelled_out(visitor):
     answer = asked(visitor, "learned", SETTINGS | STEPS)
     same(answer["layer"]["r"], reproduced(answer["code"])["r"])
     assert len(answer["layer"]["network_error"]) == 2
     single = asked(visitor, "learned", SETTINGS)
     assert not any(word in single["code"] for word in ("steps", "rows", "bias_scale"))
     assert np.shape(single["layer"]["r"]) == (1,)
+    signs = {"activation": "relu", "readout": "rademacher", "steps": 2, "bulk": "isotropic"}
+    assert np.shape(asked(visitor, "learned", signs)["layer"]["r"]) == (2, 2)  # steps and letters
 
 
-def test_letters_part_ways_at_the_second_step(visitor: Visitor) -> None:
-    settings = {"activation": "relu", "readout": "rademacher", "steps": 2, "bulk": "isotropic"}
-    layer = asked(visitor, "learned", settings)["layer"]
-    assert np.shape(layer["r"]) == (2, 2)  # steps and letters
-
-
-def test_parts_that_are_far_from_real_sizes_say_so(visitor: Visitor) -> None:
+def test_parts_that_are_far_from_real_sizes_say_so(visitor):
     settings = {"eta": 1, "alpha0": 100, "target": "tanh", "noise": 0, "lam": 0.01}
     assert "very large networks" in asked(visitor, "parts", settings)["notes"][0]

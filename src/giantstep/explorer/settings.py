@@ -84,11 +84,6 @@ def _parameter(name: str, group: str, **look: Any) -> Any:
     return _control(initial, group, row.label, low=low, high=high, **usual | look)
 
 
-def _axis(name: str) -> tuple[str, str]:
-    row = PARAMETERS[name]
-    return name, f"{row.letter}, {row.label.lower()}"
-
-
 @dataclass(frozen=True)
 class Settings:
     """What the page says. `alpha` and the others are the working point; the curve leads through it, `along` one of
@@ -177,7 +172,10 @@ class Settings:
         "alpha",
         _CURVE,
         "Runs along",
-        options=tuple(map(_axis, ("alpha", "lam", "beta", "eta", "alpha0", "r", "gamma"))),
+        options=tuple(
+            (name, f"{PARAMETERS[name].letter}, {PARAMETERS[name].label.lower()}")
+            for name in ("alpha", "lam", "beta", "eta", "alpha0", "r", "gamma")
+        ),
         more=True,
     )
     low: float = _control(0.1, _CURVE, "from", **_ENDS, short=True, more=True)

@@ -190,7 +190,5 @@ class Sweep:
     def from_dict(cls, data: Mapping[str, Any]) -> Sweep:
         """The sweep that `to_dict` wrote."""
         parts = check_data(cls, data)
-        kinds = {"model": Model, "target": Target}
-        return cls(
-            **{name: kinds[name].from_dict(part) if name in kinds else part for name, part in parts.items()}
-        )
+        described = {"model": Model.from_dict(parts["model"]), "target": Target.from_dict(parts["target"])}
+        return cls(**parts | described)

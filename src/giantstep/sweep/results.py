@@ -55,8 +55,8 @@ class Results(NamedTuple):
 
 def parts(sweep: Sweep) -> list[Part]:
     """What a sweep asks for; the theory first, since it is quick."""
-    theory = [] if sweep.theory is None else [TheoryPart(sweep)]
-    return [*theory, *([] if sweep.simulation is None else [SimulationPart(sweep)])]
+    kinds = {TheoryPart: sweep.theory, SimulationPart: sweep.simulation}
+    return [kind(sweep) for kind, asked in kinds.items() if asked is not None]
 
 
 def results(sweep: Sweep | None, store: str | os.PathLike[str] | Store) -> Results:
