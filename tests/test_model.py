@@ -111,7 +111,7 @@ TEXTS = [  # what `repr` shows of what they make
     "Network('tanh', eta=1, alpha0=2, steps=[1, 3], rows='gaussian')",
     "Network('tanh', eta=1, alpha0=1, bias_scale=0.5)",
     "Network('tanh', steps=[Step(1, alpha0=0.5), Step([2, 3], alpha0=1, loss='logistic')])",
-    "SpikedRF('relu', r=1, gamma=1, readout=Letters(values=(1.0,), weights=(1.0,), biases=(2.0,)))",
+    "SpikedRF('relu', r=1, gamma=1, readout=Letters([1], weights=[1], biases=[2]))",
     "TwoSpikes('relu', strengths=[1, 1], alignments=[0.7, 0.5], left=[[1, 1], [1, -1]], weights=[0.5, 0.5])",
     "Target('sin', noise=[0, 0.5])",
     "Target('sign', scale=2)",

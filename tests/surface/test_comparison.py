@@ -18,7 +18,11 @@ MINE = 1.0 / ALPHA + SCATTER
 
 def theory(alpha=ALPHA, **coords) -> xr.Dataset:
     alpha = np.asarray(alpha)
-    values = {"test_error": ("alpha", 1.0 / alpha), "residual": ("alpha", 0.0 * alpha)}
+    values = {
+        "test_error": ("alpha", 1.0 / alpha),
+        "residual": ("alpha", 0.0 * alpha),
+        "V2": ("alpha", alpha),
+    }
     return xr.Dataset(values, coords={"alpha": alpha, "lam": 0.1, **coords}, attrs={"command": "predict"})
 
 

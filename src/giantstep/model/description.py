@@ -20,13 +20,14 @@ import numpy as np
 from ..errors import ParameterError, named, refused, shown
 from ..functions import Function
 from .checks import allow, written
-from .letters import Letters
 from .parameters import PARAMETERS, checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import xarray as xr
+
+    from .letters import Letters
 
     Parameter: TypeAlias = float | Sequence[float] | np.ndarray | xr.DataArray
     FunctionLike: TypeAlias = str | Callable[[Any], Any] | Function
@@ -98,6 +99,14 @@ class Description:
         """As `to_dict`, for people to read: functions and losses of a user's own appear by name."""
         return _plain(self, _spec_or_name)
 
+    def _as_data(self, text: Callable[[Any], str]) -> dict[str, Any]:
+        """Its kind and its parts as plain data; `text` says of a function what is kept of it."""
+        return {"kind": type(self).__name__} | {
+            field.name: _plain(getattr(self, field.name), text)
+            for field in attrs.fields(type(self))  # type: ignore[arg-type]
+            if field.init and not _left_out(field, self)
+        }
+
     def __repr__(self) -> str:
         first, *others = stated(self)
         return f"{type(self).__name__}({', '.join([first[1], *map('='.join, others)])})"
@@ -162,13 +171,7 @@ def _plain(value: Any, text: Callable[[Any], str]) -> Any:
     if hasattr(type(value), "spec"):
         return text(value)
     if isinstance(value, Description):
-        return {"kind": type(value).__name__} | {
-            field.name: _plain(getattr(value, field.name), text)
-            for field in attrs.fields(type(value))  # type: ignore[arg-type]
-            if field.init and not _left_out(field, value)
-        }
-    if isinstance(value, Letters):
-        return value.to_dict()
+        return value._as_data(text)
     if isinstance(value, np.ndarray):
         return value.tolist()
     if type(value).__name__ == "DataArray":
@@ -183,14 +186,14 @@ def _left_out(field: Any, value: Any) -> bool:
 
 
 def _restored(value: Any) -> Any:
-    """The description, Letters or DataArray of which `_plain` made this value."""
+    """The description or DataArray of which `_plain` made this value."""
     if not isinstance(value, dict):
         return value
     if set(value) == {"dims", "data"}:
         import xarray as xr
 
         return xr.DataArray(value["data"], dims=value["dims"])
-    return Description.from_dict(value) if "kind" in value else Letters.from_dict(value)
+    return Description.from_dict({"kind": "Letters"} | value)  # the only ones that do not say so
 
 
 def _by_value(value: Any) -> Any:
@@ -226,8 +229,8 @@ def _as_python(value: Any) -> str:
     if hasattr(type(value), "spec"):
         text = _spec_or_name(value)
         return text if text.startswith("<") else repr(text)
-    if isinstance(value, Letters):
-        return repr("uniform") if value.uniform else repr(value)
+    if getattr(value, "uniform", False):  # letters, of which this name is the default
+        return repr("uniform")
     if isinstance(value, float):
         return written(value)
     if type(value).__name__ == "DataArray":

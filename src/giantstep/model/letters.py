@@ -13,17 +13,16 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from attrs import asdict, field, frozen
-from attrs.converters import optional
+from attrs import asdict, field
 
 from ..answers.quantities import letter_axes
 from ..errors import ParameterError
-from ..model.checks import a_text, one_of
-from .checks import number, number_tuple
+from .checks import a_text, number, number_tuple, one_of
+from .description import Description, description
 
 
-@frozen(slots=False, repr=False)
-class Letters:
+@description
+class Letters(Description):
     """The initial readout weights: a fraction `weights[s]` of the neurons start with the weight `values[s]`/√p.
 
     Each entry is a *letter*, and all neurons with the same letter form a group. A `Network` or a `SpikedRF` takes it
@@ -55,11 +54,9 @@ class Letters:
 
     values: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.values"))
     weights: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.weights"))
-    biases: tuple[float, ...] | None = field(
-        default=None, converter=optional(partial(number_tuple, "Letters.biases"))
-    )
-    c: tuple[float, ...] | None = field(default=None, converter=optional(partial(number_tuple, "Letters.c")))
-    law: str | None = field(default=None, converter=optional(partial(a_text, "Letters.law")))
+    biases: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.biases"))
+    c: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.c"))
+    law: str | None = field(default=None, converter=partial(a_text, "Letters.law"))
 
     def __attrs_post_init__(self) -> None:
         for name in ("weights", "biases", "c"):
@@ -131,22 +128,8 @@ class Letters:
         """One letter, of value 1, no bias: the setting of the paper's main text."""
         return self.values == (1.0,) and self.biases is None and self.c is None
 
-    def __repr__(self) -> str:
-        return f"Letters({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
-
-    def _repr_html_(self) -> str:
-        from .description import table
-
-        return table(self)
-
-    def to_dict(self) -> dict[str, Any]:
+    def _as_data(self, text: Callable[[Any], str]) -> dict[str, Any]:
         return asdict(self, filter=lambda _, value: value is not None)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Letters:
-        from .description import check_data
-
-        return cls(**check_data(cls, data))
 
 
 class _Law(NamedTuple):
