@@ -24,7 +24,7 @@ from .. import gaussian
 from ..functions import Function
 from .backend import Backend
 from .gradient_step import Weights
-from .hermite import hermite_moments, mean_squares
+from .hermite import hermite_moments
 
 Coefficients = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """From kappa [nodes] to mu0, mu1, mu2 of Result 2, each [letters, nodes]."""
@@ -52,7 +52,7 @@ def network_error(
     biases = np.append(np.zeros(p) if layer.biases is None else backend.numpy(layer.biases), 0.0)
     along = np.append(backend.numpy(backend.matmul(layer.rows, v)), float(theta @ v))
     across = np.sqrt(np.maximum(norms**2 - along**2, 0.0))
-    squares = np.concatenate([mean_squares(f, biases[g], norms[g]) for g, f in functions])
+    squares = np.concatenate([gaussian.moments(f, biases[g], norms[g])[0].square for g, f in functions])
     weights = np.vstack([backend.numpy(readouts) / math.sqrt(p), -np.ones(readouts.shape[1])])
     gram = backend.add_gram(backend.zeros(p + 1, p + 1), rows.T)
     sizes = np.abs(weights).max(axis=1) * np.sqrt(squares)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from .. import gaussian
 from ..functions import Function
-from ..functions.chebyshev import through
 from ..model.spiked import SpikedRF
 from ..model.target import Target
 from .backend import Backend
@@ -96,29 +93,17 @@ def _clean_function(target: Target) -> Function | None:
 class ResultTwo:
     """The coefficients of Result 2 for spiked random features: averages over z ~ N(0, c_s) at fixed κ.
 
-    μ0 = E σ(z + u_s κ + b_s), μ1 = E[z σ]/c_s, μ2² = E σ² - μ0² - c_s μ1². They are smooth functions of κ, smoothed
-    on the scale √c_s/u_s: averaged on Chebyshev points of |κ| ≤ 9 once, and interpolated from there.
+    μ0 = E σ(z + u_s κ + b_s), μ1 = E[z σ]/c_s, μ2² = E σ² - μ0² - c_s μ1².
     """
 
     model: SpikedRF
 
     def __call__(self, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        x = np.clip(kappa / gaussian.REACH, -1.0, 1.0)
-        mu0, mu1, mu2_squared = (chebyshev.chebval(x, rows) for rows in self._table)
-        return mu0, mu1, np.sqrt(np.maximum(mu2_squared, 0.0))
-
-    @cached_property
-    def _table(self) -> np.ndarray:
-        """Chebyshev coefficients of mu0, mu1, mu2²: [3, degree, letters]."""
         letters = self.model.readout
-        values = float(self.model.r) * np.asarray(letters.values)  # type: ignore[arg-type]
-        biases = np.asarray(letters.biases or np.zeros(len(values)))
-        scales = np.sqrt(np.asarray(letters.c or np.full(len(values), self.model.c), dtype=float))
-        degree = 24 + math.ceil(
-            gaussian.REACH * 9 * float(np.abs(values / scales).max())
-        )  # as for a Gaussian blur
-        points, to_series = through(degree + 1)
-        nodes = gaussian.REACH * points[:, None]
-        averages, _ = gaussian.moments(self.model.activation, values * nodes + biases, scales)
-        sampled = np.stack([averages.mean, averages.first / scales, averages.remainder])
-        return np.einsum("ij,qjs->qis", to_series, sampled)
+        spikes = float(self.model.r) * np.asarray(letters.values)[:, None]  # type: ignore[arg-type]
+        biases = np.asarray(letters.biases or np.zeros(len(spikes)))[:, None]
+        c = np.asarray(letters.c or np.full(len(spikes), self.model.c), dtype=float)[:, None]
+        shifts = spikes * kappa + biases
+        scales = np.broadcast_to(np.sqrt(c), shifts.shape)
+        averages, _ = gaussian.moments(self.model.activation, shifts, scales)
+        return averages.mean, averages.first / scales, np.sqrt(np.maximum(averages.remainder, 0.0))

@@ -36,16 +36,6 @@ def hermite_moments(
     return _interpolated(function, shifts, across, terms)
 
 
-def mean_squares(function: Function, biases: np.ndarray, norms: np.ndarray) -> np.ndarray:
-    """E f(b_i + |F_i| z)² of every neuron; interpolated in the norms where many of them differ little."""
-    low, high = float(norms.min()), float(norms.max())
-    if np.ptp(biases) == 0 and low >= 0.05 * high:
-        nodes = _Chebyshev(low, high, _degree_in_scale(low, high, 0))
-        if nodes.count < len(norms) / 2:
-            return nodes.weights(norms) @ gaussian.moments(function, biases[0], nodes.nodes)[0].square
-    return gaussian.moments(function, biases, norms)[0].square
-
-
 def _wave_number(scale: float, terms: int) -> float:
     """In m, the moments up to he_terms are smoothed on this scale: their Fourier transform is 1e-14 beyond."""
     return (8 + math.sqrt(terms)) / scale
@@ -102,10 +92,6 @@ class _Chebyshev:
     def basis(self, values: np.ndarray) -> np.ndarray:
         """Chebyshev polynomials at the values: [..., count]."""
         return polynomials((values - self.middle) / self.half, self.count)
-
-    def weights(self, values: np.ndarray) -> np.ndarray:
-        """From values at the nodes to those elsewhere: [values, nodes]."""
-        return self.basis(values) @ self.to_series
 
 
 def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, terms: int) -> np.ndarray:
