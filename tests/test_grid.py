@@ -52,25 +52,14 @@ def test_an_answer_is_the_same_as_arrays_as_a_dataset_and_in_files(name, tmp_pat
         assert list(one.dims) == sorted(one.dims, key=order.index)
 
 
-def test_lists_open_dimensions_of_their_names_in_whose_points_answers_are_those_of_single_numbers():
-    lists = {"eta": [0.5, 1.0], "alpha0": [1.0, 2.0]}, {"alpha": [0.5, 1.0, 2.0], "lam": [0.1, 1.0]}
-    grid = gs.predict(gs.Network("tanh", **lists[0]), "sin", **lists[1])
-    assert grid.test_error.dims == ("eta", "alpha0", "alpha", "lam")
-    assert grid.r.dims == ("eta", "alpha0")
-    at = grid.sel(eta=1.0, alpha0=2.0, alpha=0.5, lam=1.0)
-    alone = gs.predict(gs.Network("tanh", eta=1, alpha0=2), "sin", alpha=0.5, lam=1)
-    for name in ("test_error", "train_loss", "m", "zeta", "r"):
-        np.testing.assert_allclose(at[name], alone[name], rtol=1e-7)
-        assert grid[name].attrs == alone[name].attrs
-    assert dict(at.coords) == dict(alone.coords)
-
-
 def test_dataarrays_that_share_a_dimension_are_zipped_and_keep_its_labels():
-    zipped = gs.predict(gs.Network("tanh", eta=RUN, alpha0=1), "sin", alpha=[0.5, 1], lam=0.1 * RUN)
-    assert zipped.test_error.dims == ("run", "alpha")
-    alone = gs.predict(gs.Network("tanh", eta=2, alpha0=1), "sin", alpha=1, lam=0.2)
-    at = zipped.sel(run="large", alpha=1)
-    assert (at.eta.item(), at.lam.item()) == (2.0, 0.2)
+    """What shapes first layers comes before what readouts have, in the order of the arguments."""
+    net = gs.Network("tanh", eta=RUN, alpha0=[0.5, 1], beta=RUN)
+    zipped = gs.predict(net, "sin", alpha=[0.5, 1, 2], lam=[0.1, 0.2])
+    assert zipped.test_error.dims == ("run", "alpha0", "alpha", "lam")
+    at = zipped.sel(run="large", alpha0=1, alpha=1, lam=0.2)
+    assert (at.eta.item(), at.beta.item()) == (2.0, 2.0)
+    alone = gs.predict(gs.Network("tanh", eta=2, alpha0=1, beta=2), "sin", alpha=1, lam=0.2)
     np.testing.assert_allclose(at.test_error, alone.test_error, rtol=1e-7)
 
 

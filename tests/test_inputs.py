@@ -172,17 +172,3 @@ def test_bins_move_answers_by_less_than_a_ten_thousandth(exponent: float) -> Non
     for net in (gs.Network("tanh", eta=[0, 0.3], alpha0=1), gs.Network("relu", eta=0.3, alpha0=1, steps=2)):
         errors = [gs.predict(net, target, **at).test_error for target in targets]
         np.testing.assert_allclose(*errors, rtol=1e-4)
-
-
-def test_predictions_on_a_grid_of_exponents_are_those_of_its_points() -> None:
-    net = gs.Network("tanh", eta=2, alpha0=1, steps=2)
-
-    def predicted(exponent: object) -> object:
-        target = gs.Target("sin", inputs=gs.Inputs.power_law(exponent, d=100))
-        return gs.predict(net, target, alpha=[1, 2], lam=0.1).test_error
-
-    grid = predicted([0.0, 0.3])
-    for exponent in (0.0, 0.3):
-        np.testing.assert_allclose(grid.sel(exponent=exponent), predicted(exponent), rtol=1e-7)
-    isotropic = gs.predict(net, "sin", alpha=[1, 2], lam=0.1).test_error
-    np.testing.assert_allclose(grid.sel(exponent=0.0), isotropic, rtol=1e-6)

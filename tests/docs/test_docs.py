@@ -10,7 +10,6 @@ import attrs
 import pytest
 
 import giantstep as gs
-from giantstep.answers.quantities import describe
 from giantstep.theory.status import FAILED, SENTENCES
 
 ROOT = Path(__file__).parents[2]
@@ -64,12 +63,6 @@ def test_what_a_page_speaks_of_exists(path):
     assert "remove-cell" not in text  # a reader who types what is shown would lack it
     listed = re.findall(r"^([\w/-]+)$", text_of(DOCS / "index.md"), flags=re.MULTILINE)
     assert page_id(path).removesuffix(".md") in ["index", *listed]
-
-
-def test_inputs_and_answers_have_a_symbol_or_words():
-    dataset = gs.predict(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=1, lam=0.1, d=100)
-    without = [name for name in dataset.variables if "long_name" not in describe(str(name))]
-    assert not without
 
 
 def kinds_of_errors(kind=gs.GiantstepError):

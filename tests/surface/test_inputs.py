@@ -105,13 +105,6 @@ def test_a_sweep_over_exponents_has_the_answers_of_each(tmp_path: Path) -> None:
         np.testing.assert_allclose(errors, alone.test_error.values.ravel(), rtol=1e-6)
 
 
-def test_kept_rows_are_no_part_of_a_sweep() -> None:
-    X = np.random.default_rng(0).normal(size=(500, 40))
-    target = gs.Target("sin", inputs=gs.Inputs.from_data(X, keep=True))
-    with pytest.raises(gs.ParameterError, match="nor be part of a sweep"):
-        gs.Sweep(MODEL, target, alpha=1, lam=1, simulation={"d": 40})
-
-
 @pytest.mark.parametrize("command", ["bayes", "ridge"])
 def test_commands_for_isotropic_inputs_offer_no_others(command: str) -> None:
     words = run(f"{command} --help").stdout
