@@ -23,15 +23,10 @@ if TYPE_CHECKING:
 
 _SCAN = {
     "lam": np.geomspace(1e-5, 1e3, 25),
-    "split": np.linspace(0.04, 0.96, 12),
+    "eta": np.geomspace(0.1, 20.0, 17),  # over the rate of a spike r = 1
+    "split": np.linspace(0.04, 0.96, 13),
     "steps": np.arange(1.0, 5.0),
 }
-_SPIKES = np.geomspace(0.1, 20.0, 18)  # r at which learning rates are tried
-_COARSER = {
-    "eta": np.geomspace(0.1, 20.0, 9),
-    "split": np.linspace(0.04, 0.96, 7),
-}  # with rate and split at once, and where every point is dear: after several steps, and with losses other than square,
-_PENALTIES = np.geomspace(1e-3, 1e3, 13)  # which have these penalties
 _STARTS = 3  # local minima of the scan that are polished
 _STEP = 4e-3  # of differences, in the logarithm of a parameter
 _DIFFERENCE = {1: 2.0 / 3.0, -1: -2.0 / 3.0, 2: -1.0 / 12.0, -2: 1.0 / 12.0}
@@ -46,16 +41,15 @@ def ranges(
     """Values to scan along each parameter, increasing."""
     if stray := set(scan) - set(over):
         raise ParameterError(f"scan = {sorted(stray)} are not optimised over; over = {over!r}")
-    axes = {}
-    dear = not loss.linear or model.most_steps > 1 or "steps" in over or {"eta", "split"} <= set(over)
-    usual = {**_SCAN, "eta": _SPIKES, **(_COARSER if dear else {})}
-    if not loss.linear:
-        usual["lam"] = _PENALTIES
+    axes, coarse = {}, set()  # parameters of which every second value is scanned, because points are dear
+    if not loss.linear or model.most_steps > 1 or "steps" in over or {"eta", "split"} <= set(over):
+        coarse = {"eta", "split"} if loss.linear else {"eta", "split", "lam"}
     for name in over:
         given = scan.get(name)
-        if given is None and name == "eta":
-            given = _typical_rate(model, target, budget) * usual[name]
-        values = parameter(name, usual[name] if given is None else given, low=0.0, strict=True)
+        if given is None:
+            unit = _typical_rate(model, target, budget) if name == "eta" else 1.0
+            given = unit * _SCAN[name][:: 2 if name in coarse else 1]
+        values = parameter(name, given, low=0.0, strict=True)
         axes[name] = np.unique(np.atleast_1d(np.asarray(values, dtype=float)))
         if len(axes[name]) < 3 and name != "steps":
             raise ParameterError(f"scan of {name} has {len(axes[name])} values; give three or more")
@@ -74,24 +68,19 @@ def _typical_rate(net: Network, target: Target, budget: Any) -> float:
     return float(rate_of_unit_spike(net, target, middle)[0])
 
 
-def at_ends(x: tuple[float, ...], axes: list[np.ndarray]) -> np.ndarray:
-    """Which parameters are at an end of their range."""
-    ends = np.array([[axis[0], axis[-1]] for axis in axes])
-    return np.array(np.isclose(np.array(x)[:, None], ends, rtol=1e-6).any(axis=1), ndmin=1)
-
-
 class Optimum(NamedTuple):
     """The least error that was found, and where."""
 
     x: np.ndarray
     error: float
     sized: float  # the error at a usual size, where it is that of the limit
-    slope: np.ndarray  # d error/d ln x
+    slope: np.ndarray  # d error/d ln x; NaN where it was not asked for
 
     def stationarity(self, axes: list[np.ndarray]) -> tuple[float, bool]:
         """Largest |d ln error/d ln x| of the parameters inside their ranges, and whether one is at an end."""
-        at_end = at_ends(tuple(self.x), axes)
-        return float(np.abs(self.slope[~at_end]).max(initial=0.0) / self.error), bool(at_end.any())
+        ends = np.array([[axis[0], axis[-1]] for axis in axes])
+        at_end = np.isclose(self.x[:, None], ends, rtol=1e-6).any(axis=1)
+        return float((np.abs(self.slope) * ~at_end).max() / self.error), bool(at_end.any())
 
 
 class Objective:

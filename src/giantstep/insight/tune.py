@@ -23,7 +23,7 @@ from ..runtime.progress import with_bar
 from ..theory.predict import predict
 from ..theory.status import NOTABLE, REAL_SIZE
 from .reference.explain import beside
-from .search import Objective, at_ends, polished, ranges
+from .search import Objective, Optimum, polished, ranges
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
 _SOUGHT = ("lam", "eta", "split", "steps")
 _SCANNED = 1e-6  # tolerance of the scan,
-_ROUGHLY = (
-    0.1  # and what coarsest rules may be off after several steps, where rates that are too large explode
-)
+# and what coarsest rules may be off after several steps, where rates that are too large explode
+_ROUGHLY = 0.1
 
 
 def _ranges(name: str, value: Any) -> Mapping[str, Any]:
@@ -127,10 +126,7 @@ def tune(
     _check(model, over, alpha, budget, lam)
     error = _minimised(error, target, loss)
     axes = ranges(model, target, over, budget, loss, dict(scan or {}))
-    every, over = (
-        over,
-        tuple(name for name in over if name != "steps"),
-    )  # each number of steps is tuned by itself
+    every, over = over, tuple(name for name in over if name != "steps")  # each number of steps by itself
     half = None if progress is None else lambda share: progress(0.5 * share)  # the rest is polishing
     landscape = _landscape(model, target, axes, alpha, budget, lam, loss, error, bulk, d, half)
     if "steps" in every:
@@ -153,19 +149,15 @@ def tune(
         point = scanned.isel(dict(zip(others, index, strict=True)))
         at = {name: float(point[name]) for name in objective.fixed}
         lowest = np.unravel_index(np.argmin(point.values), point.shape)
-        best, where = (
-            float(point.values[lowest]),
-            tuple(float(grid[i]) for grid, i in zip(grids, lowest, strict=True)),
-        )
-        slope, at_end = np.nan, bool(at_ends(where, grids).any())
+        where = np.array([grid[i] for grid, i in zip(grids, lowest, strict=True)])
+        best = Optimum(where, float(point.values[lowest]), np.nan, np.full(len(over), np.nan))
         try:
-            if not interrupted and np.isfinite(best):
-                optimum = polished(point.values, grids, at, objective, report(done))
-                best, where, sized[index] = optimum.error, tuple(map(float, optimum.x)), optimum.sized
-                slope, at_end = optimum.stationarity(grids)
+            if not interrupted and np.isfinite(best.error):
+                best = polished(point.values, grids, at, objective, report(done))
         except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
             interrupted = True
-        for name, value in zip(names, [best, *where, slope, at_end], strict=True):
+        sized[index] = best.sized
+        for name, value in zip(names, [best.error, *best.x, *best.stationarity(grids)], strict=True):
             columns[name][index] = value
         report(done)(1.0)
     if interrupted:
@@ -191,19 +183,13 @@ def tune(
         found = best_number(found)
     if "split" in over and isinstance(model, Network):
         without = evolve(model, eta=0.0, alpha0=0.0, steps=None)
-        settings = {
-            "loss": loss,
-            "error": error,
-            "bulk": bulk,
-            "d": d,
-            "scan": {k: v for k, v in axes.items() if k == "lam"},
-        }
+        scan = {name: values for name, values in axes.items() if name == "lam"}
+        settings = {"loss": loss, "error": error, "bulk": bulk, "d": d, "scan": scan}
         found = _or_no_step(found, without, target, lam, settings)
     if model.takes_steps:
         found = found.assign(beside(found, target, error))
-    attrs = provenance("tune", model, target, loss=loss.name, error=error, bulk=objective.bulk) | (
-        {"interrupted": 1} if interrupted else {}
-    )
+    attrs = provenance("tune", model, target, loss=loss.name, error=error, bulk=objective.bulk)
+    attrs |= {"interrupted": 1} if interrupted else {}
     return found.assign_attrs(attrs, over=" ".join(every))
 
 
@@ -276,20 +262,33 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
             f"over = {', '.join(over)!r} must name some of 'lam', 'eta', 'split' (and 'steps'), each once"
             + (f"; did you mean {close[0]!r}?" if close else "")
         )
-    if model.takes_steps and model.schedule is not None and set(over) != {"lam"}:
-        raise ParameterError(
-            "a schedule has its own eta and alpha0: tune eta, split and steps of Network(f, eta, alpha0)"
-        )
-    if not model.takes_steps and over != ("lam",):
-        raise ParameterError(f"over = {over!r} needs a Network: a SpikedRF has a penalty 'lam' alone")
-    if "split" in over and (budget is None or alpha is not None):
-        raise ParameterError("over = 'split' divides a budget: give a budget and leave alpha out")
-    if "split" not in over and (alpha is None or budget is not None):
-        raise ParameterError("give alpha, the samples of the readout; a budget goes with over = 'split'")
-    if "lam" in over and lam is not None:
-        raise ParameterError("lam is optimised: leave it out, or leave 'lam' out of over")
-    if "lam" not in over and lam is None:
-        raise ParameterError("lam is not optimised: give the penalty lam, or add 'lam' to over")
+    scheduled = model.takes_steps and model.schedule is not None
+    refusals = [
+        (
+            scheduled and set(over) != {"lam"},
+            "a schedule has its own eta and alpha0: tune eta, split and steps of Network(f, eta, alpha0)",
+        ),
+        (
+            not model.takes_steps and over != ("lam",),
+            f"over = {over!r} needs a Network: a SpikedRF has a penalty 'lam' alone",
+        ),
+        (
+            "split" in over and (budget is None or alpha is not None),
+            "over = 'split' divides a budget: give a budget and leave alpha out",
+        ),
+        (
+            "split" not in over and (alpha is None or budget is not None),
+            "give alpha, the samples of the readout; a budget goes with over = 'split'",
+        ),
+        ("lam" in over and lam is not None, "lam is optimised: leave it out, or leave 'lam' out of over"),
+        (
+            "lam" not in over and lam is None,
+            "lam is not optimised: give the penalty lam, or add 'lam' to over",
+        ),
+    ]
+    for applies, sentence in refusals:
+        if applies:
+            raise ParameterError(sentence)
 
 
 def _landscape(
