@@ -296,6 +296,21 @@ REFUSED = {
     "infinite size": (f"simulate {POINT} --d inf", '--d: "inf" is not one whole number'),
     "several numbers": (f"predict {POINT} --flips 0.1,0.2", '--flips: "0.1,0.2" is not one number'),
     "a map of three": (f"tune {NET} --budget 3 --over eta,lam,split --plot a.png", "one or two optimised"),
+    "rates without a network": ("tune --r 1 --gamma 1 --alpha 1 --over eta,lam", "needs a Network"),
+    "nothing to tune for": ("tune --eta 1 --alpha0 1 --over lam", "give alpha,"),
+    "nothing known to tune": ("tune --eta 1 --alpha0 1 --alpha 1 --over lambda", "did you mean 'lam'?"),
+    "no penalty": ("tune --eta 1 --alpha0 1 --alpha 1 --over eta", "give the penalty lam,"),
+    "no rate": ("tune --alpha0 1 --alpha 2 --over lam", "--eta is missing"),
+    "no such bulk": ("spectrum --target x1+x1*x2 --eta 1 --alpha0 1 --bulk exact", "use bulk = 'isotropic'"),
+    "several spectra": ("spectrum --r 1 --gamma 1 --alpha 1,2 --d 9 --trials 1", "give single numbers"),
+    "samples of weights": (
+        "spectrum --weights --eta 1 --alpha0 2 --alpha 2",
+        "--alpha, --kernel and --normalise n",
+    ),
+    "bulks of features": (
+        "compare --r 1 --gamma 1 --alpha 1 --lam 1 --d 50 --bulk isotropic,exact",
+        "trained Network",
+    ),
     "a page says more": (
         f"predict {POINT} --steps 2 --reuse-batch",
         "(the documentation has a page on this: Questions that people ask)\n",

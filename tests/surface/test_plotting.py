@@ -138,6 +138,7 @@ def test_figures_are_saved_by_their_ending(ending, tmp_path):
         (lambda: gs.plot(made({"alpha": 3}) * np.nan), "nothing to draw"),
         (lambda: gs.plot(made({"alpha": 3}).test_error), r"is a DataArray, .* keep the Dataset"),  # type: ignore[arg-type]
         (lambda: gs.plot([1.0, 2.0]), "is a list"),  # type: ignore[arg-type]
+        (lambda: gs.plot(gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=[1, 2])), "shows one of them"),
         (
             lambda: gs.plot(made({"lam": 3}, name="landscape"), theory=made({"lam": 3})),
             "theory is for curves",

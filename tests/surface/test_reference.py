@@ -110,18 +110,8 @@ def test_negative_parts_are_below_zero():
     assert areas[2].max() == 0.0
 
 
-def test_the_commands_print_what_the_verbs_answer(tmp_path):
-    done = giantstep("bayes --target sin --noise 0.1 --alpha 1,2 --format csv", cwd=tmp_path)
+def test_the_commands_print_what_the_verbs_answer():
+    done = giantstep("bayes --target sin --noise 0.1 --alpha 1,2 --format csv")
     found = [float(row["test_error"]) for row in csv.DictReader(io.StringIO(done.stdout))]
     np.testing.assert_allclose(found, gs.bayes(TARGET, alpha=[1, 2]).test_error, rtol=1e-9)
-    done = giantstep("ridge --target sin --noise 0.1 --alpha 1 --lam 0.1 --kernel exp(x)", cwd=tmp_path)
-    assert "0.23167" in done.stdout
-    done = giantstep(
-        "explain --eta 2 --alpha0 2 --noise 0.1 --alpha 1,2 --lam 0.1 --plot parts.png", cwd=tmp_path
-    )
-    assert "help most" in done.stdout
-    assert (tmp_path / "parts.png").stat().st_size > 5_000
-    done = giantstep(
-        "predict --eta 1 --alpha0 1 --alpha 1,2 --lam 0.1 --plot c.png --reference bayes,ridge", cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
+    assert "0.23167" in giantstep("ridge --target sin --noise 0.1 --alpha 1 --lam 0.1 --kernel exp(x)").stdout

@@ -12,7 +12,7 @@ from ..model.spiked import SpikedRF
 from ..plotting import style
 from . import look
 from .cached_call import CachedCall
-from .learning_curves import curve_parts
+from .learning_curves import THEORIES, against, curve_parts
 from .registry import Figure, Size, number, sizes
 
 if TYPE_CHECKING:
@@ -74,14 +74,19 @@ def _bounds_parts(size: Size) -> dict[str, CachedCall]:
     """Bounds, their functions, and errors against the penalty."""
     x = np.linspace(-4.0, 4.0, 2 * size.curve + 1)
     fine = np.geomspace(0.005, 100.0, size.curve)
-
-    def problem(lam: Any) -> tuple[Any, dict[str, Any]]:
-        return _MODEL, {"alpha": _ALPHA, "lam": lam}
-
     return {
         "bounds": CachedCall("bounds", _MODEL, ("sin",)),
         "functions": CachedCall("bound_functions", _MODEL, ("sin", x)),
-        **curve_parts("penalty", problem, "sin", _LAM, fine, size, number("bounds"), ("isotropic",)),
+        **curve_parts(
+            "penalty",
+            against("lam", _MODEL, alpha=_ALPHA),
+            "sin",
+            _LAM,
+            fine,
+            size,
+            number("bounds"),
+            ("isotropic",),
+        ),
     }
 
 
@@ -95,14 +100,14 @@ def _draw_bounds(data: Data) -> Drawn:
     figure, (left, right) = look.panels(2)
     _functions(left, data["functions"])
     shades = look.shades(len(_ALPHA))
-    look.curves(right, data, "penalty", "lam", shades, {"theory": "isotropic", "limit": "limit"}, "alpha")
+    look.curves(
+        right, data, "penalty", "lam", shades, {"theory": "isotropic", "limit": "limit"}, "alpha", "xy"
+    )
     names = {"upper": "", "lower_beta": r"upper bound and, below it, $\alpha=\infty$", "lower": "lower bound"}
     for name, words in names.items():
         look.baseline(right, float(data["bounds"][name]), words, x=0.01, above=name == "lower")
-    look.label_axes(right, data["penalty-limit"], "lam", log="xy")
     look.series_legend(right, shades, look.values_of(r"\alpha", _ALPHA), "", loc="upper center")
-    kinds = {"theory": "theory", "limit": r"$d = \infty$"}
-    look.kinds_legend(figure, kinds, look.trials_words(data["penalty-simulation"], "trials"))
+    look.kinds_legend(figure, THEORIES, look.trials_words(data["penalty-simulation"], "trials"))
     return figure
 
 

@@ -26,6 +26,7 @@ Problem = Callable[[Any], tuple[Any, Mapping[str, Any]]]
 
 _POINTS = np.array([0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0])
 _NETWORKS = {"theory": "exact", "isotropic": "isotropic", "limit": "limit"}
+THEORIES = {"theory": "theory", "limit": r"$d = \infty$"}
 _OF_NETWORKS = {"theory": "exact theory", "isotropic": "isotropic model", "limit": r"exact, $d = \infty$"}
 
 
@@ -101,8 +102,9 @@ def curve_comparisons(data: Data, panels: Mapping[str, str], bulks: Sequence[str
     }
 
 
-def _against_alpha(model: Any, lam: float) -> Problem:
-    return lambda alpha: (model, {"alpha": alpha, "lam": lam})
+def against(x: str, model: Any, **ratios: Any) -> Problem:
+    """The problem of one model along alpha or lam."""
+    return lambda values: (model, {x: values, **ratios})
 
 
 _PENALTIES = {"tanh": 0.01, "sin": 0.1}
@@ -114,9 +116,8 @@ def _draw_trained(data: Data) -> Drawn:
     figure, both = look.panels(2, height=4.2)
     shades = look.shades(len(_ALPHA0))
     for axes, (target, lam) in zip(both, _PENALTIES.items(), strict=True):
-        look.curves(axes, data, target, "alpha", shades, _NETWORKS, "alpha0")
+        look.curves(axes, data, target, "alpha", shades, _NETWORKS, "alpha0", "xy")
         look.baseline(axes, linear_error(target), "best linear predictor", x=0.01, above=False)
-        look.label_axes(axes, data[f"{target}-limit"], "alpha", log="xy")
         axes.set_title(f"{target} target, $\\lambda = {lam:g}$", loc="left")
     both[1].set_ylabel("")
     labels = look.values_of(r"\alpha_0", _ALPHA0)
@@ -133,7 +134,9 @@ _VARIED = {
 
 
 def _spiked(student: str, varied: str) -> Problem:
-    return _against_alpha(SpikedRF(student, **{"r": 1.0, "gamma": 1.0, varied: _VARIED[varied][2]}), lam=0.1)
+    return against(
+        "alpha", SpikedRF(student, **{"r": 1.0, "gamma": 1.0, varied: _VARIED[varied][2]}), lam=0.1
+    )
 
 
 def _draw_spikes(data: Data) -> Drawn:
@@ -149,8 +152,8 @@ def _draw_spikes(data: Data) -> Drawn:
                 shades,
                 {"theory": "isotropic", "limit": "limit"},
                 name,
+                "y",
             )
-            look.label_axes(axes, data[f"{student}-{name}-limit"], "alpha", log="y")
             above = f"{student} features, {target} target, $\\gamma = 1$"
             axes.set_title(above if name == "r" else "$r = 1$", loc="left")
         pair[1].set_ylabel("")
@@ -158,15 +161,13 @@ def _draw_spikes(data: Data) -> Drawn:
         look.series_legend(pair[1], shades, look.values_of(symbol, values), words, **place)
     for axes in axes_of[:2]:
         axes.set_xlabel("")
-    kinds = {"theory": "theory", "limit": r"$d = \infty$"}
-    look.kinds_legend(figure, kinds, look.trials_words(data["sin-r-simulation"], "trials"))
+    look.kinds_legend(figure, THEORIES, look.trials_words(data["sin-r-simulation"], "trials"))
     return figure
 
 
 def _draw_width(data: Data) -> Drawn:
     figure, (axes,) = look.panels(1)
-    look.curves(axes, data, "width", "beta", look.shades(1), _NETWORKS)
-    look.label_axes(axes, data["width-limit"], "beta", log="x")
+    look.curves(axes, data, "width", "beta", look.shades(1), _NETWORKS, log="x")
     look.kinds_legend(figure, _OF_NETWORKS, look.trials_words(data["width-simulation"], "networks"))
     return figure
 
@@ -178,11 +179,11 @@ def _draw_letters(data: Data) -> Drawn:
     figure, (axes,) = look.panels(1)
     shades = look.shades(len(_LETTERS))[::-1]
     for readout, shade in zip(_LETTERS, shades, strict=True):
-        look.curves(axes, data, readout, "alpha", [shade], {"theory": "orthogonal", "limit": "limit"})
-    look.label_axes(axes, data["uniform-limit"], "alpha", log="y")
+        kinds = {"theory": "orthogonal", "limit": "limit"}
+        look.curves(axes, data, readout, "alpha", [shade], kinds, log="y")
     look.series_legend(axes, shades, list(_LETTERS.values()), "initial readout", loc="lower right")
-    kinds = {"theory": r"theory, $W = \Pi^\perp$", "limit": r"$d = \infty$"}
-    look.kinds_legend(figure, kinds, look.trials_words(data["rademacher-simulation"], "trials"))
+    words = THEORIES | {"theory": r"theory, $W = \Pi^\perp$"}
+    look.kinds_legend(figure, words, look.trials_words(data["rademacher-simulation"], "trials"))
     return figure
 
 
@@ -197,7 +198,10 @@ FIGURES = (
         " dashed: the paper's isotropic model of it; dotted: d = ∞. Points: trained networks with standard errors."
         " The theory is corrected for d to leading order, which at d of a few hundred leaves a few per cent.",
         sizes(full=Size(2000, 5)),
-        {name: Curves(f"{name} target", name, _against_alpha(_NET, lam)) for name, lam in _PENALTIES.items()},
+        {
+            name: Curves(f"{name} target", name, against("alpha", _NET, lam=lam))
+            for name, lam in _PENALTIES.items()
+        },
         ("exact", "isotropic"),
         np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0]),
         (0.2, 9.0),
@@ -262,7 +266,7 @@ FIGURES = (
             readout: Curves(
                 f"{readout} letters",
                 "relu",
-                _against_alpha(SpikedRF("relu", r=1.0, gamma=1.0, readout=readout), lam=0.1),
+                against("alpha", SpikedRF("relu", r=1.0, gamma=1.0, readout=readout), lam=0.1),
             )
             for readout in _LETTERS
         },

@@ -33,14 +33,16 @@ def curves(
     looks: Sequence[Look],
     kinds: Mapping[str, str],
     dim: str | None = None,
+    log: str = "",
 ) -> None:
     """Test errors: lines of each kind, from the part `name`-`kind` of the data, and simulated points; a look for each
-    place along `dim`."""
+    place along `dim`. Axes have their words; those named in `log` are logarithmic."""
     for index, each in enumerate(looks):
         chosen = {} if dim is None else {dim: index}
         for kind, part in kinds.items():
             line(axes, data[f"{name}-{part}"]["test_error"].isel(chosen), x, each, kind)
         points(axes, data[f"{name}-simulation"]["test_error"].isel(chosen), x, each)
+    label_axes(axes, data[f"{name}-simulation"], x, log=log)
 
 
 def label_axes(axes: Axes, dataset: xr.Dataset, x: str, y: str = "test_error", log: str = "") -> None:

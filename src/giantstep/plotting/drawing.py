@@ -150,8 +150,7 @@ def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
         raise ParameterError(
             f"{names[0]} is a single number here; give some parameter a range to draw a curve"
         )
-    rank = {name: place for place, name in enumerate(_PREFERRED)}
-    return x or min(sizes, key=lambda dim: (dim != "x", -sizes[dim], rank.get(dim, len(rank))))
+    return x or min(sizes, key=lambda dim: (dim != "x", -sizes[dim], [*_PREFERRED, dim].index(dim)))
 
 
 def _curves(dataset: xr.Dataset, names: list[str], x: str) -> Iterator[Curve]:
