@@ -210,8 +210,15 @@ def test_a_search_finds_its_way_along_a_force_that_hardly_changes(seed):
             gs.Target("sign", latent_noise=0.2),
             {"alpha": 4, "lam": 1e-5, "loss": "squared_hinge"},
         ),
+        # a third of all points with penalties this small failed: pieces of the rule over fields ended at wrong places
+        (
+            gs.SpikedRF("relu", r=2, gamma=0.7, beta=0.5),
+            FLIPS,
+            {"alpha": 0.5, "lam": 1e-4, "loss": "logistic"},
+        ),
+        (gs.SpikedRF("tanh", r=1, gamma=0.999), FLIPS, {"alpha": 2, "lam": 1e-5, "loss": "logistic"}),
     ],
-    ids=["a response that falls by orders of magnitude", "a bad start"],
+    ids=["a response that falls by orders of magnitude", "a bad start", "small penalty", "almost aligned"],
 )
 def test_hard_points_are_solved(model, target, setting):
     found = gs.predict(model, target, **setting)

@@ -158,7 +158,7 @@ class Loss:
 
     def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
         """A slope that a solver may lean on where the true one vanishes; q is the mean square of what scores follow."""
-        return 0.1 / (1.0 + V + np.sqrt(q))
+        return 0.1 / (V + np.sqrt(q))
 
     @property
     def spec(self) -> str:

@@ -12,8 +12,7 @@ from ..errors import ParameterError
 from .base import Loss, Score, stacked
 
 _EXP_LIMIT = 700.0  # exp() of more overflows
-_LAST_STEP = 1e-4  # of a root search whose next one would be less than half its cube
-_SOFT_KNEE = 2.5  # where the logistic loss bends most, to either side of 0
+_LAST_STEP = 1e-8  # of Newton's method, whose next one would be less than its square
 
 
 class _Named(Loss):
@@ -89,9 +88,6 @@ class Clipped(_Named):
         found = [y - direction * bound * (self.a + V) for bound in bounds]
         return stacked(found, np.broadcast_shapes(y.shape, V.shape))
 
-    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.2 / (self.a + V) if self.a > 0 else (0.03 if self.margin else 0.1) / (V + np.sqrt(q))
-
 
 @dataclass(frozen=True, repr=False)
 class Logistic(_Named):
@@ -110,34 +106,24 @@ class Logistic(_Named):
         return -y * xp.exp(-xp.logaddexp(xp.zeros_like(z), y * z))
 
     def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
-        u = np.asarray(y * np.asarray(omega, float))
-        if u.ndim == 0:
-            return Score(*(part[0] for part in self.score(y, np.atleast_1d(omega), V)))
-        u = np.minimum(u, _EXP_LIMIT)  # beyond, the score is 0 to any precision
-        # x - V h(x) - u is concave right of 0 and convex left of it: Newton's steps from there are monotone. Halley's
-        # are up to twice as long, which they must not be far off
-        right = np.maximum(_below(u, V), 0.0)
-        x = np.where(u + 0.5 * V > 0.0, right, np.minimum(u + V, 0.0))
+        # x = y z*, the root of x - V h(x) - u, which is concave right of 0 and convex left of it: Newton's steps
+        # from where it is not positive on the right, and not negative on the left, are monotone
+        u = np.minimum(y * np.asarray(omega, float), _EXP_LIMIT)  # beyond, the score is 0 to any precision
+        x = np.where(u + 0.5 * V > 0.0, np.maximum(u, 0.0), np.minimum(u + V, 0.0))
         for _ in range(100):
             h, curvature = _sigmoid_and_slope(x)
-            slope = 1.0 + V * curvature
-            newton = (u + V * h - x) / slope
-            bend = V * curvature * (0.5 - h) / slope  # half of how fast the slope falls
-            change = newton / (1.0 - np.minimum(bend * newton, 0.5))
-            x += change
-            if np.abs(change).max(initial=0.0) < _LAST_STEP:
+            change = (u + V * h - x) / (1.0 + V * curvature)
+            x = x + change
+            if np.all(np.abs(change) <= _LAST_STEP * (1.0 + np.abs(x))):
                 break
         h, curvature = _sigmoid_and_slope(x)
         return Score(y * h, curvature / (1.0 + V * curvature))
 
     def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
-        """No true ones; but for large V the score bends sharply around z* = ±2.5."""
-        y = np.asarray(y, float)
-        found = [y * (x - V / (1.0 + math.exp(x))) for x in (-_SOFT_KNEE, _SOFT_KNEE)]
+        """No true ones; but for large V the score bends where Vh(z) and Vh(-z) fall below one."""
+        y, knee = np.asarray(y, float), np.log1p(V)
+        found = [y * (x - V / (1.0 + np.exp(x))) for x in (-knee, knee)]
         return stacked(found, np.broadcast_shapes(y.shape, V.shape))
-
-    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.02 / (4.0 + V)
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,9 +151,6 @@ class Exponential(_Named):
         """No true ones; the score bends from a straight line to an exponential where V h = 1."""
         y = np.asarray(y, float)
         return stacked([y * (np.log(V) - 1.0)], np.broadcast_shapes(y.shape, V.shape))
-
-    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return 0.02 / (1.0 + V)
 
 
 square = Clipped("square", 1.0, -math.inf, math.inf)
@@ -232,22 +215,8 @@ def _namespace(x: Any) -> Any:
     return array_namespace(x)
 
 
-def _below(u: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """A point left of the x > 0 with x - u = V sigmoid(-x), close to it for large V; u itself for small V.
-
-    There sigmoid(-x) > exp(-x)/2, so that t = x - u has t + ln t > A = ln(V/2) - u, and t > A - ln A if A > 1.
-    """
-    with np.errstate(divide="ignore"):
-        height = np.log(0.5 * V)
-    ahead = height - u
-    return np.where(ahead > 1.0, height - np.log(np.maximum(ahead, 1.0)), u)
-
-
 def _sigmoid_and_slope(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """h = sigmoid(-x) and h(1 - h)."""
+    """h = sigmoid(-x) and h(1 - h), to their own last digits in both tails."""
     growth = np.exp(x)
-    h = 1.0 + growth
-    np.divide(1.0, h, out=h)
-    growth *= h
-    growth *= h
-    return h, growth
+    h = 1.0 / (1.0 + growth)
+    return h, growth * h * h
