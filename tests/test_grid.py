@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.special import ndtr
 
 import giantstep as gs
 from giantstep.answers.arrays import NamedArrays
@@ -13,7 +14,7 @@ from giantstep.answers.tables import write_csv
 from giantstep.files import write_json
 from giantstep.theory.predict import predicted
 
-from .zoo import PLANE, PRODUCT, TERNARY
+from .zoo import BIASED, PLANE, PRODUCT, TERNARY
 
 RUN = xr.DataArray([1.0, 2.0], dims="run", coords={"run": ["small", "large"]})
 ZOO = {
@@ -21,11 +22,7 @@ ZOO = {
     "a grid": (gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", {"alpha": [0.5, 1, 2], "lam": [0.1, 1]}),
     "zipped": (gs.Network("tanh", eta=RUN, alpha0=[0.5, 1], readout=TERNARY), "sin", {"lam": 0.1 * RUN}),
     "steps": (gs.Network("tanh", eta=1, alpha0=1, steps=[0, 1, 2]), "sin", {}),
-    "biases": (
-        gs.Network("relu", 1, [1, 2], readout=gs.Letters((1, 1), (0.5, 0.5), biases=(0, 1))),
-        "sin",
-        {},
-    ),
+    "biases": (gs.Network("relu", 1, [1, 2], readout=BIASED), "sin", {}),
     "directions": (gs.Network("relu", eta=1, alpha0=1), PRODUCT, {}),
     "spikes": (PLANE, "sin", {}),
 }
@@ -61,6 +58,15 @@ def test_dataarrays_that_share_a_dimension_are_zipped_and_keep_its_labels():
     assert (at.eta.item(), at.beta.item()) == (2.0, 2.0)
     alone = gs.predict(gs.Network("tanh", eta=2, alpha0=1, beta=2), "sin", alpha=1, lam=0.2)
     np.testing.assert_allclose(at.test_error, alone.test_error, rtol=1e-7)
+
+
+def test_strengths_of_spikes_have_letters_where_biases_make_them_differ_from_multiples_of_the_letter():
+    """The strength of a letter a with the bias b is in proportion to a E[σ'(z + b)], aΦ(b) for ReLU."""
+    for letters, dims in ((TERNARY, ()), (BIASED, ("letter",))):
+        r = gs.predict(gs.Network("relu", eta=1, alpha0=np.inf, readout=letters), "sin", alpha=1, lam=0.1).r
+        assert r.dims == dims
+    expected = np.asarray(BIASED.values) * ndtr(BIASED.biases)
+    np.testing.assert_allclose(r / r[0], expected / expected[0], rtol=1e-10)
 
 
 @pytest.mark.parametrize(

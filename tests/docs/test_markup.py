@@ -1,4 +1,4 @@
-"""The site has no broken markup, its docstrings included: no stray backtick, asterisk or warning that a reader would see."""
+"""The site has no broken markup, its docstrings included: no stray backtick, asterisk or warning."""
 
 from __future__ import annotations
 

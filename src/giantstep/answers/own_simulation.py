@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ParameterError
+from ..model.checks import floats
 from .quantities import QUANTITIES
 
 if TYPE_CHECKING:
     import xarray as xr
-
-_HOW = (
-    "give what simulate returns, or your own numbers: an array of shape [trials] or [trials, points of the theory], a"
-    " dictionary of such arrays by name ('test_error', 'train_error', ...), or a DataFrame with a column for each"
-)
 
 
 def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Dataset:
@@ -48,22 +44,19 @@ def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Datase
         sizes = {str(dim): len(points.get(str(dim), range(n))) for dim, n in theory.sizes.items()}
         variables = {}
         for name, value in named.items():
-            dims = _dims_of(name, theory)
+            if name not in theory.data_vars:
+                raise ParameterError(
+                    f"simulation names {name!r}, and the theory has no such quantity; it has"
+                    f" {', '.join(measurable(theory))}",
+                    "simulation",
+                )
+            dims = [str(dim) for dim in theory[name].dims]
             variables[name] = (("trial", *dims), _numbers(name, value, tuple(sizes[dim] for dim in dims)))
         data = xr.Dataset(variables, labels | points)
     size = data.attrs.get("d") if d is None else d
     if size is None and "d" in theory.coords and np.isfinite(theory["d"]).all():
         size = float(theory["d"])  # the user predicted at the size of the networks
     return data if size is None else data.assign_attrs(d=size)
-
-
-def _dims_of(name: str, theory: xr.Dataset) -> tuple[str, ...]:
-    if name not in theory.data_vars:
-        raise ParameterError(
-            f"simulation names {name!r}, and the theory has no such quantity; it has {', '.join(measurable(theory))}",
-            "simulation",
-        )
-    return tuple(map(str, theory[name].dims))
 
 
 def measurable(theory: xr.Dataset) -> list[str]:
@@ -78,12 +71,7 @@ def measurable(theory: xr.Dataset) -> list[str]:
 
 def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
     """An array [trials, *points]; dimensions that have one point may be left out or given."""
-    array = _as_floats(name, value)
-    if array.ndim == 0:
-        raise ParameterError(
-            f"simulation has a single value of {name}, and scatter needs at least 2 trials; {_HOW}",
-            "simulation",
-        )
+    array = floats("simulation", value)
     if np.isnan(array).any():
         raise ParameterError(
             f"simulation has {np.isnan(array).sum()} NaN among its values of {name}; leave these trials out, or give a"
@@ -99,15 +87,6 @@ def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
             "simulation",
         )
     return array.reshape(-1, *points)
-
-
-def _as_floats(name: str, value: Any) -> np.ndarray:
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(
-            f"simulation has values of {name} that are no array of numbers; {_HOW}", "simulation"
-        ) from None
 
 
 def _from_table(table: Any, theory: xr.Dataset) -> xr.Dataset:
@@ -140,5 +119,5 @@ def _from_table(table: Any, theory: xr.Dataset) -> xr.Dataset:
             " trials in the column 'trial', or leave it out",
             "simulation",
         )
-    table = table.assign(**{name: _as_floats(name, table[name]) for name in names})
+    table = table.assign(**{name: floats("simulation", table[name]) for name in names})
     return table.set_index(["trial", *dims])[names].to_xarray()
