@@ -115,27 +115,6 @@ def _die(how: int = 9) -> None:
 
 
 @pytest.mark.posix
-def test_a_dead_worker_is_a_sentence_of_simulate(monkeypatch):
-    monkeypatch.setattr("giantstep.simulation.schedule.attempt", lambda task: _die())
-    with pytest.raises(TrialError, match=r"trial 0 of seed 0 at d=20 was lost: .* try fewer workers"):
-        simulate(Network("tanh", 1.0, 1.0), "sin", workers=2, **SETTING)
-
-
-class Broken:
-    """An executor whose processes are gone."""
-
-    def submit(self, function, task):
-        future = Future()
-        future.set_exception(BrokenExecutor("gone"))
-        return future
-
-
-def test_an_executor_that_lost_its_processes_is_a_sentence_of_simulate():
-    with pytest.raises(TrialError, match=r"was lost: the executor lost its processes \(gone\)"):
-        simulate(Network("tanh", 1.0, 1.0), "sin", executor=Broken(), **SETTING)
-
-
-@pytest.mark.posix
 @pytest.mark.parametrize(
     ("executable", "said"),
     [
@@ -189,6 +168,21 @@ def threads() -> tuple[str, set[int]]:
 def test_workers_have_the_threads_that_they_are_given():
     with process_pool(1, 2) as pool:
         assert pool.submit(threads).result(60) == ("2", {2})
+
+
+@pytest.mark.posix
+def test_lost_processes_are_a_sentence_of_simulate():
+    class Broken:
+        def submit(self, function, task):
+            future = Future()
+            future.set_exception(BrokenExecutor("gone"))
+            return future
+
+    lost = "trial 0 of seed 0 at d=20 was lost: .*"
+    with pytest.raises(TrialError, match=f"{lost}try fewer workers"):
+        simulate(SpikedRF(Function(lambda x: _die()), 0.5, 0.5), "sin", workers=2, **SETTING)
+    with pytest.raises(TrialError, match=rf"{lost}the executor lost its processes \(gone\)"):
+        simulate(SpikedRF("tanh", 0.5, 0.5), "sin", executor=Broken(), **SETTING)
 
 
 def test_workers_of_simulate_share_the_threads(monkeypatch):

@@ -100,10 +100,10 @@ class Newton:
         self.loss, self.backend = loss, backend
         self.scale, self.multipliers = _SMALLEST, np.zeros_like(labels)
 
-    def solve(self, start: Any, aim: float = AIM, most_steps: int = _MOST_STEPS) -> tuple[Any, float]:
+    def solve(self, start: Any, most_steps: int = _MOST_STEPS) -> tuple[Any, float]:
         """The readout, and a bound on how far its objective is above the minimum, relative to it.
 
-        Ends at the `aim`, after `most_steps`, or where progress ends below the tolerance: what is left is rounding.
+        Ends at the aim, after `most_steps`, or where progress ends below the tolerance: what is left is rounding.
         """
         if (
             not self.loss.continuous
@@ -116,7 +116,7 @@ class Newton:
         point = best = self._point(start, outputs)
         failures = 0
         for _ in range(most_steps):
-            if best.gap <= aim or failures == patience:
+            if best.gap <= AIM or failures == patience:
                 break
             if point.unsolved <= 0.1 * point.unconverged:
                 self.multipliers, self.scale = point.force, max(self.scale * _SHRINK, _SMALLEST)
