@@ -136,6 +136,27 @@ def test_descriptions_are_shown_as_calls_and_survive_their_dictionary(text):
     assert sum(again == other for other in (ZOO | NO_CALL).values()) == 1
 
 
+@pytest.mark.parametrize(
+    ("thing", "early"),
+    [
+        (
+            Network("tanh", 1, 1),
+            {"kind": "Network", "activation": "tanh", "eta": 1, "alpha0": 1, "beta": 1, "step_loss": "square",
+             "readout": {"values": [1], "weights": [1]}},
+        ),
+        (
+            Target("sin"),
+            {"kind": "Target", "function": "sin", "noise": 0, "flips": 0, "latent_noise": 0, "scale": None},
+        ),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_dictionaries_are_those_of_early_versions_where_newer_parameters_are_at_their_defaults(thing, early):
+    """Sweeps find their results, and files their models, by these."""
+    assert json.loads(json.dumps(thing.to_dict())) == early
+    assert type(thing).from_dict(early) == thing
+
+
 def test_descriptions_differ_by_value_and_by_dimension():
     assert Network("tanh", [1, 2], 1) != Network("tanh", [1, 3], 1)
     assert Network("tanh", [0.5, 1], 1) != Network("tanh", RUN, 1)

@@ -9,7 +9,6 @@ import fractions
 import itertools
 import pathlib
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from inspect import signature
 from typing import Any, NamedTuple
@@ -157,5 +156,4 @@ def ending(case: Case, table: dict[str, Verb]) -> str:
 def raw_endings(chosen: list[Case], table: dict[str, Verb]) -> dict[Case, str]:
     """The calls that neither answer nor are refused in a sentence that names the argument."""
     endings = {case: ending(case, table) for case in chosen}
-    print(Counter(end if end in ("answered", "refused") else "raw" for end in endings.values()))
     return {case: end for case, end in endings.items() if end not in ("answered", "refused")}

@@ -99,10 +99,10 @@ def test_directions_have_the_names_of_the_targets_expression():
     said = [part.split(" = ")[0] for part in heading.split("lam = 0.1, ")[1].split(", ")]
     assert said == ["r", "gamma[x1]", "gamma[x2]", "c"]
     assert names.split() == ["psi[x1]", "psi[x2]"]
-    steps = rows("staircase --activation relu --target x1+x1*x2 --eta 1 --alpha0 2 --steps 2")
+    steps = giantstep("staircase --activation relu --target x1+x1*x2 --eta 1 --alpha0 2 --steps 2").stdout
     assert "overlap[x1]  overlap[x2]" in steps
     assert "\nx1: found at step 1: the target has a linear part in x1\nx2: found at step 2" in steps
-    alone = rows("staircase --eta 1 --alpha0 2 --steps 2")
+    alone = giantstep("staircase --eta 1 --alpha0 2 --steps 2").stdout
     assert "overlap[x]\n" in alone
     assert "\nx: found at step 1" in alone
 
@@ -114,9 +114,3 @@ def test_the_worst_direction_of_a_comparison_has_its_name():
     measured = gs.simulate(net, "x1 + x1*x2", **at, trials=3, progress=False)
     last = gs.summary(gs.compare(theory, measured)[["gamma"]]).splitlines()[1]
     assert last.split()[-1] in ("x1", "x2")
-
-
-def rows(command: str) -> str:
-    done = giantstep(command)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
