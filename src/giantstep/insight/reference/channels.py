@@ -30,16 +30,14 @@ from .rules import REACH, bisected, blocks, cavity_rule, changes, divided
 if TYPE_CHECKING:
     from ...model.target import Target
 
-_TINY = np.finfo(float).tiny
+_TINY, _EPSILON = np.finfo(float).tiny, np.finfo(float).eps  # the latter of chances, differences from 1
 _ROUNDING = 1e-13  # of places and, relative to the largest, of values
-_LIKELY = 2e-16  # chance under which a label counts for nothing: it is known to rounding of 1 only
 _FEW = np.arange(1, 128) / 128  # places within a panel at which a function is sampled
 _USUAL = 3.0  # |z| within which the size of a function counts
 # next to the end of a piece, within this share of it, a function moves by so much
 _NEARBY, _MOVES = 0.01, 1e-9
 _LOST = (1e-3, 1e-7)  # error of a preimage, and the probability of such z, from which on labels do not tell z
 _ROUGHLY = 10  # halvings that locate where the better sign changes: the error is flat in that
-_STEP = 0.05  # largest one of differences
 _BRANCHES = 40  # monotone pieces of a function whose preimages are computed, at most
 _PANEL, _PANEL_NODES = 2.4, 8  # of z, over s or the noise in z, whichever is less
 _PER_NOISE = 3.5  # labels within a standard deviation of their noise
@@ -67,7 +65,7 @@ class Levels:
         chance, slope = np.moveaxis(
             np.array([law.chance(omega, np.full(1, s * s)) for law in self.laws]), 1, 0
         )
-        return np.maximum(chance, _LIKELY), s * slope
+        return np.maximum(chance, _EPSILON), s * slope
 
     def revealed(self, s: float, finer: int = 1) -> float:
         """F(s)."""
@@ -180,7 +178,7 @@ class Noiseless:
         from scipy.differentiate import derivative
 
         points = np.array([-np.inf, *self.function.breakpoints, np.inf])
-        room = np.clip(0.5 * np.abs(z[..., None] - points).min(axis=-1), _ROUNDING, _STEP)
+        room = np.clip(0.5 * np.abs(z[..., None] - points).min(axis=-1), _ROUNDING, 0.5)
         return derivative(lambda x: np.asarray(self.function(x), float), z, initial_step=room).df
 
     def _ambiguous(self) -> ParameterError:

@@ -23,12 +23,11 @@ from .rules import Series, Table, bisected, changes, power_at_zero
 _TOLERANCE = 1e-9
 _NOTHING = 1e-10  # a share of variance that is 0 up to rounding
 _UNSEEN = 1e-8  # F(1) that is 0 up to quadrature
-_ROUNDING = 1e-13  # added to F, whose smooth part is larger, so that its logarithm follows no noise
+_ROUNDING = 1e-13  # of s; added to F, whose smooth part is larger, so that its logarithm follows no noise
 _SMALL = 1e-3  # q, or s, from which on the powers of functions at 0 are read off
 _DROP = 1e-7  # of α(s), relative: smaller ones are rounding, not a hard phase
 _PROBES = (0.95, 0.7, 0.4, 0.25, 0.15, 0.03)  # s at which finer rules check those of the table
 _POINTS = 301  # values of s between which α(s) is monotone
-_TO_TOLERANCE = 32  # halvings that locate a transition
 _LARGEST = 1e12  # samples per dimension: where more are needed, no number is enough
 
 
@@ -86,7 +85,7 @@ class StateEvolution:
         if hard.any():
             jump = self.samples[hard].max()
             low, high = np.log([[later[hard].min()], [min(jump, _LARGEST)]])
-            transition = np.exp(bisected(self._jumped, low, high, _TO_TOLERANCE)).item()
+            transition = np.exp(bisected(self._jumped, low, high)).item()
         return {
             "alpha_weak": weak if weak < _LARGEST else np.inf,
             "alpha_amp": jump if jump < _LARGEST else np.nan,
@@ -122,7 +121,7 @@ class StateEvolution:
 
     def error_estimate(self, s: np.ndarray) -> np.ndarray:
         """Relative error of the error at fixed points s [N], from that of the tables; large at thresholds."""
-        inside = np.clip(s, 1e-9, 1.0 - 1e-12)
+        inside = np.clip(s, _ROUNDING, 1.0 - _ROUNDING)
         moved = self.relative_error / np.maximum(np.abs(self.samples_at.slope(inside)), _NOTHING)
         total = np.abs(self.error.slope(inside)) * moved + self.error.relative_error
         return np.where(s == 0.0, 0.0, np.where(s == 1.0, self.error.relative_error, np.minimum(total, 1.0)))
