@@ -140,14 +140,6 @@ def test_erf_learns_erf_perfectly_at_one_learning_rate():
     assert float(found["lower"]) < 1e-14
 
 
-def test_sin_learns_sin_perfectly_with_a_spike_of_one():
-    net = gs.Network("sin", eta=1.0, alpha0=np.inf, beta=0.7)
-    found = gs.bounds(net, "sin", over="eta", bulk="isotropic")
-    spike = gs.Network("sin", eta=float(found["eta_upper"]), alpha0=np.inf, beta=0.7).equivalent("sin").r
-    assert float(found["upper"]) < 1e-14
-    assert spike == pytest.approx(1.0, rel=1e-6)
-
-
 def test_no_scanned_learning_rate_beats_the_optimised_bounds():
     alpha0 = np.array([0.5, 4.0, np.inf])
     best = gs.bounds(gs.Network("tanh", eta=0.0, alpha0=alpha0), "sin", over="eta", bulk="isotropic")

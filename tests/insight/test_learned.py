@@ -55,15 +55,6 @@ def test_random_features_learn_a_line():
     np.testing.assert_allclose(learned / X, learned[0] / X[0], rtol=1e-9)
 
 
-def test_letters_that_are_equal_learn_what_one_letter_learns():
-    one = gs.SpikedRF("relu", r=0.8, gamma=0.7)
-    two = gs.SpikedRF("relu", r=0.8, gamma=0.7, readout=gs.Letters((1.0, 1.0), (0.4, 0.6)))
-    curves = [
-        gs.learned_function(model, "sin", X, alpha=[0.5, 2.0], lam=0.1)["learned"] for model in (one, two)
-    ]
-    np.testing.assert_allclose(*curves, atol=1e-9)
-
-
 def test_a_grid_of_models_has_a_curve_for_each():
     net = gs.Network("tanh", eta=[1.0, 2.0], alpha0=[0.0, 1.0, np.inf])
     found = gs.learned_function(net, "sin", X, alpha=[1.0, 2.0], lam=0.1, bulk="isotropic")

@@ -96,14 +96,6 @@ def test_a_staircase_says_when_no_step_is_taken_and_when_nothing_is_linear(activ
         assert all("no linear part" in reason for reason in found.reason.values)
 
 
-def test_a_spike_on_the_first_direction_has_the_errors_of_its_model():
-    net, at = gs.Network("gelu", eta=1.0, alpha0=2.0), {"alpha": 1.0, "lam": 0.1}
-    own = gs.predict(net, "x1 + x1*x2", **at, bulk="isotropic").test_error
-    np.testing.assert_allclose(
-        gs.predict(net.equivalent("x1 + x1*x2"), "x1 + x1*x2", **at).test_error, own, rtol=1e-7
-    )
-
-
 def test_what_a_direction_without_a_linear_part_can_save_is_nothing_at_all():
     found = gs.bounds(gs.Network("softplus", eta=1.5, alpha0=2, steps=2), "x1 + 0.5*(x2**2 - 1)")
     assert found.by_direction.values[0] > 0.1

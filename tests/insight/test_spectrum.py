@@ -179,15 +179,13 @@ def agrees_with_networks(net, target, alpha, d, trials=2):
     assert distance["isotropic"] > 1.5 * distance["exact"]
 
 
-@pytest.mark.parametrize("case", TRAINED)
-def test_any_trained_network_has_the_spectrum_of_its_own_rows(case):
-    agrees_with_networks(*TRAINED[case], d=400)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", TRAINED | SLOWLY_TRAINED)
-def test_large_trained_networks_have_the_spectrum_of_their_own_rows(case):
-    agrees_with_networks(*(TRAINED | SLOWLY_TRAINED)[case], d=1500)
+@pytest.mark.parametrize(
+    ("case", "d"),
+    [(case, 400) for case in TRAINED]
+    + [pytest.param(case, 1500, marks=pytest.mark.slow) for case in TRAINED | SLOWLY_TRAINED],
+)
+def test_any_trained_network_has_the_spectrum_of_its_own_rows(case, d):
+    agrees_with_networks(*(TRAINED | SLOWLY_TRAINED)[case], d=d)
 
 
 @pytest.mark.parametrize("steps", [1, pytest.param(2, marks=pytest.mark.slow)])
