@@ -22,7 +22,7 @@ from .bulk import TrainedBulk
 from .input_spectrum import InputSpectrum
 from .labels import kurtosis, labels_of
 from .layer import FirstLayer, Neurons, alike, given
-from .step import Step, make_step, take_step
+from .step import POPULATION, Step, make_step, take_step
 from .step_covariance import StepCovariance, columns_of
 
 if TYPE_CHECKING:
@@ -33,11 +33,9 @@ MOST_STEPS = 40  # the exact bulk of so many takes a gigabyte, of 60 three and a
 _MOST_STEPS_ON_SPECTRUM = 16  # and of so many on more than two eigenvalues of the inputs
 POINTS = 128  # nodes over a batch before the first step,
 _SPIKED_POINTS = 96, 64  # and intervals along each variable after it, for one spike and for several
-_ROUNDING = 1e-13  # length of a spike, over that of rows, that is none
 # forces are differentiated by the network's output over steps of this times the size of labels,
 _DIFFERENCE = 0.02
 _DOUBLINGS = 2  # on rules whose nodes are doubled so often, for differences that are exact enough
-_SMALLEST_SHARE = 1e-18  # 1/α0 of a batch that is as good as all inputs
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,8 @@ class FirstLayers:
         labels = labels_of(self.target)
         scatter = np.zeros(len(self.error))
         for step, taken in zip(self.steps, self.taken.T, strict=True):
-            counts = taken & step.loss.linear  # chosen, not multiplied: a kurtosis may be infinite
+            # chosen, not multiplied: a kurtosis may be infinite
+            counts = taken & step.loss.linear & (step.share > POPULATION)
             excess = kurtosis(*labels.powers, step.noise[counts]) - 1.0
             scatter[counts] = np.maximum(scatter[counts], step.share[counts] * excess)
         return scatter
@@ -252,17 +251,12 @@ def train(
         )
     layer = neurons.drawn(len(steps[0].rate), spectrum)
     path, error = [layer], np.zeros(len(layer.c))
-    taken: list[Step] = []
     for step in steps:
-        after, off = _moved(neurons, target, layer, step)
-        if (lost := _pulled_nowhere(after, step)).any():
-            step = step._replace(share=np.where(lost, _SMALLEST_SHARE, step.share))
-            after, off = _moved(neurons, target, layer, step)
-        layer, error = after, np.maximum(error, off)
+        layer, off = _moved(neurons, target, layer, step)
+        error = np.maximum(error, off)
         path.append(layer)
-        taken.append(step)
         _check_directions(layer)
-    return FirstLayers(neurons, target, tuple(path), error, tuple(taken))
+    return FirstLayers(neurons, target, tuple(path), error, steps)
 
 
 def _moved(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> tuple[FirstLayer, np.ndarray]:
@@ -274,19 +268,6 @@ def _moved(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> t
         new, error[chunk] = take_step(neurons, target, layer.at(chunk), step.at(chunk))
         after = after.replaced(chunk, new)
     return after, error
-
-
-def _pulled_nowhere(layer: FirstLayer, step: Step) -> np.ndarray:
-    """Where a step on a population has left spikes that are rounding, [U]: the target shows it no direction.
-
-    The target's place relative to them would be noise. A step on an enormous batch instead leaves a spike as random as
-    any, if the activation has a slope at all, and errors stay the same to rounding.
-    """
-    on_population = (step.rate > 0.0) & (step.share < _SMALLEST_SHARE)
-    if not on_population.any():
-        return on_population
-    length = np.diagonal(layer.gram, axis1=-2, axis2=-1).max(axis=-1)
-    return on_population & (length < _ROUNDING**2 * layer.c.max(axis=-1))
 
 
 def _alike(layer: FirstLayer, target: Target) -> np.ndarray:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _RULES = (256, 8192)  # nodes over a batch before the first step: where refinement starts, and gives up
 _SPIKED_RULES = (48, 384)  # and intervals along each variable after it
 _TOLERANCE, _SPIKED_TOLERANCE = 1e-13, 1e-11
+POPULATION = 1e-18
+"""1/α0 of a batch that is as good as all inputs."""
 
 
 class Step(NamedTuple):
@@ -48,9 +50,13 @@ class Step(NamedTuple):
 
 
 def make_step(eta: np.ndarray, alpha0: np.ndarray, beta: np.ndarray, noise: np.ndarray, loss: Loss) -> Step:
-    """Of a network's parameters; η̃ = 0 or α0 = 0 is no step, α0 = ∞ one on the population gradient."""
+    """Of a network's parameters; η̃ = 0 or α0 = 0 is no step, α0 = ∞ one on the population gradient.
+
+    That is a batch so enormous that its noise is lost in rounding, unless the target shows the step no direction: its
+    spike then is as random as any, and not made of rounding errors.
+    """
     taken = (eta > 0) & (alpha0 > 0)
-    share = np.where(taken, 1.0 / np.where(taken, alpha0, 1.0), 0.0)
+    share = np.where(taken, np.maximum(1.0 / np.where(taken, alpha0, 1.0), POPULATION), 0.0)
     return Step(np.where(taken, eta / beta, 0.0), share, noise, loss)
 
 
