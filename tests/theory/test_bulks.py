@@ -104,12 +104,18 @@ def test_forms_are_symmetric_and_positive(bulk):
 
 
 @pytest.mark.parametrize(
-    "net", [gs.Network("tanh", eta=3, alpha0=0.3), gs.Network("relu", eta=3, alpha0=0.3, steps=2)]
+    ("net", "target"),
+    [
+        (gs.Network("tanh", eta=3, alpha0=0.3), "sin"),
+        (gs.Network("relu", eta=3, alpha0=0.3, steps=2), "sin"),
+        (gs.Network("relu", eta=1, alpha0=1), gs.Target("sin", inputs=gs.Inputs.power_law(0.4, d=100))),
+    ],
+    ids=["one step", "two steps", "inputs with a covariance"],
 )
-def test_answers_do_not_depend_on_how_many_readouts_share_a_first_layer(net):
+def test_answers_do_not_depend_on_how_many_readouts_share_a_first_layer(net, target):
     """A few are solved one by one, many along a line: here over many decades of Ṽ, and rows of a wide spectrum."""
     lam = np.geomspace(1e-6, 1e6, 61)
-    many, few = (gs.predict(net, "sin", alpha=1.3, lam=some, d=1e4) for some in (lam, lam[::20]))
+    many, few = (gs.predict(net, target, alpha=1.3, lam=some, d=1e4) for some in (lam, lam[::20]))
     for name in ("test_error", "train_error", "m", "zeta", "psi", "chi", "q1", "q2", "V1", "V2"):
         np.testing.assert_allclose(many[name][::20], few[name], rtol=1e-10, err_msg=name)
 

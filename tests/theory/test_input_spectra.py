@@ -42,6 +42,7 @@ CASES = {
     "logistic": (gs.Network("tanh", eta=1, alpha0=1), "sign", {"loss": "logistic"}),
     "population": (gs.Network("relu", eta=1, alpha0=np.inf), "tanh", {}),
     "no step": (gs.Network("relu", eta=0, alpha0=1), "tanh", {}),
+    "finite size": (gs.Network("tanh", eta=2, alpha0=1), "sin", {"d": 100}),
     "averaged rows": (gs.Network("relu", eta=1, alpha0=1, steps=2), "tanh", {"bulk": "isotropic"}),
 }  # fmt: skip
 
@@ -138,18 +139,6 @@ def test_exponents_on_a_grid_are_those_one_by_one():
             agree(together[name].sel(exponent=exponent).values, alone[name].values, tolerance=1e-10)
 
 
-def test_a_curve_is_its_points():
-    """Many readouts on one first layer are read off a line."""
-    y, net = gs.Target("sin", inputs=gs.Inputs.power_law(0.4, d=100)), gs.Network("relu", eta=1, alpha0=1)
-    alpha = np.linspace(0.3, 3, 50)
-    curve = gs.predict(net, y, alpha=alpha, lam=0.1).test_error.values
-    agree(
-        curve[::7],
-        [float(gs.predict(net, y, alpha=a, lam=0.1).test_error) for a in alpha[::7]],
-        tolerance=1e-9,
-    )
-
-
 @pytest.mark.parametrize("alpha", [0.3, 0.7, 1.5])
 @pytest.mark.parametrize("beta", [0.6, 2.0])
 def test_ridgeless_linear_features_on_constant_inputs_are_the_limit_of_a_small_penalty(alpha, beta):
@@ -233,10 +222,3 @@ def test_three_letters_and_three_steps_with_kinks_agree_with_networks_at_d_4000(
     target = gs.Target("tanh(x1)*x2 + x1", inputs=gs.Inputs.power_law(0.2, d=4000, source=2.9))
     error = float(gs.predict(net, target, alpha=2.925, lam=0.058, d=4000).test_error)
     assert abs(error - 0.6276) < 4 * 0.0021
-
-
-def test_equal_eigenvalues_are_isotropic_inputs_at_finite_d_too():
-    net = gs.Network("tanh", eta=2, alpha0=1)
-    equal = gs.Target("sin", inputs=gs.Inputs([1, 1, 1], masses=[0.2, 0.3, 0.5]))
-    errors = [float(gs.predict(net, y, alpha=1, lam=0.1, d=100).test_error) for y in ("sin", equal)]
-    assert errors[1] == pytest.approx(errors[0], rel=1e-13)
