@@ -14,11 +14,12 @@ from scipy.stats import t
 import giantstep as gs
 from giantstep import load, save
 from giantstep.answers.comparison import of_the_limit
-from giantstep.cli import main
 from giantstep.errors import ParameterError
-from giantstep.figures import reproduce
+from giantstep.figures import NAMES, reproduce
 from giantstep.figures.cached_call import CachedCall
 from giantstep.figures.report import scores, table
+
+from ..surface.command import giantstep
 
 SRF = gs.SpikedRF("tanh", r=0.9, gamma=1.0)
 RUN = CachedCall(
@@ -70,11 +71,10 @@ def test_data_of_another_call_or_a_damaged_file_is_computed_again(tmp_path):
 def test_a_simulation_goes_on_with_the_trials_that_it_lacks(tmp_path):
     whole, path = RUN.compute(), tmp_path / "run.nc"
     fewer = CachedCall("simulate", SRF, ("sin",), {**RUN.options, "trials": 2})
-    first = fewer.obtain(path)
-    assert first.trial.values.tolist() == [0, 1]
+    assert fewer.obtain(path).trial.values.tolist() == [0, 1]
     planted = load(path)
     save(planted.assign(test_error=planted.test_error + 1.0), path)
-    found = RUN.obtain(path)  # the first two are those of the file
+    found = RUN.obtain(path, workers=2)  # the first two are those of the file
     np.testing.assert_array_equal(found.test_error[:2], whole.test_error[:2] + 1.0)
     np.testing.assert_array_equal(found.test_error[2], whole.test_error[2])
     assert found.attrs["seed"] == 4
@@ -117,11 +117,6 @@ def test_ctrl_c_keeps_the_trials_that_are_finished(tmp_path):
     np.testing.assert_array_equal(kept.test_error, RUN.compute().test_error[:2])
 
 
-def test_processes_give_the_numbers_that_one_process_gives(tmp_path):
-    found = RUN.obtain(tmp_path / "run.nc", workers=2)
-    np.testing.assert_array_equal(found["test_error"], RUN.compute()["test_error"])
-
-
 def test_unknown_sizes_and_figures_are_refused_before_anything_is_written(tmp_path):
     for names, size, words in ((["basis"], "huge", "size = 'huge'"), (["basics"], "tiny", "figure 'basics'")):
         with pytest.raises(ParameterError, match=words):
@@ -129,29 +124,21 @@ def test_unknown_sizes_and_figures_are_refused_before_anything_is_written(tmp_pa
     assert not (tmp_path / "new").exists()
 
 
-def test_the_commands_list_draw_and_refuse(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        return (ended.value.code, *capsys.readouterr())  # type: ignore[return-value]
-
-    status, listed, _ = run("figure")
-    assert status == 0
-    assert [line.split()[:2] for line in listed.splitlines()[:2]] == [
-        ["1", "learned-function"],
-        ["2", "trained-network"],
-    ]
-    status, printed, _ = run("figure", "7", "--out", "here", "--workers", "1")
-    assert status == 0
-    assert printed.startswith("basis: ")
+def test_the_commands_list_draw_and_refuse(tmp_path):
+    listed = giantstep("figure").stdout.splitlines()
+    assert [line.split()[:2] for line in listed] == [[str(n), name] for n, name in enumerate(NAMES, 1)]
+    done = giantstep("figure 7 --out here --workers 1", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "the pictures are in here\n")
+    assert done.stdout.startswith("basis: ")
     assert (tmp_path / "here" / "basis.pdf").read_bytes().startswith(b"%PDF")
     assert not (tmp_path / "here" / "index.html").exists()
-    status, printed, said = run("reproduce", "--quick", "--full")
-    assert (status, printed) == (2, "")
-    assert "exclude each other" in said
-    assert run("figure", "nonsense")[2].startswith("error: figure 'nonsense' is not one")
+    for words, said in (
+        ("reproduce --quick --full", "exclude each other"),
+        ("figure nonsense", "is not one of"),
+    ):
+        refused = giantstep(words, cwd=tmp_path)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert said in refused.stderr
 
 
 def compared(**z: float) -> xr.Dataset:
@@ -166,25 +153,12 @@ def compared(**z: float) -> xr.Dataset:
 
 def test_scores_are_those_of_the_points_and_scatter_like_students_distribution():
     error, gamma = scores({"a theory": compared(test_error=-0.5, gamma=4.0)})
-    assert error == {
-        "comparison": "a theory",
-        "quantity": "test error",
-        "points": "2",
-        "trials": "10",
-        "rms z": f"{0.5 / 2**0.5:.2f}",
-        "if right": f"{t(9).std():.2f}",
-        "worst z": "-0.50",
-    }
+    cells = ["a theory", "test error", "2", "10", f"{0.5 / 2**0.5:.2f}", f"{t(9).std():.2f}", "-0.50"]
+    assert list(error.values()) == cells
+    assert len(table([error]).splitlines()) == 2
     # alignments have no correction for d; errors have
     assert "\ngamma is compared with the limit d = inf: part of its z is due to the finite d\n" in table(
         [gamma]
     )
     assert "where rms z is above" in table([gamma])
-    assert len(table([error]).splitlines()) == 2
-
-
-def test_comparisons_say_which_statistics_are_compared_with_the_limit():
-    assert of_the_limit(["test_error", "gamma", "r", "c"]) == (
-        "c, r and gamma are compared with the limit d = inf: part of their z is due to the finite d"
-    )
-    assert of_the_limit(["test_error", "psi"]) == ""
+    assert of_the_limit(["test_error", "gamma", "r", "c"]).startswith("c, r and gamma are compared")

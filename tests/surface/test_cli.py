@@ -57,12 +57,33 @@ def test_a_range_in_every_numeric_parameter_makes_a_grid():
 
 
 def test_files_and_pictures_are_written_on_request(tmp_path):
-    done = run(f"predict {CURVE} --out {tmp_path}/a.nc --plot {tmp_path}/a.png")
-    assert done.returncode == 0
-    assert {"wrote", "drew"} == {line.split()[0] for line in done.stderr.splitlines()}
+    done = run(f"predict {CURVE} --out a.nc --plot a.png", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "wrote a.nc\ndrew a.png\n")
     assert gs.load(tmp_path / "a.nc").sizes == {"alpha": 4}
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", "a.png"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (f"predict {POINT}", "give some parameter a range"),
+        (f"predict {CURVE} --x lam", "it has alpha"),
+        (
+            "tune --budget 1 --over eta,lam,split --bulk isotropic",
+            "one or two optimised parameters: optimise over two",
+        ),
+        (
+            "tune --r 1 --gamma 1 --alpha 1,2 --over lam",
+            "one or two optimised parameters: give one value of alpha",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_still_printed(words, said, tmp_path):
+    done = run(f"{words} --plot a.png", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, run(words).stdout)
+    assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_infinite_error_says_why():
@@ -255,7 +276,6 @@ REFUSED = {
         f"predict {CURVE} --plot a.bmp",
         "--plot a.bmp has the unknown ending '.bmp'; pictures are saved as .png or .pdf or .svg files",
     ),
-    "nothing to draw": (f"predict {POINT} --plot a.png", "give some parameter a range"),
     "an equals sign": (f"predict {POINT} --out lam=3.foo", "--out lam=3.foo has the unknown ending"),
     "real labels": (f"predict {POINT} --loss hinge", "such as 'sign', flips = 0.1, which makes"),
     "both kinds": (f"predict {POINT} --r 1 --gamma 1", "give one kind"),
@@ -295,7 +315,6 @@ REFUSED = {
     "no whole number": (f"simulate {POINT} --d 50.5", '--d: "50.5" is not one whole number'),
     "infinite size": (f"simulate {POINT} --d inf", '--d: "inf" is not one whole number'),
     "several numbers": (f"predict {POINT} --flips 0.1,0.2", '--flips: "0.1,0.2" is not one number'),
-    "a map of three": (f"tune {NET} --budget 3 --over eta,lam,split --plot a.png", "one or two optimised"),
     "rates without a network": ("tune --r 1 --gamma 1 --alpha 1 --over eta,lam", "needs a Network"),
     "nothing to tune for": ("tune --eta 1 --alpha0 1 --over lam", "give alpha,"),
     "nothing known to tune": ("tune --eta 1 --alpha0 1 --alpha 1 --over lambda", "did you mean 'lam'?"),

@@ -16,10 +16,6 @@ KAPPA = np.linspace(-4, 4, 33)
 ROUNDING = 1e-13  # of quantities of order √E σ²: hundreds of function values, each to 2e-16
 
 
-def density(x):
-    return np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
-
-
 @pytest.mark.parametrize("c", [0.01, 1.0, 900.0])
 @pytest.mark.parametrize("r", [0.0, 1.0, 20.0])
 def test_erf_and_sign_have_closed_forms(r, c):
@@ -36,11 +32,14 @@ def test_relu_has_closed_forms_including_the_derivative_with_respect_to_c():
     r, c = 1.5, 2.0
     found = gs.coefficients(gs.SpikedRF("relu", r=r, gamma=1.0, c=c), KAPPA)
     x = r * KAPPA / math.sqrt(c)
-    np.testing.assert_allclose(
-        found.mu0, math.sqrt(c) * (x * ndtr(x) + density(x)), rtol=0, atol=10 * ROUNDING
-    )
-    np.testing.assert_allclose(found.mu1, ndtr(x), rtol=0, atol=10 * ROUNDING)
-    np.testing.assert_allclose(found.dmu0, density(x) / (2 * math.sqrt(c)), rtol=0, atol=10 * ROUNDING)
+    density = np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
+    exact = {
+        "mu0": math.sqrt(c) * (x * ndtr(x) + density),
+        "mu1": ndtr(x),
+        "dmu0": density / (2 * math.sqrt(c)),
+    }
+    for name, values in exact.items():
+        np.testing.assert_allclose(found[name], values, rtol=0, atol=10 * ROUNDING)
 
 
 @pytest.mark.parametrize("name", ["tanh", "softplus", "hard_tanh", "gelu", "leaky_relu"])
@@ -96,17 +95,12 @@ def test_coefficients_of_a_network_are_those_of_its_spike_and_rows(target):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
 
 
-def test_hermite_coefficients_of_hermite_polynomials():
-    for degree in (1, 2, 3, 4):
-        found = hermite(catalogue()[f"He{degree}"])
-        coefficients = [found.h0, found.h1, found.h2]
-        exact = [math.factorial(k) if k == degree else 0.0 for k in range(3)]
-        size = math.sqrt(math.factorial(degree))
-        np.testing.assert_allclose(coefficients, exact, rtol=0, atol=ROUNDING * size)
-        assert found.square == pytest.approx(math.factorial(degree), rel=1e-12)
-        spread = degree**2 * math.factorial(degree - 1) - (1 if degree == 1 else 0)
-        assert found.spread == pytest.approx(spread, rel=1e-9, abs=1e-12)
-
-
-def test_a_function_without_derivative_has_no_spread():
-    assert hermite(catalogue()["sign"]).spread is None
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_hermite_coefficients_of_hermite_polynomials(degree):
+    found, factorial = hermite(catalogue()[f"He{degree}"]), math.factorial(degree)
+    exact = [factorial if k == degree else 0.0 for k in range(3)]
+    size = math.sqrt(factorial)
+    np.testing.assert_allclose([found.h0, found.h1, found.h2], exact, rtol=0, atol=ROUNDING * size)
+    assert found.square == pytest.approx(factorial, rel=1e-12)
+    assert found.spread == pytest.approx(degree * factorial - (degree == 1), rel=1e-9, abs=1e-12)
+    assert hermite(catalogue()["sign"]).spread is None  # it has no derivative

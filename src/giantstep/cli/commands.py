@@ -93,7 +93,6 @@ def predict(
     from ..theory.status import DIVERGES
 
     ratios = {"alpha": alpha, "lam": lam} | ({} if d is None else {"d": d})
-    out.check_curve(output, layer.values | ratios)
     with out.working("predicting") as progress:
         found = predicted(
             layer.model(),
@@ -134,7 +133,6 @@ def simulate(
         --d 400 --trials 20 --workers 2
     """
     ratios = {"alpha": alpha, "lam": lam}
-    out.check_curve(output, layer.values | ratios)
     dataset = _simulated(layer, ratios, d, loss, run, features=features)
     names = out.shown(dataset, output, _ERRORS)
     trials = dataset.sizes["trial"]
@@ -180,7 +178,6 @@ def compare(
     if run.trials == 1:
         raise ParameterError("--trials 1: standard errors need at least 2 trials")
     ratios = {"alpha": alpha, "lam": lam}
-    out.check_curve(output, layer.values | ratios)
     options: dict[str, Any] = {"loss": loss, "throw": False} | ({} if limit else {"d": d})
     bulks = [None] if bulk is None else bulk.split(",")
     with out.working("predicting") as progress:  # before what is refused is simulated

@@ -57,7 +57,6 @@ def bounds(
     """
     from ..insight.bounds import bounds as verb
 
-    out.check_curve(output, {name: value for name, value in layer.values.items() if name != over})
     model = layer.model(**({} if over is None else {over: 1.0}))
     with out.working("bounding"):
         dataset = verb(model, layer.goal(), over=over, bulk=bulk)
@@ -151,10 +150,10 @@ def staircase(*, layer: Layer = NO_LAYER, output: Picture = NO_PICTURE) -> int:
         raise ParameterError("a staircase is climbed by the steps of a network: give --eta and --alpha0")
     with out.working("climbing"):
         dataset = verb(model, layer.goal())
-    places, whys = dataset["direction"].values.tolist(), dataset["reason"].values
+    places = dataset["direction"].values.tolist()
     reasons = [
         f"{place_name('direction', place, alone=len(places) == 1)}: {why}"
-        for place, why in zip(places, whys, strict=True)
+        for place, why in zip(places, dataset["reason"].values, strict=True)
     ]
     return out.answer(dataset, output, ["overlap"], reasons)
 
@@ -194,10 +193,6 @@ def tune(
 
     values = {"alpha": alpha, "budget": budget, "lam": lam, "d": d}
     wanted = tuple(over.split(","))
-    if output.plot:
-        from ..plotting.pictures import check_landscape
-
-        check_landscape(wanted, [*wanted, *out.ranges(layer.values | values)])
     free = {name: 1.0 for name, by in {"eta": "eta", "alpha0": "split"}.items() if by in wanted}
     options: dict[str, Any] = {"over": wanted, "loss": loss, "error": error, "bulk": bulk, **values}
     with out.working("tuning") as progress:
@@ -221,7 +216,6 @@ def bayes(*, alpha: _All, goal: Goal = NO_GOAL, output: Picture = NO_PICTURE) ->
     """
     from ..insight.reference.bayes import bayes as verb
 
-    out.check_curve(output, goal.values | {"alpha": alpha})
     with out.working("computing") as progress:
         dataset = verb(goal.goal(), alpha=alpha, progress=progress)
     errors = ("test_error_01", "test_error", "overlap", "optimal_error")
@@ -247,7 +241,6 @@ def ridge(
     from ..insight.reference.ridge import ridge as verb
 
     ratios = {"alpha": alpha} | ({} if lam is None else {"lam": lam})
-    out.check_curve(output, goal.values | ratios)
     dataset = verb(goal.goal(), **ratios, kernel=kernel)
     return out.answer(dataset, output, ["test_error_01", "test_error", "best_lam"])
 

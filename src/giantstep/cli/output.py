@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from ..answers.arrays import NamedArrays
 
 
-def ranges(values: Mapping[str, Any]) -> list[str]:
-    """The names of the parameters that have several values."""
-    return [name for name, value in values.items() if getattr(value, "ndim", 0)]
-
-
-def check_curve(output: Picture, values: Mapping[str, Any]) -> None:
-    """Refuse a picture of a single number before that is computed; what is named to be shown may have dimensions of
-    its own."""
-    if output.plot and output.show is None and not ranges(values):
-        raise ParameterError("--plot draws curves: give some parameter a range, as in --alpha 0.5:3:20")
-
-
 def answer(
     dataset: xr.Dataset | NamedArrays,
     output: Output,

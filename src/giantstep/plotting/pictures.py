@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,20 +89,16 @@ def _spikes(bulk: xr.Dataset) -> list[str]:
     return [f"spike at {place:.4g}{'' if known else ' d'}" for place in places if place > 0.0]
 
 
-def check_landscape(over: Sequence[str], dims: Iterable[str]) -> None:
-    """Refuse a picture of more than two dimensions."""
-    dims = list(dims)
-    if set(dims) != set(over) or len(over) > 2:
-        others = ", ".join(dim for dim in dims if dim not in over)
-        fewer = f"give one value of {others}" if others else f"optimise over two of {', '.join(over)}"
-        raise ParameterError(f"a picture of a landscape shows one or two optimised parameters: {fewer}")
-
-
 def _landscape(axes: Axes, dataset: xr.Dataset) -> None:
     """The scanned error with its optimum: a curve along one parameter, a map over two."""
     over = dataset.attrs["over"].split()
     error = dataset["landscape"]
-    check_landscape(over, map(str, error.dims))
+    others = [str(dim) for dim in error.dims if dim not in over]
+    if others or len(over) > 2:
+        fewer = (
+            f"give one value of {', '.join(others)}" if others else f"optimise over two of {', '.join(over)}"
+        )
+        raise ParameterError(f"a picture of a landscape shows one or two optimised parameters: {fewer}")
     best = [float(dataset[f"best_{name}"]) for name in over]
     if len(over) == 1:
         axes.plot(error[over[0]], error, color="black")
