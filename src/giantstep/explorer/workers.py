@@ -186,7 +186,7 @@ def live(lane: str, pipe: Connection) -> None:
 
 
 def _end_after_parent() -> None:
-    """A process whose parent was killed would wait for ever: its siblings keep its pipe open."""
+    """A process whose parent was killed would compute on, up to its next line."""
     if (parent := parent_process()) is not None:
         parent.join()
         os._exit(1)
