@@ -127,20 +127,6 @@ def test_kept_rows_are_the_users_own_and_each_is_in_one_batch() -> None:
         np.testing.assert_allclose(block.labels, (z / z.std())[places], atol=1e-9)
         seen.append(places)
     assert len(np.unique(np.concatenate(seen))) == 1200
-
-
-def test_kept_rows_of_gaussian_inputs_give_what_gaussian_inputs_do() -> None:
-    d = 20
-    X = np.random.default_rng(1).normal(size=(40_000, d)) * np.linspace(2, 0.2, d)
-    net, given = gs.Network("tanh", eta=1, alpha0=2, steps=2), {"alpha": 4, "lam": 0.3, "d": d, "trials": 60}
-    own, drawn = (
-        gs.simulate(net, gs.Target("sin", inputs=gs.Inputs.from_data(X, keep=keep)), **given)
-        for keep in (True, False)
-    )
-    assert own.attrs["test_error_method"] == "sampled"
-    for name in ("test_error", "train_error", "c", "r", "gamma", "network_error"):
-        here, there = (
-            one[name].isel(step=-1) if "step" in one[name].dims else one[name] for one in (own, drawn)
-        )
-        error = np.sqrt((here.var("trial", ddof=1) + there.var("trial", ddof=1)) / 60)
-        assert abs(here.mean() - there.mean()) < 4 * error, name
+    found = gs.simulate(net, target, alpha=4, lam=0.3, d=20, trials=1)
+    assert found.attrs["test_error_method"] == "sampled"
+    assert found.test_samples.item() == 300

@@ -31,11 +31,15 @@ def test_group_sizes_sum_to_p_and_stay_within_one_of_their_share(weights, p):
     assert [group.start for group in groups[1:]] == [group.stop for group in groups[:-1]]
 
 
-def test_largest_remainders_get_the_neurons_that_are_left():
-    groups = group_slices(Letters((0, 1, 2), (0.25, 0.5, 0.25)), 6)  # exact shares 1.5, 3, 1.5
-    assert [group.stop - group.start for group in groups] == [2, 3, 1]
-    groups = group_slices(Letters((0, 1, 2), (0.5, 0.3, 0.2)), 6)  # 3, 1.8, 1.2
-    assert [group.stop - group.start for group in groups] == [3, 2, 1]
+@pytest.mark.parametrize(
+    ("weights", "counts"),
+    [
+        ((0.25, 0.5, 0.25), [2, 3, 1]),
+        ((0.5, 0.3, 0.2), [3, 2, 1]),
+    ],  # of exact shares 1.5, 3, 1.5 and 3, 1.8, 1.2
+)
+def test_largest_remainders_get_the_neurons_that_are_left(weights, counts):
+    assert [group.stop - group.start for group in group_slices(Letters((0, 1, 2), weights), 6)] == counts
 
 
 TWO_C = Letters((1.0, -0.5), (0.4, 0.6), c=(0.7, 2.0))
