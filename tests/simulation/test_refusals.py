@@ -42,7 +42,7 @@ REFUSED = {
     "d too small for alpha": (NET, {"alpha": 0.01}, r"d = 20 .*alpha = 0.01 .*at least 100"),
     "d too small for beta": (Network("tanh", 1.0, 1.0, beta=0.02), {}, "beta = 0.02 leaves no neurons"),
     "d too small for alpha0": (Network("tanh", 1.0, 0.02), {}, "alpha0 = 0.02 leaves no samples in the step"),
-    "d too small for letters": (SpikedRF("tanh", 1.0, 1.0, beta=0.1, readout="ternary"), {}, "2 neurons for 3"),
+    "d too small for letters": (SpikedRF("tanh", 1.0, 1.0, beta=0.1, readout="ternary"), {}, "of 2 neurons none has"),
     "d too small for directions": (NET, {"target": "x1*x2", "d": 2}, r"1 direction\(s\) of spikes and 2 of the target"),
     "d of other inputs": (NET, {"target": Target("sin", inputs=Inputs.power_law(0.3, d=50))}, "use d=50"),
     "no room for eigenvalues": (NET, {"target": Target("sin", inputs=Inputs([9, 1], [0.01, 0.99]))}, "at least 100"),

@@ -231,6 +231,17 @@ def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
     assert executor.futures[2].cancelled()
 
 
+def test_a_users_own_functions_may_return_truth_values_and_single_numbers():
+    for name, own in {
+        "relu": Function(lambda x: np.maximum(x, 0), derivative=lambda x: x > 0),
+        "x": Function(lambda x: x, derivative=lambda x: np.broadcast_to(1, np.shape(x))),
+    }.items():
+        plain, found = (simulate(Network(f, 1.0, 1.0), "sin", **SMALL) for f in (name, own))
+        assert_close(plain, found)
+    truth = Function(lambda x: x > 0)
+    assert (simulate(SpikedRF(truth, 1.0, 1.0), "sin", **SMALL).train_error < 1).all()
+
+
 def failing(x):
     if np.ndim(x) == 2:
         raise ArithmeticError("no good")

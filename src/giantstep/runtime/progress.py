@@ -63,7 +63,10 @@ class Display:
     def update(self, done: int, failed: int = 0, running: int | None = None) -> None:
         """So many pieces are finished (well or not) by now."""
         self._counts, finished = (done, failed, running), done + failed
-        if self.wanted and not self.watched and self._due(finished):
+        new = finished - self._reported
+        due = new >= max(1, _SHARE * self.total) or (new > 0 and finished == self.total)
+        silent = self.clock() - self._reported_at > _SILENCE
+        if self.wanted and not self.watched and (due or silent):
             self._reported, self._reported_at = finished, self.clock()
             print(f"{self.name}: {self.words(done, failed, running)}", file=self.stream, flush=True)
 
@@ -88,12 +91,6 @@ class Display:
                 last = ended.wait(_REFRESH)  # what was reported last is drawn, too
                 done, failed, running = self._counts
                 draw(self.words(done, failed, running), done + failed)
-
-    def _due(self, finished: int) -> bool:
-        if self.clock() - self._reported_at > _SILENCE:
-            return True
-        new = finished - self._reported
-        return new >= max(1, _SHARE * self.total) or (new > 0 and finished == self.total)
 
 
 Draw = Callable[[str, int], Any]  # what to say, and how many pieces are finished

@@ -6,7 +6,7 @@ These are symmetric updates in place, Cholesky solves, a tridiagonal reduction, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,11 @@ class Backend:
     def zeros(self, *shape: int) -> Any:
         """An array of zeros on the device."""
         return self.xp.zeros(shape, dtype=self.dtype, device=self.device)
+
+    def apply(self, function: Callable[[Any], Any], values: Any) -> Any:
+        """An elementwise function of an array, in its place: a user's own may return truth values, or one number."""
+        values[...] = function(values)
+        return values
 
     def matmul(self, a: Any, b: Any) -> Any:
         return a @ b

@@ -173,14 +173,10 @@ def check_sizes(model: Model, target: Target, alpha: Iterable[float], d: int) ->
             raise ParameterError(
                 f"d = {d} is too small: {name} = {ratio:g} leaves no {what}; use d of at least {np.ceil(1 / ratio):g}"
             )
-    letters, p = model.readout, width(model, d)
-    if not letters.single and p < len(letters.values):
-        raise ParameterError(
-            f"d = {d} is too small: {p} neurons for {len(letters.values)} letters; raise d or beta"
-        )
-    sizes = [group.stop - group.start for group in group_slices(letters, p)]
+    p = width(model, d)
+    sizes = [group.stop - group.start for group in group_slices(model.readout, p)]
     if min(sizes) == 0:
-        share = letters.weights[sizes.index(0)]
+        share = model.readout.weights[sizes.index(0)]
         raise ParameterError(
             f"d = {d} is too small: of {p} neurons none has the letter with the share {share:g}; raise d or beta, or"
             " leave such letters out"

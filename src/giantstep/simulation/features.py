@@ -29,7 +29,7 @@ class NetworkFeatures:
 
     def __call__(self, block: Block, batch: int) -> Any:
         fields = preactivations(self.layer.rows, self.layer.biases, block.inputs, self.backend)
-        return self.activation(fields)
+        return self.backend.apply(self.activation, fields)
 
     def exact_error(
         self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]

@@ -101,8 +101,8 @@ def gradient_step(
     for block in data.blocks(n0):
         labels = block.labels[:, None]
         fields = preactivations(rows, biases, block.inputs, backend)
-        slopes = activation.derivative(fields)
-        error = -loss.derivative(labels, backend.matmul(activation(fields), readout))
+        slopes = backend.apply(activation.derivative, fields + 0.0)
+        error = -loss.derivative(labels, backend.matmul(backend.apply(activation, fields), readout))
         slopes *= error
         change = backend.add_product(change, slopes.T, block.inputs)
         if mean_output is not None:
@@ -133,7 +133,7 @@ def refitted(
 
     def features(n: int) -> Iterator[tuple[Any, Any]]:
         for block in data.blocks(n):
-            yield activation(preactivations(rows, biases, block.inputs, backend)), block.labels
+            yield backend.apply(activation, preactivations(rows, biases, block.inputs, backend)), block.labels
 
     return p**0.5 * backend.numpy(ridge(features, p, {n: [lam]}, backend)[n].readouts[:, 0])
 

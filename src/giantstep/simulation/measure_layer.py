@@ -76,7 +76,7 @@ class Track:
         readout, total = backend.asarray(self._readout / len(self._readout)), 0.0
         for block in self.test.blocks(samples):
             fields = preactivations(rows, self.biases, block.inputs, backend)
-            off = backend.matmul(self.model.activation(fields), readout) - block.clean
+            off = backend.matmul(backend.apply(self.model.activation, fields), readout) - block.clean
             total += float(off @ off)
         return np.array(total / samples)
 
