@@ -248,8 +248,9 @@ def test_a_row_of_the_table_of_parameters_is_an_argument_and_an_option_with_its_
 
 
 def test_notebooks_offer_what_users_give_and_ask_and_show_what_was_given_but_no_html_of_the_user_s():
-    offered = {name for name in dir(Network("tanh", 1.0, 1.0)) if not name.startswith("_")}
-    assert offered == {*signature(Network).parameters, "equivalent", "from_dict", "to_dict"}
+    for thing, question in ((Network("tanh", 1.0, 1.0), "equivalent"), (Letters((1,), (1,)), "with_biases")):
+        offered = {name for name in dir(thing) if not name.startswith("_")}
+        assert offered == {*signature(type(thing)).parameters, question, "from_dict", "to_dict"}
     shown = Network("tanh", eta=[1, 2], alpha0=1.0)._repr_html_()
     assert "<caption>Network</caption>" in shown
     assert "learning rate of the step" in shown
