@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,26 +104,25 @@ def coefficients(
     )
 
 
-class Hermite(NamedTuple):
-    """What the theory needs to know of a function of a standard normal variable z."""
+def hermite(function: Function) -> dict[str, float]:
+    """Hermite coefficients of an activation or a target; an error if its variance is infinite.
 
-    h0: float  # E f
-    h1: float  # E z f
-    h2: float  # E (z² - 1) f
-    square: float  # E f² = h0² + h1² + h2²/2 + ...
-    spread: (
-        float | None
-    )  # E f'² - (E f')², which inflates the rows in a step; None without a bounded derivative
-
-
-def hermite(function: Function) -> Hermite:
-    """Hermite coefficients of an activation or a target; an error if its variance is infinite."""
+    `h0`, `h1`, `h2` are E f, E z f and E (z² - 1) f; `square` is E f² = h0² + h1² + h2²/2 + ...; `spread` is
+    E f'² - (E f')², which inflates the rows in a step, NaN without a bounded derivative.
+    """
     found, _ = moments(function)
-    spread = None
+    spread = np.nan
     if function.has_derivative and not function.derivative.poles:
         rest, _ = at_rest(function, np.zeros(1))
         spread = (rest.s1**2 + rest.n2).item()
-    return Hermite(float(found.mean), float(found.first), float(found.second), float(found.square), spread)
+    named = {
+        "h0": found.mean,
+        "h1": found.first,
+        "h2": found.second,
+        "square": found.square,
+        "spread": spread,
+    }
+    return {name: float(value) for name, value in named.items()}
 
 
 def hermite_table(functions: Mapping[str, Function]) -> xr.Dataset:
@@ -131,13 +130,13 @@ def hermite_table(functions: Mapping[str, Function]) -> xr.Dataset:
     import xarray as xr
 
     rows = [hermite(function) for function in functions.values()]
+    size = np.sqrt([row["square"] for row in rows])
     answers: dict[str, Any] = {
         "parity": np.array([f.parity or "" for f in functions.values()], dtype=object),
         "breaks": np.array([len(f.breakpoints) for f in functions.values()]),
     }
-    for name in Hermite._fields:
-        column = np.array([np.nan if (value := getattr(row, name)) is None else value for row in rows])
-        size = np.sqrt([row.square for row in rows])
+    for name in rows[0]:
+        column = np.array([row[name] for row in rows])
         answers[name] = np.where(np.abs(column) < 1e-14 * size, 0.0, column)  # zero by symmetry
     coords = {"function": np.array(list(functions), dtype=object)}
     return xr.Dataset({name: ("function", values) for name, values in answers.items()}, coords)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -240,12 +237,9 @@ def mean_given(
             return [values]
         return [values.isel(direction=i, drop=True) for i in range(len(x))]
 
-    def total(parts: Iterable[xr.DataArray]) -> xr.DataArray:
-        return reduce(operator.add, parts)
-
     spike = given(along(b * theta))
-    width = (c + along(b**2) - total(one**2 for one in spike)) ** 0.5
-    A, B, C = _averages(activation, total(s * z for s, z in zip(spike, x, strict=True)) + biases, width)
+    width = (c + along(b**2) - sum(one**2 for one in spike)) ** 0.5
+    A, B, C = _averages(activation, sum(s * z for s, z in zip(spike, x, strict=True)) + biases, width)
     found = orders["m"] * A
     if "zeta" in orders:
         psi = orders["psi"]
@@ -255,9 +249,9 @@ def mean_given(
             else (rest * psi.rename(direction="direction_")).sum("direction_")
         )
         linear = given(along(orders["zeta"] * theta) + across)
-        found = found + total(one * z for one, z in zip(linear, x, strict=True)) * B
+        found = found + sum(one * z for one, z in zip(linear, x, strict=True)) * B
         found = (
-            found + (along(orders["zeta"] * b) - total(p * q for p, q in zip(linear, spike, strict=True))) * C
+            found + (along(orders["zeta"] * b) - sum(p * q for p, q in zip(linear, spike, strict=True))) * C
         )
     if "chi" in orders:
         found = found + 0.5 * orders["chi"] * C
