@@ -100,7 +100,7 @@ def test_hermite_coefficients_of_hermite_polynomials(degree):
     found, factorial = hermite(catalogue()[f"He{degree}"]), math.factorial(degree)
     exact = [factorial if k == degree else 0.0 for k in range(3)]
     size = math.sqrt(factorial)
-    np.testing.assert_allclose([found.h0, found.h1, found.h2], exact, rtol=0, atol=ROUNDING * size)
-    assert found.square == pytest.approx(factorial, rel=1e-12)
-    assert found.spread == pytest.approx(degree * factorial - (degree == 1), rel=1e-9, abs=1e-12)
-    assert hermite(catalogue()["sign"]).spread is None  # it has no derivative
+    np.testing.assert_allclose([found["h0"], found["h1"], found["h2"]], exact, rtol=0, atol=ROUNDING * size)
+    assert found["square"] == pytest.approx(factorial, rel=1e-12)
+    assert found["spread"] == pytest.approx(degree * factorial - (degree == 1), rel=1e-9, abs=1e-12)
+    assert np.isnan(hermite(catalogue()["sign"])["spread"])  # it has no derivative
