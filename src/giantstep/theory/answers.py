@@ -7,7 +7,6 @@ an exact bulk. Each is judged by itself, while the other one is held, so that er
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -81,11 +80,9 @@ def kappa_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool
     rules, it seems exact, and the other quantities show the error. If they are the coarser ones, it seems to converge
     slowly; the largest change of all quantities on each pair of rules then gives a better estimate.
     """
-    changes = [_change(*pair, typical, linear) for pair in pairwise(solutions)]
-    largest = (change.max(axis=-1, keepdims=True) for change in changes)
-    both = [np.concatenate(one, axis=-1) for one in zip(changes, largest, strict=True)]
-    errors = extrapolated_error(*both)
-    apart, together = errors[..., :-1].max(axis=-1), errors[..., -1]
+    last, previous = _changes(solutions, typical, linear)
+    apart = extrapolated_error(last, previous).max(axis=0)
+    together = extrapolated_error(last.max(axis=0), previous.max(axis=0))
     error = np.minimum(apart, _MARGIN * together) + solutions[0].tail
     return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
 
@@ -96,23 +93,21 @@ def bulk_error(solutions: Sequence[Solution], typical: np.ndarray, linear: bool)
     Twice the difference is more than the error wherever twice the nodes leave two thirds of it or less. They leave much
     less here: integrands over batches are smooth between cuts at their kinks, and their errors are squared.
     """
-    fine, half = solutions
-    error = _BULK_MARGIN * _change(fine, half, typical, linear).max(axis=-1)
-    return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
+    (change,) = _changes(solutions, typical, linear)
+    return np.nan_to_num(_BULK_MARGIN * change.max(axis=0), nan=np.inf, posinf=np.inf)
 
 
-def _change(one: Solution, other: Solution, typical: np.ndarray, linear: bool) -> np.ndarray:
-    """What is watched, relative to its size, [U, A, quantities].
+def _changes(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -> np.ndarray:
+    """Changes from each solution to the next, relative to the first one's size, [pairs, quantities, U, A].
 
     The responses join in where they are solved to rounding, so that their differences are the quadrature's.
     """
-    parts: list[np.ndarray] = []
-    for name, least in _MONITORED:
-        value = getattr(one, name)
-        size = np.maximum(np.abs(value), least * typical) + TINY
-        parts.append((np.abs(value - getattr(other, name)) / size)[..., None])
-    if linear:
-        V = one.state.V
-        change = np.abs(V - other.state.V) / packing(one.state.groups).sizes(V)
-        parts.append(change.max(axis=-1, keepdims=True))
-    return np.concatenate(parts, axis=-1)
+    names, least = zip(*_MONITORED, strict=True)
+    errors = np.array([[getattr(solution, name) for name in names] for solution in solutions])
+    sizes = np.maximum(np.abs(errors[0]), np.multiply.outer(least, typical)) + TINY
+    changes = np.abs(np.diff(errors, axis=0)) / sizes
+    if not linear:
+        return changes
+    V, pack = np.array([solution.state.V for solution in solutions]), packing(solutions[0].state.groups)
+    of_responses = (np.abs(np.diff(V, axis=0)) / pack.sizes(V[0])).max(axis=-1)
+    return np.concatenate([changes, of_responses[:, None]], axis=1)

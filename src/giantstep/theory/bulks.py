@@ -73,10 +73,6 @@ def choose_bulk(named: str | BulkLaw | None, model: Any, problem: Problem) -> Bu
         law = named
     elif named is None:
         law = EXACT if steps else ISOTROPIC
-    elif named.startswith("sampled"):
-        raise ParameterError(
-            f"bulk = {named!r} no longer exists; to check the exact bulk, train networks: simulate(...), then compare"
-        )
     elif named not in _NAMED:
         raise ParameterError(f"bulk = {named!r} is unknown; use one of {', '.join(_NAMED)}, or leave it out")
     else:

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..gaussian import extrapolated_error
-from .batch import BatchLaw, batch_law, stacked
+from .batch import BatchLaw, batch_law
 from .derivative_moments import check_slope_is_bounded
 from .input_spectrum import Profile
 from .labels import labels_of
 from .layer import FirstLayer, Neurons
 from .rule import refine
-from .symmetric import indices
 
 if TYPE_CHECKING:
     from ..losses import Loss
@@ -81,12 +80,9 @@ def take_step(
         nonlocal after
         before, move = layer.at(left), step.at(left)
         laws, error = batch_law(neurons, target, before, noise[left], step.loss, points)
-        # all three rules at once
-        every = np.tile(indices(len(left)), len(laws))
-        law = stacked(laws, len(left))
-        new = _after(neurons, before.at(every), move.at(every), extra[left][every], law)
-        after = after.replaced(left, new.at(indices(len(left))))
-        return np.maximum(_distance(new, len(left)), error)
+        rules = [_after(neurons, before, move, extra[left], law) for law in laws]
+        after = after.replaced(left, rules[0])
+        return np.maximum(_distance(rules), error)
 
     error = refine(compute, len(step.rate), points, last, tolerance)
     return after, error
@@ -124,11 +120,11 @@ def _root(covariance: np.ndarray) -> np.ndarray:
     return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
 
 
-def _distance(layers: FirstLayer, count: int) -> np.ndarray:
-    """Error [count] of the first of three rules, relative to the scale of each quantity; 3·count first layers."""
+def _distance(rules: list[FirstLayer]) -> np.ndarray:
+    """Error [U] of the first of three rules, relative to the scale of each quantity."""
     changes: list[np.ndarray] = []
     for name in ("c", "gram", "on_target"):
-        values = getattr(layers, name).reshape(3, count, -1)
+        values = np.array([getattr(layer, name).reshape(len(layer.c), -1) for layer in rules])
         size = np.abs(values[0]).max(axis=-1, keepdims=True) + 1e-3
         changes.append(np.abs(np.diff(values, axis=0)) / size)
     return extrapolated_error(*np.concatenate(changes, axis=-1)).max(axis=-1)
