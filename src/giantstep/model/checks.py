@@ -8,6 +8,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,15 +96,13 @@ def at_least(low: int, high: int = sys.maxsize) -> Check:
 
 def a_path(name: str, value: Any) -> str | os.PathLike[str]:
     """The name of a file."""
-    if not isinstance(value, str | os.PathLike):
-        raise refused(name, value, "is not a path: give a text or a pathlib.Path")
-    path = os.fspath(value)
     try:
-        valid = isinstance(path, str) and path and "\0" not in path and os.fsencode(path)
-    except UnicodeEncodeError:
+        path = str(Path(value))
+        valid = value != "" and "\0" not in path and os.fsencode(path)
+    except (TypeError, UnicodeEncodeError):
         valid = False
     if not valid:
-        raise refused(name, value, "is no name that a file can have; choose another")
+        raise refused(name, value, "is no name that a file can have: give a text or a pathlib.Path")
     return value
 
 
