@@ -97,7 +97,8 @@ def _simulated_summary(eigenvalues: Any, spikes: int) -> list[str]:
     """
     trials, bulk = eigenvalues.sizes["trial"], eigenvalues.isel(rank=slice(None, -spikes or None))
     rows = {"smallest": eigenvalues.isel(rank=0)}
-    rows |= {_ordinal(place): eigenvalues.isel(rank=-place) for place in range(spikes + 1, 0, -1)}
+    rows |= {f"largest but {k}": eigenvalues.isel(rank=-1 - k) for k in range(spikes, 0, -1)}
+    rows["largest"] = eigenvalues.isel(rank=-1)
     rows |= {"moment1": bulk.mean("rank"), "moment2": (bulk**2).mean("rank")}
     without = f"the {spikes} largest eigenvalues" if spikes > 1 else "the largest eigenvalue"
     lines = [f"simulated, {trials} trials" + (f" (moments without {without}):" if spikes else ":")]
@@ -105,11 +106,6 @@ def _simulated_summary(eigenvalues: Any, spikes: int) -> list[str]:
         error = f" ± {float(values.std('trial', ddof=1)) / trials**0.5:.2g}" if trials > 1 else ""
         lines.append(f"  {name:14s} {float(values.mean()):.6g}{error}")
     return lines
-
-
-def _ordinal(place: int) -> str:
-    named = {1: "largest", 2: "second largest", 3: "third largest"}
-    return named.get(place, f"{place}th largest")
 
 
 def _summary(dataset: Any, names: list[str]) -> Iterator[str]:

@@ -26,7 +26,7 @@ trials, stronger steps or a smaller d make them larger."""
 _POINTS = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0])
 
 
-def main(d: int = 400, trials: int = 10, folder: str = "demo") -> None:
+def main(d: int, trials: int, folder: str) -> None:
     """Predict, simulate, compare; print the tables and draw `folder`/learning_curves.png."""
     from ..answers.comparison import compare, side_by_side, summary
     from ..answers.tables import aligned, points

@@ -156,8 +156,8 @@ def _name_marks(axes: Axes, drawing: Drawing) -> None:
         axes.plot([], [], color=color, linestyle=dashes, label=f"{theory}, {size}")
     d = drawing.dataset.attrs.get("d")
     words = f"simulated, $d = {d:g}$" if d is not None and drawing.theories else "simulated"
-    words += ", 1 trial" if trials == 1 else ": mean ± s.e."
-    words += f", {trials} trials" if trials not in (None, 1) else ""
+    several = ": mean ± s.e." if trials is None else f": mean ± s.e., {trials} trials"
+    words += ", 1 trial" if trials == 1 else several
     axes.plot([], [], color=color, marker=style.marker(0), label=words, **style.POINTS)
 
 
@@ -175,5 +175,5 @@ def _decorate(axes: Axes, lowest: Axes, drawing: Drawing) -> None:
     axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else several)
     axes.set_title(style.title(dataset), loc="left")
     if lowest is not axes:
-        reach = max(3.3, 1.1 * max(abs(edge) for edge in lowest.get_ylim()))
+        reach = max(abs(edge) for edge in lowest.get_ylim())
         lowest.set_ylim(-reach, reach)

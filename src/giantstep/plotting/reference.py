@@ -29,7 +29,7 @@ REFERENCES: dict[
 MESSAGE_PASSING = "message passing"
 _SAMPLES = {"symbol": r"\Sigma\alpha_0 + \alpha", "long_name": "samples of steps and readout, divided by d"}
 _POINTS = 100  # of a reference line
-_GREY: Any = {"color": "0.45", "zorder": 1.5}
+_GREY: Any = {"color": "0.45", "linewidth": 1.2, "zorder": 1.5}
 
 
 def check_references(reference: str | Sequence[str]) -> list[str]:
@@ -74,15 +74,14 @@ def draw_references(axes: Axes, drawing: Drawing, names: Sequence[str]) -> None:
             raise ParameterError(
                 f"reference = {name!r} has no {quantity}; draw y='test_error', or 'test_error_01' of labels ±1"
             )
-        lines = {called: answer[quantity]}
+        lines = {called: (answer[quantity], dashes)}
         if name == "bayes" and quantity == "test_error":
-            lines = {called: answer["optimal_error"]}
+            lines = {called: (answer["optimal_error"], dashes)}
             if not np.allclose(answer["optimal_error"], answer[quantity]):
-                lines[MESSAGE_PASSING] = answer[quantity]
-        for words, line in lines.items():
-            width = 0.7 if words == MESSAGE_PASSING else 1.2
-            look: Any = {"linestyle": dashes, "linewidth": width, "label": words}
-            axes.plot(samples, line.transpose("alpha", ...).values.reshape(_POINTS, -1), **_GREY, **look)
+                lines[MESSAGE_PASSING] = (answer[quantity], ":")
+        for words, (line, dashed) in lines.items():
+            values = line.transpose("alpha", ...).values.reshape(_POINTS, -1)
+            axes.plot(samples, values, linestyle=dashed, label=words, **_GREY)
 
 
 def _target(dataset: xr.Dataset) -> Target:
