@@ -79,7 +79,6 @@ def watch(backend: Backend, ledger: Ledger) -> None:
     timed("matmul", "products", product)
     timed("add_product", "products", lambda total, a, b: product(a, b))
     timed("add_gram", "products", lambda total, rows: rows.shape[0] * rows.shape[1] ** 2.0)
-    timed("symmetric_product", "products", product)
     timed("solve_shifted", "factorisations", solves)
     draw = Draws.normal
 

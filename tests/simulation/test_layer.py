@@ -129,6 +129,14 @@ def test_spikes_are_the_mean_displacement_of_the_rows_of_their_letters(activatio
             assert np.linalg.norm(spike - moved) <= 0.05 * np.linalg.norm(moved)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("readout", [LETTERS, "gaussian"], ids=["letters", "a law"])
+def test_overlaps_are_the_mean_components_along_the_target_after_any_number_of_steps(readout, steps):
+    layer, _ = drawn(Network("relu", 2.0, 3.0, steps=steps, readout=readout), d=60)
+    means = [(layer.rows[group] @ layer.theta[0]).mean() for group in layer.groups]
+    np.testing.assert_allclose(layer.measured["overlap"][:, 0], means, rtol=1e-9)
+
+
 def test_a_readout_that_is_fitted_between_steps_leaves_one_step_as_it_is():
     plain, fitted = (drawn(Network("tanh", 2.0, 1.0, steps=1, **more))[0] for more in ({}, {"refit": 0.1}))
     np.testing.assert_array_equal(fitted.rows, plain.rows)
@@ -160,7 +168,6 @@ def test_measured_quantities_are_those_of_the_trained_rows(letters):
         assert r == pytest.approx((rows @ v).mean() / value if value else 0.0, rel=1e-13)
         assert spike[group] == pytest.approx(r * value, rel=1e-13)
         assert measured["c"][s] == pytest.approx(((rows - r * value * v) ** 2).sum(axis=1).mean(), rel=1e-13)
-        assert measured["overlap"][s] == pytest.approx((rows @ theta).mean(), rel=1e-12)
     (gamma,) = measured["gamma"]
     assert gamma == pytest.approx(v @ theta, rel=1e-13)
     np.testing.assert_allclose(gamma * v + np.sqrt(1 - gamma**2) * t, theta, atol=1e-13)

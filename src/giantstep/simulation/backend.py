@@ -61,10 +61,6 @@ class Backend:
         """total + rowsᵀ·rows, in the memory of `total`."""
         return self.add_product(total, rows.T, rows)
 
-    def symmetric_product(self, matrix: Any, columns: Any) -> Any:
-        """matrix·columns for a symmetric matrix."""
-        return matrix @ columns
-
     def solve_shifted(self, matrix: Any, right: Any, lams: Sequence[float]) -> Any:
         """(matrix + lam)⁻¹·right for every lam, as columns; the minimum-norm solution where lam = 0.
 
@@ -154,9 +150,6 @@ class NumpyBackend(Backend):
         return self._blas("syrk")(
             1.0, stored, beta=1.0, c=total, lower=1, trans=not flipped, overwrite_c=True
         )
-
-    def symmetric_product(self, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return self._blas("symm")(1.0, matrix, columns, lower=1)
 
     def _by_cholesky(self, matrix: np.ndarray, right: np.ndarray, lam: float) -> np.ndarray:
         factorise, solve = self._lapack("potrf", "potrs")

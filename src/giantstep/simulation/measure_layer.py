@@ -100,7 +100,7 @@ class Track:
             return self._after_several(rows, free)
         backend, letters = self.backend, self.letters
         v = unit(free if self._pull is None else self._pull)
-        along_v, *along_theta = (backend.numpy(backend.matmul(rows, one)) for one in (v, *self.theta))
+        along_v = backend.numpy(backend.matmul(rows, v))
         parts = self.groups if self.model.readout.biases is not None else (slice(0, len(letters)),)
         power = [float(letters[part] @ letters[part]) for part in parts]
         r = np.zeros(len(parts))
@@ -113,7 +113,7 @@ class Track:
         rest = left_across([theta - g * v for theta, g in zip(self.theta, gamma, strict=True)])
         measured = {
             "c": np.array([bulk[group].mean() for group in self.groups]),
-            "overlap": np.array([[along[group].mean() for along in along_theta] for group in self.groups]),
+            "overlap": self._overlap(rows),
             "r": r,
             "gamma": np.array(gamma),
         }
@@ -130,10 +130,15 @@ class Track:
         measured = {
             name: self._steps([values[name] for values in self._history]) for name in self._history[0]
         }
-        measured["overlap"] = np.stack([(self._means(rows) @ one) for one in theta], axis=-1)
+        measured["overlap"] = self._overlap(rows)
         directions, across = (tuple(backend.asarray(one) for one in many) for many in (v, rest))
         spike, radii = neuron * self.scale, np.sqrt(np.maximum(self._bulk, 0.0))
         return Weights(rows, spike, radii, directions, across, self.theta, self.groups, self.biases, measured)
+
+    def _overlap(self, rows: Any) -> np.ndarray:
+        """Mean component of each letter's rows along each of the target's directions."""
+        along = [self.backend.numpy(self.backend.matmul(rows, theta)) for theta in self.theta]
+        return np.array([[each[group].mean() for each in along] for group in self.groups])
 
     def _steps(self, values: list[np.ndarray]) -> np.ndarray:
         """One row for each step; steps that only other points of the grid take are NaN."""

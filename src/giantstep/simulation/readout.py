@@ -91,11 +91,12 @@ def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> d
     for n, lams in problems.items():
         part, targets = kernel[:n, :n], labels[:n]
         dual = backend.solve_shifted(part, targets, lams)
+        readouts = backend.matmul(features[:n, :].T, dual)
         residuals = backend.asarray(np.asarray(lams))[None, :] * dual
         if min(lams) == 0:
-            residuals = targets[:, None] - backend.symmetric_product(part, dual)
+            residuals = targets[:, None] - backend.matmul(features[:n, :], readouts)
         error = backend.numpy(backend.xp.sum(residuals * residuals, axis=0)) / n
-        fits[n] = _square_fit(backend.matmul(features[:n, :].T, dual), error)
+        fits[n] = _square_fit(readouts, error)
     return fits
 
 
