@@ -98,7 +98,7 @@ def test_a_setting_is_the_same_alone_or_in_a_grid_bit_for_bit():
         np.testing.assert_array_equal(part[name], alone[name])
 
 
-@pytest.mark.parametrize(("model", "target"), [(NET, "sin"), (SRF, "sign")])
+@pytest.mark.parametrize(("model", "target"), [(NET, "sin"), (SRF, Target("sign", flips=0.4))])
 def test_a_point_agrees_whatever_alphas_and_lams_are_asked_for_together(model, target):
     grid = simulate(model, target, **SMALL | {"lam": np.logspace(-2, 1, 9)})
     point = simulate(model, target, **SMALL | {"alpha": 1.0, "lam": 0.01})
