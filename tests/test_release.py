@@ -21,7 +21,7 @@ CONDA_NAMES = {"matplotlib": "matplotlib-base"}
         ("CITATION.cff", r"^version: (\S+)$"),
         ("conda/recipe.yaml", r'^  version: "(\S+)"$'),
         ("CHANGELOG.md", r"^## \[(?:Unreleased\] )?(\d+\.\d+\.\d+)"),
-        ("README.md", r"^Version (\d+\.\d+\.\d+)"),
+        ("README.md", r"[Vv]ersion (\d+\.\d+\.\d+)"),
     ],
 )
 def test_every_file_that_names_the_version_names_this_one(file, pattern):
