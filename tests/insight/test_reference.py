@@ -323,6 +323,13 @@ def test_targets_that_grow_fast_are_averaged_far_out(rate):
     np.testing.assert_allclose(best.test_error, left, rtol=1e-10)
 
 
+def test_labels_that_hardly_ever_change_tell_nothing_and_leave_no_error():
+    for target in (gs.Target("sign(x - 8)", flips=0.1), gs.Target("relu(x - 7)", noise=0.1)):
+        best = gs.bayes(target, alpha=3)
+        assert float(best.overlap) < 1e-9
+        assert float(best.test_error) < 1e-9
+
+
 @pytest.mark.slow
 def test_a_phase_that_is_hard_for_any_number_of_samples_has_a_transition_all_the_same():
     """What a label tells without an estimate is below rounding; at the transition it does not matter."""

@@ -86,6 +86,7 @@ def test_an_optimum_at_the_end_of_the_scan_says_so():
     best = gs.tune(model, gs.Target("sin", noise=0.5), alpha=1.0, scan={"lam": np.geomspace(1e-4, 1e-2, 9)})
     assert bool(best["at_end"])
     assert float(best["best_lam"]) == pytest.approx(1e-2, rel=1e-6)
+    assert float(best["slope"]) == 0.0  # that of the others
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,9 @@ def changes(
 
 
 def power_at_zero(f: Callable[[float], float], small: float) -> int:
-    """The power of x with which f(x) vanishes at 0."""
-    return round(np.log2(f(2.0 * small) / f(small)))
+    """The power of x with which f(x) ≥ 0 vanishes at 0; 1 where it is 0 all along."""
+    near, far = f(small), f(2.0 * small)
+    return round(np.log2(far / near)) if min(near, far) > 0.0 else 1
 
 
 class Series(Chebyshev):
