@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import giantstep as gs
 from giantstep.errors import GiantstepWarning, ParameterError
 from giantstep.functions import Function, as_function, target_function
 from giantstep.functions.breakpoints import RANGE
@@ -126,3 +127,9 @@ def test_functions_of_several_variables_kink_on_the_known_hyperplanes(text, plan
 def test_curved_kinks_are_warned_of(text):
     with pytest.warns(GiantstepWarning, match="on curved surfaces"):
         target_function(text)
+
+
+@pytest.mark.parametrize("text", ["tanh(30*x1) + x1*x2", "sigmoid(20*x1)*tanh(20*x2) + x1"])
+def test_steep_steps_of_a_target_of_two_directions_are_integrated(text):
+    found = gs.predict(gs.SpikedRF("tanh", r=1, gamma=0.6), text, alpha=1, lam=0.1)
+    assert float(found.quadrature_error) < 1e-7

@@ -25,7 +25,6 @@ MAX_NODES = (
     3000  # whose derivative is taken: a text has a thousand at most, its derivatives several times that
 )
 MAX_ORDER = 4  # of a derivative written as text
-MAX_PARAMETERS_LENGTH = 32 * (MAX_EXPONENT + 1)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ -]*")
 _SHORT = 40
@@ -148,8 +147,6 @@ def _named(text: str, name: str, texts: list[str], also: tuple[str, ...]) -> Fun
 
 def _numbers(text: str, texts: list[str]) -> list[float]:
     """Finite numbers from their texts, which end the whole text."""
-    if len(text) > MAX_PARAMETERS_LENGTH:
-        raise ExpressionError("there are too many parameters", text, MAX_PARAMETERS_LENGTH)
     values, column = [], text.find(":") + 1
     for part in texts:
         try:

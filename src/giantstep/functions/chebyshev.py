@@ -23,14 +23,5 @@ def through(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def polynomials(t: np.ndarray, count: int) -> np.ndarray:
-    """T_0 to T_(count-1) at t [...], last axis; many at a time, as T_(m+j) = 2 T_m T_j - T_(m-j)."""
-    values = np.empty((count, *t.shape))
-    values[0] = 1.0
-    values[1:2] = t
-    m = 1
-    while (more := min(m, count - 1 - m)) > 0:
-        new = values[m + 1 : m + 1 + more]
-        np.multiply(values[1 : more + 1], 2.0 * values[m], out=new)
-        new -= values[m - 1 :: -1][:more] if m > 1 else values[:1]
-        m += more
-    return values.transpose(*range(1, values.ndim), 0)
+    """T_0 to T_(count-1) at t [...], last axis."""
+    return chebyshev.chebvander(t, count - 1)

@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,7 @@ ELEMENTARY: dict[str, Elementary] = {
 }
 
 
+@lru_cache(maxsize=1024)
 def implementation(op: str, value: float, xp: Any) -> Callable[..., Any]:
     """The array function that carries out one operation of the tree in the namespace `xp`."""
     if op in ELEMENTARY:

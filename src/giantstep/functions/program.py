@@ -10,8 +10,6 @@ import numpy as np
 from .operations import implementation
 from .tree import Node, postorder
 
-Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]  # function, arguments, registers to free
-
 
 class Program:
     """A tree made ready to run: the first registers hold the variables, then the constants, then each step's result."""
@@ -36,7 +34,6 @@ class Program:
         self.result, self._given = register[root], first
         self.key = (tuple(self.constants), tuple(self.steps), self.result)  # equal for equal computations
         self._finished = self._last_uses(first)
-        self._bound: dict[Any, list[Step]] = {}
 
     def __call__(self, x: Any, *more: Any) -> Any:
         """The function at x: a number, or an array of numpy, torch or another array API library."""
@@ -57,21 +54,13 @@ class Program:
     def _run(self, x: tuple[Any, ...], xp: Any, lift: Callable[[float], Any]) -> Any:
         registers = [*x, *map(lift, self.constants)]  # constants of x's precision: nothing is promoted
         with np.errstate(all="ignore"):  # branches that are not selected may overflow or divide by zero
-            for function, args, finished in self._bound.get(xp) or self._bind(xp):
-                registers.append(function(*[registers[i] for i in args]))
+            for (op, value, args), finished in zip(self.steps, self._finished, strict=True):
+                registers.append(implementation(op, value, xp)(*[registers[i] for i in args]))
                 for i in finished:
                     registers[i] = None
         if self.result < self._given:  # x itself or a constant: a new array all the same
             return registers[self.result] + xp.zeros_like(x[0])
         return registers[self.result]
-
-    def _bind(self, xp: Any) -> list[Step]:
-        """The steps with the functions of one array library in place of the names of operations."""
-        self._bound[xp] = [
-            (implementation(op, value, xp), args, finished)
-            for (op, value, args), finished in zip(self.steps, self._finished, strict=True)
-        ]
-        return self._bound[xp]
 
     def _last_uses(self, first: int) -> list[tuple[int, ...]]:
         """For each step the registers that nothing uses after it, so that their memory is given back."""

@@ -33,7 +33,7 @@ _CROWD = 256  # panels that may need to be halved at a time
 POINT = 1e-4  # half width of a panel that counts as a point: a kink or jump
 _PIECE = 96  # degree of a piece between located breakpoints
 LOCATED = 12.0  # as far out as breakpoints are located
-GRADED = 160.0  # bandwidth times distance from a rough breakpoint: nodes that crowd towards it follow that
+_GRADED = 160.0  # bandwidth times distance from a known kink or step: the pieces of rules that end there follow that
 
 
 class Variation(NamedTuple):
@@ -238,10 +238,10 @@ def _along(
         return f(*place[:j], x, *place[j:])
 
     panels = follow(on_line, left, right, owner, at.reshape(-1), _LINE_NODES, _LINE_CROWD, POINT)
-    if crossed.any():  # next to a kink that is known, convergence may be slow, but shows
+    if crossed.any():
         half = 0.5 * (panels.right - panels.left)
         distance = np.abs(at[panels.owner] - panels.middle[:, None]).min(axis=1)
-        panels.bandwidth[panels.bandwidth * np.maximum(distance, half) < GRADED] = 0.0
+        panels.bandwidth[panels.bandwidth * np.maximum(distance, half) < _GRADED] = 0.0
     return panels
 
 
@@ -256,7 +256,5 @@ def _closest(places: np.ndarray, owner: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _points(count: int) -> np.ndarray:
-    """Points that fill the cube from -1 to 1, [lines, count]: multiples of powers of the root of x^(n+1) = x + 1."""
-    root = np.roots([1.0, *[0.0] * (count - 1), -1.0, -1.0]) if count > 1 else np.array([1.618033988749895])
-    g = float(np.max(np.real(root[np.abs(np.imag(root)) < 1e-12])))
-    return 2.0 * ((np.arange(1, _LINES + 1)[:, None] * g ** -np.arange(1.0, count + 1.0)) % 1.0) - 1.0
+    """Points that fill the cube from -1 to 1, [lines, count]: multiples of irrational numbers modulo 1."""
+    return 2.0 * (np.arange(1, _LINES + 1)[:, None] * np.sqrt([2.0, 3.0, 5.0])[:count] % 1.0) - 1.0
