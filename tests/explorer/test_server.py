@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import giantstep as gs
@@ -47,12 +48,11 @@ def at_work(visitor: Visitor, lane: str) -> list[Worker]:
     return [worker for worker in alive if worker.lane == lane and worker.working]
 
 
-def question(visitor: Visitor, view: str, settings: dict[str, Any]) -> bytes:
+def question(token: str, view: str, settings: dict[str, Any]) -> bytes:
     """A question as it goes over the wire."""
     body = json.dumps(settings).encode()
-    head = f"POST /api/{view} HTTP/1.0\r\nHost: {visitor.host}\r\nContent-Type: application/json\r\n"
-    head += f"Authorization: Bearer {visitor.server.token}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    head = f"POST /api/{view} HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    return f"{head}Authorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def test_the_page_and_all_that_it_loads_are_served(visitor):
@@ -240,7 +240,7 @@ def test_equal_questions_are_computed_once(visitor, monkeypatch):
 
 def test_work_ends_when_nobody_waits(visitor):
     with socket.create_connection((visitor.host, visitor.port)) as connection:
-        connection.sendall(question(visitor, "simulate", {"d": 3000, "trials": 50}))
+        connection.sendall(question(visitor.server.token, "simulate", {"d": 3000, "trials": 50}))
         assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
         (worker,) = at_work(visitor, "simulation")
     wait_until(
@@ -264,7 +264,7 @@ def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor):
     with socket.create_connection((visitor.host, visitor.port)) as connection:
         for pid in before:
             os.kill(pid, signal.SIGSTOP)  # slow, whatever the machine
-        connection.sendall(question(visitor, "curve", {"activation": "relu", "noise": 0.123}))
+        connection.sendall(question(visitor.server.token, "curve", {"activation": "relu", "noise": 0.123}))
         wait_until(lambda: bool(at_work(visitor, "quick")))
         (worker,) = at_work(visitor, "quick")
         for pid in before - {worker.process.pid}:
@@ -276,7 +276,7 @@ def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor):
 @pytest.mark.posix
 def test_a_worker_that_dies_is_a_sentence_and_the_next_question_is_answered(visitor):
     with socket.create_connection((visitor.host, visitor.port)) as connection:
-        connection.sendall(question(visitor, "simulate", {"d": 1500, "trials": 50}))
+        connection.sendall(question(visitor.server.token, "simulate", {"d": 1500, "trials": 50}))
         connection.recv(20)
         (worker,) = at_work(visitor, "simulation")
         os.kill(worker.process.pid, signal.SIGKILL)
@@ -334,7 +334,10 @@ def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way():
 
 
 @pytest.mark.posix
-def test_the_command_serves_until_interrupted():
+@pytest.mark.parametrize(
+    ("end", "status", "words"), [("SIGINT", 0, "the explorer has ended\n"), ("SIGKILL", -9, "")]
+)
+def test_the_command_serves_until_it_is_ended_and_leaves_nothing_at_work(end, status, words):
     command = [sys.executable, "-m", "giantstep", "explore", "--no-browser", "--port", "0"]
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # which this run itself may ignore
     process = subprocess.Popen(
@@ -342,13 +345,21 @@ def test_the_command_serves_until_interrupted():
     )
     try:
         assert process.stderr is not None
-        link = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", process.stderr.readline())
+        link = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{32})", process.stderr.readline())
         assert link is not None
         with urllib.request.urlopen(link.group()) as page:
             assert b"giantstep" in page.read()
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the processes that it has started, too
-        _, rest = process.communicate(timeout=60)
-        assert (process.returncode, rest) == (0, "the explorer has ended\n")
+        with socket.create_connection(("127.0.0.1", int(link.group(1)))) as connection:
+            connection.sendall(question(link.group(2), "simulate", {"d": 3000, "trials": 50}))
+            assert connection.recv(20).startswith(b"HTTP/1.0 200")
+            started = psutil.Process(process.pid).children(recursive=True)
+            # Ctrl-C in a terminal is heard by the processes that it has started, too
+            (os.killpg if end == "SIGINT" else os.kill)(process.pid, getattr(signal, end))
+            _, rest = process.communicate(timeout=60)
+        assert (process.returncode, rest) == (status, words)
+        _, alive = psutil.wait_procs(started, timeout=20)  # long before the first trial ends
+        assert len(started) > 3
+        assert not alive
     finally:
         process.kill()
         process.communicate()
