@@ -14,7 +14,6 @@ import giantstep as gs
 from giantstep.answers.quantities import describe
 from giantstep.errors import ParameterError
 from giantstep.plotting import save_figure
-from giantstep.plotting.style import look
 
 
 def made(sizes: dict[str, int], trials: int = 0, name: str = "test_error") -> xr.Dataset:
@@ -32,15 +31,16 @@ def labels(axes) -> list[str]:
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def drawn(axes) -> None:
+def plot(*args, **options):
     """Draw for good: some complaints of matplotlib come only then."""
+    axes = gs.plot(*args, **options)
     axes.figure.draw_without_rendering()
+    return axes
 
 
 def test_the_longest_dimension_is_x_and_the_others_make_the_lines():
     dataset = made({"alpha0": 3, "alpha": 7, "lam": 2})
-    axes = gs.plot(dataset)
-    drawn(axes)
+    axes = plot(dataset)
     assert len(axes.get_lines()) == 6
     assert axes.get_xlabel().endswith(r"$\alpha$")
     assert r"$\epsilon_g$" in axes.get_ylabel()
@@ -50,23 +50,22 @@ def test_the_longest_dimension_is_x_and_the_others_make_the_lines():
 
 
 def test_x_and_y_can_be_chosen_and_have_defaults():
-    axes = gs.plot(made({"alpha0": 3, "alpha": 7}, name="q1"), x="alpha0", y="q1")
+    axes = plot(made({"alpha0": 3, "alpha": 7}, name="q1"), x="alpha0", y="q1")
     assert len(axes.get_lines()) == 7
     assert r"\alpha_0" in axes.get_xlabel()
     signs = made({"alpha": 3}).assign(test_error_01=("alpha", [0.3, 0.2, 0.1]))
-    axes = gs.plot(signs)  # of labels ±1 the share of wrong signs
+    axes = plot(signs)  # of labels ±1 the share of wrong signs
     np.testing.assert_array_equal([line.get_ydata() for line in axes.get_lines()], [[0.3, 0.2, 0.1]])
     assert axes.get_legend() is None  # which a single line does not need
     bounds = gs.bounds(gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=1.0), "sin")
-    assert labels(gs.plot(bounds)) == ["upper", "lower"]
-    level = gs.plot(bounds, y=["upper", "linear"]).get_lines()[1]  # what does not depend on x
+    assert labels(plot(bounds)) == ["upper", "lower"]
+    level = plot(bounds, y=["upper", "linear"]).get_lines()[1]  # what does not depend on x
     assert level.get_ydata().tolist() == [gs.linear_error("sin")] * 2
 
 
 def test_simulations_are_points_with_standard_errors():
     dataset = made({"alpha": 5, "alpha0": 2}, trials=4)
-    axes = gs.plot(dataset)
-    drawn(axes)
+    axes = plot(dataset)
     bars = [item for item in axes.containers if isinstance(item, ErrorbarContainer)]
     assert len(bars) == 2
     points, _, (segments,) = bars[0].lines
@@ -81,8 +80,7 @@ def test_comparisons_have_a_panel_of_residuals_and_lie_on_smooth_curves():
     simulation = made({"alpha": 5, "alpha0": 2}, trials=4).assign_attrs(d=100)
     theory, fine = made({"alpha": 5, "alpha0": 2}), made({"alpha": 90, "alpha0": 2})
     compared = gs.compare(theory, simulation)
-    axes = gs.plot(compared, theory=fine)
-    drawn(axes)
+    axes = plot(compared, theory=fine)
     above, below = axes.figure.axes
     assert above is axes
     assert sorted(len(np.atleast_1d(line.get_xdata())) for line in above.get_lines())[-2:] == [90, 90]
@@ -90,38 +88,39 @@ def test_comparisons_have_a_panel_of_residuals_and_lie_on_smooth_curves():
         "theory, limit $d = \\infty$",
         "simulated, $d = 100$: mean ± s.e., 4 trials",
     ]
-    assert labels(gs.plot(compared.isel(alpha0=0))) == labels(axes)[-2:]
+    assert labels(plot(compared.isel(alpha0=0))) == labels(axes)[-2:]
     z = [line.get_ydata() for line in below.get_lines() if len(line.get_xdata()) == 5]
     np.testing.assert_allclose(z, compared.test_error.sel(part="z").transpose("alpha0", "alpha"))
 
 
 def test_several_quantities_share_a_picture_and_keep_their_names():
     dataset = gs.coefficients(gs.SpikedRF("tanh", r=[1.0, 3.0], gamma=1.0), np.linspace(-2, 2, 9))
-    axes = gs.plot(dataset)
-    drawn(axes)
+    axes = plot(dataset)
     assert len(axes.get_lines()) == 6
     assert labels(axes)[0] == r"$\mu_0$, $r = 1$"
     found = gs.bound_functions(gs.Network("tanh", eta=2, alpha0=1), "sin", np.linspace(-2, 2, 9))
-    assert labels(gs.plot(found, y=["upper", "lower"]))[:2] == ["upper", "lower"]
+    assert labels(plot(found, y=["upper", "lower"]))[:2] == ["upper", "lower"]
 
 
 def test_infinite_values_leave_gaps():
     dataset = made({"lam": 6})
     dataset["test_error"][2] = np.inf
-    (line,) = gs.plot(dataset).get_lines()
+    (line,) = plot(dataset).get_lines()
     assert np.isnan(line.get_ydata()).tolist() == [False, False, True, False, False, False]
 
 
-def test_curves_differ_in_style_as_well_as_in_colour():
-    for count in (4, 12):
-        looks = [look(index, count) for index in range(count)]
-        assert len({one.color for one in looks}) == count
-        assert len({(one.linestyle, one.marker) for one in looks[:4]}) == 4
+@pytest.mark.parametrize("count", [4, 12])
+def test_curves_differ_in_style_as_well_as_in_colour(count):
+    lines = plot(made({"alpha0": count, "alpha": 20})).get_lines()
+    assert len({str(line.get_color()) for line in lines}) == count
+    assert [line.is_dashed() for line in lines[:4]] == [False, True, True, True]
+    points = [bars.lines[0] for bars in plot(made({"alpha0": count, "alpha": 5}, trials=2)).containers]
+    assert len({each.get_marker() for each in points[:4]}) == 4
 
 
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
 def test_figures_are_saved_by_their_ending(ending, tmp_path):
-    save_figure(gs.plot(made({"alpha": 3})).figure, tmp_path / f"a.{ending}")
+    save_figure(plot(made({"alpha": 3})).figure, tmp_path / f"a.{ending}")
     start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[ending]
     assert (tmp_path / f"a.{ending}").read_bytes().startswith(start)
     assert len(list(tmp_path.iterdir())) == 1
@@ -130,21 +129,21 @@ def test_figures_are_saved_by_their_ending(ending, tmp_path):
 @pytest.mark.parametrize(
     ("draw", "said"),
     [
-        (lambda: gs.plot(made({})), "single number"),
-        (lambda: gs.plot(made({"alpha": 3}), x="lam"), "it has alpha"),
-        (lambda: gs.plot(made({"alpha": 3}), y="accuracy"), "it has test_error"),
-        (lambda: gs.plot(made({"alpha": 50, "lam": 41})), "41 curves are too many"),
-        (lambda: gs.plot(made({"alpha": 3}), theory=made({"alpha": 3, "lam": 2})), "theory has 2 curves"),
-        (lambda: gs.plot(made({"alpha": 3}) * np.nan), "nothing to draw"),
-        (lambda: gs.plot(made({"alpha": 3}).test_error), r"is a DataArray, .* keep the Dataset"),  # type: ignore[arg-type]
-        (lambda: gs.plot([1.0, 2.0]), "is a list"),  # type: ignore[arg-type]
-        (lambda: gs.plot(gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=[1, 2])), "shows one of them"),
+        (lambda: plot(made({})), "single number"),
+        (lambda: plot(made({"alpha": 3}), x="lam"), "it has alpha"),
+        (lambda: plot(made({"alpha": 3}), y="accuracy"), "it has test_error"),
+        (lambda: plot(made({"alpha": 50, "lam": 41})), "41 curves are too many"),
+        (lambda: plot(made({"alpha": 3}), theory=made({"alpha": 3, "lam": 2})), "theory has 2 curves"),
+        (lambda: plot(made({"alpha": 3}) * np.nan), "nothing to draw"),
+        (lambda: plot(made({"alpha": 3}).test_error), r"is a DataArray, .* keep the Dataset"),  # type: ignore[arg-type]
+        (lambda: plot([1.0, 2.0]), "is a list"),  # type: ignore[arg-type]
+        (lambda: plot(gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=[1, 2])), "shows one of them"),
         (
-            lambda: gs.plot(made({"lam": 3}, name="landscape"), theory=made({"lam": 3})),
+            lambda: plot(made({"lam": 3}, name="landscape"), theory=made({"lam": 3})),
             "theory is for curves",
         ),
-        (lambda: save_figure(gs.plot(made({"alpha": 3})).figure, "a.bmp"), "unknown ending"),
-        (lambda: save_figure(gs.plot(made({"alpha": 3})).figure, "/no/such/a.png"), "does not exist"),
+        (lambda: save_figure(plot(made({"alpha": 3})).figure, "a.bmp"), "unknown ending"),
+        (lambda: save_figure(plot(made({"alpha": 3})).figure, "/no/such/a.png"), "does not exist"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(draw, said):
@@ -169,8 +168,7 @@ def test_a_legend_never_covers_what_is_drawn_nor_takes_its_room(room, trials):
     dataset = made({"eta": 3, "alpha0": 4, "alpha": 40}, trials=trials)
     falling, waves = 1.0 / dataset.alpha, np.sin(dataset.alpha * dataset.alpha0)  # waves leave no corner free
     dataset["test_error"] = 1e-3 * dataset.test_error + (falling if room else waves)
-    axes = gs.plot(dataset)
-    drawn(axes)  # matplotlib warns, an error here, when axes have no room left
+    axes = plot(dataset)
     assert len(labels(axes)) == 12 + bool(trials)
     box, place, page = (one.get_window_extent() for one in (axes.get_legend(), axes, axes.figure.patch))
     assert (box.x0 >= place.x1) == (not room)
@@ -180,15 +178,14 @@ def test_a_legend_never_covers_what_is_drawn_nor_takes_its_room(room, trials):
     for line in axes.get_lines():
         assert not line.get_path().transformed(line.get_transform()).intersects_bbox(box, filled=False)
     ax = Figure().add_subplot()  # a user's own, whose size stays
-    gs.plot(dataset, ax=ax)
-    drawn(ax)
+    plot(dataset, ax=ax)
     assert (ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1) == (not room)
     assert ax.figure.get_size_inches().tolist() == Figure().get_size_inches().tolist()
 
 
 @pytest.mark.parametrize("trials", [0, 3])
 def test_a_notebook_shows_axes_of_ours_as_one_picture_and_leaves_a_users_own(trials):
-    axes: Any = gs.plot(made({"alpha": 5}, trials))
+    axes: Any = plot(made({"alpha": 5}, trials))
     assert "<svg" in axes._repr_svg_()
     assert "<svg" in axes.figure._repr_svg_()
     figure = Figure()
@@ -196,7 +193,7 @@ def test_a_notebook_shows_axes_of_ours_as_one_picture_and_leaves_a_users_own(tri
     own.plot([1, 2], [1, 1], label="mine")
     own.legend(title="T")
     compared = gs.compare(made({"alpha": 5}), made({"alpha": 5}, trials=4).assign_attrs(d=100))
-    assert gs.plot(compared, ax=own) is own
+    assert plot(compared, ax=own) is own
     assert not hasattr(own, "_repr_svg_")
     assert own.get_legend().get_title().get_text() == "T"  # which a single curve does not replace
 
@@ -204,7 +201,7 @@ def test_a_notebook_shows_axes_of_ours_as_one_picture_and_leaves_a_users_own(tri
 def test_a_long_title_is_not_cut_off():
     net = gs.Network("gelu", eta=1.5, alpha0=3, beta=1.5, steps=2)
     target = gs.Target("tanh(x1) + 0.5*x1*x2 - 0.25*x2", noise=0.2)
-    axes = gs.plot(gs.predict(net, target, alpha=[0.5, 3.0], lam=0.1, d=150, bulk="isotropic"))
+    axes = plot(gs.predict(net, target, alpha=[0.5, 3.0], lam=0.1, d=150, bulk="isotropic"))
     axes.figure.canvas.draw()
     assert axes._left_title.get_window_extent().x1 <= axes.figure.bbox.x1
     assert [number in axes.get_title(loc="left") for number in ("1.5", "150")] == [True, True]
@@ -215,8 +212,7 @@ NET = gs.Network("relu", eta=1, alpha0=2, steps=3)
 
 def test_a_staircase_is_drawn_step_by_step_with_whole_steps():
     found = gs.staircase(NET, "x1 + x1*x2")
-    axes = gs.plot(found)
-    drawn(axes)
+    axes = plot(found)
     assert [line.get_ydata().tolist() for line in axes.get_lines()] == found.overlap.T.values.tolist()
     assert labels(axes) == ["x1", "x2"]
     inside = [tick for tick in axes.get_xticks() if 1 <= tick <= 3]
@@ -234,8 +230,7 @@ def learned_plane(**model: Any) -> xr.Dataset:
 def test_a_learned_plane_is_drawn_beside_its_target_in_the_same_shades():
     found = learned_plane()
     found["learned"] = 3.0 * found["learned"] + 20.0  # beyond the target's range, which must not be cut
-    axes = gs.plot(found)
-    drawn(axes)
+    axes = plot(found)
     figure = axes.figure
     target, learned, bar = figure.axes
     assert target is axes
@@ -250,24 +245,24 @@ def test_a_learned_plane_is_drawn_beside_its_target_in_the_same_shades():
 
 def test_a_plane_of_several_settings_or_on_one_panel_is_refused():
     with pytest.raises(ParameterError, match="one setting"):
-        gs.plot(learned_plane(beta=[1.0, 2.0]))
+        plot(learned_plane(beta=[1.0, 2.0]))
     with pytest.raises(ParameterError, match="ax is for one panel"):
-        gs.plot(learned_plane(), ax=Figure().add_subplot())
-    axes = gs.plot(learned_plane(), x="x1")  # cuts through it, along one direction
+        plot(learned_plane(), ax=Figure().add_subplot())
+    axes = plot(learned_plane(), x="x1")  # cuts through it, along one direction
     assert len(axes.get_lines()) == 5
 
 
 def test_a_learned_function_is_drawn_over_its_target():
     net = gs.Network("tanh", eta=1, alpha0=[1.0, 2.0])
     found = gs.learned_function(net, "sin", [-1.0, 0.5], alpha=2, lam=0.1, bulk="isotropic")
-    axes = gs.plot(found)
+    axes = plot(found)
     *curves, target = axes.get_lines()
     assert len(curves) == 2
     np.testing.assert_array_equal(target.get_ydata(), np.sin([-1.0, 0.5]))
     assert labels(axes)[-1].startswith("target")
     assert axes.get_xlabel() == "input along the target's direction, $x$"
-    assert labels(gs.plot(found.isel(alpha0=0)))[0].startswith("learned")
-    along = gs.plot(found, x="alpha0")  # where the target is no curve
+    assert labels(plot(found.isel(alpha0=0)))[0].startswith("learned")
+    along = plot(found, x="alpha0")  # where the target is no curve
     assert len(along.get_lines()) == 2
 
 
@@ -275,19 +270,17 @@ def test_spectra_have_titles_and_simulated_ones_stand_beside_them():
     model = gs.SpikedRF("tanh", r=1, gamma=1)
     theory = gs.spectrum(model, alpha=2)
     run = gs.simulate_spectrum(model, alpha=2, d=40, trials=2)
-    for axes in (gs.plot(theory), gs.plot(run), gs.plot(run, theory=theory)):
-        drawn(axes)
+    for axes in (plot(theory), plot(run), plot(run, theory=theory)):
         assert "tanh spiked features" in axes.get_title(loc="left")
-    assert labels(gs.plot(run, theory=theory)) == ["simulated, 2 trials", "bulk", "spike at 0.472 d"]
-    (stairs,) = gs.plot(run).patches
+    assert labels(plot(run, theory=theory)) == ["simulated, 2 trials", "bulk", "spike at 0.472 d"]
+    (stairs,) = plot(run).patches
     counts, edges, _ = stairs.get_data()
     assert counts @ np.diff(edges) == pytest.approx(39 / 40)  # all but the spike
 
 
 def test_a_landscape_is_drawn_with_its_optimum():
     best = gs.tune(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=1, over=("lam",))
-    axes = gs.plot(best)
-    drawn(axes)
+    axes = plot(best)
     assert float(best.best_lam) in axes.get_lines()[1].get_xdata()
     assert "tanh spiked features" in axes.get_title(loc="left")
 
@@ -299,8 +292,7 @@ def test_a_map_of_two_parameters_has_its_values_and_its_optimum_where_they_belon
         .assign(best_eta=2.0, best_lam=3.0)
         .assign_attrs(over=over)
     )
-    axes = gs.plot(best)
-    drawn(axes)
+    axes = plot(best)
     across, up = over.split()
     (mesh,) = axes.collections
     np.testing.assert_array_equal(mesh.get_array(), best.landscape.transpose(up, across))
@@ -314,26 +306,28 @@ def test_eigenvalues_that_no_axis_has_room_for_are_named_at_the_edge():
     relu = gs.SpikedRF("relu", r=1, gamma=1)
     limit, sized = gs.spectrum(relu, alpha=2), gs.spectrum(relu, alpha=2, d=500)
     spike = f"spike at {float(limit.spike_per_d[0]):.4g} d"
-    assert labels(gs.plot(limit)) == ["bulk", spike]
-    assert labels(gs.plot(sized)) == ["bulk", f"spike at {float(sized.spike[0]):.4g}"]
+    assert labels(plot(limit)) == ["bulk", spike]
+    assert labels(plot(sized)) == ["bulk", f"spike at {float(sized.spike[0]):.4g}"]
     weights = gs.weight_spectrum(relu, d=500)  # whose outlier is the spike
-    assert labels(gs.plot(weights)) == ["bulk", f"outlier at {float(weights.outlier):.4g}"]
+    assert labels(plot(weights)) == ["bulk", f"outlier at {float(weights.outlier):.4g}"]
     edge = float(limit.eigenvalue.max())
-    axes = gs.plot(limit.drop_vars("outlier").assign(outlier=("outlier_", [1.5 * edge, 100.0 * edge])))
+    axes = plot(limit.drop_vars("outlier").assign(outlier=("outlier_", [1.5 * edge, 100.0 * edge])))
     _, near, far, _ = axes.get_lines()
     assert near.get_xdata()[0] == far.get_xdata()[0] == 1.5 * edge
     assert labels(axes) == ["bulk", "outlier", f"outlier at {100.0 * edge:.4g}", spike]
 
 
 def test_few_values_are_marked_and_many_are_not():
-    (few,), (many,) = (gs.plot(made({"alpha": count})).get_lines() for count in (15, 16))
+    (few,), (many,) = (plot(made({"alpha": count})).get_lines() for count in (15, 16))
     assert few.get_marker() == "."
     assert many.get_marker() == "None"
-    line, *_ = gs.plot(made({"alpha": 3}, trials=2), theory=made({"alpha": 3})).get_lines()
+    line, *_ = plot(made({"alpha": 3}, trials=2), theory=made({"alpha": 3})).get_lines()
     assert line.get_marker() == "None"  # beside points
 
 
 ONE_STEP = gs.Network("tanh", eta=1, alpha0=1)
+STEEP = gs.Function(lambda x: np.arctan(2 * x), derivative=lambda x: 2 / (1 + 4 * x**2), name="steep")
+OWN = gs.Network(STEEP, eta=1, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5)))
 TWO_STEPS = gs.Network(
     "tanh", steps=[gs.Step(1, 1), gs.Step(1, 2, "huber:1")], readout=gs.Letters((-1, 2), (0.5, 0.5))
 )
@@ -347,13 +341,20 @@ TWO_STEPS = gs.Network(
         (gs.SpikedRF("tanh", r=1, gamma=1), "sin", {}, "", "bulk"),  # which is isotropic by definition
         (ONE_STEP, gs.Target("sign"), {}, "sign target", "flips"),
         (ONE_STEP, gs.Target("sign", flips=0.2), {}, "flips = 0.2", "bulk"),
+        (
+            OWN,
+            gs.Target(np.arcsinh, noise=0.1),
+            {},
+            "steep network, letters 0.5, 1.5, arcsinh target",
+            "flips",
+        ),
         (TWO_STEPS, "sin", {"bulk": "isotropic"}, "letters -1, 2", "huber:0.5"),
         (TWO_STEPS, "sin", {"bulk": "isotropic"}, "steps by huber:1 loss", "huber:0.5"),
         (TWO_STEPS, "sin", {"bulk": "isotropic", "loss": "huber:0.5"}, "huber:0.5 loss", "flips"),
     ],
 )
 def test_a_title_says_what_is_unusual(model, target, options, said, unsaid):
-    axes = gs.plot(gs.predict(model, target, alpha=[1.0, 2.0], lam=0.1, **options))
+    axes = plot(gs.predict(model, target, alpha=[1.0, 2.0], lam=0.1, **options))
     title = " ".join(axes.get_title(loc="left").split())
     assert said in title
     assert unsaid not in title
@@ -367,17 +368,9 @@ def test_a_map_of_errors_has_its_shades_where_the_best_ones_are():
     )
     least = float(best.landscape.min())
     assert float(best.landscape.max()) > 10 * least
-    (mesh,) = gs.plot(best).collections
+    (mesh,) = plot(best).collections
     assert mesh.get_clim() == pytest.approx((least, 3 * least))
     assert mesh.colorbar.extend == "max"  # type: ignore[union-attr]
-
-
-def test_titles_name_functions_of_ones_own():
-    own = gs.Function(lambda x: np.arctan(2 * x), derivative=lambda x: 2 / (1 + 4 * x**2), name="steep")
-    net = gs.Network(own, eta=1, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5)))
-    curve = gs.predict(net, gs.Target(np.arcsinh, noise=0.1), alpha=[1, 2], lam=0.1, d=200)
-    title = gs.plot(curve).get_title(loc="left")
-    assert "steep network, letters 0.5, 1.5, arcsinh target" in title.replace("\n", ", ")
 
 
 TWO_RATES = gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0)
@@ -386,17 +379,16 @@ TWO_RATES = gs.Network("tanh", eta=[1.0, 2.0], alpha0=1.0)
 def test_a_comparison_says_for_which_d_its_theory_is():
     theory = gs.predict(TWO_RATES, "sin", alpha=[0.5, 2.0], lam=0.1, d=50)
     mine = theory.test_error.transpose("eta", "alpha").values + 0.01 * np.arange(3)[:, None, None]
-    axes = gs.plot(gs.compare(theory, mine))
+    axes = plot(gs.compare(theory, mine))
     assert labels(axes)[-2:] == ["theory, $d = 50$", "simulated, $d = 50$: mean ± s.e., 3 trials"]
     assert "d = " not in axes.get_title(loc="left")
 
 
 def test_axes_are_logarithmic_only_where_values_are_spaced_so():
-    even = gs.plot(gs.predict(TWO_RATES, "sin", alpha=np.linspace(0.05, 4, 20), lam=0.1))
+    even = plot(gs.predict(TWO_RATES, "sin", alpha=np.linspace(0.05, 4, 20), lam=0.1))
     assert even.get_xscale() == even.get_yscale() == "linear"
-    decades = gs.plot(gs.predict(TWO_RATES, "sin", alpha=2, lam=np.geomspace(1e-3, 10, 20)))
+    decades = plot(gs.predict(TWO_RATES, "sin", alpha=2, lam=np.geomspace(1e-3, 10, 20)))
     assert decades.get_xscale() == "log"
-    decades.figure.draw_without_rendering()
     shown = [tick.get_text() for tick in decades.get_xticklabels()]
     assert {"0.01", "0.1", "1"} <= set(shown)
     assert not any("times" in words or "^" in words for words in shown)

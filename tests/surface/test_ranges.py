@@ -35,17 +35,6 @@ def test_anything_else_is_refused_by_name(text):
     assert (refusal.value.name, refusal.value.value) == ("alpha", text)
 
 
-@given(st.lists(st.floats(allow_nan=False, width=64), min_size=2, max_size=8))
-def test_lists_come_back_exactly(values):
-    assert np.asarray(numbers("x", ",".join(map(repr, values)))).tolist() == values
-
-
-@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.integers(2, 50))
-def test_ranges_have_their_ends_and_their_count(start, stop, count):
-    found = np.asarray(numbers("x", f"{start!r}:{stop!r}:{count}"))
-    assert (found[0], found[-1], found.size) == (start, stop, count)
-
-
 @given(st.text(max_size=20))
 def test_no_text_does_anything_but_parse_or_be_refused(text):
     try:

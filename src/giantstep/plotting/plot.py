@@ -32,7 +32,7 @@ _axes_of_matplotlib = allow(
 @checked_arguments(
     x=a_text,
     y=texts,
-    reference=lambda name, value: check_references(value),
+    reference=check_references,
     ax=_axes_of_matplotlib,
 )
 def plot(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ParameterError, refused
+from ..errors import ParameterError
 from ..insight.reference.bayes import bayes
 from ..insight.reference.explain import total_samples
 from ..insight.reference.ridge import ridge
-from ..model.checks import texts
+from ..model.checks import one_of, texts
 from ..model.target import Target
 from . import style
 from .drawing import Curve, Drawing
@@ -32,12 +32,10 @@ _POINTS = 100  # of a reference line
 _GREY: Any = {"color": "0.45", "linewidth": 1.2, "zorder": 1.5}
 
 
-def check_references(reference: str | Sequence[str]) -> list[str]:
+def check_references(name: str, value: object) -> list[str]:
     """The names of reference lines, which must be known."""
-    names = texts("reference", reference)
-    if unknown := [name for name in names if name not in REFERENCES]:
-        raise refused("reference", unknown[0], "is unknown; use 'bayes', 'ridge' or both")
-    return names
+    known = one_of(*REFERENCES)
+    return [known(name, one) for one in texts(name, value)]
 
 
 def against_samples(drawing: Drawing) -> Drawing:
