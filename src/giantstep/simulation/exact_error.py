@@ -61,7 +61,9 @@ def network_error(
         return None
     kappa, kappa_weights = _kappa_rule(along, across, target)
     moments = [hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions]
-    factors = np.concatenate(moments, axis=1) * np.sqrt(kappa_weights)  # [terms, rows, kappa]
+    factors = backend.asarray(
+        np.concatenate(moments, axis=1) * np.sqrt(kappa_weights)
+    )  # [terms, rows, kappa]
     pairs = _pair_sums(gram, along, across, factors, weights, backend)
     return (weights**2).T @ squares + 2 * pairs
 
@@ -144,18 +146,17 @@ def _pair_sums(
     gram: Any,
     along: np.ndarray,
     across: np.ndarray,
-    factors: np.ndarray,
+    factors: Any,
     weights: np.ndarray,
     backend: Backend,
 ) -> np.ndarray:
     """Σ_{i>j} a_i a_j Σ_k ρ_ij^k Σ_κ C_k,iκ C_k,jκ, for every column a of `weights`; `factors` are C."""
     a, total = backend.asarray(weights), np.zeros(weights.shape[1])
-    from_highest = [backend.asarray(factor) for factor in factors[::-1]]
     for start, stop, rho in _correlations(gram, along, across, backend):
         kernel = backend.xp.zeros_like(rho)
-        for factor in from_highest:  # Horner's rule
+        for k in reversed(range(factors.shape[0])):  # Horner's rule
             kernel *= rho
-            kernel += backend.matmul(factor[start:, :], factor[start:stop, :].T)
+            kernel += backend.matmul(factors[k, start:, :], factors[k, start:stop, :].T)
         _below_diagonal(kernel, backend)
         image = backend.matmul(kernel, a[start:stop, :])
         total += backend.numpy(backend.xp.sum(a[start:, :] * image, axis=0))
