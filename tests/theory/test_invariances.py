@@ -214,10 +214,17 @@ def line_and_plane(
     loss: str, several: dict[str, Any], one: dict[str, Any], **at: float
 ) -> tuple[Asked, Asked]:
     """Signs of x1 + x2/2, which is a function of one direction, of length √1.25."""
-    net = Network("gelu", eta=1, alpha0=1, steps=2)
+    net = Network("tanh", eta=1, alpha0=1) if at else Network("gelu", eta=1, alpha0=1, steps=2)
     options = {"alpha": 2.0, "d": np.inf, "loss": loss} | at
     plane = Target(**{"function": "x1 + x2/2"} | several)
     return Asked(net, plane, options), Asked(net, Target(**{"function": "sign"} | one), options)
+
+
+def along_one_axis(loss: str, alpha: float, lam: float) -> tuple[Asked, Asked]:
+    """The same signs for a spike that has the cosine 0.8 with x1, and 0.8/√1.25 with x1 + x2/2."""
+    options = {"alpha": alpha, "lam": lam, "d": np.inf, "loss": loss}
+    plane, line = (SpikedRF("gelu", r=1, gamma=gamma) for gamma in (0.8, 0.8 / 1.25**0.5))
+    return Asked(plane, Target("x1 + x2/2", flips=0.1), options), Asked(line, FLIPS, options)
 
 
 BLURRED = {"latent_noise": 0.4}, {"latent_noise": 0.4 / 1.25**0.5}
@@ -314,6 +321,11 @@ TWO = {
             ("known well", ({"flips": 0.01}, {"flips": 0.01}), {"alpha": 60.0, "lam": 1e-3}),
         )
         for loss in ("square", "logistic", "hinge")
+    },
+    **{
+        f"signs on a plane, a spike along one axis, {loss}, {alpha:g}": (*along_one_axis(loss, alpha, lam), SOLVERS)
+        for loss in ("square", "logistic", "hinge")
+        for alpha, lam in ((2.0, 0.1), (60.0, 1e-3))
     },
     "another loss in disguise, small biases": (*disguised(biased(SHIFTED, 2.0), "sin"), SOLVERS),
     "another loss in disguise, two directions": (

@@ -7,9 +7,14 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import ndtr
 
 import giantstep as gs
 from giantstep.errors import ParameterError
+from giantstep.theory.labels import labels_of
+from giantstep.theory.labels.conditional_nodes import significant
+from giantstep.theory.layer import given
+from giantstep.theory.rule import Rule
 
 from ..zoo import SIGNS, TWO
 
@@ -170,3 +175,23 @@ def test_steep_steps_are_found_where_their_argument_is_affine():
     assert gs.Target("tanh(8*x1) + x2").function.kinks == ()
     assert places("tanh(x1)*x2") == places("tanh(8*x1*x2)") == []
     assert len(places("erf(3*x1)*sigmoid(9*x2 + 1)")) == 10
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_nodes_that_move_on_from_one_kappa_to_the_next_are_finer_together(k):
+    """A step of width σ across κ and y: at each κ alone the grid in y misses it, on average over κ it does not."""
+    law = labels_of(gs.Target(" + ".join(f"sin(x{j})" for j in range(1, k + 1))))
+    theta = np.zeros((1, k, 1))
+    theta[:, 0] = 0.6
+    frame = given(np.ones((1, 1, 1)), theta, np.ones((1, 1))).frame()
+    kappa, weights = Rule(48, 9.0).at(1)
+    nodes = significant(law, frame, kappa, 24)
+    number = nodes.which
+    a, b, offset, sigma = 0.05, np.array([1.6, -1.2, 0.9])[:k], 0.1, 0.2
+    step = ndtr((a * kappa[0, 0, number] + b @ nodes.y[0] - offset) / sigma)
+    found = np.bincount(number, nodes.w[0] * step)
+    exact = ndtr((a * kappa[0, 0] - offset) / np.sqrt(sigma**2 + b @ b))
+    seen = weights[0] > 1e-6
+    alone = np.abs(found - exact)[seen].max()
+    together = abs(weights[0] @ (found - exact))
+    assert together < 1e-9 < 1e-7 < alone  # without moving on it is 4e-9 and more
