@@ -74,7 +74,7 @@ def test_a_simulation_goes_on_with_the_trials_that_it_lacks(tmp_path):
     assert fewer.obtain(path).trial.values.tolist() == [0, 1]
     planted = load(path)
     save(planted.assign(test_error=planted.test_error + 1.0), path)
-    found = RUN.obtain(path, workers=2)  # the first two are those of the file
+    found = RUN.obtain(path)  # the first two are those of the file
     np.testing.assert_array_equal(found.test_error[:2], whole.test_error[:2] + 1.0)
     np.testing.assert_array_equal(found.test_error[2], whole.test_error[2])
     assert found.attrs["seed"] == 4
