@@ -14,11 +14,12 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numpy.polynomial import Chebyshev
 
 from ...model.target import Target
 from ...theory.labels import binary_law
 from .channels import Levels, channel_of, unexplained
-from .rules import Series, Table, bisected, changes, power_at_zero
+from .rules import Table, bisected, changes, power_at_zero
 
 _TOLERANCE = 1e-9
 _NOTHING = 1e-10  # a share of variance that is 0 up to rounding
@@ -50,7 +51,7 @@ class StateEvolution:
         powers = (-power, 1 - order)
         self.samples_at = Table(samples_at, powers, max(_TOLERANCE, of_rules))
         self.relative_error = self.samples_at.relative_error + of_rules
-        self.area = Series.interpolate(
+        self.area = Chebyshev.interpolate(
             lambda s: ((1.0 - s * s) / self.samples_at(s) - 1.0 / self.exact) / s,
             2 * len(self.samples_at.series),
             domain=[0.0, 1.0],
