@@ -34,7 +34,7 @@ _NICENESS = 5  # of all that is not quick, so that sliders stay so
 _SILENCE = 0.3  # seconds before the first word on progress, and between two
 
 
-LANES = {"quick": 3, "slow": 4, "reference": 1, "simulation": 1}
+LANES = {"quick": 3, "slow": 5, "reference": 1, "simulation": 1}
 """How many processes answer the questions of each lane. While one that was left in the middle of a slider's question is
 replaced, another takes the next."""
 
