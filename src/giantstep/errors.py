@@ -168,7 +168,7 @@ class ConvergenceError(GiantstepError, RuntimeError):
     ...     answer = gs.predict(gs.SpikedRF("tanh", r=5, gamma=0.9), "sin", alpha=0.5, lam=0)
     ... except gs.ConvergenceError as error:
     ...     print(error.partial.status.item().split(":")[0])
-    ridgeless interpolation is decided here by rare inputs far out along the spike, where the activation saturates
+    without a penalty, rare inputs far out along the spike decide the error here, because the activation saturates there
     """
 
     page = "When a point does not converge"

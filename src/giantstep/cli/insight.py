@@ -42,14 +42,15 @@ def bounds(
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
 ) -> int:
-    """What can be learned at all: bounds on the test error.
+    """Bounds on the test error: what can be learned from infinitely many samples.
 
     upper: the best ridge penalty does at least this well, for any number of
     samples. lower: no readout does better, whatever samples and width.
     lower_beta: the same at this width. floor: the same whatever the activation.
     linear: the best linear predictor. On a target of several directions,
-    by_direction: what the linear part of each can save at most. With --over,
-    at_end: one of the best rates is at an end of the range that is searched.
+    by_direction: the most by which the linear part of each can lower the error.
+    With --over, at_end: one of the best rates is at an end of the range that is
+    searched.
 
       giantstep bounds --activation tanh --target sin --r 0:3:31 --gamma 1 \\
         --plot bounds.png
@@ -135,7 +136,7 @@ def coefficients(
 
 
 def staircase(*, layer: Layer = NO_LAYER, output: Picture = NO_PICTURE) -> int:
-    """Which directions of a target are found at which step, and why not others.
+    """Which step finds which direction of a target, and why some are never found.
 
     overlap: size of the cosine between spike and direction, after each step.
 

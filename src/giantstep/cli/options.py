@@ -53,7 +53,7 @@ _HERE: dict[str, dict[str, Any]] = {  # what a command line says in other words 
     "rows": {"metavar": "LAW"},
     "readout": {"metavar": "LETTERS"},
     "scale": {
-        "help": "with --target logistic, or one of several directions: labels ±1 of chance sigmoid(scale z)"
+        "help": "with --target logistic, or one of several directions: +1 has the probability sigmoid(scale z)"
     },
 }
 

@@ -65,7 +65,7 @@ def staircase(net: Network, target: Target | FunctionLike) -> xr.Dataset:
     >>> found.found.values.tolist()
     [1, 2, 0]
     >>> print(found.reason.values[1])
-    found at step 2 through degree 1 in directions found before
+    found at step 2: the target has x2 times terms of degree 1 in directions found before
     """
     target = as_target(target)
     grid = model_grid(net, target)
@@ -112,13 +112,19 @@ def _reason(layers: FirstLayers, step: int, j: int, found: np.ndarray) -> str:
     if step == 1:
         return f"found at step 1: the target has a linear part in {name}"
     if not found.any():
-        return "not found: the target has no linear part, so the first spike is noise and shows later steps nothing"
+        return (
+            "not found: the target has no linear part, so the first spike is noise, and later steps have nothing to"
+            " build on"
+        )
     taken = len(layers.path) - 1
     before = layers.path[step - 1 if step else taken]
     offered = _offered(layers, before, j)
     if step:
         used = [p for p in offered if _has_order(layers, before, p + 1)]
-        return f"found at step {step} through degree {_listed(used)} in directions found before"
+        return (
+            f"found at step {step}: the target has {name} times terms of degree {_listed(used)} in directions found"
+            " before"
+        )
     if not offered:
         return f"not found: given the directions found before, nothing in the target is linear in {name}"
     missing = [p for p in offered if not _has_order(layers, before, p + 1)]
@@ -128,7 +134,7 @@ def _reason(layers: FirstLayers, step: int, j: int, found: np.ndarray) -> str:
             f"not found: the target has {name} times degree {_listed(missing)} in directions found before, and"
             f" {activation} has no Hermite coefficient of order {orders}"
         )
-    return f"not found yet: the next step finds it, through degree {_listed(sorted(set(offered) - set(missing)))}"
+    return f"not found yet: the next step finds it, by terms of degree {_listed(sorted(set(offered) - set(missing)))}"
 
 
 def _offered(layers: FirstLayers, layer: FirstLayer, j: int) -> list[int]:

@@ -96,7 +96,7 @@ PARAMETERS = {
         typed=(0.0, 1e2),
     ),
     "scale": Row(
-        "of the target logistic, or of several directions: labels ±1 of chance sigmoid(scale z)",
+        "for random labels: +1 with probability sigmoid(scale·z)",
         kind="number",
         low=0.0,
         strict=True,
@@ -155,7 +155,7 @@ PARAMETERS = {
         slider=(1, 8, "linear"),
     ),
     "rows": Row(
-        "law of the initial rows: unit, gaussian, or d times the variance of their squared norm",
+        "distribution of the initial rows: unit, gaussian, or d times the variance of their squared norm",
         kind="text",
         default="unit",
         low=0.0,

@@ -21,8 +21,8 @@ SENTENCES = (
     "numerical integration did not reach the tolerance, and the quadrature_error says how far it got: name the"
     " breakpoints of a function of your own, choose less extreme parameters, give a larger tolerance, or simulate",
     "ridgeless at the interpolation threshold: the error diverges",
-    "ridgeless interpolation is decided here by rare inputs far out along the spike, where the activation"
-    " saturates: the limit is infinite or out of reach; use a small positive lam",
+    "without a penalty, rare inputs far out along the spike decide the error here, because the activation saturates"
+    " there: the limit is infinite or out of reach; use a small positive lam",
     "the labels are all but separable along the spike alone, where the ridge does not act at d = infinity, and a"
     " margin loss then drives m to infinity: give a finite d, or labels with flips or latent_noise, or another gamma",
     f"converged, but the limit d = infinity is out of reach of real sizes: at d = {REAL_SIZE:g} the test error differs"
@@ -32,9 +32,9 @@ SENTENCES = (
     f"converged, but the labels' mean square varies by more than √{NOTABLE:.0%} = {NOTABLE**0.5:.0%} between batches of"
     " alpha0·d samples: steps differ as much, and networks of this size may be off by several per cent on average; give"
     " a larger d or alpha0",
-    f"converged, but steps have pulled the rows so far apart along the target's quadratic part that networks of this"
-    f" size (of d = {REAL_SIZE:g} where it is infinite) learn of it by their neurons' own squares, which the theory"
-    f" leaves out: their test error is lower by more than {NOTABLE:.0%}; simulate, or give a larger d",
+    f"converged, but the steps have stretched the rows so much along the target's quadratic part that networks of this"
+    f" size (of d = {REAL_SIZE:g} where it is infinite) learn some of it, which the theory leaves out: their test error"
+    f" is lower by more than {NOTABLE:.0%}; simulate, or give a larger d",
     f"converged, but a few eigenvalues of the inputs hold so much of the rows that their spread or share is more than"
     f" {WIDE:g}: networks of this size may be off by several per cent; give a smaller eta or a larger d, or simulate",
     f"a few eigenvalues of the inputs hold so much of the rows that their spread or share is more than {TOO_WIDE:g}:"

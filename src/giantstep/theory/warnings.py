@@ -27,12 +27,13 @@ _FEW = 0.3  # share up to which a first order is worth saying
 _SENTENCES = {
     LIMIT_ALONE: (
         "the limit d = inf is out of reach of real sizes at {points} points: where {where}, the test error is"
-        f" {{error:.4g}} in the limit and {{sized_error:.4g}} at d = {REAL_SIZE:g}; simulate, or predict with d=, shows"
-        " what networks of a size do"
+        f" {{error:.4g}} in the limit and {{sized_error:.4g}} at d = {REAL_SIZE:g}; for networks of a"
+        " certain size use simulate, or predict with d="
     ),
     RARELY_SEEN: (
-        "inputs that a million samples may not hold decide {points} points: where {where}, {rare:.0%} of the average"
-        " that is the test error {error:.4g} comes from them, and real data sets give other answers; use a larger lam"
+        "at {points} points, inputs so rare that a million samples may hold none make much of the error: where"
+        " {where}, they make {rare:.0%} of the test error {error:.4g}, and real data sets give other answers; use a"
+        " larger lam"
     ),
     SCATTERED: (
         "labels have tails too heavy for the steps' batches at {points} points: where {where}, their mean square varies"
@@ -40,8 +41,8 @@ _SENTENCES = {
         " {error:.4g} on average; give a larger d or alpha0"
     ),
     SQUARED: (
-        "neurons' own squares learn of the target's quadratic part at {points} points, which the theory leaves out:"
-        f" where {{where}}, networks of that size (of d = {REAL_SIZE:g} where it is infinite) have a test error below"
+        "at {points} points, networks of that size learn some of the target's quadratic part, which the theory leaves"
+        f" out: where {{where}}, those of that size (of d = {REAL_SIZE:g} where it is infinite) have a test error below"
         " {error:.4g}, {less}; simulate, or consider a larger d"
     ),
     FEW_EIGENVALUES: (
