@@ -87,11 +87,11 @@ def test_rows_spread_further_with_every_step():
 
 def test_points_that_squares_change_are_marked_at_every_size_that_is_small():
     net = gs.Network("gelu", eta=1, alpha0=2, steps=3)
-    with pytest.warns(gs.LimitWarning, match="own squares.*3 of 4 points.*d = 300.*simulate"):
+    with pytest.warns(gs.LimitWarning, match="3 of 4 points.*quadratic part.*d = 300.*simulate"):
         found = gs.predict(net, "He2", alpha=2, lam=0.3, d=[300, 3000, np.inf, 1e6])
     assert found.code.values.tolist() == [9, 9, 9, 0]
     assert found.converged.all()
-    assert "own squares" in str(found.status[0].item())
+    assert "quadratic part" in str(found.status[0].item())
 
 
 @pytest.mark.parametrize(
