@@ -73,7 +73,7 @@ def apply(op: str, *args: Node) -> Node:
     if not all(map(is_const, args)):
         return Node(op, args)
     with np.errstate(all="ignore"):
-        return const(float(implementation(op, 0.0, np)(*(np.float64(arg.value) for arg in args))))
+        return const(float(implementation(op, 0.0, np)(*(np.float64(arg.value) for arg in args))))  # type: ignore[arg-type]
 
 
 def add(a: Node, b: Node) -> Node:
