@@ -10,6 +10,7 @@ inside the half plane is the one fixed point.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -57,26 +58,28 @@ class HalfPlaneSolver:
     def near_axis(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V at z = -x(1 + i·NEAR), [A, P], and its relative residual [A].
 
-        From the nearest solution, or, where that is no help, as across an edge of the support, from far above.
+        From the nearest solution, then from that on the other side of x (the nearest is no help across an edge of the
+        support), and at last from far above.
         """
         if not len(x):
             return np.empty((0, self._chain.shape[1]), complex), np.empty(0)
         if not len(self._known[0]):
             self._remember(x[::_SPARSE], *self._from_above(x[::_SPARSE]))
         V, residual = np.empty((len(x), self._chain.shape[1]), complex), np.full(len(x), np.inf)
-        for solve in (self._from_neighbour, self._from_above)[0 if len(self._known[0]) else 1 :]:
+        sides = [partial(self._from_neighbour, nearest=near) for near in (True, False)]
+        for solve in (*(sides if len(self._known[0]) else ()), self._from_above):
             lost = np.flatnonzero(~(residual <= _STALLED))
             if len(lost):
                 V[lost], residual[lost] = solve(x[lost])
         self._remember(x, V, residual)
         return V, residual
 
-    def _from_neighbour(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """From the nearest x that is known, as if V went on from there as it does far out."""
+    def _from_neighbour(self, x: np.ndarray, nearest: bool) -> tuple[np.ndarray, np.ndarray]:
+        """From what is known next to x, on the side where that is nearest or on the other, as if V went as far out."""
         known, V = self._known
         right = np.clip(np.searchsorted(known, x), 0, len(known) - 1)
         left = np.maximum(right - 1, 0)
-        at = np.where(x * x > known[left] * known[right], right, left)
+        at = np.where((x * x > known[left] * known[right]) == nearest, right, left)
         moved = V[at] * (x / known[at])[:, None] ** self.equations.powers
         return self.settle(moved, -x * (1.0 + 1j * NEAR), rounds=_FEW_ROUNDS)
 
