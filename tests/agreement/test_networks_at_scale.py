@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 MEASURE = runpy.run_path(str(DOCS / "measure_random.py"))
 HEADER = "| network | simulated | exact | gap | z | z of the training loss |\n|---|---|---|--:|--:|--:|\n"
+
+
+UNSOLVED = 5038  # the theory did not solve it, as the page says: it has no row
 
 
 class Row(NamedTuple):
@@ -29,7 +33,8 @@ def rows() -> list[Row]:
     listed = []
     for (first, structured, signs), table in zip(drawings, text.split(HEADER)[1:], strict=True):
         lines = table[: table.find("\n\n")].strip().splitlines()
-        for seed, line in enumerate(lines, first):
+        seeds = (seed for seed in count(first) if seed != UNSOLVED)
+        for seed, line in zip(seeds, lines, strict=False):
             words, _, exact, *_ = line.strip("|").split(" | ")
             listed.append(Row((seed, 4000, structured, signs), words.strip(), exact.strip()))
     return listed

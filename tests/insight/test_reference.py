@@ -196,7 +196,7 @@ def test_the_parts_sum_to_the_test_error(steps):
 
 
 def test_a_warning_of_explain_names_verbs_because_explain_has_no_d():
-    with pytest.warns(gs.LimitWarning, match=r"in the limit and .* simulate, or predict with d=, shows"):
+    with pytest.warns(gs.LimitWarning, match=r"in the limit and .* use simulate, or predict with d="):
         gs.explain(gs.Network("tanh", eta=0.2, alpha0=1), "sin", alpha=1, lam=0.1)
 
 
