@@ -13,6 +13,7 @@ from scipy.special import ndtr
 from giantstep.errors import ParameterError
 from giantstep.functions import Function, as_function, catalogue
 from giantstep.gaussian import Moments, both_below, moments, resolution
+from giantstep.gaussian.cuts import Cuts
 
 from .functions.exact import CATALOGUE, mp
 
@@ -221,3 +222,31 @@ def test_two_normal_variables_are_both_below_with_the_chance_that_integration_gi
         assert float(both_below(np.array(h), np.array(k), np.array(r))) == pytest.approx(
             float(expected), abs=2e-15
         )
+
+
+def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():
+    rng = np.random.default_rng(3)
+    for m in (1, 2, 3):
+        normals, offsets = rng.normal(size=(2, m)), rng.normal(size=2) / 2.0
+        h, k = (offsets / np.linalg.norm(normals, axis=1))[:, None]
+        r = np.array([normals[0] @ normals[1] / np.linalg.norm(normals, axis=1).prod()])
+        # both at once has kinks along outer variables where the hyperplanes meet
+        exact = [both_below(h, k, r)[0]]
+        for n, c in zip(normals, offsets, strict=True):
+            exact += [ndtr(c / np.linalg.norm(n)), _mean_distance(n, c)]
+        cuts, found = Cuts(normals), []
+        for level in (0, 1):
+            z, w = cuts.nodes(offsets, cuts.points(level, level, 0.0), 9.0)
+            found.append([w @ (normals @ z < offsets[:, None]).all(axis=0)])
+            for n, c in zip(normals, offsets, strict=True):
+                found[-1] += [w @ (n @ z < c), w @ np.abs(n @ z - c)]
+        # one variable to rounding, two nearly; three, with seven nodes in a piece, to what the next rule says of it
+        coarse = np.abs(np.subtract(found[0], exact)).max()
+        assert coarse < {1: 1e-14, 2: 1e-11, 3: 1e-4}[m]
+        assert coarse < 3 * np.abs(np.subtract(*found)).max() + 1e-11
+
+
+def _mean_distance(n: np.ndarray, c: float) -> float:
+    size = np.linalg.norm(n)
+    x = c / size
+    return size * (2.0 * np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi) + x * (2.0 * ndtr(x) - 1.0))
