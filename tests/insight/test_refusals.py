@@ -17,6 +17,8 @@ REFUSED = [
     (gs.tune, (NET, "sin"), {"alpha": 1, "over": "gamma"}, "over = 'gamma' must name"),
     (gs.tune, (SPIKED, "sin"), {"alpha": 1, "over": ("eta", "lam")}, "needs a Network"),
     (gs.tune, (NET, "sin"), {"alpha": 1, "over": ("lam", "split")}, "give a budget"),
+    (gs.tune, (NET, "sin"), {"alpha": 1, "budget": 3}, "budget = 3 goes with over = 'split'.*leave the budget out"),
+    (gs.tune, (NET, "sin"), {"budget": 3}, "add 'split' to over, or give alpha instead"),
     (gs.tune, (NET, "sin"), {}, "give alpha"),
     (gs.tune, (NET, "sin"), {"alpha": 1, "over": "eta"}, "give the penalty lam"),
     (gs.tune, (NET, "sin"), {"alpha": 1, "scan": {"eta": [1, 2, 3]}}, "not optimised over"),

@@ -81,7 +81,7 @@ def test_files_and_pictures_are_written_on_request(tmp_path):
 )
 def test_what_cannot_be_drawn_is_still_printed(words, said, tmp_path):
     done = run(f"{words} --plot a.png", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, run(words).stdout)
+    assert (done.returncode, done.stdout) == (2, run(words.partition(" --x")[0]).stdout)
     assert said in done.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -290,7 +290,22 @@ REFUSED = {
         "--lam is missing: ridge penalty of the readout; 0: minimum norm (giantstep predict",
     ),
     "lam without a value": (f"predict {NET} --alpha 1 --lam", "--lam needs a value: ridge penalty"),
-    "unknown option": (f"predict {POINT} --bogus 1", "--bogus"),
+    "unknown option": (f"predict {POINT} --bogus 1", "--bogus is unknown here (giantstep predict"),
+    "an option's letters swapped": (
+        f"predict {POINT} --inptus=3",
+        "--inptus is unknown here: did you mean --inputs?",
+    ),
+    "another command's option": (
+        "bayes --alpha 1 --inputs X.npy",
+        "--inputs is unknown here (giantstep bayes",
+    ),
+    "lines without a plot": (f"predict {CURVE} --reference bayes", "--reference goes with --plot FILE"),
+    "an axis without a plot": ("bayes --alpha 1,2 --x alpha", "--x goes with --plot FILE"),
+    "no name is near": (
+        f"predict {POINT} --target qqqqqq",
+        "; giantstep functions lists the names (column 1",
+    ),
+    "an expression": (f"predict {POINT} --target x+", "--target: this is not an expression"),
     "unknown format": (f"predict {POINT} --format xml", "table"),
     "a word among eigenvalues": (
         f"predict {POINT} --eigenvalues 2,x",

@@ -167,6 +167,13 @@ def test_trials_at_one_point_are_a_list_or_a_column_of_numbers(at, mine):
     assert difference.item() == pytest.approx(0.0)
 
 
+def test_numbers_of_ones_own_are_drawn_with_the_words_and_the_smooth_line_of_the_theory():
+    curve = gs.predict(gs.Network("tanh", eta=1, alpha0=2), "sin", alpha=[1, 2, 4], lam=0.1, d=100)
+    axes = gs.plot(gs.compare(curve, curve.test_error.values + 0.01 * np.array([[-1.0], [1.0]])))
+    assert axes.get_ylabel().startswith("test error")
+    assert max(len(line.get_xdata()) for line in axes.lines) > 20
+
+
 def test_points_with_fewer_trials_have_the_standard_error_of_their_own_number():
     rows = frame(alpha=np.tile(ALPHA, TRIALS), test_error=MINE.ravel())
     compared = gs.compare(theory(), rows[:-1]).test_error.sel(part="standard_error")
@@ -184,6 +191,7 @@ def test_points_with_fewer_trials_have_the_standard_error_of_their_own_number():
         (theory().drop_vars("test_error"), simulation(), "no statistic in common"),
         (theory(), 0.3, r"shape \[\] for test_error, and the theory needs \[trials, 3\]"),
         (theory(), MINE.T, r"shape \[3, 4\] for test_error, and the theory needs \[trials, 3\]"),
+        (theory(), MINE.T, r"the trials come first: give np.moveaxis\(simulation, -1, 0\)"),
         (theory(), MINE.mean(axis=0), "a row for each trial, not their mean"),
         (theory(), MINE * np.nan, "12 NaN among its values of test_error"),
         (theory(), {"loss": MINE}, "names 'loss', and the theory has no such quantity; it has test_error$"),

@@ -24,11 +24,16 @@ BLOCKS = gs.Inputs([5, 1], [0.25, 0.75], [0.8, 0.2])
 def sample(tmp_path: Path) -> Path:
     np.save(tmp_path / "X.npy", np.random.default_rng(0).normal(size=(500, 40)) * np.linspace(2, 0.1, 40))
     np.save(tmp_path / "w.npy", np.ones(40))
+    np.save(tmp_path / "y.npy", np.load(tmp_path / "X.npy") @ np.ones(40))
     return tmp_path
 
 
 def _from_files(folder: Path) -> gs.Inputs:
     return gs.Inputs.from_data(np.load(folder / "X.npy"), direction=np.load(folder / "w.npy"))
+
+
+def _from_labels(folder: Path) -> gs.Inputs:
+    return gs.Inputs.from_data(np.load(folder / "X.npy"), y=np.load(folder / "y.npy"))
 
 
 @pytest.mark.parametrize(
@@ -37,6 +42,7 @@ def _from_files(folder: Path) -> gs.Inputs:
         ("--eigenvalues 5,1 --masses 0.25,0.75 --shares 0.8,0.2", BLOCKS),
         ("--power-law 0,0.3 --source 2", gs.Inputs.power_law([0, 0.3], d=40, source=2)),
         ("--inputs {}/X.npy --direction {}/w.npy", _from_files),
+        ("--inputs {}/X.npy --labels {}/y.npy", _from_labels),
     ],
 )  # fmt: skip
 def test_options_make_the_inputs_that_python_makes(words: str, inputs: gs.Inputs, sample: Path) -> None:
@@ -51,16 +57,20 @@ def test_options_make_the_inputs_that_python_makes(words: str, inputs: gs.Inputs
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--masses 0.5,0.5", "masses goes with eigenvalues"),
-        ("--eigenvalues 1,2 --power-law 1", "give one of them"),
-        ("--inputs no.npy", "'no.npy' does not exist"),
+        ("--masses 0.5,0.5", "--masses goes with --eigenvalues"),
+        ("--eigenvalues 1,2 --power-law 1", "--eigenvalues and --power-law both say"),
+        ("--inputs no.npy", "--inputs no.npy does not exist"),
+        ("--inputs /", "--inputs / is a folder"),
+        ("--inputs {}/y.npy", "y.npy': X has shape (500,)"),
+        ("--inputs {}/X.npy --direction {}/w.npy --labels {}/y.npy", "--direction and --labels both say"),
+        ("--inputs {}/X.npy --labels {}/w.npy", "w.npy': y has shape (40,)"),
         ("--eigenvalues 1,x", "has 'x', which is not a number"),
         ("--eigenvalues 1,2 --shares [[1,", "not a list of lists"),
         ("--eigenvalues 9,1 --masses 0.01,0.99", "use d of at least 100"),
     ],
 )
-def test_options_that_say_no_covariance_are_refused(words: str, sentence: str) -> None:
-    done = run(f"simulate {NET} {words}")
+def test_options_that_say_no_covariance_are_refused(words: str, sentence: str, sample: Path) -> None:
+    done = run(f"simulate {NET} {words.replace('{}', str(sample))}")
     assert done.returncode
     assert sentence in done.stderr
 
@@ -82,6 +92,7 @@ theory = {{ d = 40 }}
         ("eigenvalues = [2.5, 0.5], d = 40", gs.Inputs([2.5, 0.5], d=40)),
         ("power_law = 0.3", gs.Inputs.power_law(0.3, d=1000)),
         ('inputs = "X.npy", direction = "w.npy"', _from_files),
+        ('inputs = "X.npy", labels = "y.npy"', _from_labels),
     ],
 )  # fmt: skip
 def test_sweep_files_have_the_same_words(words: str, inputs: gs.Inputs, sample: Path) -> None:

@@ -109,7 +109,10 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
         if dims.issuperset(label.dims)
     }
     labels["part"] = xr.Variable("part", np.array(PARTS, dtype=object))
-    kept = {**simulation.attrs, **{k: v for k, v in theory.attrs.items() if k in ("model", "target", "bulk")}}
+    described = {
+        key: said for key, said in theory.attrs.items() if key in ("model", "target", "bulk", "loss")
+    }
+    kept = {**simulation.attrs, **described}
     size = float(theory["d"]) if "d" in theory.coords else np.inf
     attrs = {**kept, "command": "compare", "trials": trials, "theory_d": size}
     comparison = xr.Dataset(compared, labels, attrs)
@@ -264,7 +267,9 @@ def _parts(theory: xr.Variable, trials: xr.Variable) -> xr.Variable:
     tested = (error > rounding) | (np.abs(difference) > rounding)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(tested, difference / error, np.nan)
-    return xr.Variable((*sizes, "part"), np.stack([at, mean, error, difference, z], axis=-1), trials.attrs)
+    return xr.Variable(
+        (*sizes, "part"), np.stack([at, mean, error, difference, z], axis=-1), trials.attrs or theory.attrs
+    )
 
 
 def _aligned(theory: xr.Dataset, simulation: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:

@@ -81,9 +81,11 @@ def _numbers(name: str, value: Any, points: tuple[int, ...]) -> np.ndarray:
     several = tuple(n for n in points if n > 1)
     if tuple(n for n in array.shape[1:] if n > 1) != several:
         needed = ", ".join(["trials", *map(str, points)])
+        way_out = "give a row for each trial, not their mean, or predict the points of your simulation"
+        if array.ndim > 1 and array.shape[:-1] == several:
+            way_out = "the trials come first: give np.moveaxis(simulation, -1, 0)"
         raise ParameterError(
-            f"simulation has the shape {list(array.shape)} for {name}, and the theory needs [{needed}]; give a row for"
-            " each trial, not their mean, or predict the points of your simulation",
+            f"simulation has the shape {list(array.shape)} for {name}, and the theory needs [{needed}]; {way_out}",
             "simulation",
         )
     return array.reshape(-1, *points)

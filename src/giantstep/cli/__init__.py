@@ -43,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = _run(words)
         sys.stdout.flush()
     except ExpressionError as error:
-        status = _refuse(f"{error.reason} (column {error.position + 1} of {error.text[:80]!r})")
+        option = {"function": "--target: ", "activation": "--activation: "}.get(str(error.name), "")
+        reason = error.reason.replace("giantstep.functions.catalogue()", "giantstep functions")
+        status = _refuse(f"{option}{reason} (column {error.position + 1} of {error.text[:80]!r})")
     except GiantstepError as error:
         status = _refuse(" ".join([_in_options(error, words), *getattr(error, "__notes__", ())]))
     except KeyboardInterrupt:
@@ -106,7 +108,7 @@ def make_app() -> App:
 
 
 def _run(words: Sequence[str]) -> int:
-    from cyclopts import CoercionError, CycloptsError, MissingArgumentError
+    from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnknownOptionError
 
     from ..errors import GiantstepError
 
@@ -120,12 +122,24 @@ def _run(words: Sequence[str]) -> int:
         said = " ".join(str(error).split())
         if isinstance(error, CoercionError) and error.target_type is float and error.token is not None:
             said = f'Invalid value for {error.token.keyword}: "{error.token.value}" is not one number'
+        if isinstance(error, UnknownOptionError):
+            known = {name for one in error.argument_collection for name in one.names}
+            said = _unknown(error.token.keyword or error.token.value, known)
         if isinstance(error, MissingArgumentError) and error.argument is not None:
             for name in error.command_chain or ():
                 app = app[name]
             known = {name for one in app.assemble_argument_collection() for name in one.names}
             said = _missing(error.argument, words, known)
         return _refuse(f"{said} ({help_page} lists what there is)")
+
+
+def _unknown(option: str, known: Set[str]) -> str:
+    """That there is no such option, and which one was meant if its name is near: their dashes are no likeness."""
+    from difflib import get_close_matches
+
+    name = option.partition("=")[0]
+    near = get_close_matches(name.lstrip("-"), [one.lstrip("-") for one in sorted(known)], n=1)
+    return f"{name} is unknown here" + (f": did you mean --{near[0]}?" if near else "")
 
 
 def _missing(argument: Any, given: Sequence[str], known: Set[str]) -> str:

@@ -64,7 +64,7 @@ def predict(
     ] = None,
     reference: Annotated[
         str | None,
-        option("lines beside a plot with as many samples: bayes, ridge, or bayes,ridge", QUESTION, "NAMES"),
+        option("with --plot: lines with as many samples: bayes, ridge, or bayes,ridge", QUESTION, "NAMES"),
     ] = None,
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
@@ -92,6 +92,7 @@ def predict(
     from ..theory.predict import predicted
     from ..theory.status import DIVERGES
 
+    output.refuse_without_plot("reference", reference)
     ratios = {"alpha": alpha, "lam": lam} | ({} if d is None else {"d": d})
     with out.working("predicting") as progress:
         found = predicted(

@@ -226,6 +226,15 @@ class GoalWithInputs(make_dataclass("_Inputs", _fields(_INPUTS), bases=(Goal,), 
             "with --inputs: a .npy file with the target's direction (default: no preference)", _INPUTS, "FILE"
         ),
     ] = None
+    labels: Annotated[
+        str | None,
+        option(
+            "with --inputs, instead of --direction: a .npy file with labels, to estimate the direction by linear"
+            " regression",
+            _INPUTS,
+            "FILE",
+        ),
+    ] = None
 
     def goal(self, d: float | np.ndarray | None = None) -> Target:
         """The target that was described; a power law has as many eigenvalues as there are inputs, if that is known."""
@@ -235,7 +244,7 @@ class GoalWithInputs(make_dataclass("_Inputs", _fields(_INPUTS), bases=(Goal,), 
         if "exponent" in self.values:
             words["power_law"] = self.values["exponent"]
             words |= {"d": int(d)} if isinstance(d, int | float) and d < inf else {}
-        return evolve(super().goal(), inputs=inputs(words))
+        return evolve(super().goal(), inputs=inputs(words, written=_flag))
 
 
 @Parameter(name="*")
@@ -316,11 +325,25 @@ class Picture(Output):
         str | None,
         option("also draw a .png, .pdf or .svg file", _OUTPUT, "FILE", converter=_picture_path),
     ] = None
-    x: Annotated[str | None, option("parameter along the plot's horizontal axis", _OUTPUT, "NAME")] = None
+    x: Annotated[str | None, option("with --plot: parameter along its horizontal axis", _OUTPUT, "NAME")] = (
+        None
+    )
+
+    def __post_init__(self) -> None:
+        self.refuse_without_plot("x", self.x)
+
+    def refuse_without_plot(self, name: str, value: str | None) -> None:
+        """Refuse an option that is about a picture where none is drawn."""
+        if value is not None and self.plot is None:
+            raise ParameterError(f"--{name} goes with --plot FILE; give that, or leave --{name} out", name)
 
 
 NO_GOAL, NO_LAYER, NO_OUTPUT, NO_PICTURE = Goal(), Layer(), Output(), Picture()
 
 
 def _flags(names: Iterable[str]) -> str:
-    return " and ".join(f"--{name.replace('_', '-')}" for name in names)
+    return " and ".join(map(_flag, names))
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

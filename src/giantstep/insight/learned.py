@@ -59,6 +59,9 @@ def learned_function(
         The first layer.
     target : Target, str or callable
         The function to learn.
+    x : number, 1-D array, or tuple of them
+        Where to evaluate it. For a target of several directions a tuple, (x1, x2) say, opens the dimensions `x1`, `x2`:
+        the learned function of these projections, averaged over the others.
     alpha : number or grid
         Samples for the readout, divided by d.
     lam : number or grid
@@ -69,9 +72,6 @@ def learned_function(
         Distribution of the rows, as in `predict`.
     d : number or grid, optional
         Input dimension, for the finite-size correction.
-    x : number, 1-D array, or tuple of them
-        Where to evaluate it. For a target of several directions a tuple, (x1, x2) say, opens the dimensions `x1`, `x2`:
-        the learned function of these projections, averaged over the others.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from ..answers.provenance import provenance
 from ..answers.quantities import describe
-from ..errors import GiantstepWarning, LimitWarning, ParameterError, refused, warn
+from ..errors import GiantstepWarning, LimitWarning, ParameterError, refused, shown, warn
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
 from ..model.checks import one_of, texts
@@ -277,8 +277,13 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
             "over = 'split' divides a budget: give a budget and leave alpha out",
         ),
         (
-            "split" not in over and (alpha is None or budget is not None),
-            "give alpha, the samples of the readout; a budget goes with over = 'split'",
+            "split" not in over and budget is not None,
+            f"a budget = {shown(budget)} goes with over = 'split', which divides it between the steps and the readout:"
+            f" add 'split' to over, {'or leave the budget out' if alpha is not None else 'or give alpha instead'}",
+        ),
+        (
+            "split" not in over and alpha is None,
+            "give alpha, the samples of the readout, or a budget to divide with over = 'split'",
         ),
         ("lam" in over and lam is not None, "lam is optimised: leave it out, or leave 'lam' out of over"),
         (

@@ -44,13 +44,20 @@ def whitened(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return omega, x @ (vectors * inverse), vectors * scale
 
 
-def given_directions(direction: Any, images: np.ndarray) -> np.ndarray:
+def given_directions(direction: Any, images: np.ndarray, samples: int) -> np.ndarray:
     """The user's directions in whitened coordinates, [k, d]: orthonormal, each as near to its own as can be."""
-    vectors = np.atleast_2d(floats("direction", direction))
-    if vectors.ndim != 2 or vectors.shape[1] != len(images) or not np.isfinite(vectors).all():
+    given = floats("direction", direction)
+    vectors = np.atleast_2d(given)
+    if vectors.ndim != 2 or vectors.shape[1] != len(images):
+        labels = f"; labels of the {samples} rows go into y= (--labels)" if given.shape == (samples,) else ""
         raise ParameterError(
-            f"direction has shape {np.shape(direction)}; give {len(images)} finite numbers, or a row of them for each"
-            " direction of the target",
+            f"direction has shape {given.shape}; give {len(images)} finite numbers, or a row of them for each"
+            f" direction of the target{labels}",
+            "direction",
+        )
+    if not np.isfinite(vectors).all():
+        raise ParameterError(
+            "direction has entries that are not finite numbers; give a number for each column of X",
             "direction",
         )
     theta = vectors @ images
@@ -68,6 +75,12 @@ def regressed_direction(y: Any, rows: np.ndarray) -> np.ndarray:
     if labels.shape != rows.shape[:1] or not np.isfinite(labels).all():
         raise ParameterError(
             f"y has shape {labels.shape}; give one finite label for each of the {len(rows)} rows of X", "y"
+        )
+    if np.ptp(labels) == 0.0:
+        raise ParameterError(
+            f"y is {labels[0]:g} in all {len(labels)} rows and says nothing about a direction; give labels that vary,"
+            " or direction=",
+            "y",
         )
     labels = labels - labels.mean()
     theta = rows.T @ labels / len(labels)

@@ -223,7 +223,8 @@ class Inputs(Description):
             tenth of the estimate.
         keep : bool
             Whether a simulation draws rows of X, without replacement, instead of Gaussian inputs of this covariance.
-            Their labels come from the target, not from `y`.
+            Their labels come from the target, not from `y`. All trials draw from the same rows, so the standard error
+            over trials leaves out what another sample of inputs would have changed.
 
         Examples
         --------
@@ -238,7 +239,7 @@ class Inputs(Description):
                 "y",
             )
         omega, rows, images = sample.whitened(X)
-        theta = None if direction is None else sample.given_directions(direction, images)
+        theta = None if direction is None else sample.given_directions(direction, images, len(rows))
         theta = theta if y is None else sample.regressed_direction(y, rows)
         d = len(omega)
         tau = (omega / d)[:, None, None] if theta is None else np.einsum("ki,li->ikl", theta, theta)

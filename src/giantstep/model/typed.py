@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ParameterError, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
 
@@ -67,17 +67,20 @@ def schedule(text: str) -> list[Step]:
 _ALTERNATIVES = {
     "eigenvalues": ("eigenvalues", "masses", "shares", "d"),
     "power_law": ("power_law", "source", "d"),
-    "inputs": ("inputs", "direction"),
+    "inputs": ("inputs", "direction", "labels"),
 }
 INPUTS = tuple(dict.fromkeys(name for names in _ALTERNATIVES.values() for name in names))
 _USUAL_SIZE = 1000  # eigenvalues of a power law, where no d is given
 
 
-def inputs(settings: Mapping[str, Any], folder: Path = Path()) -> Inputs | None:
+def inputs(
+    settings: Mapping[str, Any], folder: Path = Path(), written: Callable[[str], str] = str
+) -> Inputs | None:
     """The covariance of the inputs from the words of `INPUTS`, as text or as lists; None where there are none.
 
     Lists are eigenvalues with their masses and shares; or `power_law` is the exponent, with a source and a d; or
-    `inputs` names a .npy file with a sample, in `folder`, and `direction` one with the target's direction.
+    `inputs` names a .npy file with a sample, in `folder`, and `direction` one with the target's direction, or `labels`
+    one with labels to estimate it from. Errors name the words as they are `written`.
     """
     from .inputs import Inputs
 
@@ -85,21 +88,36 @@ def inputs(settings: Mapping[str, Any], folder: Path = Path()) -> Inputs | None:
     kinds = [kind for kind in _ALTERNATIVES if kind in words]
     if len(kinds) > 1:
         raise ParameterError(
-            f"{' and '.join(kinds)} both say what the inputs are; give one of them", kinds[1]
+            f"{' and '.join(map(written, kinds))} both say what the inputs are; give one of them", kinds[1]
         )
     stray = [name for name in words if not kinds or name not in _ALTERNATIVES[kinds[0]]]
     if stray:
         owner = next(kind for kind, names in _ALTERNATIVES.items() if stray[0] in names)
-        raise ParameterError(f"{stray[0]} goes with {owner}; give that, or leave {stray[0]} out", stray[0])
+        name = written(stray[0])
+        raise ParameterError(f"{name} goes with {written(owner)}; give that, or leave {name} out", stray[0])
     if not kinds:
         return None
     if kinds == ["power_law"]:
         exponent, source = (_numbers(name, words.get(name, 1.0)) for name in ("power_law", "source"))
         return Inputs.power_law(exponent, words.get("d", _USUAL_SIZE), source)
     if kinds == ["inputs"]:
-        arrays = {name: _loaded(name, folder / path) for name, path in words.items()}
-        return Inputs.from_data(arrays["inputs"], arrays.get("direction"))
+        if {"direction", "labels"} <= words.keys():
+            both = f"{written('direction')} and {written('labels')}"
+            raise ParameterError(f"{both} both say where the target is; give one of them", "labels")
+        return _from_files(words, folder)
     return Inputs(**{name: _listed(name, value) for name, value in words.items()})
+
+
+def _from_files(words: Mapping[str, str], folder: Path) -> Inputs:
+    """The covariance of a sample in a file; errors name the file that they are about."""
+    from .inputs import Inputs
+
+    arrays = {name: _loaded(name, folder / path) for name, path in words.items()}
+    try:
+        return Inputs.from_data(arrays["inputs"], arrays.get("direction"), arrays.get("labels"))
+    except ParameterError as error:
+        about = {"direction": "direction", "y": "labels"}.get(str(error.name), "inputs")
+        raise ParameterError(f"{words[about]!r}: {error}", about) from None
 
 
 def _numbers(name: str, value: Any) -> Any:
@@ -125,9 +143,11 @@ def _loaded(name: str, path: Path) -> np.ndarray:
     try:
         return np.load(path, allow_pickle=False)
     except FileNotFoundError:
-        raise ParameterError(f"{name}: {str(path)!r} does not exist; check its spelling", name) from None
-    except (OSError, ValueError) as error:
-        raise ParameterError(f"{name}: {str(path)!r} is not a .npy file of numbers ({error})", name) from None
+        raise refused(name, str(path), "does not exist; check its spelling") from None
+    except IsADirectoryError:
+        raise refused(name, str(path), "is a folder; name a .npy file, as np.save writes it") from None
+    except (OSError, ValueError):
+        raise refused(name, str(path), "is not a .npy file of numbers; write one with np.save") from None
 
 
 def _part(name: str, text: str, part: str) -> np.ndarray:

@@ -79,9 +79,10 @@ def _shares(K: int) -> np.ndarray:
 def mean_row_coupling(bulk: Bulk, response: Response) -> np.ndarray:
     """Q_st [U, A, K, K]: how strongly linear features tie the mean rows of groups, once all other rows have answered.
 
-    Q = V̂1 - V̂1 (WᵀH⁻¹W) V̂1, H = λ + V̂2 + WV̂1Wᵀ, per unit of input space. With (1/d) tr C_s Q_st = (T̂Ṽ)_st/√(τ_sτ_t),
-    it is that over c_s: exact where the C_s are proportional to each other, as after steps on large batches, where it
-    counts, and always for one group.
+    Q = V̂1 - V̂1 (WᵀH⁻¹W) V̂1 with H = λ + V̂2 + WV̂1Wᵀ, per unit of input space. What is known of it is its trace with
+    a covariance, (1/d) tr C_s Q_st = (T̂Ṽ)_st/√(τ_sτ_t); the answer is this over c_s. It is exact for one group, and
+    where the C_s of all groups are proportional to each other. They are after steps on large batches, the case in
+    which Q matters.
     """
     tied = product(response.resolvent.T, response.resolvent.Vt) / bulk.c[:, None, :, None]
     return (tied + np.swapaxes(tied, -1, -2)) / 2 * _over_root_tau(response.root)
@@ -127,11 +128,17 @@ def total_tangent(response: Response) -> np.ndarray:
 def signal_energy_gradient(
     response: Response, tangent: np.ndarray, u: np.ndarray, stiff: np.ndarray, loose: np.ndarray
 ) -> np.ndarray:
-    """Minus the total derivative of uᵀGu + the all-ones energy with respect to (V̂1, V̂2): the signal's (q1, q2).
+    """The signal's part of (q1, q2), packed: minus the derivative of an energy with respect to (V̂1, V̂2).
 
-    u [U, A, modes, K] drives the modes; stiff [U, A, K] is the derivative of both energies by ln τ at fixed Ṽ, and
-    loose, packed, minus that of the all-ones energy by V̂1 at fixed τ. G = τ^½ Ĝ τ^½ moves with Ṽ and τ, and τ with
-    both conjugates.
+    The energy is uᵀGu plus that of the all-ones mode. G = τ^½ Ĝ τ^½ depends on Ṽ and on τ, and τ on V̂1 and V̂2; the
+    derivative is the total one, through both.
+
+    Parameters
+    ----------
+    tangent : -∂V/∂V̂ with the relation closed, from `total_tangent`
+    u : what drives the modes, [U, A, modes, K]
+    stiff : derivative of the whole energy by ln τ at fixed Ṽ, [U, A, K]
+    loose : minus the derivative of the all-ones energy by V̂1 at fixed τ, packed
     """
     pack = packing(response.root.shape[-1])
     resolvent, root = response.resolvent, response.root
