@@ -63,6 +63,24 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("verb", "options", "words"),
+    [
+        (
+            gs.predict,
+            {"alpha": 1, "lam": 1, "beta": 2},
+            r"predict\(\) has no argument 'beta': it belongs to Network",
+        ),
+        (gs.simulate, {"alpha": 1, "lam": 1, "d": 50, "noise": 1}, r"as in Target\(\.\.\., noise=\.\.\.\)"),
+        (gs.tune, {"alpha": 1, "eta": 1}, r"as in Network\(\.\.\., eta=\.\.\.\)"),
+        (gs.predict, {"alpha": 1, "lam": 1, "foo": 2}, "unexpected keyword argument 'foo'"),
+    ],
+)
+def test_parameters_given_to_a_verb_are_sent_where_they_belong(verb, options, words):
+    with pytest.raises(TypeError, match=words):
+        verb(NET, "sin", **options)
+
+
 @pytest.mark.parametrize(("verb", "about", "options", "words"), REFUSED)
 def test_what_has_no_answer_is_refused_in_a_sentence_and_soon(verb, about, options, words):
     began = time.process_time()

@@ -178,3 +178,11 @@ def test_comparisons_of_labels_have_wrong_signs_first_and_a_row_for_each_bulk():
         exact = gs.predict(gs.Network("erf", 2, 1), gs.Target("sign", flips=0.1), **options)
         assert row.split()[:2] == [bulk, "1"]
         assert float(row.split()[2]) == pytest.approx(exact.test_error_01.item(), rel=5e-5)
+
+
+def test_a_table_of_parts_has_no_columns_of_what_is_not_known():
+    question = "explain --eta 2 --alpha0 2 --alpha 1 --lam 0.1"
+    isotropic, structured = giantstep(question).stdout, giantstep(f"{question} --eigenvalues 2,0.5").stdout
+    assert "bayes_error  ridge_error" in isotropic
+    assert "batch_noise" in structured
+    assert "nan" not in structured

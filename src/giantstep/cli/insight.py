@@ -260,7 +260,7 @@ def explain(
     expressivity: what the layer cannot learn, whatever the samples. readout:
     what the readout's finite samples add. batch_noise: what the finite batches
     of the steps add. They sum to the test error; bayes_error and ridge_error
-    are what other methods reach with as many samples.
+    are what other methods reach with as many samples, where that is known.
 
       giantstep explain --eta 2 --alpha0 2 --noise 0.1 --alpha 0.5:8:20 \\
         --lam 0.1 --plot parts.png
@@ -270,7 +270,8 @@ def explain(
 
     with out.working("predicting"):
         dataset = verb(layer.model(), layer.goal(), alpha=alpha, lam=lam, loss=loss, bulk=bulk)  # type: ignore[arg-type]
-    shares = ["test_error", *PARTS, "bayes_error", "ridge_error"]
+    others = [name for name in ("bayes_error", "ridge_error") if dataset[name].notnull().any()]
+    shares = ["test_error", *PARTS, *others]
     return out.answer(dataset, output, shares, dataset["advice"].values.flat, curve=False)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
-from inspect import signature
+from inspect import Signature, signature
 from typing import ParamSpec, TypeVar
 
 from ..errors import named
@@ -12,7 +12,7 @@ from ..losses import as_loss
 from .checks import Check, a_bulk, a_dataset, a_path, a_report, allow, at_least, flag, number, parameter
 from .description import check_model
 from .network import Network
-from .parameters import checked
+from .parameters import PARAMETERS, checked
 from .target import as_target
 
 P = ParamSpec("P")
@@ -37,6 +37,7 @@ def checked_arguments(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]
             try:
                 call = form.bind(*args, **kwargs)
             except TypeError:
+                _refuse_misplaced(verb.__name__, form, kwargs)
                 return verb(*args, **kwargs)  # Python itself says what is missing or unknown
             for name, value in call.arguments.items():
                 if value is not None or form.parameters[name].default is not None:
@@ -47,6 +48,28 @@ def checked_arguments(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]
         return checked_verb
 
     return decorate
+
+
+def with_places(verb: Callable[P, R]) -> Callable[P, R]:
+    """Make a verb that checks its arguments elsewhere say where a parameter belongs that is not its own."""
+    form = signature(verb)
+
+    @wraps(verb)
+    def placed(*args: P.args, **kwargs: P.kwargs) -> R:
+        _refuse_misplaced(verb.__name__, form, kwargs)
+        return verb(*args, **kwargs)
+
+    return placed
+
+
+def _refuse_misplaced(verb: str, form: Signature, given: Iterable[str]) -> None:
+    """Refuse what is a parameter of a model or a target, and was given to a verb."""
+    for name in given:
+        if name not in form.parameters and name in PARAMETERS and (owners := PARAMETERS[name].of):
+            raise TypeError(
+                f"{verb}() has no argument {name!r}: it belongs to {' or '.join(owners)}, as in"
+                f" {owners[0]}(..., {name}=...)"
+            )
 
 
 _ARGUMENTS: dict[str, Check] = {

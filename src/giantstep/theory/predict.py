@@ -11,7 +11,7 @@ from ..answers.dims import Dimensions
 from ..answers.provenance import provenance
 from ..errors import NotCovered
 from ..losses import Loss, as_loss
-from ..model.arguments import checked_arguments
+from ..model.arguments import checked_arguments, with_places
 from ..model.description import Model
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
@@ -32,6 +32,7 @@ DIRECTIONS_TOLERANCE = {1: TOLERANCE, 2: 1e-8, 3: 1e-8, 4: 1e-6}  # by the direc
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
 
 
+@with_places
 @with_bar("predicting")
 def predict(
     model: Model,
