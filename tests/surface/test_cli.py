@@ -68,7 +68,7 @@ def test_files_and_pictures_are_written_on_request(tmp_path):
     ("words", "said"),
     [
         (f"predict {POINT}", "give some parameter a range"),
-        (f"predict {CURVE} --x lam", "it has alpha"),
+        (f"predict {CURVE} --x lam", "--x lam is not a dimension of test_error; it has alpha"),
         (
             "tune --budget 1 --over eta,lam,split --bulk isotropic",
             "one or two optimised parameters: optimise over two",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, refused
 from . import style
 from .theory_line import smooth_theory
 
@@ -143,9 +143,7 @@ def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
     sizes = {str(dim): n for name in names for dim, n in dataset[name].sizes.items()}
     sizes = {dim: n for dim, n in sizes.items() if dim not in _NOT_CURVES}
     if x is not None and x not in sizes:
-        raise ParameterError(
-            f"x = {x!r} is not a dimension of {names[0]}; it has {', '.join(sizes) or 'none'}"
-        )
+        raise refused("x", x, f"is not a dimension of {names[0]}; it has {', '.join(sizes) or 'none'}")
     if not sizes:
         raise ParameterError(
             f"{names[0]} is a single number here; give some parameter a range to draw a curve"

@@ -69,8 +69,9 @@ class Crossings(NamedTuple):
 def continues(log_weights: np.ndarray) -> bool:
     """Whether a rule's weights are a smooth function of the node's number, so that sums over it can be corrected.
 
-    Those of an evenly spaced rule are, in whatever variable, and so are those of several that end softly, one after
-    the other; those of labels ±1 are not. A first node that stands for itself alone among mirror images does not count.
+    The weights of an evenly spaced rule are, in whatever variable it is evenly spaced. So are those of several such
+    rules one after the other, if each fades out at its ends. The weights for labels ±1 are not. The first node is left
+    out: where the other nodes stand for two mirror images each, it stands for itself alone.
     """
     counted = np.flatnonzero(log_weights[1:] > _NEGLIGIBLE)
     runs = [log_weights[1:][run] for run in np.split(counted, np.flatnonzero(np.diff(counted) > 1) + 1)]
