@@ -209,8 +209,9 @@ def bayes(*, alpha: _All, goal: Goal = NO_GOAL, output: Picture = NO_PICTURE) ->
     test_error and overlap are those of message passing, the best fast method
     that is known; optimal_error is that of the best method of all. Below the
     table: from how many samples on the direction is seen (alpha_weak), where
-    message passing and the optimum jump (alpha_amp, alpha_optimal), and from
-    where on the direction is known exactly (alpha_exact). Inputs are isotropic.
+    message passing and the optimum jump (alpha_amp, alpha_optimal; nan: they
+    do not), and from where on the direction is known exactly (alpha_exact).
+    Inputs are isotropic.
 
       giantstep bayes --target sin --noise 0.1 --alpha 0.2:4:20 --plot best.png
       giantstep bayes --target "x**2" --alpha 0.9,1.1,1.2
