@@ -215,6 +215,12 @@ def test_tuning_takes_no_step_where_that_is_best_and_says_how_good_it_is():
     assert "message passing reaches 0.00371" in tuned.advice.values[1]
 
 
+def test_where_no_reference_error_is_known_tune_says_so():
+    target = gs.Target("sin", noise=0.1, inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75]))
+    tuned = gs.tune(gs.Network("tanh", eta=1, alpha0=1), target, alpha=2, over="lam")
+    assert tuned.advice.item() == "ridge and bayes have no answer for this target to compare with"
+
+
 @pytest.mark.parametrize(
     ("fast", "slow", "noise"),
     [

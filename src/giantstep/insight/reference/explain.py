@@ -174,6 +174,8 @@ def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
         words.append("the network is better than ridge regression with as many samples")
         if 0.0 < bayes_error < np.inf:
             words.append(f"and {best / bayes_error:.2g} times the error of message passing")
+    if np.isinf(ridge_error) and np.isinf(bayes_error):
+        words.append("ridge and bayes have no answer for this target to compare with")
     return "; ".join(words)
 
 
