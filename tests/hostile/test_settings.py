@@ -125,6 +125,13 @@ def test_extreme_settings_converge_or_say_what_to_do(first):
     assert ends.count("converged") >= 3  # it is not all nonsense
 
 
+@pytest.mark.filterwarnings("ignore::giantstep.GiantstepWarning")
+@pytest.mark.parametrize("seed", [72, 154])
+def test_labels_that_need_an_odd_number_of_intervals_are_averaged_on_nested_rules(seed):
+    """They ended in numpy's own words: a piece had a number of intervals that three nested rules cannot share."""
+    fare(seed)
+
+
 @pytest.mark.hostile
 @pytest.mark.parametrize("seed", range(QUICK, ALL))
 def test_many_extreme_settings_converge_or_say_what_to_do(seed):
@@ -170,10 +177,14 @@ def test_other_losses_on_three_directions_end(target, loss):
     net, began = gs.Network("relu", eta=2.0, alpha0=2.0), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GiantstepWarning)
-        found = gs.predict(net, gs.Target(target), alpha=2.0, lam=0.1, loss=loss, throw=False)
+        try:
+            found = gs.predict(net, gs.Target(target), alpha=2.0, lam=0.1, loss=loss, throw=False)
+            converged, words = bool(found.converged), str(found.status.item())
+        except gs.GiantstepError as refusal:
+            converged, words = False, str(refusal)
     assert time.process_time() - began < AT_LENGTH
     if target.startswith("sign"):
-        assert not bool(found.converged)
-        assert "simulate" in str(found.status.item())
+        assert not converged
+        assert "simulate" in words
     else:
-        assert bool(found.converged)
+        assert converged

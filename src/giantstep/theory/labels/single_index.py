@@ -237,7 +237,7 @@ class _LabelRule:
                 y, weights = even_pieces(-reach, reach, cuts, self._points)
                 weights = [w * density(y[..., nested(s)]) for s, w in zip(STRIDES, weights, strict=True)]
             else:
-                y, weights = piecewise_rule(cuts, self._points // 2, reach)
+                y, weights = piecewise_rule(cuts, quarterable(self._points / 2), reach)
             y, w = y[..., nested(stride)].reshape(flat), weights[STRIDES.index(stride)].reshape(flat)
         else:
             line, weights = line_rule(self._points, reach)
