@@ -101,13 +101,15 @@ def test_references_beside_parts_are_level_where_the_number_of_samples_stays(lay
     np.testing.assert_allclose(ridge, parts.ridge_error.item())
 
 
-def test_negative_parts_are_below_zero():
+def test_negative_parts_are_bars_below_zero():
     parts = gs.explain(gs.Network("tanh", eta=2, alpha0=2), TARGET, alpha=[1, 2, 4], lam=0.1)
     moved = parts.assign(batch_noise=-parts.batch_noise, readout=parts.readout + 2 * parts.batch_noise)
-    areas = [area.get_paths()[0].vertices[:, 1] for area in gs.plot(moved).collections]
-    assert areas[1].max() == pytest.approx(float((moved.expressivity + moved.readout).max()))
-    assert areas[2].min() == pytest.approx(float(moved.batch_noise.min()))
-    assert areas[2].max() == 0.0
+    expressivity, readout, noise = ([bar.get_bbox() for bar in group] for group in gs.plot(moved).containers)
+    assert [bar.y1 for bar in readout] == pytest.approx((moved.expressivity + moved.readout).values)
+    assert [bar.y0 for bar in readout] == pytest.approx([bar.y1 for bar in expressivity])
+    assert sorted(y for bar in noise for y in (bar.y0, bar.y1)) == pytest.approx(
+        sorted([*moved.batch_noise.values, 0.0, 0.0, 0.0])
+    )
 
 
 def test_the_commands_print_what_the_verbs_answer():

@@ -128,7 +128,7 @@ def _landscape(axes: Axes, dataset: xr.Dataset) -> None:
 
 
 def _parts(axes: Axes, dataset: xr.Dataset) -> None:
-    """The parts of a test error as stacked areas, negative ones below zero; beside them the references."""
+    """The parts of a test error as stacked areas, as bars where one is negative; beside them the references."""
     error, single = dataset["test_error"], dataset["test_error"].size == 1
     x = "" if single else abscissa(dataset, ["test_error"], None)
     if error.ndim > 1 and not single:
@@ -138,11 +138,15 @@ def _parts(axes: Axes, dataset: xr.Dataset) -> None:
         )
     places = np.array([0.0, 1.0]) if single else dataset[x].values  # a single point is as wide as the picture
     parts = np.array([np.broadcast_to(dataset[name].values.ravel(), places.shape) for name in PARTS])
+    bars = not single and parts.min() < 0.0  # areas of both signs would cross between two points
     for index, (name, part) in enumerate(zip(PARTS, parts, strict=True)):
         before = parts[:index]
         start = np.where((before < 0.0) == (part < 0.0), before, 0.0).sum(0)  # of what has the same sign
         look: Any = {"color": style.look(index, len(PARTS)).color, "alpha": 0.75, "linewidth": 0.0}
-        axes.fill_between(places, start, start + part, label=name.replace("_", " "), **look)
+        if bars:
+            axes.bar(places, part, 0.8 * np.gradient(places), start, label=name.replace("_", " "), **look)
+        else:
+            axes.fill_between(places, start, start + part, label=name.replace("_", " "), **look)
     for name, (_, words, dashes) in REFERENCES.items():
         line = dataset[f"{name}_error"].broadcast_like(error).values.ravel()  # the same for every eta or lam
         if np.isfinite(line).any():
