@@ -26,7 +26,7 @@ from .helpers import library
 LETTERS = Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3))
 SPIKED, ERF = (SpikedRF(name, 0.9, 0.8, 1.1, 1.2, LETTERS) for name in ("relu", "erf"))
 TWO = Inputs([2.5, 0.5], [0.25, 0.75])
-FEW, ZERO, MANY = (0.05, 0.5), (0.0, 0.1), tuple(np.logspace(-2, 0, 9).tolist())
+FEW, ZERO, MANY = (0.05, 0.5), (0.0, 0.1), tuple(np.logspace(-2, 0, 16).tolist())
 CASES = {
     "network": (Network("tanh", 1.5, 2.0, readout=LETTERS), Target("sin", noise=0.1), MANY, {"learned_at": ((0.5,),)}),
     "no step": (Network("relu", 0.0, 2.0, beta=0.5), Target("tanh"), ZERO, {}),

@@ -29,7 +29,7 @@ def problem(p=P, n=220, rank=None):
     return features, labels, rows
 
 
-@pytest.mark.parametrize("lams", [(0.1,), (0.01, 1.0), (0.0, 0.3), tuple(np.logspace(-3, 1, 12))])
+@pytest.mark.parametrize("lams", [(0.1,), (0.01, 1.0), (0.0, 0.3), tuple(np.logspace(-3, 1, 16))])
 def test_nested_gram_matrices_give_what_each_data_matrix_gives_alone(lams):
     features, labels, rows = problem()
     problems = {n: list(lams) for n in (1, 20, 89, 90, 128, 200, 220)}

@@ -122,7 +122,7 @@ def test_cuda_that_is_not_there_is_refused(monkeypatch):
         simulate(NET, "sin", **FINE, device="cuda")
 
 
-ONE, ZERO, SEVERAL, REALS = (0.1,), (0.0, 0.1), tuple(np.logspace(-2, 0, 8)), Target("sin", noise=0.3)
+ONE, ZERO, SEVERAL, REALS = (0.1,), (0.0, 0.1), tuple(np.logspace(-2, 0, 16)), Target("sin", noise=0.3)
 REFIT = Network("tanh", eta=1.0, alpha0=2.0, steps=2, refit=0.1)
 WITH_LETTERS = SpikedRF("tanh", 0.9, 0.8, readout=Letters((1, 2), (0.5, 0.5)))
 

@@ -100,7 +100,7 @@ def test_a_setting_is_the_same_alone_or_in_a_grid_bit_for_bit():
 
 @pytest.mark.parametrize(("model", "target"), [(NET, "sin"), (SRF, Target("sign", flips=0.4))])
 def test_a_point_agrees_whatever_alphas_and_lams_are_asked_for_together(model, target):
-    grid = simulate(model, target, **SMALL | {"lam": np.logspace(-2, 1, 9)})
+    grid = simulate(model, target, **SMALL | {"lam": np.logspace(-2, 1, 16)})
     point = simulate(model, target, **SMALL | {"alpha": 1.0, "lam": 0.01})
     assert_close(point, grid.isel(lam=0).sel(alpha=1.0))
 

@@ -18,7 +18,7 @@ from ..model.description import Model
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target
-from .backend import DTYPES, Backend
+from .backend import DTYPES, MANY_LAMS, Backend
 from .data import rows_at_most
 from .first_layer import coordinates
 from .gradient_step import group_slices, width
@@ -192,7 +192,8 @@ def needed_bytes(task: Task, backend: Backend) -> int:
     few = max((n for n in sizes if n < p), default=0)
     many = any(n >= p for n in sizes)
     rows = 3 * p * d if model.takes_steps else 2 * p * d
-    solves = 4 if any(lam == 0 for _, lam in task.points) else 3
+    lams = {lam for _, lam in task.points}
+    solves = 4 if 0 in lams or len(lams) >= MANY_LAMS else 3  # by eigenvalues
     matrices = (p * p if many else 0) + few * (p + few) + (solves - 1) * max(p * many, few) ** 2
     if not as_loss(task.loss).linear:  # all features, and a weighted or signed copy or two of them
         n = max(n for n, _ in task.points)
