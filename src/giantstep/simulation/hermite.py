@@ -10,14 +10,15 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermevander
+from scipy.special import factorial
 
 from .. import gaussian
 from ..functions import Function
 from ..functions.chebyshev import polynomials, through
 
 _REACH = 12.0  # he_k(z) times the Gaussian density is below 1e-16 there for all k in use
-_CACHED = 1 << 15  # samples of a block,
-_BASIS = 1 << 19  # and values of polynomials
+_BLOCK = 1 << 19  # values of polynomials in memory at once
 
 
 def hermite_moments(
@@ -54,7 +55,7 @@ def _interpolated(function: Function, shifts: np.ndarray, across: np.ndarray, te
     m_range, s_range = _rounded(shifts, 4 * unit), _rounded(across, unit / 8)
     m_points, s_points, table = _table(function, m_range, s_range, 4 * math.ceil(terms / 4))
     answers = np.empty((terms, *shifts.shape))
-    step = max(1, _BASIS // (shifts.shape[1] * m_points.count))
+    step = max(1, _BLOCK // (shifts.shape[1] * m_points.count))
     for start in range(0, len(shifts), step):
         part = slice(start, start + step)
         own = np.tensordot(s_points.basis(across[part]), table[:, :terms], (1, 0))  # [rows, terms, m]
@@ -97,25 +98,17 @@ class _Chebyshev:
 def _moments_at(function: Function, shifts: np.ndarray, scales: np.ndarray, terms: int) -> np.ndarray:
     """E[f(m + s z) he_k(z)] by quadrature, split at the function's breakpoints: [..., terms].
 
-    In blocks whose samples stay in the processor's cache while the recurrence of he_k passes over them.
+    In blocks, which bound the memory of the polynomials.
     """
     wide = float(np.abs(shifts).max())
     reach = max(_REACH, *(gaussian.tail_reach(function, float(scales.max()), m) for m in (-wide, wide)))
     least = gaussian.least_intervals(function, float(scales.max()), reach, wide, wide)
     nodes = max(256 if not function.breakpoints else 96, gaussian.quarterable(least))
     moments = np.empty((shifts.size, terms))
-    step = max(1, _CACHED // (nodes * (1 + len(function.breakpoints))))
+    step = max(1, _BLOCK // (nodes * terms * (1 + len(function.breakpoints))))
     for start in range(0, shifts.size, step):
         part = slice(start, start + step)
         samples = gaussian.sample(function, shifts.ravel()[part], scales.ravel()[part], nodes, reach)
-        z, weighted = samples.z, samples.values * samples.weights[0]
-        before, hermite, after = np.zeros_like(z), np.ones_like(z), np.empty_like(z)
-        for k in range(terms):
-            moments[part, k] = (
-                weighted @ hermite if z.ndim == 1 else np.einsum("...pz,...pz->...", weighted, hermite)
-            )
-            np.multiply(z, hermite, out=after)
-            after -= np.multiply(before, math.sqrt(k), out=before)
-            after /= math.sqrt(k + 1)
-            before, hermite, after = hermite, after, before
-    return moments.reshape(*shifts.shape, terms)
+        values, z, weights = samples.nodes()
+        moments[part] = ((values * weights)[:, None] @ hermevander(z, terms - 1))[:, 0]
+    return moments.reshape(*shifts.shape, terms) / np.sqrt(factorial(np.arange(terms)))
