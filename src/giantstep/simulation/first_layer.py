@@ -8,9 +8,7 @@ in w is Ω times that in Ω^½w.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ import numpy as np
 from .. import gaussian
 from ..errors import ParameterError
 from ..losses import as_loss
+from ..model.description import Model
 from ..model.inputs import Inputs
 from ..model.network import Network
 from ..model.spiked import SpikedRF, TwoSpikes
@@ -42,61 +41,41 @@ from .measure_layer import Track
 _EQUALLY_LIKELY = 1 << 18  # inputs that a mean is taken over where no rule resolves it
 
 
-@singledispatch
-def first_layer(model: Any, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
+def first_layer(model: Model, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
     """The layer of one trial of a model whose parameters are plain numbers; `bulk`: see `simulate`."""
-    raise TypeError(model)  # refused with a sentence where models are checked
-
-
-@first_layer.register(SpikedRF)
-def _(model: SpikedRF, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
-    letters, groups = model.readout, group_slices(model.readout, width(model, d))
-    r, gamma, c = float(model.r), float(model.gamma), float(model.c)  # type: ignore[arg-type]
-    radii = np.sqrt(spread(letters.c or (c,) * len(groups), groups))
-    spikes, across = r * letters_of_neurons(letters, groups)[None], float(np.sqrt(1 - gamma**2))
-    layer = _spiked_layer(spikes, radii, (gamma,), across, groups, target, d, draws, bulk)
-    return replace(layer, biases=biases_of_neurons(letters, groups, draws.backend))
-
-
-@first_layer.register(TwoSpikes)
-def _(model: TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
-    groups = group_slices(model.readout, width(model, d))
-    pairs = np.asarray(model.left) * np.asarray(model.strengths)
-    spikes = np.stack([spread(tuple(column), groups) for column in pairs.T])
-    radii, along = np.full(groups[-1].stop, np.sqrt(model.c)), model.alignments
-    across = float(np.sqrt(max(0.0, 1.0 - sum(g * g for g in along))))
-    return _spiked_layer(spikes, radii, along, across, groups, target, d, draws, bulk)
+    if isinstance(model, Network):
+        return _trained_layer(model, target, d, draws)
+    assert isinstance(model, SpikedRF | TwoSpikes)
+    return _spiked_layer(model, target, d, draws, bulk)
 
 
 def _spiked_layer(
-    spikes: np.ndarray,
-    radii: np.ndarray,
-    along: Sequence[float],
-    across: float,
-    groups: tuple[slice, ...],
-    target: Target,
-    d: int,
-    draws: Draws,
-    bulk: str | None,
+    model: SpikedRF | TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None
 ) -> Weights:
-    """Random rows with these norms plus spikes [S, p]; the target's first direction has the components `along` them
-    and `across` them."""
-    backend = draws.backend
+    """Random rows of given norms plus spikes; the target's first direction has given components along these."""
+    letters, groups = model.readout, group_slices(model.readout, width(model, d))
+    if isinstance(model, TwoSpikes):
+        pairs = np.asarray(model.left) * np.asarray(model.strengths)
+        spikes, along = np.stack([spread(column, groups) for column in pairs.T]), model.alignments
+    else:
+        r, gamma = float(model.r), float(model.gamma)  # type: ignore[arg-type]
+        spikes, along = r * letters_of_neurons(letters, groups)[None], (gamma,)
+    backend, radii = draws.backend, np.sqrt(spread(letters.c or [model.c] * len(groups), groups))
     units = directions(len(spikes) + target.directions, d, draws)
     v, rest = tuple(units[: len(spikes)]), tuple(units[len(spikes) :])
     if bulk == "orthogonal":
         rows, radii = _rows_across(v, backend)
     else:
         rows = backend.asarray(radii)[:, None] * unit_rows(len(radii), d, draws)
-    theta = across * rest[0]
+    theta = max(0.0, 1.0 - sum(gamma**2 for gamma in along)) ** 0.5 * rest[0]
     for spike, gamma, direction in zip(spikes, along, v, strict=True):
         rows = rows + backend.asarray(spike)[:, None] * direction[None, :]
         theta = theta + gamma * direction
-    return Weights(rows, spikes, radii, v, rest, (theta, *rest[1:]), groups)
+    biases = biases_of_neurons(letters, groups, backend)
+    return Weights(rows, spikes, radii, v, rest, (theta, *rest[1:]), groups, biases)
 
 
-@first_layer.register(Network)
-def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
+def _trained_layer(model: Network, target: Target, d: int, draws: Draws) -> Weights:
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
     values, biases = letters_of_neurons(letters, groups), _initial_biases(model, groups, d, draws)

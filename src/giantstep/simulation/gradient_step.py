@@ -65,7 +65,7 @@ def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
     return sizes
 
 
-def spread(values: tuple[float, ...], groups: tuple[slice, ...]) -> np.ndarray:
+def spread(values: Any, groups: tuple[slice, ...]) -> np.ndarray:
     """One value per letter, repeated for each of its neurons."""
     return np.repeat(values, [group.stop - group.start for group in groups])
 
