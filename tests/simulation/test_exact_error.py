@@ -17,7 +17,7 @@ from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Purpose
 from giantstep.simulation.exact_error import TOLERANCE, network_error
 from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
-from giantstep.simulation.trial import sampled_errors, summary_statistics
+from giantstep.simulation.trial import summary_statistics
 
 from .helpers import BACKEND, drawn
 
@@ -97,13 +97,13 @@ def test_the_exact_error_is_the_mean_over_samples(model, target, kind):
     exact = features.exact_error(target, readouts, statistics)
     data, runs = Data(Purpose.TEST, target, layer.theta, draws), []
     for block in data.blocks(60_000):
-        outputs = features(block, Purpose.TEST) @ readouts / np.sqrt(len(readouts))
+        outputs = features(block) @ readouts / np.sqrt(len(readouts))
         runs.append((outputs - block.clean[:, None]) ** 2)
     errors = np.concatenate(runs)
     z = (exact - errors.mean(axis=0)) / (errors.std(axis=0) / np.sqrt(len(errors)))
     assert np.abs(z).max() < 4.5
     some = 9_000  # not a whole number of blocks
-    sampled, _ = sampled_errors(features, data, np.full(readouts.shape[1], some), readouts)
+    sampled, _ = data.errors(features, readouts, np.full(readouts.shape[1], some))
     np.testing.assert_allclose(sampled, errors[:some].mean(axis=0), rtol=1e-12)
 
 

@@ -45,8 +45,8 @@ def test_gaussian_features_have_their_conditional_moments():
     d, count = 30, 20_000
     layer, draws = drawn(MODEL, d=d)
     x = np.random.default_rng(0).standard_normal(d)
-    block = Block(0, np.tile(x, (count, 1)), *np.zeros((2, count)))
-    phi = GaussianFeatures(layer, ResultTwo(MODEL), draws)(block, Purpose.TRAIN)
+    block = Block(0, np.tile(x, (count, 1)), *np.zeros((2, count)), Purpose.TRAIN)
+    phi = GaussianFeatures(layer, ResultTwo(MODEL), draws)(block)
     (v,), (spike,) = layer.v, layer.spike
     bulk = (layer.rows - np.outer(spike, v)) @ x
     mu0, mu1, mu2 = (np.repeat(mu[:, 0], 15) for mu in ResultTwo(MODEL)(np.array([v @ x])))

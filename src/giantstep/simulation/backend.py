@@ -16,7 +16,9 @@ from ..runtime.system import free_memory
 
 DTYPES = ("float64", "float32")
 _DOUBTFUL = 1e-4  # relative accuracy below which a minimum-norm solution comes with a warning
-MANY_LAMS = 16  # from which on the eigenvalues, which serve all, are found faster than a factorisation for each
+MANY_LAMS = (
+    16  # from which on the eigenvalues, which serve all, are found faster than a factorisation for each
+)
 
 
 class Backend:

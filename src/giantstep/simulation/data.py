@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,13 +22,18 @@ class Block(NamedTuple):
     inputs: Any  # [rows, d]
     clean: Any  # [rows], the noiseless target: for binary labels its sign
     labels: Any  # [rows], what the learner sees
+    batch: int  # what it is for: a `Purpose`, or `step_batch`
+
+
+FeatureMap = Callable[[Block], Any]
+"""From a block of samples to their features [rows, p]."""
 
 
 @dataclass(frozen=True)
 class Data:
     """An endless batch of labelled samples; `blocks` yields as many first rows as you ask for."""
 
-    batch: int  # what it is for: a `Purpose`, or `step_batch`
+    batch: int
     target: Target
     theta: tuple[Any, ...]  # the target's directions, unit vectors [d]
     draws: Draws
@@ -44,7 +49,30 @@ class Data:
         inputs = self._inputs(start, stop)
         fields = [self.draws.backend.matmul(inputs, direction) for direction in self.theta]
         clean, labels = self._labels(fields, start, stop)
-        return Block(start, inputs, clean, labels)
+        return Block(start, inputs, clean, labels, self.batch)
+
+    def featured(self, features: FeatureMap, rows: int) -> Iterator[tuple[Any, Any]]:
+        """Features and labels of the first `rows` samples, a block at a time."""
+        return ((features(block), block.labels) for block in self.blocks(rows))
+
+    def errors(
+        self, features: FeatureMap, readouts: Any, sizes: Sequence[int] | np.ndarray, against: str = "clean"
+    ) -> np.ndarray:
+        """Mean squared errors and shares of wrong signs [2, columns] of readouts [p, columns].
+
+        They are against the noiseless target or the "labels". Each readout's are over the first `sizes` [columns]
+        samples.
+        """
+        backend, total = self.draws.backend, np.zeros((2, len(sizes)))
+        for block in self.blocks(int(max(sizes))):
+            truth = getattr(block, against)[:, None]
+            outputs = backend.matmul(features(block), readouts) / readouts.shape[0] ** 0.5
+            used = backend.asarray(block.start + np.arange(truth.shape[0])[:, None] < np.asarray(sizes))
+            wrong = backend.xp.astype(outputs * truth <= 0, backend.dtype)
+            outputs -= truth
+            errors = outputs * outputs, wrong
+            total += np.stack([backend.numpy(backend.xp.sum(used * each, axis=0)) for each in errors])
+        return total / sizes
 
     def _inputs(self, start: int, stop: int) -> Any:
         """Inputs in whitened coordinates: standard normal, or rows of the user's own, each drawn once."""

@@ -105,8 +105,8 @@ def _eigenvalues(task: Task, draws: Draws, backend: Backend) -> np.ndarray:
     layer = first_layer(task.model, task.target, task.d, draws)
     features = NetworkFeatures(layer, task.model.activation, backend)
     p = layer.rows.shape[0]
-    gram: Any = backend.zeros(p, p)
+    gram = backend.zeros(p, p)
     data = Data(Purpose.TRAIN, task.target, layer.theta, draws, task.model.most_steps)
-    for block in data.blocks(task.points[0][0]):
-        gram = backend.add_gram(gram, features(block, Purpose.TRAIN))
+    for rows, _ in data.featured(features, task.points[0][0]):
+        gram = backend.add_gram(gram, rows)
     return eigvalsh(backend.numpy(gram) / p, lower=True)

@@ -126,16 +126,13 @@ def _terms_needed(
     The sums are taken at k = 4 and 8 and bounded beyond: their logarithms are convex in k up to there, and
     further on each step gains at least the largest |ρ_ij|.
     """
-    b = backend.asarray(sizes)
-    largest, fourth, eighth = 0.0, 0.0, 0.0
+    b, sums, largest = backend.asarray(sizes), np.zeros(2), 0.0
     for start, stop, rho in _correlations(gram, along, across, backend):
-        power = _below_diagonal(rho, backend)
-        power *= power
-        largest = max(largest, float(backend.xp.max(power)) ** 0.5)
-        power *= power
-        fourth += 2 * float(backend.matmul(b[start:], backend.matmul(power, b[start:stop])))
-        power *= power
-        eighth += 2 * float(backend.matmul(b[start:], backend.matmul(power, b[start:stop])))
+        square = _below_diagonal(rho, backend) ** 2
+        largest = max(largest, float(backend.xp.max(square)) ** 0.5)
+        images = (backend.matmul(power, b[start:stop]) for power in (square**2, square**4))
+        sums += [2 * float(backend.matmul(b[start:], image)) for image in images]
+    fourth, eighth = sums
     if eighth <= allowed:
         return 8 if fourth > allowed else 4
     gain = -math.log(largest) if largest < 1 else 0.0

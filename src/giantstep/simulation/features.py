@@ -16,7 +16,7 @@ from .backend import Backend
 from .data import Block
 from .draw import Draws, Kind
 from .exact_error import Coefficients, gaussian_error, network_error
-from .gradient_step import Weights, preactivations
+from .gradient_step import Neurons, Weights
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,8 @@ class NetworkFeatures:
     activation: Function
     backend: Backend
 
-    def __call__(self, block: Block, batch: int) -> Any:
-        fields = preactivations(self.layer.rows, self.layer.biases, block.inputs, self.backend)
-        return self.backend.apply(self.activation, fields)
+    def __call__(self, block: Block) -> Any:
+        return Neurons(self.layer.rows, self.layer.biases, self.activation, self.backend)(block)
 
     def exact_error(
         self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
@@ -54,13 +53,13 @@ class GaussianFeatures:
     coefficients: Coefficients
     draws: Draws
 
-    def __call__(self, block: Block, batch: int) -> Any:
+    def __call__(self, block: Block) -> Any:
         layer, backend = self.layer, self.draws.backend
         kappa = backend.matmul(block.inputs, layer.v[0])
         features = backend.matmul(block.inputs, layer.rows.T)
         features -= kappa[:, None] * backend.asarray(layer.spike[0])[None, :]
         stop = block.start + features.shape[0]
-        noise = self.draws.normal(batch, Kind.FEATURE_NOISE, block.start, stop, features.shape[1])
+        noise = self.draws.normal(block.batch, Kind.FEATURE_NOISE, block.start, stop, features.shape[1])
         per_letter = zip(*self.coefficients(backend.numpy(kappa)), layer.groups, strict=True)
         for mu0, mu1, mu2, group in per_letter:
             mu0, mu1, mu2 = (backend.asarray(mu)[:, None] for mu in (mu0, mu1, mu2))
@@ -73,9 +72,6 @@ class GaussianFeatures:
         """Test errors [columns], from the statistics of the readouts."""
         clean = _clean_function(target)
         return None if clean is None else gaussian_error(self.layer, self.coefficients, clean, statistics)
-
-
-FeatureMap = NetworkFeatures | GaussianFeatures
 
 
 def _clean_function(target: Target) -> Function | None:

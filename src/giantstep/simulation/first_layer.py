@@ -25,6 +25,7 @@ from .backend import Backend
 from .data import Data
 from .draw import Draws, Kind, Purpose, directions, length, step_batch
 from .gradient_step import (
+    Neurons,
     Weights,
     biases_of_neurons,
     gradient_step,
@@ -94,12 +95,11 @@ def _trained_layer(model: Network, target: Target, d: int, draws: Draws) -> Weig
         if n0 and eta:
             data = replace(test, batch=step_batch(0 if model.reuse_batch else t))
             mean = None if track.taken else _mean_output(model, values, biases, backend)
-            activation, rate = model.activation, eta * d
+            neurons, rate = Neurons(rows, biases, model.activation, backend), eta * d
             if model.refit is not None and last is not None:
-                readout = refitted(rows, biases, activation, *last, float(model.refit))  # type: ignore[arg-type]
+                readout = refitted(neurons, *last, float(model.refit))  # type: ignore[arg-type]
                 rate *= length(values) / length(readout)
-            layer = rows, readout, biases, activation
-            rows, pull = gradient_step(*layer, data, n0, rate, as_loss(loss), mean, covariance)
+            rows, pull = gradient_step(neurons, readout, data, n0, rate, as_loss(loss), mean, covariance)
             track.stepped(rows, pull, readout)
             last = data, n0
         track.measure(rows)

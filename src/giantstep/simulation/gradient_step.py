@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..losses import Loss, square
 from ..model.description import Model
 from ..model.letters import Letters
 from .backend import Backend
-from .data import Data
+from .data import Block, Data
 from .draw import Draws, Kind, Purpose
 from .readout import ridge
 
@@ -75,11 +75,30 @@ def letters_of_neurons(letters: Letters, groups: tuple[slice, ...]) -> np.ndarra
     return letters.of_neurons(groups[-1].stop) if letters.law is not None else spread(letters.values, groups)
 
 
+@dataclass(frozen=True)
+class Neurons:
+    """σ(w_i·x + b_i) of rows W [p, d]."""
+
+    rows: Any
+    biases: Any | None
+    activation: Function
+    backend: Backend
+
+    def fields(self, inputs: Any) -> Any:
+        """w_i·x + b_i, [samples, p]."""
+        fields = self.backend.matmul(inputs, self.rows.T)
+        if self.biases is not None:
+            fields += self.biases[None, :]
+        return fields
+
+    def __call__(self, block: Block) -> Any:
+        """Features [samples, p]."""
+        return self.backend.apply(self.activation, self.fields(block.inputs))
+
+
 def gradient_step(
-    rows: Any,
+    neurons: Neurons,
     letters: np.ndarray,
-    biases: Any | None,
-    activation: Function,
     data: Data,
     n0: int,
     eta: float,
@@ -95,12 +114,11 @@ def gradient_step(
     an effect of its own in theory, and would tilt the direction towards it. `covariance` are the eigenvalues [d] of the
     inputs', where all is in whitened coordinates.
     """
-    backend, (p, d) = data.draws.backend, rows.shape
+    backend, activation, (p, d) = neurons.backend, neurons.activation, neurons.rows.shape
     readout = backend.asarray(letters / p)[:, None]  # a_i/√p
     change, pull = backend.zeros(d, p).T, backend.zeros(1, d)
     for block in data.blocks(n0):
-        labels = block.labels[:, None]
-        fields = preactivations(rows, biases, block.inputs, backend)
+        labels, fields = block.labels[:, None], neurons.fields(block.inputs)
         slopes = backend.apply(activation.derivative, fields + 0.0)
         error = -loss.derivative(labels, backend.matmul(backend.apply(activation, fields), readout))
         slopes *= error
@@ -112,38 +130,18 @@ def gradient_step(
     if covariance is not None:
         change, pull = change * covariance, pull * covariance
     change *= eta / n0
-    change += rows
+    change += neurons.rows
     return change, pull[0, :]
 
 
-def refitted(
-    rows: Any,
-    biases: Any | None,
-    activation: Callable[[Any], Any],
-    data: Data,
-    n: int,
-    lam: float,
-) -> np.ndarray:
+def refitted(neurons: Neurons, data: Data, n: int, lam: float) -> np.ndarray:
     """The letters √p·a of the readout that minimises ½ Σ (y - a·σ(Wx + b)/√p)² + lam/2 |a|² over n samples.
 
     As in every such fit a_i is of order one, and the letters are therefore of order √p.
     """
-
-    backend, p = data.draws.backend, rows.shape[0]
-
-    def features(n: int) -> Iterator[tuple[Any, Any]]:
-        for block in data.blocks(n):
-            yield backend.apply(activation, preactivations(rows, biases, block.inputs, backend)), block.labels
-
-    return p**0.5 * backend.numpy(ridge(features, p, {n: [lam]}, backend)[n].readouts[:, 0])
-
-
-def preactivations(rows: Any, biases: Any | None, inputs: Any, backend: Backend) -> Any:
-    """Fields w_i·x + b_i, [samples, p]."""
-    fields = backend.matmul(inputs, rows.T)
-    if biases is not None:
-        fields += biases[None, :]
-    return fields
+    p = neurons.rows.shape[0]
+    fit = ridge(partial(data.featured, neurons), p, {n: [lam]}, neurons.backend)[n]
+    return p**0.5 * neurons.backend.numpy(fit.readouts[:, 0])
 
 
 def unit_rows(p: int, d: int, draws: Draws) -> Any:

@@ -10,7 +10,7 @@ from ..model.letters import merge
 from ..model.network import Network
 from .data import Data, rows_at_most
 from .draw import left_across, unit
-from .gradient_step import Weights, preactivations, spread
+from .gradient_step import Neurons, Weights, spread
 
 _OWN_SAMPLES = 5  # per dimension, on which the network's own error is measured after each step
 
@@ -46,11 +46,12 @@ class Track:
 
     def _means(self, rows: Any) -> np.ndarray:
         """Mean row of each letter; for a continuous law, the mean row per unit of the letter."""
-        backend, means = self.backend, []
-        for group in self.groups:
-            scale = self.scale[group]
-            total = backend.numpy(backend.matmul(backend.asarray(scale), rows[group, :]))
-            means.append(total / float(scale @ scale))
+        backend, scales = self.backend, [self.scale[group] for group in self.groups]
+        totals = (
+            backend.matmul(backend.asarray(scale), rows[group, :])
+            for scale, group in zip(scales, self.groups, strict=True)
+        )
+        means = [backend.numpy(t) / float(s @ s) for t, s in zip(totals, scales, strict=True)]
         return np.stack(means)
 
     def measure(self, rows: Any) -> None:
@@ -71,14 +72,10 @@ class Track:
 
     def _own_error(self, rows: Any) -> np.ndarray:
         """Mean squared error of the network itself, with the readout of its last step, on fresh samples."""
-        backend, most = self.backend, rows_at_most(self.test.target, self.test.steps)
-        samples = int(min(_OWN_SAMPLES * rows.shape[1], most))
-        readout, total = backend.asarray(self._readout / len(self._readout)), 0.0
-        for block in self.test.blocks(samples):
-            fields = preactivations(rows, self.biases, block.inputs, backend)
-            off = backend.matmul(backend.apply(self.model.activation, fields), readout) - block.clean
-            total += float(off @ off)
-        return np.array(total / samples)
+        most = rows_at_most(self.test.target, self.test.steps)
+        neurons = Neurons(rows, self.biases, self.model.activation, self.backend)
+        readout = self.backend.asarray(self._readout / len(self._readout) ** 0.5)[:, None]
+        return self.test.errors(neurons, readout, [int(min(_OWN_SAMPLES * rows.shape[1], most))])[0, 0]
 
     def _bulk_norms(self, rows: Any, spikes: np.ndarray) -> np.ndarray:
         """Squared norms of the rows less their spikes."""
@@ -102,11 +99,9 @@ class Track:
         v = unit(free if self._pull is None else self._pull)
         along_v = backend.numpy(backend.matmul(rows, v))
         parts = self.groups if self.model.readout.biases is not None else (slice(0, len(letters)),)
-        power = [float(letters[part] @ letters[part]) for part in parts]
-        r = np.zeros(len(parts))
-        for s, part in enumerate(parts):
-            if self.taken and power[s]:
-                r[s] = float(letters[part] @ along_v[part]) / power[s]
+        power, pulled = ([letters[part] @ one[part] for part in parts] for one in (letters, along_v))
+        fits = (np.array(power) > 0.0) & bool(self.taken)
+        r = np.divide(pulled, power, out=np.zeros(len(parts)), where=fits)
         spike = spread(tuple(r), parts) * letters
         bulk = backend.numpy(backend.xp.sum(rows * rows, axis=1)) - 2 * spike * along_v + spike**2
         gamma = [float(v @ theta) if self.taken else 0.0 for theta in self.theta]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .backend import Backend, make_backend
 from .convex import convex
 from .data import Data, rows_at_most
 from .draw import Draws, Purpose
-from .features import FeatureMap, GaussianFeatures, NetworkFeatures, ResultTwo
+from .features import GaussianFeatures, NetworkFeatures, ResultTwo
 from .first_layer import first_layer
 from .gradient_step import Weights, width
 from .readout import ridge
@@ -61,14 +62,11 @@ def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarra
 def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     model, target, draws = task.model, task.target, Draws(task.seed, task.trial, backend)
     layer = first_layer(model, target, task.d, draws, task.bulk)
-    features: FeatureMap = NetworkFeatures(layer, model.activation, backend)
+    features: Any = NetworkFeatures(layer, model.activation, backend)
     if task.features == "gaussian":
         features = GaussianFeatures(layer, ResultTwo(model), draws)  # type: ignore[arg-type]
     train = Data(Purpose.TRAIN, target, layer.theta, draws, model.most_steps)
-
-    def rows(n: int) -> Iterator[tuple[Any, Any]]:
-        return ((features(block, Purpose.TRAIN), block.labels) for block in train.blocks(n))
-
+    rows = partial(train.featured, features)
     sizes = np.array([n for n, _ in task.points])
     problems = {n: sorted({lam for size, lam in task.points if size == n}) for n in np.unique(sizes).tolist()}
     loss, p = as_loss(task.loss), layer.rows.shape[0]
@@ -87,12 +85,12 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     gaussian = math.isinf(most)  # and not rows of the user's own
     exact = features.exact_error(target, readouts, answers) if gaussian and task.n_test is None else None
     if exact is None or target.binary:  # shares of wrong signs are always counted on samples
-        square, wrong = sampled_errors(features, test, np.full(len(sizes), samples), readouts)
+        square, wrong = test.errors(features, readouts, np.full(len(sizes), samples))
         answers |= {"test_error": square} | ({"test_error_01": wrong} if target.binary else {})
     if exact is not None:
         answers["test_error"], samples = exact, 0
     if target.binary:  # a second pass over the very same samples
-        _, answers["train_error_01"] = sampled_errors(features, train, sizes, readouts, "labels")
+        _, answers["train_error_01"] = train.errors(features, readouts, sizes, "labels")
     if task.learned_at:
         x = np.array(task.learned_at)
         weights = readouts, layer.rows, layer.theta[: x.shape[1]], layer.biases
@@ -103,25 +101,6 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
         name: axes.shaped(name, np.moveaxis(values, -1, 0), len(task.points))
         for name, values in answers.items()
     } | {name: axes.shaped(name, values) for name, values in measured.items()}
-
-
-def sampled_errors(
-    features: FeatureMap, data: Data, sizes: np.ndarray, readouts: Any, against: str = "clean"
-) -> np.ndarray:
-    """Mean squared errors and shares of wrong signs [2, columns], `against` the noiseless target or the "labels".
-
-    Each readout's are over the first `sizes` [columns] samples.
-    """
-    backend, total = data.draws.backend, np.zeros((2, len(sizes)))
-    for block in data.blocks(int(sizes.max())):
-        truth = getattr(block, against)[:, None]
-        outputs = backend.matmul(features(block, data.batch), readouts) / readouts.shape[0] ** 0.5
-        used = backend.asarray(block.start + np.arange(truth.shape[0])[:, None] < sizes)
-        wrong = backend.xp.astype(outputs * truth <= 0, backend.dtype)
-        outputs -= truth
-        errors = outputs * outputs, wrong
-        total += np.stack([backend.numpy(backend.xp.sum(used * each, axis=0)) for each in errors])
-    return total / sizes
 
 
 def summary_statistics(layer: Weights, readouts: Any, backend: Backend) -> dict[str, np.ndarray]:
