@@ -108,8 +108,9 @@ class Description:
         }
 
     def __repr__(self) -> str:
-        first, *others = stated(self)
-        return f"{type(self).__name__}({', '.join([first[1], *map('='.join, others)])})"
+        texts = ["=".join(one) for one in stated(self)]
+        texts[:1] = [text.partition("=")[2] for text in texts[:1]]
+        return f"{type(self).__name__}({', '.join(texts)})"
 
     def _repr_html_(self) -> str:
         return table(self)

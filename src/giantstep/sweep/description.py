@@ -8,26 +8,14 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from attrs import asdict, define, field
+from attrs import field
 
 from ..errors import ParameterError, named
 from ..losses import as_loss
-from ..model.checks import at_least, number, optional, parameter
-from ..model.description import Model, check_data, check_model, table
-from ..model.parameters import checked
+from ..model.checks import at_least, number, parameter
+from ..model.description import Description, Model, check_data, check_model, description
 from ..model.target import Target, as_target
 from ..simulation import check
-
-
-def plain(value: Any) -> Any:
-    """numpy's numbers and arrays, and tuples, as Python's numbers and lists."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _theory_size(d: Any) -> Any:
-    return None if d is None else plain(parameter("theory.d", d, low=1.0, infinite=True))
 
 
 def _trials(trials: Any) -> int | list[int]:
@@ -38,23 +26,23 @@ def _trials(trials: Any) -> int | list[int]:
 _positive = partial(number, low=0.0, strict=True)
 
 
-@define(frozen=True)
-class Theory:
+@description
+class Theory(Description):
     """What to predict: the arguments of `predict` beside the grid."""
 
     bulk: str | None = None
     # a number or a list: with the finite-size correction
-    d: Any = field(default=None, converter=_theory_size)
-    tolerance: float | None = field(default=None, converter=partial(optional, _positive, "theory.tolerance"))
+    d: Any = field(default=None, converter=partial(parameter, "theory.d", low=1.0, infinite=True))
+    tolerance: float | None = field(default=None, converter=partial(_positive, "theory.tolerance"))
 
 
 def _optional(name: str) -> Any:
     """An argument of `simulate` that may be left out."""
-    return field(default=None, converter=partial(optional, check.ARGUMENTS[name], f"simulation.{name}"))
+    return field(default=None, converter=partial(check.ARGUMENTS[name], f"simulation.{name}"))
 
 
-@define(frozen=True)
-class Simulation:
+@description
+class Simulation(Description):
     """What to simulate: the arguments of `simulate` beside the grid. `trials` is a count, or which ones."""
 
     d: int = field(converter=partial(check.ARGUMENTS["d"], "simulation.d"))
@@ -105,8 +93,8 @@ def _loss_name(loss: str) -> str:
     return as_loss(loss).name
 
 
-@define(frozen=True, eq=False)
-class Sweep:
+@description
+class Sweep(Description):
     """A problem on a grid, to be predicted (`theory`), simulated (`simulation`), or both. `run_sweep` computes it.
 
     Parameters
@@ -142,8 +130,8 @@ class Sweep:
 
     model: Model
     target: Target = field(converter=as_target)
-    alpha: Any = field(converter=partial(checked, "alpha"))
-    lam: Any = field(converter=partial(checked, "lam"))
+    alpha: Any
+    lam: Any
     loss: str = field(default="square", converter=_loss_name)
     theory: Theory | None = field(default=None, converter=partial(_options, Theory))
     simulation: Simulation | None = field(default=None, converter=partial(_options, Simulation))
@@ -167,28 +155,14 @@ class Sweep:
             check.check_choices(self.model, self.simulation.features)
             check.check_loss(self.loss, self.target, self.lam)
 
-    def _repr_html_(self) -> str:
-        return table(self)
-
     def numbers(self) -> dict[str, Any]:
         """The model's numbers and the noise, in the order of the grid's dimensions; then alpha and lam."""
         return {**self.model.numbers(), **self.target.numbers(), "alpha": self.alpha, "lam": self.lam}
 
-    def to_dict(self) -> dict[str, Any]:
-        """This sweep as plain data."""
-        return {
-            "model": self.model.to_dict(),
-            "target": self.target.to_dict(),
-            "alpha": plain(self.alpha),
-            "lam": plain(self.lam),
-            "loss": self.loss,
-            "theory": None if self.theory is None else asdict(self.theory),
-            "simulation": None if self.simulation is None else asdict(self.simulation),
-        }
-
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Sweep:
-        """The sweep that `to_dict` wrote."""
+    def from_dict(cls, data: Any) -> Sweep:
+        """The sweep that `to_dict` wrote; in older stores its parts do not say what they are."""
         parts = check_data(cls, data)
-        described = {"model": Model.from_dict(parts["model"]), "target": Target.from_dict(parts["target"])}
-        return cls(**parts | described)
+        kinds = {"theory": {"kind": "Theory"}, "simulation": {"kind": "Simulation"}}
+        said = {name: kind | parts[name] for name, kind in kinds.items() if isinstance(parts.get(name), dict)}
+        return super().from_dict(parts | said)

@@ -62,23 +62,8 @@ def rounded(values: Any) -> np.ndarray:
 
 def positions(wanted: np.ndarray, stored: np.ndarray) -> np.ndarray:
     """Row of `stored` that equals each row of `wanted`, -1 where there is none."""
-    if np.array_equal(
-        wanted, stored
-    ):  # a sweep that is complete, in the order it was computed: 100 times faster
-        return np.arange(len(wanted))
-    known = {word: place for place, word in enumerate(_as_words(stored).tolist())}
-    return np.array([known.get(word, -1) for word in _as_words(wanted).tolist()], dtype=int)
-
-
-def distinct(keys: np.ndarray) -> np.ndarray:
-    """Rows that are the first of their kind, in order."""
-    return np.sort(np.unique(_as_words(keys), return_index=True)[1])
-
-
-def _as_words(keys: np.ndarray) -> np.ndarray:
-    """Rows as single items, compared byte by byte."""
-    keys = np.ascontiguousarray(keys, dtype="<f8")
-    return keys.view(np.dtype((np.void, 8 * keys.shape[1]))).reshape(-1)
+    known = {row.tobytes(): place for place, row in enumerate(stored)}
+    return np.array([known.get(row.tobytes(), -1) for row in wanted], dtype=int)
 
 
 Portion = tuple[np.ndarray, np.ndarray]  # which settings, and which points of each
@@ -128,7 +113,8 @@ class Part(ABC):
                 lacking[lacks.tobytes()].append(setting)
             for lacks, settings in lacking.items():
                 if (points := left + np.flatnonzero(np.frombuffer(lacks, bool))).size:
-                    portions.append((np.array(settings), points[distinct(keys[settings[0], points])]))
+                    first = np.unique(keys[settings[0], points], axis=0, return_index=True)[1]
+                    portions.append((np.array(settings), points[np.sort(first)]))
         return portions
 
     def jobs(self, portions: list[Portion]) -> Iterator[Job]:
