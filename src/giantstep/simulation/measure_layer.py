@@ -14,6 +14,9 @@ from .gradient_step import Neurons, Weights, spread
 
 _OWN_SAMPLES = 5  # per dimension, on which the network's own error is measured after each step
 
+_Split = tuple[np.ndarray, np.ndarray, tuple[Any, ...], tuple[Any, ...], dict[str, np.ndarray]]
+"""Spikes [S, p], squared norms of the rest of the rows, the spikes' directions, the target's across them, statistics."""
+
 
 class Track:
     """What steps make of the rows: spikes and bulk, measured after each of them."""
@@ -88,13 +91,20 @@ class Track:
         return square
 
     def weights(self, rows: Any, free: Any) -> Weights:
-        """The layer in the end. Without a step there is no spike, and `free` is a direction across the target.
+        """The layer in the end. Without a step there is no spike, and `free` is a direction across the target."""
+        split = self._after_several if self._several else self._after_one
+        spike, bulk, v, rest, measured = split(rows, free)
+        along = [self.backend.numpy(self.backend.matmul(rows, theta)) for theta in self.theta]
+        # mean component of each letter's rows along each of the target's directions
+        measured["overlap"] = np.array([[each[group].mean() for each in along] for group in self.groups])
+        radii = np.sqrt(np.maximum(bulk, 0.0))
+        return Weights(rows, spike, radii, v, rest, self.theta, self.groups, self.biases, measured)
 
-        After one step rows are split along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares. Biases change the
-        slope that the step goes through: then each letter has an r of its own.
+    def _after_one(self, rows: Any, free: Any) -> _Split:
+        """After one step rows are split along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares.
+
+        Biases change the slope that the step goes through: then each letter has an r of its own.
         """
-        if self._several:
-            return self._after_several(rows, free)
         backend, letters = self.backend, self.letters
         v = unit(free if self._pull is None else self._pull)
         along_v = backend.numpy(backend.matmul(rows, v))
@@ -102,45 +112,26 @@ class Track:
         power, pulled = ([letters[part] @ one[part] for part in parts] for one in (letters, along_v))
         fits = (np.array(power) > 0.0) & bool(self.taken)
         r = np.divide(pulled, power, out=np.zeros(len(parts)), where=fits)
-        spike = spread(tuple(r), parts) * letters
+        spike = spread(r, parts) * letters
         bulk = backend.numpy(backend.xp.sum(rows * rows, axis=1)) - 2 * spike * along_v + spike**2
         gamma = [float(v @ theta) if self.taken else 0.0 for theta in self.theta]
         rest = left_across([theta - g * v for theta, g in zip(self.theta, gamma, strict=True)])
-        measured = {
-            "c": np.array([bulk[group].mean() for group in self.groups]),
-            "overlap": self._overlap(rows),
-            "r": r,
-            "gamma": np.array(gamma),
-        }
-        radii = np.sqrt(bulk)
-        return Weights(rows, spike[None], radii, (v,), rest, self.theta, self.groups, self.biases, measured)
+        c = np.array([bulk[group].mean() for group in self.groups])
+        return spike[None], bulk, (v,), rest, {"c": c, "r": r, "gamma": np.array(gamma)}
 
-    def _after_several(self, rows: Any, free: Any) -> Weights:
-        """Split the rows of every letter from its own spike, along the directions that the spikes span."""
-        backend, numpy = self.backend, self.backend.numpy
+    def _after_several(self, rows: Any, free: Any) -> _Split:
+        """After several, along the directions that the letters' own spikes span."""
+        numpy, asarray = self.backend.numpy, self.backend.asarray
         b, v = self._frame(self._spikes, numpy(free))
         theta = np.stack([numpy(one) for one in self.theta])
         rest = left_across(list(theta - (theta @ v.T) @ v))
-        neuron = np.stack([spread(tuple(component), self.groups) for component in b])
-        measured = {
-            name: self._steps([values[name] for values in self._history]) for name in self._history[0]
-        }
-        measured["overlap"] = self._overlap(rows)
-        directions, across = (tuple(backend.asarray(one) for one in many) for many in (v, rest))
-        spike, radii = neuron * self.scale, np.sqrt(np.maximum(self._bulk, 0.0))
-        return Weights(rows, spike, radii, directions, across, self.theta, self.groups, self.biases, measured)
-
-    def _overlap(self, rows: Any) -> np.ndarray:
-        """Mean component of each letter's rows along each of the target's directions."""
-        along = [self.backend.numpy(self.backend.matmul(rows, theta)) for theta in self.theta]
-        return np.array([[each[group].mean() for each in along] for group in self.groups])
-
-    def _steps(self, values: list[np.ndarray]) -> np.ndarray:
-        """One row for each step; steps that only other points of the grid take are NaN."""
-        rows = np.full((self.model.most_steps, *values[0].shape), np.nan)
-        if self.model.steps != 0:
-            rows[: len(values)] = values
-        return rows
+        spike = np.stack([spread(component, self.groups) for component in b]) * self.scale
+        measured = {}
+        for name, first in self._history[0].items():  # steps that only other points of the grid take are NaN
+            measured[name] = np.full((self.model.most_steps, *np.shape(first)), np.nan)
+            if self.model.steps != 0:
+                measured[name][: len(self._history)] = [values[name] for values in self._history]
+        return spike, self._bulk, tuple(map(asarray, v)), tuple(map(asarray, rest)), measured
 
     def _frame(self, spikes: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Components [S, letters] of the spikes along orthonormal directions [S, d], the longest first.
