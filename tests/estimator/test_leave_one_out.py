@@ -199,3 +199,11 @@ def test_given_values_are_kept_and_judged_alone():
     half = OneStepRegressor("loo", 30, lam=0.5, random_state=0).fit(X, y)
     assert half.lam_ == 0.5
     assert half.loo_.rate_error.sizes["eta"] == 3
+
+
+def test_penalties_are_searched_within_the_range_of_ridge_regression():
+    """Where one feature is the label the smallest penalty is the best of all, for ridge regression too."""
+    phi = np.random.default_rng(0).choice([-1.0, 1.0], (40, 4))
+    left = posed(phi, phi[:, :1], np.ones(40), intercept=False).left_out(as_loss("logistic"), None)
+    np.testing.assert_allclose(left.lams, [4e-8, 4e-7])
+    assert left.lam == left.lams[0]

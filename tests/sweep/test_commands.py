@@ -58,8 +58,13 @@ def test_a_file_says_what_python_says(tmp_path):
         theory={"d": [100, np.inf]},
         simulation={"d": 50, "trials": [3, 7]},
     )
+    assert sweep == same
     assert canonical(sweep.to_dict()) == canonical(same.to_dict())
-    assert canonical(gs.Sweep.from_dict(sweep.to_dict()).to_dict()) == canonical(sweep.to_dict())
+    data = json.loads(canonical(sweep.to_dict()))
+    for part in (data, data["theory"], data["simulation"]):
+        assert gs.Sweep.from_dict(data) == sweep
+        del part["kind"]  # as in older stores
+    assert gs.Sweep.from_dict(data) == sweep
 
 
 GOOD = {

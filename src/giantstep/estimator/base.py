@@ -9,7 +9,6 @@ import xarray as xr
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
-from threadpoolctl import ThreadpoolController
 
 from ..errors import ParameterError
 from ..functions import as_function
@@ -17,6 +16,7 @@ from ..losses import Clipped, Loss, as_loss, square
 from ..model.checks import check_count, flag, number, one_of
 from ..model.letters import Letters, as_letters
 from ..runtime.system import free_memory
+from ..runtime.threads import thread_pools, useful_threads
 from .network import FirstLayer, random_layer, standardise
 from .readout import LeftOut, Readout, decompose
 
@@ -31,9 +31,6 @@ _COPIES = 7
 
 _BLOCK = 4096
 """Samples whose features are in memory at once in a prediction."""
-
-_THREADS, _WIDE = ThreadpoolController(), 1024
-"""Neurons from which on linear algebra uses as many threads as it likes."""
 
 
 class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -128,8 +125,8 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, weights: np.ndarray, strata: np.ndarray) -> None:
-        """On one thread where matrices are small: more of them take many times as long while others use the machine."""
-        with _THREADS.limit(limits=1 if self._neurons(X) < _WIDE else None, user_api="blas"):
+        """On as many threads as make matrices of this size faster."""
+        with thread_pools().limit(limits=useful_threads(self._neurons(X)), user_api="blas"):
             self._train(X, labels, weights, strata)
 
     def _train(self, X: np.ndarray, labels: np.ndarray, weights: np.ndarray, strata: np.ndarray) -> None:

@@ -103,19 +103,15 @@ class Readout:
 
     def _search(self, loss: Loss, lam: float) -> LeftOut:
         """From lam on by decades, up or down, until left out samples lose more."""
-        limits, best, fits, means = _LAMS[[0, -1]] * self.weights.sum(), 0, {}, {}
-
-        def judge(decade: int) -> None:
-            means[decade] = np.inf
-            with suppress(ConvergenceError):  # so small a penalty that Newton's method fails
-                start = fits[best][0] if best in fits else None
-                fits[decade] = self._newton(loss, lam * 10.0**decade, start, _ROUGH)
-                means[decade] = self.judges @ fits[decade][1]
-
-        judge(0)
-        for direction in (1, -1):
-            while (decade := best + direction) not in means and limits[0] <= lam * 10.0**decade <= limits[1]:
-                judge(decade)
+        low, high = _LAMS[[0, -1]] * self.weights.sum()
+        lam, best, fits, means = max(lam, low), 0, {}, {}
+        for direction in (0, 1, -1):
+            while (decade := best + direction) not in means and low <= lam * 10.0**decade <= high:
+                means[decade] = np.inf
+                with suppress(ConvergenceError):  # so small a penalty that Newton's method fails
+                    start = fits[best][0] if best in fits else None
+                    fits[decade] = self._newton(loss, lam * 10.0**decade, start, _ROUGH)
+                    means[decade] = self.judges @ fits[decade][1]
                 if means[decade] >= means[best] < np.inf:
                     break
                 best = decade

@@ -65,9 +65,9 @@ class Track:
         self._spikes = spikes = self._means(rows) - self._start
         length = np.sqrt((spikes**2).sum(axis=1)) * self._facing
         values = np.ones(1) if letters.law is not None else np.asarray(letters.values)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            r = np.where(values == 0.0, 0.0, length / np.where(values == 0.0, 1.0, values))
-            inverse = np.where((length != 0.0) & (values != 0.0), 1.0 / length, 0.0)
+        r, inverse = np.zeros((2, len(length)))
+        np.divide(length, values, out=r, where=values != 0.0)
+        np.divide(1.0, length, out=inverse, where=(length != 0.0) & (values != 0.0))
         gamma = np.stack([spikes @ numpy(theta) for theta in self.theta], axis=-1) * inverse[:, None]
         self._bulk = self._bulk_norms(rows, spikes)
         c = np.array([self._bulk[group].mean() for group in self.groups])
