@@ -15,7 +15,7 @@ from .gradient_step import Neurons, Weights, spread
 _OWN_SAMPLES = 5  # per dimension, on which the network's own error is measured after each step
 
 _Split = tuple[np.ndarray, np.ndarray, tuple[Any, ...], tuple[Any, ...], dict[str, np.ndarray]]
-"""Spikes [S, p], squared norms of the rest of the rows, the spikes' directions, the target's across them, statistics."""
+"""Spikes [S, p], squared norms of the rest of the rows, directions of spikes and of the target across, statistics."""
 
 
 class Track:
