@@ -13,7 +13,7 @@ from giantstep.simulation.draw import Purpose
 from giantstep.simulation.trial import summary_statistics
 from giantstep.theory.layer import seen_from
 
-from .helpers import BACKEND, LETTERS, drawn, ridge_readout, samples
+from .helpers import LETTERS, drawn, ridge_readout, samples
 
 BOTH = Letters((1.0, -1.0), (0.5, 0.5))
 FEW = {"alpha": 0.2, "lam": 0.1, "n_test": 50, "progress": False}  # a readout that nobody asks about
@@ -62,7 +62,7 @@ def test_psi_is_measured_along_the_directions_that_the_theory_reports(model):
     readouts = np.random.default_rng(0).normal(size=(len(layer.rows), 2))
     bulk = layer.rows - layer.spike.T @ v
     expected = [turn @ (units @ bulk[g].T @ readouts[g]) / math.sqrt(len(readouts)) for g in layer.groups]
-    found = summary_statistics(layer, readouts, BACKEND)["psi"]
+    found = summary_statistics(layer, readouts)["psi"]
     np.testing.assert_allclose(found, expected, atol=1e-11)
 
 

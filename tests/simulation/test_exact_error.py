@@ -19,7 +19,7 @@ from giantstep.simulation.exact_error import TOLERANCE, network_error
 from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
 from giantstep.simulation.trial import summary_statistics
 
-from .helpers import BACKEND, drawn
+from .helpers import drawn
 
 LETTERS = Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3), c=(1.0, 2.0))
 BIASED = Letters((1.0, -1.0), (0.5, 0.5), biases=(0.5, -0.2))
@@ -70,7 +70,7 @@ def test_the_exact_error_is_that_of_the_closed_form_kernels(name, kernel, gamma,
     for small in (1.0, 1e-5):
         weights = np.vstack([small * readouts / np.sqrt(len(layer.rows)), -np.ones(readouts.shape[1])])
         expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
-        error = network_error(layer, function, function, small * readouts, BACKEND)
+        error = network_error(layer, function, small * readouts)
         np.testing.assert_allclose(error, expected, rtol=TOLERANCE)
 
 
@@ -90,8 +90,8 @@ SAMPLED = [
 @pytest.mark.parametrize(("model", "target", "kind"), SAMPLED)
 def test_the_exact_error_is_the_mean_over_samples(model, target, kind):
     draws, layer, readouts = layer_and_readouts(model, target)
-    target, statistics = as_target(target), summary_statistics(layer, readouts, BACKEND)
-    features = NetworkFeatures(layer, model.activation, BACKEND)
+    target, statistics = as_target(target), summary_statistics(layer, readouts)
+    features = NetworkFeatures(layer)
     if kind == "gaussian":
         features = GaussianFeatures(layer, ResultTwo(model), draws)
     exact = features.exact_error(target, readouts, statistics)
@@ -130,4 +130,4 @@ def test_the_answer_says_how_test_errors_were_averaged(target, options, method):
 def test_rows_that_are_nearly_parallel_are_left_to_sampling():
     model, target = SpikedRF("tanh", r=0.5, gamma=0.5, beta=20.0), as_target("sin")
     _, layer, readouts = layer_and_readouts(model, target, d=3)
-    assert network_error(layer, model.activation, target.function, readouts, BACKEND) is None
+    assert network_error(layer, target.function, readouts) is None

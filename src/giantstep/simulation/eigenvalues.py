@@ -18,7 +18,6 @@ from . import check
 from .backend import Backend, make_backend
 from .data import Data
 from .draw import Draws, Purpose
-from .features import NetworkFeatures
 from .first_layer import first_layer
 from .run import Plan, provenance_of
 from .trial import Task
@@ -103,10 +102,9 @@ def _eigenvalues(task: Task, draws: Draws, backend: Backend) -> np.ndarray:
     from scipy.linalg import eigvalsh
 
     layer = first_layer(task.model, task.target, task.d, draws)
-    features = NetworkFeatures(layer, task.model.activation, backend)
     p = layer.rows.shape[0]
     gram = backend.zeros(p, p)
     data = Data(Purpose.TRAIN, task.target, layer.theta, draws, task.model.most_steps)
-    for rows, _ in data.featured(features, task.points[0][0]):
+    for rows, _ in data.featured(layer, task.points[0][0]):
         gram = backend.add_gram(gram, rows)
     return eigvalsh(backend.numpy(gram) / p, lower=True)

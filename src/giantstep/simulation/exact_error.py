@@ -38,16 +38,14 @@ MOST_TERMS = 80
 _KAPPA_REACH = 8.5  # κ² times the normal density is 6e-15 there
 
 
-def network_error(
-    layer: Weights, activation: Function, target: Function, readouts: Any, backend: Backend
-) -> np.ndarray | None:
+def network_error(layer: Weights, target: Function, readouts: Any) -> np.ndarray | None:
     """E (σ*(θ·x) - a·σ(Fx + b)/√p)² for each column a of `readouts`, for a target σ* of one direction.
 
     None where the series is so long that samples are cheaper.
     """
-    theta, v, p = layer.theta[0], layer.v[0], layer.rows.shape[0]
+    backend, theta, v, p = layer.backend, layer.theta[0], layer.v[0], layer.rows.shape[0]
     rows = backend.xp.concat([layer.rows, theta[None, :]], axis=0)
-    functions = [*((group, activation) for group in layer.groups), (slice(p, None), target)]
+    functions = [*((group, layer.activation) for group in layer.groups), (slice(p, None), target)]
     norms = np.append(np.sqrt(backend.numpy(backend.xp.vecdot(layer.rows, layer.rows))), 1.0)
     biases = np.append(np.zeros(p) if layer.biases is None else backend.numpy(layer.biases), 0.0)
     along = np.append(backend.numpy(backend.matmul(layer.rows, v)), float(theta @ v))

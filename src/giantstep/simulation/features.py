@@ -12,11 +12,10 @@ from .. import gaussian
 from ..functions import Function
 from ..model.spiked import SpikedRF
 from ..model.target import Target
-from .backend import Backend
 from .data import Block
 from .draw import Draws, Kind
 from .exact_error import Coefficients, gaussian_error, network_error
-from .gradient_step import Neurons, Weights
+from .gradient_step import Weights
 
 
 @dataclass(frozen=True)
@@ -24,22 +23,20 @@ class NetworkFeatures:
     """φ = σ(Fx + b) [rows, p] of a block of samples: what the network computes."""
 
     layer: Weights
-    activation: Function
-    backend: Backend
 
     def __call__(self, block: Block) -> Any:
-        return Neurons(self.layer.rows, self.layer.biases, self.activation, self.backend)(block)
+        return self.layer(block)
 
     def exact_error(
         self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
     ) -> np.ndarray | None:
         """Test errors [columns] of readouts [p, columns] without samples; None where these are cheaper, or needed."""
-        clean, rows = _clean_function(target), self.layer.rows
-        longest = math.sqrt(float(self.backend.xp.max(self.backend.xp.vecdot(rows, rows))))
-        shift = 0.0 if self.layer.biases is None else float(self.backend.xp.max(abs(self.layer.biases)))
-        if clean is None or not gaussian.is_resolvable(self.activation, gaussian.round_up(longest), shift):
+        clean, layer, xp = _clean_function(target), self.layer, self.layer.backend.xp
+        longest = math.sqrt(float(xp.max(xp.vecdot(layer.rows, layer.rows))))
+        shift = 0.0 if layer.biases is None else float(xp.max(abs(layer.biases)))
+        if clean is None or not gaussian.is_resolvable(layer.activation, gaussian.round_up(longest), shift):
             return None
-        return network_error(self.layer, self.activation, clean, readouts, self.backend)
+        return network_error(layer, clean, readouts)
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,8 @@ def _spiked_layer(
     for spike, gamma, direction in zip(spikes, along, v, strict=True):
         rows = rows + backend.asarray(spike)[:, None] * direction[None, :]
         theta = theta + gamma * direction
-    biases = biases_of_neurons(letters, groups, backend)
-    return Weights(rows, spikes, radii, v, rest, (theta, *rest[1:]), groups, biases)
+    neurons = rows, biases_of_neurons(letters, groups, backend), model.activation, backend
+    return Weights(*neurons, spikes, radii, v, rest, (theta, *rest[1:]), groups)
 
 
 def _trained_layer(model: Network, target: Target, d: int, draws: Draws) -> Weights:

@@ -19,23 +19,42 @@ from .readout import ridge
 
 
 @dataclass(frozen=True)
-class Weights:
-    """Weights F = W + Σ_j u_j v_jᵀ of p neurons, and the directions that matter. All direction vectors are unit.
+class Neurons:
+    """σ(w_i·x + b_i) of rows W [p, d]."""
 
-    `rows` is F [p, d]; `spike` are the u_j [S, p] along the orthonormal `v`; `radii` are the norms of the rows of W;
+    rows: Any
+    biases: Any | None
+    activation: Function
+    backend: Backend
+
+    def fields(self, inputs: Any) -> Any:
+        """w_i·x + b_i, [samples, p]."""
+        fields = self.backend.matmul(inputs, self.rows.T)
+        if self.biases is not None:
+            fields += self.biases[None, :]
+        return fields
+
+    def __call__(self, block: Block) -> Any:
+        """Features [samples, p]."""
+        return self.backend.apply(self.activation, self.fields(block.inputs))
+
+
+@dataclass(frozen=True)
+class Weights(Neurons):
+    """A first layer F = W + Σ_j u_j v_jᵀ of p neurons, and the directions that matter. All direction vectors are unit.
+
+    `rows` are F [p, d]; `spike` are the u_j [S, p] along the orthonormal `v`; `radii` are the norms of the rows of W;
     `theta` are the target's directions and `rest` what is left of them across the spikes, made orthonormal such that
     each stays as near to its own as can be. Neurons of one letter are consecutive: `groups` are their slices.
     `measured` is what a trained layer turned out to be after each step.
     """
 
-    rows: Any
     spike: np.ndarray
     radii: np.ndarray
     v: tuple[Any, ...]
     rest: tuple[Any, ...]
     theta: tuple[Any, ...]
     groups: tuple[slice, ...]
-    biases: Any | None = None
     measured: dict[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -73,27 +92,6 @@ def spread(values: Any, groups: tuple[slice, ...]) -> np.ndarray:
 def letters_of_neurons(letters: Letters, groups: tuple[slice, ...]) -> np.ndarray:
     """The letter of each neuron."""
     return letters.of_neurons(groups[-1].stop) if letters.law is not None else spread(letters.values, groups)
-
-
-@dataclass(frozen=True)
-class Neurons:
-    """σ(w_i·x + b_i) of rows W [p, d]."""
-
-    rows: Any
-    biases: Any | None
-    activation: Function
-    backend: Backend
-
-    def fields(self, inputs: Any) -> Any:
-        """w_i·x + b_i, [samples, p]."""
-        fields = self.backend.matmul(inputs, self.rows.T)
-        if self.biases is not None:
-            fields += self.biases[None, :]
-        return fields
-
-    def __call__(self, block: Block) -> Any:
-        """Features [samples, p]."""
-        return self.backend.apply(self.activation, self.fields(block.inputs))
 
 
 def gradient_step(

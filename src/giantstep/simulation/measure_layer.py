@@ -98,7 +98,8 @@ class Track:
         # mean component of each letter's rows along each of the target's directions
         measured["overlap"] = np.array([[each[group].mean() for each in along] for group in self.groups])
         radii = np.sqrt(np.maximum(bulk, 0.0))
-        return Weights(rows, spike, radii, v, rest, self.theta, self.groups, self.biases, measured)
+        neurons = rows, self.biases, self.model.activation, self.backend
+        return Weights(*neurons, spike, radii, v, rest, self.theta, self.groups, measured)
 
     def _after_one(self, rows: Any, free: Any) -> _Split:
         """After one step rows are split along v ∝ Σ (y - E f) x: u_i = r·letter_i, r by least squares.

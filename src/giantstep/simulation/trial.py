@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..answers.dims import Dimensions
-from ..functions import Function
 from ..gaussian import moments
 from ..losses import Loss, as_loss
 from ..model.description import Model
@@ -62,7 +60,7 @@ def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarra
 def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     model, target, draws = task.model, task.target, Draws(task.seed, task.trial, backend)
     layer = first_layer(model, target, task.d, draws, task.bulk)
-    features: Any = NetworkFeatures(layer, model.activation, backend)
+    features: Any = NetworkFeatures(layer)
     if task.features == "gaussian":
         features = GaussianFeatures(layer, ResultTwo(model), draws)  # type: ignore[arg-type]
     train = Data(Purpose.TRAIN, target, layer.theta, draws, model.most_steps)
@@ -78,7 +76,7 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
         for name in ("train_error", "train_loss", "optimality")
         if getattr(order[0][0], name) is not None
     }
-    answers |= summary_statistics(layer, readouts, backend)
+    answers |= summary_statistics(layer, readouts)
     test = replace(train, batch=Purpose.TEST)
     most = rows_at_most(target, model.most_steps)
     samples = int(min(task.n_test or max(ENOUGH_SAMPLES, 10 * task.d), most))
@@ -92,9 +90,7 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     if target.binary:  # a second pass over the very same samples
         _, answers["train_error_01"] = train.errors(features, readouts, sizes, "labels")
     if task.learned_at:
-        x = np.array(task.learned_at)
-        weights = readouts, layer.rows, layer.theta[: x.shape[1]], layer.biases
-        answers["learned"] = learned_function(*weights, x, model.activation, backend).T
+        answers["learned"] = learned_function(layer, readouts, np.array(task.learned_at)).T
     axes = Dimensions(model, target.directions)
     measured = layer.measured | {"test_samples": np.array(float(samples))}
     return {
@@ -103,14 +99,14 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     } | {name: axes.shaped(name, values) for name, values in measured.items()}
 
 
-def summary_statistics(layer: Weights, readouts: Any, backend: Backend) -> dict[str, np.ndarray]:
+def summary_statistics(layer: Weights, readouts: Any) -> dict[str, np.ndarray]:
     """m, zeta, psi, q1, q2 of readouts [p, columns]: letters first, then directions, then columns.
 
     With sums over the neurons i of letter s: m_s = Σ a_i/√p, zeta_sj = Σ a_i w_i·v_j/√p, psi_sm = Σ a_i w_i·e_m/√p,
     q1_st = h_s·h_t with h_s = Σ a_i Π w_i/√p and Π projecting out all v_j, q2_s = Σ a_i²/p; w_i are the bulk rows,
     v_j and e_m unit vectors along the spikes and along the rest of each direction of the target.
     """
-    p = layer.rows.shape[0]
+    backend, p = layer.backend, layer.rows.shape[0]
     v, rest = ([backend.numpy(unit) for unit in units] for units in (layer.v, layer.rest))
     m, zeta, psi, q2, across = [], [], [], [], []
     for group in layer.groups:
@@ -133,33 +129,26 @@ def summary_statistics(layer: Weights, readouts: Any, backend: Backend) -> dict[
     return {name: np.asarray(rows) for name, rows in answers.items()}
 
 
-def learned_function(
-    readouts: Any,
-    rows: Any,
-    theta: Sequence[Any],
-    biases: Any | None,
-    x: np.ndarray,
-    activation: Function,
-    backend: Backend,
-) -> np.ndarray:
+def learned_function(layer: Weights, readouts: Any, x: np.ndarray) -> np.ndarray:
     r"""E[f | θ·x/√d = x] of given weights, averaged exactly over the rest of the input: [columns, points].
 
     .. math:: f(x) = \frac1{\sqrt p}\sum_i a_i\, E_g\,\sigma\big(b_i\cdot x + \sqrt{|F_i|^2 - |b_i|^2}\,g\big),
 
-    `readouts` are a [p, columns]; `rows` is F [p, d]; `theta` are the first few of the target's orthonormal directions,
-    and b = Fθ. `x` are points [points, directions] in the span of those. Given the projections on θ, every
-    pre-activation is Gaussian: no sampling is needed.
+    `readouts` are a [p, columns], F the layer's rows, and b = Fθ with the first few of the target's directions; `x` are
+    points [points, directions] in the span of those. Given the projections on θ, every pre-activation is Gaussian: no
+    sampling is needed.
     """
-    along = np.stack([backend.numpy(rows @ direction) for direction in theta], axis=1)
-    square = backend.numpy(backend.xp.sum(rows * rows, axis=1))
+    backend, theta = layer.backend, layer.theta[: x.shape[1]]
+    along = np.stack([backend.numpy(layer.rows @ direction) for direction in theta], axis=1)
+    square = backend.numpy(backend.xp.sum(layer.rows * layer.rows, axis=1))
     across = np.sqrt(np.maximum(square - (along**2).sum(axis=1), 0.0))
-    shift = np.zeros(len(along)) if biases is None else backend.numpy(biases)
+    shift = np.zeros(len(along)) if layer.biases is None else backend.numpy(layer.biases)
     weights = backend.numpy(readouts)
     total = np.zeros((weights.shape[1], len(x)))
     size = max(1, _BLOCK // len(x))
     for start in range(0, len(along), size):
         part = slice(start, start + size)
         centre = along[part] @ x.T + shift[part, None]
-        averages, _ = moments(activation, centre, np.broadcast_to(across[part, None], centre.shape))
+        averages, _ = moments(layer.activation, centre, np.broadcast_to(across[part, None], centre.shape))
         total += weights[part].T @ averages.mean
     return total / np.sqrt(len(along))
