@@ -9,6 +9,7 @@ in w is Ω times that in Ω^½w.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy as np
 from .. import gaussian
 from ..errors import ParameterError
 from ..losses import as_loss
-from ..model.description import Model
 from ..model.inputs import Inputs
 from ..model.network import Network
 from ..model.spiked import SpikedRF, TwoSpikes
@@ -42,17 +42,14 @@ from .measure_layer import Track
 _EQUALLY_LIKELY = 1 << 18  # inputs that a mean is taken over where no rule resolves it
 
 
-def first_layer(model: Model, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
+@singledispatch
+def first_layer(model: Any, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
     """The layer of one trial of a model whose parameters are plain numbers; `bulk`: see `simulate`."""
-    if isinstance(model, Network):
-        return _trained_layer(model, target, d, draws)
-    assert isinstance(model, SpikedRF | TwoSpikes)
-    return _spiked_layer(model, target, d, draws, bulk)
+    raise TypeError(model)  # refused with a sentence where models are checked
 
 
-def _spiked_layer(
-    model: SpikedRF | TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None
-) -> Weights:
+@first_layer.register(SpikedRF | TwoSpikes)
+def _(model: SpikedRF | TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
     """Random rows of given norms plus spikes; the target's first direction has given components along these."""
     letters, groups = model.readout, group_slices(model.readout, width(model, d))
     if isinstance(model, TwoSpikes):
@@ -76,7 +73,8 @@ def _spiked_layer(
     return Weights(*neurons, spikes, radii, v, rest, (theta, *rest[1:]), groups)
 
 
-def _trained_layer(model: Network, target: Target, d: int, draws: Draws) -> Weights:
+@first_layer.register(Network)
+def _(model: Network, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
     letters, backend = model.readout, draws.backend
     groups = group_slices(letters, width(model, d))
     values, biases = letters_of_neurons(letters, groups), _initial_biases(model, groups, d, draws)

@@ -189,12 +189,10 @@ def _open_executor(
     executor: Any, scheduler: str | None, workers: int, threads: int
 ) -> Iterator[tuple[Any, int]]:
     """The executor of the jobs, and how many jobs it has at a time."""
-    if scheduler is not None:
-        with _dask(scheduler) as client:
-            yield client.get_executor(pure=False), _IN_FLIGHT
-    elif executor is not None:
-        is_client = hasattr(executor, "get_executor")  # of Dask, whose own futures are of another kind
-        yield executor.get_executor(pure=False) if is_client else executor, _IN_FLIGHT
+    if scheduler is not None or executor is not None:
+        with nullcontext(executor) if scheduler is None else _dask(scheduler) as given:
+            is_client = hasattr(given, "get_executor")  # of Dask, whose own futures are of another kind
+            yield given.get_executor(pure=False) if is_client else given, _IN_FLIGHT
     elif workers == 1:
         yield _Here(), 1
     else:
