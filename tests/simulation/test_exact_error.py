@@ -16,7 +16,7 @@ from giantstep.simulation import simulate
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Purpose
 from giantstep.simulation.exact_error import TOLERANCE, network_error
-from giantstep.simulation.features import GaussianFeatures, NetworkFeatures, ResultTwo
+from giantstep.simulation.features import GaussianFeatures, ResultTwo, exact_error
 from giantstep.simulation.trial import summary_statistics
 
 from .helpers import drawn
@@ -91,10 +91,10 @@ SAMPLED = [
 def test_the_exact_error_is_the_mean_over_samples(model, target, kind):
     draws, layer, readouts = layer_and_readouts(model, target)
     target, statistics = as_target(target), summary_statistics(layer, readouts)
-    features = NetworkFeatures(layer)
+    features = layer
     if kind == "gaussian":
         features = GaussianFeatures(layer, ResultTwo(model), draws)
-    exact = features.exact_error(target, readouts, statistics)
+    exact = exact_error(features, target, readouts, statistics)
     data, runs = Data(Purpose.TEST, target, layer.theta, draws), []
     for block in data.blocks(60_000):
         outputs = features(block) @ readouts / np.sqrt(len(readouts))

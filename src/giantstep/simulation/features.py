@@ -1,4 +1,4 @@
-"""The input of the readout: the features σ(Fx + b), or their Gaussian equivalents (Result 2)."""
+"""The Gaussian equivalents of features (Result 2), and test errors without samples of either."""
 
 from __future__ import annotations
 
@@ -16,27 +16,6 @@ from .data import Block
 from .draw import Draws, Kind
 from .exact_error import Coefficients, gaussian_error, network_error
 from .gradient_step import Weights
-
-
-@dataclass(frozen=True)
-class NetworkFeatures:
-    """φ = σ(Fx + b) [rows, p] of a block of samples: what the network computes."""
-
-    layer: Weights
-
-    def __call__(self, block: Block) -> Any:
-        return self.layer(block)
-
-    def exact_error(
-        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
-    ) -> np.ndarray | None:
-        """Test errors [columns] of readouts [p, columns] without samples; None where these are cheaper, or needed."""
-        clean, layer, xp = _clean_function(target), self.layer, self.layer.backend.xp
-        longest = math.sqrt(float(xp.max(xp.vecdot(layer.rows, layer.rows))))
-        shift = 0.0 if layer.biases is None else float(xp.max(abs(layer.biases)))
-        if clean is None or not gaussian.is_resolvable(layer.activation, gaussian.round_up(longest), shift):
-            return None
-        return network_error(layer, clean, readouts)
 
 
 @dataclass(frozen=True)
@@ -63,12 +42,24 @@ class GaussianFeatures:
             features[:, group] = mu0 + mu1 * features[:, group] + mu2 * noise[:, group]
         return features
 
-    def exact_error(
-        self, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
-    ) -> np.ndarray | None:
-        """Test errors [columns], from the statistics of the readouts."""
-        clean = _clean_function(target)
-        return None if clean is None else gaussian_error(self.layer, self.coefficients, clean, statistics)
+
+def exact_error(
+    features: Weights | GaussianFeatures, target: Target, readouts: Any, statistics: dict[str, np.ndarray]
+) -> np.ndarray | None:
+    """Test errors [columns] of readouts [p, columns] without samples; None where these are cheaper, or needed.
+
+    Those of Gaussian features follow from the statistics of the readouts.
+    """
+    clean = _clean_function(target)
+    if clean is None:
+        return None
+    if isinstance(features, GaussianFeatures):
+        return gaussian_error(features.layer, features.coefficients, clean, statistics)
+    rows, biases, xp = features.rows, features.biases, features.backend.xp
+    longest = math.sqrt(float(xp.max(xp.vecdot(rows, rows))))
+    shift = 0.0 if biases is None else float(xp.max(abs(biases)))
+    resolvable = gaussian.is_resolvable(features.activation, gaussian.round_up(longest), shift)
+    return network_error(features, clean, readouts) if resolvable else None
 
 
 def _clean_function(target: Target) -> Function | None:

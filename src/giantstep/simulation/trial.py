@@ -19,7 +19,7 @@ from .backend import Backend, make_backend
 from .convex import convex
 from .data import Data, rows_at_most
 from .draw import Draws, Purpose
-from .features import GaussianFeatures, NetworkFeatures, ResultTwo
+from .features import GaussianFeatures, ResultTwo, exact_error
 from .first_layer import first_layer
 from .gradient_step import Weights, width
 from .readout import ridge
@@ -60,7 +60,7 @@ def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarra
 def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     model, target, draws = task.model, task.target, Draws(task.seed, task.trial, backend)
     layer = first_layer(model, target, task.d, draws, task.bulk)
-    features: Any = NetworkFeatures(layer)
+    features: Any = layer
     if task.features == "gaussian":
         features = GaussianFeatures(layer, ResultTwo(model), draws)  # type: ignore[arg-type]
     train = Data(Purpose.TRAIN, target, layer.theta, draws, model.most_steps)
@@ -81,7 +81,7 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     most = rows_at_most(target, model.most_steps)
     samples = int(min(task.n_test or max(ENOUGH_SAMPLES, 10 * task.d), most))
     gaussian = math.isinf(most)  # and not rows of the user's own
-    exact = features.exact_error(target, readouts, answers) if gaussian and task.n_test is None else None
+    exact = exact_error(features, target, readouts, answers) if gaussian and task.n_test is None else None
     if exact is None or target.binary:  # shares of wrong signs are always counted on samples
         square, wrong = test.errors(features, readouts, np.full(len(sizes), samples))
         answers |= {"test_error": square} | ({"test_error_01": wrong} if target.binary else {})
